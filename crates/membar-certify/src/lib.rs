@@ -1,0 +1,1 @@
+//! Re-checks witnesses and proofs, sharing no algorithm with the checker.

@@ -1,0 +1,1 @@
+//! Decides traces: the conflict and the read problem.

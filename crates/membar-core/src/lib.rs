@@ -1,0 +1,23 @@
+//! The vocabulary of membar: what a trace, a model, a verdict and a proof *are*.
+//!
+//! This crate decides nothing. It holds the types that every other crate exchanges:
+//!
+//! * [`Trace`]: a recorded execution, one column per property, ids are `u32` newtypes;
+//! * [`Model`]: a memory model as plain data (which program order a thread keeps, what barriers add);
+//! * [`Verdict`]: allowed with a [`Witness`], forbidden with a [`Proof`], or undecided;
+//! * [`Rule`]: the names under which an ordering edge may be justified.
+//!
+//! Start with [`Trace`]: `membar-trace` fills one from text, `membar-check` decides it, `membar-certify` re-checks
+//! the verdict and `membar-report` shows it.
+
+mod ids;
+mod model;
+mod proof;
+mod resolve;
+mod trace;
+
+pub use ids::{AddrId, OpId, Source, ThreadId};
+pub use model::{Mask, Model, Ppo, When};
+pub use proof::{Assumption, Event, Flip, Lemma, Proof, Rule, Step, Undecided, Verdict, Witness};
+pub use resolve::{Malformed, ResolveScratch};
+pub use trace::{AddrName, Final, Guard, Init, Op, OpKind, OrderLine, Span, Trace};

@@ -1,0 +1,291 @@
+//! Verdicts and their certificates.
+//!
+//! A [`Witness`] is a total order; a [`Proof`] is a list of lemmas, each of which ends in a cycle of memory order.
+//! Both are plain data: `membar-check` makes them, `membar-certify` re-checks them from the recorded values alone,
+//! `membar-report` turns them into words.
+
+use crate::{OpId, Trace};
+use std::fmt;
+
+/// A point of memory order: an operation, or one of the two ends of the trace.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(transparent)]
+pub struct Event(pub u32);
+
+impl Event {
+    /// Writes every initial value, before everything.
+    pub const INIT: Event = Event(u32::MAX);
+    /// Reads every recorded final value, after everything.
+    pub const FINAL: Event = Event(u32::MAX - 1);
+
+    /// The operation, unless this is one of the ends.
+    #[inline]
+    pub fn as_op(self) -> Option<OpId> {
+        (self != Self::INIT && self != Self::FINAL).then_some(OpId(self.0))
+    }
+}
+
+impl From<OpId> for Event {
+    fn from(op: OpId) -> Event {
+        Event(op.0)
+    }
+}
+
+impl fmt::Debug for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Event::INIT => f.write_str("INIT"),
+            Event::FINAL => f.write_str("FINAL"),
+            Event(op) => write!(f, "op{op}"),
+        }
+    }
+}
+
+/// Why one event is before another in memory order. The names are those of Manovit and Hangal (SPAA 2005) where they
+/// have one.
+///
+/// In the descriptions `L` is a read, `S = w(L)` the write it returned, `S'` another write to the same address, `;` is
+/// program order and `≤` memory order. The two ends count as a write of every address ([`Event::INIT`]) and as a read
+/// of every address with a recorded final value ([`Event::FINAL`]). A release reads from its acquire.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum Rule {
+    /// R1 (LoadOp): `L ; X ⇒ L ≤ X`, where the model's load-load or load-store entry says so.
+    LoadOp,
+    /// R2 (StoreStore): `S ; S' ⇒ S ≤ S'`, where the model's store-store entry says so.
+    StoreStore,
+    /// SL (StoreLoad): `S ; L ⇒ S ≤ L`, where the model's store-load entry says so.
+    StoreLoad,
+    /// R3 (Membar): both sides of a barrier whose mask holds the pair.
+    Membar {
+        /// The barrier between them.
+        fence: OpId,
+    },
+    /// R4 (Value): `S ≤ L`, unless `S ; L` and the model forwards stores to plain loads.
+    ReadsFrom,
+    /// R5 (Value): `S' ; L ⇒ S' ≤ S`, where the model forwards stores.
+    OwnStore {
+        /// The read `L`.
+        load: OpId,
+    },
+    /// R6 (Value): `S' ≤ L ⇒ S' ≤ S`. The premises are a path from `S'` to `L`.
+    BeforeRead {
+        /// The read `L`, or [`Event::FINAL`].
+        load: Event,
+    },
+    /// R7 (Value): `S ≤ S' ⇒ L ≤ S'`. The premises are a path from `S` to `S'`. Where that path is one
+    /// [`Rule::WriteOrder`] step, this is A7.
+    AfterRead,
+    /// A6: the trace's `order` line lists the first write before the second.
+    WriteOrder,
+    /// Initial values are before every operation.
+    Init,
+    /// Every operation is before the reading of final values.
+    Final,
+    /// The second is an acquire that is never released: no other operation on that lock can follow it.
+    Held,
+    /// Assumption of this lemma, by index.
+    Assume(u32),
+    /// An earlier lemma, by index, refuted the opposite order under assumptions that all hold here.
+    Case(u32),
+}
+
+impl Rule {
+    /// The short name used in text, JSON and documentation.
+    pub fn name(self) -> &'static str {
+        match self {
+            Rule::LoadOp => "R1",
+            Rule::StoreStore => "R2",
+            Rule::StoreLoad => "SL",
+            Rule::Membar { .. } => "R3",
+            Rule::ReadsFrom => "R4",
+            Rule::OwnStore { .. } => "R5",
+            Rule::BeforeRead { .. } => "R6",
+            Rule::AfterRead => "R7",
+            Rule::WriteOrder => "A6",
+            Rule::Init => "Init",
+            Rule::Final => "Final",
+            Rule::Held => "Held",
+            Rule::Assume(_) => "Assume",
+            Rule::Case(_) => "Case",
+        }
+    }
+
+    /// The axiom that the rule follows from.
+    pub fn axiom(self) -> &'static str {
+        match self {
+            Rule::LoadOp => "LoadOp",
+            Rule::StoreStore => "StoreStore",
+            Rule::StoreLoad => "StoreLoad",
+            Rule::Membar { .. } => "Membar",
+            Rule::ReadsFrom | Rule::OwnStore { .. } | Rule::BeforeRead { .. } | Rule::AfterRead => "Value",
+            Rule::WriteOrder => "WriteOrder",
+            Rule::Init | Rule::Final => "Value",
+            Rule::Held => "LockExclusion",
+            Rule::Assume(_) | Rule::Case(_) => "Order",
+        }
+    }
+}
+
+/// `from ≤ to`, by `rule`.
+///
+/// Invariant: `premises` are indices of earlier steps of the same lemma; where the rule needs a path, they are its
+/// edges in order (empty where the path's two ends are one event).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Step {
+    /// The earlier event.
+    pub from: Event,
+    /// The later event.
+    pub to: Event,
+    /// Why.
+    pub rule: Rule,
+    /// What the rule rests on.
+    pub premises: Vec<u32>,
+}
+
+/// Two different writes of one address, `first ≤ second`; the alternative is the [`Flip`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub struct Assumption {
+    /// The write taken to be earlier.
+    pub first: Event,
+    /// The write taken to be later.
+    pub second: Event,
+}
+
+/// The opposite of an [`Assumption`]: by the Order axiom one of the two holds.
+pub type Flip = Assumption;
+
+impl Assumption {
+    /// The other order of the same two writes.
+    pub fn flip(self) -> Flip {
+        Assumption { first: self.second, second: self.first }
+    }
+}
+
+/// Under `assume`, memory order has a cycle: so the assumptions do not all hold.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Lemma {
+    /// What is assumed; empty in the last lemma of a proof.
+    pub assume: Vec<Assumption>,
+    /// Edges, each resting on earlier ones.
+    pub steps: Vec<Step>,
+    /// Indices of the steps that form the cycle, head to tail. A single step from an event to itself is a cycle.
+    pub cycle: Vec<u32>,
+}
+
+/// Why a trace is forbidden.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Proof {
+    /// This operation read a value that nobody writes there.
+    Unwritten(OpId),
+    /// Case splits with a cycle each; the last lemma assumes nothing.
+    Cycle(Vec<Lemma>),
+}
+
+impl Proof {
+    /// The lemma that closes the proof.
+    pub fn last(&self) -> Option<&Lemma> {
+        match self {
+            Proof::Unwritten(_) => None,
+            Proof::Cycle(lemmas) => lemmas.last(),
+        }
+    }
+
+    /// Every operation that the proof mentions, in id order: these alone are already forbidden.
+    pub fn ops(&self) -> Vec<OpId> {
+        let mut ops = Vec::new();
+        match self {
+            Proof::Unwritten(op) => ops.push(*op),
+            Proof::Cycle(lemmas) => {
+                let mut push = |event: Event| ops.extend(event.as_op());
+                for step in lemmas.iter().flat_map(|lemma| &lemma.steps) {
+                    push(step.from);
+                    push(step.to);
+                    match step.rule {
+                        Rule::Membar { fence } => push(fence.into()),
+                        Rule::OwnStore { load } => push(load.into()),
+                        Rule::BeforeRead { load } => push(load),
+                        _ => {}
+                    }
+                }
+            }
+        }
+        ops.sort_unstable();
+        ops.dedup();
+        ops
+    }
+
+    /// The number of steps in all lemmas.
+    pub fn len(&self) -> usize {
+        match self {
+            Proof::Unwritten(_) => 1,
+            Proof::Cycle(lemmas) => lemmas.iter().map(|lemma| lemma.steps.len()).sum(),
+        }
+    }
+
+    /// A proof is never empty; this exists because `len` does.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// Why a trace is allowed: all its memory operations (everything but barriers), in memory order.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Witness {
+    /// Each operation of the trace that is not a barrier, once.
+    pub order: Vec<OpId>,
+}
+
+/// Why there is no answer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Undecided {
+    /// The time limit passed.
+    Time,
+    /// The memory limit would be passed.
+    Memory,
+    /// The user interrupted.
+    Interrupted,
+}
+
+impl fmt::Display for Undecided {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Undecided::Time => "the time limit passed",
+            Undecided::Memory => "the memory limit was reached",
+            Undecided::Interrupted => "interrupted",
+        })
+    }
+}
+
+/// The answer to "does the model allow this trace?".
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    /// Yes, and here is an order.
+    Allowed(Witness),
+    /// No, and here is why.
+    Forbidden(Proof),
+    /// Not known within the limits. `ordered` of the trace's operations had been placed at best.
+    Undecided {
+        /// Which limit was hit.
+        reason: Undecided,
+        /// The longest legal prefix of memory order that was found, in operations.
+        ordered: usize,
+    },
+}
+
+impl Verdict {
+    /// `allowed`, `forbidden` or `undecided`.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Verdict::Allowed(_) => "allowed",
+            Verdict::Forbidden(_) => "forbidden",
+            Verdict::Undecided { .. } => "undecided",
+        }
+    }
+}
+
+impl Trace {
+    /// All events of memory order that are operations: everything but barriers.
+    pub fn memory_ops(&self) -> impl Iterator<Item = OpId> + '_ {
+        self.ops().filter(|&op| self.kind(op) != crate::OpKind::Fence)
+    }
+}

@@ -1,0 +1,432 @@
+//! From values to writes.
+//!
+//! Problem: values identify writes; find for each read the write it returned, group operations by thread, pair locks,
+//! and refuse traces in which a value does not identify one write.
+//!
+//! Algorithm: most machines number their stores, so written values are small and globally unique: then one table
+//! indexed by value holds the write. The first value that two addresses share, or that is large, moves everything to
+//! an open-addressing table keyed by (address, value).
+//!
+//! Complexity: O(n) expected; the tables are kept between traces, and are cleared only as far as they were used.
+
+use crate::{AddrId, AddrName, OpId, OpKind, Source, Trace};
+
+/// A trace that makes no sense. Lines are those of the text; the first is where the fault shows.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Malformed {
+    /// One address, one value, two writes.
+    WrittenTwice {
+        /// The address.
+        addr: AddrName,
+        /// The value.
+        value: u64,
+        /// The second write.
+        line: u64,
+        /// The first write.
+        other: u64,
+    },
+    /// A store of the address's initial value: a load could not tell them apart.
+    WritesInitial {
+        /// The address.
+        addr: AddrName,
+        /// The value.
+        value: u64,
+        /// The store.
+        line: u64,
+        /// The `init` line, if there is one; 0 is the default otherwise.
+        init: Option<u64>,
+    },
+    /// An `init`, `final`, `order` or `guard` line repeated for one address.
+    Repeated {
+        /// `init`, `final`, `order` or `guard`.
+        what: &'static str,
+        /// The address.
+        addr: AddrName,
+        /// The second line.
+        line: u64,
+        /// The first line.
+        other: u64,
+    },
+    /// An `order` line lists a value that nobody writes there.
+    OrderUnwritten {
+        /// The address.
+        addr: AddrName,
+        /// The value.
+        value: u64,
+        /// The `order` line.
+        line: u64,
+    },
+    /// An `order` line lists a value twice.
+    OrderTwice {
+        /// The address.
+        addr: AddrName,
+        /// The value.
+        value: u64,
+        /// The `order` line.
+        line: u64,
+    },
+    /// An `order` line misses a value that is written.
+    OrderMisses {
+        /// The address.
+        addr: AddrName,
+        /// The value.
+        value: u64,
+        /// The `order` line.
+        line: u64,
+        /// The write it misses.
+        other: u64,
+    },
+    /// A `final` value that nobody writes.
+    FinalUnwritten {
+        /// The address.
+        addr: AddrName,
+        /// The value.
+        value: u64,
+        /// The `final` line.
+        line: u64,
+    },
+    /// A release by a thread that does not hold the lock.
+    ReleaseUnheld {
+        /// The lock.
+        lock: AddrName,
+        /// The release.
+        line: u64,
+    },
+    /// An acquire by a thread that already holds the lock.
+    AcquireHeld {
+        /// The lock.
+        lock: AddrName,
+        /// The second acquire.
+        line: u64,
+        /// The first.
+        other: u64,
+    },
+}
+
+/// Tables for [`Trace::resolve`], kept between traces.
+#[derive(Default, Debug)]
+pub struct ResolveScratch {
+    by_value: Vec<u32>,
+    table: Vec<u32>,
+    lock_holder: rustc_hash::FxHashMap<(u32, u32), OpId>,
+}
+
+const EMPTY: u32 = u32::MAX;
+
+/// Finds writes by (address, value).
+enum Writes<'a> {
+    ByValue(&'a [u32]),
+    Hashed { table: &'a [u32], mask: usize },
+}
+
+#[inline]
+fn slot(addr: AddrId, value: u64, mask: usize) -> usize {
+    let mut h = value ^ (addr.0 as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    h ^= h >> 32;
+    h = h.wrapping_mul(0xD6E8_FEB8_6659_FD93);
+    h ^= h >> 32;
+    h as usize & mask
+}
+
+impl Writes<'_> {
+    #[inline]
+    fn find(&self, trace: &Trace, addr: AddrId, value: u64) -> Option<OpId> {
+        match *self {
+            Writes::ByValue(table) => {
+                let op = *table.get(usize::try_from(value).ok()?)?;
+                (op != EMPTY && trace.addr[op as usize] == addr).then_some(OpId(op))
+            }
+            Writes::Hashed { table, mask } => {
+                let mut at = slot(addr, value, mask);
+                loop {
+                    let op = table[at];
+                    if op == EMPTY {
+                        return None;
+                    }
+                    if trace.write[op as usize] == value && trace.addr[op as usize] == addr {
+                        return Some(OpId(op));
+                    }
+                    at = (at + 1) & mask;
+                }
+            }
+        }
+    }
+}
+
+impl Trace {
+    /// Computes everything that follows from the pushed operations and lines; see [`Malformed`] for what can be wrong.
+    pub fn resolve(&mut self, scratch: &mut ResolveScratch) -> Result<(), Malformed> {
+        self.group_threads();
+        self.read_inits()?;
+        let writes = self.index_writes(scratch)?;
+        self.find_sources(&writes)?;
+        self.find_orders(&writes)?;
+        self.pair_locks(&mut scratch.lock_holder)
+    }
+
+    fn name_of(&self, addr: AddrId) -> AddrName {
+        self.addr_names()[addr.index()].clone()
+    }
+
+    fn group_threads(&mut self) {
+        let n = self.kind.len();
+        let threads = self.threads();
+        self.thread_start.clear();
+        self.thread_start.resize(threads + 1, 0);
+        self.po.clear();
+        self.po.reserve(n);
+        for &t in &self.thread {
+            let count = &mut self.thread_start[t.index() + 1];
+            self.po.push(*count);
+            *count += 1;
+        }
+        for t in 0..threads {
+            self.thread_start[t + 1] += self.thread_start[t];
+        }
+        self.thread_ops.clear();
+        self.thread_ops.resize(n, OpId(0));
+        for i in 0..n {
+            self.thread_ops[(self.thread_start[self.thread[i].index()] + self.po[i]) as usize] = OpId(i as u32);
+        }
+    }
+
+    fn read_inits(&mut self) -> Result<(), Malformed> {
+        self.initial.clear();
+        self.initial.resize(self.addrs(), 0);
+        for (i, init) in self.inits.iter().enumerate() {
+            self.initial[init.addr.index()] = init.value;
+            if let Some(first) = self.inits[..i].iter().find(|other| other.addr == init.addr) {
+                let addr = self.name_of(init.addr);
+                return Err(Malformed::Repeated { what: "init", addr, line: init.line, other: first.line });
+            }
+        }
+        Ok(())
+    }
+
+    fn index_writes<'a>(&self, scratch: &'a mut ResolveScratch) -> Result<Writes<'a>, Malformed> {
+        let n = self.kind.len();
+        let is_write = |i: usize| matches!(self.kind[i], OpKind::Store | OpKind::Rmw);
+        let (mut count, mut largest) = (0usize, 0u64);
+        for i in (0..n).filter(|&i| is_write(i)) {
+            count += 1;
+            largest = largest.max(self.write[i]);
+            let addr = self.addr[i];
+            if self.write[i] == self.initial[addr.index()] {
+                return Err(Malformed::WritesInitial {
+                    addr: self.name_of(addr),
+                    value: self.write[i],
+                    line: self.line(OpId(i as u32)),
+                    init: self.inits.iter().find(|init| init.addr == addr).map(|init| init.line),
+                });
+            }
+        }
+        if largest <= 4 * n as u64 + 64 {
+            let table = &mut scratch.by_value;
+            table.clear();
+            table.resize(largest as usize + 1, EMPTY);
+            let mut unique = true;
+            for i in (0..n).filter(|&i| is_write(i)) {
+                let entry = &mut table[self.write[i] as usize];
+                if *entry != EMPTY {
+                    unique = false;
+                    break;
+                }
+                *entry = i as u32;
+            }
+            if unique {
+                return Ok(Writes::ByValue(&scratch.by_value));
+            }
+        }
+        let size = (2 * count + 1).next_power_of_two();
+        let table = &mut scratch.table;
+        table.clear();
+        table.resize(size, EMPTY);
+        for i in (0..n).filter(|&i| is_write(i)) {
+            let (addr, value) = (self.addr[i], self.write[i]);
+            let mut at = slot(addr, value, size - 1);
+            loop {
+                let other = table[at];
+                if other == EMPTY {
+                    table[at] = i as u32;
+                    break;
+                }
+                if self.write[other as usize] == value && self.addr[other as usize] == addr {
+                    return Err(Malformed::WrittenTwice {
+                        addr: self.name_of(addr),
+                        value,
+                        line: self.line(OpId(i as u32)),
+                        other: self.line(OpId(other)),
+                    });
+                }
+                at = (at + 1) & (size - 1);
+            }
+        }
+        Ok(Writes::Hashed { table: &scratch.table, mask: size - 1 })
+    }
+
+    fn find_sources(&mut self, writes: &Writes<'_>) -> Result<(), Malformed> {
+        let source = |trace: &Trace, addr: AddrId, value: u64| {
+            if value == trace.initial[addr.index()] {
+                Source::INIT
+            } else {
+                writes.find(trace, addr, value).map_or(Source::UNWRITTEN, Source::op)
+            }
+        };
+        let mut rf = std::mem::take(&mut self.rf);
+        rf.clear();
+        rf.extend((0..self.kind.len()).map(|i| match self.kind[i] {
+            OpKind::Load | OpKind::Rmw => source(self, self.addr[i], self.read[i]),
+            _ => Source::NONE,
+        }));
+        self.rf = rf;
+        self.final_sources.clear();
+        for i in 0..self.finals.len() {
+            let end = self.finals[i];
+            if let Some(first) = self.finals[..i].iter().find(|other| other.addr == end.addr) {
+                let addr = self.name_of(end.addr);
+                return Err(Malformed::Repeated { what: "final", addr, line: end.line, other: first.line });
+            }
+            let from = source(self, end.addr, end.value);
+            if from == Source::UNWRITTEN {
+                let addr = self.name_of(end.addr);
+                return Err(Malformed::FinalUnwritten { addr, value: end.value, line: end.line });
+            }
+            self.final_sources.push(from);
+        }
+        Ok(())
+    }
+
+    fn find_orders(&mut self, writes: &Writes<'_>) -> Result<(), Malformed> {
+        self.order_ops.clear();
+        if self.orders.is_empty() {
+            return Ok(());
+        }
+        let mut listed = vec![false; self.kind.len()];
+        let mut line_of = vec![0u64; self.addrs()];
+        for order in &self.orders {
+            let addr = self.name_of(order.addr);
+            let known = std::mem::replace(&mut line_of[order.addr.index()], order.line);
+            if known != 0 {
+                return Err(Malformed::Repeated { what: "order", addr, line: order.line, other: known });
+            }
+            let mut ops = Vec::with_capacity(order.values.len());
+            for &value in &order.values {
+                let Some(op) = writes.find(self, order.addr, value) else {
+                    return Err(Malformed::OrderUnwritten { addr, value, line: order.line });
+                };
+                if std::mem::replace(&mut listed[op.index()], true) {
+                    return Err(Malformed::OrderTwice { addr, value, line: order.line });
+                }
+                ops.push(op);
+            }
+            self.order_ops.push(ops);
+        }
+        for op in self.ops() {
+            let writes = matches!(self.kind(op), OpKind::Store | OpKind::Rmw);
+            if writes && !listed[op.index()] && line_of[self.addr(op).index()] != 0 {
+                return Err(Malformed::OrderMisses {
+                    addr: self.name_of(self.addr(op)),
+                    value: self.write(op),
+                    line: line_of[self.addr(op).index()],
+                    other: self.line(op),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn pair_locks(&mut self, holder: &mut rustc_hash::FxHashMap<(u32, u32), OpId>) -> Result<(), Malformed> {
+        self.held.clear();
+        holder.clear();
+        for i in 0..self.kind.len() {
+            let op = OpId(i as u32);
+            let key = (self.thread[i].0, self.addr[i].0);
+            match self.kind[i] {
+                OpKind::Acquire => {
+                    if let Some(first) = holder.insert(key, op) {
+                        let lock = self.name_of(self.addr[i]);
+                        return Err(Malformed::AcquireHeld { lock, line: self.line(op), other: self.line(first) });
+                    }
+                }
+                OpKind::Release => {
+                    let Some(acquire) = holder.remove(&key) else {
+                        let lock = self.name_of(self.addr[i]);
+                        return Err(Malformed::ReleaseUnheld { lock, line: self.line(op) });
+                    };
+                    self.rf[i] = Source::op(acquire);
+                }
+                _ => {}
+            }
+        }
+        self.held.extend(holder.values());
+        self.held.sort_unstable();
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn resolve(build: impl FnOnce(&mut Trace)) -> Result<Trace, Malformed> {
+        let mut trace = Trace::new();
+        trace.clear(1);
+        build(&mut trace);
+        trace.resolve(&mut ResolveScratch::default()).map(|()| trace)
+    }
+
+    #[test]
+    fn sources_by_value_and_by_hash_agree() {
+        for large in [0, 1 << 40] {
+            let trace = resolve(|t| {
+                let (a, b) = (t.thread_id(7), t.thread_id(9));
+                let (x, y) = (t.memory_id(0), t.named_id("y"));
+                t.push_store(a, x, 1 + large, 1);
+                t.push_store(b, y, 1 + large, 2);
+                t.push_load(b, x, 1 + large, 3);
+                t.push_load(a, y, 0, 4);
+                t.push_load(a, y, 5, 5);
+            })
+            .unwrap();
+            assert_eq!(trace.source(OpId(2)), Source::op(OpId(0)));
+            assert_eq!(trace.source(OpId(3)), Source::INIT);
+            assert_eq!(trace.source(OpId(4)), Source::UNWRITTEN);
+            assert_eq!(trace.thread_ops(crate::ThreadId(1)), [OpId(1), OpId(2)]);
+        }
+    }
+
+    #[test]
+    fn faults_name_both_lines() {
+        let twice = resolve(|t| {
+            let (a, x) = (t.thread_id(0), t.memory_id(0));
+            t.push_store(a, x, 3, 1);
+            t.push_store(a, x, 3, 2);
+        });
+        assert!(matches!(twice, Err(Malformed::WrittenTwice { value: 3, line: 2, other: 1, .. })));
+        let initial = resolve(|t| {
+            let (a, x) = (t.thread_id(0), t.memory_id(0));
+            t.push_store(a, x, 0, 1);
+        });
+        assert!(matches!(initial, Err(Malformed::WritesInitial { line: 1, init: None, .. })));
+        let order = resolve(|t| {
+            let (a, x) = (t.thread_id(0), t.memory_id(0));
+            t.push_store(a, x, 1, 1);
+            t.push_store(a, x, 2, 2);
+            t.orders.push(crate::OrderLine { addr: x, values: vec![2], line: 3 });
+        });
+        assert!(matches!(order, Err(Malformed::OrderMisses { value: 1, line: 3, other: 1, .. })));
+    }
+
+    #[test]
+    fn locks_pair_per_thread() {
+        let trace = resolve(|t| {
+            let (a, b, l) = (t.thread_id(0), t.thread_id(1), t.lock_id("L"));
+            t.push_acquire(a, l, 1);
+            t.push_acquire(b, l, 2);
+            t.push_release(a, l, 3);
+        })
+        .unwrap();
+        assert_eq!(trace.source(OpId(2)), Source::op(OpId(0)));
+        assert_eq!(trace.held(), [OpId(1)]);
+    }
+}

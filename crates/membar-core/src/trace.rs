@@ -1,0 +1,565 @@
+//! A recorded execution, in columns.
+
+use crate::{AddrId, Mask, OpId, Source, ThreadId};
+use rustc_hash::FxHashMap;
+use std::fmt;
+
+/// What an operation does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+#[repr(u8)]
+pub enum OpKind {
+    /// Reads an address.
+    Load,
+    /// Writes an address.
+    Store,
+    /// Reads and writes one address at one point of memory order.
+    Rmw,
+    /// A barrier: `sync` or `membar`.
+    Fence,
+    /// Takes a lock: a read-modify-write of the lock whose values are not recorded.
+    Acquire,
+    /// Gives a lock back: a read-modify-write of the lock that reads from its acquire.
+    Release,
+}
+
+impl OpKind {
+    /// Does it count as a load in preserved program order?
+    #[inline]
+    pub fn loads(self) -> bool {
+        !matches!(self, OpKind::Store | OpKind::Fence)
+    }
+
+    /// Does it count as a store in preserved program order, and write its address?
+    #[inline]
+    pub fn stores(self) -> bool {
+        !matches!(self, OpKind::Load | OpKind::Fence)
+    }
+}
+
+/// The name of an address or of a lock. Locks and addresses never share an id.
+#[derive(Clone, PartialEq, Eq, Debug, Hash)]
+pub enum AddrName {
+    /// `M[n]`
+    Memory(u64),
+    /// `x`
+    Named(Box<str>),
+    /// A lock.
+    Lock(Box<str>),
+}
+
+impl fmt::Display for AddrName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AddrName::Memory(n) => write!(f, "M[{n}]"),
+            AddrName::Named(name) | AddrName::Lock(name) => f.write_str(name),
+        }
+    }
+}
+
+/// When an operation was pending: from its begin to its end, either of which may not be recorded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
+pub struct Span {
+    /// When it began.
+    pub begin: Option<u64>,
+    /// When it ended.
+    pub end: Option<u64>,
+}
+
+impl Span {
+    /// Neither end recorded.
+    pub const UNKNOWN: Span = Span { begin: None, end: None };
+
+    /// Did this one certainly end before the other began?
+    #[inline]
+    pub fn before(self, later: Span) -> bool {
+        matches!((self.end, later.begin), (Some(end), Some(begin)) if end < begin)
+    }
+}
+
+/// An `init` line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Init {
+    /// Of this address
+    pub addr: AddrId,
+    /// the initial value.
+    pub value: u64,
+    /// Line of the text.
+    pub line: u64,
+}
+
+/// A `final` line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Final {
+    /// Of this address
+    pub addr: AddrId,
+    /// the value after everything.
+    pub value: u64,
+    /// Line of the text.
+    pub line: u64,
+}
+
+/// An `order` line: the values written to an address, oldest first.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct OrderLine {
+    /// The address.
+    pub addr: AddrId,
+    /// The values, oldest first.
+    pub values: Vec<u64>,
+    /// Line of the text.
+    pub line: u64,
+}
+
+/// A `guard` line: what a lock guards.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Guard {
+    /// The lock.
+    pub lock: AddrId,
+    /// What it guards.
+    pub addrs: Vec<AddrId>,
+    /// Line of the text.
+    pub line: u64,
+}
+
+/// One operation, gathered from the columns.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Op {
+    /// What it does.
+    pub kind: OpKind,
+    /// By which thread.
+    pub thread: ThreadId,
+    /// To which address or lock ([`AddrId::NONE`] for a barrier).
+    pub addr: AddrId,
+    /// The value read (loads and read-modify-writes; 0 otherwise).
+    pub read: u64,
+    /// The value written (stores and read-modify-writes; 0 otherwise).
+    pub write: u64,
+    /// What a barrier orders (`None`: it is a `sync`, and the model says).
+    pub mask: Option<Mask>,
+    /// When it was pending.
+    pub span: Span,
+    /// Line of the text.
+    pub line: u64,
+}
+
+/// A recorded execution: per thread the operations with their values, in program order.
+///
+/// Filled by pushing operations in the order of the text, then [`Trace::resolve`]d once, after which every accessor
+/// works. [`Trace::clear`] keeps the buffers, so that reading many traces allocates nothing.
+///
+/// Invariants after `resolve`: a value identifies the write of an address (no address has two writes of one value or
+/// a write of its initial value); each thread's operations are `thread_ops(t)`, in program order; locks are paired.
+#[derive(Clone, Default, Debug)]
+pub struct Trace {
+    pub(crate) kind: Vec<OpKind>,
+    pub(crate) thread: Vec<ThreadId>,
+    pub(crate) addr: Vec<AddrId>,
+    /// Read value; a fence keeps its mask bits here (16: `sync`).
+    pub(crate) read: Vec<u64>,
+    pub(crate) write: Vec<u64>,
+    /// Line, counted from `first_line`.
+    pub(crate) line: Vec<u32>,
+    /// Empty where no operation has a timestamp.
+    pub(crate) spans: Vec<Span>,
+    first_line: u64,
+
+    thread_names: Vec<u32>,
+    thread_small: Vec<u32>,
+    thread_map: FxHashMap<u32, ThreadId>,
+    addr_names: Vec<AddrName>,
+    addr_small: Vec<u32>,
+    addr_map: FxHashMap<AddrName, AddrId>,
+
+    /// `init` lines.
+    pub inits: Vec<Init>,
+    /// `final` lines.
+    pub finals: Vec<Final>,
+    /// `order` lines.
+    pub orders: Vec<OrderLine>,
+    /// `guard` lines.
+    pub guards: Vec<Guard>,
+
+    // Made by `resolve`.
+    pub(crate) rf: Vec<Source>,
+    pub(crate) po: Vec<u32>,
+    pub(crate) thread_start: Vec<u32>,
+    pub(crate) thread_ops: Vec<OpId>,
+    pub(crate) initial: Vec<u64>,
+    pub(crate) final_sources: Vec<Source>,
+    pub(crate) order_ops: Vec<Vec<OpId>>,
+    pub(crate) held: Vec<OpId>,
+}
+
+/// Names below this are found by index, others by hash.
+const SMALL: usize = 1 << 12;
+const ABSENT: u32 = u32::MAX;
+pub(crate) const SYNC_BITS: u64 = 16;
+
+impl Trace {
+    /// An empty trace.
+    pub fn new() -> Trace {
+        Trace::default()
+    }
+
+    /// Forgets everything but the buffers. `first_line` is the line of the text at which the next trace begins.
+    pub fn clear(&mut self, first_line: u64) {
+        for name in self.thread_names.drain(..) {
+            if let Some(slot) = self.thread_small.get_mut(name as usize) {
+                *slot = ABSENT;
+            }
+        }
+        for name in self.addr_names.drain(..) {
+            if let AddrName::Memory(n) = name
+                && let Some(slot) = self.addr_small.get_mut(n as usize)
+            {
+                *slot = ABSENT;
+            }
+        }
+        self.thread_map.clear();
+        self.addr_map.clear();
+        self.kind.clear();
+        self.thread.clear();
+        self.addr.clear();
+        self.read.clear();
+        self.write.clear();
+        self.line.clear();
+        self.spans.clear();
+        self.inits.clear();
+        self.finals.clear();
+        self.orders.clear();
+        self.guards.clear();
+        self.rf.clear();
+        self.first_line = first_line;
+    }
+
+    /// The id of the thread with this name.
+    #[inline]
+    pub fn thread_id(&mut self, name: u32) -> ThreadId {
+        if let Some(&id) = self.thread_small.get(name as usize)
+            && id != ABSENT
+        {
+            return ThreadId(id);
+        }
+        self.thread_id_slow(name)
+    }
+
+    #[cold]
+    fn thread_id_slow(&mut self, name: u32) -> ThreadId {
+        let fresh = ThreadId(self.thread_names.len() as u32);
+        if (name as usize) < SMALL {
+            if self.thread_small.is_empty() {
+                self.thread_small.resize(SMALL, ABSENT);
+            }
+            self.thread_small[name as usize] = fresh.0;
+        } else if let Some(&id) = self.thread_map.get(&name) {
+            return id;
+        } else {
+            self.thread_map.insert(name, fresh);
+        }
+        self.thread_names.push(name);
+        fresh
+    }
+
+    /// The id of address `M[n]`.
+    #[inline]
+    pub fn memory_id(&mut self, n: u64) -> AddrId {
+        if let Some(&id) = self.addr_small.get(n as usize)
+            && id != ABSENT
+        {
+            return AddrId(id);
+        }
+        self.memory_id_slow(n)
+    }
+
+    #[cold]
+    fn memory_id_slow(&mut self, n: u64) -> AddrId {
+        if n < SMALL as u64 {
+            if self.addr_small.is_empty() {
+                self.addr_small.resize(SMALL, ABSENT);
+            }
+            let fresh = AddrId(self.addr_names.len() as u32);
+            self.addr_small[n as usize] = fresh.0;
+            self.addr_names.push(AddrName::Memory(n));
+            return fresh;
+        }
+        self.addr_id(AddrName::Memory(n))
+    }
+
+    /// The id of a named address.
+    pub fn named_id(&mut self, name: &str) -> AddrId {
+        self.addr_id(AddrName::Named(name.into()))
+    }
+
+    /// The id of a lock.
+    pub fn lock_id(&mut self, name: &str) -> AddrId {
+        self.addr_id(AddrName::Lock(name.into()))
+    }
+
+    /// The id of an address or lock by its name.
+    pub fn addr_id(&mut self, name: AddrName) -> AddrId {
+        if let AddrName::Memory(n) = name
+            && n < SMALL as u64
+        {
+            return self.memory_id(n);
+        }
+        if let Some(&id) = self.addr_map.get(&name) {
+            return id;
+        }
+        let fresh = AddrId(self.addr_names.len() as u32);
+        self.addr_map.insert(name.clone(), fresh);
+        self.addr_names.push(name);
+        fresh
+    }
+
+    #[inline]
+    fn push_raw(&mut self, kind: OpKind, thread: ThreadId, addr: AddrId, read: u64, write: u64, line: u64) -> OpId {
+        let id = OpId(self.kind.len() as u32);
+        self.kind.push(kind);
+        self.thread.push(thread);
+        self.addr.push(addr);
+        self.read.push(read);
+        self.write.push(write);
+        self.line.push((line - self.first_line) as u32);
+        if !self.spans.is_empty() {
+            self.spans.push(Span::UNKNOWN);
+        }
+        id
+    }
+
+    /// Adds a load that returned `value`.
+    #[inline]
+    pub fn push_load(&mut self, thread: ThreadId, addr: AddrId, value: u64, line: u64) -> OpId {
+        self.push_raw(OpKind::Load, thread, addr, value, 0, line)
+    }
+
+    /// Adds a store of `value`.
+    #[inline]
+    pub fn push_store(&mut self, thread: ThreadId, addr: AddrId, value: u64, line: u64) -> OpId {
+        self.push_raw(OpKind::Store, thread, addr, 0, value, line)
+    }
+
+    /// Adds a read-modify-write.
+    #[inline]
+    pub fn push_rmw(&mut self, thread: ThreadId, addr: AddrId, read: u64, write: u64, line: u64) -> OpId {
+        self.push_raw(OpKind::Rmw, thread, addr, read, write, line)
+    }
+
+    /// Adds a barrier: `None` is `sync`.
+    pub fn push_fence(&mut self, thread: ThreadId, mask: Option<Mask>, line: u64) -> OpId {
+        let bits = mask.map_or(SYNC_BITS, |mask| mask.bits() as u64);
+        self.push_raw(OpKind::Fence, thread, AddrId::NONE, bits, 0, line)
+    }
+
+    /// Adds an acquire.
+    pub fn push_acquire(&mut self, thread: ThreadId, lock: AddrId, line: u64) -> OpId {
+        self.push_raw(OpKind::Acquire, thread, lock, 0, 0, line)
+    }
+
+    /// Adds a release.
+    pub fn push_release(&mut self, thread: ThreadId, lock: AddrId, line: u64) -> OpId {
+        self.push_raw(OpKind::Release, thread, lock, 0, 0, line)
+    }
+
+    /// Adds a copy of an operation; its thread and address ids must be this trace's.
+    pub fn push(&mut self, op: Op) -> OpId {
+        let read = match op.kind {
+            OpKind::Fence => op.mask.map_or(SYNC_BITS, |mask| mask.bits() as u64),
+            _ => op.read,
+        };
+        let id = self.push_raw(op.kind, op.thread, op.addr, read, op.write, op.line);
+        if op.span != Span::UNKNOWN {
+            self.set_span(id, op.span);
+        }
+        id
+    }
+
+    /// Sets when an operation was pending.
+    pub fn set_span(&mut self, op: OpId, span: Span) {
+        if self.spans.is_empty() {
+            self.spans.resize(self.kind.len(), Span::UNKNOWN);
+        }
+        self.spans[op.index()] = span;
+    }
+
+    /// The trace made of these operations only, in their order, with this trace's names, lines and initial values, its
+    /// final values where `keep_final` says so, and its write orders restricted to what is left. Not yet resolved.
+    ///
+    /// The ids of threads and addresses stay the same; operation `i` of the result is `ops[i]`. To be meaningful, `ops`
+    /// must hold the write that each of its reads returned.
+    pub fn restricted_to(&self, ops: &[OpId], keep_final: impl Fn(&Final) -> bool) -> Trace {
+        let mut part = Trace { first_line: self.first_line, ..Trace::default() };
+        for &name in &self.thread_names {
+            part.thread_id(name);
+        }
+        for name in &self.addr_names {
+            part.addr_id(name.clone());
+        }
+        for &op in ops {
+            part.push(self.op(op));
+        }
+        part.inits = self.inits.clone();
+        part.finals = self.finals.iter().filter(|f| keep_final(f)).copied().collect();
+        part.guards = self.guards.clone();
+        for order in &self.orders {
+            let mut left: Vec<u64> = ops
+                .iter()
+                .filter(|&&op| self.kind(op).stores() && self.addr(op) == order.addr)
+                .map(|&op| self.write(op))
+                .collect();
+            left.sort_unstable();
+            let values: Vec<u64> = order.values.iter().filter(|v| left.binary_search(v).is_ok()).copied().collect();
+            if !values.is_empty() {
+                part.orders.push(OrderLine { values, ..order.clone() });
+            }
+        }
+        part
+    }
+
+    /// Number of operations, barriers included.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.kind.len()
+    }
+
+    /// No operation at all?
+    pub fn is_empty(&self) -> bool {
+        self.kind.is_empty()
+    }
+
+    /// All operations, in the order of the text.
+    pub fn ops(&self) -> impl ExactSizeIterator<Item = OpId> + use<> {
+        (0..self.kind.len() as u32).map(OpId)
+    }
+
+    /// One operation.
+    pub fn op(&self, op: OpId) -> Op {
+        let kind = self.kind(op);
+        Op {
+            kind,
+            thread: self.thread(op),
+            addr: self.addr(op),
+            read: if kind == OpKind::Fence { 0 } else { self.read(op) },
+            write: self.write(op),
+            mask: self.mask(op),
+            span: self.span(op),
+            line: self.line(op),
+        }
+    }
+
+    /// What it does.
+    #[inline]
+    pub fn kind(&self, op: OpId) -> OpKind {
+        self.kind[op.index()]
+    }
+
+    /// By which thread.
+    #[inline]
+    pub fn thread(&self, op: OpId) -> ThreadId {
+        self.thread[op.index()]
+    }
+
+    /// To which address.
+    #[inline]
+    pub fn addr(&self, op: OpId) -> AddrId {
+        self.addr[op.index()]
+    }
+
+    /// The value read.
+    #[inline]
+    pub fn read(&self, op: OpId) -> u64 {
+        self.read[op.index()]
+    }
+
+    /// The value written.
+    #[inline]
+    pub fn write(&self, op: OpId) -> u64 {
+        self.write[op.index()]
+    }
+
+    /// A barrier's mask; `None` for `sync` and for what is no barrier.
+    #[inline]
+    pub fn mask(&self, op: OpId) -> Option<Mask> {
+        let bits = self.read[op.index()];
+        (self.kind(op) == OpKind::Fence && bits != SYNC_BITS).then(|| Mask::from_bits(bits as u8))
+    }
+
+    /// When it was pending.
+    #[inline]
+    pub fn span(&self, op: OpId) -> Span {
+        self.spans.get(op.index()).copied().unwrap_or(Span::UNKNOWN)
+    }
+
+    /// Does any operation have a timestamp?
+    pub fn has_times(&self) -> bool {
+        !self.spans.is_empty()
+    }
+
+    /// Its line in the text, from 1.
+    #[inline]
+    pub fn line(&self, op: OpId) -> u64 {
+        self.first_line + self.line[op.index()] as u64
+    }
+
+    /// The line at which the trace begins.
+    pub fn first_line(&self) -> u64 {
+        self.first_line
+    }
+
+    /// Names of the threads, by id.
+    pub fn thread_names(&self) -> &[u32] {
+        &self.thread_names
+    }
+
+    /// Names of the addresses and locks, by id.
+    pub fn addr_names(&self) -> &[AddrName] {
+        &self.addr_names
+    }
+
+    /// Number of threads that have an operation.
+    pub fn threads(&self) -> usize {
+        self.thread_names.len()
+    }
+
+    /// Number of addresses and locks.
+    pub fn addrs(&self) -> usize {
+        self.addr_names.len()
+    }
+
+    /// Where a read's value comes from; a release reads from its acquire.
+    #[inline]
+    pub fn source(&self, op: OpId) -> Source {
+        self.rf[op.index()]
+    }
+
+    /// Place in its thread's program order, from 0.
+    #[inline]
+    pub fn po(&self, op: OpId) -> u32 {
+        self.po[op.index()]
+    }
+
+    /// A thread's operations, in program order.
+    #[inline]
+    pub fn thread_ops(&self, thread: ThreadId) -> &[OpId] {
+        let t = thread.index();
+        &self.thread_ops[self.thread_start[t] as usize..self.thread_start[t + 1] as usize]
+    }
+
+    /// An address's initial value.
+    pub fn initial(&self, addr: AddrId) -> u64 {
+        self.initial[addr.index()]
+    }
+
+    /// The writes behind `self.finals`, in the same order.
+    pub fn final_sources(&self) -> &[Source] {
+        &self.final_sources
+    }
+
+    /// The writes behind `self.orders`, in the same order.
+    pub fn order_ops(&self) -> &[Vec<OpId>] {
+        &self.order_ops
+    }
+
+    /// Acquires that are never released.
+    pub fn held(&self) -> &[OpId] {
+        &self.held
+    }
+}

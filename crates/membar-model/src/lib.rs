@@ -1,0 +1,1 @@
+//! Memory models as data: the TOML format and the built-in models.

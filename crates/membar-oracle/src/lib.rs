@@ -1,0 +1,1 @@
+//! Slow and obvious deciders, to compare the fast ones with.

@@ -1,0 +1,1 @@
+//! Random programs and the simulated machines that run them.

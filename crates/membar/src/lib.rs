@@ -1,0 +1,1 @@
+//! The membar command and its library.
