@@ -1,1 +1,111 @@
-//! Re-checks witnesses and proofs, sharing no algorithm with the checker.
+//! Re-checks verdicts, from the recorded values alone.
+//!
+//! `membar-check` is fast and therefore long; this crate is short. It sees a [`Trace`], a [`Model`] and a certificate,
+//! and either agrees or names the first [`Flaw`]. No algorithm is shared with the checker, nor anything that was
+//! computed for it: writes are identified by address and value, locks are paired, `final` and `order` lines are read
+//! here once more. What is trusted: that [`Trace::resolve`] succeeded (so a value identifies the write of an address)
+//! and that it grouped operations by thread in the order of the text.
+//!
+//! * [`witness`]: is this total order a memory order of the trace?
+//! * [`proof`]: does each step follow by its rule, and does each lemma end in a cycle?
+//! * [`verdict`]: whichever of the two applies; an undecided verdict claims nothing and is always fine.
+//! * [`Certifier`]: the same with buffers that are kept, for many traces.
+//!
+//! A certificate may be garbage: every index in it is checked, and nothing here panics on it.
+//!
+//! # What a memory order is
+//!
+//! A total order `≤` of all operations but barriers; a read-modify-write, an acquire and a release are one point each,
+//! and count as a load and as a store. It is allowed if all of these hold:
+//!
+//! 1. **Program order.** An earlier and a later operation of one thread keep their order if, for some pair of what they
+//!    count as, the model's table says so (always, on one address, or because the earlier one ended strictly before the
+//!    later one began) or a barrier between them has that pair in its mask ([`Model::sync`] for `sync`).
+//! 2. **Value.** A read returns the write that is last in `≤` among those before it in `≤` or, for a plain load where
+//!    the model forwards stores, before it in its own thread; the initial value where there is none.
+//! 3. **Final.** The last write in `≤` of an address with a `final` line has that value.
+//! 4. **Write order.** The writes of an address with an `order` line appear in that sequence.
+//! 5. **Lock exclusion**, where the model has it. Among the operations on one lock, a release comes directly after its
+//!    acquire, and an acquire is followed directly by its release or by nothing.
+//!
+//! # What a proof is
+//!
+//! See [`membar_core::Rule`] for the rules. Each is checked to be a true consequence of the five points above, so the
+//! events on a cycle would each be strictly before itself. The test suites hold both halves against brute force: all
+//! permutations of small traces, and all steps that this crate accepts on them.
+//!
+//! ```
+//! use membar_core::{Mask, Model, OpId, Ppo, ResolveScratch, Trace, When, Witness};
+//!
+//! let ppo = Ppo { load_load: When::ALWAYS, load_store: When::ALWAYS, store_load: When::ALWAYS, store_store: When::ALWAYS };
+//! let sc = Model {
+//!     name: "sc".into(), title: String::new(), about: String::new(),
+//!     ppo, sync: Mask::FULL, store_forwarding: true, coherence: true, lock_exclusion: true,
+//! };
+//! let mut trace = Trace::new();
+//! let (t, u, x) = (trace.thread_id(0), trace.thread_id(1), trace.memory_id(0));
+//! let store = trace.push_store(t, x, 1, 1);
+//! let load = trace.push_load(u, x, 1, 2);
+//! trace.resolve(&mut ResolveScratch::default()).unwrap();
+//!
+//! assert_eq!(membar_certify::witness(&trace, &sc, &Witness { order: vec![store, load] }), Ok(()));
+//! let flaw = membar_certify::witness(&trace, &sc, &Witness { order: vec![load, store] }).unwrap_err();
+//! assert_eq!(flaw.to_string(), "op1 read another value than 0, which this order gives it");
+//! ```
+
+mod flaw;
+mod locks;
+mod proof;
+mod witness;
+
+pub use flaw::{Flaw, Reason};
+
+use membar_core::{Model, Proof, Trace, Verdict, Witness};
+
+/// Re-checks certificates with buffers that are kept from one trace to the next.
+#[derive(Default, Debug)]
+pub struct Certifier {
+    witness: witness::Scratch,
+    proof: proof::Scratch,
+}
+
+impl Certifier {
+    /// A certifier with empty buffers.
+    pub fn new() -> Certifier {
+        Certifier::default()
+    }
+
+    /// Is this order one that the model allows for the (resolved) trace?
+    pub fn witness(&mut self, trace: &Trace, model: &Model, witness: &Witness) -> Result<(), Flaw> {
+        self.witness.check(trace, model, &witness.order)
+    }
+
+    /// Does this prove that the model allows no order for the (resolved) trace?
+    pub fn proof(&mut self, trace: &Trace, model: &Model, proof: &Proof) -> Result<(), Flaw> {
+        self.proof.check(trace, model, proof)
+    }
+
+    /// Does the verdict's certificate hold? There is none to check where it is undecided.
+    pub fn verdict(&mut self, trace: &Trace, model: &Model, verdict: &Verdict) -> Result<(), Flaw> {
+        match verdict {
+            Verdict::Allowed(witness) => self.witness(trace, model, witness),
+            Verdict::Forbidden(proof) => self.proof(trace, model, proof),
+            Verdict::Undecided { .. } => Ok(()),
+        }
+    }
+}
+
+/// [`Certifier::witness`], once.
+pub fn witness(trace: &Trace, model: &Model, witness: &Witness) -> Result<(), Flaw> {
+    Certifier::new().witness(trace, model, witness)
+}
+
+/// [`Certifier::proof`], once.
+pub fn proof(trace: &Trace, model: &Model, proof: &Proof) -> Result<(), Flaw> {
+    Certifier::new().proof(trace, model, proof)
+}
+
+/// [`Certifier::verdict`], once.
+pub fn verdict(trace: &Trace, model: &Model, verdict: &Verdict) -> Result<(), Flaw> {
+    Certifier::new().verdict(trace, model, verdict)
+}

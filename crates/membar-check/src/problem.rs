@@ -1,0 +1,462 @@
+//! The read problem as a graph.
+//!
+//! Problem: given a trace and a model, name the points of memory order (nodes) and everything about their order that
+//! needs no inference: preserved program order (R1-R3), reads-from (R4), own stores (R5), given write orders (A6), final
+//! values, locks that stay held, and the part of R6 that is visible inside one thread (a thread that reads first one
+//! write of an address and then another has seen the first one overwritten).
+//!
+//! Nodes: `0..n` are the operations, numbered by thread and program order, so that a thread is a range; then one node per
+//! address for its initial value; then the collectors of [`crate::ppo`].
+//!
+//! Complexity: O(n), with O(n log n) for time entries (see [`crate::ppo`]).
+
+use crate::ppo::PpoEdges;
+use membar_core::{Event, Model, OpId, OpKind, Rule, Source, ThreadId, Trace};
+
+/// No node.
+pub(crate) const NONE: u32 = u32::MAX;
+
+pub(crate) const READS: u8 = 1;
+pub(crate) const WRITES: u8 = 2;
+/// Reads from its own thread's earlier store, possibly before that store is in memory order.
+pub(crate) const FORWARDED: u8 = 4;
+
+/// Counts as a load in program order.
+pub(crate) const LOADS: u8 = 8;
+
+/// An edge that is neither program order nor reads-from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Extra {
+    pub from: u32,
+    pub to: u32,
+    pub why: Why,
+}
+
+/// Why an [`Extra`] edge holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Why {
+    /// R5 through this load.
+    OwnStore(u32),
+    /// R6: `from` was read by the first load, `to` by the second, which is ordered after it.
+    SeenBefore(u32, u32),
+    /// R6 through the final value.
+    Final,
+    /// The lock stays held.
+    Held,
+    /// A6.
+    WriteOrder,
+    /// R6 through this load; the path uses extras below the limit.
+    BeforeRead { load: u32, limit: u32 },
+    /// R7; the path uses extras below the limit.
+    AfterRead { limit: u32 },
+    /// Refuted otherwise by this lemma of the search.
+    Lemma(u32),
+}
+
+/// Something impossible that is visible at once: these operations alone are forbidden.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Obvious {
+    /// A value that nobody writes.
+    Unwritten(OpId),
+    /// An address's initial value was read or is final although these writes come first.
+    Core(Vec<OpId>),
+}
+
+/// See the module's description. All columns are indexed by node.
+#[derive(Default)]
+pub(crate) struct Problem {
+    /// Number of operations.
+    pub ops: usize,
+    /// Number of addresses.
+    pub addrs: usize,
+    /// Number of nodes.
+    pub nodes: usize,
+    pub flags: Vec<u8>,
+    /// Address, [`NONE`] for barriers and collectors.
+    pub addr: Vec<u32>,
+    /// The write that a read returned, [`NONE`] otherwise.
+    pub src: Vec<u32>,
+    /// The read-modify-write (or release) that reads this write, if there is exactly one; others show as conflicts.
+    pub rmw_reader: Vec<u32>,
+    /// Program order and extras, by earlier node.
+    pub succ_start: Vec<u32>,
+    pub succ: Vec<u32>,
+    pub indegree: Vec<u32>,
+    /// Readers of each write.
+    pub reader_start: Vec<u32>,
+    pub readers: Vec<u32>,
+    /// Static extras first, then derived ones as they are found.
+    pub extras: Vec<Extra>,
+    /// How many of the extras are in `succ`.
+    pub static_extras: usize,
+    /// First node of each thread, and one past the last.
+    pub thread_start: Vec<u32>,
+    pub obvious: Option<Obvious>,
+    /// Is the write order given for every address with two writes or more?
+    pub conflict: bool,
+    ppo: PpoEdges,
+    per_addr: Vec<u32>,
+    per_addr2: Vec<u32>,
+    touched: Vec<u32>,
+    node_of: Vec<u32>,
+}
+
+impl Problem {
+    /// Is it an operation that reads?
+    #[inline]
+    pub fn reads(&self, node: u32) -> bool {
+        self.flags[node as usize] & READS != 0
+    }
+
+    /// Does it write an address (operations and initial values)?
+    #[inline]
+    pub fn writes(&self, node: u32) -> bool {
+        self.flags[node as usize] & WRITES != 0
+    }
+
+    /// Does it count as a load in program order?
+    #[inline]
+    pub fn loads(&self, node: u32) -> bool {
+        self.flags[node as usize] & LOADS != 0
+    }
+
+    /// May it read before its source is in memory order?
+    #[inline]
+    pub fn forwarded(&self, node: u32) -> bool {
+        self.flags[node as usize] & FORWARDED != 0
+    }
+
+    /// The readers of a write.
+    #[inline]
+    pub fn readers(&self, node: u32) -> &[u32] {
+        let i = node as usize;
+        &self.readers[self.reader_start[i] as usize..self.reader_start[i + 1] as usize]
+    }
+
+    /// Successors by program order and static extras.
+    #[inline]
+    pub fn succ(&self, node: u32) -> &[u32] {
+        let i = node as usize;
+        &self.succ[self.succ_start[i] as usize..self.succ_start[i + 1] as usize]
+    }
+
+    /// Is it the initial value of an address?
+    #[inline]
+    pub fn is_init(&self, node: u32) -> bool {
+        (node as usize) >= self.ops && (node as usize) < self.ops + self.addrs
+    }
+
+    /// The operation behind a node.
+    #[inline]
+    pub fn op(&self, trace: &Trace, node: u32) -> Option<OpId> {
+        ((node as usize) < self.ops).then(|| {
+            let thread = self.thread(node);
+            trace.thread_ops(ThreadId(thread as u32))[(node - self.thread_start[thread]) as usize]
+        })
+    }
+
+    /// The event behind a node; collectors have none.
+    pub fn event(&self, trace: &Trace, node: u32) -> Option<Event> {
+        if self.is_init(node) { Some(Event::INIT) } else { self.op(trace, node).map(Event::from) }
+    }
+
+    /// The thread of an operation's node.
+    #[inline]
+    pub fn thread(&self, node: u32) -> usize {
+        self.thread_start.partition_point(|&start| start <= node) - 1
+    }
+
+    /// Fills everything in from a trace.
+    pub fn build(&mut self, trace: &Trace, model: &Model) {
+        let (n, addrs) = (trace.len(), trace.addrs());
+        self.ops = n;
+        self.addrs = addrs;
+        self.obvious = None;
+        self.extras.clear();
+        self.number_nodes(trace);
+        self.ppo.build(trace, model, (n + addrs) as u32);
+        self.nodes = self.ppo.next_node as usize;
+        self.describe_nodes(trace, model);
+        self.group_readers();
+        self.observe(trace, model);
+        self.finals_and_locks(trace, model);
+        self.given_orders(trace);
+        self.static_extras = self.extras.len();
+        self.link();
+    }
+
+    fn number_nodes(&mut self, trace: &Trace) {
+        self.thread_start.clear();
+        self.thread_start.push(0);
+        self.node_of.clear();
+        self.node_of.resize(trace.len(), 0);
+        let mut node = 0;
+        for t in 0..trace.threads() {
+            for &op in trace.thread_ops(ThreadId(t as u32)) {
+                self.node_of[op.index()] = node;
+                node += 1;
+            }
+            self.thread_start.push(node);
+        }
+    }
+
+    fn describe_nodes(&mut self, trace: &Trace, model: &Model) {
+        let (n, addrs, nodes) = (self.ops, self.addrs, self.nodes);
+        self.flags.clear();
+        self.addr.clear();
+        self.src.clear();
+        for t in 0..trace.threads() {
+            for &op in trace.thread_ops(ThreadId(t as u32)) {
+                let kind = trace.kind(op);
+                let node = self.flags.len() as u32;
+                let mut flags = if kind.stores() { WRITES } else { 0 } | if kind.loads() { LOADS } else { 0 };
+                let source = match kind {
+                    OpKind::Release if !model.lock_exclusion => Source::NONE,
+                    _ => trace.source(op),
+                };
+                let src = match source {
+                    Source::INIT => (n + trace.addr(op).index()) as u32,
+                    Source::NONE => NONE,
+                    Source::UNWRITTEN => {
+                        self.obvious.get_or_insert(Obvious::Unwritten(op));
+                        NONE
+                    }
+                    source => self.node_of[source.as_op().expect("an operation").index()],
+                };
+                if src != NONE {
+                    flags |= READS;
+                    if kind == OpKind::Load
+                        && model.store_forwarding
+                        && src < node
+                        && src >= self.thread_start[t]
+                        && (src as usize) < n
+                    {
+                        flags |= FORWARDED;
+                    }
+                }
+                self.flags.push(flags);
+                self.addr.push(if kind == OpKind::Fence { NONE } else { trace.addr(op).0 });
+                self.src.push(src);
+            }
+        }
+        self.flags.resize(n + addrs, WRITES);
+        self.flags.resize(nodes, 0);
+        self.addr.extend(0..addrs as u32);
+        self.addr.resize(nodes, NONE);
+        self.src.resize(nodes, NONE);
+    }
+
+    fn group_readers(&mut self) {
+        let writes = self.ops + self.addrs;
+        self.reader_start.clear();
+        self.reader_start.resize(self.nodes + 1, 0);
+        self.rmw_reader.clear();
+        self.rmw_reader.resize(self.nodes, NONE);
+        for node in 0..self.ops {
+            let src = self.src[node];
+            if src != NONE {
+                self.reader_start[src as usize + 1] += 1;
+                if self.flags[node] & WRITES != 0 {
+                    self.rmw_reader[src as usize] = node as u32;
+                }
+            }
+        }
+        for i in 0..self.nodes {
+            self.reader_start[i + 1] += self.reader_start[i];
+        }
+        self.readers.clear();
+        self.readers.resize(self.reader_start[writes] as usize, 0);
+        // Fill backwards so that each list comes out in node order and the starts end up right.
+        let mut fill = std::mem::take(&mut self.per_addr2);
+        fill.clear();
+        fill.extend_from_slice(&self.reader_start);
+        for node in 0..self.ops {
+            let src = self.src[node];
+            if src != NONE {
+                let at = &mut fill[src as usize];
+                self.readers[*at as usize] = node as u32;
+                *at += 1;
+            }
+        }
+        self.per_addr2 = fill;
+    }
+
+    /// R5, and R6 inside one thread.
+    fn observe(&mut self, trace: &Trace, model: &Model) {
+        let loads_ordered = model.ppo.load_load.on_one_address();
+        // Per address: the write that this thread last saw, and through which node it saw it.
+        let mut seen = std::mem::take(&mut self.per_addr);
+        let mut through = std::mem::take(&mut self.per_addr2);
+        for column in [&mut seen, &mut through] {
+            column.clear();
+            column.resize(self.addrs, NONE);
+        }
+        for t in 0..self.thread_start.len() - 1 {
+            for node in self.thread_start[t]..self.thread_start[t + 1] {
+                let x = self.addr[node as usize];
+                if x == NONE {
+                    continue;
+                }
+                let (src, x) = (self.src[node as usize], x as usize);
+                if seen[x] == NONE {
+                    self.touched.push(x as u32);
+                }
+                if src != NONE {
+                    let last = seen[x];
+                    if last != NONE && last != src {
+                        let own = through[x] == last;
+                        if own && !model.store_forwarding {
+                            // Only the path, if there is one, says that the load comes after the store.
+                        } else if self.is_init(src) {
+                            let ops = [last, through[x], node].iter().filter_map(|&v| self.op(trace, v)).collect();
+                            self.obvious.get_or_insert(Obvious::Core(ops));
+                        } else if !self.is_init(last) {
+                            let why = if own { Why::OwnStore(node) } else { Why::SeenBefore(through[x], node) };
+                            self.extras.push(Extra { from: last, to: src, why });
+                        }
+                    }
+                    if loads_ordered && (last != src || last == NONE) {
+                        seen[x] = src;
+                        through[x] = node;
+                    }
+                }
+                if self.flags[node as usize] & WRITES != 0 {
+                    seen[x] = node;
+                    through[x] = node;
+                }
+            }
+            for x in self.touched.drain(..) {
+                seen[x as usize] = NONE;
+            }
+        }
+        self.per_addr = seen;
+        self.per_addr2 = through;
+    }
+
+    fn finals_and_locks(&mut self, trace: &Trace, model: &Model) {
+        if trace.finals.is_empty() && (trace.held().is_empty() || !model.lock_exclusion) {
+            return;
+        }
+        // Per address: the write after which nothing comes.
+        let mut last = vec![(NONE, Why::Final); self.addrs];
+        for (end, source) in trace.finals.iter().zip(trace.final_sources()) {
+            last[end.addr.index()].0 = match source.as_op() {
+                Some(op) => self.node_of[op.index()],
+                None => (self.ops + end.addr.index()) as u32,
+            };
+        }
+        if model.lock_exclusion {
+            for &op in trace.held() {
+                let node = self.node_of[op.index()];
+                let first = std::mem::replace(&mut last[trace.addr(op).index()], (node, Why::Held)).0;
+                if first != NONE {
+                    let both = [first, node].map(|node| self.op(trace, node).expect("an acquire"));
+                    self.obvious.get_or_insert(Obvious::Core(both.to_vec()));
+                }
+            }
+        }
+        for node in 0..self.ops as u32 {
+            let x = self.addr[node as usize];
+            if x == NONE || !self.writes(node) {
+                continue;
+            }
+            let (to, why) = last[x as usize];
+            if to == NONE || to == node {
+                continue;
+            }
+            if self.is_init(to) {
+                self.obvious.get_or_insert(Obvious::Core(vec![self.op(trace, node).expect("a write")]));
+            } else {
+                self.extras.push(Extra { from: node, to, why });
+            }
+        }
+    }
+
+    fn given_orders(&mut self, trace: &Trace) {
+        for ops in trace.order_ops() {
+            for pair in ops.windows(2) {
+                let [from, to] = [0, 1].map(|i| self.node_of[pair[i].index()]);
+                self.extras.push(Extra { from, to, why: Why::WriteOrder });
+            }
+        }
+        let mut given = vec![0u32; self.addrs];
+        for order in &trace.orders {
+            given[order.addr.index()] = u32::MAX;
+        }
+        self.conflict = (0..self.ops).all(|node| {
+            let x = self.addr[node];
+            if x == NONE || self.flags[node] & WRITES == 0 || given[x as usize] == u32::MAX {
+                return true;
+            }
+            given[x as usize] += 1;
+            given[x as usize] < 2
+        });
+    }
+
+    /// Program order and static extras as successor lists.
+    fn link(&mut self) {
+        let edges = self.ppo.edges.iter().copied().chain(self.extras.iter().map(|extra| (extra.from, extra.to)));
+        self.succ_start.clear();
+        self.succ_start.resize(self.nodes + 1, 0);
+        self.indegree.clear();
+        self.indegree.resize(self.nodes, 0);
+        for (from, to) in edges.clone() {
+            self.succ_start[from as usize + 1] += 1;
+            self.indegree[to as usize] += 1;
+        }
+        for i in 0..self.nodes {
+            self.succ_start[i + 1] += self.succ_start[i];
+        }
+        self.succ.clear();
+        self.succ.resize(self.succ_start[self.nodes] as usize, 0);
+        let mut fill = std::mem::take(&mut self.per_addr2);
+        fill.clear();
+        fill.extend_from_slice(&self.succ_start);
+        for (from, to) in edges {
+            let at = &mut fill[from as usize];
+            self.succ[*at as usize] = to;
+            *at += 1;
+        }
+        self.per_addr2 = fill;
+    }
+}
+
+/// The rule by which the model orders this pair of operations of one thread, `earlier` first in program order.
+pub(crate) fn pair_rule(trace: &Trace, model: &Model, earlier: OpId, later: OpId) -> Option<Rule> {
+    let (a, b) = (trace.op(earlier), trace.op(later));
+    if a.thread != b.thread || trace.po(earlier) >= trace.po(later) {
+        return None;
+    }
+    let same = a.addr == b.addr;
+    let time = a.span.before(b.span);
+    let applies = |earlier_stores: bool, later_stores: bool| {
+        let when = model.ppo.entry(earlier_stores, later_stores);
+        let kinds = if earlier_stores { a.kind.stores() } else { a.kind.loads() }
+            && if later_stores { b.kind.stores() } else { b.kind.loads() };
+        kinds && (when.always || (when.same_address && same) || (when.time && time))
+    };
+    if applies(false, false) || applies(false, true) {
+        return Some(Rule::LoadOp);
+    }
+    if applies(true, true) {
+        return Some(Rule::StoreStore);
+    }
+    if applies(true, false) {
+        return Some(Rule::StoreLoad);
+    }
+    let between = &trace.thread_ops(a.thread)[trace.po(earlier) as usize + 1..trace.po(later) as usize];
+    between.iter().copied().find_map(|fence| {
+        let mask = match trace.kind(fence) {
+            OpKind::Fence => trace.mask(fence).unwrap_or(model.sync),
+            _ => return None,
+        };
+        let crosses = [false, true].iter().any(|&e| {
+            [false, true].iter().any(|&l| {
+                mask.contains(membar_core::Mask::pair(e, l))
+                    && (if e { a.kind.stores() } else { a.kind.loads() })
+                    && (if l { b.kind.stores() } else { b.kind.loads() })
+            })
+        });
+        crosses.then_some(Rule::Membar { fence })
+    })
+}

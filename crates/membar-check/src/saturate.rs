@@ -1,0 +1,517 @@
+//! Rules R6 and R7 with reverse vector clocks.
+//!
+//! Problem: from the edges known so far, infer those that the Value axiom forces on writes of one address: with
+//! `S = w(L)` and another write `S'`, R6: `S' ≤ L ⇒ S' ≤ S`; R7: `S ≤ S' ⇒ L ≤ S'`.
+//!
+//! Algorithm, one pass:
+//! 1. Sort the graph topologically; a cycle ends the matter.
+//! 2. Going backwards, give each node its reverse clock: for each thread, from which place of program order on all loads
+//!    (column L) and all stores (column S) of that thread are after the node. Loads, or stores, that a model keeps in order form
+//!    one virtual SC processor a thread. Those that it keeps in order per address only have a column that speaks of the
+//!    node's own address; it is passed on between nodes of one address, which is enough, see below.
+//! 3. For each store S of address x, the first store of x in each thread after S is a candidate S' of R7, and the first
+//!    load of x in each thread after S that reads another write is a candidate L of R6. Among the candidates only minimal ones give
+//!    an edge, and only if the clocks do not show it already.
+//!
+//! Passes are repeated until one adds nothing; see [`crate::read`] for what happens in between.
+//!
+//! Invariants: an entry is never too small: all operations that it promises are after the node. Clocks use the extras
+//! that existed when the pass began, and every edge records that number, so that its premises can be found again.
+//!
+//! Why own-address columns are enough: a path between two stores of x leaves x's loads and stores only through a node that
+//! orders *all* later loads or stores of its thread, which the thread-wide columns carry; and where it leads through a load L of x
+//! to a store, R6 has made the edge to w(L), which is a store of x, and the path goes on from there.
+//!
+//! Complexity: O((n + e) p) a pass, and as many words of memory: 2p a node for sc and tso, 3p for pso and rmo, 4p for wmo.
+//!
+//! Guarantees: sound for every model. To a fixed point it finds what the paper's figure 1 finds, except that with loads
+//! which are not ordered even on one address (rmo), and with collectors that relate single kinds, it may find less; the
+//! search does not depend on it.
+//!
+//! Deviations from the paper: edges are added after the pass, not during it (a clock updated in place is wrong for
+//! all nodes already behind it, and would be repaired only by the next pass); only minimal candidates are used (the
+//! others follow); per-address clocks are kept for the node's own address only, where the paper has one virtual processor for
+//! each address, whose clocks would need p·a words a node.
+//!
+//! References: Manovit, Hangal, SPAA 2005, 4.2, 4.4 and 4.6.
+
+use crate::problem::{Extra, NONE, Problem, Why};
+use membar_core::{Model, OpKind, ThreadId, Trace};
+
+/// What a pass did.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Pass {
+    /// The graph, with its extras, has a cycle: these nodes cannot be sorted.
+    Cyclic,
+    /// A write would be before the initial value that this load returned: R6.
+    BeforeInit { write: u32, load: u32 },
+    /// This many edges were added.
+    Added(usize),
+}
+
+/// Column groups of a clock, each with an entry per thread.
+#[derive(Clone, Copy, Default)]
+struct Columns {
+    threads: usize,
+    /// Where the own-address columns of loads and stores begin, if there are any.
+    own_loads: Option<usize>,
+    own_stores: Option<usize>,
+    width: usize,
+    loads: Effect,
+    stores: Effect,
+}
+
+/// What an operation of one kind promises about the rest of its thread.
+#[derive(Clone, Copy, Default)]
+struct Effect {
+    all_loads: bool,
+    all_stores: bool,
+    own_loads: bool,
+    own_stores: bool,
+}
+
+impl Columns {
+    fn new(threads: usize, model: &Model) -> Columns {
+        let ppo = &model.ppo;
+        let effect = |stores: bool| Effect {
+            all_loads: ppo.entry(stores, false).always,
+            all_stores: ppo.entry(stores, true).always,
+            own_loads: ppo.entry(stores, false).on_one_address(),
+            own_stores: ppo.entry(stores, true).on_one_address(),
+        };
+        let mut columns = Columns { threads, width: 2 * threads, ..Columns::default() };
+        (columns.loads, columns.stores) = (effect(false), effect(true));
+        if !columns.stores.all_stores {
+            columns.own_stores = Some(columns.width);
+            columns.width += threads;
+        }
+        if !columns.loads.all_loads && columns.loads.own_loads {
+            columns.own_loads = Some(columns.width);
+            columns.width += threads;
+        }
+        columns
+    }
+}
+
+/// A run of one thread's accesses to one address in the lists of [`Saturator`].
+#[derive(Clone, Copy)]
+struct Segment {
+    thread: u32,
+    loads: (u32, u32),
+    stores: (u32, u32),
+}
+
+#[derive(Default)]
+pub(crate) struct Saturator {
+    columns: Columns,
+    clocks: Vec<u32>,
+    /// Nodes in topological order of the last pass, and each node's place in it.
+    pub order: Vec<u32>,
+    pub rank: Vec<u32>,
+    indegree: Vec<u32>,
+    dyn_start: Vec<u32>,
+    dyn_succ: Vec<u32>,
+    /// Per address a range of segments.
+    addr_segments: Vec<u32>,
+    segments: Vec<Segment>,
+    loads: Vec<u32>,
+    stores: Vec<u32>,
+    /// Per entry of `loads`: the next entry of the segment that reads another write.
+    next_other: Vec<u32>,
+    /// What a barrier's own node promises: bit 1 all loads, bit 2 all stores.
+    fence_effect: Vec<u8>,
+}
+
+impl Saturator {
+    /// Bytes that the clocks of this problem take.
+    pub fn bytes(trace: &Trace, model: &Model, p: &Problem) -> usize {
+        Columns::new(trace.threads(), model).width * 4 * (p.nodes + 8)
+    }
+
+    /// Prepares for a problem.
+    pub fn start(&mut self, trace: &Trace, model: &Model, p: &Problem) {
+        self.columns = Columns::new(trace.threads(), model);
+        self.group(p);
+        let always = model.ppo.always();
+        self.fence_effect.clear();
+        self.fence_effect.resize(p.ops, 0);
+        for t in 0..trace.threads() {
+            for (i, &op) in trace.thread_ops(ThreadId(t as u32)).iter().enumerate() {
+                if trace.kind(op) == OpKind::Fence {
+                    let mask = trace.mask(op).unwrap_or(model.sync) & !always;
+                    self.fence_effect[p.thread_start[t] as usize + i] = crate::ppo::first_rectangle(mask).1;
+                }
+            }
+        }
+    }
+
+    /// Lists each address's accesses by thread.
+    fn group(&mut self, p: &Problem) {
+        let mut by_addr: Vec<u32> = vec![0; p.addrs + 1];
+        for &x in &p.addr[..p.ops] {
+            if x != NONE {
+                by_addr[x as usize + 1] += 1;
+            }
+        }
+        for x in 0..p.addrs {
+            by_addr[x + 1] += by_addr[x];
+        }
+        let mut fill = by_addr.clone();
+        let mut nodes = vec![0u32; by_addr[p.addrs] as usize];
+        for node in 0..p.ops {
+            let x = p.addr[node];
+            if x != NONE {
+                nodes[fill[x as usize] as usize] = node as u32;
+                fill[x as usize] += 1;
+            }
+        }
+        self.segments.clear();
+        self.loads.clear();
+        self.stores.clear();
+        self.addr_segments.clear();
+        for x in 0..p.addrs {
+            self.addr_segments.push(self.segments.len() as u32);
+            let accesses = &nodes[by_addr[x] as usize..by_addr[x + 1] as usize];
+            let mut at = 0;
+            while at < accesses.len() {
+                let thread = p.thread(accesses[at]);
+                let end = at + accesses[at..].partition_point(|&node| node < p.thread_start[thread + 1]);
+                let (loads, stores) = (self.loads.len() as u32, self.stores.len() as u32);
+                for &node in &accesses[at..end] {
+                    if p.reads(node) {
+                        self.loads.push(node);
+                    }
+                    if p.writes(node) {
+                        self.stores.push(node);
+                    }
+                }
+                self.segments.push(Segment {
+                    thread: thread as u32,
+                    loads: (loads, self.loads.len() as u32),
+                    stores: (stores, self.stores.len() as u32),
+                });
+                at = end;
+            }
+        }
+        self.addr_segments.push(self.segments.len() as u32);
+        self.next_other.clear();
+        self.next_other.resize(self.loads.len(), NONE);
+        for segment in &self.segments {
+            let (start, end) = segment.loads;
+            for i in (start..end.saturating_sub(1)).rev() {
+                let (here, next) = (self.loads[i as usize], self.loads[i as usize + 1]);
+                self.next_other[i as usize] = if p.src[here as usize] != p.src[next as usize] {
+                    i + 1
+                } else {
+                    self.next_other[i as usize + 1]
+                };
+            }
+        }
+    }
+
+    /// Sorts the graph with all its extras. `false`: it has a cycle.
+    pub fn sort(&mut self, p: &Problem) -> bool {
+        let derived = &p.extras[p.static_extras..];
+        self.dyn_start.clear();
+        self.dyn_start.resize(p.nodes + 2, 0);
+        self.indegree.clear();
+        self.indegree.extend_from_slice(&p.indegree);
+        for extra in derived {
+            self.dyn_start[extra.from as usize + 2] += 1;
+            self.indegree[extra.to as usize] += 1;
+        }
+        for i in 1..p.nodes + 1 {
+            self.dyn_start[i + 1] += self.dyn_start[i];
+        }
+        self.dyn_succ.clear();
+        self.dyn_succ.resize(derived.len(), 0);
+        for extra in derived {
+            let at = &mut self.dyn_start[extra.from as usize + 1];
+            self.dyn_succ[*at as usize] = extra.to;
+            *at += 1;
+        }
+        for node in 0..p.ops {
+            let src = p.src[node];
+            if src != NONE && (src as usize) < p.ops && !p.forwarded(node as u32) {
+                self.indegree[node] += 1;
+            }
+        }
+        self.order.clear();
+        self.order.extend((0..p.nodes as u32).filter(|&v| self.indegree[v as usize] == 0 && !p.is_init(v)));
+        let mut at = 0;
+        while at < self.order.len() {
+            let node = self.order[at];
+            at += 1;
+            let Saturator { order, indegree, dyn_start, dyn_succ, .. } = self;
+            each_successor(p, dyn_start, dyn_succ, node, |next| {
+                indegree[next as usize] -= 1;
+                if indegree[next as usize] == 0 {
+                    order.push(next);
+                }
+            });
+        }
+        self.rank.clear();
+        self.rank.resize(p.nodes, NONE);
+        for (place, &node) in self.order.iter().enumerate() {
+            self.rank[node as usize] = place as u32;
+        }
+        self.order.len() == p.nodes - p.addrs
+    }
+
+    /// One pass over all stores.
+    pub fn pass(&mut self, p: &mut Problem) -> Pass {
+        if !self.sort(p) {
+            return Pass::Cyclic;
+        }
+        self.compute_clocks(p);
+        let before = p.extras.len();
+        for x in 0..p.addrs {
+            if let Some(impossible) = self.infer(p, x, before as u32) {
+                return impossible;
+            }
+        }
+        Pass::Added(p.extras.len() - before)
+    }
+
+    fn compute_clocks(&mut self, p: &Problem) {
+        let Columns { width, threads, own_loads, own_stores, loads, stores } = self.columns;
+        self.clocks.clear();
+        self.clocks.resize(p.nodes * width, NONE);
+        let shared = 2 * threads;
+        for i in (0..self.order.len()).rev() {
+            let node = self.order[i];
+            let at = node as usize * width;
+            // Take this node's clock out so that others can be read meanwhile.
+            let (x, clocks) = (p.addr[node as usize], &mut self.clocks);
+            let mut row = Row { clocks, at, width };
+            each_successor(p, &self.dyn_start, &self.dyn_succ, node, |next| {
+                let same = width > shared && x != NONE && p.addr[next as usize] == x;
+                row.take_min(next as usize * width, if same { width } else { shared });
+            });
+            if (node as usize) >= p.ops {
+                continue;
+            }
+            let t = p.thread(node);
+            let place = node;
+            let row = &mut self.clocks[at..at + width];
+            let mut promise = |column: usize| row[column + t] = row[column + t].min(place);
+            if x == NONE {
+                let effect = self.fence_effect[node as usize];
+                if effect & 1 != 0 {
+                    promise(0);
+                }
+                if effect & 2 != 0 {
+                    promise(threads);
+                }
+                continue;
+            }
+            for (applies, effect) in [(p.loads(node), loads), (p.writes(node), stores)] {
+                if !applies {
+                    continue;
+                }
+                if effect.all_loads {
+                    promise(0);
+                }
+                if effect.all_stores {
+                    promise(threads);
+                }
+                if let Some(column) = own_loads
+                    && effect.own_loads
+                {
+                    promise(column);
+                }
+                if let Some(column) = own_stores
+                    && effect.own_stores
+                {
+                    promise(column);
+                }
+            }
+            // A place counts its own operation as reached, which is so for its own kind.
+            if let Some(column) = own_stores
+                && p.writes(node)
+            {
+                self.merge_own(p, node, column);
+            }
+        }
+    }
+
+    /// Own-address columns of the first store of the address in each thread after `store`.
+    fn merge_own(&mut self, p: &Problem, store: u32, column: usize) {
+        let Columns { width, threads, .. } = self.columns;
+        let x = p.addr[store as usize] as usize;
+        let at = store as usize * width;
+        for s in self.addr_segments[x]..self.addr_segments[x + 1] {
+            let segment = self.segments[s as usize];
+            let t = segment.thread as usize;
+            let from = self.clocks[at + threads + t].min(self.clocks[at + column + t]);
+            let list = &self.stores[segment.stores.0 as usize..segment.stores.1 as usize];
+            let first = list.partition_point(|&node| node < from || (node == store));
+            if let Some(&next) = list.get(first)
+                && next != store
+            {
+                let mut row = Row { clocks: &mut self.clocks, at: at + column, width: width - column };
+                row.take_min(next as usize * width + column, width - column);
+            }
+        }
+    }
+
+    /// Is `later`, a store, after `node`, whose address is the store's, by the clocks?
+    #[inline]
+    fn reaches_store(&self, p: &Problem, node: u32, later: u32) -> bool {
+        let Columns { width, threads, own_stores, .. } = self.columns;
+        let row = &self.clocks[node as usize * width..][..width];
+        let t = p.thread(later);
+        later >= row[threads + t] || own_stores.is_some_and(|column| later >= row[column + t])
+    }
+
+    /// R6 and R7 for the stores of one address.
+    fn infer(&mut self, p: &mut Problem, x: usize, limit: u32) -> Option<Pass> {
+        let Columns { width, threads, own_loads, own_stores, .. } = self.columns;
+        let range = self.addr_segments[x] as usize..self.addr_segments[x + 1] as usize;
+        let mut next_store: Vec<u32> = vec![0; range.len()];
+        let mut next_load: Vec<u32> = vec![0; range.len()];
+        let mut candidates: Vec<(u32, u32, u32)> = Vec::new();
+        for chain in range.clone() {
+            for (k, s) in range.clone().enumerate() {
+                next_store[k] = self.segments[s].stores.1;
+                next_load[k] = self.segments[s].loads.1;
+            }
+            let (start, end) = self.segments[chain].stores;
+            for i in (start..end).rev() {
+                let store = self.stores[i as usize];
+                let row = &self.clocks[store as usize * width..][..width];
+                // R7
+                candidates.clear();
+                if !p.readers(store).is_empty() {
+                    for (k, s) in range.clone().enumerate() {
+                        let segment = &self.segments[s];
+                        let t = segment.thread as usize;
+                        let mut from = row[threads + t];
+                        if let Some(column) = own_stores {
+                            from = from.min(row[column + t]);
+                        }
+                        let mut at = next_store[k];
+                        while at > segment.stores.0 && self.stores[at as usize - 1] >= from {
+                            at -= 1;
+                        }
+                        next_store[k] = at;
+                        if at < segment.stores.1 && self.stores[at as usize] == store {
+                            at += 1;
+                        }
+                        if at < segment.stores.1 {
+                            let later = self.stores[at as usize];
+                            candidates.push((self.rank[later as usize], later, NONE));
+                        }
+                    }
+                    self.minimal(p, &mut candidates);
+                    for &(_, later, _) in &candidates {
+                        for r in p.reader_start[store as usize]..p.reader_start[store as usize + 1] {
+                            let load = p.readers[r as usize];
+                            if load != later && !self.reaches_store(p, load, later) {
+                                p.extras.push(Extra { from: load, to: later, why: Why::AfterRead { limit } });
+                            }
+                        }
+                    }
+                }
+                // R6
+                candidates.clear();
+                for (k, s) in range.clone().enumerate() {
+                    let segment = &self.segments[s];
+                    let t = segment.thread as usize;
+                    let mut from = row[t];
+                    if let Some(column) = own_loads {
+                        from = from.min(row[column + t]);
+                    }
+                    let mut at = next_load[k];
+                    while at > segment.loads.0 && self.loads[at as usize - 1] >= from {
+                        at -= 1;
+                    }
+                    next_load[k] = at;
+                    if at < segment.loads.1 && (p.src[self.loads[at as usize] as usize] == store
+                        || self.loads[at as usize] == store)
+                    {
+                        at = if self.loads[at as usize] == store { at + 1 } else { self.next_other[at as usize] };
+                        if at < segment.loads.1 && p.src[self.loads[at as usize] as usize] == store {
+                            at = self.next_other[at as usize];
+                        }
+                    }
+                    if at < segment.loads.1 {
+                        let load = self.loads[at as usize];
+                        let src = p.src[load as usize];
+                        if p.is_init(src) {
+                            return Some(Pass::BeforeInit { write: store, load });
+                        }
+                        if !self.reaches_store(p, store, src) {
+                            candidates.push((self.rank[src as usize], src, load));
+                        }
+                    }
+                }
+                self.minimal(p, &mut candidates);
+                for &(_, src, load) in &candidates {
+                    p.extras.push(Extra { from: store, to: src, why: Why::BeforeRead { load, limit } });
+                }
+            }
+        }
+        None
+    }
+
+    /// Keeps the candidates (stores of one address, with their rank) that no other one is before.
+    fn minimal(&self, p: &Problem, candidates: &mut Vec<(u32, u32, u32)>) {
+        if candidates.len() < 2 {
+            return;
+        }
+        candidates.sort_unstable();
+        let mut kept = 1;
+        for i in 1..candidates.len() {
+            let store = candidates[i].1;
+            let implied = candidates[..kept].iter().any(|&(_, first, _)| first == store || self.reaches_store(p, first, store));
+            if !implied {
+                candidates[kept] = candidates[i];
+                kept += 1;
+            }
+        }
+        candidates.truncate(kept);
+    }
+}
+
+/// One clock among all, so that another can be merged into it.
+struct Row<'a> {
+    clocks: &'a mut [u32],
+    at: usize,
+    width: usize,
+}
+
+impl Row<'_> {
+    #[inline]
+    fn take_min(&mut self, other: usize, width: usize) {
+        debug_assert!(width <= self.width);
+        let (into, from) = if self.at < other {
+            let (low, high) = self.clocks.split_at_mut(other);
+            (&mut low[self.at..self.at + width], &high[..width])
+        } else {
+            let (low, high) = self.clocks.split_at_mut(self.at);
+            (&mut high[..width], &low[other..other + width])
+        };
+        for (a, b) in into.iter_mut().zip(from) {
+            *a = (*a).min(*b);
+        }
+    }
+}
+
+#[inline]
+fn each_successor(p: &Problem, dyn_start: &[u32], dyn_succ: &[u32], node: u32, mut f: impl FnMut(u32)) {
+    let i = node as usize;
+    for &next in p.succ(node) {
+        f(next);
+    }
+    for &next in &dyn_succ[dyn_start[i] as usize..dyn_start[i + 1] as usize] {
+        f(next);
+    }
+    if p.writes(node) {
+        for &reader in p.readers(node) {
+            if !p.forwarded(reader) {
+                f(reader);
+            }
+        }
+    }
+}

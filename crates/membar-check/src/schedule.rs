@@ -1,0 +1,866 @@
+//! A total order by running the trace: the TOO heuristic of section 4.5, and the complete search.
+//!
+//! Problem: given the graph of a read problem, find a total order of all operations that respects it and the Value axiom,
+//! or show that there is none.
+//!
+//! Algorithm: execute operations one by one, as the paper's topological sort with rule A7 applied at once.
+//! 1. An operation is *ready* when all its predecessors in the graph have been executed. A ready load executes as soon as
+//!    memory holds the value it returned (or, forwarded, before its own store). A ready read-modify-write executes
+//!    when its source is in memory and all other readers of that source have executed. A ready store may execute when
+//!    nobody who has still to execute reads the value it overwrites (A7).
+//! 2. Loads and read-modify-writes execute at once when they can, and so do stores whose value nobody reads: in any
+//!    completion they could be moved to this point. Stores that somebody reads are *decisions*. A store all of whose
+//!    readers are ready is taken first: it holds its address up for no time, so that it too could be moved here. Otherwise
+//!    the store whose readers are nearest to their threads' fronts is taken: a guess.
+//! 3. When nothing can execute, everything waits for something: there is a cycle of waiting. Its edges are edges of the
+//!    graph, reads-from edges, and A7 edges, which rest on decisions: the executed store S before the waiting one S'.
+//!    The cycle refutes the conjunction of those decisions (a lemma). If there is none, the trace is forbidden. If there
+//!    is one, S' is before S from now on (a learned edge; figure 5 of the paper is found this way). If there are several,
+//!    the last one is undone and reversed for as long as the others stand: conflict-directed backjumping.
+//! 4. Go on from the state just before the reversed decision.
+//!
+//! Invariants: `indegree[v]` counts the graph predecessors of v that have not executed; `pending[w]` the readers of w that have
+//! not; `current[x]` is the last executed write of x, and no write executes while its readers are pending, so a ready load
+//! whose source has executed always finds it current. Decisions are made in *quiescent* states only: every ready
+//! operation waits for an event that is still to come.
+//!
+//! Complexity: O(n + edges) without conflicts; each conflict costs its analysis (bounded visits) and the distance to the
+//! decision undone. Exponential in the worst case, as the problem is NP-complete.
+//!
+//! Guarantees: an order that is found satisfies the model; a refutation rests on recorded lemmas; without a limit one
+//! of the two is reached, since each reversal under standing decisions is one more fixed order at its level.
+//!
+//! Deviations from the paper: the paper restarts its sort after each pass of R6 and R7 and gives up at a fixed point; we
+//! learn from the failed sort and go on, because the failure itself names the wrong guess.
+//!
+//! References: Manovit, Hangal, SPAA 2005, 4.1 and 4.5; Gibbons, Korach, "Testing shared memories", 1997 (frontiers);
+//! Prosser, "Hybrid algorithms for the constraint satisfaction problem", 1993 (backjumping).
+
+use crate::limits::Limits;
+use crate::problem::{Extra, NONE, Problem, Why};
+use membar_core::Undecided;
+use std::collections::VecDeque;
+
+/// An edge of a cycle of waiting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Wait {
+    pub from: u32,
+    pub to: u32,
+    pub why: WaitWhy,
+}
+
+/// Why `to` waits for `from`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WaitWhy {
+    /// Program order or a static extra.
+    Graph,
+    /// Reads from it.
+    ReadsFrom,
+    /// A derived or learned extra, by index.
+    Extra(u32),
+    /// A7: `from` reads a write that is before `to`.
+    Overwrites,
+}
+
+/// `first` before `second`: heads of chains of read-modify-writes on one address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Guess {
+    pub first: u32,
+    pub second: u32,
+}
+
+/// The guesses cannot all hold: they close this cycle.
+#[derive(Clone, Debug)]
+pub(crate) struct Conflict {
+    pub guesses: Vec<Guess>,
+    pub cycle: Vec<Wait>,
+}
+
+/// How a run ended.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Run {
+    /// `order` holds everything.
+    Order,
+    /// The last conflict needs no guess.
+    Refuted,
+    /// More conflicts than this run may have.
+    GaveUp,
+    /// A limit.
+    Limit(Undecided),
+}
+
+struct DynEdge {
+    from: u32,
+    to: u32,
+    extra: u32,
+    next_succ: u32,
+    next_pred: u32,
+}
+
+/// A learned edge that holds while the order is longer than `level`.
+struct Conditional {
+    edge: u32,
+    level: u32,
+}
+
+/// Visits that the analysis of one conflict may spend from one start.
+const VISITS: usize = 4000;
+/// Starts that it may try.
+const STARTS: usize = 48;
+
+#[derive(Default)]
+pub(crate) struct Scheduler {
+    indegree: Vec<u32>,
+    place: Vec<u32>,
+    /// The nodes executed so far, in order.
+    pub order: Vec<u32>,
+    current: Vec<u32>,
+    overwritten: Vec<u32>,
+    pending: Vec<u32>,
+    ready_head: Vec<u32>,
+    ready_next: Vec<u32>,
+    ready_prev: Vec<u32>,
+    open: Vec<u32>,
+    is_open: Vec<bool>,
+    todo: Vec<u32>,
+    front: Vec<u32>,
+    thread_of: Vec<u32>,
+    dyn_edges: Vec<DynEdge>,
+    dyn_succ: Vec<u32>,
+    dyn_pred: Vec<u32>,
+    conditional: Vec<Conditional>,
+    /// Static predecessors, made at the first conflict.
+    pred_start: Vec<u32>,
+    pred: Vec<u32>,
+    head: Vec<u32>,
+    stamp: Vec<u32>,
+    epoch: u32,
+    parent: Vec<Wait>,
+    distance: Vec<u32>,
+    queue: VecDeque<u32>,
+    next_queue: VecDeque<u32>,
+    /// All conflicts so far; learned extras refer to them by index.
+    pub conflicts: Vec<Conflict>,
+    /// The longest order so far, in operations.
+    pub longest: usize,
+    /// Non-zero number of decisions taken that were not safe.
+    pub guesses: u64,
+}
+
+/// Not in a ready list.
+const UNLISTED: u32 = u32::MAX - 1;
+
+impl Scheduler {
+    /// Prepares for a problem; forgets what was learned about the last one.
+    pub fn start(&mut self, p: &Problem) {
+        self.conflicts.clear();
+        self.pred_start.clear();
+        self.longest = 0;
+        self.guesses = 0;
+        self.dyn_edges.clear();
+        self.dyn_succ.clear();
+        self.dyn_succ.resize(p.nodes, NONE);
+        self.dyn_pred.clear();
+        self.thread_of.clear();
+        for t in 0..p.thread_start.len() - 1 {
+            self.thread_of.resize(p.thread_start[t + 1] as usize, t as u32);
+        }
+    }
+
+    /// Runs from the beginning with all extras of the problem, for at most this many conflicts.
+    pub fn run(&mut self, p: &mut Problem, conflicts: usize, limits: &Limits) -> Run {
+        self.reset(p);
+        self.settle(p);
+        let mut left = conflicts;
+        let mut until_look = 4096u32;
+        loop {
+            until_look -= 1;
+            if until_look == 0 {
+                until_look = 4096;
+                if let Some(reason) = limits.passed() {
+                    self.leave();
+                    return Run::Limit(reason);
+                }
+            }
+            if let Some(store) = self.decide(p) {
+                self.unlist(p, store);
+                self.execute(p, store);
+                self.settle(p);
+                continue;
+            }
+            self.longest = self.longest.max(self.order.len());
+            if self.order.len() == p.nodes - p.addrs {
+                return Run::Order;
+            }
+            if left == 0 {
+                self.leave();
+                return Run::GaveUp;
+            }
+            left -= 1;
+            if let Some(reason) = limits.passed() {
+                self.leave();
+                return Run::Limit(reason);
+            }
+            if !self.resolve_conflict(p) {
+                self.leave();
+                return Run::Refuted;
+            }
+            self.settle(p);
+        }
+    }
+
+    /// Drops what holds under decisions of this run only.
+    fn leave(&mut self) {
+        while let Some(conditional) = self.conditional.pop() {
+            self.unlink_dyn(conditional.edge);
+        }
+    }
+
+    fn reset(&mut self, p: &Problem) {
+        self.indegree.clear();
+        self.indegree.extend_from_slice(&p.indegree);
+        self.place.clear();
+        self.place.resize(p.nodes, NONE);
+        for x in 0..p.addrs {
+            self.place[p.ops + x] = 0;
+        }
+        self.order.clear();
+        self.current.clear();
+        self.current.extend((0..p.addrs).map(|x| (p.ops + x) as u32));
+        self.overwritten.clear();
+        self.overwritten.resize(p.ops, NONE);
+        self.pending.clear();
+        self.pending.extend((0..p.ops + p.addrs).map(|v| p.reader_start[v + 1] - p.reader_start[v]));
+        self.ready_head.clear();
+        self.ready_head.resize(p.addrs, NONE);
+        self.ready_next.clear();
+        self.ready_next.resize(p.ops, NONE);
+        self.ready_prev.clear();
+        self.ready_prev.resize(p.ops, UNLISTED);
+        self.open.clear();
+        self.is_open.clear();
+        self.is_open.resize(p.addrs, false);
+        self.front.clear();
+        self.front.extend_from_slice(&p.thread_start);
+        self.todo.clear();
+        // Extras found since the last run.
+        for extra in p.static_extras + self.dyn_edges.len()..p.extras.len() {
+            self.link_dyn(&p.extras[extra], extra as u32);
+        }
+        for edge in &self.dyn_edges {
+            if edge.from != NONE {
+                self.indegree[edge.to as usize] += 1;
+            }
+        }
+        self.todo.extend((0..p.nodes as u32).rev().filter(|&v| self.indegree[v as usize] == 0 && !p.is_init(v)));
+    }
+
+    fn link_dyn(&mut self, extra: &Extra, index: u32) {
+        let id = self.dyn_edges.len() as u32;
+        let head = &mut self.dyn_succ[extra.from as usize];
+        let next_succ = std::mem::replace(head, id);
+        let next_pred = match self.dyn_pred.get_mut(extra.to as usize) {
+            Some(head) => std::mem::replace(head, id),
+            None => NONE,
+        };
+        self.dyn_edges.push(DynEdge { from: extra.from, to: extra.to, extra: index, next_succ, next_pred });
+    }
+
+    fn unlink_dyn(&mut self, id: u32) {
+        let DynEdge { from, to, .. } = self.dyn_edges[id as usize];
+        let mut at = self.dyn_succ[from as usize];
+        if at == id {
+            self.dyn_succ[from as usize] = self.dyn_edges[id as usize].next_succ;
+        } else {
+            while self.dyn_edges[at as usize].next_succ != id {
+                at = self.dyn_edges[at as usize].next_succ;
+            }
+            self.dyn_edges[at as usize].next_succ = self.dyn_edges[id as usize].next_succ;
+        }
+        if !self.dyn_pred.is_empty() {
+            let mut at = self.dyn_pred[to as usize];
+            if at == id {
+                self.dyn_pred[to as usize] = self.dyn_edges[id as usize].next_pred;
+            } else {
+                while self.dyn_edges[at as usize].next_pred != id {
+                    at = self.dyn_edges[at as usize].next_pred;
+                }
+                self.dyn_edges[at as usize].next_pred = self.dyn_edges[id as usize].next_pred;
+            }
+        }
+        self.dyn_edges[id as usize].from = NONE;
+    }
+
+    #[inline]
+    fn executed(&self, node: u32) -> bool {
+        self.place[node as usize] != NONE
+    }
+
+    /// Executes everything that can be executed without a decision.
+    fn settle(&mut self, p: &Problem) {
+        while let Some(node) = self.todo.pop() {
+            if self.executed(node) || self.indegree[node as usize] != 0 {
+                continue;
+            }
+            let src = p.src[node as usize];
+            if !p.writes(node) {
+                if src == NONE || self.executed(src) || p.forwarded(node) {
+                    self.execute(p, node);
+                }
+            } else if src != NONE {
+                if self.executed(src) && self.pending[src as usize] == 1 {
+                    self.execute(p, node);
+                }
+            } else {
+                let x = p.addr[node as usize];
+                let free = self.pending[self.current[x as usize] as usize] == 0;
+                if free && self.pending[node as usize] == 0 {
+                    self.unlist(p, node);
+                    self.execute(p, node);
+                } else {
+                    self.list(node, x);
+                    if free {
+                        self.open(x);
+                    }
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn open(&mut self, x: u32) {
+        if !self.is_open[x as usize] {
+            self.is_open[x as usize] = true;
+            self.open.push(x);
+        }
+    }
+
+    #[inline]
+    fn list(&mut self, store: u32, x: u32) {
+        let i = store as usize;
+        if self.ready_prev[i] == UNLISTED {
+            let head = self.ready_head[x as usize];
+            self.ready_next[i] = head;
+            self.ready_prev[i] = NONE;
+            if head != NONE {
+                self.ready_prev[head as usize] = store;
+            }
+            self.ready_head[x as usize] = store;
+        }
+    }
+
+    #[inline]
+    fn unlist(&mut self, p: &Problem, store: u32) {
+        let i = store as usize;
+        let (prev, next) = (self.ready_prev[i], self.ready_next[i]);
+        if prev == UNLISTED {
+            return;
+        }
+        if prev == NONE {
+            self.ready_head[p.addr[i] as usize] = next;
+        } else {
+            self.ready_next[prev as usize] = next;
+        }
+        if next != NONE {
+            self.ready_prev[next as usize] = prev;
+        }
+        self.ready_prev[i] = UNLISTED;
+    }
+
+    fn execute(&mut self, p: &Problem, node: u32) {
+        let i = node as usize;
+        self.place[i] = self.order.len() as u32;
+        self.order.push(node);
+        for &next in p.succ(node) {
+            let left = &mut self.indegree[next as usize];
+            *left -= 1;
+            if *left == 0 {
+                self.todo.push(next);
+            }
+        }
+        let mut edge = self.dyn_succ[i];
+        while edge != NONE {
+            let DynEdge { to, next_succ, .. } = self.dyn_edges[edge as usize];
+            let left = &mut self.indegree[to as usize];
+            *left -= 1;
+            if *left == 0 {
+                self.todo.push(to);
+            }
+            edge = next_succ;
+        }
+        let src = p.src[i];
+        if src != NONE {
+            self.pending[src as usize] -= 1;
+            match self.pending[src as usize] {
+                0 if !p.writes(node) => self.unlock(p.addr[i]),
+                1 => {
+                    let rmw = p.rmw_reader[src as usize];
+                    if rmw != NONE && self.executed(src) {
+                        self.todo.push(rmw);
+                    }
+                }
+                _ => {}
+            }
+        }
+        if p.writes(node) {
+            let x = p.addr[i] as usize;
+            self.overwritten[i] = self.current[x];
+            self.current[x] = node;
+            if self.pending[i] == 0 {
+                self.unlock(x as u32);
+            } else {
+                let readers = p.readers(node);
+                self.todo.extend(readers.iter().filter(|&&r| self.indegree[r as usize] == 0));
+            }
+        }
+    }
+
+    /// Nobody needs the current value of `x` any more (if it is the one that `x` was waiting with).
+    fn unlock(&mut self, x: u32) {
+        if self.pending[self.current[x as usize] as usize] != 0 {
+            return;
+        }
+        let mut store = self.ready_head[x as usize];
+        if store != NONE {
+            self.open(x);
+        }
+        while store != NONE {
+            if self.pending[store as usize] == 0 {
+                self.todo.push(store);
+            }
+            store = self.ready_next[store as usize];
+        }
+    }
+
+    /// Picks a store that may execute now.
+    fn decide(&mut self, p: &Problem) -> Option<u32> {
+        let mut best = (u32::MAX, NONE);
+        let mut at = 0;
+        while at < self.open.len() {
+            let x = self.open[at] as usize;
+            let head = self.ready_head[x];
+            if head == NONE || self.pending[self.current[x] as usize] != 0 {
+                self.is_open[x] = false;
+                self.open.swap_remove(at);
+                continue;
+            }
+            let mut store = head;
+            while store != NONE {
+                let cost = self.hold_up(p, store, best.0);
+                if cost < best.0 {
+                    best = (cost, store);
+                    if cost == 0 {
+                        return Some(store);
+                    }
+                }
+                store = self.ready_next[store as usize];
+            }
+            at += 1;
+        }
+        (best.1 != NONE).then(|| {
+            self.guesses += 1;
+            best.1
+        })
+    }
+
+    /// How long the address would be held up by this store: the largest distance of a reader from its thread's front.
+    fn hold_up(&mut self, p: &Problem, store: u32, enough: u32) -> u32 {
+        let mut worst = 0;
+        let mut write = store;
+        // A read-modify-write that reads it holds the address up as well; look a little ahead.
+        for _ in 0..4 {
+            let mut next = NONE;
+            for &reader in p.readers(write) {
+                if self.executed(reader) {
+                    continue;
+                }
+                if p.writes(reader) {
+                    next = reader;
+                }
+                if self.indegree[reader as usize] != 0 {
+                    let t = self.thread_of[reader as usize] as usize;
+                    while self.executed(self.front[t]) {
+                        self.front[t] += 1;
+                    }
+                    worst = worst.max(reader.saturating_sub(self.front[t]) + 1);
+                    if worst >= enough {
+                        return worst;
+                    }
+                }
+            }
+            if next == NONE {
+                break;
+            }
+            write = next;
+        }
+        worst
+    }
+
+    /// Back to the state in which `length` nodes had executed.
+    fn rewind(&mut self, p: &Problem, length: usize) {
+        debug_assert!(self.todo.is_empty());
+        while self.order.len() > length {
+            let node = self.order.pop().expect("longer than length");
+            let i = node as usize;
+            self.place[i] = NONE;
+            for &next in p.succ(node) {
+                self.block(p, next);
+            }
+            let mut edge = self.dyn_succ[i];
+            while edge != NONE {
+                let DynEdge { to, next_succ, .. } = self.dyn_edges[edge as usize];
+                self.block(p, to);
+                edge = next_succ;
+            }
+            let src = p.src[i];
+            if src != NONE {
+                self.pending[src as usize] += 1;
+            }
+            if i < p.ops {
+                let t = self.thread_of[i] as usize;
+                self.front[t] = self.front[t].min(node);
+            }
+            if p.writes(node) {
+                let x = p.addr[i];
+                self.current[x as usize] = self.overwritten[i];
+                if src == NONE {
+                    self.list(node, x);
+                }
+                self.open(x);
+            } else if src != NONE {
+                self.open(p.addr[i]);
+            }
+        }
+        let mut kept = 0;
+        for i in 0..self.conditional.len() {
+            let Conditional { edge, level } = self.conditional[i];
+            if (level as usize) < length {
+                self.conditional[kept] = Conditional { edge, level };
+                kept += 1;
+            } else {
+                let DynEdge { from, to, .. } = self.dyn_edges[edge as usize];
+                self.unlink_dyn(edge);
+                if !self.executed(from) {
+                    self.indegree[to as usize] -= 1;
+                    if self.indegree[to as usize] == 0 {
+                        self.todo.push(to);
+                    }
+                }
+            }
+        }
+        self.conditional.truncate(kept);
+    }
+
+    #[inline]
+    fn block(&mut self, p: &Problem, node: u32) {
+        let left = &mut self.indegree[node as usize];
+        if *left == 0 && (node as usize) < p.ops {
+            self.unlist(p, node);
+        }
+        self.indegree[node as usize] += 1;
+    }
+
+    /// Learns from the state in which nothing can execute. `false`: the trace is refuted.
+    fn resolve_conflict(&mut self, p: &mut Problem) -> bool {
+        let cycle = self.find_cycle(p);
+        let mut guesses: Vec<Guess> = Vec::new();
+        for wait in &cycle {
+            match wait.why {
+                WaitWhy::Overwrites => {
+                    if let Some(guess) = self.guess(p, *wait)
+                        && !guesses.contains(&guess)
+                    {
+                        guesses.push(guess);
+                    }
+                }
+                WaitWhy::Extra(extra) => {
+                    if let Why::Lemma(lemma) = p.extras[extra as usize].why {
+                        let Extra { from, to, .. } = p.extras[extra as usize];
+                        for &guess in &self.conflicts[lemma as usize].guesses {
+                            if guess != (Guess { first: to, second: from }) && !guesses.contains(&guess) {
+                                guesses.push(guess);
+                            }
+                        }
+                    }
+                }
+                WaitWhy::Graph | WaitWhy::ReadsFrom => {}
+            }
+        }
+        let lemma = self.conflicts.len() as u32;
+        self.conflicts.push(Conflict { guesses: guesses.clone(), cycle });
+        guesses.sort_by_key(|guess| self.place[guess.first as usize]);
+        let Some(last) = guesses.pop() else { return false };
+        let level = guesses.last().map(|guess| self.place[guess.first as usize]);
+        self.rewind(p, self.place[last.first as usize] as usize);
+        let extra = Extra { from: last.second, to: last.first, why: Why::Lemma(lemma) };
+        p.extras.push(extra);
+        self.link_dyn(&extra, p.extras.len() as u32 - 1);
+        self.block(p, last.first);
+        if let Some(level) = level {
+            self.conditional.push(Conditional { edge: self.dyn_edges.len() as u32 - 1, level });
+        }
+        true
+    }
+
+    fn make_preds(&mut self, p: &Problem) {
+        if !self.pred_start.is_empty() {
+            return;
+        }
+        self.pred_start.resize(p.nodes + 2, 0);
+        for &to in &p.succ {
+            self.pred_start[to as usize + 2] += 1;
+        }
+        for i in 1..p.nodes + 1 {
+            self.pred_start[i + 1] += self.pred_start[i];
+        }
+        self.pred.clear();
+        self.pred.resize(p.succ.len(), 0);
+        for from in 0..p.nodes as u32 {
+            for &to in p.succ(from) {
+                let at = &mut self.pred_start[to as usize + 1];
+                self.pred[*at as usize] = from;
+                *at += 1;
+            }
+        }
+        self.dyn_pred.clear();
+        self.dyn_pred.resize(p.nodes, NONE);
+        for id in 0..self.dyn_edges.len() {
+            let to = self.dyn_edges[id].to as usize;
+            if self.dyn_edges[id].from != NONE {
+                self.dyn_edges[id].next_pred = std::mem::replace(&mut self.dyn_pred[to], id as u32);
+            }
+        }
+        chain_heads(p, &mut self.head);
+        self.stamp.clear();
+        self.stamp.resize(p.nodes, 0);
+        self.epoch = 0;
+        self.parent.clear();
+        self.parent.resize(p.nodes, Wait { from: NONE, to: NONE, why: WaitWhy::Graph });
+        self.distance.clear();
+        self.distance.resize(p.nodes, 0);
+    }
+
+    /// Everything unexecuted that `node` waits for.
+    fn for_each_wait(&self, p: &Problem, node: u32, mut f: impl FnMut(Wait)) {
+        let i = node as usize;
+        for &from in &self.pred[self.pred_start[i] as usize..self.pred_start[i + 1] as usize] {
+            if !self.executed(from) {
+                f(Wait { from, to: node, why: WaitWhy::Graph });
+            }
+        }
+        let mut edge = self.dyn_pred[i];
+        while edge != NONE {
+            let DynEdge { from, extra, next_pred, .. } = self.dyn_edges[edge as usize];
+            if !self.executed(from) {
+                f(Wait { from, to: node, why: WaitWhy::Extra(extra) });
+            }
+            edge = next_pred;
+        }
+        let src = p.src[i];
+        if src != NONE && !self.executed(src) && !p.forwarded(node) {
+            f(Wait { from: src, to: node, why: WaitWhy::ReadsFrom });
+        }
+        if p.writes(node) {
+            let current = self.current[p.addr[i] as usize];
+            if self.pending[current as usize] != 0 {
+                for &from in p.readers(current) {
+                    if !self.executed(from) && from != node {
+                        f(Wait { from, to: node, why: WaitWhy::Overwrites });
+                    }
+                }
+            }
+        }
+    }
+
+    /// A cycle of waiting with few guesses.
+    fn find_cycle(&mut self, p: &Problem) -> Vec<Wait> {
+        self.make_preds(p);
+        let mut held: Vec<u32> = (0..p.addrs as u32)
+            .filter(|&x| self.pending[self.current[x as usize] as usize] != 0)
+            .collect();
+        held.sort_by_key(|&x| {
+            let head = self.head[self.current[x as usize] as usize];
+            std::cmp::Reverse(if p.is_init(head) { 0 } else { self.place[head as usize] })
+        });
+        let mut best: Option<(u32, Vec<Wait>)> = None;
+        let mut starts = 0;
+        'search: for x in held {
+            for &reader in p.readers(self.current[x as usize]) {
+                if self.executed(reader) {
+                    continue;
+                }
+                starts += 1;
+                if starts > STARTS {
+                    break 'search;
+                }
+                let bound = best.as_ref().map_or(u32::MAX, |best| best.0);
+                if let Some((cost, cycle)) = self.cycle_through(p, reader, bound) {
+                    best = Some((cost, cycle));
+                    if cost <= 1 {
+                        break 'search;
+                    }
+                }
+            }
+        }
+        match best {
+            Some((_, cycle)) => cycle,
+            None => self.any_cycle(p),
+        }
+    }
+
+    /// The cycle through `reader` with the fewest guesses, if it has fewer than `bound` and is near.
+    fn cycle_through(&mut self, p: &Problem, reader: u32, bound: u32) -> Option<(u32, Vec<Wait>)> {
+        self.epoch += 1;
+        let epoch = self.epoch;
+        let x = p.addr[reader as usize];
+        let mut queue = std::mem::take(&mut self.queue);
+        queue.clear();
+        queue.push_back(reader);
+        self.stamp[reader as usize] = epoch;
+        self.distance[reader as usize] = 0;
+        let mut visits = 0;
+        let mut best: Option<(u32, Wait)> = None;
+        let mut next_queue = std::mem::take(&mut self.next_queue);
+        next_queue.clear();
+        let mut level = 0;
+        loop {
+            let Some(node) = queue.pop_front() else {
+                if next_queue.is_empty() {
+                    break;
+                }
+                std::mem::swap(&mut queue, &mut next_queue);
+                level += 1;
+                continue;
+            };
+            let cost = self.distance[node as usize];
+            if cost < level {
+                continue;
+            }
+            if cost >= best.map_or(bound, |(cost, _)| cost) {
+                break;
+            }
+            if node != reader && p.addr[node as usize] == x && p.writes(node) {
+                let close = Wait { from: reader, to: node, why: WaitWhy::Overwrites };
+                let total = cost + self.guess(p, close).is_some() as u32;
+                if total < best.map_or(bound, |(cost, _)| cost) {
+                    best = Some((total, close));
+                    if total == cost {
+                        break;
+                    }
+                }
+            }
+            visits += 1;
+            if visits > VISITS {
+                break;
+            }
+            let mut found = std::mem::take(&mut self.todo);
+            let mut again = None;
+            self.for_each_wait(p, node, |wait| {
+                let next = cost + (wait.why == WaitWhy::Overwrites && self.guess(p, wait).is_some()) as u32;
+                if wait.from == reader {
+                    // Closes without an edge that overwrites.
+                    again = again.or(Some((next, wait)));
+                } else {
+                    found.push(next);
+                    found.push(wait.from);
+                    found.push(match wait.why {
+                        WaitWhy::Graph => NONE,
+                        WaitWhy::ReadsFrom => NONE - 1,
+                        WaitWhy::Overwrites => NONE - 2,
+                        WaitWhy::Extra(extra) => extra,
+                    });
+                }
+            });
+            for item in found.chunks_exact(3) {
+                let (next, from) = (item[0], item[1]);
+                let seen = self.stamp[from as usize] == epoch;
+                if seen && self.distance[from as usize] <= next {
+                    continue;
+                }
+                let why = match item[2] {
+                    NONE => WaitWhy::Graph,
+                    w if w == NONE - 1 => WaitWhy::ReadsFrom,
+                    w if w == NONE - 2 => WaitWhy::Overwrites,
+                    extra => WaitWhy::Extra(extra),
+                };
+                self.stamp[from as usize] = epoch;
+                self.distance[from as usize] = next;
+                self.parent[from as usize] = Wait { from, to: node, why };
+                if next == cost { &mut queue } else { &mut next_queue }.push_back(from);
+            }
+            found.clear();
+            self.todo = found;
+            if let Some((total, wait)) = again
+                && total < best.map_or(bound, |(cost, _)| cost)
+            {
+                best = Some((total, wait));
+            }
+        }
+        self.queue = queue;
+        self.next_queue = next_queue;
+        let (cost, close) = best?;
+        let mut cycle = vec![close];
+        let mut at = close.to;
+        while at != reader {
+            let wait = self.parent[at as usize];
+            cycle.push(wait);
+            at = wait.to;
+        }
+        Some((cost, cycle))
+    }
+
+    /// Some cycle: walk from waiting to waited-for until a node comes again.
+    fn any_cycle(&mut self, p: &Problem) -> Vec<Wait> {
+        self.epoch += 1;
+        let mut node = (0..p.nodes as u32).find(|&v| !self.executed(v)).expect("something waits");
+        let mut path: Vec<Wait> = Vec::new();
+        loop {
+            self.stamp[node as usize] = self.epoch;
+            let mut first = None;
+            self.for_each_wait(p, node, |wait| {
+                first = first.or(Some(wait));
+            });
+            let wait = first.expect("an unexecuted node waits for something");
+            path.push(wait);
+            node = wait.from;
+            if self.stamp[node as usize] == self.epoch {
+                let start = path.iter().position(|wait| wait.to == node).expect("on the path");
+                path.drain(..start);
+                path.reverse();
+                return path;
+            }
+        }
+    }
+
+    /// What an A7 edge rests on, unless that is certain.
+    fn guess(&self, p: &Problem, wait: Wait) -> Option<Guess> {
+        let first = self.head[p.src[wait.from as usize] as usize];
+        let second = self.head[wait.to as usize];
+        (first != second && !p.is_init(first)).then_some(Guess { first, second })
+    }
+}
+
+/// For each write the first of the chain of read-modify-writes that it ends. On a chain that bites its own tail each is
+/// its own head: those never execute.
+fn chain_heads(p: &Problem, head: &mut Vec<u32>) {
+    head.clear();
+    head.resize(p.nodes, NONE);
+    let mut chain = Vec::new();
+    for write in 0..(p.ops + p.addrs) as u32 {
+        let mut at = write;
+        while p.writes(at) && head[at as usize] == NONE {
+            // Claimed for now, so that a loop is noticed.
+            head[at as usize] = at;
+            chain.push(at);
+            match p.src[at as usize] {
+                NONE => break,
+                src => at = src,
+            }
+        }
+        let looped = chain.contains(&at) && p.src[at as usize] != NONE;
+        let first = head[at as usize];
+        for node in chain.drain(..) {
+            head[node as usize] = if looped { node } else { first };
+        }
+    }
+}

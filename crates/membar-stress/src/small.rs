@@ -1,0 +1,286 @@
+//! Small random traces, many of them one step from legal, to compare deciders on.
+//!
+//! Problem: a random trace is nearly always forbidden and a recorded one never is; deciders differ on what is close to
+//! the border.
+//!
+//! Algorithm:
+//! 1. half of the time build a trace round a cycle, as litmus tests are; otherwise draw a program of a few
+//!    instructions and run it on a random machine (SC, TSO, PSO), and in half of these cases let every read return any
+//!    write to its address: a machine with no order at all;
+//! 2. half of the time make one to three small changes: another value for a read, two neighbours of a thread swapped,
+//!    another final value, two neighbours of a write order swapped.
+//!
+//! Guarantees: every trace resolves. A change that would break that is dropped.
+
+use crate::corrupt::rebuilt;
+use crate::cycle::cycle;
+use crate::{Instr, Machine, Observe, Program, Rng, run};
+use membar_core::{AddrId, AddrName, Mask, Op, OpKind, ResolveScratch, Span, Trace};
+use std::ops::RangeInclusive;
+
+/// What a small trace may hold. Whatever is switched on occurs in some traces only.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Small {
+    /// Number of threads.
+    pub threads: RangeInclusive<u32>,
+    /// Number of addresses.
+    pub addresses: RangeInclusive<u32>,
+    /// Number of operations.
+    pub ops: RangeInclusive<u32>,
+    /// Read-modify-writes.
+    pub rmws: bool,
+    /// `sync`.
+    pub syncs: bool,
+    /// `membar` with a random mask.
+    pub membars: bool,
+    /// Acquires and releases of up to two locks; some locks stay held.
+    pub locks: bool,
+    /// Begin and end times, some of them missing.
+    pub times: bool,
+    /// `init` lines.
+    pub inits: bool,
+    /// `final` lines.
+    pub finals: bool,
+    /// `order` lines.
+    pub orders: bool,
+    /// Traces built round a cycle, not only recorded ones.
+    pub cycles: bool,
+    /// Rarely: reads of values that nobody writes, read-modify-writes that read their own value.
+    pub oddities: bool,
+}
+
+impl Small {
+    /// Everything.
+    pub const ALL: Small = Small {
+        threads: 2..=4,
+        addresses: 1..=3,
+        ops: 3..=10,
+        rmws: true,
+        syncs: true,
+        membars: true,
+        locks: true,
+        times: true,
+        inits: true,
+        finals: true,
+        orders: true,
+        cycles: true,
+        oddities: true,
+    };
+
+    /// Loads, stores, read-modify-writes and barriers; no locks, times or further lines.
+    pub const PLAIN: Small =
+        Small { locks: false, times: false, inits: false, finals: false, orders: false, oddities: false, ..Small::ALL };
+}
+
+/// The small trace of this seed, resolved.
+pub fn small(knobs: &Small, seed: u64) -> Trace {
+    let mut rng = Rng::stream(seed, 0x5A11);
+    let ring = if knobs.cycles && rng.chance(1, 2) { cycle(knobs, &mut rng) } else { None };
+    let mut trace = ring.unwrap_or_else(|| recorded(knobs, &mut rng));
+    if knobs.times && rng.chance(1, 2) {
+        keep(&mut trace, |trace| Some(with_times(trace, &mut rng)));
+    }
+    if rng.chance(1, 2) {
+        for _ in 0..rng.between(1, 3) {
+            keep(&mut trace, |trace| changed(trace, knobs, &mut rng));
+        }
+    }
+    trace
+}
+
+/// A random program as a random machine ran it.
+fn recorded(knobs: &Small, rng: &mut Rng) -> Trace {
+    let program = program(knobs, rng);
+    let machine = [Machine::Sc, Machine::Tso, Machine::Pso][rng.below(3) as usize];
+    let observe = Observe { write_order: knobs.orders && rng.chance(1, 4), finals: knobs.finals && rng.chance(1, 3) };
+    let mut trace = run(&program, machine, observe, rng);
+    drop_some_lines(&mut trace, rng);
+    if rng.chance(1, 2) {
+        keep(&mut trace, |trace| Some(with_any_reads(trace, rng)));
+    }
+    trace
+}
+
+/// Replaces the trace by another version of it, if there is one and it resolves.
+fn keep(trace: &mut Trace, make: impl FnOnce(&Trace) -> Option<Trace>) {
+    if let Some(mut new) = make(trace)
+        && new.resolve(&mut ResolveScratch::default()).is_ok()
+    {
+        *trace = new;
+    }
+}
+
+fn program(knobs: &Small, rng: &mut Rng) -> Program {
+    let mut range = |r: &RangeInclusive<u32>| rng.between(*r.start(), *r.end());
+    let (threads, addresses, ops) = (range(&knobs.threads), range(&knobs.addresses), range(&knobs.ops));
+    let locks = if knobs.locks && rng.chance(1, 2) { rng.between(1, 2) } else { 0 };
+    let mut instrs = Vec::new();
+    let mut starts = vec![0];
+    let mut value = 0;
+    for t in 0..threads {
+        let mut held = vec![false; locks as usize];
+        let share = ops / threads + u32::from(t < ops % threads);
+        for _ in 0..share {
+            let (mut kind, mut addr, mut mask) = (OpKind::Load, rng.below(addresses), None);
+            match rng.below(12) {
+                0..=4 => {}
+                5 if knobs.rmws => kind = OpKind::Rmw,
+                6 if knobs.syncs => kind = OpKind::Fence,
+                7 if knobs.membars => {
+                    kind = OpKind::Fence;
+                    mask = Some(Mask::from_bits(rng.between(1, 15) as u8));
+                }
+                8 | 9 if locks > 0 => {
+                    addr = rng.below(locks);
+                    let held = &mut held[addr as usize];
+                    kind = if *held { OpKind::Release } else { OpKind::Acquire };
+                    *held = !*held;
+                }
+                _ => kind = OpKind::Store,
+            }
+            let writes = matches!(kind, OpKind::Store | OpKind::Rmw);
+            value += u64::from(writes);
+            instrs.push(Instr { kind, addr, value: if writes { value } else { 0 }, mask });
+        }
+        // Mostly give locks back, in place of the thread's last instructions, so that others get them.
+        let mut at = instrs.len();
+        for lock in (0..locks).filter(|&l| held[l as usize]) {
+            let last_use = instrs.iter().rposition(|i| i.kind == OpKind::Acquire && i.addr == lock).unwrap_or(at);
+            if rng.chance(3, 4) && at > last_use + 1 && !is_lock(instrs[at - 1].kind) {
+                at -= 1;
+                instrs[at] = Instr { kind: OpKind::Release, addr: lock, value: 0, mask: None };
+            }
+        }
+        starts.push(instrs.len() as u32);
+    }
+    let initial = (0..addresses).map(|a| if knobs.inits && rng.chance(1, 5) { 100 + a as u64 } else { 0 }).collect();
+    Program { instrs, starts, initial, locks }
+}
+
+fn is_lock(kind: OpKind) -> bool {
+    matches!(kind, OpKind::Acquire | OpKind::Release)
+}
+
+fn ops_of(trace: &Trace) -> Vec<Op> {
+    trace.ops().map(|op| trace.op(op)).collect()
+}
+
+/// Not every address of a trace has its `final` or `order` line.
+fn drop_some_lines(trace: &mut Trace, rng: &mut Rng) {
+    trace.finals.retain(|_| rng.chance(3, 4));
+    trace.orders.retain(|_| rng.chance(3, 4));
+    let resolved = trace.resolve(&mut ResolveScratch::default());
+    debug_assert!(resolved.is_ok(), "{resolved:?}");
+}
+
+/// Times that mostly agree with the order of issue, some sides missing.
+fn with_times(trace: &Trace, rng: &mut Rng) -> Trace {
+    let mut ops = ops_of(trace);
+    for (i, op) in ops.iter_mut().enumerate() {
+        let begin = 10 * i as u64 + rng.below(20) as u64;
+        let end = begin + rng.below(30) as u64;
+        op.span = Span { begin: rng.chance(3, 4).then_some(begin), end: rng.chance(3, 4).then_some(end) };
+    }
+    rebuilt(trace, &ops)
+}
+
+/// The values that an address ever has, the initial one first.
+fn values(trace: &Trace, addr: AddrId) -> Vec<u64> {
+    let writes = trace.ops().filter(|&op| trace.kind(op).stores() && trace.addr(op) == addr);
+    [trace.initial(addr)].into_iter().chain(writes.map(|op| trace.write(op))).collect()
+}
+
+fn with_any_reads(trace: &Trace, rng: &mut Rng) -> Trace {
+    let mut ops = ops_of(trace);
+    for op in ops.iter_mut().filter(|op| matches!(op.kind, OpKind::Load | OpKind::Rmw)) {
+        let mut choices = values(trace, op.addr);
+        choices.retain(|&value| op.kind != OpKind::Rmw || value != op.write);
+        op.read = rng.pick(&choices).copied().unwrap_or(op.read);
+    }
+    rebuilt(trace, &ops)
+}
+
+fn changed(trace: &Trace, knobs: &Small, rng: &mut Rng) -> Option<Trace> {
+    let mut ops = ops_of(trace);
+    match rng.below(8) {
+        0..=3 => {
+            let reads: Vec<usize> =
+                (0..ops.len()).filter(|&i| matches!(ops[i].kind, OpKind::Load | OpKind::Rmw)).collect();
+            let op = &mut ops[*rng.pick(&reads)?];
+            let odd = knobs.oddities && rng.chance(1, 12);
+            op.read = match op.kind {
+                _ if odd && rng.chance(1, 2) => 999,
+                OpKind::Rmw if odd => op.write,
+                _ => *rng.pick(&values(trace, op.addr))?,
+            };
+            if !odd && op.kind == OpKind::Rmw && op.read == op.write {
+                return None;
+            }
+        }
+        4 | 5 => {
+            let i = rng.below(ops.len() as u32) as usize;
+            let j = (i + 1..ops.len()).find(|&j| ops[j].thread == ops[i].thread)?;
+            ops.swap(i, j);
+            let (a, b) = (ops[i], ops[j]);
+            (ops[i].span, ops[j].span) = (b.span, a.span);
+            (ops[i].line, ops[j].line) = (b.line, a.line);
+        }
+        6 => {
+            let mut new = rebuilt(trace, &ops);
+            let memory: Vec<AddrId> = (0..trace.addrs() as u32)
+                .map(AddrId)
+                .filter(|a| !matches!(trace.addr_names()[a.index()], AddrName::Lock(_)))
+                .collect();
+            let &addr = rng.pick(&memory)?;
+            let value = *rng.pick(&values(trace, addr))?;
+            new.finals.iter_mut().find(|f| f.addr == addr)?.value = value;
+            return Some(new);
+        }
+        _ => {
+            let mut new = rebuilt(trace, &ops);
+            let line = rng.below(new.orders.len() as u32) as usize;
+            let values = &mut new.orders.get_mut(line)?.values;
+            let at = rng.below(values.len().saturating_sub(1) as u32) as usize;
+            if at + 1 < values.len() {
+                values.swap(at, at + 1);
+            }
+            return Some(new);
+        }
+    }
+    Some(rebuilt(trace, &ops))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use membar_core::Source;
+
+    #[test]
+    fn everything_occurs_and_resolves() {
+        let mut seen = [0; 12];
+        for seed in 0..3000 {
+            let trace = small(&Small::ALL, seed);
+            let again = small(&Small::ALL, seed);
+            assert!(trace.ops().all(|op| trace.op(op) == again.op(op)));
+            assert!(rebuilt(&trace, &ops_of(&trace)).resolve(&mut ResolveScratch::default()).is_ok());
+            let any = |test: &dyn Fn(Op) -> bool| usize::from(trace.ops().any(|op| test(trace.op(op))));
+            let kind = |kind| any(&|op| op.kind == kind);
+            let counts = [
+                kind(OpKind::Rmw),
+                any(&|op| op.kind == OpKind::Fence && op.mask.is_none()),
+                any(&|op| op.mask.is_some()),
+                kind(OpKind::Acquire),
+                kind(OpKind::Release),
+                usize::from(!trace.held().is_empty()),
+                usize::from(trace.has_times()),
+                usize::from(!trace.inits.is_empty()),
+                usize::from(!trace.finals.is_empty()),
+                usize::from(!trace.orders.is_empty()),
+                usize::from(trace.ops().any(|op| trace.source(op) == Source::UNWRITTEN)),
+                usize::from(trace.ops().any(|op| trace.source(op) == Source::op(op))),
+            ];
+            seen.iter_mut().zip(counts).for_each(|(all, one)| *all += one);
+        }
+        assert!(seen[..10].iter().all(|&n| n > 200) && seen[10] > 5 && seen[11] > 0, "{seen:?}");
+    }
+}

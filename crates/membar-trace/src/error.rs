@@ -1,0 +1,361 @@
+//! What can be wrong with a trace file, as values.
+
+use crate::input::Compression;
+use membar_core::Malformed;
+use std::fmt;
+use std::ops::Range;
+
+/// What is wrong. The display form is the message, without the place.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The line does not follow the grammar.
+    #[error("expected {expected}, found {found}")]
+    Syntax {
+        /// What could have stood there.
+        expected: &'static str,
+        /// What stands there.
+        found: String,
+        /// The fix.
+        help: &'static str,
+    },
+    /// Starts like a number but is none.
+    #[error("`{text}` is not a number")]
+    NotANumber {
+        /// As written.
+        text: String,
+    },
+    /// A number that does not fit.
+    #[error("{what} {text} is larger than {max}")]
+    TooLarge {
+        /// What the number stands for.
+        what: &'static str,
+        /// As written.
+        text: String,
+        /// The largest one possible.
+        max: u64,
+    },
+    /// A `membar` mask that does not exist.
+    #[error("unknown barrier mask `{text}`")]
+    UnknownMask {
+        /// As written.
+        text: String,
+    },
+    /// A read-modify-write over two addresses.
+    #[error("a read-modify-write reads {read} but writes {write}")]
+    RmwTwoAddresses {
+        /// The address read.
+        read: String,
+        /// The address written.
+        write: String,
+    },
+    /// A read-modify-write whose first half writes.
+    #[error("a read-modify-write must read before it writes")]
+    RmwWritesFirst,
+    /// A read-modify-write whose second half reads.
+    #[error("the second half of a read-modify-write must write")]
+    RmwReadsTwice,
+    /// A read-modify-write that is not closed, or by the wrong bracket.
+    #[error("expected `{close}` to close `{open}`, found {found}")]
+    Unclosed {
+        /// The opening bracket
+        open: char,
+        /// stands in this column.
+        column: u64,
+        /// The closing bracket that belongs to it.
+        close: char,
+        /// What stands there.
+        found: String,
+    },
+    /// A period that ends before it begins.
+    #[error("the operation ends at {end}, before it begins at {begin}")]
+    TimeReversed {
+        /// Begin as written.
+        begin: u64,
+        /// End as written.
+        end: u64,
+    },
+    /// A NUL byte, even in a comment.
+    #[error("the line holds a NUL byte")]
+    Nul,
+    /// Bytes that are not UTF-8, even in a comment.
+    #[error("the line is not valid UTF-8")]
+    InvalidUtf8,
+    /// A line that is too long to be kept in memory.
+    #[error("the line is longer than {limit} bytes")]
+    LineTooLong {
+        /// The most that is read.
+        limit: usize,
+    },
+    /// More lines in one trace than operations can be numbered.
+    #[error("the trace has more than {limit} lines")]
+    TraceTooLong {
+        /// The most there can be.
+        limit: u64,
+    },
+    /// Each line is right but together they make no sense.
+    #[error("{}", malformed_message(.0))]
+    Malformed(Malformed),
+    /// Nothing but comments and blank lines, or not even those.
+    #[error("no trace in the input")]
+    NoTrace,
+    /// Operations after the last `check`.
+    #[error("expected `check`, found the end of the input")]
+    Unterminated {
+        /// First line of the trace that does not end.
+        first_line: u64,
+    },
+    /// The file cannot be opened.
+    #[error("cannot open the file: {0}")]
+    Open(#[source] std::io::Error),
+    /// The path is a directory.
+    #[error("the path is a directory")]
+    Directory,
+    /// Reading failed half-way.
+    #[error("cannot read: {0}")]
+    Read(#[source] std::io::Error),
+    /// The compressed data is damaged or cut off.
+    #[error("cannot decompress the {format} data: {error}")]
+    Decompress {
+        /// What the first bytes say it is.
+        format: Compression,
+        /// What the decompressor says.
+        #[source]
+        error: std::io::Error,
+    },
+}
+
+fn malformed_message(fault: &Malformed) -> String {
+    match fault {
+        Malformed::WrittenTwice { addr, value, .. } => format!("value {value} is written twice to {addr}"),
+        Malformed::WritesInitial { addr, value, .. } => format!("{addr} is given its initial value {value} by a store"),
+        Malformed::Repeated { what, addr, .. } => format!("a second `{what}` line for {addr}"),
+        Malformed::OrderUnwritten { addr, value, .. } => {
+            format!("the `order` line lists {value}, which nobody writes to {addr}")
+        }
+        Malformed::OrderTwice { addr, value, .. } => format!("the `order` line of {addr} lists {value} twice"),
+        Malformed::OrderMisses { addr, value, .. } => format!("the `order` line of {addr} misses the value {value}"),
+        Malformed::FinalUnwritten { addr, value, .. } => {
+            format!("the final value {value} of {addr} is neither written nor initial")
+        }
+        Malformed::ReleaseUnheld { lock, .. } => format!("{lock} is released by a thread that does not hold it"),
+        Malformed::AcquireHeld { lock, .. } => format!("{lock} is acquired by a thread that already holds it"),
+    }
+}
+
+impl ErrorKind {
+    /// The fix, in a few words.
+    pub fn help(&self) -> &'static str {
+        match self {
+            ErrorKind::Syntax { help, .. } => help,
+            ErrorKind::NotANumber { .. } => "numbers are decimal (`17`) or hexadecimal (`0x11`)",
+            ErrorKind::TooLarge { what: "thread id", .. } => "thread ids have 32 bits: renumber the threads",
+            ErrorKind::TooLarge { .. } => "addresses, values and times have 64 bits, without sign",
+            ErrorKind::UnknownMask { .. } => {
+                "the masks are #LoadLoad, #LoadStore, #StoreLoad, #StoreStore, #Sync and #MemIssue"
+            }
+            ErrorKind::RmwTwoAddresses { .. } => "both halves must name one address",
+            ErrorKind::RmwWritesFirst | ErrorKind::RmwReadsTwice => "write `{ M[0] == old; M[0] := new }`",
+            ErrorKind::Unclosed { .. } => "write `{ M[0] == old; M[0] := new }` or `<M[0] == old; M[0] := new>`",
+            ErrorKind::TimeReversed { .. } => "the period is written `@ begin:end`",
+            ErrorKind::Nul | ErrorKind::InvalidUtf8 => "traces are UTF-8 text; is this another kind of file?",
+            ErrorKind::LineTooLong { .. } => "put one operation on each line; is this a trace at all?",
+            ErrorKind::TraceTooLong { .. } => "split the recording into traces, each with its own `check`",
+            ErrorKind::NoTrace => "a trace is one or more operations, then a line `check`",
+            ErrorKind::Unterminated { .. } => "end the trace with a line `check`; the file may have been cut off",
+            ErrorKind::Open(_) => "check the path and its permissions; `-` reads standard input",
+            ErrorKind::Directory => "name the trace files in it",
+            ErrorKind::Read(_) => "what was read up to here is incomplete; try again",
+            ErrorKind::Decompress { .. } => "the data is damaged or was cut off; compress or transfer it again",
+            ErrorKind::Malformed(fault) => match fault {
+                Malformed::WrittenTwice { .. } => "give every store to an address its own value",
+                Malformed::WritesInitial { .. } => "store another value, or set another initial value with `init`",
+                Malformed::Repeated { .. } => "keep one of the two lines",
+                Malformed::OrderUnwritten { .. } => "list only values that are stored there; the initial one is not",
+                Malformed::OrderTwice { .. } => "list each value once, oldest first",
+                Malformed::OrderMisses { .. } => "list every value that is written, or leave the line out",
+                Malformed::FinalUnwritten { .. } => "the final value is that of the last store, or the initial one",
+                Malformed::ReleaseUnheld { .. } => "put an `acq` of that lock before it in the same thread",
+                Malformed::AcquireHeld { .. } => "put a `rel` of that lock between the two",
+            },
+        }
+    }
+
+    /// The other line of a fault between two lines.
+    pub fn other_line(&self) -> Option<u64> {
+        match *self {
+            ErrorKind::Unterminated { first_line } => Some(first_line),
+            ErrorKind::Malformed(
+                Malformed::WrittenTwice { other, .. }
+                | Malformed::Repeated { other, .. }
+                | Malformed::OrderMisses { other, .. }
+                | Malformed::AcquireHeld { other, .. },
+            ) => Some(other),
+            ErrorKind::Malformed(Malformed::WritesInitial { init, .. }) => init,
+            _ => None,
+        }
+    }
+
+    /// What is to be said about the fault besides message and fix.
+    fn note(&self) -> Option<String> {
+        let label = match self {
+            ErrorKind::Unclosed { open, column, .. } => return Some(format!("`{open}` is in column {column}")),
+            ErrorKind::Malformed(Malformed::WritesInitial { init: None, .. }) => {
+                return Some("without an `init` line the initial value is 0".into());
+            }
+            ErrorKind::Unterminated { .. } => "the trace begins",
+            ErrorKind::Malformed(fault) => match fault {
+                Malformed::WrittenTwice { .. } => "first written",
+                Malformed::WritesInitial { .. } => "initial value set",
+                Malformed::OrderMisses { .. } => "written",
+                Malformed::AcquireHeld { .. } => "first acquired",
+                _ => "first given",
+            },
+            _ => return None,
+        };
+        self.other_line().map(|line| format!("{label} at line {line}"))
+    }
+}
+
+/// Part of a line, fit for a terminal: control characters, characters that change the direction of writing, and bytes
+/// that are not UTF-8 are shown as `U+FFFD`, tabs as spaces.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Excerpt {
+    /// The text, at most about a hundred characters; `…` stands where the line goes on.
+    pub text: String,
+    /// How many characters of `text` come before the fault.
+    pub caret: usize,
+    /// How many characters are at fault, at least one.
+    pub width: usize,
+}
+
+impl Excerpt {
+    const BEFORE: usize = 60;
+    const AFTER: usize = 40;
+
+    pub(crate) fn new(line: &[u8], fault: Range<usize>) -> Excerpt {
+        let at = fault.start.min(line.len());
+        // Four bytes hold any character, and one more tells whether the line goes on.
+        let mut from = at.saturating_sub(4 * (Self::BEFORE + 1));
+        while from > 0 && from < at && line[from] & 0xC0 == 0x80 {
+            from += 1;
+        }
+        let to = line.len().min(at + 4 * (Self::AFTER + 1));
+        let mut before: Vec<char> = lossy(&line[from..at]).collect();
+        let mut after: Vec<char> = lossy(&line[at..to]).collect();
+        if before.len() > Self::BEFORE {
+            before.drain(..before.len() - Self::BEFORE);
+            before[0] = '…';
+        }
+        if after.len() > Self::AFTER {
+            after.truncate(Self::AFTER);
+            after[Self::AFTER - 1] = '…';
+        }
+        let marked = columns(&line[at..fault.end.clamp(at, to)]);
+        let text: String = before.iter().chain(&after).collect();
+        Excerpt {
+            text: text.trim_end().to_owned(),
+            caret: before.len(),
+            width: (marked as usize).clamp(1, after.len().max(1)),
+        }
+    }
+}
+
+/// Number of characters, where each run of bytes that is no character counts as one.
+pub(crate) fn columns(bytes: &[u8]) -> u64 {
+    bytes.utf8_chunks().map(|chunk| chunk.valid().chars().count() as u64 + u64::from(!chunk.invalid().is_empty())).sum()
+}
+
+fn lossy(bytes: &[u8]) -> impl Iterator<Item = char> + '_ {
+    bytes.utf8_chunks().flat_map(|chunk| {
+        let invalid = (!chunk.invalid().is_empty()).then_some('\u{FFFD}');
+        chunk.valid().chars().map(harmless).chain(invalid)
+    })
+}
+
+/// The character, or what is shown in its place.
+fn harmless(c: char) -> char {
+    match c {
+        '\t' => ' ',
+        '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{FEFF}' => '\u{FFFD}',
+        c if c.is_control() => '\u{FFFD}',
+        c => c,
+    }
+}
+
+/// A few words of the input, fit for a message.
+pub(crate) fn quoted(bytes: &[u8]) -> String {
+    let mut text: String = lossy(bytes).take(32).collect();
+    if columns(bytes) > 32 {
+        text.push('…');
+    }
+    text
+}
+
+/// What is wrong, and where.
+#[derive(Debug)]
+pub struct Error {
+    /// What.
+    pub kind: Box<ErrorKind>,
+    /// The file as it was named by the user, or `<stdin>`.
+    pub file: String,
+    /// Line, from 1; 0 if the whole file is meant.
+    pub line: u64,
+    /// Column in characters, from 1; also 1 where only the line is known, and 0 if the whole file is meant.
+    pub column: u64,
+    /// The line, as far as it helps.
+    pub excerpt: Option<Box<Excerpt>>,
+    /// Does the input end in the middle of this line?
+    pub cut_off: bool,
+}
+
+impl Error {
+    pub(crate) fn whole_file(kind: ErrorKind, file: &str) -> Error {
+        Error { kind: Box::new(kind), file: file.into(), line: 0, column: 0, excerpt: None, cut_off: false }
+    }
+
+    /// Message, place, excerpt, notes and fix on several lines, for people.
+    pub fn render(&self) -> String {
+        self.to_text().expect("writing to a string succeeds")
+    }
+
+    fn to_text(&self) -> Result<String, fmt::Error> {
+        use fmt::Write;
+        let mut out = String::new();
+        let number = self.line.to_string();
+        let margin = " ".repeat(if self.line == 0 { 1 } else { number.len() });
+        writeln!(out, "error: {}", self.kind)?;
+        writeln!(out, "{margin}--> {}", self.place())?;
+        if let Some(excerpt) = &self.excerpt {
+            writeln!(out, "{margin} |")?;
+            writeln!(out, "{}", format!("{number} | {}", excerpt.text).trim_end())?;
+            writeln!(out, "{margin} | {}{}", " ".repeat(excerpt.caret), "^".repeat(excerpt.width))?;
+        }
+        if let Some(note) = self.kind.note() {
+            writeln!(out, "{margin} = {note}")?;
+        }
+        if self.cut_off {
+            writeln!(out, "{margin} = the input ends in this line; it may have been cut off")?;
+        }
+        writeln!(out, "{margin} = help: {}", self.kind.help())?;
+        Ok(out)
+    }
+
+    /// `file:line:column`, or the file alone.
+    pub fn place(&self) -> String {
+        let file: String = self.file.chars().map(harmless).collect();
+        if self.line == 0 { file } else { format!("{file}:{}:{}", self.line, self.column) }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place(), self.kind)
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        std::error::Error::source(&*self.kind)
+    }
+}

@@ -1,0 +1,224 @@
+//! The common operations, straight from the buffer.
+//!
+//! Takes lines of these forms, with spaces and tabs anywhere but inside `0:` and `M[1]`, and leaves all others to
+//! [`crate::line`], which reads them more slowly or says what is wrong:
+//!
+//! ```text
+//! 0: M[1] := 1      0: x == 1      0: { M[1] == 0; M[1] := 1 }      0: <x == 0; x := 1>      0: sync
+//! ```
+//!
+//! each with an optional `@ begin:end`. Invariant: a line taken here means the same there; nothing is pushed before
+//! the whole line has been seen.
+
+use crate::line::in_name;
+use membar_core::{AddrId, Span, Trace};
+
+/// Longer lines go the slow way, which checks the length.
+const LONGEST: usize = 4096;
+
+/// Takes lines from `text`, which ends with a line end, as long as they are common ones and `line`, the number of the
+/// next line, stays below `limit`. Returns the number of bytes taken.
+pub(crate) fn take(text: &[u8], line: &mut u64, limit: u64, trace: &mut Trace) -> usize {
+    let mut taken = 0;
+    while *line < limit {
+        let Some(next) = operation(text, taken, *line, trace) else { break };
+        taken = next;
+        *line += 1;
+    }
+    taken
+}
+
+#[inline(always)]
+fn byte(text: &[u8], at: usize) -> u8 {
+    text.get(at).copied().unwrap_or(b'\n')
+}
+
+#[inline(always)]
+fn skip_space(text: &[u8], at: &mut usize) -> u8 {
+    loop {
+        match byte(text, *at) {
+            b' ' | b'\t' => *at += 1,
+            other => return other,
+        }
+    }
+}
+
+/// Up to 19 decimal digits, which cannot overflow.
+#[inline(always)]
+fn number(text: &[u8], at: &mut usize) -> Option<u64> {
+    let start = *at;
+    let mut value = 0u64;
+    loop {
+        let digit = byte(text, *at).wrapping_sub(b'0');
+        if digit > 9 {
+            break;
+        }
+        value = value.wrapping_mul(10).wrapping_add(digit.into());
+        *at += 1;
+    }
+    matches!(*at - start, 1..=19).then_some(value)
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Place<'a> {
+    Memory(u64),
+    Named(&'a [u8]),
+}
+
+impl Place<'_> {
+    #[inline(always)]
+    fn id(self, trace: &mut Trace) -> AddrId {
+        match self {
+            Place::Memory(n) => trace.memory_id(n),
+            Place::Named(name) => trace.named_id(std::str::from_utf8(name).unwrap_or_default()),
+        }
+    }
+}
+
+#[inline(always)]
+fn place<'a>(text: &'a [u8], at: &mut usize) -> Option<Place<'a>> {
+    let start = *at;
+    if byte(text, start) == b'M' && byte(text, start + 1) == b'[' {
+        *at += 2;
+        let n = number(text, at)?;
+        if byte(text, *at) != b']' {
+            return None;
+        }
+        *at += 1;
+        return Some(Place::Memory(n));
+    }
+    if !(byte(text, start).is_ascii_alphabetic() || byte(text, start) == b'_') {
+        return None;
+    }
+    while in_name(byte(text, *at)) {
+        *at += 1;
+    }
+    Some(Place::Named(&text[start..*at]))
+}
+
+/// `:=` is a write.
+#[inline(always)]
+fn writes(text: &[u8], at: &mut usize) -> Option<bool> {
+    let write = match skip_space(text, at) {
+        b':' => true,
+        b'=' => false,
+        _ => return None,
+    };
+    if byte(text, *at + 1) != b'=' {
+        return None;
+    }
+    *at += 2;
+    Some(write)
+}
+
+#[inline(always)]
+fn value(text: &[u8], at: &mut usize) -> Option<u64> {
+    skip_space(text, at);
+    number(text, at)
+}
+
+enum Action<'a> {
+    Access { place: Place<'a>, write: bool, value: u64 },
+    Rmw { place: Place<'a>, read: u64, write: u64 },
+    Sync,
+}
+
+/// Takes the line that begins at `start` and returns where the next one begins.
+#[inline(always)]
+fn operation(text: &[u8], start: usize, line: u64, trace: &mut Trace) -> Option<usize> {
+    let mut at = start;
+    let thread = u32::try_from(number(text, &mut at)?).ok()?;
+    if byte(text, at) != b':' {
+        return None;
+    }
+    at += 1;
+    let first = skip_space(text, &mut at);
+    let action = if matches!(first, b'{' | b'<') {
+        rmw(text, &mut at, if first == b'{' { b'}' } else { b'>' })?
+    } else {
+        let place = place(text, &mut at)?;
+        match writes(text, &mut at) {
+            Some(write) => Action::Access { place, write, value: value(text, &mut at)? },
+            None if place == Place::Named(b"sync") => Action::Sync,
+            None => return None,
+        }
+    };
+    let mut span = Span::UNKNOWN;
+    let mut last = skip_space(text, &mut at);
+    if last == b'@' {
+        span = period(text, &mut at)?;
+        last = skip_space(text, &mut at);
+    }
+    if last == b'\r' {
+        at += 1;
+        last = byte(text, at);
+    }
+    if last != b'\n' || at - start > LONGEST {
+        return None;
+    }
+    let thread = trace.thread_id(thread);
+    let op = match action {
+        Action::Access { place, write, value } => {
+            let addr = place.id(trace);
+            if write { trace.push_store(thread, addr, value, line) } else { trace.push_load(thread, addr, value, line) }
+        }
+        Action::Rmw { place, read, write } => {
+            let addr = place.id(trace);
+            trace.push_rmw(thread, addr, read, write, line)
+        }
+        Action::Sync => trace.push_fence(thread, None, line),
+    };
+    if span != Span::UNKNOWN {
+        trace.set_span(op, span);
+    }
+    Some(at + 1)
+}
+
+fn rmw<'a>(text: &'a [u8], at: &mut usize, close: u8) -> Option<Action<'a>> {
+    *at += 1;
+    skip_space(text, at);
+    let first = place(text, at)?;
+    if writes(text, at)? {
+        return None;
+    }
+    let read = value(text, at)?;
+    if skip_space(text, at) != b';' {
+        return None;
+    }
+    *at += 1;
+    skip_space(text, at);
+    if place(text, at)? != first || !writes(text, at)? {
+        return None;
+    }
+    let write = value(text, at)?;
+    if skip_space(text, at) != close {
+        return None;
+    }
+    *at += 1;
+    Some(Action::Rmw { place: first, read, write })
+}
+
+fn period(text: &[u8], at: &mut usize) -> Option<Span> {
+    *at += 1;
+    let begin = time(text, at)?;
+    if byte(text, *at) != b':' {
+        return None;
+    }
+    *at += 1;
+    let end = time(text, at)?;
+    if let (Some(begin), Some(end)) = (begin, end)
+        && end < begin
+    {
+        return None;
+    }
+    Some(Span { begin, end })
+}
+
+fn time(text: &[u8], at: &mut usize) -> Option<Option<u64>> {
+    if !skip_space(text, at).is_ascii_digit() {
+        return Some(None);
+    }
+    let time = number(text, at)?;
+    skip_space(text, at);
+    Some(Some(time))
+}

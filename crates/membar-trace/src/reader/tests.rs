@@ -1,0 +1,179 @@
+//! Tests that need to look inside: the fast and the precise way agree, and limits that no test can reach otherwise.
+
+use super::*;
+use proptest::prelude::*;
+
+/// Everything that can be known of a trace or of the fault found in its place.
+fn outcome(text: &[u8], use_fast: bool) -> (String, Vec<String>) {
+    let mut reader = Reader { use_fast, ..Reader::new("t", text) };
+    let mut trace = Trace::new();
+    let mut seen = Vec::new();
+    while let Some(result) = reader.next(&mut trace) {
+        seen.push(match result {
+            Ok(()) => {
+                let ops: Vec<_> = trace.ops().map(|op| trace.op(op)).collect();
+                format!("{ops:?} {:?} {:?} {}", trace.thread_names(), trace.addr_names(), trace.has_times())
+            }
+            Err(error) => error.render(),
+        });
+        reader.skip_trace().unwrap();
+    }
+    (format!("{:?} {} {}", reader.state, reader.line, reader.traces), seen)
+}
+
+/// How many lines of the text the fast way takes.
+fn taken(text: &[u8]) -> u64 {
+    let mut trace = Trace::new();
+    trace.clear(1);
+    let mut line = 1;
+    fast::take(text, &mut line, u64::MAX, &mut trace);
+    line - 1
+}
+
+fn token() -> impl Strategy<Value = String> {
+    const FIXED: &[&str] = &[
+        ":", ":=", "==", "=", "@", "{", "}", "<", ">", ";", "[", "]", "#", "\r", "sync", "x", "M", "check", "acq L",
+        ".",
+    ];
+    prop_oneof![
+        8 => prop::sample::select(FIXED).prop_map(str::to_owned),
+        1 => (0..300u64).prop_map(|n| n.to_string()),
+        1 => Just("18446744073709551615".to_owned()),
+        1 => Just("18446744073709551616".to_owned()),
+        1 => Just("4294967296".to_owned()),
+        1 => (0..300u64).prop_map(|n| format!("{n:#x}")),
+    ]
+}
+
+/// A good line of the common kind as tokens, in a sequence that a mutation can disturb.
+fn common() -> impl Strategy<Value = Vec<String>> {
+    let number =
+        || prop_oneof![4 => (0..40u64).prop_map(|n| n.to_string()), 1 => any::<u64>().prop_map(|n| n.to_string())];
+    let addr = prop_oneof![
+        3 => number().prop_map(|n| vec!["M".into(), "[".into(), n, "]".into()]),
+        1 => "[a-z_][a-z0-9_.$]{0,4}".prop_map(|name| vec![name]),
+        1 => Just(vec!["sync".into()]),
+        1 => Just(vec!["M".into()]),
+    ];
+    (0..30u32, addr, number(), number(), 0..6u8, proptest::option::of((number(), number())), any::<bool>()).prop_map(
+        |(thread, addr, a, b, kind, span, braces)| {
+            let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
+            let mut line = vec![thread.to_string(), ":".into()];
+            match kind {
+                0 | 1 => line.extend([addr, words(&[":=", &a])].concat()),
+                2 | 3 => line.extend([addr, words(&["==", &a])].concat()),
+                4 => {
+                    let (open, close) = if braces { ("{", "}") } else { ("<", ">") };
+                    line.extend([words(&[open]), addr.clone(), words(&["==", &a, ";"]), addr].concat());
+                    line.extend(words(&[":=", &b, close]));
+                }
+                _ => line.push("sync".into()),
+            }
+            if let Some((begin, end)) = span {
+                line.extend(words(&["@", &begin, ":", &end]));
+            }
+            line
+        },
+    )
+}
+
+fn join(tokens: Vec<String>, gaps: Vec<u8>, end: &str) -> String {
+    let mut line = String::new();
+    for (i, token) in tokens.iter().enumerate() {
+        line.push_str(["", "", "", " ", "  ", "\t"][gaps.get(i).map_or(0, |&gap| gap as usize % 6)]);
+        line.push_str(token);
+    }
+    line + end
+}
+
+fn mutated() -> impl Strategy<Value = String> {
+    let change = (any::<prop::sample::Index>(), 0..4u8, token());
+    let changes = prop_oneof![3 => Just(vec![]), 2 => prop::collection::vec(change, 1..3)];
+    let end = prop::sample::select([" ", "", "\r", "\t", " # c"].as_slice());
+    (common(), changes, prop::collection::vec(any::<u8>(), 0..24), end).prop_map(|(mut line, changes, gaps, end)| {
+        for (at, how, token) in changes {
+            let at = at.index(line.len());
+            match how {
+                0 => line.insert(at, token),
+                1 => line[at] = token,
+                2 if line.len() > 1 => drop(line.remove(at)),
+                _ => line.truncate(at + 1),
+            }
+        }
+        join(line, gaps, end)
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4000))]
+
+    #[test]
+    fn fast_and_precise_agree(lines in prop::collection::vec(mutated(), 1..4)) {
+        let text = lines.join("\n") + "\ncheck\n0: x := 1\ncheck\n";
+        prop_assert_eq!(outcome(text.as_bytes(), true), outcome(text.as_bytes(), false), "{:?}", text);
+    }
+
+    #[test]
+    fn fast_and_precise_agree_on_bytes(line in common(), at: prop::sample::Index, byte: u8, gaps: Vec<u8>) {
+        let mut line = join(line, gaps, "\ncheck\n").into_bytes();
+        let at = at.index(line.len());
+        line[at] = byte;
+        prop_assert_eq!(outcome(&line, true), outcome(&line, false), "{:?}", String::from_utf8_lossy(&line));
+    }
+}
+
+/// The comparison above would be empty if the fast way took nothing.
+#[test]
+fn the_fast_way_takes_the_common_lines() {
+    let lines = [
+        "0: M[1] := 1",
+        "12:x==3",
+        "0: { M[1] == 0; M[1] := 1 }",
+        "0:<x==0;x:=1> @ 3:",
+        "7: sync",
+        "1: x := 2 @ 1 : 2 ",
+        "1: sync\t@ :5\r",
+        "3: acq := 1",
+    ];
+    let text = lines.join("\n") + "\n";
+    assert_eq!(taken(text.as_bytes()), lines.len() as u64);
+    for line in ["# c\n", "\n", "check\n", "0: x := 1 # c\n", "0: x := 1 2\n", "0: x := 18446744073709551615\n"] {
+        assert_eq!(taken(line.as_bytes()), 0, "{line}");
+    }
+}
+
+#[test]
+fn a_trace_of_too_many_lines() {
+    for use_fast in [true, false] {
+        let mut reader =
+            Reader { max_lines: 3, use_fast, ..Reader::new("t", b"0: x := 1\n0: x := 1\n0: x := 1\n".as_slice()) };
+        let error = reader.next(&mut Trace::new()).unwrap().unwrap_err();
+        assert!(matches!(*error.kind, ErrorKind::Unterminated { .. }));
+    }
+    for use_fast in [true, false] {
+        let text = "0: x := 1\n0: x := 2\ncheck\n0: x := 1\n0: x := 2\n0: x := 3\ncheck\n0: x == 0\ncheck\n";
+        let mut reader = Reader { max_lines: 3, use_fast, ..Reader::new("t", text.as_bytes()) };
+        let mut trace = Trace::new();
+        reader.next(&mut trace).unwrap().unwrap();
+        let error = reader.next(&mut trace).unwrap().unwrap_err();
+        assert_eq!(error.to_string(), "t:7:1: the trace has more than 3 lines");
+        reader.skip_trace().unwrap();
+        reader.next(&mut trace).unwrap().unwrap();
+        assert!(reader.next(&mut trace).is_none());
+    }
+}
+
+/// Memory depends on the longest line and on `KEEP`, not on the number or the length of traces.
+#[test]
+fn the_buffer_stays_small() {
+    let long = "0: M[0] == 0\n".repeat(400_000) + "check\n";
+    let short = "0: M[0] == 0\ncheck\n".repeat(300_000);
+    for text in [long, short] {
+        let mut reader = Reader::new("t", text.as_bytes());
+        let mut trace = Trace::new();
+        while let Some(result) = reader.next(&mut trace) {
+            result.unwrap();
+        }
+        assert!(reader.buf.len() <= 4 * KEEP, "{}", reader.buf.len());
+    }
+}

@@ -1,0 +1,155 @@
+//! Traces as text.
+
+use crate::line::is_name;
+use membar_core::{AddrId, AddrName, Mask, OpId, OpKind, Trace};
+use std::fmt;
+use std::io;
+
+/// Writes one operation the way a trace has it, without line end: `0: M[1] := 1 @ 100:120`.
+pub fn write_op(trace: &Trace, op: OpId, out: &mut impl fmt::Write) -> fmt::Result {
+    let op = trace.op(op);
+    write!(out, "{}: ", trace.thread_names()[op.thread.index()])?;
+    match op.kind {
+        OpKind::Load => write!(out, "{} == {}", name(trace, op.addr), op.read)?,
+        OpKind::Store => write!(out, "{} := {}", name(trace, op.addr), op.write)?,
+        OpKind::Rmw => {
+            let addr = name(trace, op.addr);
+            write!(out, "{{ {addr} == {}; {addr} := {} }}", op.read, op.write)?;
+        }
+        OpKind::Fence => match op.mask {
+            None => out.write_str("sync")?,
+            Some(mask) => write_mask(mask, out)?,
+        },
+        OpKind::Acquire => write!(out, "acq {}", name(trace, op.addr))?,
+        OpKind::Release => write!(out, "rel {}", name(trace, op.addr))?,
+    }
+    match (op.span.begin, op.span.end) {
+        (None, None) => Ok(()),
+        (Some(begin), Some(end)) => write!(out, " @ {begin}:{end}"),
+        (Some(begin), None) => write!(out, " @ {begin}:"),
+        (None, Some(end)) => write!(out, " @ :{end}"),
+    }
+}
+
+fn name(trace: &Trace, addr: AddrId) -> &AddrName {
+    &trace.addr_names()[addr.index()]
+}
+
+fn write_mask(mask: Mask, out: &mut impl fmt::Write) -> fmt::Result {
+    out.write_str("membar")?;
+    let mut before = ' ';
+    for (pair, name, _) in Mask::PAIRS {
+        if mask.contains(pair) {
+            write!(out, "{before}{name}")?;
+            before = '|';
+        }
+    }
+    Ok(())
+}
+
+/// A line that is not an operation.
+#[derive(Clone, Copy)]
+pub(crate) enum Declaration {
+    Init(usize),
+    Guard(usize),
+    Final(usize),
+    Order(usize),
+}
+
+impl Declaration {
+    /// All of a trace: what is said about its beginning first.
+    pub fn all(trace: &Trace) -> impl Iterator<Item = Declaration> {
+        (0..trace.inits.len())
+            .map(Declaration::Init)
+            .chain((0..trace.guards.len()).map(Declaration::Guard))
+            .chain((0..trace.finals.len()).map(Declaration::Final))
+            .chain((0..trace.orders.len()).map(Declaration::Order))
+    }
+
+    /// Line of the text.
+    pub fn line(self, trace: &Trace) -> u64 {
+        match self {
+            Declaration::Init(i) => trace.inits[i].line,
+            Declaration::Guard(i) => trace.guards[i].line,
+            Declaration::Final(i) => trace.finals[i].line,
+            Declaration::Order(i) => trace.orders[i].line,
+        }
+    }
+
+    pub fn write(self, trace: &Trace, out: &mut impl fmt::Write) -> fmt::Result {
+        match self {
+            Declaration::Init(i) => {
+                let init = trace.inits[i];
+                write!(out, "init {} == {}", name(trace, init.addr), init.value)
+            }
+            Declaration::Final(i) => {
+                let last = trace.finals[i];
+                write!(out, "final {} == {}", name(trace, last.addr), last.value)
+            }
+            Declaration::Order(i) => {
+                let order = &trace.orders[i];
+                write!(out, "order {}:", name(trace, order.addr))?;
+                order.values.iter().try_for_each(|value| write!(out, " {value}"))
+            }
+            Declaration::Guard(i) => {
+                let guard = &trace.guards[i];
+                write!(out, "guard {}:", name(trace, guard.lock))?;
+                guard.addrs.iter().try_for_each(|&addr| write!(out, " {}", name(trace, addr)))
+            }
+        }
+    }
+}
+
+/// Writes a trace with its `check`; [`crate::Reader`] reads it back as the same trace.
+///
+/// Lines keep their order, by their line numbers, and so threads and addresses keep their ids; comments and blank
+/// lines are not part of a trace. Where a trace was not read from text and all line numbers are equal, `init` and
+/// `guard` lines come first, `final` and `order` lines last.
+///
+/// Fails with [`io::ErrorKind::InvalidInput`], before anything is written, if the text could not be read back: a name
+/// that is none, such as `a b`, or that means something else (a *named* address `M[3]`), or a barrier with an empty mask.
+pub fn write_trace(trace: &Trace, out: &mut impl io::Write) -> io::Result<()> {
+    for name in trace.addr_names() {
+        let bad = match name {
+            AddrName::Memory(_) => false,
+            AddrName::Named(text) => !is_name(text) || text.starts_with("M["),
+            AddrName::Lock(text) => !is_name(text),
+        };
+        if bad {
+            let message = format!("{:?} cannot be written as a name in a trace", name.to_string());
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+        }
+    }
+    if trace.ops().any(|op| trace.mask(op).is_some_and(Mask::is_empty)) {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "a barrier that orders nothing cannot be written"));
+    }
+    const BLOCK: usize = 1 << 16;
+    let mut block = String::with_capacity(BLOCK + 256);
+    let mut declarations: Vec<Declaration> = Declaration::all(trace).collect();
+    declarations.sort_by_key(|declaration| declaration.line(trace));
+    let mut declarations = declarations.into_iter().peekable();
+    let mut declare = |before: Option<u64>, block: &mut String| {
+        let due = |declaration: &Declaration| match (before, declaration) {
+            (None, _) => true,
+            (Some(line), Declaration::Init(_) | Declaration::Guard(_)) => declaration.line(trace) <= line,
+            (Some(line), _) => declaration.line(trace) < line,
+        };
+        while let Some(declaration) = declarations.next_if(due) {
+            declaration.write(trace, block).map_err(io::Error::other)?;
+            block.push('\n');
+        }
+        Ok::<(), io::Error>(())
+    };
+    for op in trace.ops() {
+        declare(Some(trace.line(op)), &mut block)?;
+        write_op(trace, op, &mut block).map_err(io::Error::other)?;
+        block.push('\n');
+        if block.len() >= BLOCK {
+            out.write_all(block.as_bytes())?;
+            block.clear();
+        }
+    }
+    declare(None, &mut block)?;
+    block.push_str("check\n");
+    out.write_all(block.as_bytes())
+}
