@@ -51,6 +51,8 @@ pub(crate) enum Why {
     AfterRead { limit: u32 },
     /// Refuted otherwise by this lemma of the search.
     Lemma(u32),
+    /// Not known: a choice of the search.
+    Choice,
 }
 
 /// Something impossible that is visible at once: these operations alone are forbidden.

@@ -16,7 +16,8 @@
 //!    graph, reads-from edges, and A7 edges, which rest on decisions: the executed store S before the waiting one S'.
 //!    The cycle refutes the conjunction of those decisions (a lemma). If there is none, the trace is forbidden. If there
 //!    is one, S' is before S from now on (a learned edge; figure 5 of the paper is found this way). If there are several,
-//!    the last one is undone and reversed for as long as the others stand: conflict-directed backjumping.
+//!    the last one is undone and reversed for as long as the others stand: conflict-directed backjumping. Such conflicts
+//!    are kept, and no decision repeats one.
 //! 4. Go on from the state just before the reversed decision.
 //!
 //! Invariants: `indegree[v]` counts the graph predecessors of v that have not executed; `pending[w]` the readers of w that have
@@ -69,6 +70,20 @@ pub(crate) struct Guess {
     pub second: u32,
 }
 
+impl Guess {
+    pub fn flip(self) -> Guess {
+        Guess { first: self.second, second: self.first }
+    }
+}
+
+/// What to do with a store whose execution would repeat a conflict.
+enum Repeats {
+    /// It has to wait for another one.
+    Waits,
+    /// Waiting does not help.
+    Conflict(Conflict),
+}
+
 /// The guesses cannot all hold: they close this cycle.
 #[derive(Clone, Debug)]
 pub(crate) struct Conflict {
@@ -97,16 +112,34 @@ struct DynEdge {
     next_pred: u32,
 }
 
-/// A learned edge that holds while the order is longer than `level`.
+/// When a decision was made: twice the length of the order at that time, plus one for the execution of a store, and
+/// the number of the choice.
+type Time = (u32, u32);
+
+/// A learned edge that holds while the decision made at `level` stands.
 struct Conditional {
     edge: u32,
-    level: u32,
+    level: Time,
 }
 
-/// Visits that the analysis of one conflict may spend from one start.
-const VISITS: usize = 4000;
+/// A decision that is not an execution: the edge `guess.first → guess.second`.
+struct Choice {
+    guess: Guess,
+    edge: u32,
+    length: u32,
+}
+
+/// An entry of a store's list of conflicts.
+struct Nogood {
+    conflict: u32,
+    next: u32,
+}
+
+/// Visits that the analysis of one conflict may spend from one start: few from each at first, since the shortest cycle
+/// is usually near.
+const VISITS: [usize; 3] = [100, 800, 4000];
 /// Starts that it may try.
-const STARTS: usize = 48;
+const STARTS: usize = 64;
 
 #[derive(Default)]
 pub(crate) struct Scheduler {
@@ -129,6 +162,7 @@ pub(crate) struct Scheduler {
     dyn_succ: Vec<u32>,
     dyn_pred: Vec<u32>,
     conditional: Vec<Conditional>,
+    choices: Vec<Choice>,
     /// Static predecessors, made at the first conflict.
     pred_start: Vec<u32>,
     pred: Vec<u32>,
@@ -139,6 +173,9 @@ pub(crate) struct Scheduler {
     distance: Vec<u32>,
     queue: VecDeque<u32>,
     next_queue: VecDeque<u32>,
+    /// For each store the conflicts of several guesses that have it as the first of one, linked.
+    nogood_head: Vec<u32>,
+    nogoods: Vec<Nogood>,
     /// All conflicts so far; learned extras refer to them by index.
     pub conflicts: Vec<Conflict>,
     /// The longest order so far, in operations.
@@ -154,6 +191,8 @@ impl Scheduler {
     /// Prepares for a problem; forgets what was learned about the last one.
     pub fn start(&mut self, p: &Problem) {
         self.conflicts.clear();
+        self.nogoods.clear();
+        self.nogood_head.clear();
         self.pred_start.clear();
         self.longest = 0;
         self.guesses = 0;
@@ -183,8 +222,19 @@ impl Scheduler {
                 }
             }
             if let Some(store) = self.decide(p) {
-                self.unlist(p, store);
-                self.execute(p, store);
+                match self.nogood(p, store) {
+                    None => {
+                        self.unlist(p, store);
+                        self.execute(p, store);
+                    }
+                    Some(Repeats::Waits) => {}
+                    Some(Repeats::Conflict(conflict)) => {
+                        if !self.resolve_conflict(p, conflict) {
+                            self.leave();
+                            return Run::Refuted;
+                        }
+                    }
+                }
                 self.settle(p);
                 continue;
             }
@@ -201,7 +251,8 @@ impl Scheduler {
                 self.leave();
                 return Run::Limit(reason);
             }
-            if !self.resolve_conflict(p) {
+            let conflict = self.find_conflict(p);
+            if !self.resolve_conflict(p, conflict) {
                 self.leave();
                 return Run::Refuted;
             }
@@ -213,6 +264,9 @@ impl Scheduler {
     fn leave(&mut self) {
         while let Some(conditional) = self.conditional.pop() {
             self.unlink_dyn(conditional.edge);
+        }
+        while let Some(choice) = self.choices.pop() {
+            self.unlink_dyn(choice.edge);
         }
     }
 
@@ -463,6 +517,105 @@ impl Scheduler {
         })
     }
 
+    /// When the decision was made from which the guess follows, if it stands.
+    fn standing(&self, guess: Guess) -> Option<Time> {
+        if let Some(at) = self.choices.iter().position(|choice| choice.guess == guess) {
+            return Some((2 * self.choices[at].length, at as u32));
+        }
+        let place = self.place[guess.first as usize];
+        (place != NONE && self.place[guess.second as usize] > place).then_some((2 * place + 1, 0))
+    }
+
+    /// The learned edge that puts `first` before `second`, if one is in force.
+    fn learned(&self, p: &Problem, guess: Guess) -> Option<u32> {
+        let mut edge = self.dyn_succ[guess.first as usize];
+        while edge != NONE {
+            let DynEdge { to, extra, next_succ, .. } = self.dyn_edges[edge as usize];
+            if to == guess.second
+                && let Why::Lemma(lemma) = p.extras[extra as usize].why
+            {
+                return Some(lemma);
+            }
+            edge = next_succ;
+        }
+        None
+    }
+
+    /// Would executing `store` now repeat a known conflict?
+    ///
+    /// Of the guesses that would come true with it, one has to be wrong. If it is clear which, that is learned; otherwise
+    /// one is chosen to be wrong.
+    fn nogood(&mut self, p: &mut Problem, store: u32) -> Option<Repeats> {
+        let mut at = *self.nogood_head.get(store as usize)?;
+        while at != NONE {
+            let Nogood { conflict, next } = self.nogoods[at as usize];
+            at = next;
+            let (mut standing, mut implied, mut open) = (Vec::new(), Vec::new(), Vec::new());
+            for &guess in &self.conflicts[conflict as usize].guesses {
+                if self.standing(guess).is_some() {
+                    standing.push(guess);
+                } else if guess.first == store && !self.executed(guess.second) {
+                    match self.learned(p, guess) {
+                        Some(lemma) => implied.push((guess, lemma)),
+                        None => open.push(guess),
+                    }
+                } else {
+                    // Already known to be wrong.
+                    open.clear();
+                    implied.clear();
+                    break;
+                }
+            }
+            if open.is_empty() && implied.is_empty() {
+                continue;
+            }
+            if open.len() > 1 {
+                let guess = Guess { first: open[0].second, second: store };
+                let edge = self.link(p, Extra { from: guess.first, to: store, why: Why::Choice });
+                self.choices.push(Choice { guess, edge, length: self.order.len() as u32 });
+                return Some(Repeats::Waits);
+            }
+            let mut known = conflict;
+            if !implied.is_empty() {
+                // The conflict with what is learned put in.
+                let mut guesses = [standing.clone(), open.clone()].concat();
+                for (guess, lemma) in implied {
+                    for &reason in &self.conflicts[lemma as usize].guesses {
+                        if reason != guess.flip() && !guesses.contains(&reason) {
+                            guesses.push(reason);
+                        }
+                    }
+                }
+                let cycle = self.conflicts[conflict as usize].cycle.clone();
+                if open.is_empty() {
+                    return Some(Repeats::Conflict(Conflict { guesses, cycle }));
+                }
+                standing = guesses.iter().copied().filter(|guess| *guess != open[0]).collect();
+                known = self.conflicts.len() as u32;
+                self.conflicts.push(Conflict { guesses, cycle });
+            }
+            let level = standing.iter().map(|&guess| self.standing(guess).expect("it stands")).max();
+            self.learn(p, open[0], known, level);
+            return Some(Repeats::Waits);
+        }
+        None
+    }
+
+    fn link(&mut self, p: &mut Problem, extra: Extra) -> u32 {
+        p.extras.push(extra);
+        self.link_dyn(&extra, p.extras.len() as u32 - 1);
+        self.block(p, extra.to);
+        self.dyn_edges.len() as u32 - 1
+    }
+
+    /// From now on (while the decision at `level` stands) the second store of the guess is before the first.
+    fn learn(&mut self, p: &mut Problem, guess: Guess, conflict: u32, level: Option<Time>) {
+        let edge = self.link(p, Extra { from: guess.second, to: guess.first, why: Why::Lemma(conflict) });
+        if let Some(level) = level {
+            self.conditional.push(Conditional { edge, level });
+        }
+    }
+
     /// How long the address would be held up by this store: the largest distance of a reader from its thread's front.
     fn hold_up(&mut self, p: &Problem, store: u32, enough: u32) -> u32 {
         let mut worst = 0;
@@ -496,9 +649,10 @@ impl Scheduler {
         worst
     }
 
-    /// Back to the state in which `length` nodes had executed.
-    fn rewind(&mut self, p: &Problem, length: usize) {
+    /// Back to the state just before the decision made at this time.
+    fn undo(&mut self, p: &Problem, time: Time) {
         debug_assert!(self.todo.is_empty());
+        let length = time.0 as usize / 2;
         while self.order.len() > length {
             let node = self.order.pop().expect("longer than length");
             let i = node as usize;
@@ -531,24 +685,30 @@ impl Scheduler {
                 self.open(p.addr[i]);
             }
         }
-        let mut kept = 0;
-        for i in 0..self.conditional.len() {
-            let Conditional { edge, level } = self.conditional[i];
-            if (level as usize) < length {
-                self.conditional[kept] = Conditional { edge, level };
-                kept += 1;
-            } else {
-                let DynEdge { from, to, .. } = self.dyn_edges[edge as usize];
-                self.unlink_dyn(edge);
-                if !self.executed(from) {
-                    self.indegree[to as usize] -= 1;
-                    if self.indegree[to as usize] == 0 {
-                        self.todo.push(to);
-                    }
-                }
+        for i in (0..self.conditional.len()).rev() {
+            if self.conditional[i].level >= time {
+                let Conditional { edge, .. } = self.conditional.swap_remove(i);
+                self.drop_edge(edge);
             }
         }
-        self.conditional.truncate(kept);
+        while let Some(choice) = self.choices.last()
+            && (2 * choice.length, self.choices.len() as u32 - 1) >= time
+        {
+            let edge = choice.edge;
+            self.choices.pop();
+            self.drop_edge(edge);
+        }
+    }
+
+    fn drop_edge(&mut self, edge: u32) {
+        let DynEdge { from, to, .. } = self.dyn_edges[edge as usize];
+        self.unlink_dyn(edge);
+        if !self.executed(from) {
+            self.indegree[to as usize] -= 1;
+            if self.indegree[to as usize] == 0 {
+                self.todo.push(to);
+            }
+        }
     }
 
     #[inline]
@@ -560,44 +720,60 @@ impl Scheduler {
         self.indegree[node as usize] += 1;
     }
 
-    /// Learns from the state in which nothing can execute. `false`: the trace is refuted.
-    fn resolve_conflict(&mut self, p: &mut Problem) -> bool {
+    /// Why nothing can execute.
+    fn find_conflict(&mut self, p: &Problem) -> Conflict {
         let cycle = self.find_cycle(p);
         let mut guesses: Vec<Guess> = Vec::new();
+        let mut rests_on = |guess: Guess| {
+            if !guesses.contains(&guess) {
+                guesses.push(guess);
+            }
+        };
         for wait in &cycle {
             match wait.why {
-                WaitWhy::Overwrites => {
-                    if let Some(guess) = self.guess(p, *wait)
-                        && !guesses.contains(&guess)
-                    {
-                        guesses.push(guess);
-                    }
-                }
+                WaitWhy::Overwrites => self.guess(p, *wait).into_iter().for_each(&mut rests_on),
                 WaitWhy::Extra(extra) => {
-                    if let Why::Lemma(lemma) = p.extras[extra as usize].why {
-                        let Extra { from, to, .. } = p.extras[extra as usize];
-                        for &guess in &self.conflicts[lemma as usize].guesses {
-                            if guess != (Guess { first: to, second: from }) && !guesses.contains(&guess) {
-                                guesses.push(guess);
-                            }
+                    let Extra { from, to, why } = p.extras[extra as usize];
+                    let edge = Guess { first: from, second: to };
+                    match why {
+                        Why::Choice => rests_on(edge),
+                        Why::Lemma(lemma) => {
+                            let reasons = self.conflicts[lemma as usize].guesses.iter();
+                            reasons.copied().filter(|&guess| guess != edge.flip()).for_each(&mut rests_on);
                         }
+                        _ => {}
                     }
                 }
                 WaitWhy::Graph | WaitWhy::ReadsFrom => {}
             }
         }
+        Conflict { guesses, cycle }
+    }
+
+    /// Learns from a conflict. `false`: the trace is refuted.
+    fn resolve_conflict(&mut self, p: &mut Problem, conflict: Conflict) -> bool {
         let lemma = self.conflicts.len() as u32;
-        self.conflicts.push(Conflict { guesses: guesses.clone(), cycle });
-        guesses.sort_by_key(|guess| self.place[guess.first as usize]);
-        let Some(last) = guesses.pop() else { return false };
-        let level = guesses.last().map(|guess| self.place[guess.first as usize]);
-        self.rewind(p, self.place[last.first as usize] as usize);
-        let extra = Extra { from: last.second, to: last.first, why: Why::Lemma(lemma) };
-        p.extras.push(extra);
-        self.link_dyn(&extra, p.extras.len() as u32 - 1);
-        self.block(p, last.first);
-        if let Some(level) = level {
-            self.conditional.push(Conditional { edge: self.dyn_edges.len() as u32 - 1, level });
+        let mut times: Vec<(Time, Guess)> = conflict
+            .guesses
+            .iter()
+            .map(|&guess| (self.standing(guess).expect("a conflict rests on decisions that stand"), guess))
+            .collect();
+        times.sort_unstable_by_key(|&(time, _)| time);
+        if times.len() > 1 {
+            self.nogood_head.resize(p.nodes, NONE);
+            for guess in &conflict.guesses {
+                let id = self.nogoods.len() as u32;
+                let next = std::mem::replace(&mut self.nogood_head[guess.first as usize], id);
+                self.nogoods.push(Nogood { conflict: lemma, next });
+            }
+        }
+        self.conflicts.push(conflict);
+        let Some((time, last)) = times.pop() else { return false };
+        self.undo(p, time);
+        // Several guesses that follow from one decision: `nogood` keeps it from being repeated.
+        let level = times.last().map(|&(time, _)| time);
+        if level != Some(time) {
+            self.learn(p, last, lemma, level);
         }
         true
     }
@@ -680,26 +856,29 @@ impl Scheduler {
             .collect();
         held.sort_by_key(|&x| {
             let head = self.head[self.current[x as usize] as usize];
-            std::cmp::Reverse(if p.is_init(head) { 0 } else { self.place[head as usize] })
+            if p.is_init(head) { NONE } else { self.place[head as usize] }
         });
+        let mut starts: Vec<u32> = Vec::new();
+        for x in held {
+            let readers = p.readers(self.current[x as usize]);
+            starts.extend(readers.iter().filter(|&&reader| !self.executed(reader)).take(STARTS - starts.len()));
+            if starts.len() == STARTS {
+                break;
+            }
+        }
         let mut best: Option<(u32, Vec<Wait>)> = None;
-        let mut starts = 0;
-        'search: for x in held {
-            for &reader in p.readers(self.current[x as usize]) {
-                if self.executed(reader) {
-                    continue;
-                }
-                starts += 1;
-                if starts > STARTS {
-                    break 'search;
-                }
+        for visits in VISITS {
+            for &reader in &starts {
                 let bound = best.as_ref().map_or(u32::MAX, |best| best.0);
-                if let Some((cost, cycle)) = self.cycle_through(p, reader, bound) {
+                if let Some((cost, cycle)) = self.cycle_through(p, reader, bound, visits) {
                     best = Some((cost, cycle));
                     if cost <= 1 {
-                        break 'search;
+                        break;
                     }
                 }
+            }
+            if best.is_some() {
+                break;
             }
         }
         match best {
@@ -709,7 +888,7 @@ impl Scheduler {
     }
 
     /// The cycle through `reader` with the fewest guesses, if it has fewer than `bound` and is near.
-    fn cycle_through(&mut self, p: &Problem, reader: u32, bound: u32) -> Option<(u32, Vec<Wait>)> {
+    fn cycle_through(&mut self, p: &Problem, reader: u32, bound: u32, most_visits: usize) -> Option<(u32, Vec<Wait>)> {
         self.epoch += 1;
         let epoch = self.epoch;
         let x = p.addr[reader as usize];
@@ -750,7 +929,7 @@ impl Scheduler {
                 }
             }
             visits += 1;
-            if visits > VISITS {
+            if visits > most_visits {
                 break;
             }
             let mut found = std::mem::take(&mut self.todo);

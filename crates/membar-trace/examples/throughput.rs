@@ -86,7 +86,7 @@ fn main() {
         }),
     );
     measure(
-        "acq L / rel L (slow path)",
+        "3: acq lock7, 3: rel lock7",
         &text(1, |out, i| {
             let _ = writeln!(out, "{}: {} lock{}", i / 2 % 16, if i % 2 == 0 { "acq" } else { "rel" }, i / 2 % 8);
         })

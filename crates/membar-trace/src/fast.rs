@@ -4,7 +4,8 @@
 //! [`crate::line`], which reads them more slowly or says what is wrong:
 //!
 //! ```text
-//! 0: M[1] := 1      0: x == 1      0: { M[1] == 0; M[1] := 1 }      0: <x == 0; x := 1>      0: sync
+//! 0: M[1] := 1      0: x == 1      0: { M[1] == 0; M[1] := 1 }      0: <x == 0; x := 1>
+//! 0: sync           0: acq L       0: rel L
 //! ```
 //!
 //! each with an optional `@ begin:end`. Invariant: a line taken here means the same there; nothing is pushed before
@@ -120,6 +121,7 @@ fn value(text: &[u8], at: &mut usize) -> Option<u64> {
 enum Action<'a> {
     Access { place: Place<'a>, write: bool, value: u64 },
     Rmw { place: Place<'a>, read: u64, write: u64 },
+    Lock { name: &'a [u8], acquire: bool },
     Sync,
 }
 
@@ -139,8 +141,12 @@ fn operation(text: &[u8], start: usize, line: u64, trace: &mut Trace) -> Option<
         let place = place(text, &mut at)?;
         match writes(text, &mut at) {
             Some(write) => Action::Access { place, write, value: value(text, &mut at)? },
-            None if place == Place::Named(b"sync") => Action::Sync,
-            None => return None,
+            None => match place {
+                Place::Named(b"sync") => Action::Sync,
+                Place::Named(b"acq") => Action::Lock { name: lock(text, &mut at)?, acquire: true },
+                Place::Named(b"rel") => Action::Lock { name: lock(text, &mut at)?, acquire: false },
+                _ => return None,
+            },
         }
     };
     let mut span = Span::UNKNOWN;
@@ -165,6 +171,10 @@ fn operation(text: &[u8], start: usize, line: u64, trace: &mut Trace) -> Option<
         Action::Rmw { place, read, write } => {
             let addr = place.id(trace);
             trace.push_rmw(thread, addr, read, write, line)
+        }
+        Action::Lock { name, acquire } => {
+            let lock = trace.lock_id(std::str::from_utf8(name).unwrap_or_default());
+            if acquire { trace.push_acquire(thread, lock, line) } else { trace.push_release(thread, lock, line) }
         }
         Action::Sync => trace.push_fence(thread, None, line),
     };
@@ -196,6 +206,15 @@ fn rmw<'a>(text: &'a [u8], at: &mut usize, close: u8) -> Option<Action<'a>> {
     }
     *at += 1;
     Some(Action::Rmw { place: first, read, write })
+}
+
+/// A plain name only; what is in brackets goes the slow way.
+fn lock<'a>(text: &'a [u8], at: &mut usize) -> Option<&'a [u8]> {
+    skip_space(text, at);
+    match place(text, at)? {
+        Place::Named(name) => Some(name),
+        Place::Memory(_) => None,
+    }
 }
 
 fn period(text: &[u8], at: &mut usize) -> Option<Span> {

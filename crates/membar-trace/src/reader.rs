@@ -190,13 +190,15 @@ impl<'a> Reader<'a> {
     fn read_trace(&mut self, trace: &mut Trace) -> Result<bool, Error> {
         let limit = trace.first_line().saturating_add(self.max_lines);
         loop {
-            if self.use_fast && self.pos < self.complete {
+            self.await_line()?;
+            if self.use_fast {
                 let mut next = self.line + 1;
                 let taken = fast::take(&self.buf[self.pos..self.complete], &mut next, limit, trace);
                 if taken > 0 {
                     self.begin_content(self.line + 1);
                     self.pos += taken;
                     self.line = next - 1;
+                    continue; // the line that is next may have to be waited for
                 }
             }
             let Some(line) = self.next_line()? else { break };
@@ -263,6 +265,14 @@ impl<'a> Reader<'a> {
 
     fn at_end(&self, kind: ErrorKind, line: u64) -> Error {
         Error { line, column: 1, ..Error::whole_file(kind, &self.name) }
+    }
+
+    /// Reads until there is a complete line, or never will be.
+    fn await_line(&mut self) -> Result<(), Error> {
+        while self.pos == self.complete && !self.at_eof && self.end - self.pos <= MAX_LINE + 1 {
+            self.fill()?;
+        }
+        Ok(())
     }
 
     /// Takes the next line, without its end, out of the buffer, reading more as needed. Of a line that is longer than
