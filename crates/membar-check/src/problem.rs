@@ -93,6 +93,7 @@ pub(crate) struct Problem {
     pub static_extras: usize,
     /// First node of each thread, and one past the last.
     pub thread_start: Vec<u32>,
+    thread_of: Vec<u32>,
     pub obvious: Option<Obvious>,
     /// Is the write order given for every address with two writes or more?
     pub conflict: bool,
@@ -165,7 +166,7 @@ impl Problem {
     /// The thread of an operation's node.
     #[inline]
     pub fn thread(&self, node: u32) -> usize {
-        self.thread_start.partition_point(|&start| start <= node) - 1
+        self.thread_of[node as usize] as usize
     }
 
     /// Fills everything in from a trace.
@@ -190,6 +191,7 @@ impl Problem {
     fn number_nodes(&mut self, trace: &Trace) {
         self.thread_start.clear();
         self.thread_start.push(0);
+        self.thread_of.clear();
         self.node_of.clear();
         self.node_of.resize(trace.len(), 0);
         let mut node = 0;
@@ -199,6 +201,7 @@ impl Problem {
                 node += 1;
             }
             self.thread_start.push(node);
+            self.thread_of.resize(node as usize, t as u32);
         }
     }
 

@@ -135,11 +135,13 @@ struct Nogood {
     next: u32,
 }
 
-/// Visits that the analysis of one conflict may spend from one start: few from each at first, since the shortest cycle
-/// is usually near.
-const VISITS: [usize; 3] = [100, 800, 4000];
-/// Starts that it may try.
-const STARTS: usize = 64;
+/// Visits that the analysis of a conflict may spend from one reader on cycles with one guess: few from each at first,
+/// since the cycle is usually near.
+const NEAR: [usize; 2] = [100, 1000];
+/// The same for cycles with several guesses.
+const FAR: usize = 1000;
+/// Readers that it may try.
+const STARTS: usize = 8;
 
 #[derive(Default)]
 pub(crate) struct Scheduler {
@@ -157,7 +159,6 @@ pub(crate) struct Scheduler {
     is_open: Vec<bool>,
     todo: Vec<u32>,
     front: Vec<u32>,
-    thread_of: Vec<u32>,
     dyn_edges: Vec<DynEdge>,
     dyn_succ: Vec<u32>,
     dyn_pred: Vec<u32>,
@@ -200,10 +201,6 @@ impl Scheduler {
         self.dyn_succ.clear();
         self.dyn_succ.resize(p.nodes, NONE);
         self.dyn_pred.clear();
-        self.thread_of.clear();
-        for t in 0..p.thread_start.len() - 1 {
-            self.thread_of.resize(p.thread_start[t + 1] as usize, t as u32);
-        }
     }
 
     /// Runs from the beginning with all extras of the problem, for at most this many conflicts.
@@ -631,7 +628,7 @@ impl Scheduler {
                     next = reader;
                 }
                 if self.indegree[reader as usize] != 0 {
-                    let t = self.thread_of[reader as usize] as usize;
+                    let t = p.thread(reader);
                     while self.executed(self.front[t]) {
                         self.front[t] += 1;
                     }
@@ -671,7 +668,7 @@ impl Scheduler {
                 self.pending[src as usize] += 1;
             }
             if i < p.ops {
-                let t = self.thread_of[i] as usize;
+                let t = p.thread(node);
                 self.front[t] = self.front[t].min(node);
             }
             if p.writes(node) {
@@ -816,8 +813,9 @@ impl Scheduler {
         self.distance.resize(p.nodes, 0);
     }
 
-    /// Everything unexecuted that `node` waits for.
-    fn for_each_wait(&self, p: &Problem, node: u32, mut f: impl FnMut(Wait)) {
+    /// Everything unexecuted that `node` waits for; what rests on a guess only if `guesses`.
+    #[inline]
+    fn for_each_wait(&self, p: &Problem, node: u32, guesses: bool, mut f: impl FnMut(Wait)) {
         let i = node as usize;
         for &from in &self.pred[self.pred_start[i] as usize..self.pred_start[i + 1] as usize] {
             if !self.executed(from) {
@@ -838,7 +836,8 @@ impl Scheduler {
         }
         if p.writes(node) {
             let current = self.current[p.addr[i] as usize];
-            if self.pending[current as usize] != 0 {
+            let certain = src == current || p.is_init(current);
+            if self.pending[current as usize] != 0 && (guesses || certain) {
                 for &from in p.readers(current) {
                     if !self.executed(from) && from != node {
                         f(Wait { from, to: node, why: WaitWhy::Overwrites });
@@ -848,47 +847,52 @@ impl Scheduler {
         }
     }
 
-    /// A cycle of waiting with few guesses.
+    /// A cycle of waiting with few guesses: first any, then better ones through the same readers.
     fn find_cycle(&mut self, p: &Problem) -> Vec<Wait> {
         self.make_preds(p);
-        let mut held: Vec<u32> = (0..p.addrs as u32)
-            .filter(|&x| self.pending[self.current[x as usize] as usize] != 0)
-            .collect();
-        held.sort_by_key(|&x| {
-            let head = self.head[self.current[x as usize] as usize];
-            if p.is_init(head) { NONE } else { self.place[head as usize] }
-        });
-        let mut starts: Vec<u32> = Vec::new();
-        for x in held {
-            let readers = p.readers(self.current[x as usize]);
-            starts.extend(readers.iter().filter(|&&reader| !self.executed(reader)).take(STARTS - starts.len()));
-            if starts.len() == STARTS {
-                break;
-            }
-        }
-        let mut best: Option<(u32, Vec<Wait>)> = None;
-        for visits in VISITS {
-            for &reader in &starts {
-                let bound = best.as_ref().map_or(u32::MAX, |best| best.0);
-                if let Some((cost, cycle)) = self.cycle_through(p, reader, bound, visits) {
-                    best = Some((cost, cycle));
-                    if cost <= 1 {
-                        break;
-                    }
+        let start = (0..p.addrs)
+            .filter(|&x| self.pending[self.current[x] as usize] != 0 && !p.is_init(self.current[x]))
+            .min_by_key(|&x| self.place[self.current[x] as usize])
+            .and_then(|x| p.readers(self.current[x]).iter().copied().find(|&reader| !self.executed(reader)))
+            .or_else(|| (0..p.nodes as u32).find(|&node| !self.executed(node)))
+            .expect("something waits");
+        let mut cycle = self.any_cycle(p, start);
+        let guessed = |scheduler: &Scheduler, wait: &Wait| {
+            wait.why == WaitWhy::Overwrites && scheduler.guess(p, *wait).is_some()
+        };
+        let mut readers: Vec<u32> = cycle.iter().filter(|wait| guessed(self, wait)).map(|wait| wait.from).collect();
+        let mut cost = readers.len() as u32;
+        readers.sort_by_key(|&reader| self.place[p.src[reader as usize] as usize]);
+        readers.truncate(STARTS);
+        // A cycle with one guess gives an edge for good.
+        for visits in NEAR {
+            for &reader in &readers {
+                if cost > 1
+                    && let Some((_, better)) = self.cycle_through(p, reader, 2, visits, false)
+                {
+                    return better;
                 }
             }
-            if best.is_some() {
-                break;
+        }
+        for &reader in &readers {
+            if cost > 2
+                && let Some((fewer, better)) = self.cycle_through(p, reader, cost, FAR, true)
+            {
+                (cost, cycle) = (fewer, better);
             }
         }
-        match best {
-            Some((_, cycle)) => cycle,
-            None => self.any_cycle(p),
-        }
+        cycle
     }
 
     /// The cycle through `reader` with the fewest guesses, if it has fewer than `bound` and is near.
-    fn cycle_through(&mut self, p: &Problem, reader: u32, bound: u32, most_visits: usize) -> Option<(u32, Vec<Wait>)> {
+    fn cycle_through(
+        &mut self,
+        p: &Problem,
+        reader: u32,
+        bound: u32,
+        most_visits: usize,
+        guesses: bool,
+    ) -> Option<(u32, Vec<Wait>)> {
         self.epoch += 1;
         let epoch = self.epoch;
         let x = p.addr[reader as usize];
@@ -934,7 +938,7 @@ impl Scheduler {
             }
             let mut found = std::mem::take(&mut self.todo);
             let mut again = None;
-            self.for_each_wait(p, node, |wait| {
+            self.for_each_wait(p, node, guesses, |wait| {
                 let next = cost + (wait.why == WaitWhy::Overwrites && self.guess(p, wait).is_some()) as u32;
                 if wait.from == reader {
                     // Closes without an edge that overwrites.
@@ -989,14 +993,14 @@ impl Scheduler {
     }
 
     /// Some cycle: walk from waiting to waited-for until a node comes again.
-    fn any_cycle(&mut self, p: &Problem) -> Vec<Wait> {
+    fn any_cycle(&mut self, p: &Problem, start: u32) -> Vec<Wait> {
         self.epoch += 1;
-        let mut node = (0..p.nodes as u32).find(|&v| !self.executed(v)).expect("something waits");
+        let mut node = start;
         let mut path: Vec<Wait> = Vec::new();
         loop {
             self.stamp[node as usize] = self.epoch;
             let mut first = None;
-            self.for_each_wait(p, node, |wait| {
+            self.for_each_wait(p, node, true, |wait| {
                 first = first.or(Some(wait));
             });
             let wait = first.expect("an unexecuted node waits for something");
