@@ -336,7 +336,12 @@ impl Context<'_> {
                     if a.first == to && a.second == from {
                         opposite = true;
                     } else {
-                        others &= self.lines.assumed.binary_search(&(a.first, a.second)).is_ok();
+                        // Assumed here too, or shown by a premise.
+                        others &= self.lines.assumed.binary_search(&(a.first, a.second)).is_ok()
+                            || step.premises.iter().any(|&premise| {
+                                let shown = &lemma.steps[premise as usize];
+                                (shown.from, shown.to) == (a.first, a.second)
+                            });
                     }
                 }
                 ensure(opposite && others, Reason::Case)

@@ -1,30 +1,315 @@
-//! Decides traces.
+//! Decides whether a memory model allows a recorded execution.
+//!
+//! [`Checker::check`] takes a [`Trace`] and a [`Model`] and answers with a certified-to-be [`Verdict`]: a total order, or a
+//! proof. It is the home of these algorithms, one file each:
+//!
+//! | file | does |
+//! |---|---|
+//! | `ppo` | preserved program order of any model as a linear number of edges |
+//! | `problem` | the graph: program order, reads-from, and what is visible inside one thread |
+//! | `conflict` | write order given: rules A1-A7, linear time, complete |
+//! | `read` | write order not given: when to infer, when to search |
+//! | `saturate` | rules R6 and R7 with reverse vector clocks |
+//! | `schedule` | the TOO heuristic and the complete search |
+//! | `prove`, `shortest` | from edges and conflicts to a proof; the shortest proof of a few operations |
+//! | `shrink`, `blame` | the smallest forbidden part; the read that is to blame and what it could have returned |
+//!
+//! ```
+//! use membar_check::{Checker, Limits};
+//! # use membar_core::{Mask, Model, Ppo, ResolveScratch, Trace, Verdict, When};
+//! # let sc = Model {
+//! #     name: "sc".into(), title: String::new(), about: String::new(),
+//! #     ppo: Ppo { load_load: When::ALWAYS, load_store: When::ALWAYS, store_load: When::ALWAYS, store_store: When::ALWAYS },
+//! #     sync: Mask::FULL, store_forwarding: true, coherence: true, lock_exclusion: true,
+//! # };
+//! let mut trace = Trace::new(); // store buffering: both threads miss the other's store
+//! let (a, b) = (trace.thread_id(0), trace.thread_id(1));
+//! let (x, y) = (trace.named_id("x"), trace.named_id("y"));
+//! trace.push_store(a, x, 1, 1);
+//! trace.push_load(a, y, 0, 2);
+//! trace.push_store(b, y, 1, 3);
+//! trace.push_load(b, x, 0, 4);
+//! trace.resolve(&mut ResolveScratch::default()).unwrap();
+//!
+//! let outcome = Checker::new().check(&trace, &sc, &Limits::default());
+//! assert!(matches!(outcome.verdict, Verdict::Forbidden(_)));
+//! ```
 
+mod blame;
+mod conflict;
 mod limits;
 mod ppo;
 mod problem;
+mod prove;
+mod read;
 mod saturate;
 mod schedule;
+mod shortest;
+mod shrink;
+mod sort;
 
+pub use blame::{Blame, Legal};
 pub use limits::Limits;
+pub use read::{Effort, Plan};
+pub use shrink::Part;
 
-/// x
-pub fn experiment(trace: &membar_core::Trace, model: &membar_core::Model, conflicts: usize, passes: usize) {
-    let mut p = problem::Problem::default();
-    let t = std::time::Instant::now();
-    p.build(trace, model);
-    let build = t.elapsed();
-    let mut s = schedule::Scheduler::default();
-    let t = std::time::Instant::now();
-    let mut sat = saturate::Saturator::default();
-    sat.start(trace, model, &p);
-    for _ in 0..passes {
-        let t = std::time::Instant::now();
-        let r = sat.pass(&mut p);
-        print!("[{r:?} {:?}] ", t.elapsed());
+use membar_core::{Event, Lemma, Model, OpId, Proof, Rule, Source, Step, Trace, Undecided, Verdict, Witness};
+use problem::{Obvious, Problem};
+use prove::Prover;
+use read::{Decided, ReadProblem};
+
+/// What decided a trace.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Algorithm {
+    /// A value that nobody wrote, or an initial value that the same thread had seen overwritten.
+    Values,
+    /// The write order was given: A1-A7.
+    Conflict,
+    /// A cycle of R1-R7.
+    Rules,
+    /// The heuristic found a total order at the first attempt.
+    Too,
+    /// The search.
+    Search,
+}
+
+impl Algorithm {
+    /// The name used in text and JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Algorithm::Values => "values",
+            Algorithm::Conflict => "conflict",
+            Algorithm::Rules => "rules",
+            Algorithm::Too => "too",
+            Algorithm::Search => "search",
+        }
     }
-    s.start(&p);
-    let r = s.run(&mut p, conflicts, &Limits::default().within(std::time::Duration::from_secs(20)));
-    let units = s.conflicts.iter().filter(|c| c.guesses.len() == 1).count();
-    println!("n={} edges={} build={build:?} run={:?} {r:?} ordered={} conflicts={} units={} guesses={} obvious={:?}", trace.len(), p.succ.len(), t.elapsed(), s.longest, s.conflicts.len(), units, s.guesses, p.obvious);
+}
+
+/// A verdict and how it was reached.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The answer with its certificate.
+    pub verdict: Verdict,
+    /// What decided.
+    pub algorithm: Algorithm,
+    /// What it took.
+    pub effort: Effort,
+}
+
+/// A verdict without its certificate.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Decision {
+    /// There is a memory order.
+    Allowed,
+    /// There is none.
+    Forbidden,
+    /// Not known within the limits.
+    Undecided(Undecided),
+}
+
+/// How a trace was found forbidden.
+#[derive(Debug)]
+enum Refutation {
+    Obvious(Obvious),
+    Cycle,
+    BeforeInit { write: u32, load: u32 },
+    Conflict,
+}
+
+/// Proofs that mention more operations than this are not shortened.
+const SHORTEN: usize = 4000;
+
+/// Decides traces, keeping its buffers from one to the next.
+#[derive(Default)]
+pub struct Checker {
+    problem: Problem,
+    read: ReadProblem,
+    plan: Plan,
+    refutation: Option<Refutation>,
+    algorithm: Option<Algorithm>,
+    effort: Effort,
+}
+
+impl Checker {
+    /// A checker with the default plan.
+    pub fn new() -> Checker {
+        Checker::default()
+    }
+
+    /// A checker with this plan.
+    pub fn with_plan(plan: Plan) -> Checker {
+        Checker { plan, ..Checker::default() }
+    }
+
+    /// Decides a trace and writes the certificate.
+    pub fn check(&mut self, trace: &Trace, model: &Model, limits: &Limits) -> Outcome {
+        let decision = self.decide(trace, model, limits);
+        let (algorithm, effort) = (self.algorithm.expect("decided"), self.effort);
+        let verdict = match decision {
+            Decision::Allowed => Verdict::Allowed(Witness { order: self.order(trace) }),
+            Decision::Undecided(reason) => {
+                Verdict::Undecided { reason, ordered: self.read.scheduler.longest.min(trace.len()) }
+            }
+            Decision::Forbidden => Verdict::Forbidden(shorten(trace, model, self.proof(trace, model), limits)),
+        };
+        Outcome { verdict, algorithm, effort }
+    }
+
+    /// Decides a trace.
+    pub fn decide(&mut self, trace: &Trace, model: &Model, limits: &Limits) -> Decision {
+        self.decide_with(trace, model, None, limits)
+    }
+
+    /// Decides a trace in which one read returned something else; see [`Problem::build`].
+    fn decide_with(
+        &mut self,
+        trace: &Trace,
+        model: &Model,
+        other: Option<(OpId, Source)>,
+        limits: &Limits,
+    ) -> Decision {
+        self.effort = Effort::default();
+        self.refutation = None;
+        self.read.sorter.rank.clear();
+        let p = &mut self.problem;
+        p.build(trace, model, other);
+        if let Some(obvious) = p.obvious.take() {
+            self.algorithm = Some(Algorithm::Values);
+            self.refutation = Some(Refutation::Obvious(obvious));
+            return Decision::Forbidden;
+        }
+        if p.conflict {
+            self.algorithm = Some(Algorithm::Conflict);
+            if conflict::decide(trace, p, &mut self.read.sorter) {
+                return Decision::Allowed;
+            }
+            self.refutation = Some(Refutation::Cycle);
+            return Decision::Forbidden;
+        }
+        let decided = self.read.decide(trace, model, p, self.plan, limits, &mut self.effort);
+        let without_conflicts = self.effort.conflicts == 0;
+        let (algorithm, decision) = match decided {
+            Decided::Order if without_conflicts => (Algorithm::Too, Decision::Allowed),
+            Decided::Order => (Algorithm::Search, Decision::Allowed),
+            Decided::Conflict => (Algorithm::Search, Decision::Forbidden),
+            Decided::Cycle | Decided::BeforeInit { .. } => (Algorithm::Rules, Decision::Forbidden),
+            Decided::Open(reason) => (Algorithm::Search, Decision::Undecided(reason)),
+        };
+        self.algorithm = Some(algorithm);
+        self.refutation = match decided {
+            Decided::Conflict => Some(Refutation::Conflict),
+            Decided::Cycle => Some(Refutation::Cycle),
+            Decided::BeforeInit { write, load } => Some(Refutation::BeforeInit { write, load }),
+            Decided::Order | Decided::Open(_) => None,
+        };
+        decision
+    }
+
+    /// The order that was found.
+    fn order(&self, trace: &Trace) -> Vec<OpId> {
+        let p = &self.problem;
+        let nodes = if p.conflict { &self.read.sorter.order } else { &self.read.scheduler.order };
+        let in_memory = |node: &&u32| (**node as usize) < p.ops && p.addr[**node as usize] != problem::NONE;
+        nodes.iter().filter(in_memory).map(|&node| p.op(trace, node).expect("an operation")).collect()
+    }
+
+    /// The proof as it was found.
+    fn proof(&self, trace: &Trace, model: &Model) -> Proof {
+        let p = &self.problem;
+        let prover = || Prover::new(trace, model, p, &self.read.scheduler.conflicts, &self.read.sorter.rank);
+        match self.refutation.as_ref().expect("forbidden") {
+            Refutation::Obvious(Obvious::Unwritten(op)) => Proof::Unwritten(*op),
+            Refutation::Obvious(Obvious::Core(ops)) => {
+                part_proof(trace, model, shrink::closure(trace, ops)).expect("these operations are forbidden")
+            }
+            Refutation::Cycle => {
+                prover().cycle(&self.read.sorter.cycle(p))
+            }
+            Refutation::BeforeInit { write, load } => prover().before_init(*write, *load),
+            Refutation::Conflict => prover().last_conflict(),
+        }
+    }
+
+    /// The smallest part of a forbidden trace that is still forbidden; `None` if the trace is not.
+    pub fn shrink(&mut self, trace: &Trace, model: &Model, limits: &Limits) -> Option<Part> {
+        let Verdict::Forbidden(proof) = self.check(trace, model, limits).verdict else { return None };
+        if let Proof::Unwritten(op) = proof {
+            let mut part = trace.restricted_to(&[op], |_| false);
+            part.resolve(&mut Default::default()).ok()?;
+            return Some(Part { ops: vec![op], trace: part });
+        }
+        shrink::shrink(trace, model, shrink::closure(trace, &proof.ops()), limits)
+    }
+
+    /// Which read of a forbidden trace is to blame, and what it could have returned.
+    pub fn blame(&mut self, trace: &Trace, model: &Model, proof: &Proof, limits: &Limits) -> Option<Blame> {
+        blame::blame(self, trace, model, proof, limits)
+    }
+}
+
+/// The shortest proof of these operations alone, in terms of the whole trace.
+fn part_proof(trace: &Trace, model: &Model, ops: Vec<OpId>) -> Option<Proof> {
+    let mut part = trace.restricted_to(&ops, |end| {
+        let index = trace.finals.iter().position(|other| other == end).expect("a line of the trace");
+        trace.final_sources()[index].as_op().is_none_or(|op| ops.contains(&op))
+    });
+    part.resolve(&mut Default::default()).ok()?;
+    shortest::prove(&part, model).map(|proof| translate(proof, &ops))
+}
+
+/// A proof about a part, as one about the whole.
+fn translate(proof: Proof, ops: &[OpId]) -> Proof {
+    let op = |op: OpId| ops[op.index()];
+    let event = |event: Event| event.as_op().map_or(event, |inner| op(inner).into());
+    let rule = |rule: Rule| match rule {
+        Rule::Membar { fence } => Rule::Membar { fence: op(fence) },
+        Rule::OwnStore { load } => Rule::OwnStore { load: op(load) },
+        Rule::BeforeRead { load } => Rule::BeforeRead { load: event(load) },
+        other => other,
+    };
+    match proof {
+        Proof::Unwritten(read) => Proof::Unwritten(op(read)),
+        Proof::Cycle(lemmas) => Proof::Cycle(
+            lemmas
+                .into_iter()
+                .map(|lemma| Lemma {
+                    assume: lemma
+                        .assume
+                        .into_iter()
+                        .map(|a| membar_core::Assumption { first: event(a.first), second: event(a.second) })
+                        .collect(),
+                    steps: lemma
+                        .steps
+                        .into_iter()
+                        .map(|step| Step { from: event(step.from), to: event(step.to), rule: rule(step.rule), ..step })
+                        .collect(),
+                    cycle: lemma.cycle,
+                })
+                .collect(),
+        ),
+    }
+}
+
+/// A shorter proof of the same, if one is found soon.
+fn shorten(trace: &Trace, model: &Model, proof: Proof, limits: &Limits) -> Proof {
+    if matches!(proof, Proof::Unwritten(_)) {
+        return proof;
+    }
+    let ops = shrink::closure(trace, &proof.ops());
+    if ops.len() > SHORTEN {
+        return proof;
+    }
+    let soon = limits.clone().within(std::time::Duration::from_secs(2));
+    let Some(part) = shrink::shrink(trace, model, ops, &soon) else { return proof };
+    if let Some(short) = shortest::prove(&part.trace, model) {
+        return translate(short, &part.ops);
+    }
+    // The rules alone do not refute it: the search's proof of the part.
+    let mut checker = Checker::new();
+    if checker.decide(&part.trace, model, limits) != Decision::Forbidden {
+        return proof;
+    }
+    let short = translate(checker.proof(&part.trace, model), &part.ops);
+    if short.len() < proof.len() { short } else { proof }
 }

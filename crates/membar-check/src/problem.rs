@@ -30,6 +30,15 @@ pub(crate) struct Extra {
     pub from: u32,
     pub to: u32,
     pub why: Why,
+    /// It held under decisions of the search only.
+    pub conditional: bool,
+}
+
+impl Extra {
+    /// An edge that holds for good.
+    pub fn new(from: u32, to: u32, why: Why) -> Extra {
+        Extra { from, to, why, conditional: false }
+    }
 }
 
 /// Why an [`Extra`] edge holds.
@@ -158,6 +167,11 @@ impl Problem {
         })
     }
 
+    /// The node of an operation.
+    pub fn node(&self, op: OpId) -> u32 {
+        self.node_of[op.index()]
+    }
+
     /// The event behind a node; collectors have none.
     pub fn event(&self, trace: &Trace, node: u32) -> Option<Event> {
         if self.is_init(node) { Some(Event::INIT) } else { self.op(trace, node).map(Event::from) }
@@ -169,8 +183,9 @@ impl Problem {
         self.thread_of[node as usize] as usize
     }
 
-    /// Fills everything in from a trace.
-    pub fn build(&mut self, trace: &Trace, model: &Model) {
+    /// Fills everything in from a trace. `other` says that one read returned something else than recorded: another
+    /// write, or ([`Source::NONE`]) it does not matter what.
+    pub fn build(&mut self, trace: &Trace, model: &Model, other: Option<(OpId, Source)>) {
         let (n, addrs) = (trace.len(), trace.addrs());
         self.ops = n;
         self.addrs = addrs;
@@ -179,7 +194,7 @@ impl Problem {
         self.number_nodes(trace);
         self.ppo.build(trace, model, (n + addrs) as u32);
         self.nodes = self.ppo.next_node as usize;
-        self.describe_nodes(trace, model);
+        self.describe_nodes(trace, model, other);
         self.group_readers();
         self.observe(trace, model);
         self.finals_and_locks(trace, model);
@@ -205,7 +220,7 @@ impl Problem {
         }
     }
 
-    fn describe_nodes(&mut self, trace: &Trace, model: &Model) {
+    fn describe_nodes(&mut self, trace: &Trace, model: &Model, other: Option<(OpId, Source)>) {
         let (n, addrs, nodes) = (self.ops, self.addrs, self.nodes);
         self.flags.clear();
         self.addr.clear();
@@ -216,6 +231,7 @@ impl Problem {
                 let node = self.flags.len() as u32;
                 let mut flags = if kind.stores() { WRITES } else { 0 } | if kind.loads() { LOADS } else { 0 };
                 let source = match kind {
+                    _ if other.is_some_and(|(read, _)| read == op) => other.map_or(Source::NONE, |(_, source)| source),
                     OpKind::Release if !model.lock_exclusion => Source::NONE,
                     _ => trace.source(op),
                 };
@@ -317,7 +333,7 @@ impl Problem {
                             self.obvious.get_or_insert(Obvious::Core(ops));
                         } else if !self.is_init(last) {
                             let why = if own { Why::OwnStore(node) } else { Why::SeenBefore(through[x], node) };
-                            self.extras.push(Extra { from: last, to: src, why });
+                            self.extras.push(Extra::new(last, src, why));
                         }
                     }
                     if loads_ordered && (last != src || last == NONE) {
@@ -372,7 +388,7 @@ impl Problem {
             if self.is_init(to) {
                 self.obvious.get_or_insert(Obvious::Core(vec![self.op(trace, node).expect("a write")]));
             } else {
-                self.extras.push(Extra { from: node, to, why });
+                self.extras.push(Extra::new(node, to, why));
             }
         }
     }
@@ -381,7 +397,7 @@ impl Problem {
         for ops in trace.order_ops() {
             for pair in ops.windows(2) {
                 let [from, to] = [0, 1].map(|i| self.node_of[pair[i].index()]);
-                self.extras.push(Extra { from, to, why: Why::WriteOrder });
+                self.extras.push(Extra::new(from, to, Why::WriteOrder));
             }
         }
         let mut given = vec![0u32; self.addrs];

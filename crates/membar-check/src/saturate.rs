@@ -36,6 +36,7 @@
 //! References: Manovit, Hangal, SPAA 2005, 4.2, 4.4 and 4.6.
 
 use crate::problem::{Extra, NONE, Problem, Why};
+use crate::sort::Sorter;
 use membar_core::{Model, OpKind, ThreadId, Trace};
 
 /// What a pass did.
@@ -105,12 +106,6 @@ struct Segment {
 pub(crate) struct Saturator {
     columns: Columns,
     clocks: Vec<u32>,
-    /// Nodes in topological order of the last pass, and each node's place in it.
-    pub order: Vec<u32>,
-    pub rank: Vec<u32>,
-    indegree: Vec<u32>,
-    dyn_start: Vec<u32>,
-    dyn_succ: Vec<u32>,
     /// Per address a range of segments.
     addr_segments: Vec<u32>,
     segments: Vec<Segment>,
@@ -200,91 +195,38 @@ impl Saturator {
             let (start, end) = segment.loads;
             for i in (start..end.saturating_sub(1)).rev() {
                 let (here, next) = (self.loads[i as usize], self.loads[i as usize + 1]);
-                self.next_other[i as usize] = if p.src[here as usize] != p.src[next as usize] {
-                    i + 1
-                } else {
-                    self.next_other[i as usize + 1]
-                };
+                self.next_other[i as usize] =
+                    if p.src[here as usize] != p.src[next as usize] { i + 1 } else { self.next_other[i as usize + 1] };
             }
         }
-    }
-
-    /// Sorts the graph with all its extras. `false`: it has a cycle.
-    pub fn sort(&mut self, p: &Problem) -> bool {
-        let derived = &p.extras[p.static_extras..];
-        self.dyn_start.clear();
-        self.dyn_start.resize(p.nodes + 2, 0);
-        self.indegree.clear();
-        self.indegree.extend_from_slice(&p.indegree);
-        for extra in derived {
-            self.dyn_start[extra.from as usize + 2] += 1;
-            self.indegree[extra.to as usize] += 1;
-        }
-        for i in 1..p.nodes + 1 {
-            self.dyn_start[i + 1] += self.dyn_start[i];
-        }
-        self.dyn_succ.clear();
-        self.dyn_succ.resize(derived.len(), 0);
-        for extra in derived {
-            let at = &mut self.dyn_start[extra.from as usize + 1];
-            self.dyn_succ[*at as usize] = extra.to;
-            *at += 1;
-        }
-        for node in 0..p.ops {
-            let src = p.src[node];
-            if src != NONE && (src as usize) < p.ops && !p.forwarded(node as u32) {
-                self.indegree[node] += 1;
-            }
-        }
-        self.order.clear();
-        self.order.extend((0..p.nodes as u32).filter(|&v| self.indegree[v as usize] == 0 && !p.is_init(v)));
-        let mut at = 0;
-        while at < self.order.len() {
-            let node = self.order[at];
-            at += 1;
-            let Saturator { order, indegree, dyn_start, dyn_succ, .. } = self;
-            each_successor(p, dyn_start, dyn_succ, node, |next| {
-                indegree[next as usize] -= 1;
-                if indegree[next as usize] == 0 {
-                    order.push(next);
-                }
-            });
-        }
-        self.rank.clear();
-        self.rank.resize(p.nodes, NONE);
-        for (place, &node) in self.order.iter().enumerate() {
-            self.rank[node as usize] = place as u32;
-        }
-        self.order.len() == p.nodes - p.addrs
     }
 
     /// One pass over all stores.
-    pub fn pass(&mut self, p: &mut Problem) -> Pass {
-        if !self.sort(p) {
+    pub fn pass(&mut self, p: &mut Problem, sorter: &mut Sorter) -> Pass {
+        if !sorter.sort(p) {
             return Pass::Cyclic;
         }
-        self.compute_clocks(p);
+        self.compute_clocks(p, sorter);
         let before = p.extras.len();
         for x in 0..p.addrs {
-            if let Some(impossible) = self.infer(p, x, before as u32) {
+            if let Some(impossible) = self.infer(p, &sorter.rank, x, before as u32) {
                 return impossible;
             }
         }
         Pass::Added(p.extras.len() - before)
     }
 
-    fn compute_clocks(&mut self, p: &Problem) {
+    fn compute_clocks(&mut self, p: &Problem, sorter: &Sorter) {
         let Columns { width, threads, own_loads, own_stores, loads, stores } = self.columns;
         self.clocks.clear();
         self.clocks.resize(p.nodes * width, NONE);
         let shared = 2 * threads;
-        for i in (0..self.order.len()).rev() {
-            let node = self.order[i];
+        for &node in sorter.order.iter().rev() {
             let at = node as usize * width;
             // Take this node's clock out so that others can be read meanwhile.
             let (x, clocks) = (p.addr[node as usize], &mut self.clocks);
             let mut row = Row { clocks, at, width };
-            each_successor(p, &self.dyn_start, &self.dyn_succ, node, |next| {
+            sorter.each_successor(p, node, |next| {
                 let same = width > shared && x != NONE && p.addr[next as usize] == x;
                 row.take_min(next as usize * width, if same { width } else { shared });
             });
@@ -365,7 +307,7 @@ impl Saturator {
     }
 
     /// R6 and R7 for the stores of one address.
-    fn infer(&mut self, p: &mut Problem, x: usize, limit: u32) -> Option<Pass> {
+    fn infer(&mut self, p: &mut Problem, rank: &[u32], x: usize, limit: u32) -> Option<Pass> {
         let Columns { width, threads, own_loads, own_stores, .. } = self.columns;
         let range = self.addr_segments[x] as usize..self.addr_segments[x + 1] as usize;
         let mut next_store: Vec<u32> = vec![0; range.len()];
@@ -400,7 +342,7 @@ impl Saturator {
                         }
                         if at < segment.stores.1 {
                             let later = self.stores[at as usize];
-                            candidates.push((self.rank[later as usize], later, NONE));
+                            candidates.push((rank[later as usize], later, NONE));
                         }
                     }
                     self.minimal(p, &mut candidates);
@@ -408,7 +350,7 @@ impl Saturator {
                         for r in p.reader_start[store as usize]..p.reader_start[store as usize + 1] {
                             let load = p.readers[r as usize];
                             if load != later && !self.reaches_store(p, load, later) {
-                                p.extras.push(Extra { from: load, to: later, why: Why::AfterRead { limit } });
+                                p.extras.push(Extra::new(load, later, Why::AfterRead { limit }));
                             }
                         }
                     }
@@ -427,8 +369,8 @@ impl Saturator {
                         at -= 1;
                     }
                     next_load[k] = at;
-                    if at < segment.loads.1 && (p.src[self.loads[at as usize] as usize] == store
-                        || self.loads[at as usize] == store)
+                    if at < segment.loads.1
+                        && (p.src[self.loads[at as usize] as usize] == store || self.loads[at as usize] == store)
                     {
                         at = if self.loads[at as usize] == store { at + 1 } else { self.next_other[at as usize] };
                         if at < segment.loads.1 && p.src[self.loads[at as usize] as usize] == store {
@@ -442,13 +384,13 @@ impl Saturator {
                             return Some(Pass::BeforeInit { write: store, load });
                         }
                         if !self.reaches_store(p, store, src) {
-                            candidates.push((self.rank[src as usize], src, load));
+                            candidates.push((rank[src as usize], src, load));
                         }
                     }
                 }
                 self.minimal(p, &mut candidates);
                 for &(_, src, load) in &candidates {
-                    p.extras.push(Extra { from: store, to: src, why: Why::BeforeRead { load, limit } });
+                    p.extras.push(Extra::new(store, src, Why::BeforeRead { load, limit }));
                 }
             }
         }
@@ -464,7 +406,8 @@ impl Saturator {
         let mut kept = 1;
         for i in 1..candidates.len() {
             let store = candidates[i].1;
-            let implied = candidates[..kept].iter().any(|&(_, first, _)| first == store || self.reaches_store(p, first, store));
+            let implied =
+                candidates[..kept].iter().any(|&(_, first, _)| first == store || self.reaches_store(p, first, store));
             if !implied {
                 candidates[kept] = candidates[i];
                 kept += 1;
@@ -494,24 +437,6 @@ impl Row<'_> {
         };
         for (a, b) in into.iter_mut().zip(from) {
             *a = (*a).min(*b);
-        }
-    }
-}
-
-#[inline]
-fn each_successor(p: &Problem, dyn_start: &[u32], dyn_succ: &[u32], node: u32, mut f: impl FnMut(u32)) {
-    let i = node as usize;
-    for &next in p.succ(node) {
-        f(next);
-    }
-    for &next in &dyn_succ[dyn_start[i] as usize..dyn_start[i + 1] as usize] {
-        f(next);
-    }
-    if p.writes(node) {
-        for &reader in p.readers(node) {
-            if !p.forwarded(reader) {
-                f(reader);
-            }
         }
     }
 }

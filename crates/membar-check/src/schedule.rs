@@ -568,7 +568,7 @@ impl Scheduler {
             }
             if open.len() > 1 {
                 let guess = Guess { first: open[0].second, second: store };
-                let edge = self.link(p, Extra { from: guess.first, to: store, why: Why::Choice });
+                let edge = self.link(p, Extra { conditional: true, ..Extra::new(guess.first, store, Why::Choice) });
                 self.choices.push(Choice { guess, edge, length: self.order.len() as u32 });
                 return Some(Repeats::Waits);
             }
@@ -607,7 +607,8 @@ impl Scheduler {
 
     /// From now on (while the decision at `level` stands) the second store of the guess is before the first.
     fn learn(&mut self, p: &mut Problem, guess: Guess, conflict: u32, level: Option<Time>) {
-        let edge = self.link(p, Extra { from: guess.second, to: guess.first, why: Why::Lemma(conflict) });
+        let extra = Extra::new(guess.second, guess.first, Why::Lemma(conflict));
+        let edge = self.link(p, Extra { conditional: level.is_some(), ..extra });
         if let Some(level) = level {
             self.conditional.push(Conditional { edge, level });
         }
@@ -730,7 +731,7 @@ impl Scheduler {
             match wait.why {
                 WaitWhy::Overwrites => self.guess(p, *wait).into_iter().for_each(&mut rests_on),
                 WaitWhy::Extra(extra) => {
-                    let Extra { from, to, why } = p.extras[extra as usize];
+                    let Extra { from, to, why, .. } = p.extras[extra as usize];
                     let edge = Guess { first: from, second: to };
                     match why {
                         Why::Choice => rests_on(edge),
@@ -857,9 +858,8 @@ impl Scheduler {
             .or_else(|| (0..p.nodes as u32).find(|&node| !self.executed(node)))
             .expect("something waits");
         let mut cycle = self.any_cycle(p, start);
-        let guessed = |scheduler: &Scheduler, wait: &Wait| {
-            wait.why == WaitWhy::Overwrites && scheduler.guess(p, *wait).is_some()
-        };
+        let guessed =
+            |scheduler: &Scheduler, wait: &Wait| wait.why == WaitWhy::Overwrites && scheduler.guess(p, *wait).is_some();
         let mut readers: Vec<u32> = cycle.iter().filter(|wait| guessed(self, wait)).map(|wait| wait.from).collect();
         let mut cost = readers.len() as u32;
         readers.sort_by_key(|&reader| self.place[p.src[reader as usize] as usize]);

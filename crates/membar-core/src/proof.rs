@@ -85,7 +85,8 @@ pub enum Rule {
     Held,
     /// Assumption of this lemma, by index.
     Assume(u32),
-    /// An earlier lemma, by index, refuted the opposite order under assumptions that all hold here.
+    /// An earlier lemma, by index, refuted the opposite order under other assumptions, each of which holds here: it is
+    /// assumed, or shown by a premise.
     Case(u32),
 }
 
