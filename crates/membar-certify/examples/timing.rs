@@ -60,7 +60,7 @@ fn by_thread((trace, witness): (Trace, Witness)) -> (Trace, Witness) {
     for (i, op) in blocks.iter().enumerate() {
         now[op.index()] = OpId(i as u32);
     }
-    let mut blocked = trace.restricted_to(&blocks, |_| true);
+    let mut blocked = trace.restricted_to(&blocks, |_| true, |_| true);
     blocked.resolve(&mut ResolveScratch::default()).unwrap();
     (blocked, Witness { order: witness.order.iter().map(|op| now[op.index()]).collect() })
 }

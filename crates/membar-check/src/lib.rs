@@ -223,9 +223,7 @@ impl Checker {
             Refutation::Obvious(Obvious::Core(ops)) => {
                 part_proof(trace, model, shrink::closure(trace, ops)).expect("these operations are forbidden")
             }
-            Refutation::Cycle => {
-                prover().cycle(&self.read.sorter.cycle(p))
-            }
+            Refutation::Cycle => prover().cycle(&self.read.sorter.cycle(p)),
             Refutation::BeforeInit { write, load } => prover().before_init(*write, *load),
             Refutation::Conflict => prover().last_conflict(),
         }
@@ -235,7 +233,7 @@ impl Checker {
     pub fn shrink(&mut self, trace: &Trace, model: &Model, limits: &Limits) -> Option<Part> {
         let Verdict::Forbidden(proof) = self.check(trace, model, limits).verdict else { return None };
         if let Proof::Unwritten(op) = proof {
-            let mut part = trace.restricted_to(&[op], |_| false);
+            let mut part = trace.restricted_to(&[op], |_| false, |_| false);
             part.resolve(&mut Default::default()).ok()?;
             return Some(Part { ops: vec![op], trace: part });
         }
@@ -250,10 +248,8 @@ impl Checker {
 
 /// The shortest proof of these operations alone, in terms of the whole trace.
 fn part_proof(trace: &Trace, model: &Model, ops: Vec<OpId>) -> Option<Proof> {
-    let mut part = trace.restricted_to(&ops, |end| {
-        let index = trace.finals.iter().position(|other| other == end).expect("a line of the trace");
-        trace.final_sources()[index].as_op().is_none_or(|op| ops.contains(&op))
-    });
+    let written = |i: usize| trace.final_sources()[i].as_op().is_none_or(|op| ops.binary_search(&op).is_ok());
+    let mut part = trace.restricted_to(&ops, written, |_| true);
     part.resolve(&mut Default::default()).ok()?;
     shortest::prove(&part, model).map(|proof| translate(proof, &ops))
 }

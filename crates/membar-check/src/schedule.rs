@@ -194,6 +194,8 @@ impl Scheduler {
         self.conflicts.clear();
         self.nogoods.clear();
         self.nogood_head.clear();
+        self.conditional.clear();
+        self.choices.clear();
         self.pred_start.clear();
         self.longest = 0;
         self.guesses = 0;

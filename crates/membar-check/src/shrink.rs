@@ -15,7 +15,7 @@
 
 use crate::limits::Limits;
 use crate::{Checker, Decision};
-use membar_core::{Model, OpId, OpKind, ResolveScratch, Source, Trace};
+use membar_core::{Model, OpId, OpKind, ResolveScratch, Trace};
 
 /// A part of a trace.
 pub struct Part {
@@ -47,133 +47,131 @@ pub(crate) fn closure(trace: &Trace, ops: &[OpId]) -> Vec<OpId> {
     trace.ops().filter(|op| keep[op.index()]).collect()
 }
 
-/// One thing that can be dropped.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Item {
-    Op(OpId),
-    Final(usize),
-    Order(usize),
-}
-
+/// What of `core` is left. Items are its operations, then its `final` lines, then its `order` lines.
 struct Shrinker<'a> {
-    whole: &'a Trace,
+    core: &'a Trace,
     model: &'a Model,
     checker: Checker,
     scratch: ResolveScratch,
     limits: &'a Limits,
+    keep: Vec<bool>,
+    /// The release of each released acquire.
+    release: Vec<Option<OpId>>,
 }
 
 /// Shrinks `ops`, a forbidden part of `whole`. Stops early, with what it has, when a limit is passed.
 pub(crate) fn shrink(whole: &Trace, model: &Model, ops: Vec<OpId>, limits: &Limits) -> Option<Part> {
-    let mut shrinker = Shrinker { whole, model, checker: Checker::new(), scratch: ResolveScratch::default(), limits };
-    let mut items: Vec<Item> = ops.iter().map(|&op| Item::Op(op)).collect();
-    items.extend((0..whole.finals.len()).map(Item::Final));
-    items.extend((0..whole.orders.len()).map(Item::Order));
-    items = shrinker.consistent(&items);
-    shrinker.forbidden(&items)?;
-    // The lines first: without them there are fewer ways to depend on each other.
-    let lines: Vec<Item> = items.iter().copied().filter(|item| !matches!(item, Item::Op(_))).collect();
-    items = shrinker.without_many(items, lines);
-    let mut before = usize::MAX;
-    while items.len() < before && limits.passed().is_none() {
-        before = items.len();
-        let candidates: Vec<Item> = items.iter().rev().copied().collect();
-        items = shrinker.without_many(items, candidates);
+    let mut kept: Vec<bool> = vec![false; whole.len()];
+    let mut used: Vec<bool> = vec![false; whole.addrs()];
+    for &op in &ops {
+        kept[op.index()] = true;
+        if let Some(used) = used.get_mut(whole.addr(op).index()) {
+            *used = true;
+        }
     }
-    let trace = shrinker.forbidden(&items)?;
-    let ops = items.iter().filter_map(|item| if let Item::Op(op) = item { Some(*op) } else { None }).collect();
-    Some(Part { ops, trace })
+    let source_kept = |i: usize| match whole.final_sources()[i].as_op() {
+        Some(op) => kept[op.index()],
+        None => used[whole.finals[i].addr.index()],
+    };
+    let mut core = whole.restricted_to(&ops, source_kept, |_| true);
+    core.resolve(&mut ResolveScratch::default()).ok()?;
+    let mut release = vec![None; core.len()];
+    for op in core.ops().filter(|&op| core.kind(op) == OpKind::Release) {
+        if let Some(acquire) = core.source(op).as_op() {
+            release[acquire.index()] = Some(op);
+        }
+    }
+    let items = core.len() + core.finals.len() + core.orders.len();
+    let mut shrinker = Shrinker {
+        core: &core,
+        model,
+        checker: Checker::new(),
+        scratch: ResolveScratch::default(),
+        limits,
+        keep: vec![true; items],
+        release,
+    };
+    let keep = shrinker.keep.clone();
+    shrinker.forbidden(&keep)?;
+    // The lines first: without them fewer operations matter.
+    shrinker.drop_many((core.len()..items).collect());
+    loop {
+        let before = shrinker.count();
+        shrinker.drop_many((0..items).rev().collect());
+        if shrinker.count() == before || limits.passed().is_some() {
+            break;
+        }
+    }
+    let keep = shrinker.keep.clone();
+    let (left, trace) = shrinker.part(&keep)?;
+    Some(Part { ops: left.into_iter().map(|op| ops[op.index()]).collect(), trace })
 }
 
 impl Shrinker<'_> {
-    /// Drops as many of the candidates as can be, in chunks and then one by one.
-    fn without_many(&mut self, mut items: Vec<Item>, candidates: Vec<Item>) -> Vec<Item> {
-        let mut size = candidates.len().div_ceil(2).max(1);
-        let mut left = candidates;
-        while !left.is_empty() && self.limits.passed().is_none() {
-            let mut kept = Vec::new();
-            for chunk in left.chunks(size) {
-                let fewer: Vec<Item> = items.iter().copied().filter(|item| !chunk.contains(item)).collect();
-                let fewer = self.consistent(&fewer);
-                if fewer.len() < items.len() && self.forbidden(&fewer).is_some() {
-                    items = fewer;
-                } else {
-                    kept.extend(chunk.iter().copied());
-                }
-            }
-            kept.retain(|item| items.contains(item));
-            if size == 1 {
-                break;
-            }
-            (left, size) = (kept, size.div_ceil(2));
-        }
-        items
+    fn count(&self) -> usize {
+        self.keep.iter().filter(|&&keep| keep).count()
     }
 
-    /// Without reads whose write is gone, half sessions, and lines about values that are gone.
-    fn consistent(&self, items: &[Item]) -> Vec<Item> {
-        let whole = self.whole;
-        let mut keep = vec![false; whole.len()];
-        for item in items {
-            if let Item::Op(op) = item {
-                keep[op.index()] = true;
+    /// Drops as many of the items as can be, in chunks and then one by one.
+    fn drop_many(&mut self, mut items: Vec<usize>) {
+        let mut size = items.len().div_ceil(2).max(1);
+        while !items.is_empty() {
+            for chunk in items.chunks(size) {
+                if self.limits.passed().is_some() {
+                    return;
+                }
+                let mut keep = self.keep.clone();
+                chunk.iter().for_each(|&item| keep[item] = false);
+                self.make_consistent(&mut keep);
+                if keep != self.keep && self.forbidden(&keep).is_some() {
+                    self.keep = keep;
+                }
             }
+            if size == 1 {
+                return;
+            }
+            items.retain(|&item| self.keep[item]);
+            size = size.div_ceil(2);
         }
+    }
+
+    /// Drops reads whose write is gone, half sessions, and lines about values that are gone.
+    fn make_consistent(&self, keep: &mut [bool]) {
+        let core = self.core;
         let mut changed = true;
         while changed {
             changed = false;
-            for item in items {
-                let Item::Op(op) = *item else { continue };
-                let Some(source) = whole.source(op).as_op() else { continue };
-                if keep[op.index()] && !keep[source.index()] {
-                    keep[op.index()] = false;
-                    changed = true;
+            for op in core.ops() {
+                if !keep[op.index()] {
+                    continue;
                 }
-                // An acquire that was released must not come to hold the lock forever.
-                if whole.kind(op) == OpKind::Release && !keep[op.index()] && keep[source.index()] {
-                    keep[source.index()] = false;
+                let without_source = core.source(op).as_op().is_some_and(|source| !keep[source.index()]);
+                // An acquire that was released must not come to hold the lock for good.
+                let without_release = self.release[op.index()].is_some_and(|release| !keep[release.index()]);
+                if without_source || without_release {
+                    keep[op.index()] = false;
                     changed = true;
                 }
             }
         }
-        let mut kept: Vec<Item> = items
-            .iter()
-            .copied()
-            .filter(|item| match *item {
-                Item::Op(op) => keep[op.index()],
-                Item::Final(i) => match whole.final_sources()[i] {
-                    Source::INIT => true,
-                    source => source.as_op().is_some_and(|op| keep[op.index()]),
-                },
-                Item::Order(_) => true,
-            })
-            .collect();
-        // A released acquire whose release was never among the items goes too.
-        let released: Vec<OpId> = kept
-            .iter()
-            .filter_map(|item| match *item {
-                Item::Op(op) if whole.kind(op) == OpKind::Release => whole.source(op).as_op(),
-                _ => None,
-            })
-            .collect();
-        kept.retain(|item| match *item {
-            Item::Op(op) if whole.kind(op) == OpKind::Acquire => released.contains(&op) || whole.held().contains(&op),
-            _ => true,
-        });
-        kept
+        for (i, source) in core.final_sources().iter().enumerate() {
+            if source.as_op().is_some_and(|op| !keep[op.index()]) {
+                keep[core.len() + i] = false;
+            }
+        }
     }
 
-    /// The part as a trace, if it is forbidden.
-    fn forbidden(&mut self, items: &[Item]) -> Option<Trace> {
-        let ops: Vec<OpId> =
-            items.iter().filter_map(|item| if let Item::Op(op) = item { Some(*op) } else { None }).collect();
-        let mut part = self.whole.restricted_to(&ops, |_| true);
-        let finals = items.iter().filter_map(|item| if let Item::Final(i) = item { Some(*i) } else { None });
-        part.finals = finals.map(|i| self.whole.finals[i]).collect();
-        let orders = items.iter().filter_map(|item| if let Item::Order(i) = item { Some(*i) } else { None });
-        let orders: Vec<_> = orders.map(|i| self.whole.orders[i].addr).collect();
-        part.orders.retain(|order| orders.contains(&order.addr));
+    fn part(&mut self, keep: &[bool]) -> Option<(Vec<OpId>, Trace)> {
+        let core = self.core;
+        let ops: Vec<OpId> = core.ops().filter(|op| keep[op.index()]).collect();
+        let orders = core.len() + core.finals.len();
+        let mut part = core.restricted_to(&ops, |i| keep[core.len() + i], |i| keep[orders + i]);
         part.resolve(&mut self.scratch).ok()?;
-        (self.checker.decide(&part, self.model, self.limits) == Decision::Forbidden).then_some(part)
+        Some((ops, part))
+    }
+
+    fn forbidden(&mut self, keep: &[bool]) -> Option<()> {
+        let (_, part) = self.part(keep)?;
+        (self.checker.decide(&part, self.model, self.limits) == Decision::Forbidden).then_some(())
     }
 }

@@ -157,7 +157,7 @@ impl Trace {
     /// Computes everything that follows from the pushed operations and lines; see [`Malformed`] for what can be wrong.
     pub fn resolve(&mut self, scratch: &mut ResolveScratch) -> Result<(), Malformed> {
         self.group_threads();
-        self.read_inits()?;
+        self.read_lines()?;
         let writes = self.index_writes(scratch)?;
         self.find_sources(&writes)?;
         self.find_orders(&writes)?;
@@ -190,14 +190,31 @@ impl Trace {
         }
     }
 
-    fn read_inits(&mut self) -> Result<(), Malformed> {
+    fn read_lines(&mut self) -> Result<(), Malformed> {
         self.initial.clear();
         self.initial.resize(self.addrs(), 0);
-        for (i, init) in self.inits.iter().enumerate() {
+        for init in &self.inits {
             self.initial[init.addr.index()] = init.value;
-            if let Some(first) = self.inits[..i].iter().find(|other| other.addr == init.addr) {
-                let addr = self.name_of(init.addr);
-                return Err(Malformed::Repeated { what: "init", addr, line: init.line, other: first.line });
+        }
+        self.no_repeats("init", self.inits.iter().map(|init| (init.addr, init.line)))?;
+        self.no_repeats("final", self.finals.iter().map(|end| (end.addr, end.line)))?;
+        self.no_repeats("order", self.orders.iter().map(|order| (order.addr, order.line)))?;
+        self.no_repeats("guard", self.guards.iter().map(|guard| (guard.lock, guard.line)))
+    }
+
+    /// Refuses a second line about one address.
+    fn no_repeats(
+        &self,
+        what: &'static str,
+        lines: impl ExactSizeIterator<Item = (AddrId, u64)>,
+    ) -> Result<(), Malformed> {
+        if lines.len() < 2 {
+            return Ok(());
+        }
+        let mut first = vec![None; self.addrs()];
+        for (addr, line) in lines {
+            if let Some(other) = first[addr.index()].replace(line) {
+                return Err(Malformed::Repeated { what, addr: self.name_of(addr), line, other });
             }
         }
         Ok(())
@@ -282,10 +299,6 @@ impl Trace {
         self.final_sources.clear();
         for i in 0..self.finals.len() {
             let end = self.finals[i];
-            if let Some(first) = self.finals[..i].iter().find(|other| other.addr == end.addr) {
-                let addr = self.name_of(end.addr);
-                return Err(Malformed::Repeated { what: "final", addr, line: end.line, other: first.line });
-            }
             let from = source(self, end.addr, end.value);
             if from == Source::UNWRITTEN {
                 let addr = self.name_of(end.addr);
@@ -302,13 +315,10 @@ impl Trace {
             return Ok(());
         }
         let mut listed = vec![false; self.kind.len()];
-        let mut line_of = vec![0u64; self.addrs()];
+        let mut line_of = vec![None; self.addrs()];
         for order in &self.orders {
             let addr = self.name_of(order.addr);
-            let known = std::mem::replace(&mut line_of[order.addr.index()], order.line);
-            if known != 0 {
-                return Err(Malformed::Repeated { what: "order", addr, line: order.line, other: known });
-            }
+            line_of[order.addr.index()] = Some(order.line);
             let mut ops = Vec::with_capacity(order.values.len());
             for &value in &order.values {
                 let Some(op) = writes.find(self, order.addr, value) else {
@@ -323,11 +333,14 @@ impl Trace {
         }
         for op in self.ops() {
             let writes = matches!(self.kind(op), OpKind::Store | OpKind::Rmw);
-            if writes && !listed[op.index()] && line_of[self.addr(op).index()] != 0 {
+            if writes
+                && !listed[op.index()]
+                && let Some(line) = line_of[self.addr(op).index()]
+            {
                 return Err(Malformed::OrderMisses {
                     addr: self.name_of(self.addr(op)),
                     value: self.write(op),
-                    line: line_of[self.addr(op).index()],
+                    line,
                     other: self.line(op),
                 });
             }

@@ -167,7 +167,9 @@ pub struct Trace {
     thread_map: FxHashMap<u32, ThreadId>,
     addr_names: Vec<AddrName>,
     addr_small: Vec<u32>,
-    addr_map: FxHashMap<AddrName, AddrId>,
+    memory_map: FxHashMap<u64, AddrId>,
+    named_map: FxHashMap<Box<str>, AddrId>,
+    lock_map: FxHashMap<Box<str>, AddrId>,
 
     /// `init` lines.
     pub inits: Vec<Init>,
@@ -215,7 +217,9 @@ impl Trace {
             }
         }
         self.thread_map.clear();
-        self.addr_map.clear();
+        self.memory_map.clear();
+        self.named_map.clear();
+        self.lock_map.clear();
         self.kind.clear();
         self.thread.clear();
         self.addr.clear();
@@ -272,42 +276,50 @@ impl Trace {
 
     #[cold]
     fn memory_id_slow(&mut self, n: u64) -> AddrId {
+        let fresh = AddrId(self.addr_names.len() as u32);
         if n < SMALL as u64 {
             if self.addr_small.is_empty() {
                 self.addr_small.resize(SMALL, ABSENT);
             }
-            let fresh = AddrId(self.addr_names.len() as u32);
             self.addr_small[n as usize] = fresh.0;
-            self.addr_names.push(AddrName::Memory(n));
-            return fresh;
+        } else if let Some(&id) = self.memory_map.get(&n) {
+            return id;
+        } else {
+            self.memory_map.insert(n, fresh);
         }
-        self.addr_id(AddrName::Memory(n))
+        self.addr_names.push(AddrName::Memory(n));
+        fresh
     }
 
     /// The id of a named address.
     pub fn named_id(&mut self, name: &str) -> AddrId {
-        self.addr_id(AddrName::Named(name.into()))
+        if let Some(&id) = self.named_map.get(name) {
+            return id;
+        }
+        let fresh = AddrId(self.addr_names.len() as u32);
+        self.named_map.insert(name.into(), fresh);
+        self.addr_names.push(AddrName::Named(name.into()));
+        fresh
     }
 
     /// The id of a lock.
     pub fn lock_id(&mut self, name: &str) -> AddrId {
-        self.addr_id(AddrName::Lock(name.into()))
-    }
-
-    /// The id of an address or lock by its name.
-    pub fn addr_id(&mut self, name: AddrName) -> AddrId {
-        if let AddrName::Memory(n) = name
-            && n < SMALL as u64
-        {
-            return self.memory_id(n);
-        }
-        if let Some(&id) = self.addr_map.get(&name) {
+        if let Some(&id) = self.lock_map.get(name) {
             return id;
         }
         let fresh = AddrId(self.addr_names.len() as u32);
-        self.addr_map.insert(name.clone(), fresh);
-        self.addr_names.push(name);
+        self.lock_map.insert(name.into(), fresh);
+        self.addr_names.push(AddrName::Lock(name.into()));
         fresh
+    }
+
+    /// The id of an address or lock by its name.
+    pub fn addr_id(&mut self, name: &AddrName) -> AddrId {
+        match name {
+            AddrName::Memory(n) => self.memory_id(*n),
+            AddrName::Named(name) => self.named_id(name),
+            AddrName::Lock(name) => self.lock_id(name),
+        }
     }
 
     #[inline]
@@ -318,7 +330,7 @@ impl Trace {
         self.addr.push(addr);
         self.read.push(read);
         self.write.push(write);
-        self.line.push((line - self.first_line) as u32);
+        self.line.push(line.saturating_sub(self.first_line) as u32);
         if !self.spans.is_empty() {
             self.spans.push(Span::UNKNOWN);
         }
@@ -380,26 +392,42 @@ impl Trace {
         self.spans[op.index()] = span;
     }
 
-    /// The trace made of these operations only, in their order, with this trace's names, lines and initial values, its
-    /// final values where `keep_final` says so, and its write orders restricted to what is left. Not yet resolved.
+    /// The trace made of these operations only, in their order, with this trace's names, lines and initial values, those
+    /// of its `final` and `order` lines that the two functions keep (by index), the latter restricted to what is left, and
+    /// no guards. Not yet resolved.
     ///
-    /// The ids of threads and addresses stay the same; operation `i` of the result is `ops[i]`. To be meaningful, `ops`
-    /// must hold the write that each of its reads returned.
-    pub fn restricted_to(&self, ops: &[OpId], keep_final: impl Fn(&Final) -> bool) -> Trace {
+    /// Operation `i` of the result is `ops[i]`; threads and addresses are numbered anew. To be meaningful, `ops` must hold the
+    /// write that each of its reads, and each final value kept, returned.
+    pub fn restricted_to(
+        &self,
+        ops: &[OpId],
+        keep_final: impl Fn(usize) -> bool,
+        keep_order: impl Fn(usize) -> bool,
+    ) -> Trace {
         let mut part = Trace { first_line: self.first_line, ..Trace::default() };
-        for &name in &self.thread_names {
-            part.thread_id(name);
+        let mut renamed: FxHashMap<AddrId, AddrId> = FxHashMap::default();
+        for &id in ops {
+            let mut op = self.op(id);
+            op.thread = part.thread_id(self.thread_names[op.thread.index()]);
+            if op.addr != AddrId::NONE {
+                op.addr = *renamed.entry(op.addr).or_insert_with(|| part.addr_id(&self.addr_names[op.addr.index()]));
+            }
+            part.push(op);
         }
-        for name in &self.addr_names {
-            part.addr_id(name.clone());
+        for (_, end) in self.finals.iter().enumerate().filter(|&(i, _)| keep_final(i)) {
+            let addr = *renamed.entry(end.addr).or_insert_with(|| part.addr_id(&self.addr_names[end.addr.index()]));
+            part.finals.push(Final { addr, ..*end });
         }
-        for &op in ops {
-            part.push(self.op(op));
+        for init in &self.inits {
+            if let Some(&addr) = renamed.get(&init.addr) {
+                part.inits.push(Init { addr, ..*init });
+            }
         }
-        part.inits = self.inits.clone();
-        part.finals = self.finals.iter().filter(|f| keep_final(f)).copied().collect();
-        part.guards = self.guards.clone();
-        for order in &self.orders {
+        for (i, order) in self.orders.iter().enumerate() {
+            let Some(&addr) = renamed.get(&order.addr) else { continue };
+            if !keep_order(i) {
+                continue;
+            }
             let mut left: Vec<u64> = ops
                 .iter()
                 .filter(|&&op| self.kind(op).stores() && self.addr(op) == order.addr)
@@ -408,7 +436,7 @@ impl Trace {
             left.sort_unstable();
             let values: Vec<u64> = order.values.iter().filter(|v| left.binary_search(v).is_ok()).copied().collect();
             if !values.is_empty() {
-                part.orders.push(OrderLine { values, ..order.clone() });
+                part.orders.push(OrderLine { addr, values, line: order.line });
             }
         }
         part

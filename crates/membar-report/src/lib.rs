@@ -1,1 +1,49 @@
-//! Results as text and JSON.
+//! Results for people and for programs.
+//!
+//! A result is data first and words second: [`Report::new`] turns a decided trace into a [`Report`], which holds every
+//! fact and every sentence; [`text`] and [`json`] only lay it out. The report of a forbidden trace is a view of its
+//! proof: nothing in it was computed a second time.
+//!
+//! | module | does |
+//! |---|---|
+//! | `data` | the structs, which are also the JSON schema (described in docs/json.md) |
+//! | `build` | from a trace, a model and a verdict to a report |
+//! | `story` | what happened and why, in two sentences |
+//! | `words` | each step of a proof in words |
+//! | [`text`] | for a terminal, with colours, and one table row per trace for several models |
+//! | [`json`] | written while results arrive, so that memory does not grow with their number |
+//!
+//! This crate knows no algorithm: what a checker found out is handed over in small structs ([`Decided`], [`Blame`]).
+//!
+//! ```
+//! use membar_core::{Mask, Model, OpId, Ppo, Proof, Verdict, When};
+//! use membar_report::{Decided, Report, text};
+//!
+//! let trace = membar_trace::parse("t.trace", b"0: x := 1\n1: x == 7\ncheck\n").unwrap().remove(0);
+//! let model = Model {
+//!     name: "sc".into(), title: String::new(), about: String::new(),
+//!     ppo: Ppo { load_load: When::ALWAYS, load_store: When::ALWAYS, store_load: When::ALWAYS, store_store: When::ALWAYS },
+//!     sync: Mask::FULL, store_forwarding: true, coherence: true, lock_exclusion: true,
+//! };
+//! let verdict = Verdict::Forbidden(Proof::Unwritten(OpId(1)));
+//! let report = Report::new(&Decided::new("t.trace", 0, &trace, &model, &verdict));
+//! let mut out = Vec::new();
+//! text::Text::default().report(&report, &mut out).unwrap();
+//! assert!(String::from_utf8(out).unwrap().contains("x == 7"));
+//! ```
+
+mod build;
+mod data;
+pub mod json;
+mod story;
+mod style;
+mod table;
+pub mod text;
+mod words;
+
+pub use build::{Blame, Decided};
+pub use data::{
+    Assumed, Edge, Effort, End, EventRef, InputError, LegalValue, LemmaRef, OpRef, Report, SCHEMA, StepRef, Stop,
+    Violation,
+};
+pub use style::{Style, count, quoted_path, safe};

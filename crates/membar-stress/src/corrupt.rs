@@ -68,7 +68,7 @@ pub(crate) fn rebuilt(trace: &Trace, ops: &[Op]) -> Trace {
         new.thread_id(name);
     }
     for name in trace.addr_names() {
-        new.addr_id(name.clone());
+        new.addr_id(name);
     }
     for &op in ops {
         new.push(op);

@@ -15,9 +15,7 @@ use crate::error::{Error, ErrorKind, Excerpt, columns};
 use crate::input::{Compression, Input};
 use crate::line::{Action, Addr, Fault, Line, Parser, in_name, text};
 use crate::{fast, locate};
-use membar_core::{
-    AddrId, Final, Guard, Init, Malformed, OpId, OrderLine, ResolveScratch, Source, Span, ThreadId, Trace,
-};
+use membar_core::{AddrId, Final, Guard, Init, OpId, OrderLine, ResolveScratch, Source, Span, ThreadId, Trace};
 use std::io::Read;
 use std::ops::Range;
 use std::path::Path;
@@ -245,7 +243,7 @@ impl<'a> Reader<'a> {
 
     /// At `check`: do the lines make sense together?
     fn finish(&mut self, trace: &mut Trace) -> Result<(), Error> {
-        guards_once(trace).and_then(|()| trace.resolve(&mut self.scratch)).map_err(|fault| {
+        trace.resolve(&mut self.scratch).map_err(|fault| {
             self.state = State::AfterFault;
             locate::locate(fault, &self.name, trace, self.whole.then(|| &self.buf[self.kept..self.pos]))
         })
@@ -422,17 +420,6 @@ fn push(trace: &mut Trace, thread: ThreadId, action: &Action<'_>, line: u64) -> 
             trace.push_release(thread, lock, line)
         }
     }
-}
-
-/// At most one `guard` line a lock.
-fn guards_once(trace: &Trace) -> Result<(), Malformed> {
-    let mut lines: Vec<(AddrId, u64)> = trace.guards.iter().map(|guard| (guard.lock, guard.line)).collect();
-    lines.sort_unstable();
-    let repeated = lines.windows(2).filter(|pair| pair[0].0 == pair[1].0).min_by_key(|pair| pair[1].1);
-    repeated.map_or(Ok(()), |pair| {
-        let addr = trace.addr_names()[pair[0].0.index()].clone();
-        Err(Malformed::Repeated { what: "guard", addr, line: pair[1].1, other: pair[0].1 })
-    })
 }
 
 #[cfg(test)]

@@ -36,7 +36,7 @@ fn trace() -> impl Strategy<Value = Trace> {
         let mut written: Vec<(AddrId, u64)> = Vec::new();
         if inits {
             for (i, name) in names.iter().enumerate() {
-                let addr = trace.addr_id(name.clone());
+                let addr = trace.addr_id(name);
                 if !trace.inits.iter().any(|init| init.addr == addr) {
                     line += 1;
                     trace.inits.push(Init { addr, value: 1_000_000 + i as u64, line });
@@ -54,7 +54,7 @@ fn trace() -> impl Strategy<Value = Trace> {
                 Op { kind: OpKind::Load, thread, addr: AddrId::NONE, read: 0, write: 0, mask: None, span, line };
             match kind {
                 0..=4 => {
-                    op.addr = trace.addr_id(at.get(&names).clone());
+                    op.addr = trace.addr_id(at.get(&names));
                     op.kind = [OpKind::Load, OpKind::Load, OpKind::Store, OpKind::Store, OpKind::Rmw][kind as usize];
                     if op.kind != OpKind::Store {
                         op.read = value;

@@ -1,0 +1,182 @@
+//! What happened and why, in two sentences.
+
+use crate::build::{Blame, legal_values};
+use crate::data::{Edge, LegalValue};
+use crate::style::{count, list};
+use crate::words::{Words, noun};
+use membar_core::{Event, OpId, OpKind, Proof, Rule, Trace};
+
+/// Values that are listed before "and N more".
+const VALUES: usize = 8;
+/// Lines of a cycle that are listed.
+const LINES: usize = 10;
+
+/// The sentence that says which operation is impossible.
+pub(crate) fn happened(words: &Words<'_>, proof: &Proof, blame: Option<&Blame>) -> String {
+    let trace = words.trace;
+    match proof {
+        Proof::Unwritten(op) => unwritten(words, *op),
+        Proof::Cycle(_) => {
+            let involved = proof.ops();
+            let blamed = blame.map(|blame| blame.read);
+            let future = blamed.into_iter().chain(involved.iter().copied()).find(|&op| own_future(trace, op));
+            if let Some(op) = future {
+                let legal = blame.filter(|blame| blame.read == op);
+                return own_future_sentence(words, op, legal);
+            }
+            match blame {
+                Some(blame) => {
+                    let could = could_have(trace, blame);
+                    format!("{} is impossible: given the rest of the trace it {could}.", the_read(words, blame.read))
+                }
+                None => nobody_to_blame(words, proof, &involved),
+            }
+        }
+    }
+}
+
+/// `The load at line 5 (thread 1: y == 0)`
+fn the_read(words: &Words<'_>, op: OpId) -> String {
+    let at = words.op(op);
+    format!("The {} at line {} (thread {}: {})", noun(words.trace.kind(op)), at.line, at.thread, at.text)
+}
+
+fn unwritten(words: &Words<'_>, op: OpId) -> String {
+    let trace = words.trace;
+    let addr = trace.addr(op);
+    let stores = |other: OpId| matches!(trace.kind(other), OpKind::Store | OpKind::Rmw);
+    let written: Vec<(u64, u64)> = trace
+        .ops()
+        .filter(|&other| stores(other) && trace.addr(other) == addr)
+        .map(|other| (trace.write(other), trace.line(other)))
+        .collect();
+    let name = words.name(addr);
+    let start = format!("{name} is initially {}", trace.initial(addr));
+    let rest = if written.is_empty() {
+        "and nothing is ever stored there".to_owned()
+    } else {
+        let mut values: Vec<String> =
+            written.iter().take(VALUES).map(|(value, line)| format!("{value} (line {line})")).collect();
+        if written.len() > VALUES {
+            values.push(format!("{} more", written.len() - VALUES));
+        }
+        format!("and the values stored there are {}", list(&values, "and"))
+    };
+    let rest = if written.len() == 1 { rest.replace("the values stored there are", "only") } else { rest };
+    let rest = if written.len() == 1 { format!("{rest} is ever stored there") } else { rest };
+    // The same value at another address: a wrong address is a common cause.
+    let elsewhere = trace.ops().find(|&other| stores(other) && trace.write(other) == trace.read(op));
+    let elsewhere = elsewhere.map_or_else(String::new, |other| {
+        format!(" (Line {} stores {}, but to {}.)", trace.line(other), trace.read(op), words.name(trace.addr(other)))
+    });
+    format!("{} returned a value that nobody wrote: {start} {rest}.{elsewhere}", the_read(words, op))
+}
+
+/// Did it return what its own thread writes only later?
+fn own_future(trace: &Trace, op: OpId) -> bool {
+    matches!(trace.kind(op), OpKind::Load | OpKind::Rmw)
+        && trace.source(op).as_op().is_some_and(|write| {
+            trace.thread(write) == trace.thread(op) && trace.po(write) >= trace.po(op)
+        })
+}
+
+fn own_future_sentence(words: &Words<'_>, op: OpId, legal: Option<&Blame>) -> String {
+    let trace = words.trace;
+    let read = the_read(words, op);
+    let could = legal.map_or_else(String::new, |blame| format!(" It {}.", could_have(trace, blame)));
+    match trace.source(op).as_op() {
+        Some(write) if write != op => {
+            format!("{read} returned a value that its own thread stores only later, at line {}.{could}", trace.line(write))
+        }
+        _ => format!("{read} returned the very value that it was about to store.{could}"),
+    }
+}
+
+/// `could only have returned 1 (line 7)`
+fn could_have(trace: &Trace, blame: &Blame) -> String {
+    let value = |legal: &LegalValue| match legal.line {
+        Some(line) => format!("{} (line {line})", legal.value),
+        None => format!("the initial value {}", legal.value),
+    };
+    let legal = legal_values(trace, blame);
+    let mut values: Vec<String> = legal.iter().take(VALUES).map(value).collect();
+    if legal.len() > VALUES {
+        values.push(format!("{} other values", legal.len() - VALUES));
+    }
+    match blame.complete {
+        true => format!("could only have returned {}", list(&values, "or")),
+        false => format!("could have returned {}, for example", list(&values, "or")),
+    }
+}
+
+fn nobody_to_blame(words: &Words<'_>, proof: &Proof, involved: &[OpId]) -> String {
+    let trace = words.trace;
+    let reads = involved.iter().filter(|&&op| matches!(trace.kind(op), OpKind::Load | OpKind::Rmw)).count();
+    let steps = || match proof {
+        Proof::Cycle(lemmas) => lemmas.iter().flat_map(|lemma| &lemma.steps).collect::<Vec<_>>(),
+        Proof::Unwritten(_) => Vec::new(),
+    };
+    let mut finals: Vec<String> = Vec::new();
+    let mut held: Vec<OpId> = Vec::new();
+    for step in steps() {
+        if step.rule == Rule::Held {
+            held.extend([step.from, step.to].into_iter().filter_map(Event::as_op));
+        }
+        let address = match step.rule {
+            Rule::BeforeRead { load: Event::FINAL } => words.addr(step.from),
+            Rule::AfterRead if step.from == Event::FINAL => words.addr(step.to),
+            Rule::ReadsFrom if step.to == Event::FINAL => words.addr(step.from),
+            _ => None,
+        };
+        let line = trace.finals.iter().find(|end| Some(end.addr) == address);
+        let text = line.map(|end| format!("{} == {} (line {})", words.name(end.addr), end.value, end.line));
+        finals.extend(text.filter(|text| !finals.contains(text)));
+    }
+    held.sort_unstable();
+    held.dedup();
+    if !held.is_empty() && reads == 0 {
+        let lines: Vec<String> = held.iter().map(|&op| words.op(op).long()).collect();
+        let lock = words.name(trace.addr(held[0]));
+        return format!("Two threads hold lock {lock} at once: {}.", list(&lines, "and"));
+    }
+    if !finals.is_empty() {
+        let what = if finals.len() == 1 { "final value is" } else { "final values are" };
+        let by = if reads == 0 { "the order of the stores" } else { "what the threads read and stored" };
+        return format!("The recorded {what} impossible: {} cannot be left by {by}.", list(&finals, "and"));
+    }
+    let together = count(involved.len(), "operation");
+    if reads == 0 {
+        return format!("No read is involved: the {together} below cannot be put into one order.");
+    }
+    format!("No single read explains it: {together} do not fit together, whichever read is doubted.")
+}
+
+/// The sentence that says why.
+pub(crate) fn why(words: &Words<'_>, proof: &Proof, cycle: &[Edge]) -> String {
+    let lemmas = match proof {
+        Proof::Unwritten(op) => {
+            let (value, name) = (words.trace.read(*op), words.name(words.trace.addr(*op)));
+            return format!("a read returns what was stored, and {value} was never stored to {name}.");
+        }
+        Proof::Cycle(lemmas) => lemmas,
+    };
+    let mut circle: Vec<String> = cycle.iter().map(|edge| edge.from.short()).collect();
+    let start = circle.first().cloned().unwrap_or_default();
+    if circle.len() > LINES {
+        let more = circle.len() - LINES + 1;
+        circle.truncate(LINES - 1);
+        circle.push(format!("{more} more"));
+    }
+    let circle = format!("{} and back to {start}", circle.join(", "));
+    match &lemmas[..] {
+        [first, .., _] if !first.assume.is_empty() => {
+            let a = first.assume[0];
+            let about = words.addr(a.first).or(words.addr(a.second));
+            let (one, two) = (words.event(a.first, about).short(), words.event(a.second, about).short());
+            let others = if lemmas.len() > 2 { "; the other cases are below" } else { "" };
+            format!("whichever of {one} and {two} comes first, memory order would have to run in a circle{others}.")
+        }
+        _ if cycle.len() == 1 => format!("memory order would have to put {start} before itself."),
+        _ => format!("memory order would have to run in a circle: {circle}."),
+    }
+}

@@ -1,0 +1,123 @@
+//! Small things of presentation: colours, plurals, names that are safe to print.
+
+use anstyle::{AnsiColor, Effects};
+use std::fmt;
+
+/// Colours, or none.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Style {
+    /// Write escape sequences?
+    pub color: bool,
+}
+
+/// Text in a style.
+struct Styled<T>(T, Option<anstyle::Style>);
+
+impl<T: fmt::Display> fmt::Display for Styled<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.1 {
+            Some(style) => write!(f, "{}{}{}", style.render(), self.0, style.render_reset()),
+            None => self.0.fmt(f),
+        }
+    }
+}
+
+impl Style {
+    fn paint<T: fmt::Display>(self, text: T, style: anstyle::Style) -> impl fmt::Display {
+        Styled(text, self.color.then_some(style))
+    }
+
+    /// What is forbidden.
+    pub fn bad(self, text: impl fmt::Display) -> impl fmt::Display {
+        self.paint(text, AnsiColor::Red.on_default().effects(Effects::BOLD))
+    }
+
+    /// What is allowed.
+    pub fn good(self, text: impl fmt::Display) -> impl fmt::Display {
+        self.paint(text, AnsiColor::Green.on_default())
+    }
+
+    /// What is undecided.
+    pub fn open(self, text: impl fmt::Display) -> impl fmt::Display {
+        self.paint(text, AnsiColor::Yellow.on_default().effects(Effects::BOLD))
+    }
+
+    /// Rule names and other asides.
+    pub fn dim(self, text: impl fmt::Display) -> impl fmt::Display {
+        self.paint(text, anstyle::Style::new().effects(Effects::DIMMED))
+    }
+
+    /// Headings.
+    pub fn heading(self, text: impl fmt::Display) -> impl fmt::Display {
+        self.paint(text, anstyle::Style::new().effects(Effects::BOLD))
+    }
+
+    /// The verdict's name in its colour.
+    pub fn verdict(self, verdict: &str) -> String {
+        match verdict {
+            "forbidden" => self.bad(verdict).to_string(),
+            "allowed" => self.good(verdict).to_string(),
+            _ => self.open(verdict).to_string(),
+        }
+    }
+}
+
+/// `1 trace`, `2 traces`
+pub fn count(n: usize, what: &str) -> String {
+    let plural = match what {
+        _ if n == 1 => what.to_owned(),
+        _ if what.ends_with("ss") => format!("{what}es"),
+        _ => format!("{what}s"),
+    };
+    format!("{n} {plural}")
+}
+
+/// A file name without characters that could do something to a terminal.
+pub fn safe(name: &str) -> String {
+    let harmless = |c: char| match c {
+        '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{FEFF}' => '\u{FFFD}',
+        c if c.is_control() => '\u{FFFD}',
+        c => c,
+    };
+    name.chars().map(harmless).collect()
+}
+
+/// A file name as it can be typed into a shell.
+pub fn quoted_path(name: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "/._-+,:@%=".contains(c);
+    let name = safe(name);
+    if !name.is_empty() && name.chars().all(plain) { name } else { format!("'{}'", name.replace('\'', r"'\''")) }
+}
+
+/// `a`, `a and b`, `a, b and c`
+pub(crate) fn list(items: &[String], last: &str) -> String {
+    match items {
+        [] => String::new(),
+        [one] => one.clone(),
+        [rest @ .., end] => format!("{} {last} {end}", rest.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plurals_and_lists() {
+        assert_eq!(
+            (count(1, "address"), count(2, "address"), count(0, "trace")),
+            ("1 address".into(), "2 addresses".into(), "0 traces".into())
+        );
+        let items: Vec<String> = ["a", "b", "c"].map(String::from).into();
+        assert_eq!(list(&items, "or"), "a, b or c");
+        assert_eq!(list(&items[..1], "or"), "a");
+    }
+
+    #[test]
+    fn names_are_harmless() {
+        assert_eq!(safe("a\u{1b}[31m\n"), "a\u{fffd}[31m\u{fffd}");
+        assert_eq!(quoted_path("a b"), "'a b'");
+        assert_eq!(quoted_path("dir/it's"), r"'dir/it'\''s'");
+        assert_eq!(quoted_path("dir/a.trace"), "dir/a.trace");
+    }
+}

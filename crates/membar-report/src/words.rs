@@ -1,0 +1,258 @@
+//! Each step of a proof in words.
+//!
+//! A sentence names lines; the operations behind them are shown once, by whoever lays the report out.
+
+use crate::data::{End, EventRef};
+use crate::style::list;
+use membar_core::{AddrId, Event, Lemma, Model, OpId, OpKind, Rule, Step, Trace};
+
+/// What sentences are about.
+#[derive(Clone, Copy)]
+pub(crate) struct Words<'a> {
+    pub(crate) trace: &'a Trace,
+    pub(crate) model: &'a Model,
+}
+
+/// What an operation is called.
+pub(crate) fn noun(kind: OpKind) -> &'static str {
+    match kind {
+        OpKind::Load => "load",
+        OpKind::Store => "store",
+        OpKind::Rmw => "read-modify-write",
+        OpKind::Fence => "barrier",
+        OpKind::Acquire => "acquire",
+        OpKind::Release => "release",
+    }
+}
+
+/// `a` or `an`, with the noun.
+fn a(kind: OpKind) -> String {
+    let article = if kind == OpKind::Acquire { "an" } else { "a" };
+    format!("{article} {}", noun(kind))
+}
+
+impl Words<'_> {
+    /// The operation without its thread and times: `x := 1`.
+    pub(crate) fn text(&self, op: OpId) -> String {
+        let mut text = String::new();
+        // Writing to a string succeeds.
+        let _ = membar_trace::write_op(self.trace, op, &mut text);
+        let start = text.find(": ").map_or(0, |at| at + 2);
+        let end = text.rfind(" @ ").unwrap_or(text.len());
+        text[start..end].to_owned()
+    }
+
+    pub(crate) fn name(&self, addr: AddrId) -> String {
+        self.trace.addr_names().get(addr.index()).map_or_else(String::new, ToString::to_string)
+    }
+
+    /// The address of an operation.
+    pub(crate) fn addr(&self, event: Event) -> Option<AddrId> {
+        event.as_op().map(|op| self.trace.addr(op)).filter(|&addr| addr != AddrId::NONE)
+    }
+
+    /// The event as data; `about` is the address that matters where it is an end.
+    pub(crate) fn event(&self, event: Event, about: Option<AddrId>) -> EventRef {
+        let address = about.map(|addr| self.name(addr));
+        match event.as_op() {
+            Some(op) => EventRef::Op(self.op(op)),
+            None if event == Event::INIT => {
+                let line = about.and_then(|a| self.trace.inits.iter().find(|i| i.addr == a)).map(|i| i.line);
+                EventRef::End(End { initial: true, last: false, address, line })
+            }
+            None => {
+                let line = about.and_then(|a| self.trace.finals.iter().find(|f| f.addr == a)).map(|f| f.line);
+                EventRef::End(End { initial: false, last: true, address: address.filter(|_| line.is_some()), line })
+            }
+        }
+    }
+
+    /// The ends of a step.
+    pub(crate) fn ends(&self, step: &Step) -> (EventRef, EventRef) {
+        let about = self.about(step);
+        (self.event(step.from, about), self.event(step.to, about))
+    }
+
+    /// The address that a step is about.
+    fn about(&self, step: &Step) -> Option<AddrId> {
+        self.addr(step.from).or_else(|| self.addr(step.to)).or(match step.rule {
+            Rule::BeforeRead { load } => self.addr(load),
+            _ => None,
+        })
+    }
+
+    /// `line 4`, `the initial value of x`.
+    fn short(&self, event: Event, about: Option<AddrId>) -> String {
+        self.event(event, about).short()
+    }
+
+    /// Why the step holds.
+    pub(crate) fn why(&self, lemma: &Lemma, step: &Step, numbers: &[Option<u32>]) -> String {
+        let about = self.about(step);
+        let (from, to) = (self.short(step.from, about), self.short(step.to, about));
+        match step.rule {
+            Rule::LoadOp => self.kept(step, &[(false, false), (false, true)]),
+            Rule::StoreStore => self.kept(step, &[(true, true)]),
+            Rule::StoreLoad => self.kept(step, &[(true, false)]),
+            Rule::Membar { fence } => {
+                format!("the barrier between them (line {}: {}) orders them", self.trace.line(fence), self.text(fence))
+            }
+            Rule::ReadsFrom => self.read_from(step.to, step.from, about),
+            Rule::OwnStore { load } => {
+                let read = self.read_from(load.into(), step.to, about);
+                format!("{read} although its own thread had stored to {} at {from}, so {to} came later", self.of(about))
+            }
+            Rule::BeforeRead { load } => self.before_read(step, load, about, numbers),
+            Rule::AfterRead => self.after_read(lemma, step, about, numbers),
+            Rule::WriteOrder => {
+                let line = self.trace.orders.iter().find(|order| Some(order.addr) == about).map(|order| order.line);
+                let values = |event: Event| event.as_op().map_or(0, |op| self.trace.write(op));
+                format!(
+                    "the `order` line{} lists {} before {}",
+                    line.map_or_else(String::new, |line| format!(" {line}")),
+                    values(step.from),
+                    values(step.to)
+                )
+            }
+            Rule::Init => "initial values come first".into(),
+            Rule::Final => "final values come last".into(),
+            Rule::Held => format!("{to} keeps {} for good, so nothing on that lock can follow", self.of(about)),
+            Rule::Assume(_) => "assumed in this case".into(),
+            Rule::Case(index) => {
+                let also = cited(&step.premises, numbers);
+                format!("case {} leaves no other order{also}", index + 1)
+            }
+        }
+    }
+
+    fn of(&self, about: Option<AddrId>) -> String {
+        about.map_or_else(|| "it".into(), |addr| self.name(addr))
+    }
+
+    /// `line 8 read x == 1 from line 5`
+    fn read_from(&self, read: Event, write: Event, about: Option<AddrId>) -> String {
+        let about = self.addr(read).or(about);
+        let from = if write == Event::INIT { "is the initial value".into() } else { self.short(write, about) };
+        let Some(op) = read.as_op() else {
+            let end = self.short(read, about);
+            return if write == Event::INIT {
+                format!("{end} is the initial one")
+            } else {
+                format!("{end} was written by {from}")
+            };
+        };
+        let line = self.trace.line(op);
+        match self.trace.kind(op) {
+            OpKind::Release => format!("line {line} gives back what {from} took"),
+            _ if write == Event::INIT => format!("line {line} read {}, the initial value", self.read_text(op)),
+            _ => format!("line {line} read {} from {from}", self.read_text(op)),
+        }
+    }
+
+    /// `x == 1`
+    fn read_text(&self, op: OpId) -> String {
+        format!("{} == {}", self.name(self.trace.addr(op)), self.trace.read(op))
+    }
+
+    /// `line 6 also writes x`, or what it does to the lock.
+    fn also(&self, other: Event, about: Option<AddrId>) -> String {
+        let name = self.of(about);
+        match other.as_op().map(|op| (self.trace.line(op), self.trace.kind(op))) {
+            Some((line, OpKind::Acquire)) => format!("line {line} takes {name} too"),
+            Some((line, OpKind::Release)) => format!("line {line} gives {name} back too"),
+            Some((line, _)) => format!("line {line} also writes {name}"),
+            None => self.short(other, about),
+        }
+    }
+
+    /// R6: S' before L, so S' before S.
+    fn before_read(&self, step: &Step, load: Event, about: Option<AddrId>, numbers: &[Option<u32>]) -> String {
+        let read = self.read_from(load, step.to, about);
+        let other = self.also(step.from, about);
+        let cited = cited(&step.premises, numbers);
+        let load = if load == Event::FINAL { "the end".into() } else { self.short(load, about) };
+        if step.to == Event::INIT {
+            return format!("{read}; {other} and is before {load}{cited}, so it would be older than the initial value");
+        }
+        if step.from == Event::INIT {
+            return format!("{read}, so the initial value is older");
+        }
+        let to = self.short(step.to, about);
+        if load == "the end" {
+            return format!("{read}; {other}, so that came earlier{cited}");
+        }
+        format!("{read}; {other} and is before {load}{cited}, so it is before {to}")
+    }
+
+    /// R7: S before S', so L before S'.
+    fn after_read(&self, lemma: &Lemma, step: &Step, about: Option<AddrId>, numbers: &[Option<u32>]) -> String {
+        let first = step.premises.first().and_then(|&premise| lemma.steps.get(premise as usize));
+        let source = first.map_or(Event::INIT, |step| step.from);
+        let read = self.read_from(step.from, source, about);
+        let to = self.short(step.to, about);
+        let cited = cited(&step.premises, numbers);
+        if source == Event::INIT {
+            return format!("{read}; {to} overwrites that, so the read came before");
+        }
+        if step.from == Event::FINAL {
+            let from = self.short(source, about);
+            return format!("{read}, but {to} overwrites {from}{cited}");
+        }
+        let later = match step.to.as_op().map(|op| self.trace.kind(op)) {
+            Some(OpKind::Acquire | OpKind::Release) => format!("{to} uses {} after that", self.of(about)),
+            _ => format!("{to} overwrites that"),
+        };
+        format!("{read}; {later}{cited}, so line {} came before {to}", self.line(step.from))
+    }
+
+    fn line(&self, event: Event) -> u64 {
+        event.as_op().map_or(0, |op| self.trace.line(op))
+    }
+
+    /// Program order that the model keeps: which entry of its table says so.
+    fn kept(&self, step: &Step, pairs: &[(bool, bool)]) -> String {
+        let (Some(from), Some(to)) = (step.from.as_op(), step.to.as_op()) else { return "program order".into() };
+        let (trace, model) = (self.trace, self.model);
+        let counts = |op: OpId, stores: bool| if stores { trace.kind(op).stores() } else { trace.kind(op).loads() };
+        let entries =
+            pairs.iter().filter(|&&(e, l)| counts(from, e) && counts(to, l)).map(|&(e, l)| model.ppo.entry(e, l));
+        let mut kept = model.ppo.load_load;
+        (kept.always, kept.same_address, kept.time) = (false, false, false);
+        for entry in entries {
+            kept.always |= entry.always;
+            kept.same_address |= entry.same_address;
+            kept.time |= entry.time;
+        }
+        let (first, second) = (trace.kind(from), trace.kind(to));
+        let pair = format!("{} keeps {} before a later {}", model.name, a(first), noun(second));
+        if kept.always {
+            format!("{pair} of its thread")
+        } else if kept.same_address && trace.addr(from) == trace.addr(to) {
+            format!("{pair} of its thread and address")
+        } else {
+            let (ended, began) = (trace.span(from).end.unwrap_or(0), trace.span(to).begin.unwrap_or(0));
+            format!("{pair} that begins ({began}) after it has ended ({ended})")
+        }
+    }
+}
+
+/// ` (step 3)`, ` (steps 1, 2)`, or nothing where the premises need no saying.
+fn cited(premises: &[u32], numbers: &[Option<u32>]) -> String {
+    const MOST: usize = 12;
+    let mut cited: Vec<String> = premises
+        .iter()
+        .filter_map(|&premise| numbers.get(premise as usize).copied().flatten())
+        .map(|number| number.to_string())
+        .collect();
+    if cited.len() > MOST {
+        let more = cited.len() - MOST;
+        cited.truncate(MOST);
+        cited.push(format!("{more} more"));
+    }
+    match cited.len() {
+        0 => String::new(),
+        1 => format!(" (step {})", cited[0]),
+        _ => format!(" (steps {})", list(&cited, "and")),
+    }
+}
+

@@ -1,0 +1,79 @@
+//! Any bytes, in chunks of any size: reading never panics and ends, errors can be shown, chunks make no difference, and
+//! every trace that is read can be written and read again.
+//!
+//! The first byte chooses the sizes of the chunks.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use membar_core::Trace;
+use membar_fuzz::assert_same;
+use membar_stress::Rng;
+use membar_trace::{Reader, parse, write_trace};
+use std::io::{self, Read};
+
+struct Chunks<'a> {
+    bytes: &'a [u8],
+    most: u32,
+    rng: Rng,
+}
+
+impl Read for Chunks<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if self.rng.chance(1, 16) {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
+        let size = self.rng.between(1, self.most) as usize;
+        let size = size.min(into.len()).min(self.bytes.len());
+        let (now, later) = self.bytes.split_at(size);
+        into[..size].copy_from_slice(now);
+        self.bytes = later;
+        Ok(size)
+    }
+}
+
+/// Every trace or error, with those after an error.
+fn read_all(mut reader: Reader<'_>, most: usize) -> Vec<Result<Trace, String>> {
+    let mut all = Vec::new();
+    let mut trace = Trace::new();
+    while let Some(result) = reader.next(&mut trace) {
+        assert!(all.len() <= most, "more traces and errors than lines");
+        match result {
+            Ok(()) => all.push(Ok(trace.clone())),
+            Err(error) => {
+                let shown = error.render();
+                assert!(shown.chars().all(|c| c == '\n' || !c.is_control()), "{shown:?}");
+                all.push(Err(shown));
+                if let Err(error) = reader.skip_trace() {
+                    all.push(Err(error.render()));
+                    break;
+                }
+            }
+        }
+    }
+    assert!(reader.next(&mut trace).is_none(), "more after the end");
+    all
+}
+
+fuzz_target!(|input: &[u8]| {
+    let Some((&seed, bytes)) = input.split_first() else { return };
+    let compressed = bytes.starts_with(&[0x1f, 0x8b]) || bytes.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]);
+    let most = if compressed { usize::MAX } else { bytes.len() + 1 };
+    let chunks = Chunks { bytes, most: 1 << (seed % 12), rng: Rng::new(u64::from(seed)) };
+    let chunked = read_all(Reader::new("input", chunks), most);
+    let whole = read_all(Reader::new("input", bytes), most);
+    assert_eq!(chunked.len(), whole.len());
+    for (left, right) in chunked.iter().zip(&whole) {
+        match (left, right) {
+            (Ok(left), Ok(right)) => assert_same(left, right),
+            (Err(left), Err(right)) => assert_eq!(left, right),
+            _ => panic!("{left:?} in chunks, {right:?} as a whole"),
+        }
+    }
+    for trace in whole.into_iter().flatten() {
+        let mut text = Vec::new();
+        write_trace(&trace, &mut text).expect("what was read can be written");
+        let again = parse("written", &text).unwrap_or_else(|error| panic!("{}", error.render()));
+        assert_eq!(again.len(), 1);
+        assert_same(&trace, &again[0]);
+    }
+});
