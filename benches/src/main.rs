@@ -1,2 +1,59 @@
-//! Benchmarks.
-fn main() {}
+//! Benchmarks of the `membar` command.
+//!
+//! ```text
+//! cargo run --release -p membar-bench -- floors             does it meet what was promised?
+//! cargo run --release -p membar-bench -- figures --quick    figures 6 to 8 of the TSOtool paper
+//! cargo run --release -p membar-bench -- grid --n 128K      one line a trace
+//! cargo run --release -p membar-bench -- write --n 1M --out large.trace
+//! ```
+//!
+//! Traces come from `membar-stress` and are decided from text by `membar check`, a process of its own each time, so time
+//! and memory are what a user sees: starting, reading, deciding, certifying. Traces are written by a process of its own,
+//! too: the memory of a process that starts another one counts as that one's.
+//!
+//! | file | does |
+//! |---|---|
+//! | `cli` | flags |
+//! | `case` | which trace: machine, mix, n, p, a, seed; making and writing it |
+//! | `child` | runs a process, measures time and memory, reads the answer |
+//! | `check` | `--in-process`: the same job without `membar`, and with the paper's plan |
+//! | `grid`, `figures`, `floors` | the three kinds of results |
+//! | `table`, `host` | how and where results are shown and kept |
+
+mod case;
+mod check;
+mod child;
+mod cli;
+mod error;
+mod figures;
+mod floors;
+mod grid;
+mod host;
+mod table;
+
+use clap::Parser;
+use cli::{Cli, Command};
+use error::Error;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    match run(Cli::parse().command) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(command: Command) -> Result<ExitCode, Error> {
+    match command {
+        Command::Grid(args) => grid::run(&args),
+        Command::Figures(args) => figures::run(&args),
+        Command::Floors(args) => floors::run(&args),
+        Command::Write(args) => case::write(&args),
+        Command::WriteSmall(args) => case::write_small(&args),
+        Command::Check(args) => check::run(&args),
+        Command::Parse(args) => check::parse(&args),
+    }
+}

@@ -9,15 +9,16 @@
 //!
 //! Guarantees: every value listed is legal (the trace with that value in place is allowed).
 //!
-//! Complexity: one decision per read tried, at most [`TRIES`] on large traces; on traces of up to [`SMALL`]
-//! operations one more for each write of the address.
+//! Complexity: one decision per read tried, for about [`SOON`]; on traces of up to [`SMALL`] operations one more for each
+//! write of the address.
 
 use crate::limits::Limits;
 use crate::{Checker, Decision};
 use membar_core::{Model, OpId, OpKind, Proof, Source, Trace};
+use std::time::Duration;
 
-/// Reads tried on traces that are not small.
-const TRIES: usize = 2;
+/// How long reads are tried.
+const SOON: Duration = Duration::from_secs(1);
 /// Traces of so many operations are small.
 const SMALL: usize = 256;
 
@@ -53,9 +54,7 @@ pub(crate) fn blame(
         proof.ops().into_iter().filter(|&op| matches!(trace.kind(op), OpKind::Load | OpKind::Rmw)).collect();
     // A read that is wrong is more often a plain load than part of a read-modify-write.
     reads.sort_by_key(|&op| trace.kind(op) == OpKind::Rmw);
-    if !small {
-        reads.truncate(TRIES);
-    }
+    let limits = &limits.clone().within(SOON);
     for read in reads {
         match checker.decide_with(trace, model, Some((read, Source::NONE)), limits) {
             Decision::Allowed => {}

@@ -117,6 +117,9 @@ enum Refutation {
     Conflict,
 }
 
+/// What the graph and the search take, about.
+const BYTES_PER_OP: usize = 160;
+
 /// Proofs that mention more operations than this are not shortened.
 const SHORTEN: usize = 4000;
 
@@ -142,8 +145,17 @@ impl Checker {
         Checker { plan, ..Checker::default() }
     }
 
-    /// Decides a trace and writes the certificate.
+    /// Decides a trace, with a certificate that people can follow: a proof is made as short as soon can be.
     pub fn check(&mut self, trace: &Trace, model: &Model, limits: &Limits) -> Outcome {
+        let mut outcome = self.verdict(trace, model, limits);
+        if let Verdict::Forbidden(proof) = outcome.verdict {
+            outcome.verdict = Verdict::Forbidden(shorten(trace, model, proof, limits));
+        }
+        outcome
+    }
+
+    /// Decides a trace, with the certificate as it was found: for machines.
+    pub fn verdict(&mut self, trace: &Trace, model: &Model, limits: &Limits) -> Outcome {
         let decision = self.decide(trace, model, limits);
         let (algorithm, effort) = (self.algorithm.expect("decided"), self.effort);
         let verdict = match decision {
@@ -151,7 +163,8 @@ impl Checker {
             Decision::Undecided(reason) => {
                 Verdict::Undecided { reason, ordered: self.read.scheduler.longest.min(trace.len()) }
             }
-            Decision::Forbidden => Verdict::Forbidden(shorten(trace, model, self.proof(trace, model), limits)),
+            Decision::Forbidden if effort.conflicts > DEEP => Verdict::Forbidden(deeply(|| self.proof(trace, model))),
+            Decision::Forbidden => Verdict::Forbidden(self.proof(trace, model)),
         };
         Outcome { verdict, algorithm, effort }
     }
@@ -173,6 +186,11 @@ impl Checker {
         self.refutation = None;
         self.read.sorter.rank.clear();
         let p = &mut self.problem;
+        if !limits.fits(trace.len().saturating_mul(BYTES_PER_OP)) {
+            self.algorithm = Some(Algorithm::Values);
+            self.read.scheduler.longest = 0;
+            return Decision::Undecided(Undecided::Memory);
+        }
         p.build(trace, model, other);
         if let Some(obvious) = p.obvious.take() {
             self.algorithm = Some(Algorithm::Values);
@@ -237,13 +255,25 @@ impl Checker {
             part.resolve(&mut Default::default()).ok()?;
             return Some(Part { ops: vec![op], trace: part });
         }
-        shrink::shrink(trace, model, shrink::closure(trace, &proof.ops()), limits)
+        shrink::shrink(trace, model, shrink::closure(trace, &proof.ops()), true, limits)
     }
 
     /// Which read of a forbidden trace is to blame, and what it could have returned.
     pub fn blame(&mut self, trace: &Trace, model: &Model, proof: &Proof, limits: &Limits) -> Option<Blame> {
         blame::blame(self, trace, model, proof, limits)
     }
+}
+
+/// With more conflicts than this a proof is written on a stack of its own.
+const DEEP: u64 = 500;
+
+/// Runs with a large stack: proofs are written by recursion along their premises, which can go deep.
+fn deeply<T: Send>(f: impl FnOnce() -> T + Send) -> T {
+    const STACK: usize = 256 << 20;
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, f);
+        thread.expect("a thread can be started").join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
 }
 
 /// The shortest proof of these operations alone, in terms of the whole trace.
@@ -297,7 +327,9 @@ fn shorten(trace: &Trace, model: &Model, proof: Proof, limits: &Limits) -> Proof
         return proof;
     }
     let soon = limits.clone().within(std::time::Duration::from_secs(2));
-    let Some(part) = shrink::shrink(trace, model, ops, &soon) else { return proof };
+    // Which operations go first decides what is left: try both ends.
+    let parts = [true, false].into_iter().filter_map(|last| shrink::shrink(trace, model, ops.clone(), last, &soon));
+    let Some(part) = parts.min_by_key(|part| part.ops.len()) else { return proof };
     if let Some(short) = shortest::prove(&part.trace, model) {
         return translate(short, &part.ops);
     }

@@ -38,6 +38,8 @@ pub(crate) struct Prover<'a> {
 /// A lemma being written.
 #[derive(Default)]
 struct Draft {
+    /// Only lemmas of earlier conflicts may be used.
+    conflict: u32,
     guesses: Vec<Guess>,
     lemma: Lemma,
     known: FxHashMap<(Event, Event), u32>,
@@ -62,21 +64,35 @@ impl<'a> Prover<'a> {
 
     /// The proof that ends in this cycle, which rests on no guess.
     pub fn cycle(mut self, cycle: &[Wait]) -> Proof {
-        self.write(&[], cycle);
+        self.write(&[], cycle, u32::MAX);
         Proof::Cycle(self.lemmas)
     }
 
     /// The proof that ends with the last conflict.
     pub fn last_conflict(mut self) -> Proof {
-        let last = self.conflicts.last().expect("a conflict");
-        let cycle = last.cycle.clone();
-        self.write(&[], &cycle);
+        // Write what the last one needs oldest first, so that proving one lemma does not mean proving all before it.
+        let mut needed = vec![false; self.conflicts.len()];
+        *needed.last_mut().expect("a conflict") = true;
+        for i in (0..self.conflicts.len()).rev() {
+            if needed[i] {
+                for wait in &self.conflicts[i].cycle {
+                    if let WaitWhy::Extra(extra) = wait.why
+                        && let Why::Lemma(lemma) = self.p.extras[extra as usize].why
+                    {
+                        needed[lemma as usize] = true;
+                    }
+                }
+            }
+        }
+        for i in (0..self.conflicts.len()).filter(|&i| needed[i]) {
+            self.lemma(i as u32);
+        }
         Proof::Cycle(self.lemmas)
     }
 
     /// The proof that R6 puts a write before the initial value that `load` returned.
     pub fn before_init(mut self, write: u32, load: u32) -> Proof {
-        let mut draft = Draft::default();
+        let mut draft = Draft { conflict: u32::MAX, ..Draft::default() };
         let path = self.search(&mut draft, write, load, u32::MAX);
         let rule = Rule::BeforeRead { load: self.event(load) };
         let before = self.add(&mut draft, write, Event::INIT, rule, path);
@@ -87,8 +103,8 @@ impl<'a> Prover<'a> {
     }
 
     /// Writes a lemma, and first those that it needs.
-    fn write(&mut self, guesses: &[Guess], cycle: &[Wait]) -> u32 {
-        let mut draft = Draft { guesses: guesses.to_vec(), ..Draft::default() };
+    fn write(&mut self, guesses: &[Guess], cycle: &[Wait], conflict: u32) -> u32 {
+        let mut draft = Draft { guesses: guesses.to_vec(), conflict, ..Draft::default() };
         draft.lemma.assume = guesses.iter().map(|&guess| self.assumption(guess)).collect();
         let steps = self.path(&mut draft, cycle, true);
         draft.lemma.cycle = steps;
@@ -101,7 +117,7 @@ impl<'a> Prover<'a> {
             return lemma;
         }
         let Conflict { guesses, cycle } = self.conflicts[conflict as usize].clone();
-        let lemma = self.write(&guesses, &cycle);
+        let lemma = self.write(&guesses, &cycle, conflict);
         self.lemma_of.insert(conflict, lemma);
         lemma
     }
@@ -244,7 +260,9 @@ impl<'a> Prover<'a> {
         let found = edges.into_iter().find_map(|i| {
             let extra = self.p.extras[i as usize];
             match extra.why {
-                Why::Lemma(conflict) if extra.to == guess.second => self.case(draft, guess, conflict),
+                Why::Lemma(conflict) if extra.to == guess.second && conflict < draft.conflict => {
+                    self.case(draft, guess, conflict)
+                }
                 _ => None,
             }
         });

@@ -79,7 +79,7 @@ impl ReadProblem {
         self.scheduler.start(p);
         // So many conflicts cost about as much as a pass.
         let mut allowance = match plan {
-            Plan::Fast => 64 + p.ops / 8,
+            Plan::Fast => 64 + p.ops / 4,
             Plan::Paper => 0,
         };
         let clocks = Saturator::bytes(trace, model, p);

@@ -135,6 +135,10 @@ struct Nogood {
     next: u32,
 }
 
+/// Stores, and readers of one store, that a decision looks at.
+const WINDOW: usize = 256;
+/// Readers of one write that a conflict considers.
+const READERS: usize = 8;
 /// Visits that the analysis of a conflict may spend from one reader on cycles with one guess: few from each at first,
 /// since the cycle is usually near.
 const NEAR: [usize; 2] = [100, 1000];
@@ -157,6 +161,8 @@ pub(crate) struct Scheduler {
     ready_prev: Vec<u32>,
     open: Vec<u32>,
     is_open: Vec<bool>,
+    /// Where among the open addresses the next decision begins to look.
+    cursor: usize,
     todo: Vec<u32>,
     front: Vec<u32>,
     dyn_edges: Vec<DynEdge>,
@@ -168,10 +174,13 @@ pub(crate) struct Scheduler {
     pred_start: Vec<u32>,
     pred: Vec<u32>,
     head: Vec<u32>,
+    /// Readers of a write before this place of its list have executed.
+    first_reader: Vec<u32>,
     stamp: Vec<u32>,
     epoch: u32,
     parent: Vec<Wait>,
     distance: Vec<u32>,
+    waits: Vec<Wait>,
     queue: VecDeque<u32>,
     next_queue: VecDeque<u32>,
     /// For each store the conflicts of several guesses that have it as the first of one, linked.
@@ -181,8 +190,8 @@ pub(crate) struct Scheduler {
     pub conflicts: Vec<Conflict>,
     /// The longest order so far, in operations.
     pub longest: usize,
-    /// Non-zero number of decisions taken that were not safe.
-    pub guesses: u64,
+    /// Bytes that the conflicts take.
+    learned_bytes: usize,
 }
 
 /// Not in a ready list.
@@ -194,11 +203,12 @@ impl Scheduler {
         self.conflicts.clear();
         self.nogoods.clear();
         self.nogood_head.clear();
+        self.first_reader.clear();
         self.conditional.clear();
         self.choices.clear();
         self.pred_start.clear();
         self.longest = 0;
-        self.guesses = 0;
+        self.learned_bytes = 0;
         self.dyn_edges.clear();
         self.dyn_succ.clear();
         self.dyn_succ.resize(p.nodes, NONE);
@@ -246,7 +256,8 @@ impl Scheduler {
                 return Run::GaveUp;
             }
             left -= 1;
-            if let Some(reason) = limits.passed() {
+            let memory = (!limits.fits(self.learned_bytes)).then_some(Undecided::Memory);
+            if let Some(reason) = limits.passed().or(memory) {
                 self.leave();
                 return Run::Limit(reason);
             }
@@ -291,6 +302,7 @@ impl Scheduler {
         self.ready_prev.clear();
         self.ready_prev.resize(p.ops, UNLISTED);
         self.open.clear();
+        self.cursor = 0;
         self.is_open.clear();
         self.is_open.resize(p.addrs, false);
         self.front.clear();
@@ -485,16 +497,19 @@ impl Scheduler {
         }
     }
 
-    /// Picks a store that may execute now.
+    /// Picks a store that may execute now, looking at a bounded number of them.
     fn decide(&mut self, p: &Problem) -> Option<u32> {
         let mut best = (u32::MAX, NONE);
-        let mut at = 0;
-        while at < self.open.len() {
-            let x = self.open[at] as usize;
+        let (mut looked, mut evaluated) = (0, 0);
+        while looked < self.open.len() && evaluated < WINDOW {
+            if self.cursor >= self.open.len() {
+                self.cursor = 0;
+            }
+            let x = self.open[self.cursor] as usize;
             let head = self.ready_head[x];
             if head == NONE || self.pending[self.current[x] as usize] != 0 {
                 self.is_open[x] = false;
-                self.open.swap_remove(at);
+                self.open.swap_remove(self.cursor);
                 continue;
             }
             let mut store = head;
@@ -506,14 +521,13 @@ impl Scheduler {
                         return Some(store);
                     }
                 }
+                evaluated += 1;
                 store = self.ready_next[store as usize];
             }
-            at += 1;
+            looked += 1;
+            self.cursor += 1;
         }
-        (best.1 != NONE).then(|| {
-            self.guesses += 1;
-            best.1
-        })
+        (best.1 != NONE).then_some(best.1)
     }
 
     /// When the decision was made from which the guess follows, if it stands.
@@ -623,7 +637,7 @@ impl Scheduler {
         // A read-modify-write that reads it holds the address up as well; look a little ahead.
         for _ in 0..4 {
             let mut next = NONE;
-            for &reader in p.readers(write) {
+            for &reader in p.readers(write).iter().take(WINDOW) {
                 if self.executed(reader) {
                     continue;
                 }
@@ -669,6 +683,9 @@ impl Scheduler {
             let src = p.src[i];
             if src != NONE {
                 self.pending[src as usize] += 1;
+                if let Some(first) = self.first_reader.get_mut(src as usize) {
+                    *first = p.reader_start[src as usize];
+                }
             }
             if i < p.ops {
                 let t = p.thread(node);
@@ -767,6 +784,7 @@ impl Scheduler {
                 self.nogoods.push(Nogood { conflict: lemma, next });
             }
         }
+        self.learned_bytes += size_of_val(&conflict.guesses[..]) * 3 + size_of_val(&conflict.cycle[..]) + 256;
         self.conflicts.push(conflict);
         let Some((time, last)) = times.pop() else { return false };
         self.undo(p, time);
@@ -807,6 +825,8 @@ impl Scheduler {
             }
         }
         chain_heads(p, &mut self.head);
+        self.first_reader.clear();
+        self.first_reader.extend_from_slice(&p.reader_start);
         self.stamp.clear();
         self.stamp.resize(p.nodes, 0);
         self.epoch = 0;
@@ -818,7 +838,7 @@ impl Scheduler {
 
     /// Everything unexecuted that `node` waits for; what rests on a guess only if `guesses`.
     #[inline]
-    fn for_each_wait(&self, p: &Problem, node: u32, guesses: bool, mut f: impl FnMut(Wait)) {
+    fn for_each_wait(&mut self, p: &Problem, node: u32, guesses: bool, mut f: impl FnMut(Wait)) {
         let i = node as usize;
         for &from in &self.pred[self.pred_start[i] as usize..self.pred_start[i + 1] as usize] {
             if !self.executed(from) {
@@ -841,24 +861,44 @@ impl Scheduler {
             let current = self.current[p.addr[i] as usize];
             let certain = src == current || p.is_init(current);
             if self.pending[current as usize] != 0 && (guesses || certain) {
-                for &from in p.readers(current) {
-                    if !self.executed(from) && from != node {
-                        f(Wait { from, to: node, why: WaitWhy::Overwrites });
-                    }
+                for from in self.waiting_readers(p, current).into_iter().flatten().filter(|&from| from != node) {
+                    f(Wait { from, to: node, why: WaitWhy::Overwrites });
                 }
             }
         }
     }
 
+    /// A few readers of a write that have not executed: two at least, if there are so many.
+    fn waiting_readers(&mut self, p: &Problem, write: u32) -> [Option<u32>; READERS] {
+        let mut found = [None; READERS];
+        let mut count = 0;
+        let end = p.reader_start[write as usize + 1];
+        let first = self.first_reader[write as usize];
+        for at in first..end {
+            let reader = p.readers[at as usize];
+            if self.executed(reader) {
+                continue;
+            }
+            if count == 0 {
+                self.first_reader[write as usize] = at;
+            }
+            found[count] = Some(reader);
+            count += 1;
+            if count == READERS || (count > 1 && at > first + WINDOW as u32) {
+                break;
+            }
+        }
+        found
+    }
+
     /// A cycle of waiting with few guesses: first any, then better ones through the same readers.
     fn find_cycle(&mut self, p: &Problem) -> Vec<Wait> {
         self.make_preds(p);
-        let start = (0..p.addrs)
-            .filter(|&x| self.pending[self.current[x] as usize] != 0 && !p.is_init(self.current[x]))
-            .min_by_key(|&x| self.place[self.current[x] as usize])
-            .and_then(|x| p.readers(self.current[x]).iter().copied().find(|&reader| !self.executed(reader)))
-            .or_else(|| (0..p.nodes as u32).find(|&node| !self.executed(node)))
-            .expect("something waits");
+        // Somebody who waits and is waited for: a reader of the last write that still has one, if there is any.
+        let held = self.order.iter().rev().copied().find(|&node| p.writes(node) && self.pending[node as usize] != 0);
+        let start = held
+            .and_then(|write| self.waiting_readers(p, write)[0])
+            .unwrap_or_else(|| (0..p.nodes as u32).find(|&node| !self.executed(node)).expect("something waits"));
         let mut cycle = self.any_cycle(p, start);
         let guessed =
             |scheduler: &Scheduler, wait: &Wait| wait.why == WaitWhy::Overwrites && scheduler.guess(p, *wait).is_some();
@@ -938,48 +978,24 @@ impl Scheduler {
             if visits > most_visits {
                 break;
             }
-            let mut found = std::mem::take(&mut self.todo);
-            let mut again = None;
-            self.for_each_wait(p, node, guesses, |wait| {
+            let mut waits = std::mem::take(&mut self.waits);
+            self.for_each_wait(p, node, guesses, |wait| waits.push(wait));
+            for wait in waits.drain(..) {
+                let from = wait.from as usize;
                 let next = cost + (wait.why == WaitWhy::Overwrites && self.guess(p, wait).is_some()) as u32;
                 if wait.from == reader {
                     // Closes without an edge that overwrites.
-                    again = again.or(Some((next, wait)));
-                } else {
-                    found.push(next);
-                    found.push(wait.from);
-                    found.push(match wait.why {
-                        WaitWhy::Graph => NONE,
-                        WaitWhy::ReadsFrom => NONE - 1,
-                        WaitWhy::Overwrites => NONE - 2,
-                        WaitWhy::Extra(extra) => extra,
-                    });
+                    if next < best.map_or(bound, |(cost, _)| cost) {
+                        best = Some((next, wait));
+                    }
+                } else if self.stamp[from] != epoch || self.distance[from] > next {
+                    self.stamp[from] = epoch;
+                    self.distance[from] = next;
+                    self.parent[from] = wait;
+                    if next == cost { &mut queue } else { &mut next_queue }.push_back(wait.from);
                 }
-            });
-            for item in found.chunks_exact(3) {
-                let (next, from) = (item[0], item[1]);
-                let seen = self.stamp[from as usize] == epoch;
-                if seen && self.distance[from as usize] <= next {
-                    continue;
-                }
-                let why = match item[2] {
-                    NONE => WaitWhy::Graph,
-                    w if w == NONE - 1 => WaitWhy::ReadsFrom,
-                    w if w == NONE - 2 => WaitWhy::Overwrites,
-                    extra => WaitWhy::Extra(extra),
-                };
-                self.stamp[from as usize] = epoch;
-                self.distance[from as usize] = next;
-                self.parent[from as usize] = Wait { from, to: node, why };
-                if next == cost { &mut queue } else { &mut next_queue }.push_back(from);
             }
-            found.clear();
-            self.todo = found;
-            if let Some((total, wait)) = again
-                && total < best.map_or(bound, |(cost, _)| cost)
-            {
-                best = Some((total, wait));
-            }
+            self.waits = waits;
         }
         self.queue = queue;
         self.next_queue = next_queue;

@@ -59,8 +59,9 @@ struct Shrinker<'a> {
     release: Vec<Option<OpId>>,
 }
 
-/// Shrinks `ops`, a forbidden part of `whole`. Stops early, with what it has, when a limit is passed.
-pub(crate) fn shrink(whole: &Trace, model: &Model, ops: Vec<OpId>, limits: &Limits) -> Option<Part> {
+/// Shrinks `ops`, a forbidden part of `whole`, trying its last operations first or its first ones. Stops early, with what it
+/// has, when a limit is passed.
+pub(crate) fn shrink(whole: &Trace, model: &Model, ops: Vec<OpId>, last_first: bool, limits: &Limits) -> Option<Part> {
     let mut kept: Vec<bool> = vec![false; whole.len()];
     let mut used: Vec<bool> = vec![false; whole.addrs()];
     for &op in &ops {
@@ -97,7 +98,7 @@ pub(crate) fn shrink(whole: &Trace, model: &Model, ops: Vec<OpId>, limits: &Limi
     shrinker.drop_many((core.len()..items).collect());
     loop {
         let before = shrinker.count();
-        shrinker.drop_many((0..items).rev().collect());
+        shrinker.drop_many(if last_first { (0..items).rev().collect() } else { (0..items).collect() });
         if shrinker.count() == before || limits.passed().is_some() {
             break;
         }

@@ -1,8 +1,6 @@
 //! From a trace, a model and a verdict to a [`Report`].
 
-use crate::data::{
-    Assumed, Edge, Effort, EventRef, LegalValue, LemmaRef, OpRef, Report, StepRef, Stop, Violation,
-};
+use crate::data::{Assumed, Edge, Effort, EventRef, LegalValue, LemmaRef, OpRef, Report, StepRef, Stop, Violation};
 use crate::story;
 use crate::words::Words;
 use membar_core::{AddrName, Lemma, Model, OpId, Proof, Rule, Source, Step, Trace, Undecided, Verdict};
@@ -110,8 +108,8 @@ fn reason_name(reason: Undecided) -> &'static str {
     }
 }
 
-/// The first line that is neither blank nor a comment.
-fn first_line(trace: &Trace) -> u64 {
+/// The first line of a trace that is neither blank nor a comment.
+pub fn first_line(trace: &Trace) -> u64 {
     let declared = trace.inits.first().map(|line| line.line);
     let lines = [
         (!trace.is_empty()).then(|| trace.line(OpId(0))),
@@ -193,22 +191,10 @@ fn numbers(lemma: &Lemma) -> Vec<Option<u32>> {
     lemma.steps.iter().map(number).collect()
 }
 
-fn step_ref(
-    words: &Words<'_>,
-    lemma: &Lemma,
-    step: &Step,
-    numbers: &[Option<u32>],
-    number: Option<u32>,
-) -> StepRef {
+fn step_ref(words: &Words<'_>, lemma: &Lemma, step: &Step, numbers: &[Option<u32>], number: Option<u32>) -> StepRef {
     let (from, to) = words.ends(step);
     StepRef {
-        edge: Edge {
-            from,
-            to,
-            rule: step.rule.name(),
-            axiom: step.rule.axiom(),
-            why: words.why(lemma, step, numbers),
-        },
+        edge: Edge { from, to, rule: step.rule.name(), axiom: step.rule.axiom(), why: words.why(lemma, step, numbers) },
         premises: step.premises.clone(),
         step: number,
         fence: match step.rule {
@@ -245,10 +231,6 @@ impl Words<'_> {
     /// An operation as data.
     pub(crate) fn op(&self, op: OpId) -> OpRef {
         let trace = self.trace;
-        OpRef {
-            thread: trace.thread_names()[trace.thread(op).index()],
-            line: trace.line(op),
-            text: self.text(op),
-        }
+        OpRef { thread: trace.thread_names()[trace.thread(op).index()], line: trace.line(op), text: self.text(op) }
     }
 }

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `data` | the structs, which are also the JSON schema (described in docs/json.md) |
 //! | `build` | from a trace, a model and a verdict to a report |
+//! | `readable` | the same proof in the form that people follow most easily |
 //! | `story` | what happened and why, in two sentences |
 //! | `words` | each step of a proof in words |
 //! | [`text`] | for a terminal, with colours, and one table row per trace for several models |
@@ -35,15 +36,17 @@
 mod build;
 mod data;
 pub mod json;
+mod readable;
 mod story;
 mod style;
 mod table;
 pub mod text;
 mod words;
 
-pub use build::{Blame, Decided};
+pub use build::{Blame, Decided, first_line};
 pub use data::{
     Assumed, Edge, Effort, End, EventRef, InputError, LegalValue, LemmaRef, OpRef, Report, SCHEMA, StepRef, Stop,
     Violation,
 };
+pub use readable::readable;
 pub use style::{Style, count, quoted_path, safe};

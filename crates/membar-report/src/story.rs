@@ -4,7 +4,7 @@ use crate::build::{Blame, legal_values};
 use crate::data::{Edge, LegalValue};
 use crate::style::{count, list};
 use crate::words::{Words, noun};
-use membar_core::{Event, OpId, OpKind, Proof, Rule, Trace};
+use membar_core::{Event, Final, OpId, OpKind, Proof, Rule, Trace};
 
 /// Values that are listed before "and N more".
 const VALUES: usize = 8;
@@ -75,9 +75,10 @@ fn unwritten(words: &Words<'_>, op: OpId) -> String {
 /// Did it return what its own thread writes only later?
 fn own_future(trace: &Trace, op: OpId) -> bool {
     matches!(trace.kind(op), OpKind::Load | OpKind::Rmw)
-        && trace.source(op).as_op().is_some_and(|write| {
-            trace.thread(write) == trace.thread(op) && trace.po(write) >= trace.po(op)
-        })
+        && trace
+            .source(op)
+            .as_op()
+            .is_some_and(|write| trace.thread(write) == trace.thread(op) && trace.po(write) >= trace.po(op))
 }
 
 fn own_future_sentence(words: &Words<'_>, op: OpId, legal: Option<&Blame>) -> String {
@@ -86,7 +87,10 @@ fn own_future_sentence(words: &Words<'_>, op: OpId, legal: Option<&Blame>) -> St
     let could = legal.map_or_else(String::new, |blame| format!(" It {}.", could_have(trace, blame)));
     match trace.source(op).as_op() {
         Some(write) if write != op => {
-            format!("{read} returned a value that its own thread stores only later, at line {}.{could}", trace.line(write))
+            format!(
+                "{read} returned a value that its own thread stores only later, at line {}.{could}",
+                trace.line(write)
+            )
         }
         _ => format!("{read} returned the very value that it was about to store.{could}"),
     }
@@ -116,7 +120,8 @@ fn nobody_to_blame(words: &Words<'_>, proof: &Proof, involved: &[OpId]) -> Strin
         Proof::Cycle(lemmas) => lemmas.iter().flat_map(|lemma| &lemma.steps).collect::<Vec<_>>(),
         Proof::Unwritten(_) => Vec::new(),
     };
-    let mut finals: Vec<String> = Vec::new();
+    let mut finals: Vec<(u64, String)> = Vec::new();
+    let mut orders: Vec<u64> = Vec::new();
     let mut held: Vec<OpId> = Vec::new();
     for step in steps() {
         if step.rule == Rule::Held {
@@ -129,20 +134,37 @@ fn nobody_to_blame(words: &Words<'_>, proof: &Proof, involved: &[OpId]) -> Strin
             _ => None,
         };
         let line = trace.finals.iter().find(|end| Some(end.addr) == address);
-        let text = line.map(|end| format!("{} == {} (line {})", words.name(end.addr), end.value, end.line));
-        finals.extend(text.filter(|text| !finals.contains(text)));
+        let text = |end: &Final| (end.line, format!("{} == {} (line {})", words.name(end.addr), end.value, end.line));
+        finals.extend(line.map(text));
+        if step.rule == Rule::WriteOrder {
+            let address = words.addr(step.from);
+            orders.extend(trace.orders.iter().filter(|order| Some(order.addr) == address).map(|order| order.line));
+        }
     }
     held.sort_unstable();
     held.dedup();
-    if !held.is_empty() && reads == 0 {
+    finals.sort_unstable();
+    finals.dedup();
+    orders.sort_unstable();
+    orders.dedup();
+    if let [_, _] = held[..]
+        && held.iter().all(|op| trace.held().contains(op))
+    {
         let lines: Vec<String> = held.iter().map(|&op| words.op(op).long()).collect();
         let lock = words.name(trace.addr(held[0]));
         return format!("Two threads hold lock {lock} at once: {}.", list(&lines, "and"));
     }
     if !finals.is_empty() {
-        let what = if finals.len() == 1 { "final value is" } else { "final values are" };
-        let by = if reads == 0 { "the order of the stores" } else { "what the threads read and stored" };
-        return format!("The recorded {what} impossible: {} cannot be left by {by}.", list(&finals, "and"));
+        let finals: Vec<String> = finals.into_iter().map(|(_, text)| text).collect();
+        let (what, both) = if finals.len() == 1 { ("value is", "") } else { ("values are", " together") };
+        let order = if reads == 0 { "order of the stores" } else { "memory order" };
+        return format!("The recorded final {what} impossible: no {order} leaves {}{both}.", list(&finals, "and"));
+    }
+    if reads == 0 && !orders.is_empty() {
+        let lines: Vec<String> = orders.iter().map(u64::to_string).collect();
+        let what = if lines.len() == 1 { "order (line" } else { "orders (lines" };
+        let verb = if lines.len() == 1 { "contradicts" } else { "contradict" };
+        return format!("The recorded write {what} {}) {verb} what the threads did.", list(&lines, "and"));
     }
     let together = count(involved.len(), "operation");
     if reads == 0 {
@@ -167,16 +189,16 @@ pub(crate) fn why(words: &Words<'_>, proof: &Proof, cycle: &[Edge]) -> String {
         circle.truncate(LINES - 1);
         circle.push(format!("{more} more"));
     }
-    let circle = format!("{} and back to {start}", circle.join(", "));
+    let circle = format!("{}, back to {start}", circle.join(", "));
     match &lemmas[..] {
         [first, .., _] if !first.assume.is_empty() => {
             let a = first.assume[0];
             let about = words.addr(a.first).or(words.addr(a.second));
             let (one, two) = (words.event(a.first, about).short(), words.event(a.second, about).short());
             let others = if lemmas.len() > 2 { "; the other cases are below" } else { "" };
-            format!("whichever of {one} and {two} comes first, memory order would have to run in a circle{others}.")
+            format!("whichever of {one} and {two} comes first, memory order runs in a circle{others}.")
         }
-        _ if cycle.len() == 1 => format!("memory order would have to put {start} before itself."),
-        _ => format!("memory order would have to run in a circle: {circle}."),
+        _ if cycle.len() == 1 => format!("memory order would put {start} before itself."),
+        _ => format!("memory order would run in a circle: {circle}."),
     }
 }

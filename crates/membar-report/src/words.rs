@@ -179,7 +179,7 @@ impl Words<'_> {
         }
         let to = self.short(step.to, about);
         if load == "the end" {
-            return format!("{read}; {other}, so that came earlier{cited}");
+            return format!("{read}; {other}, so it came earlier{cited}");
         }
         format!("{read}; {other} and is before {load}{cited}, so it is before {to}")
     }
@@ -224,7 +224,7 @@ impl Words<'_> {
             kept.time |= entry.time;
         }
         let (first, second) = (trace.kind(from), trace.kind(to));
-        let pair = format!("{} keeps {} before a later {}", model.name, a(first), noun(second));
+        let pair = format!("under {} {} stays before a later {}", model.name, a(first), noun(second));
         if kept.always {
             format!("{pair} of its thread")
         } else if kept.same_address && trace.addr(from) == trace.addr(to) {
@@ -255,4 +255,3 @@ fn cited(premises: &[u32], numbers: &[Option<u32>]) -> String {
         _ => format!(" (steps {})", list(&cited, "and")),
     }
 }
-

@@ -1,0 +1,349 @@
+//! Every command and flag.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use membar_check::Plan;
+use membar_stress::{Machine, Mix};
+use std::path::PathBuf;
+
+/// Measures the membar command.
+#[derive(Parser, Debug)]
+#[command(name = "membar-bench", version, arg_required_else_help = true)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// One line a trace: time, memory, algorithm and verdict for every size
+    Grid(Grid),
+    /// Figures 6 to 8 of the TSOtool paper: % TOO found, analysis time, time against n, p and a
+    Figures(Figures),
+    /// Compares time and memory with what was promised; exit code 1 if something is missed
+    Floors(Floors),
+    /// Writes one trace, for measurements of your own
+    Write(Write),
+    /// Writes many small traces into one file
+    #[command(hide = true)]
+    WriteSmall(WriteSmall),
+    /// Decides traces as `membar check` does
+    #[command(hide = true)]
+    Check(Check),
+    /// Reads text again and again and prints how fast
+    #[command(hide = true)]
+    Parse(Parse),
+}
+
+/// What the three measuring commands have in common.
+#[derive(Args, Debug)]
+pub struct Common {
+    /// The membar to measure [default: the one next to this program, built first when cargo runs this]
+    #[arg(long, value_name = "PATH", conflicts_with = "in_process")]
+    pub membar: Option<PathBuf>,
+    /// Measure the libraries in this program, without the membar command
+    #[arg(long)]
+    pub in_process: bool,
+    /// Print tables as Markdown
+    #[arg(long)]
+    pub markdown: bool,
+    /// Append the results to docs/benchmarks/<date>.md
+    #[arg(long)]
+    pub save: bool,
+}
+
+/// Which traces.
+#[derive(Args, Debug)]
+pub struct Sizes {
+    /// Numbers of operations, such as 64K,1M [default: 64K,128K,256K,512K,1M]
+    #[arg(long, value_delimiter = ',', value_parser = size)]
+    pub n: Vec<u32>,
+    /// Numbers of threads [default: 2,4,8,16,32]
+    #[arg(long, value_delimiter = ',', value_parser = size)]
+    pub p: Vec<u32>,
+    /// Numbers of addresses [default: 4,16,64,256]
+    #[arg(long, value_delimiter = ',', value_parser = size)]
+    pub a: Vec<u32>,
+    /// Fewer and smaller traces
+    #[arg(long)]
+    pub quick: bool,
+}
+
+impl Sizes {
+    /// The sizes asked for, defaults filled in.
+    pub fn n(&self) -> Vec<u32> {
+        or(&self.n, if self.quick { &[64 << 10, 128 << 10] } else { &[64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20] })
+    }
+
+    pub fn p(&self) -> Vec<u32> {
+        or(&self.p, if self.quick { &[2, 8, 32] } else { &[2, 4, 8, 16, 32] })
+    }
+
+    pub fn a(&self) -> Vec<u32> {
+        or(&self.a, if self.quick { &[4, 64] } else { &[4, 16, 64, 256] })
+    }
+}
+
+fn or(given: &[u32], otherwise: &[u32]) -> Vec<u32> {
+    if given.is_empty() { otherwise.to_vec() } else { given.to_vec() }
+}
+
+#[derive(Args, Debug)]
+pub struct Grid {
+    #[command(flatten)]
+    pub sizes: Sizes,
+    /// Machines to simulate; each trace is decided under that machine's model
+    #[arg(long, value_enum, default_value_t = Machines::All)]
+    pub machine: Machines,
+    /// Mixes of operations
+    #[arg(long, value_enum, default_value_t = Mixes::All)]
+    pub mix: Mixes,
+    /// Traces of each size
+    #[arg(long, default_value_t = 1, value_name = "K")]
+    pub seeds: u64,
+    /// Replace one read's value in each trace
+    #[arg(long)]
+    pub corrupt: bool,
+    /// Give the write order of every address
+    #[arg(long)]
+    pub orders: bool,
+    #[command(flatten)]
+    pub common: Common,
+}
+
+#[derive(Args, Debug)]
+pub struct Figures {
+    #[command(flatten)]
+    pub sizes: Sizes,
+    /// Machine to simulate
+    #[arg(long, value_enum, default_value_t = MachineName::Tso)]
+    pub machine: MachineName,
+    /// Mix of operations
+    #[arg(long, value_enum, default_value_t = MixName::Paper)]
+    pub mix: MixName,
+    /// Operations in figures 6 and 7
+    #[arg(long, default_value = "128K", value_parser = size, value_name = "N")]
+    pub at: u32,
+    /// Traces of each size [default: 8 in figure 6 and 2 in the others; with --quick 2 and 1]
+    #[arg(long, value_name = "K")]
+    pub seeds: Option<u64>,
+    #[command(flatten)]
+    pub common: Common,
+}
+
+#[derive(Args, Debug)]
+pub struct Floors {
+    /// Measure this often and take the best
+    #[arg(long, default_value_t = 3, value_name = "TIMES")]
+    pub best_of: u32,
+    /// Divide every number of operations, traces and bytes by this, to try the command out
+    #[arg(long, default_value_t = 1, value_name = "BY", hide = true)]
+    pub scale_down: u32,
+    #[command(flatten)]
+    pub common: Common,
+}
+
+#[derive(Args, Debug)]
+pub struct Write {
+    /// Machine to simulate
+    #[arg(long, value_enum, default_value_t = MachineName::Tso)]
+    pub machine: MachineName,
+    /// Mix of operations
+    #[arg(long, value_enum, default_value_t = MixName::Paper)]
+    pub mix: MixName,
+    /// Number of operations, such as 128K
+    #[arg(long, default_value = "128K", value_parser = size)]
+    pub n: u32,
+    /// Number of threads
+    #[arg(long, default_value = "16", value_parser = size)]
+    pub p: u32,
+    /// Number of addresses
+    #[arg(long, default_value = "256", value_parser = size)]
+    pub a: u32,
+    /// Another seed, another trace
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// With `order` lines
+    #[arg(long)]
+    pub orders: bool,
+    /// With `final` lines
+    #[arg(long)]
+    pub finals: bool,
+    /// Replace one read's value, chosen by this seed
+    #[arg(long, value_name = "SEED")]
+    pub corrupt: Option<u64>,
+    /// Where to write
+    #[arg(long, value_name = "FILE")]
+    pub out: PathBuf,
+}
+
+#[derive(Args, Debug)]
+pub struct WriteSmall {
+    /// How many traces
+    #[arg(long)]
+    pub traces: u32,
+    /// Where to write
+    #[arg(long, value_name = "FILE")]
+    pub out: PathBuf,
+}
+
+#[derive(Args, Debug)]
+pub struct Check {
+    /// The traces.
+    pub file: PathBuf,
+    /// The model.
+    #[arg(long)]
+    pub model: String,
+    /// `axe` or `json`.
+    #[arg(long)]
+    pub format: String,
+    /// In which order inference and search are tried.
+    #[arg(long, value_enum, default_value_t = PlanName::Fast)]
+    pub plan: PlanName,
+}
+
+#[derive(Args, Debug)]
+pub struct Parse {
+    /// A file; its contents are read again and again
+    pub file: PathBuf,
+    /// until this many bytes have been read.
+    #[arg(long)]
+    pub bytes: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum MachineName {
+    Sc,
+    Tso,
+    Pso,
+}
+
+impl MachineName {
+    pub fn machine(self) -> Machine {
+        match self {
+            MachineName::Sc => Machine::Sc,
+            MachineName::Tso => Machine::Tso,
+            MachineName::Pso => Machine::Pso,
+        }
+    }
+
+    /// The machine's name, which is also that of the model it obeys.
+    pub fn name(self) -> &'static str {
+        match self {
+            MachineName::Sc => "sc",
+            MachineName::Tso => "tso",
+            MachineName::Pso => "pso",
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum MixName {
+    /// 33.3 % loads, 33.3 % stores, 30 % read-modify-writes, 1.7 % barriers
+    Paper,
+    /// 60 % loads, 40 % stores
+    LoadsStores,
+}
+
+impl MixName {
+    pub fn mix(self) -> Mix {
+        match self {
+            MixName::Paper => Mix::PAPER,
+            MixName::LoadsStores => Mix::LOADS_STORES,
+        }
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            MixName::Paper => "paper",
+            MixName::LoadsStores => "loads-stores",
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum Machines {
+    Tso,
+    Pso,
+    All,
+}
+
+impl Machines {
+    pub fn list(self) -> &'static [MachineName] {
+        match self {
+            Machines::Tso => &[MachineName::Tso],
+            Machines::Pso => &[MachineName::Pso],
+            Machines::All => &[MachineName::Tso, MachineName::Pso],
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum Mixes {
+    Paper,
+    LoadsStores,
+    All,
+}
+
+impl Mixes {
+    pub fn list(self) -> &'static [MixName] {
+        match self {
+            Mixes::Paper => &[MixName::Paper],
+            Mixes::LoadsStores => &[MixName::LoadsStores],
+            Mixes::All => &[MixName::Paper, MixName::LoadsStores],
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum PlanName {
+    Fast,
+    Paper,
+}
+
+impl PlanName {
+    pub fn plan(self) -> Plan {
+        match self {
+            PlanName::Fast => Plan::Fast,
+            PlanName::Paper => Plan::Paper,
+        }
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            PlanName::Fast => "fast",
+            PlanName::Paper => "paper",
+        }
+    }
+}
+
+/// `131072`, `128K` or `1M`.
+fn size(text: &str) -> Result<u32, String> {
+    let (digits, unit) = match text.as_bytes().last() {
+        Some(b'K' | b'k') => (&text[..text.len() - 1], 1 << 10),
+        Some(b'M' | b'm') => (&text[..text.len() - 1], 1 << 20),
+        _ => (text, 1),
+    };
+    let number: u32 = digits.parse().map_err(|_| "expected a number such as 1000, 128K or 1M".to_owned())?;
+    match number.checked_mul(unit) {
+        Some(0) => Err("must be at least 1".to_owned()),
+        Some(size) => Ok(size),
+        None => Err("too large".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn flags_are_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn sizes_are_powers_of_two() {
+        assert_eq!([size("128K"), size("1m"), size("17")], [Ok(131_072), Ok(1 << 20), Ok(17)]);
+        assert!(["", "K", "0", "-1", "9999M", "1G"].iter().all(|text| size(text).is_err()));
+    }
+}

@@ -1,0 +1,338 @@
+//! Reports for a terminal.
+//!
+//! A forbidden trace answers three questions first, one line each: what happened, why, and what to do next. Then comes
+//! the cycle, and the steps that lead to it where it does not speak for itself.
+
+use crate::data::{Edge, EventRef, LemmaRef, OpRef, Report, StepRef, Stop, Violation};
+use crate::style::{Style, count, list, quoted_path, safe};
+use std::io::{self, Write};
+
+pub use crate::table::{Column, Table};
+
+/// Longer lines are broken at a space.
+const WIDTH: usize = 100;
+/// Steps that are shown; the JSON report has all.
+const STEPS: usize = 60;
+/// Operations of a cycle that are shown.
+const CYCLE: usize = 40;
+
+/// How to lay out reports.
+#[derive(Clone, Copy, Debug)]
+pub struct Text<'a> {
+    /// Colours.
+    pub style: Style,
+    /// Lines of a witness that are shown.
+    pub witness: usize,
+    /// What the user gave to `--model`, for the commands that are suggested.
+    pub model: Option<&'a str>,
+}
+
+impl Default for Text<'_> {
+    fn default() -> Self {
+        Text { style: Style::default(), witness: 50, model: None }
+    }
+}
+
+/// Counts of what was decided.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Totals {
+    /// Traces read.
+    pub traces: u64,
+    /// Answers: allowed.
+    pub allowed: u64,
+    /// Answers: forbidden.
+    pub forbidden: u64,
+    /// Answers: undecided.
+    pub undecided: u64,
+    /// Faults of the input.
+    pub errors: u64,
+}
+
+impl Text<'_> {
+    /// Writes one report.
+    pub fn report(&self, report: &Report, out: &mut impl Write) -> io::Result<()> {
+        if let Some(violation) = &report.violation {
+            return self.forbidden(report, violation, out);
+        }
+        if let Some(stop) = &report.undecided {
+            return self.undecided(report, stop, out);
+        }
+        writeln!(
+            out,
+            "{} by {}  {}  {}",
+            self.style.good("allowed"),
+            report.model,
+            self.place(report),
+            self.style.dim(format!("({})", report.algorithm))
+        )?;
+        match &report.witness {
+            Some(witness) => self.witness(witness, out),
+            None => Ok(()),
+        }
+    }
+
+    fn place(&self, report: &Report) -> String {
+        let mut size = vec![count(report.ops, "operation"), count(report.threads, "thread")];
+        if report.addresses > 0 || report.locks == 0 {
+            size.push(count(report.addresses, "address"));
+        }
+        if report.locks > 0 {
+            size.push(count(report.locks, "lock"));
+        }
+        let file = safe(&report.file);
+        format!("{file}, trace {} (line {}): {}", report.trace + 1, report.line, size.join(", "))
+    }
+
+    fn witness(&self, witness: &[OpRef], out: &mut impl Write) -> io::Result<()> {
+        writeln!(out, "  {}", self.style.heading("A memory order that explains it"))?;
+        let width = line_width(witness.iter());
+        for op in witness.iter().take(self.witness) {
+            writeln!(out, "    line {:<width$}  thread {}: {}", op.line, op.thread, op.text)?;
+        }
+        if witness.len() > self.witness {
+            writeln!(out, "    … {} more; -vv shows all", witness.len() - self.witness)?;
+        }
+        Ok(())
+    }
+
+    fn undecided(&self, report: &Report, stop: &Stop, out: &mut impl Write) -> io::Result<()> {
+        writeln!(out, "{} by {}  {}", self.style.open("UNDECIDED"), report.model, self.place(report))?;
+        let (limit, next) = match stop.reason {
+            "time" => ("The time limit passed", "Allow more time (`--time 10m`)"),
+            "memory" => ("The memory limit was reached", "Allow more memory (`--memory 16GiB`)"),
+            _ => ("It was interrupted", "Run it again"),
+        };
+        self.labelled(
+            "What",
+            &format!(
+                "{limit}; at best {} of {} had been put into memory order.",
+                stop.ordered,
+                count(report.ops, "operation")
+            ),
+            out,
+        )?;
+        self.labelled(
+            "Next",
+            &format!(
+                "{next}, split the recording into shorter traces, or record the write order (`order` lines): with it any \
+                 trace is decided in linear time."
+            ),
+            out,
+        )
+    }
+
+    fn forbidden(&self, report: &Report, violation: &Violation, out: &mut impl Write) -> io::Result<()> {
+        writeln!(out, "{} by {}  {}", self.style.bad("FORBIDDEN"), report.model, self.place(report))?;
+        let sentence = |index: usize| violation.explanation.get(index).map_or("", String::as_str);
+        self.labelled("What", sentence(0), out)?;
+        self.labelled("Why", &capital(sentence(1)), out)?;
+        self.labelled("Next", &self.next(report, violation), out)?;
+        let Some((last, cases)) = violation.lemmas.split_last() else { return Ok(()) };
+        let mut left = STEPS;
+        for (index, case) in cases.iter().enumerate() {
+            if left == 0 {
+                break;
+            }
+            self.case(index, case, &mut left, out)?;
+        }
+        let in_full = cases.is_empty() && !last.steps.iter().any(|step| cites(step, last));
+        if cases.is_empty() {
+            writeln!(out, "\n  {}", self.style.heading("The cycle, each before the next in memory order"))?;
+            self.cycle(last, &violation.cycle, in_full, out)?;
+            if !in_full {
+                writeln!(out, "\n  {}", self.style.heading("Step by step"))?;
+                self.steps(last, &mut left, out)?;
+            }
+        } else if left > 0 {
+            writeln!(out, "\n  {}", self.style.heading("Hence, without assumptions"))?;
+            self.steps(last, &mut left, out)?;
+            self.sentence(&format!("That is a circle: {}.", circle(last)), out)?;
+        }
+        let all: usize = violation.lemmas.iter().map(|lemma| numbered(lemma).count()).sum();
+        let shown = STEPS - left;
+        if !in_full && all > shown {
+            writeln!(out, "    … {} more; --format json has all", count(all - shown, "step"))?;
+        }
+        Ok(())
+    }
+
+    /// What to do about a forbidden trace.
+    fn next(&self, report: &Report, violation: &Violation) -> String {
+        let model = self.model.map_or_else(|| report.model.clone(), quoted_path);
+        let number = if report.trace > 0 { format!(" --trace {}", report.trace + 1) } else { String::new() };
+        let proof = "`--format json` has the proof as data";
+        if violation.involved == report.ops {
+            return format!("Every operation here is needed, so the trace is as small as it gets; {proof}.");
+        }
+        if report.file == "<stdin>" {
+            return format!("Save the trace to a file, then `membar shrink` cuts it down to what is wrong; {proof}.");
+        }
+        let file = quoted_path(&report.file);
+        format!("`membar shrink {file}{number} --model {model}` cuts the trace down to what is wrong; {proof}.")
+    }
+
+    fn labelled(&self, label: &str, text: &str, out: &mut impl Write) -> io::Result<()> {
+        let text = wrapped(text, WIDTH - 8, "\n        ");
+        writeln!(out, "  {}{text}", self.style.heading(format_args!("{:<6}", format!("{label}:"))))
+    }
+
+    fn sentence(&self, text: &str, out: &mut impl Write) -> io::Result<()> {
+        writeln!(out, "    {}", wrapped(text, WIDTH - 4, "\n    "))
+    }
+
+    /// The operations of a cycle with what orders them.
+    fn cycle(&self, lemma: &LemmaRef, cycle: &[Edge], in_full: bool, out: &mut impl Write) -> io::Result<()> {
+        let width = line_width(cycle.iter().filter_map(|edge| edge.from.op()));
+        let event = |event: &EventRef| match event {
+            EventRef::Op(op) => format!("line {:<width$}  thread {}: {}", op.line, op.thread, op.text),
+            EventRef::End(_) => event.short(),
+        };
+        for (edge, &step) in cycle.iter().zip(&lemma.cycle).take(CYCLE) {
+            writeln!(out, "    {}", event(&edge.from))?;
+            let number = lemma.steps.get(step as usize).and_then(|step| step.step);
+            match number {
+                Some(number) if !in_full => {
+                    let rule = self.style.dim(format!("({}, step {number})", edge.rule));
+                    writeln!(out, "      ↓ {} {rule}", in_short(edge.rule))?;
+                }
+                _ => {
+                    let rule = self.style.dim(edge.rule);
+                    let why = wrapped(&edge.why, WIDTH - 12, "\n            ");
+                    writeln!(out, "      ↓ {rule}  {why}")?;
+                }
+            }
+        }
+        if cycle.len() > CYCLE {
+            return writeln!(out, "    … {} more; --format json has all", count(cycle.len() - CYCLE, "operation"));
+        }
+        let Some(first) = cycle.first() else { return Ok(()) };
+        let again = match &first.from {
+            EventRef::Op(op) => format!("line {}", op.line),
+            EventRef::End(_) => "that".to_owned(),
+        };
+        writeln!(out, "    {again} again, which would have to be before itself: a contradiction")
+    }
+
+    fn case(&self, index: usize, case: &LemmaRef, left: &mut usize, out: &mut impl Write) -> io::Result<()> {
+        let suppose: Vec<String> =
+            case.assume.iter().map(|a| format!("{} is before {}", a.first.long(), a.second.long())).collect();
+        let suppose = format!("Case {}: suppose {}", index + 1, list(&suppose, "and"));
+        writeln!(out, "\n  {}", self.style.heading(wrapped(&suppose, WIDTH - 2, "\n    ")))?;
+        self.steps(case, left, out)?;
+        let hence = match &case.assume[..] {
+            [one] => format!("so {} is before {}", one.second.short(), one.first.short()),
+            _ => "so these do not all hold".into(),
+        };
+        self.sentence(&format!("That is a circle: {}; {hence}.", circle(case)), out)
+    }
+
+    fn steps(&self, lemma: &LemmaRef, left: &mut usize, out: &mut impl Write) -> io::Result<()> {
+        for (number, step) in numbered(lemma) {
+            if *left == 0 {
+                return Ok(());
+            }
+            *left -= 1;
+            let (from, to) = (step.edge.from.long(), step.edge.to.long());
+            writeln!(out, "    {number:>2}. {from} is before {to}")?;
+            let why = wrapped(&capital(&step.edge.why), WIDTH - 14, "\n            ");
+            writeln!(out, "        {}  {why}.", self.style.dim(step.edge.rule))?;
+        }
+        Ok(())
+    }
+
+    /// Writes the line of counts.
+    pub fn totals(&self, totals: &Totals, out: &mut impl Write) -> io::Result<()> {
+        let n = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
+        let mut parts = vec![format!("{} allowed", totals.allowed)];
+        if totals.forbidden > 0 {
+            parts.push(self.style.bad(format!("{} forbidden", totals.forbidden)).to_string());
+        } else {
+            parts.push("0 forbidden".into());
+        }
+        if totals.undecided > 0 {
+            parts.push(self.style.open(format!("{} undecided", totals.undecided)).to_string());
+        }
+        if totals.errors > 0 {
+            parts.push(self.style.bad(count(n(totals.errors), "error")).to_string());
+        }
+        writeln!(out, "{}: {}", count(n(totals.traces), "trace"), parts.join(", "))
+    }
+}
+
+/// The steps that have a number.
+fn numbered(lemma: &LemmaRef) -> impl Iterator<Item = (u32, &StepRef)> {
+    lemma.steps.iter().filter_map(|step| step.step.map(|number| (number, step)))
+}
+
+/// Does the step rest on one that has to be shown?
+fn cites(step: &StepRef, lemma: &LemmaRef) -> bool {
+    step.premises.iter().any(|&premise| lemma.steps.get(premise as usize).is_some_and(|step| step.step.is_some()))
+}
+
+/// `line 4 → line 5 → line 4`
+fn circle(lemma: &LemmaRef) -> String {
+    const MOST: usize = 12;
+    let mut events: Vec<String> =
+        lemma.cycle.iter().map(|&step| lemma.steps[step as usize].edge.from.short()).collect();
+    let first = events.first().cloned();
+    if events.len() > MOST {
+        events.truncate(MOST);
+        events.push("…".into());
+    }
+    events.extend(first);
+    events.join(" → ")
+}
+
+fn line_width<'a>(ops: impl Iterator<Item = &'a OpRef>) -> usize {
+    ops.map(|op| op.line).max().unwrap_or(0).to_string().len()
+}
+
+/// What kind of reason a rule gives.
+fn in_short(rule: &str) -> &'static str {
+    match rule {
+        "R1" | "R2" | "SL" => "program order",
+        "R3" => "barrier",
+        "R4" => "read by",
+        "R5" | "R6" => "older write, by what was read",
+        "R7" => "read before it was overwritten",
+        "A6" => "recorded write order",
+        "Held" => "lock never given back",
+        _ => "because",
+    }
+}
+
+fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}
+
+/// Breaks at spaces so that no line is longer than `width`, where that is possible.
+fn wrapped(text: &str, width: usize, newline: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 16);
+    let mut column = 0;
+    for word in text.split(' ') {
+        let length = word.chars().count();
+        if column > 0 && column + 1 + length > width {
+            out.push_str(newline);
+            column = 0;
+        } else if column > 0 {
+            out.push(' ');
+            column += 1;
+        }
+        out.push_str(word);
+        column += length;
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_lines_break_at_spaces() {
+        assert_eq!(wrapped("aa bb cc dd", 5, "\n"), "aa bb\ncc dd");
+        assert_eq!(wrapped("aaaaaaaaa b", 5, "\n"), "aaaaaaaaa\nb");
+        assert_eq!(wrapped("", 5, "\n"), "");
+    }
+}

@@ -1,0 +1,152 @@
+//! `membar check`: reads traces, decides each as soon as it is complete, and writes the answer at once.
+
+use super::jobs;
+use super::output::{Answered, Output, Wanted, shown_name};
+use crate::cli::{Check, Format};
+use crate::decide::{Answer, Budget, Chosen, Decider, Detail};
+use crate::input;
+use crate::progress::Progress;
+use crate::stop::{Failure, Interrupt};
+use membar::Trace;
+use membar::report::{Style, first_line};
+use membar::trace::Error;
+use std::io::{self, BufWriter, Write};
+use std::sync::Arc;
+
+/// What does not change from one trace to the next.
+pub struct Asked {
+    /// The models, at least one.
+    pub models: Vec<Chosen>,
+    /// Limits of each decision.
+    pub budget: Budget,
+    /// What is wanted to be known.
+    pub detail: Detail,
+}
+
+impl Asked {
+    /// Answers for one trace, one for each model.
+    pub fn answers(
+        &self,
+        decider: &mut Decider,
+        (file, index, trace): (&str, u64, &Trace),
+        into: &mut Vec<Result<Answer, String>>,
+    ) {
+        into.clear();
+        let answer = |chosen: &Chosen| decider.answer((file, index, trace), &chosen.model, &self.budget, self.detail);
+        into.extend(self.models.iter().map(answer));
+    }
+}
+
+/// Takes traces and faults in the order of the input.
+pub trait Consumer {
+    /// The next trace; the buffer may be exchanged for another one.
+    fn trace(&mut self, file: &Arc<str>, index: u64, trace: &mut Trace) -> io::Result<()>;
+    /// A fault.
+    fn error(&mut self, error: Error, index: u64) -> io::Result<()>;
+}
+
+/// Runs the command.
+pub fn run(args: &Check, style: Style) -> Result<u8, Failure> {
+    let mut names = args.models.clone();
+    if names.is_empty() {
+        names.push("tso".into());
+    }
+    if args.format == Format::Axe && names.len() > 1 {
+        let message = "error: --format axe answers for one model, but several were given\n \
+                       = help: give one --model, or use --format json";
+        return Err(Failure::Usage(message.into()));
+    }
+    let models = names.iter().map(|name| Chosen::load(name)).collect::<Result<Vec<_>, _>>()?;
+    let interrupt = Interrupt::on_key();
+    let table = args.format == Format::Text && models.len() > 1;
+    let detail = match args.format {
+        Format::Axe => Detail::Verdict,
+        Format::Text if table => Detail::Verdict,
+        Format::Text if args.quiet => Detail::Violations,
+        Format::Text | Format::Json => Detail::Full { witness: args.verbose > 0 },
+    };
+    let asked = Asked { models, budget: Budget::new(&args.limits, &interrupt), detail };
+    let files: Vec<String> = args.traces.iter().map(|path| shown_name(path)).collect();
+    let wanted = Wanted { format: args.format, style, quiet: args.quiet, verbose: args.verbose };
+    let progress = Progress::start();
+    let out = BufWriter::with_capacity(1 << 16, io::stdout());
+    let mut output = Output::new(out, &wanted, &asked.models, &files, Arc::clone(&progress));
+    let written = if args.jobs == 1 {
+        let mut direct =
+            Direct { asked: &asked, decider: Decider::default(), answers: Vec::new(), output: &mut output };
+        read(args, &interrupt, &progress, &mut direct)
+    } else {
+        jobs::run(usize::from(args.jobs), &asked, &mut output, |queue| read(args, &interrupt, &progress, queue))
+    };
+    let written = written.and_then(|()| output.finish(interrupt.pressed()));
+    progress.finish();
+    match written.map_err(Failure::from) {
+        Ok(()) | Err(Failure::Closed) => Ok(output.exit_code(interrupt.pressed())),
+        Err(failure) => Err(failure),
+    }
+}
+
+/// Hands everything in the files to the consumer.
+fn read(args: &Check, interrupt: &Interrupt, progress: &Arc<Progress>, consumer: &mut impl Consumer) -> io::Result<()> {
+    let mut trace = Trace::new();
+    for path in &args.traces {
+        if interrupt.pressed() {
+            break;
+        }
+        let mut reader = match input::open(path, interrupt, progress) {
+            Ok(reader) => reader,
+            Err(error) => {
+                consumer.error(error, 0)?;
+                continue;
+            }
+        };
+        let file: Arc<str> = reader.name().into();
+        progress.file(&file);
+        while let Some(result) = reader.next(&mut trace) {
+            // An interrupt ends the input, which looks like a fault.
+            if interrupt.pressed() {
+                break;
+            }
+            match result {
+                Ok(()) => {
+                    progress.trace(trace.len());
+                    consumer.trace(&file, reader.trace_index(), &mut trace)?;
+                }
+                Err(error) => {
+                    consumer.error(error, reader.trace_index())?;
+                    if !args.keep_going {
+                        break;
+                    }
+                    if let Err(error) = reader.skip_trace() {
+                        consumer.error(error, reader.trace_index())?;
+                        break;
+                    }
+                }
+            }
+            if interrupt.pressed() {
+                break;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Decides each trace where it was read.
+struct Direct<'a, 'b, W: Write> {
+    asked: &'a Asked,
+    decider: Decider,
+    answers: Vec<Result<Answer, String>>,
+    output: &'a mut Output<'b, W>,
+}
+
+impl<W: Write> Consumer for Direct<'_, '_, W> {
+    fn trace(&mut self, file: &Arc<str>, index: u64, trace: &mut Trace) -> io::Result<()> {
+        self.asked.answers(&mut self.decider, (file, index, trace), &mut self.answers);
+        let (line, ops) = (first_line(trace), trace.len());
+        self.output.answered(&Answered { file, index, line, ops, answers: &self.answers })
+    }
+
+    fn error(&mut self, error: Error, index: u64) -> io::Result<()> {
+        self.output.error(&error, index)
+    }
+}

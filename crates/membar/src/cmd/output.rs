@@ -1,0 +1,256 @@
+//! Where results go: text, table, JSON or axe lines, and the counts behind the exit code.
+
+use crate::cli::Format;
+use crate::decide::{Answer, Chosen, internal_error};
+use crate::progress::Progress;
+use crate::stop;
+use membar::report::json::Json;
+use membar::report::text::{Column, Table, Text, Totals};
+use membar::report::{InputError, Style, safe};
+use membar::trace::Error;
+use std::io::{self, Write};
+use std::sync::Arc;
+
+/// One trace with its answers, one for each model.
+pub struct Answered<'a> {
+    /// The file as errors name it.
+    pub file: &'a str,
+    /// Index of the trace, from 0.
+    pub index: u64,
+    /// Its first line.
+    pub line: u64,
+    /// Number of its operations.
+    pub ops: usize,
+    /// The answers.
+    pub answers: &'a [Result<Answer, String>],
+}
+
+/// How results are laid out.
+enum Layout {
+    Text,
+    Table(Table),
+    Json(Json),
+    Axe,
+}
+
+/// Writes results as they come, each flushed, and counts them.
+pub struct Output<'a, W: Write> {
+    out: W,
+    layout: Layout,
+    style: Style,
+    models: &'a [Chosen],
+    quiet: bool,
+    verbose: u8,
+    progress: Arc<Progress>,
+    totals: Totals,
+    /// Did the last report stand apart? `None` before the first.
+    last: Option<bool>,
+    /// The first trace with a forbidden answer, and the model.
+    example: Option<(String, String)>,
+}
+
+/// What the user asked for.
+pub struct Wanted {
+    /// The format.
+    pub format: Format,
+    /// Colours.
+    pub style: Style,
+    /// Say nothing about allowed traces.
+    pub quiet: bool,
+    /// How much to say about them.
+    pub verbose: u8,
+}
+
+impl<'a, W: Write> Output<'a, W> {
+    /// Nothing written yet. `files` are the names that will come.
+    pub fn new(out: W, wanted: &Wanted, models: &'a [Chosen], files: &[String], progress: Arc<Progress>) -> Self {
+        let layout = match wanted.format {
+            Format::Json => Layout::Json(Json::default()),
+            Format::Axe => Layout::Axe,
+            Format::Text if models.len() == 1 => Layout::Text,
+            Format::Text => {
+                let columns = models.iter().map(|chosen| Column { model: chosen.model.name.clone() }).collect();
+                Layout::Table(Table::new(wanted.style, files.iter().map(String::as_str), columns))
+            }
+        };
+        Output {
+            out,
+            layout,
+            style: wanted.style,
+            models,
+            quiet: wanted.quiet,
+            verbose: wanted.verbose,
+            progress,
+            totals: Totals::default(),
+            last: None,
+            example: None,
+        }
+    }
+
+    /// Writes the answers for one trace.
+    pub fn answered(&mut self, answered: &Answered<'_>) -> io::Result<()> {
+        self.totals.traces += 1;
+        self.progress.hide();
+        for (answer, chosen) in answered.answers.iter().zip(self.models) {
+            match answer {
+                Ok(answer) => self.count(answer.verdict, answered, chosen),
+                Err(fault) => self.internal(answered, &chosen.model.name, fault)?,
+            }
+        }
+        match &mut self.layout {
+            Layout::Axe => {
+                let line: &[u8] = match &answered.answers[0] {
+                    Ok(Answer { verdict: "allowed", .. }) => b"OK\n",
+                    Ok(Answer { verdict: "forbidden", .. }) => b"NO\n",
+                    _ => b"UNDECIDED\n",
+                };
+                self.out.write_all(line)?;
+            }
+            Layout::Json(json) => {
+                for report in answered.answers.iter().flatten().filter_map(|answer| answer.report.as_ref()) {
+                    json.report(report, &mut self.out)?;
+                }
+            }
+            Layout::Text => {
+                let witness = if self.verbose > 1 { usize::MAX } else { 50 };
+                for (answer, chosen) in answered.answers.iter().zip(self.models) {
+                    let Ok(Answer { report: Some(report), .. }) = answer else { continue };
+                    let text = Text { style: self.style, witness, model: Some(&chosen.arg) };
+                    // What takes several lines stands apart.
+                    let apart = report.verdict != "allowed" || report.witness.is_some();
+                    if self.last.replace(apart).is_some_and(|last| last || apart) {
+                        writeln!(self.out)?;
+                    }
+                    text.report(report, &mut self.out)?;
+                }
+            }
+            Layout::Table(table) => {
+                let verdict = |answer: &Result<Answer, String>| answer.as_ref().map_or("error", |a| a.verdict);
+                let verdicts: Vec<&str> = answered.answers.iter().map(verdict).collect();
+                if !(self.quiet && verdicts.iter().all(|&verdict| verdict == "allowed")) {
+                    let Answered { file, index, line, ops, .. } = *answered;
+                    table.row(file, index + 1, line, ops, &verdicts, &mut self.out)?;
+                }
+            }
+        }
+        self.out.flush()
+    }
+
+    fn count(&mut self, verdict: &str, answered: &Answered<'_>, chosen: &Chosen) {
+        match verdict {
+            "allowed" => self.totals.allowed += 1,
+            "forbidden" => {
+                self.totals.forbidden += 1;
+                if self.example.is_none() {
+                    self.example = Some((answered.file.to_owned(), chosen.arg.clone()));
+                }
+            }
+            _ => self.totals.undecided += 1,
+        }
+    }
+
+    /// A certificate that does not hold: a bug, and no verdict.
+    fn internal(&mut self, answered: &Answered<'_>, model: &str, fault: &str) -> io::Result<()> {
+        self.totals.errors += 1;
+        let message = internal_error(answered.file, answered.index, model, fault);
+        self.aside(&message)?;
+        if let Layout::Json(json) = &mut self.layout {
+            json.error(InputError {
+                file: answered.file.to_owned(),
+                trace: Some(answered.index),
+                line: Some(answered.line),
+                column: None,
+                message: format!("internal error, model {model}: {fault}"),
+                help: crate::decide::REPORT_BUG.to_owned(),
+            });
+        }
+        Ok(())
+    }
+
+    /// Something is wrong with the input.
+    pub fn error(&mut self, error: &Error, index: u64) -> io::Result<()> {
+        self.totals.errors += 1;
+        self.aside(error.render().trim_end())?;
+        if let Layout::Json(json) = &mut self.layout {
+            let place = |n: u64| (error.line > 0).then_some(n);
+            json.error(InputError {
+                file: error.file.clone(),
+                trace: place(index),
+                line: place(error.line),
+                column: place(error.column),
+                message: error.kind.to_string(),
+                help: error.kind.help().to_owned(),
+            });
+        }
+        Ok(())
+    }
+
+    /// Writes to standard error what belongs after the results so far.
+    fn aside(&mut self, message: &str) -> io::Result<()> {
+        self.out.flush()?;
+        self.progress.hide();
+        // Where standard error is closed nobody wants to know.
+        let _ = writeln!(io::stderr(), "{message}");
+        Ok(())
+    }
+
+    /// Writes what comes after the last result.
+    pub fn finish(&mut self, interrupted: bool) -> io::Result<()> {
+        self.progress.finish();
+        let text = Text { style: self.style, ..Text::default() };
+        match &mut self.layout {
+            Layout::Json(json) => json.finish(&mut self.out)?,
+            Layout::Axe => {}
+            Layout::Text => {
+                if self.totals.traces > 1 && !self.quiet {
+                    if self.last == Some(true) {
+                        writeln!(self.out)?;
+                    }
+                    text.totals(&self.totals, &mut self.out)?;
+                }
+            }
+            Layout::Table(_) => {
+                if !self.quiet && self.totals.traces > 1 {
+                    let answers = format!("{} answers: ", self.totals.traces * self.models.len() as u64);
+                    let mut line = Vec::new();
+                    text.totals(&self.totals, &mut line)?;
+                    let line = String::from_utf8_lossy(&line).into_owned();
+                    let counts = line.split_once(": ").map_or(line.as_str(), |(_, counts)| counts);
+                    write!(
+                        self.out,
+                        "{}, {answers}{counts}",
+                        membar::report::count(self.totals.traces as usize, "trace")
+                    )?;
+                }
+                if let (Some((file, model)), false) = (&self.example, self.quiet) {
+                    let file = if file == "<stdin>" { "FILE".into() } else { membar::report::quoted_path(file) };
+                    let model = membar::report::quoted_path(model);
+                    writeln!(self.out, "For the reason: `membar check {file} --model {model}`")?;
+                }
+            }
+        }
+        self.out.flush()?;
+        if interrupted {
+            let mut line = Vec::new();
+            Text::default().totals(&self.totals, &mut line)?;
+            self.aside(&format!("interrupted after {}", String::from_utf8_lossy(&line).trim_end()))?;
+        }
+        Ok(())
+    }
+
+    /// The exit code: bad input before forbidden before undecided.
+    pub fn exit_code(&self, interrupted: bool) -> u8 {
+        let Totals { errors, forbidden, undecided, .. } = self.totals;
+        match () {
+            () if errors > 0 => stop::BAD,
+            () if forbidden > 0 => stop::FORBIDDEN,
+            () if undecided > 0 || interrupted => stop::UNDECIDED,
+            () => stop::ALLOWED,
+        }
+    }
+}
+
+/// The name under which a file is shown.
+pub fn shown_name(path: &std::path::Path) -> String {
+    if path.as_os_str() == "-" { "<stdin>".into() } else { safe(&path.to_string_lossy()) }
+}

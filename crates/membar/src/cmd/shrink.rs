@@ -1,0 +1,177 @@
+//! `membar shrink`: the smallest part of a trace that is still forbidden, as a trace.
+
+use super::output::shown_name;
+use crate::cli::Shrink;
+use crate::decide::{Budget, Chosen, Decider, Detail, internal_error};
+use crate::input;
+use crate::progress::Progress;
+use crate::stop::{ALLOWED, BAD, FORBIDDEN, Failure, Interrupt, UNDECIDED};
+use membar::Trace;
+use membar::core::AddrId;
+use membar::report::count;
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::io::{self, Write};
+use std::path::Path;
+
+/// Runs the command.
+pub fn run(args: &Shrink) -> Result<u8, Failure> {
+    let chosen = Chosen::load(&args.model)?;
+    if let Some(output) = &args.output {
+        refuse_same_file(&args.file, output)?;
+    }
+    let interrupt = Interrupt::on_key();
+    let budget = Budget::new(&args.limits, &interrupt);
+    let progress = Progress::start();
+    let name = shown_name(&args.file);
+    let mut decider = Decider::default();
+    let mut undecided = false;
+    let mut traces = 0;
+    let usage = |error: membar::trace::Error| Failure::Usage(error.render());
+    let mut reader = input::open(&args.file, &interrupt, &progress).map_err(usage)?;
+    progress.file(&name);
+    let mut trace = Trace::new();
+    while let Some(result) = reader.next(&mut trace) {
+        if interrupt.pressed() {
+            break;
+        }
+        let number = reader.trace_index() + 1;
+        traces = number;
+        match result {
+            Ok(()) => {}
+            // A fault in a trace that was not asked for does not matter.
+            Err(error) if args.trace.is_none_or(|wanted| wanted == number) => return Err(usage(error)),
+            Err(_) => {
+                reader.skip_trace().map_err(usage)?;
+                continue;
+            }
+        }
+        progress.trace(trace.len());
+        if args.trace.is_some_and(|wanted| wanted != number) {
+            continue;
+        }
+        let internal = |fault: String| Failure::Usage(internal_error(&name, number - 1, &chosen.model.name, &fault));
+        let answer =
+            decider.answer((&name, number - 1, &trace), &chosen.model, &budget, Detail::Verdict).map_err(internal)?;
+        match answer.verdict {
+            "forbidden" => {
+                let part = decider.shrink(&trace, &chosen.model, &budget);
+                let part = part.map(|(_, part)| part).ok_or_else(|| internal("it cannot be shrunk".into()))?;
+                let text = annotated(&part, &name, number, &chosen.arg, trace.len()).map_err(Failure::from)?;
+                verify(&mut decider, &text, &chosen).map_err(internal)?;
+                progress.finish();
+                return write(args, &text, &part, &trace);
+            }
+            "undecided" => {
+                undecided = true;
+                message(&format!("{name}, trace {number}: undecided within the limits (see --time and --memory)"));
+            }
+            _ => {}
+        }
+        if args.trace.is_some() {
+            break;
+        }
+    }
+    progress.finish();
+    if let Some(wanted) = args.trace.filter(|&wanted| wanted > traces && !interrupt.pressed()) {
+        let has = count(usize::try_from(traces).unwrap_or(usize::MAX), "trace");
+        message(&format!("error: there is no trace {wanted}: {name} has {has}"));
+        return Ok(BAD);
+    }
+    if interrupt.pressed() {
+        message("interrupted");
+        return Ok(UNDECIDED);
+    }
+    if undecided {
+        return Ok(UNDECIDED);
+    }
+    let what = args.trace.map_or_else(|| format!("no trace of {name} is"), |n| format!("{name}, trace {n} is not"));
+    message(&format!("{what} forbidden by {}: there is nothing to shrink", chosen.model.name));
+    Ok(ALLOWED)
+}
+
+fn message(text: &str) {
+    // Where standard error is closed nobody wants to know.
+    let _ = writeln!(io::stderr(), "{text}");
+}
+
+fn refuse_same_file(input: &Path, output: &Path) -> Result<(), Failure> {
+    match (input.canonicalize(), output.canonicalize()) {
+        (Ok(one), Ok(two)) if one == two => {
+            Err(Failure::Usage("error: --output names the trace file itself, which would be lost".into()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The part as text, each line with its line in the original.
+pub fn annotated(part: &Trace, source: &str, number: u64, model: &str, whole: usize) -> io::Result<String> {
+    let mut plain = Vec::new();
+    membar::trace::write_trace(part, &mut plain)?;
+    let plain = String::from_utf8_lossy(&plain);
+    let mut lines = declared(part);
+    let mut ops = part.ops();
+    let width = plain.lines().map(str::len).max().unwrap_or(0).min(60);
+    let mut text = String::new();
+    let source = membar::report::safe(source);
+    let model = membar::report::safe(model);
+    let _ = writeln!(text, "# The smallest part of {source}, trace {number}, that {model} forbids:");
+    let _ = writeln!(text, "# {} of {}; the comments are lines of {source}.", part.len(), count(whole, "operation"));
+    for line in plain.lines() {
+        let from = if line.starts_with(|c: char| c.is_ascii_digit()) {
+            ops.next().map(|op| part.line(op))
+        } else {
+            lines.remove(line)
+        };
+        let _ = match from {
+            Some(from) => writeln!(text, "{line:<width$}  # line {from}"),
+            None => writeln!(text, "{line}"),
+        };
+    }
+    Ok(text)
+}
+
+/// Lines that are no operations, as they are written, with where they come from.
+fn declared(part: &Trace) -> HashMap<String, u64> {
+    let name = |addr: AddrId| part.addr_names()[addr.index()].to_string();
+    let mut lines = HashMap::new();
+    for init in &part.inits {
+        lines.insert(format!("init {} == {}", name(init.addr), init.value), init.line);
+    }
+    for end in &part.finals {
+        lines.insert(format!("final {} == {}", name(end.addr), end.value), end.line);
+    }
+    for order in &part.orders {
+        let values: String = order.values.iter().map(|value| format!(" {value}")).collect();
+        lines.insert(format!("order {}:{values}", name(order.addr)), order.line);
+    }
+    for guard in &part.guards {
+        let addrs: String = guard.addrs.iter().map(|&addr| format!(" {}", name(addr))).collect();
+        lines.insert(format!("guard {}:{addrs}", name(guard.lock)), guard.line);
+    }
+    lines
+}
+
+/// The text reads back as a forbidden trace.
+fn verify(decider: &mut Decider, text: &str, chosen: &Chosen) -> Result<(), String> {
+    let traces = membar::trace::parse("the result", text.as_bytes()).map_err(|error| error.to_string())?;
+    let [trace] = &traces[..] else { return Err("the result is not one trace".into()) };
+    let answer = decider.answer(("the result", 0, trace), &chosen.model, &Budget::none(), Detail::Verdict)?;
+    if answer.verdict == "forbidden" { Ok(()) } else { Err("the result is not forbidden".into()) }
+}
+
+fn write(args: &Shrink, text: &str, part: &Trace, whole: &Trace) -> Result<u8, Failure> {
+    match &args.output {
+        None => {
+            let mut out = io::stdout();
+            out.write_all(text.as_bytes())?;
+            out.flush()?;
+        }
+        Some(path) => std::fs::write(path, text).map_err(|error| {
+            let path = membar::report::safe(&path.to_string_lossy());
+            Failure::Usage(format!("error: cannot write {path}: {error}"))
+        })?,
+    }
+    message(&format!("{}, from {}", count(part.len(), "operation"), whole.len()));
+    Ok(FORBIDDEN)
+}

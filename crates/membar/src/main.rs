@@ -1,0 +1,75 @@
+//! The `membar` command.
+
+mod cli;
+mod cmd;
+mod decide;
+mod input;
+mod progress;
+mod quantity;
+mod stop;
+
+use clap::{CommandFactory, Parser};
+use cli::{Cli, Color, Command};
+use membar::report::Style;
+use std::io::{IsTerminal, Write};
+use std::process::ExitCode;
+use stop::Failure;
+
+fn main() -> ExitCode {
+    // A bug must not look like a verdict: the standard exit code of a panic says nothing.
+    std::panic::set_hook(Box::new(|info| {
+        let _ = writeln!(std::io::stderr(), "internal error: {info}\n{}", decide::REPORT_BUG);
+        std::process::exit(i32::from(stop::BAD));
+    }));
+    let cli = Cli::parse();
+    let style = Style { color: colored(cli.color) };
+    let result = match &cli.command {
+        Command::Check(args) => cmd::check::run(args, style),
+        Command::Shrink(args) => cmd::shrink::run(args),
+        Command::Models(args) => cmd::models::run(args, style),
+        Command::Demo(args) => cmd::demo::run(args, style),
+        Command::Completions { shell } => completions(*shell),
+        Command::Man { command } => man(command.as_deref()),
+    };
+    ExitCode::from(result.unwrap_or_else(|failure| match failure {
+        Failure::Closed => stop::ALLOWED,
+        failure => {
+            let _ = writeln!(std::io::stderr(), "{failure}");
+            stop::BAD
+        }
+    }))
+}
+
+fn colored(color: Color) -> bool {
+    match color {
+        Color::Always => true,
+        Color::Never => false,
+        Color::Auto => {
+            let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+            std::io::stdout().is_terminal() && !set("NO_COLOR") && std::env::var_os("TERM").is_none_or(|t| t != "dumb")
+        }
+    }
+}
+
+/// Written in one piece, since the generator cannot report a closed pipe.
+fn completions(shell: clap_complete::Shell) -> Result<u8, Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "membar", &mut script);
+    std::io::stdout().write_all(&script)?;
+    Ok(stop::ALLOWED)
+}
+
+fn man(name: Option<&str>) -> Result<u8, Failure> {
+    let mut command = Cli::command();
+    command.build();
+    if let Some(name) = name {
+        let Some(found) = command.find_subcommand(name) else {
+            return Err(Failure::Usage(format!("error: there is no command `{}`", membar::report::safe(name))));
+        };
+        command = found.clone();
+    }
+    let mut page = Vec::new();
+    clap_mangen::Man::new(command).render(&mut page)?;
+    std::io::stdout().write_all(&page)?;
+    Ok(stop::ALLOWED)
+}

@@ -1,0 +1,66 @@
+//! How a command ends, and the interrupt key.
+
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Everything allowed.
+pub const ALLOWED: u8 = 0;
+/// Something forbidden.
+pub const FORBIDDEN: u8 = 1;
+/// Bad usage or bad input.
+pub const BAD: u8 = 2;
+/// Undecided within the limits.
+pub const UNDECIDED: u8 = 3;
+
+/// Why a command cannot go on.
+#[derive(Debug)]
+pub enum Failure {
+    /// Something the user can put right; the text is complete.
+    Usage(String),
+    /// Nobody reads the results any more.
+    Closed,
+    /// The results cannot be written.
+    Write(io::Error),
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Failure {
+        if error.kind() == io::ErrorKind::BrokenPipe { Failure::Closed } else { Failure::Write(error) }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Usage(text) => f.write_str(text.trim_end()),
+            Failure::Closed => f.write_str("error: standard output was closed"),
+            Failure::Write(error) => write!(f, "error: cannot write the results: {error}"),
+        }
+    }
+}
+
+/// Set by the interrupt key.
+#[derive(Clone, Debug, Default)]
+pub struct Interrupt(pub Arc<AtomicBool>);
+
+impl Interrupt {
+    /// The first press asks to stop, the second one stops.
+    pub fn on_key() -> Interrupt {
+        let interrupt = Interrupt::default();
+        let flag = Arc::clone(&interrupt.0);
+        // Without a handler the first press stops at once, which is all that could be done about it.
+        let _ = ctrlc::set_handler(move || {
+            if flag.swap(true, Ordering::Relaxed) {
+                std::process::exit(130);
+            }
+        });
+        interrupt
+    }
+
+    /// Was it pressed?
+    pub fn pressed(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
