@@ -30,8 +30,11 @@ impl Case {
 
     /// The command line that [`write`] gets.
     pub fn arguments(&self, out: &Path) -> Vec<String> {
-        let mut arguments: Vec<String> = ["write", "--machine", self.machine.name(), "--mix", self.mix.name()].map(str::to_owned).to_vec();
-        for (flag, value) in [("--n", self.n.into()), ("--p", self.p.into()), ("--a", self.a.into()), ("--seed", self.seed)] {
+        let mut arguments: Vec<String> =
+            ["write", "--machine", self.machine.name(), "--mix", self.mix.name()].map(str::to_owned).to_vec();
+        for (flag, value) in
+            [("--n", self.n.into()), ("--p", self.p.into()), ("--a", self.a.into()), ("--seed", self.seed)]
+        {
             arguments.extend([flag.to_owned(), value.to_string()]);
         }
         if self.orders {

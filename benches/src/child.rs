@@ -127,7 +127,9 @@ impl Runner {
         let (out, err) = (self.file("stdout"), self.file("stderr"));
         let create = |path: &Path| File::create(path).map_err(Error::file("write", path));
         let read = |path: &Path| {
-            std::fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).map_err(Error::file("read", path))
+            std::fs::read(path)
+                .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+                .map_err(Error::file("read", path))
         };
         let mut command = Command::new(program);
         command.args(arguments).stdin(Stdio::null()).stdout(create(&out)?).stderr(create(&err)?);

@@ -71,7 +71,10 @@ pub struct Sizes {
 impl Sizes {
     /// The sizes asked for, defaults filled in.
     pub fn n(&self) -> Vec<u32> {
-        or(&self.n, if self.quick { &[64 << 10, 128 << 10] } else { &[64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20] })
+        or(
+            &self.n,
+            if self.quick { &[64 << 10, 128 << 10] } else { &[64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20] },
+        )
     }
 
     pub fn p(&self) -> Vec<u32> {

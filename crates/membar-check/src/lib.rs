@@ -241,7 +241,7 @@ impl Checker {
             Refutation::Obvious(Obvious::Core(ops)) => {
                 part_proof(trace, model, shrink::closure(trace, ops)).expect("these operations are forbidden")
             }
-            Refutation::Cycle => prover().cycle(&self.read.sorter.cycle(p)),
+            Refutation::Cycle => prover().cycle(self.read.sorter.cycle(p)),
             Refutation::BeforeInit { write, load } => prover().before_init(*write, *load),
             Refutation::Conflict => prover().last_conflict(),
         }

@@ -18,7 +18,7 @@
 use crate::problem::{NONE, Problem, Why, pair_rule};
 use crate::schedule::{Conflict, Guess, Wait, WaitWhy};
 use membar_core::{Assumption, Event, Lemma, Model, Proof, Rule, Step, Trace};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
 pub(crate) struct Prover<'a> {
@@ -38,12 +38,11 @@ pub(crate) struct Prover<'a> {
 /// A lemma being written.
 #[derive(Default)]
 struct Draft {
-    /// Only lemmas of earlier conflicts may be used.
-    conflict: u32,
     guesses: Vec<Guess>,
+    /// Guesses that hold because an earlier conflict refutes their opposite.
+    implied: FxHashMap<(u32, u32), u32>,
     lemma: Lemma,
     known: FxHashMap<(Event, Event), u32>,
-    proving: FxHashSet<(u32, u32)>,
 }
 
 impl<'a> Prover<'a> {
@@ -63,8 +62,8 @@ impl<'a> Prover<'a> {
     }
 
     /// The proof that ends in this cycle, which rests on no guess.
-    pub fn cycle(mut self, cycle: &[Wait]) -> Proof {
-        self.write(&[], cycle, u32::MAX);
+    pub fn cycle(mut self, cycle: Vec<Wait>) -> Proof {
+        self.write(&Conflict { guesses: Vec::new(), cycle, implied: Vec::new() });
         Proof::Cycle(self.lemmas)
     }
 
@@ -82,6 +81,7 @@ impl<'a> Prover<'a> {
                         needed[lemma as usize] = true;
                     }
                 }
+                self.conflicts[i].implied.iter().for_each(|&(_, lemma)| needed[lemma as usize] = true);
             }
         }
         for i in (0..self.conflicts.len()).filter(|&i| needed[i]) {
@@ -92,7 +92,7 @@ impl<'a> Prover<'a> {
 
     /// The proof that R6 puts a write before the initial value that `load` returned.
     pub fn before_init(mut self, write: u32, load: u32) -> Proof {
-        let mut draft = Draft { conflict: u32::MAX, ..Draft::default() };
+        let mut draft = Draft::default();
         let path = self.search(&mut draft, write, load, u32::MAX);
         let rule = Rule::BeforeRead { load: self.event(load) };
         let before = self.add(&mut draft, write, Event::INIT, rule, path);
@@ -103,11 +103,11 @@ impl<'a> Prover<'a> {
     }
 
     /// Writes a lemma, and first those that it needs.
-    fn write(&mut self, guesses: &[Guess], cycle: &[Wait], conflict: u32) -> u32 {
-        let mut draft = Draft { guesses: guesses.to_vec(), conflict, ..Draft::default() };
-        draft.lemma.assume = guesses.iter().map(|&guess| self.assumption(guess)).collect();
-        let steps = self.path(&mut draft, cycle, true);
-        draft.lemma.cycle = steps;
+    fn write(&mut self, conflict: &Conflict) -> u32 {
+        let mut draft = Draft { guesses: conflict.guesses.clone(), ..Draft::default() };
+        draft.implied.extend(conflict.implied.iter().map(|&(guess, lemma)| ((guess.first, guess.second), lemma)));
+        draft.lemma.assume = conflict.guesses.iter().map(|&guess| self.assumption(guess)).collect();
+        draft.lemma.cycle = self.path(&mut draft, &conflict.cycle, true);
         self.lemmas.push(draft.lemma);
         self.lemmas.len() as u32 - 1
     }
@@ -116,8 +116,8 @@ impl<'a> Prover<'a> {
         if let Some(&lemma) = self.lemma_of.get(&conflict) {
             return lemma;
         }
-        let Conflict { guesses, cycle } = self.conflicts[conflict as usize].clone();
-        let lemma = self.write(&guesses, &cycle, conflict);
+        let conflicts = self.conflicts;
+        let lemma = self.write(&conflicts[conflict as usize]);
         self.lemma_of.insert(conflict, lemma);
         lemma
     }
@@ -237,50 +237,33 @@ impl<'a> Prover<'a> {
                 let path = self.search(draft, self.p.src[from as usize], to, limit);
                 self.add(draft, from, to_event, Rule::AfterRead, path)
             }
-            Why::Choice => self.holds(draft, Guess { first: from, second: to }).expect("a choice is assumed"),
-            Why::Lemma(conflict) => self
-                .case(draft, Guess { first: from, second: to }, conflict)
-                .expect("the other guesses of a lemma in use hold"),
+            Why::Choice => self.holds(draft, Guess { first: from, second: to }),
+            Why::Lemma(_) if extra.conditional => self.holds(draft, Guess { first: from, second: to }),
+            Why::Lemma(conflict) => self.case(draft, Guess { first: from, second: to }, conflict),
         }
     }
 
     /// `first ≤ second`, as an assumption or because it was learned.
-    fn holds(&mut self, draft: &mut Draft, guess: Guess) -> Option<u32> {
+    fn holds(&mut self, draft: &mut Draft, guess: Guess) -> u32 {
         if let Some(step) = self.known(draft, guess.first, guess.second) {
-            return Some(step);
+            return step;
         }
         if let Some(i) = draft.guesses.iter().position(|&assumed| assumed == guess) {
             let to = self.event(guess.second);
-            return Some(self.add(draft, guess.first, to, Rule::Assume(i as u32), vec![]));
+            return self.add(draft, guess.first, to, Rule::Assume(i as u32), vec![]);
         }
-        if !draft.proving.insert((guess.first, guess.second)) {
-            return None;
-        }
-        let edges = self.by_from.get(&guess.first).cloned().unwrap_or_default();
-        let found = edges.into_iter().find_map(|i| {
-            let extra = self.p.extras[i as usize];
-            match extra.why {
-                Why::Lemma(conflict) if extra.to == guess.second && conflict < draft.conflict => {
-                    self.case(draft, guess, conflict)
-                }
-                _ => None,
-            }
-        });
-        draft.proving.remove(&(guess.first, guess.second));
-        found
+        let conflict = draft.implied[&(guess.first, guess.second)];
+        self.case(draft, guess, conflict)
     }
 
-    /// `guess` because the conflict refutes its opposite, if the conflict's other guesses hold.
-    fn case(&mut self, draft: &mut Draft, guess: Guess, conflict: u32) -> Option<u32> {
-        let others: Vec<Guess> =
-            self.conflicts[conflict as usize].guesses.iter().copied().filter(|&other| other != guess.flip()).collect();
-        let mut premises = Vec::new();
-        for other in others {
-            premises.push(self.holds(draft, other)?);
-        }
+    /// `guess` because the conflict refutes its opposite, and the conflict's other guesses hold.
+    fn case(&mut self, draft: &mut Draft, guess: Guess, conflict: u32) -> u32 {
+        let conflicts = self.conflicts;
+        let others = conflicts[conflict as usize].guesses.iter().filter(|&&other| other != guess.flip());
+        let premises = others.map(|&other| self.holds(draft, other)).collect();
         let lemma = self.lemma(conflict);
         let to = self.event(guess.second);
-        Some(self.add(draft, guess.first, to, Rule::Case(lemma), premises))
+        self.add(draft, guess.first, to, Rule::Case(lemma), premises)
     }
 
     /// R7 for a read and a write that the search put after its source.
@@ -316,7 +299,7 @@ impl<'a> Prover<'a> {
                     None => self.add(draft, chain[0], second_event, Rule::Init, vec![]),
                 }
             } else {
-                self.holds(draft, Guess { first: chain[0], second }).expect("a guess of this lemma")
+                self.holds(draft, Guess { first: chain[0], second })
             };
             for &rmw in &chain[1..] {
                 step = match self.known(draft, rmw, second) {

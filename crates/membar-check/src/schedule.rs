@@ -17,7 +17,8 @@
 //!    The cycle refutes the conjunction of those decisions (a lemma). If there is none, the trace is forbidden. If there
 //!    is one, S' is before S from now on (a learned edge; figure 5 of the paper is found this way). If there are several,
 //!    the last one is undone and reversed for as long as the others stand: conflict-directed backjumping. Such conflicts
-//!    are kept, and no decision repeats one.
+//!    are kept, and no decision repeats one. They are stated in terms of what was decided or learned last (as in
+//!    conflict-driven clause learning), so that what follows from one decision is not worked out again under another.
 //! 4. Go on from the state just before the reversed decision.
 //!
 //! Invariants: `indegree[v]` counts the graph predecessors of v that have not executed; `pending[w]` the readers of w that have
@@ -35,7 +36,8 @@
 //! learn from the failed sort and go on, because the failure itself names the wrong guess.
 //!
 //! References: Manovit, Hangal, SPAA 2005, 4.1 and 4.5; Gibbons, Korach, "Testing shared memories", 1997 (frontiers);
-//! Prosser, "Hybrid algorithms for the constraint satisfaction problem", 1993 (backjumping).
+//! Prosser, "Hybrid algorithms for the constraint satisfaction problem", 1993 (backjumping); Marques-Silva, Sakallah,
+//! "GRASP", 1999 (learning).
 
 use crate::limits::Limits;
 use crate::problem::{Extra, NONE, Problem, Why};
@@ -85,10 +87,14 @@ enum Repeats {
 }
 
 /// The guesses cannot all hold: they close this cycle.
+///
+/// Invariant: every guess that an edge of the cycle rests on is among `guesses`, or `implied` has it with an earlier conflict that refutes
+/// its opposite, and the other guesses of that conflict are here too, in one way or the other.
 #[derive(Clone, Debug)]
 pub(crate) struct Conflict {
     pub guesses: Vec<Guess>,
     pub cycle: Vec<Wait>,
+    pub implied: Vec<(Guess, u32)>,
 }
 
 /// How a run ended.
@@ -108,19 +114,18 @@ struct DynEdge {
     from: u32,
     to: u32,
     extra: u32,
+    /// It holds while the decision made at this time stands.
+    level: Time,
     next_succ: u32,
     next_pred: u32,
 }
 
-/// When a decision was made: twice the length of the order at that time, plus one for the execution of a store, and
-/// the number of the choice.
+/// When a decision was made: two more than twice the length of the order at that time, one more for the execution of a
+/// store, and the number of the choice.
 type Time = (u32, u32);
 
-/// A learned edge that holds while the decision made at `level` stands.
-struct Conditional {
-    edge: u32,
-    level: Time,
-}
+/// Before all decisions.
+const ALWAYS: Time = (0, 0);
 
 /// A decision that is not an execution: the edge `guess.first → guess.second`.
 struct Choice {
@@ -168,7 +173,8 @@ pub(crate) struct Scheduler {
     dyn_edges: Vec<DynEdge>,
     dyn_succ: Vec<u32>,
     dyn_pred: Vec<u32>,
-    conditional: Vec<Conditional>,
+    /// Edges that do not hold always.
+    conditional: Vec<u32>,
     choices: Vec<Choice>,
     /// Static predecessors, made at the first conflict.
     pred_start: Vec<u32>,
@@ -272,8 +278,8 @@ impl Scheduler {
 
     /// Drops what holds under decisions of this run only.
     fn leave(&mut self) {
-        while let Some(conditional) = self.conditional.pop() {
-            self.unlink_dyn(conditional.edge);
+        while let Some(edge) = self.conditional.pop() {
+            self.unlink_dyn(edge);
         }
         while let Some(choice) = self.choices.pop() {
             self.unlink_dyn(choice.edge);
@@ -328,7 +334,8 @@ impl Scheduler {
             Some(head) => std::mem::replace(head, id),
             None => NONE,
         };
-        self.dyn_edges.push(DynEdge { from: extra.from, to: extra.to, extra: index, next_succ, next_pred });
+        let (from, to) = (extra.from, extra.to);
+        self.dyn_edges.push(DynEdge { from, to, extra: index, level: ALWAYS, next_succ, next_pred });
     }
 
     fn unlink_dyn(&mut self, id: u32) {
@@ -530,28 +537,52 @@ impl Scheduler {
         (best.1 != NONE).then_some(best.1)
     }
 
-    /// When the decision was made from which the guess follows, if it stands.
-    fn standing(&self, guess: Guess) -> Option<Time> {
+    /// Since when the guess stands, if it does, and the conflict that implies it, unless it was decided.
+    fn standing(&self, p: &Problem, guess: Guess) -> Option<(Time, Option<u32>)> {
+        let mut since: Option<(Time, Option<u32>)> = None;
         if let Some(at) = self.choices.iter().position(|choice| choice.guess == guess) {
-            return Some((2 * self.choices[at].length, at as u32));
+            since = Some(((2 * self.choices[at].length + 2, at as u32), None));
         }
         let place = self.place[guess.first as usize];
-        (place != NONE && self.place[guess.second as usize] > place).then_some((2 * place + 1, 0))
-    }
-
-    /// The learned edge that puts `first` before `second`, if one is in force.
-    fn learned(&self, p: &Problem, guess: Guess) -> Option<u32> {
+        if place != NONE && self.place[guess.second as usize] > place {
+            let time = (2 * place + 3, 0);
+            since = Some(since.map_or((time, None), |since| since.min((time, None))));
+        }
         let mut edge = self.dyn_succ[guess.first as usize];
         while edge != NONE {
-            let DynEdge { to, extra, next_succ, .. } = self.dyn_edges[edge as usize];
+            let DynEdge { to, extra, level, next_succ, .. } = self.dyn_edges[edge as usize];
             if to == guess.second
                 && let Why::Lemma(lemma) = p.extras[extra as usize].why
+                && since.is_none_or(|(time, _)| level < time)
             {
-                return Some(lemma);
+                since = Some((level, Some(lemma)));
             }
             edge = next_succ;
         }
-        None
+        since
+    }
+
+    /// The same conflict in terms of earlier guesses: of the latest decision nothing is left but that decision itself, and
+    /// guesses that hold always are left out.
+    fn explain(&self, p: &Problem, mut conflict: Conflict) -> Conflict {
+        let since = |guess: Guess| self.standing(p, guess).expect("a conflict is about guesses that stand");
+        let Conflict { guesses, implied, .. } = &mut conflict;
+        loop {
+            let Some(latest) = guesses.iter().map(|&guess| since(guess).0).max() else { return conflict };
+            let at = guesses.iter().position(|&guess| match since(guess) {
+                (time, Some(_)) => time == latest || time == ALWAYS,
+                (_, None) => false,
+            });
+            let Some(at) = at else { return conflict };
+            let guess = guesses.swap_remove(at);
+            let lemma = since(guess).1.expect("implied");
+            implied.push((guess, lemma));
+            for &reason in &self.conflicts[lemma as usize].guesses {
+                if reason != guess.flip() && !guesses.contains(&reason) {
+                    guesses.push(reason);
+                }
+            }
+        }
     }
 
     /// Would executing `store` now repeat a known conflict?
@@ -560,55 +591,34 @@ impl Scheduler {
     /// one is chosen to be wrong.
     fn nogood(&mut self, p: &mut Problem, store: u32) -> Option<Repeats> {
         let mut at = *self.nogood_head.get(store as usize)?;
-        while at != NONE {
+        'conflicts: while at != NONE {
             let Nogood { conflict, next } = self.nogoods[at as usize];
             at = next;
-            let (mut standing, mut implied, mut open) = (Vec::new(), Vec::new(), Vec::new());
+            let mut level = ALWAYS;
+            let mut open = [None; 2];
             for &guess in &self.conflicts[conflict as usize].guesses {
-                if self.standing(guess).is_some() {
-                    standing.push(guess);
+                if let Some((time, _)) = self.standing(p, guess) {
+                    level = level.max(time);
                 } else if guess.first == store && !self.executed(guess.second) {
-                    match self.learned(p, guess) {
-                        Some(lemma) => implied.push((guess, lemma)),
-                        None => open.push(guess),
-                    }
+                    open = [Some(guess), open[0]];
                 } else {
                     // Already known to be wrong.
-                    open.clear();
-                    implied.clear();
-                    break;
+                    continue 'conflicts;
                 }
             }
-            if open.is_empty() && implied.is_empty() {
-                continue;
-            }
-            if open.len() > 1 {
-                let guess = Guess { first: open[0].second, second: store };
-                let edge = self.link(p, Extra { conditional: true, ..Extra::new(guess.first, store, Why::Choice) });
-                self.choices.push(Choice { guess, edge, length: self.order.len() as u32 });
-                return Some(Repeats::Waits);
-            }
-            let mut known = conflict;
-            if !implied.is_empty() {
-                // The conflict with what is learned put in.
-                let mut guesses = [standing.clone(), open.clone()].concat();
-                for (guess, lemma) in implied {
-                    for &reason in &self.conflicts[lemma as usize].guesses {
-                        if reason != guess.flip() && !guesses.contains(&reason) {
-                            guesses.push(reason);
-                        }
-                    }
+            match open {
+                [None, _] => {
+                    let again = self.conflicts[conflict as usize].clone();
+                    return Some(Repeats::Conflict(self.explain(p, again)));
                 }
-                let cycle = self.conflicts[conflict as usize].cycle.clone();
-                if open.is_empty() {
-                    return Some(Repeats::Conflict(Conflict { guesses, cycle }));
+                [Some(guess), None] => self.learn(p, guess, conflict, level),
+                [Some(guess), Some(_)] => {
+                    let guess = guess.flip();
+                    let extra = Extra { conditional: true, ..Extra::new(guess.first, guess.second, Why::Choice) };
+                    let edge = self.link(p, extra);
+                    self.choices.push(Choice { guess, edge, length: self.order.len() as u32 });
                 }
-                standing = guesses.iter().copied().filter(|guess| *guess != open[0]).collect();
-                known = self.conflicts.len() as u32;
-                self.conflicts.push(Conflict { guesses, cycle });
             }
-            let level = standing.iter().map(|&guess| self.standing(guess).expect("it stands")).max();
-            self.learn(p, open[0], known, level);
             return Some(Repeats::Waits);
         }
         None
@@ -622,11 +632,22 @@ impl Scheduler {
     }
 
     /// From now on (while the decision at `level` stands) the second store of the guess is before the first.
-    fn learn(&mut self, p: &mut Problem, guess: Guess, conflict: u32, level: Option<Time>) {
-        let extra = Extra::new(guess.second, guess.first, Why::Lemma(conflict));
-        let edge = self.link(p, Extra { conditional: level.is_some(), ..extra });
-        if let Some(level) = level {
-            self.conditional.push(Conditional { edge, level });
+    fn learn(&mut self, p: &mut Problem, guess: Guess, mut conflict: u32, level: Time) {
+        let conditional = level > ALWAYS;
+        if !conditional && self.conflicts[conflict as usize].guesses.len() > 1 {
+            // The others hold always: a conflict of this guess alone.
+            let mut alone = self.conflicts[conflict as usize].clone();
+            alone.guesses.retain(|&other| other != guess);
+            alone = self.explain(p, alone);
+            alone.guesses.push(guess);
+            conflict = self.conflicts.len() as u32;
+            self.conflicts.push(alone);
+        }
+        let extra = Extra { conditional, ..Extra::new(guess.second, guess.first, Why::Lemma(conflict)) };
+        let edge = self.link(p, extra);
+        self.dyn_edges[edge as usize].level = level;
+        if conditional {
+            self.conditional.push(edge);
         }
     }
 
@@ -666,7 +687,7 @@ impl Scheduler {
     /// Back to the state just before the decision made at this time.
     fn undo(&mut self, p: &Problem, time: Time) {
         debug_assert!(self.todo.is_empty());
-        let length = time.0 as usize / 2;
+        let length = (time.0 as usize - 2) / 2;
         while self.order.len() > length {
             let node = self.order.pop().expect("longer than length");
             let i = node as usize;
@@ -703,13 +724,14 @@ impl Scheduler {
             }
         }
         for i in (0..self.conditional.len()).rev() {
-            if self.conditional[i].level >= time {
-                let Conditional { edge, .. } = self.conditional.swap_remove(i);
+            let edge = self.conditional[i];
+            if self.dyn_edges[edge as usize].level >= time {
+                self.conditional.swap_remove(i);
                 self.drop_edge(edge);
             }
         }
         while let Some(choice) = self.choices.last()
-            && (2 * choice.length, self.choices.len() as u32 - 1) >= time
+            && (2 * choice.length + 2, self.choices.len() as u32 - 1) >= time
         {
             let edge = choice.edge;
             self.choices.pop();
@@ -741,40 +763,24 @@ impl Scheduler {
     fn find_conflict(&mut self, p: &Problem) -> Conflict {
         let cycle = self.find_cycle(p);
         let mut guesses: Vec<Guess> = Vec::new();
-        let mut rests_on = |guess: Guess| {
-            if !guesses.contains(&guess) {
-                guesses.push(guess);
-            }
-        };
         for wait in &cycle {
-            match wait.why {
-                WaitWhy::Overwrites => self.guess(p, *wait).into_iter().for_each(&mut rests_on),
-                WaitWhy::Extra(extra) => {
-                    let Extra { from, to, why, .. } = p.extras[extra as usize];
-                    let edge = Guess { first: from, second: to };
-                    match why {
-                        Why::Choice => rests_on(edge),
-                        Why::Lemma(lemma) => {
-                            let reasons = self.conflicts[lemma as usize].guesses.iter();
-                            reasons.copied().filter(|&guess| guess != edge.flip()).for_each(&mut rests_on);
-                        }
-                        _ => {}
-                    }
+            let rests_on = match wait.why {
+                WaitWhy::Overwrites => self.guess(p, *wait),
+                WaitWhy::Extra(extra) if p.extras[extra as usize].conditional => {
+                    Some(Guess { first: wait.from, second: wait.to })
                 }
-                WaitWhy::Graph | WaitWhy::ReadsFrom => {}
-            }
+                _ => None,
+            };
+            guesses.extend(rests_on.filter(|guess| !guesses.contains(guess)));
         }
-        Conflict { guesses, cycle }
+        self.explain(p, Conflict { guesses, cycle, implied: Vec::new() })
     }
 
     /// Learns from a conflict. `false`: the trace is refuted.
     fn resolve_conflict(&mut self, p: &mut Problem, conflict: Conflict) -> bool {
         let lemma = self.conflicts.len() as u32;
-        let mut times: Vec<(Time, Guess)> = conflict
-            .guesses
-            .iter()
-            .map(|&guess| (self.standing(guess).expect("a conflict rests on decisions that stand"), guess))
-            .collect();
+        let since = |guess: Guess| self.standing(p, guess).expect("a conflict is about guesses that stand").0;
+        let mut times: Vec<(Time, Guess)> = conflict.guesses.iter().map(|&guess| (since(guess), guess)).collect();
         times.sort_unstable_by_key(|&(time, _)| time);
         if times.len() > 1 {
             self.nogood_head.resize(p.nodes, NONE);
@@ -789,8 +795,8 @@ impl Scheduler {
         let Some((time, last)) = times.pop() else { return false };
         self.undo(p, time);
         // Several guesses that follow from one decision: `nogood` keeps it from being repeated.
-        let level = times.last().map(|&(time, _)| time);
-        if level != Some(time) {
+        let level = times.last().map_or(ALWAYS, |&(time, _)| time);
+        if level != time {
             self.learn(p, last, lemma, level);
         }
         true

@@ -195,8 +195,14 @@ pub(crate) fn why(words: &Words<'_>, proof: &Proof, cycle: &[Edge]) -> String {
             let a = first.assume[0];
             let about = words.addr(a.first).or(words.addr(a.second));
             let (one, two) = (words.event(a.first, about).short(), words.event(a.second, about).short());
-            let others = if lemmas.len() > 2 { "; the other cases are below" } else { "" };
-            format!("whichever of {one} and {two} comes first, memory order runs in a circle{others}.")
+            if lemmas.len() > 2 {
+                return format!(
+                    "the trace leaves the order of some stores open, and in each of the {} cases below memory order runs \
+                     in a circle.",
+                    lemmas.len() - 1
+                );
+            }
+            format!("whichever of {one} and {two} comes first, memory order runs in a circle.")
         }
         _ if cycle.len() == 1 => format!("memory order would put {start} before itself."),
         _ => format!("memory order would run in a circle: {circle}."),

@@ -151,7 +151,7 @@ impl Text<'_> {
         let all: usize = violation.lemmas.iter().map(|lemma| numbered(lemma).count()).sum();
         let shown = STEPS - left;
         if !in_full && all > shown {
-            writeln!(out, "    … {} more; --format json has all", count(all - shown, "step"))?;
+            writeln!(out, "    … {}; --format json has all", count(all - shown, "more step"))?;
         }
         Ok(())
     }
@@ -203,7 +203,7 @@ impl Text<'_> {
             }
         }
         if cycle.len() > CYCLE {
-            return writeln!(out, "    … {} more; --format json has all", count(cycle.len() - CYCLE, "operation"));
+            return writeln!(out, "    … {}; --format json has all", count(cycle.len() - CYCLE, "more operation"));
         }
         let Some(first) = cycle.first() else { return Ok(()) };
         let again = match &first.from {

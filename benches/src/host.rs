@@ -1,0 +1,103 @@
+//! Where results come from and where they go: the machine, the date, the terminal, docs/benchmarks.
+
+use crate::cli::Common;
+use crate::error::Error;
+use crate::table::Table;
+use std::fs::OpenOptions;
+use std::io::{IsTerminal, Write};
+use std::path::Path;
+use std::time::SystemTime;
+
+/// The results of one command.
+pub struct Results {
+    markdown: bool,
+    /// Everything as Markdown, if it is to be kept.
+    saved: Option<String>,
+    date: String,
+}
+
+impl Results {
+    /// Prints the head: what is measured, and on what.
+    pub fn begin(common: &Common, what: &str, subject: &str) -> Results {
+        let now = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
+        let date = now.split('T').next().unwrap_or_default().to_owned();
+        let machine = machine();
+        let saved = common.save.then(|| format!("## {what}, {now}\n\n{machine}\n\nMeasured: {subject}.\n"));
+        if common.markdown {
+            println!("## {what}, {now}\n\n{machine}\n\nMeasured: {subject}.");
+        } else {
+            println!("{what}, {now}\n{machine}\nmeasured: {subject}");
+        }
+        Results { markdown: common.markdown, saved, date }
+    }
+
+    /// Prints a table.
+    pub fn table(&mut self, table: &Table) {
+        println!("\n{}", if self.markdown { table.markdown() } else { table.text() }.trim_end());
+        if let Some(saved) = &mut self.saved {
+            saved.push('\n');
+            saved.push_str(&table.markdown());
+        }
+    }
+
+    /// Prints a sentence.
+    pub fn say(&mut self, text: &str) {
+        println!("\n{text}");
+        if let Some(saved) = &mut self.saved {
+            saved.push_str(&format!("\n{text}\n"));
+        }
+    }
+
+    /// Keeps what was printed, if that was asked for.
+    pub fn end(self) -> Result<(), Error> {
+        let Some(saved) = self.saved else { return Ok(()) };
+        let directory = Path::new("docs").join("benchmarks");
+        std::fs::create_dir_all(&directory).map_err(Error::file("create", &directory))?;
+        let path = directory.join(format!("{}.md", self.date));
+        let fresh = !path.exists();
+        let mut file = OpenOptions::new().create(true).append(true).open(&path).map_err(Error::file("write", &path))?;
+        let head = if fresh { format!("# Benchmarks of {}\n", self.date) } else { String::new() };
+        file.write_all(format!("{head}\n{saved}").as_bytes()).map_err(Error::file("write", &path))?;
+        eprintln!("appended to {}", path.display());
+        Ok(())
+    }
+}
+
+/// Processor, cores and load: `AMD EPYC 9B14, 2 cores, load 0.31`.
+fn machine() -> String {
+    let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = cpuinfo.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
+    let model = model.map_or(std::env::consts::ARCH, |(_, name)| name.trim());
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let load = load.split(' ').next().filter(|load| !load.is_empty()).unwrap_or("unknown");
+    format!("{model}, {cores} core{}, {}, load before {load}", if cores == 1 { "" } else { "s" }, std::env::consts::OS)
+}
+
+/// Says on a terminal's standard error how far it got.
+pub struct Progress {
+    done: usize,
+    total: usize,
+    shown: bool,
+}
+
+impl Progress {
+    pub fn new(total: usize) -> Progress {
+        Progress { done: 0, total, shown: std::io::stderr().is_terminal() }
+    }
+
+    pub fn next(&mut self, what: &str) {
+        self.done += 1;
+        if self.shown {
+            eprint!("\r\x1b[K{}/{} {what}", self.done, self.total);
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if self.shown {
+            eprint!("\r\x1b[K");
+        }
+    }
+}

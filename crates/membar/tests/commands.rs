@@ -1,0 +1,134 @@
+//! `shrink`, `models`, `demo`, `completions`, `man`, help and version.
+
+mod common;
+
+use common::{BAD, FINE, Files, MALFORMED, SB, run, run_with};
+use membar_stress::{Machine, Mix, Observe, Workload, corrupt, simulate};
+
+#[test]
+fn a_shrunk_trace_is_forbidden_again_and_names_its_lines() {
+    let mut shrunk = 0;
+    for seed in 0..20 {
+        let work = Workload { threads: 3, addresses: 4, ops: 80, mix: Mix::PAPER, seed };
+        let trace = simulate(&work, Machine::Tso, Observe { write_order: seed % 2 == 0, finals: seed % 3 == 0 });
+        let mut text = Vec::new();
+        membar_trace::write_trace(&corrupt(&trace, seed).unwrap().trace, &mut text).unwrap();
+        let text = String::from_utf8(text).unwrap();
+        let ran = run_with(&["shrink", "-", "--model", "tso"], text.as_bytes());
+        if ran.code == 0 {
+            assert_eq!(run_with(&["check", "-"], text.as_bytes()).code, 0);
+            continue;
+        }
+        assert_eq!(ran.code, 1, "{}", ran.err);
+        shrunk += 1;
+        let check = run_with(&["check", "-", "--model", "tso", "--format", "axe"], ran.out.as_bytes());
+        assert_eq!((check.code, check.out.as_str()), (1, "NO\n"), "{}", ran.out);
+        let lines: Vec<&str> = text.lines().collect();
+        let mut ops = 0;
+        for line in ran.out.lines().filter(|line| !line.starts_with('#') && *line != "check") {
+            let (part, number) = line.split_once("# line ").unwrap_or_else(|| panic!("{line}"));
+            let original = lines[number.parse::<usize>().unwrap() - 1];
+            // An `order` line lists what is left.
+            assert!(part.trim() == original || part.starts_with("order"), "{part} {original}");
+            ops += usize::from(part.starts_with(|c: char| c.is_ascii_digit()));
+        }
+        assert_eq!(ran.err, format!("{ops} operation{}, from 80\n", if ops == 1 { "" } else { "s" }));
+    }
+    assert!(shrunk > 10, "{shrunk}");
+}
+
+#[test]
+fn which_trace_is_shrunk() {
+    let files = Files::new(&[
+        ("many", [FINE, SB, FINE, BAD].concat().as_bytes()),
+        ("fine", FINE.as_bytes()),
+        ("bad", [MALFORMED, BAD].concat().as_bytes()),
+    ]);
+    let first = files.run(&["shrink", "many", "--model", "sc"]);
+    assert!(first.out.starts_with("# The smallest part of many, trace 2, that sc forbids:\n"), "{}", first.out);
+    let fourth = files.run(&["shrink", "many", "--model", "sc", "--trace", "4"]);
+    assert!(fourth.out.contains("trace 4,") && fourth.out.contains("0: x == 1  # line 12"), "{}", fourth.out);
+    for (args, code, says) in [
+        (
+            &["shrink", "many", "--trace", "1"][..],
+            0,
+            "many, trace 1 is not forbidden by tso: there is nothing to shrink",
+        ),
+        (&["shrink", "fine"], 0, "no trace of fine is forbidden by tso: there is nothing to shrink"),
+        (&["shrink", "many", "--trace", "5"], 2, "there is no trace 5: many has 4 traces"),
+        (&["shrink", "many", "--trace", "0"], 2, "invalid value '0'"),
+        (&["shrink", "bad"], 2, "bad:1:6"),
+        (&["shrink", "missing"], 2, "cannot open"),
+        (&["shrink", "many", "-o", "./many"], 2, "which would be lost"),
+        (&["shrink", "many", "-o", "no/such/directory"], 2, "cannot write no/such/directory"),
+        (&["shrink", "many", "--model", "tos"], 2, "did you mean `tso`?"),
+    ] {
+        let ran = files.run(args);
+        assert_eq!((ran.code, ran.out.as_str()), (code, ""), "{args:?}: {}", ran.err);
+        assert!(ran.err.contains(says), "{args:?}: {}", ran.err);
+    }
+    // The fault is in a trace that was not asked for.
+    assert_eq!(files.run(&["shrink", "bad", "--trace", "2"]).code, 1);
+    let ran = files.run(&["shrink", "many", "-o", "small.trace"]);
+    assert_eq!((ran.code, ran.out.as_str(), ran.err.as_str()), (1, "", "2 operations, from 2\n"));
+    assert_eq!(files.run(&["check", "small.trace"]).code, 1);
+}
+
+#[test]
+fn shrinking_keeps_declarations_that_matter() {
+    let text = "init x == 7\ninit unused == 3\n0: x := 1\n0: y := 1\n1: y == 1\n1: x == 7\n0: z := 1\ncheck\n";
+    let ran = run_with(&["shrink", "-"], text.as_bytes());
+    insta::assert_snapshot!("shrunk", ran.out);
+}
+
+#[test]
+fn models() {
+    let list = run(&["models"]);
+    assert_eq!((list.code, &list.out), (0, &run(&["models", "list"]).out));
+    for name in ["sc", "tso", "pso", "wmo", "rmo"] {
+        assert!(list.out.lines().any(|line| line.starts_with(name)), "{}", list.out);
+        let shown = run(&["models", "show", name]);
+        assert_eq!((shown.code, shown.out.as_str()), (0, membar::model::source(name).unwrap()));
+    }
+    let files =
+        Files::new(&[("mine.toml", run(&["models", "show", "tso"]).out.replace("\"tso\"", "\"mine\"").as_bytes())]);
+    assert!(files.run(&["models", "show", "mine.toml"]).out.contains("name = \"mine\""));
+}
+
+#[test]
+fn the_demo_tells_the_story() {
+    let ran = run(&["demo"]);
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+    insta::assert_snapshot!("demo", ran.out);
+    let files = Files::new(&[]);
+    let ran = files.run(&["demo", "--save", "traces"]);
+    assert_eq!(ran.code, 0);
+    for (name, model, code) in [
+        ("store-buffering", "sc", 1),
+        ("store-buffering", "tso", 0),
+        ("message-passing", "tso", 1),
+        ("message-passing", "pso", 0),
+        ("tso-violation", "tso", 1),
+        ("corrupted-load", "tso", 1),
+    ] {
+        let ran = files.run(&["check", &format!("traces/{name}.trace"), "--model", model]);
+        assert_eq!(ran.code, code, "{name} {model}");
+    }
+}
+
+#[test]
+fn help_has_examples_everywhere() {
+    for command in ["check", "shrink", "models", "demo", "completions", "man"] {
+        let help = run(&[command, "--help"]);
+        assert_eq!(help.code, 0);
+        assert!(help.out.contains("Examples:\n"), "{command}");
+        let page = run(&["man", command]);
+        assert!(page.code == 0 && page.out.contains(".TH"), "{command}");
+    }
+    assert!(run(&["--help"]).out.contains("Exit codes: 0"));
+    assert!(run(&["man"]).out.contains("membar"));
+    assert_eq!(run(&["--version"]).out, format!("membar {}\n", env!("CARGO_PKG_VERSION")));
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        assert!(run(&["completions", shell]).out.contains("membar"), "{shell}");
+    }
+}

@@ -1,0 +1,84 @@
+//! Runs the real binary.
+#![allow(dead_code)]
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+/// Store buffering: forbidden by sc, allowed by the others.
+pub const SB: &str = "0: x := 1\n0: y == 0\n1: y := 1\n1: x == 0\ncheck\n";
+/// Allowed by every model.
+pub const FINE: &str = "0: x := 1\n1: x == 1\ncheck\n";
+/// Forbidden by every model.
+pub const BAD: &str = "0: x == 1\n0: x := 1\ncheck\n";
+/// Malformed.
+pub const MALFORMED: &str = "0: x = 1\ncheck\n";
+
+/// What a run came to.
+pub struct Ran {
+    pub code: i32,
+    pub out: String,
+    pub err: String,
+}
+
+pub fn command() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_membar"));
+    command.env_remove("NO_COLOR");
+    command
+}
+
+fn finished(output: std::process::Output) -> Ran {
+    Ran {
+        code: output.status.code().expect("an exit code"),
+        out: String::from_utf8(output.stdout).expect("UTF-8"),
+        err: String::from_utf8(output.stderr).expect("UTF-8"),
+    }
+}
+
+/// Runs with these arguments and nothing on standard input.
+pub fn run(args: &[&str]) -> Ran {
+    finished(command().args(args).stdin(Stdio::null()).output().expect("it runs"))
+}
+
+/// The same in a directory.
+pub fn run_in(directory: &Path, args: &[&str]) -> Ran {
+    finished(command().args(args).current_dir(directory).stdin(Stdio::null()).output().expect("it runs"))
+}
+
+/// Runs with this text on standard input.
+pub fn run_with(args: &[&str], input: &[u8]) -> Ran {
+    let mut child = spawn(args);
+    let mut stdin = child.stdin.take().expect("a pipe");
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            let _ = stdin.write_all(input);
+        });
+        finished(child.wait_with_output().expect("it runs"))
+    })
+}
+
+/// Starts it with all three standard streams as pipes.
+pub fn spawn(args: &[&str]) -> Child {
+    command().args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts")
+}
+
+/// A directory with files in it.
+pub struct Files(pub tempfile::TempDir);
+
+impl Files {
+    pub fn new(files: &[(&str, &[u8])]) -> Files {
+        let directory = tempfile::tempdir().expect("a directory");
+        for (name, bytes) in files {
+            std::fs::write(directory.path().join(name), bytes).expect("a file");
+        }
+        Files(directory)
+    }
+
+    pub fn run(&self, args: &[&str]) -> Ran {
+        run_in(self.0.path(), args)
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+}
