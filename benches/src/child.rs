@@ -16,6 +16,8 @@ use wait4::Wait4;
 pub struct Cost {
     /// Wall time from start to end.
     pub seconds: f64,
+    /// Processor time: what the wall time would be if nothing else ran.
+    pub cpu: f64,
     /// Peak resident memory in MB (10^6 bytes).
     pub megabytes: f64,
 }
@@ -23,7 +25,11 @@ pub struct Cost {
 impl Cost {
     /// The smaller of each: other processes only ever add.
     pub fn best(self, other: Cost) -> Cost {
-        Cost { seconds: self.seconds.min(other.seconds), megabytes: self.megabytes.min(other.megabytes) }
+        Cost {
+            seconds: self.seconds.min(other.seconds),
+            cpu: self.cpu.min(other.cpu),
+            megabytes: self.megabytes.min(other.megabytes),
+        }
     }
 }
 
@@ -145,7 +151,8 @@ impl Runner {
                 stderr: read(&err)?,
             });
         }
-        Ok((Cost { seconds, megabytes: ended.rusage.maxrss as f64 / 1e6 }, read(&out)?))
+        let cpu = (ended.rusage.utime + ended.rusage.stime).as_secs_f64();
+        Ok((Cost { seconds, cpu, megabytes: ended.rusage.maxrss as f64 / 1e6 }, read(&out)?))
     }
 }
 

@@ -24,7 +24,7 @@ pub fn run(args: &Floors) -> Result<ExitCode, Error> {
     let runner = Runner::new(&args.common)?;
     let what = format!("floors, best of {}", args.best_of.max(1));
     let mut results = Results::begin(&args.common, &what, runner.subject());
-    let table = Table::new(format!("TSO, p={P}, a={A}"), &["what", "floor", "measured", "", "answer"]);
+    let table = Table::new(format!("TSO, p={P}, a={A}"), &["what", "floor", "measured", "", "details"]);
     let mut measured = Measured { args, runner, table, missed: 0 };
     for mix in [MixName::Paper, MixName::LoadsStores] {
         measured.sizes(mix)?;
@@ -45,15 +45,15 @@ pub fn run(args: &Floors) -> Result<ExitCode, Error> {
 }
 
 impl Measured<'_> {
-    fn note(&mut self, what: String, floor: String, measured: String, ok: bool, answer: String) {
+    fn note(&mut self, what: String, floor: String, measured: String, ok: bool, details: String) {
         self.missed += usize::from(!ok);
         eprintln!("{what}: {measured} (floor {floor}){}", if ok { "" } else { " MISSED" });
-        self.table.row(vec![what, floor, measured, if ok { "ok" } else { "MISSED" }.to_owned(), answer]);
+        self.table.row(vec![what, floor, measured, if ok { "ok" } else { "MISSED" }.to_owned(), details]);
     }
 
     fn seconds(&mut self, what: String, floor: f64, cost: Cost, answer: &Answer) {
         let ok = cost.seconds <= floor && answer.verdict != "undecided" && answer.certified;
-        let answer = format!("{}, {}", answer.verdict, answer.algorithm);
+        let answer = format!("{}, {}, cpu {:.3} s", answer.verdict, answer.algorithm, cost.cpu);
         self.note(what, format!("≤ {floor} s"), format!("{:.3} s", cost.seconds), ok, answer);
     }
 
@@ -97,7 +97,12 @@ impl Measured<'_> {
                     "≤ 2.3 times".to_owned(),
                     format!("{ratio:.2} times"),
                     ratio <= 2.3,
-                    format!("{:.3} s to {:.3} s", shorter.seconds, cost.seconds),
+                    format!(
+                        "{:.3} s to {:.3} s, cpu {:.2} times",
+                        shorter.seconds,
+                        cost.seconds,
+                        cost.cpu / shorter.cpu
+                    ),
                 );
             }
             before = Some((n, cost));
@@ -136,7 +141,7 @@ impl Measured<'_> {
             best = best.best(self.runner.check_many(&file, "tso")?.0);
         }
         let ok = best.seconds <= 1.0 && allowed == traces as usize;
-        let answer = format!("{allowed} allowed, {:.0} MB", best.megabytes);
+        let answer = format!("{allowed} allowed, {:.0} MB, cpu {:.3} s", best.megabytes, best.cpu);
         let what = format!("{traces} traces of {SMALL_LINES} lines");
         self.note(what, "≤ 1 s".to_owned(), format!("{:.3} s", best.seconds), ok, answer);
         Ok(())

@@ -39,8 +39,21 @@ pub fn run(args: &Grid) -> Result<ExitCode, Error> {
         (true, true) => "grid of corrupted traces with write orders",
     };
     let mut results = Results::begin(&args.common, what, runner.subject());
-    let header =
-        ["machine", "mix", "n", "p", "a", "seed", "seconds", "MB", "algorithm", "verdict", "certified", "conflicts"];
+    let header = [
+        "machine",
+        "mix",
+        "n",
+        "p",
+        "a",
+        "seed",
+        "seconds",
+        "cpu",
+        "MB",
+        "algorithm",
+        "verdict",
+        "certified",
+        "conflicts",
+    ];
     let mut table = Table::new(format!("{} traces", cases.len()), &header);
     let mut progress = Progress::new(cases.len());
     let (mut undecided, mut slowest): (usize, Option<(f64, Case)>) = (0, None);
@@ -67,6 +80,7 @@ pub fn run(args: &Grid) -> Result<ExitCode, Error> {
             case.a.to_string(),
             case.seed.to_string(),
             format!("{:.3}", cost.seconds),
+            format!("{:.3}", cost.cpu),
             format!("{:.0}", cost.megabytes),
             answer.algorithm,
             answer.verdict,

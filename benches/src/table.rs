@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-/// A table; numbers are aligned to the right.
+/// A table; columns of words are aligned to the left, others to the right.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
     title: String,
@@ -43,10 +43,14 @@ impl Table {
         let widths: Vec<usize> = (0..self.header.len())
             .map(|column| lines().map(|cells| cells[column].chars().count()).max().unwrap_or(0))
             .collect();
+        let words: Vec<bool> = (0..self.header.len()).map(|column| self.words(column)).collect();
         let mut out = format!("{}\n\n", self.title);
         for (i, cells) in lines().enumerate() {
-            let aligned: Vec<String> =
-                cells.iter().zip(&widths).map(|(cell, &width)| align(cell, width, i == 0)).collect();
+            let aligned: Vec<String> = cells
+                .iter()
+                .zip(widths.iter().zip(&words))
+                .map(|(cell, (&width, &word))| if word { format!("{cell:<width$}") } else { format!("{cell:>width$}") })
+                .collect();
             let line = aligned.join("  ");
             let _ = writeln!(out, "  {}", line.trim_end());
             if i == 0 {
@@ -57,22 +61,22 @@ impl Table {
         out
     }
 
+    /// Does the column hold words?
+    fn words(&self, column: usize) -> bool {
+        self.rows.iter().any(|cells| cells[column].starts_with(char::is_alphabetic) && !cells[column].contains('='))
+    }
+
     /// For a document.
     pub fn markdown(&self) -> String {
         let mut out = format!("**{}**\n\n", self.title);
         let _ = writeln!(out, "| {} |", self.header.join(" | "));
-        let _ = writeln!(out, "|{}", "---:|".repeat(self.header.len()));
+        let rules: String = (0..self.header.len()).map(|i| if self.words(i) { "---|" } else { "---:|" }).collect();
+        let _ = writeln!(out, "|{rules}");
         for cells in &self.rows {
             let _ = writeln!(out, "| {} |", cells.join(" | "));
         }
         out
     }
-}
-
-/// Words to the left, numbers and headers to the right.
-fn align(cell: &str, width: usize, header: bool) -> String {
-    let word = !header && cell.chars().next().is_some_and(char::is_alphabetic) && cell.len() > 3;
-    if word { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
 }
 
 #[cfg(test)]

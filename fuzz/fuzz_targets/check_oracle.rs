@@ -4,16 +4,12 @@
 
 use libfuzzer_sys::fuzz_target;
 use membar_check::{Checker, Plan};
-use membar_fuzz::{agree_everywhere, decode};
+use membar_fuzz::{Traces, agree_everywhere};
 
-fuzz_target!(|bytes: &[u8]| {
+fuzz_target!(|traces: Traces| {
     // The second trace finds the buffers that the first one left.
     let mut checkers = [Checker::with_plan(Plan::Fast), Checker::with_plan(Plan::Paper)];
-    let Some((first, rest)) = decode(bytes) else { return };
-    agree_everywhere(&first, &mut checkers);
-    if !rest.is_empty()
-        && let Some((second, _)) = decode(rest)
-    {
-        agree_everywhere(&second, &mut checkers);
+    for trace in &traces.0 {
+        agree_everywhere(trace, &mut checkers);
     }
 });

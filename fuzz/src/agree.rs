@@ -38,7 +38,8 @@ pub fn agree(trace: &Trace, model: &Model, checkers: &mut [Checker; 2]) -> bool 
                 assert!(!blame.legal.is_empty(), "no legal value: {}", shown());
                 for source in sources(trace, blame.read) {
                     let listed = blame.legal.iter().any(|legal| legal.source == source);
-                    let legal = with_source(trace, blame.read, source).is_some_and(|other| orders::decide(&other, model));
+                    let legal =
+                        with_source(trace, blame.read, source).is_some_and(|other| orders::decide(&other, model));
                     let right = if blame.all { listed == legal } else { legal || !listed };
                     assert!(right, "{source:?} is legal: {legal}, but {blame:?}: {}", shown());
                 }

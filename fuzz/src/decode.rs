@@ -3,8 +3,11 @@
 //! The first byte chooses: a trace written down operation by operation, or the random trace of a seed
 //! (`membar_stress::small`) with a few reads changed. Bytes that are missing count as zero.
 
+use crate::text;
+use libfuzzer_sys::arbitrary::{self, Arbitrary, Unstructured};
 use membar_core::{AddrId, AddrName, Final, Init, Mask, Op, OpKind, OrderLine, ResolveScratch, Span, Trace};
 use membar_stress::{Small, small};
+use std::fmt;
 
 /// More operations than this make the oracle slow.
 const MOST_OPS: usize = 8;
@@ -28,8 +31,26 @@ impl Bytes<'_> {
     }
 }
 
+/// One or two small traces, resolved. Shown as text where a crash is reported, and by `cargo fuzz fmt`.
+pub struct Traces(pub Vec<Trace>);
+
+impl<'a> Arbitrary<'a> for Traces {
+    fn arbitrary(bytes: &mut Unstructured<'a>) -> arbitrary::Result<Traces> {
+        let bytes = bytes.bytes(bytes.len())?;
+        let (first, rest) = decode(bytes).ok_or(arbitrary::Error::IncorrectFormat)?;
+        let second = Some(rest).filter(|rest| !rest.is_empty()).and_then(decode).map(|(trace, _)| trace);
+        Ok(Traces([first].into_iter().chain(second).collect()))
+    }
+}
+
+impl fmt::Debug for Traces {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|trace| f.write_str(&text(trace)))
+    }
+}
+
 /// The (resolved) trace that these bytes stand for, and the bytes that are left; `None` if they stand for none.
-pub fn decode(bytes: &[u8]) -> Option<(Trace, &[u8])> {
+fn decode(bytes: &[u8]) -> Option<(Trace, &[u8])> {
     let mut bytes = Bytes(bytes);
     let trace = match bytes.next() {
         0..=191 => written(&mut bytes)?,

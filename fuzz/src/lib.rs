@@ -4,7 +4,7 @@ mod agree;
 mod decode;
 
 pub use agree::{agree, agree_everywhere};
-pub use decode::{decode, rebuilt};
+pub use decode::{Traces, rebuilt};
 
 use membar_core::Trace;
 

@@ -66,7 +66,7 @@ impl Report {
     /// The report on a decided trace. The verdict's certificate must hold for the trace.
     pub fn new(decided: &Decided<'_>) -> Report {
         let Decided { trace, model, verdict, .. } = *decided;
-        let words = Words { trace, model };
+        let words = Words::new(trace, model);
         let locks = trace.addr_names().iter().filter(|name| matches!(name, AddrName::Lock(_))).count();
         Report {
             file: decided.file.to_owned(),

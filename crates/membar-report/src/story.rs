@@ -120,7 +120,7 @@ fn nobody_to_blame(words: &Words<'_>, proof: &Proof, involved: &[OpId]) -> Strin
         Proof::Cycle(lemmas) => lemmas.iter().flat_map(|lemma| &lemma.steps).collect::<Vec<_>>(),
         Proof::Unwritten(_) => Vec::new(),
     };
-    let mut finals: Vec<(u64, String)> = Vec::new();
+    let mut finals: Vec<u64> = Vec::new();
     let mut orders: Vec<u64> = Vec::new();
     let mut held: Vec<OpId> = Vec::new();
     for step in steps() {
@@ -133,12 +133,9 @@ fn nobody_to_blame(words: &Words<'_>, proof: &Proof, involved: &[OpId]) -> Strin
             Rule::ReadsFrom if step.to == Event::FINAL => words.addr(step.from),
             _ => None,
         };
-        let line = trace.finals.iter().find(|end| Some(end.addr) == address);
-        let text = |end: &Final| (end.line, format!("{} == {} (line {})", words.name(end.addr), end.value, end.line));
-        finals.extend(line.map(text));
+        finals.extend(words.final_line(address));
         if step.rule == Rule::WriteOrder {
-            let address = words.addr(step.from);
-            orders.extend(trace.orders.iter().filter(|order| Some(order.addr) == address).map(|order| order.line));
+            orders.extend(words.order_line(words.addr(step.from)));
         }
     }
     held.sort_unstable();
@@ -155,7 +152,9 @@ fn nobody_to_blame(words: &Words<'_>, proof: &Proof, involved: &[OpId]) -> Strin
         return format!("Two threads hold lock {lock} at once: {}.", list(&lines, "and"));
     }
     if !finals.is_empty() {
-        let finals: Vec<String> = finals.into_iter().map(|(_, text)| text).collect();
+        let text = |end: &Final| format!("{} == {} (line {})", words.name(end.addr), end.value, end.line);
+        let is_meant = |end: &&Final| finals.binary_search(&end.line).is_ok();
+        let finals: Vec<String> = trace.finals.iter().filter(is_meant).map(text).collect();
         let (what, both) = if finals.len() == 1 { ("value is", "") } else { ("values are", " together") };
         let order = if reads == 0 { "order of the stores" } else { "memory order" };
         return format!("The recorded final {what} impossible: no {order} leaves {}{both}.", list(&finals, "and"));

@@ -161,6 +161,11 @@ impl Text<'_> {
         let model = self.model.map_or_else(|| report.model.clone(), quoted_path);
         let number = if report.trace > 0 { format!(" --trace {}", report.trace + 1) } else { String::new() };
         let proof = "`--format json` has the proof as data";
+        if violation.lemmas.is_empty() {
+            return "Look at how values were recorded: what a load returned must be stored somewhere, or be set by an \
+                    `init` line. If the recording is right, the machine made the value up."
+                .into();
+        }
         if violation.involved == report.ops {
             return format!("Every operation here is needed, so the trace is as small as it gets; {proof}.");
         }
@@ -193,7 +198,7 @@ impl Text<'_> {
             match number {
                 Some(number) if !in_full => {
                     let rule = self.style.dim(format!("({}, step {number})", edge.rule));
-                    writeln!(out, "      ↓ {} {rule}", in_short(edge.rule))?;
+                    writeln!(out, "      ↓ {} {rule}", in_short(edge))?;
                 }
                 _ => {
                     let rule = self.style.dim(edge.rule);
@@ -287,9 +292,11 @@ fn line_width<'a>(ops: impl Iterator<Item = &'a OpRef>) -> usize {
     ops.map(|op| op.line).max().unwrap_or(0).to_string().len()
 }
 
-/// What kind of reason a rule gives.
-fn in_short(rule: &str) -> &'static str {
-    match rule {
+/// What kind of reason an edge has.
+fn in_short(edge: &Edge) -> &'static str {
+    let on_lock = edge.from.op().is_some_and(|op| op.text.starts_with("acq ") || op.text.starts_with("rel "));
+    match edge.rule {
+        "R5" | "R6" | "R7" if on_lock => "earlier on the lock",
         "R1" | "R2" | "SL" => "program order",
         "R3" => "barrier",
         "R4" => "read by",

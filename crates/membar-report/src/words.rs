@@ -5,12 +5,16 @@
 use crate::data::{End, EventRef};
 use crate::style::list;
 use membar_core::{AddrId, Event, Lemma, Model, OpId, OpKind, Rule, Step, Trace};
+use std::collections::HashMap;
 
 /// What sentences are about.
-#[derive(Clone, Copy)]
 pub(crate) struct Words<'a> {
     pub(crate) trace: &'a Trace,
     pub(crate) model: &'a Model,
+    /// Lines that are no operations, by address.
+    inits: HashMap<u32, u64>,
+    finals: HashMap<u32, u64>,
+    orders: HashMap<u32, u64>,
 }
 
 /// What an operation is called.
@@ -31,7 +35,27 @@ fn a(kind: OpKind) -> String {
     format!("{article} {}", noun(kind))
 }
 
-impl Words<'_> {
+impl<'a> Words<'a> {
+    pub(crate) fn new(trace: &'a Trace, model: &'a Model) -> Words<'a> {
+        Words {
+            trace,
+            model,
+            inits: trace.inits.iter().map(|init| (init.addr.0, init.line)).collect(),
+            finals: trace.finals.iter().map(|end| (end.addr.0, end.line)).collect(),
+            orders: trace.orders.iter().map(|order| (order.addr.0, order.line)).collect(),
+        }
+    }
+
+    /// The `final` line of an address.
+    pub(crate) fn final_line(&self, addr: Option<AddrId>) -> Option<u64> {
+        addr.and_then(|addr| self.finals.get(&addr.0)).copied()
+    }
+
+    /// The `order` line of an address.
+    pub(crate) fn order_line(&self, addr: Option<AddrId>) -> Option<u64> {
+        addr.and_then(|addr| self.orders.get(&addr.0)).copied()
+    }
+
     /// The operation without its thread and times: `x := 1`.
     pub(crate) fn text(&self, op: OpId) -> String {
         let mut text = String::new();
@@ -57,11 +81,11 @@ impl Words<'_> {
         match event.as_op() {
             Some(op) => EventRef::Op(self.op(op)),
             None if event == Event::INIT => {
-                let line = about.and_then(|a| self.trace.inits.iter().find(|i| i.addr == a)).map(|i| i.line);
+                let line = about.and_then(|addr| self.inits.get(&addr.0)).copied();
                 EventRef::End(End { initial: true, last: false, address, line })
             }
             None => {
-                let line = about.and_then(|a| self.trace.finals.iter().find(|f| f.addr == a)).map(|f| f.line);
+                let line = self.final_line(about);
                 EventRef::End(End { initial: false, last: true, address: address.filter(|_| line.is_some()), line })
             }
         }
@@ -105,7 +129,7 @@ impl Words<'_> {
             Rule::BeforeRead { load } => self.before_read(step, load, about, numbers),
             Rule::AfterRead => self.after_read(lemma, step, about, numbers),
             Rule::WriteOrder => {
-                let line = self.trace.orders.iter().find(|order| Some(order.addr) == about).map(|order| order.line);
+                let line = self.order_line(about);
                 let values = |event: Event| event.as_op().map_or(0, |op| self.trace.write(op));
                 format!(
                     "the `order` line{} lists {} before {}",
@@ -145,6 +169,7 @@ impl Words<'_> {
         match self.trace.kind(op) {
             OpKind::Release => format!("line {line} gives back what {from} took"),
             _ if write == Event::INIT => format!("line {line} read {}, the initial value", self.read_text(op)),
+            _ if write == read => format!("line {line} read {} from itself", self.read_text(op)),
             _ => format!("line {line} read {} from {from}", self.read_text(op)),
         }
     }

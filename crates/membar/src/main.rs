@@ -69,7 +69,7 @@ fn man(name: Option<&str>) -> Result<u8, Failure> {
         command = found.clone();
     }
     let mut page = Vec::new();
-    clap_mangen::Man::new(command).render(&mut page)?;
+    clap_mangen::Man::new(command).source(concat!("membar ", env!("CARGO_PKG_VERSION"))).render(&mut page)?;
     std::io::stdout().write_all(&page)?;
     Ok(stop::ALLOWED)
 }

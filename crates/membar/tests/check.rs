@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{BAD, FINE, Files, MALFORMED, SB, run, run_with};
+use common::{BAD, FINE, Files, MALFORMED, SB, hard_trace, run, run_with};
 use membar_stress::{Machine, Mix, Observe, Workload, simulate};
 
 fn check(args: &[&str], input: &str) -> common::Ran {
@@ -32,14 +32,6 @@ fn exit_codes() {
             assert_eq!(ran.code, code, "{jobs} jobs\n{}{}", ran.out, ran.err);
         }
     }
-}
-
-/// Too large to be decided in no time.
-fn hard_trace() -> String {
-    let work = Workload { threads: 4, addresses: 8, ops: 20_000, mix: Mix::LOADS_STORES, seed: 1 };
-    let mut text = Vec::new();
-    membar_trace::write_trace(&simulate(&work, Machine::Tso, Observe::default()), &mut text).unwrap();
-    String::from_utf8(text).unwrap()
 }
 
 #[test]

@@ -187,11 +187,11 @@ impl<'a, W: Write> Output<'a, W> {
 
     /// Writes to standard error what belongs after the results so far.
     fn aside(&mut self, message: &str) -> io::Result<()> {
-        self.out.flush()?;
+        let flushed = self.out.flush();
         self.progress.hide();
         // Where standard error is closed nobody wants to know.
         let _ = writeln!(io::stderr(), "{message}");
-        Ok(())
+        flushed
     }
 
     /// Writes what comes after the last result.

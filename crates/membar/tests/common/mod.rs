@@ -1,6 +1,7 @@
 //! Runs the real binary.
 #![allow(dead_code)]
 
+use membar_stress::{Machine, Mix, Observe, Workload, simulate};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -81,4 +82,12 @@ impl Files {
     pub fn path(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
     }
+}
+
+/// Too large to be decided in no time.
+pub fn hard_trace() -> String {
+    let work = Workload { threads: 4, addresses: 8, ops: 20_000, mix: Mix::LOADS_STORES, seed: 1 };
+    let mut text = Vec::new();
+    membar_trace::write_trace(&simulate(&work, Machine::Tso, Observe::default()), &mut text).expect("a trace");
+    String::from_utf8(text).expect("UTF-8")
 }
