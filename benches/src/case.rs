@@ -28,7 +28,7 @@ impl Case {
         Case { machine, mix, n, p, a, seed: 1, orders: false, corrupt: None }
     }
 
-    /// The command line that [`write`] gets.
+    /// The command line of `membar-bench write`.
     pub fn arguments(&self, out: &Path) -> Vec<String> {
         let mut arguments: Vec<String> =
             ["write", "--machine", self.machine.name(), "--mix", self.mix.name()].map(str::to_owned).to_vec();

@@ -46,7 +46,7 @@ pub struct Common {
     /// Print tables as Markdown
     #[arg(long)]
     pub markdown: bool,
-    /// Append the results to docs/benchmarks/<date>.md
+    /// Append the results to docs/benchmarks/DATE.md
     #[arg(long)]
     pub save: bool,
 }

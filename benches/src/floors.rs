@@ -6,6 +6,7 @@ use crate::cli::{Floors, MachineName, MixName};
 use crate::error::Error;
 use crate::host::Results;
 use crate::table::Table;
+use std::io::IsTerminal;
 use std::process::ExitCode;
 
 /// Threads and addresses of every large trace.
@@ -47,7 +48,9 @@ pub fn run(args: &Floors) -> Result<ExitCode, Error> {
 impl Measured<'_> {
     fn note(&mut self, what: String, floor: String, measured: String, ok: bool, details: String) {
         self.missed += usize::from(!ok);
-        eprintln!("{what}: {measured} (floor {floor}){}", if ok { "" } else { " MISSED" });
+        if std::io::stderr().is_terminal() {
+            eprintln!("{what}: {measured} (floor {floor}){}", if ok { "" } else { " MISSED" });
+        }
         self.table.row(vec![what, floor, measured, if ok { "ok" } else { "MISSED" }.to_owned(), details]);
     }
 

@@ -54,7 +54,7 @@ pub fn run(args: &Grid) -> Result<ExitCode, Error> {
         "certified",
         "conflicts",
     ];
-    let mut table = Table::new(format!("{} traces", cases.len()), &header);
+    let mut table = Table::new(format!("{} trace{}", cases.len(), if cases.len() == 1 { "" } else { "s" }), &header);
     let mut progress = Progress::new(cases.len());
     let (mut undecided, mut slowest): (usize, Option<(f64, Case)>) = (0, None);
     for case in &cases {

@@ -14,7 +14,7 @@
 
 use crate::limits::Limits;
 use crate::{Checker, Decision};
-use membar_core::{Model, OpId, OpKind, Proof, Source, Trace};
+use membar_core::{Model, OpId, OpKind, Proof, Rule, Source, Trace};
 use std::time::Duration;
 
 /// How long reads are tried.
@@ -50,10 +50,7 @@ pub(crate) fn blame(
     limits: &Limits,
 ) -> Option<Blame> {
     let small = trace.len() <= SMALL;
-    let mut reads: Vec<OpId> =
-        proof.ops().into_iter().filter(|&op| matches!(trace.kind(op), OpKind::Load | OpKind::Rmw)).collect();
-    // A read that is wrong is more often a plain load than part of a read-modify-write.
-    reads.sort_by_key(|&op| trace.kind(op) == OpKind::Rmw);
+    let reads = suspects(trace, proof);
     let limits = &limits.clone().within(SOON);
     for read in reads {
         match checker.decide_with(trace, model, Some((read, Source::NONE)), limits) {
@@ -79,6 +76,26 @@ pub(crate) fn blame(
         return Some(Blame { read, legal, all: small });
     }
     None
+}
+
+/// The reads of a proof: first those by which something was inferred, later ones before earlier ones, since a wrong value
+/// contradicts what came before it; plain loads before read-modify-writes.
+fn suspects(trace: &Trace, proof: &Proof) -> Vec<OpId> {
+    let mut used = Vec::new();
+    if let Proof::Cycle(lemmas) = proof {
+        for step in lemmas.iter().flat_map(|lemma| &lemma.steps) {
+            match step.rule {
+                Rule::OwnStore { load } => used.push(load),
+                Rule::BeforeRead { load } => used.extend(load.as_op()),
+                Rule::AfterRead => used.extend(step.from.as_op()),
+                _ => {}
+            }
+        }
+    }
+    let mut reads: Vec<OpId> =
+        proof.ops().into_iter().filter(|&op| matches!(trace.kind(op), OpKind::Load | OpKind::Rmw)).collect();
+    reads.sort_by_key(|&op| (trace.kind(op) == OpKind::Rmw, !used.contains(&op), std::cmp::Reverse(trace.po(op))));
+    reads
 }
 
 /// What the read returns at its place in the order that was found.

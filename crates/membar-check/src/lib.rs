@@ -128,7 +128,6 @@ const SHORTEN: usize = 4000;
 pub struct Checker {
     problem: Problem,
     read: ReadProblem,
-    plan: Plan,
     refutation: Option<Refutation>,
     algorithm: Option<Algorithm>,
     effort: Effort,
@@ -142,7 +141,15 @@ impl Checker {
 
     /// A checker with this plan.
     pub fn with_plan(plan: Plan) -> Checker {
-        Checker { plan, ..Checker::default() }
+        let read = ReadProblem { plan, ..ReadProblem::default() };
+        Checker { read, ..Checker::default() }
+    }
+
+    /// A checker that turns from search to inference after so many conflicts; for tests.
+    #[doc(hidden)]
+    pub fn with_allowance(plan: Plan, conflicts: usize) -> Checker {
+        let read = ReadProblem { plan, allowance: Some(conflicts), ..ReadProblem::default() };
+        Checker { read, ..Checker::default() }
     }
 
     /// Decides a trace, with a certificate that people can follow: a proof is made as short as soon can be.
@@ -205,7 +212,7 @@ impl Checker {
             self.refutation = Some(Refutation::Cycle);
             return Decision::Forbidden;
         }
-        let decided = self.read.decide(trace, model, p, self.plan, limits, &mut self.effort);
+        let decided = self.read.decide(trace, model, p, limits, &mut self.effort);
         let without_conflicts = self.effort.conflicts == 0;
         let (algorithm, decision) = match decided {
             Decided::Order if without_conflicts => (Algorithm::Too, Decision::Allowed),

@@ -148,7 +148,7 @@ impl PpoEdges {
         let stores_ordered = always.contains(Mask::STORE_STORE);
         let load_list = !ppo.load_load.on_one_address();
         // An operation of an ordered kind stands for all earlier ones of that kind.
-        let ordered_kinds: Kinds = loads_ordered as u8 * LOADS | stores_ordered as u8 * STORES;
+        let ordered_kinds: Kinds = (loads_ordered as u8 * LOADS) | (stores_ordered as u8 * STORES);
         let (mut last_load, mut last_store) = (NONE, NONE);
         let kind_of = |node: u32| kinds(trace.kind(ops[(node - base) as usize]));
 
@@ -280,7 +280,7 @@ impl PpoEdges {
     fn time(&mut self, trace: &Trace, model: &Model, ops: &[OpId], base: u32) {
         let ppo = &model.ppo;
         let later = |stores: bool| {
-            (ppo.entry(stores, false).time as u8) * LOADS | (ppo.entry(stores, true).time as u8) * STORES
+            (ppo.entry(stores, false).time as u8 * LOADS) | (ppo.entry(stores, true).time as u8 * STORES)
         };
         let (after_loads, after_stores) = (later(false), later(true));
         let groups: [(Kinds, Kinds); 2] = if after_loads == after_stores {

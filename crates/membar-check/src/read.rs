@@ -61,8 +61,11 @@ pub struct Effort {
 /// The tools of the read problem, with their buffers.
 #[derive(Default)]
 pub(crate) struct ReadProblem {
+    pub plan: Plan,
+    /// Conflicts of the first attempt, if not the plan's own number.
+    pub allowance: Option<usize>,
     pub scheduler: Scheduler,
-    saturator: Saturator,
+    pub saturator: Saturator,
     pub sorter: Sorter,
 }
 
@@ -72,19 +75,18 @@ impl ReadProblem {
         trace: &Trace,
         model: &Model,
         p: &mut Problem,
-        plan: Plan,
         limits: &Limits,
         effort: &mut Effort,
     ) -> Decided {
         self.scheduler.start(p);
         // So many conflicts cost about as much as a pass.
-        let mut allowance = match plan {
+        let mut allowance = self.allowance.unwrap_or(match self.plan {
             Plan::Fast => 64 + p.ops / 4,
             Plan::Paper => 0,
-        };
+        });
         let clocks = Saturator::bytes(trace, model, p);
         let mut saturate = limits.fits(clocks);
-        if plan == Plan::Fast {
+        if self.plan == Plan::Fast {
             match self.attempt(p, allowance, limits, effort) {
                 Some(decided) => return decided,
                 None => allowance *= 4,

@@ -313,6 +313,9 @@ impl Scheduler {
         self.is_open.resize(p.addrs, false);
         self.front.clear();
         self.front.extend_from_slice(&p.thread_start);
+        if !self.first_reader.is_empty() {
+            self.first_reader.copy_from_slice(&p.reader_start);
+        }
         self.todo.clear();
         // Extras found since the last run.
         for extra in p.static_extras + self.dyn_edges.len()..p.extras.len() {

@@ -160,7 +160,7 @@ impl Search<'_> {
         };
         for (i, event) in self.events.iter().enumerate() {
             if let Some(op) = event.as_op()
-                && !(trace.kind(op) == OpKind::Release && !model.lock_exclusion)
+                && (trace.kind(op) != OpKind::Release || model.lock_exclusion)
                 && let Some(source) = self.source(trace.source(op))
             {
                 add(i, source, trace.addr(op));

@@ -20,7 +20,9 @@ fn renamed(trace: &Trace, rng: &mut Rng) -> Trace {
     let salt = rng.next();
     let name = |name: &AddrName| match name {
         AddrName::Memory(n) => AddrName::Named(format!("v{n}").into()),
-        AddrName::Named(n) => AddrName::Memory(1_000_000 + n.len() as u64 * 977 + n.bytes().map(u64::from).sum::<u64>()),
+        AddrName::Named(n) => {
+            AddrName::Memory(1_000_000 + n.len() as u64 * 977 + n.bytes().map(u64::from).sum::<u64>())
+        }
         AddrName::Lock(n) => AddrName::Lock(format!("lock_{n}").into()),
     };
     let mut order: Vec<OpId> = Vec::new();
@@ -125,8 +127,11 @@ fn plans_agree_and_certificates_hold_on_larger_traces() {
         for trace in [Some(trace.clone()), corrupt(&trace, seed).map(|changed| changed.trace)].into_iter().flatten() {
             let fast = Checker::new().check(&trace, model, &Limits::default());
             let paper = Checker::with_plan(Plan::Paper).verdict(&trace, model, &Limits::default());
-            assert_eq!(fast.verdict.name(), paper.verdict.name(), "seed {seed}");
-            for outcome in [&fast, &paper] {
+            // Back and forth between search and inference.
+            let mixed =
+                Checker::with_allowance(Plan::Fast, 1 + seed as usize % 9).verdict(&trace, model, &Limits::default());
+            for outcome in [&fast, &paper, &mixed] {
+                assert_eq!(fast.verdict.name(), outcome.verdict.name(), "seed {seed}");
                 certifier.verdict(&trace, model, &outcome.verdict).expect("a sound certificate");
             }
             match fast.verdict {

@@ -169,7 +169,7 @@ fn nobody_to_blame(words: &Words<'_>, proof: &Proof, involved: &[OpId]) -> Strin
     if reads == 0 {
         return format!("No read is involved: the {together} below cannot be put into one order.");
     }
-    format!("No single read explains it: {together} do not fit together, whichever read is doubted.")
+    format!("No single read was found that explains it: {together} do not fit together.")
 }
 
 /// The sentence that says why.

@@ -124,6 +124,13 @@ impl<'a> Words<'a> {
             Rule::ReadsFrom => self.read_from(step.to, step.from, about),
             Rule::OwnStore { load } => {
                 let read = self.read_from(load.into(), step.to, about);
+                if step.to == Event::INIT {
+                    let name = self.of(about);
+                    return format!(
+                        "{read}, although its own thread had stored to {name} at {from}, which would thus be older than \
+                         the initial value"
+                    );
+                }
                 format!("{read} although its own thread had stored to {} at {from}, so {to} came later", self.of(about))
             }
             Rule::BeforeRead { load } => self.before_read(step, load, about, numbers),

@@ -5,8 +5,8 @@ mod common;
 use common::{Files, SB};
 use membar_core::Trace;
 
-fn seen(trace: &str, model: &str) -> String {
-    let files = Files::new(&[("t.trace", trace.as_bytes())]);
+fn seen(trace: impl AsRef<str>, model: &str) -> String {
+    let files = Files::new(&[("t.trace", trace.as_ref().as_bytes())]);
     let ran = files.run(&["check", "t.trace", "--model", model]);
     assert_eq!((ran.code, ran.err.as_str()), (1, ""));
     ran.out
@@ -22,41 +22,41 @@ macro_rules! golden {
     ($($name:ident: $model:literal, $trace:expr;)*) => {$(
         #[test]
         fn $name() {
-            insta::assert_snapshot!(stringify!($name), seen(&$trace, $model));
+            insta::assert_snapshot!(stringify!($name), seen($trace, $model));
         }
     )*};
 }
 
 golden! {
-    store_buffering: "sc", SB.to_owned();
-    message_passing: "tso", "0: data := 1\n0: flag := 1\n1: flag == 1\n1: data == 0\ncheck\n".to_owned();
+    store_buffering: "sc", SB;
+    message_passing: "tso", "0: data := 1\n0: flag := 1\n1: flag == 1\n1: data == 0\ncheck\n";
     figure_2: "tso", text_of(&membar_stress::figures::fig2());
     figure_5_doubled: "tso", text_of(&membar_stress::figures::fig5_doubled());
-    never_written: "tso", "init x == 3\n0: x := 1\n1: x := 2\n1: x == 7\n0: y := 7\ncheck\n".to_owned();
+    never_written: "tso", "init x == 3\n0: x := 1\n1: x := 2\n1: x == 7\n0: y := 7\ncheck\n";
     never_written_many: "tso",
         (1..=20).map(|i| format!("0: x := {i}\n")).chain(["1: x == 99\ncheck\n".to_owned()]).collect::<String>();
-    nothing_written: "tso", "1: x == 7\ncheck\n".to_owned();
-    own_future: "tso", "0: x == 1\n0: x := 1\ncheck\n".to_owned();
-    own_value: "tso", "0: { x == 1; x := 1 }\ncheck\n".to_owned();
-    coherence_of_reads: "tso", "0: x := 1\n0: x := 2\n1: x == 2\n1: x == 1\ncheck\n".to_owned();
+    nothing_written: "tso", "1: x == 7\ncheck\n";
+    own_future: "tso", "0: x == 1\n0: x := 1\ncheck\n";
+    own_value: "tso", "0: { x == 1; x := 1 }\ncheck\n";
+    coherence_of_reads: "tso", "0: x := 1\n0: x := 2\n1: x == 2\n1: x == 1\ncheck\n";
     barriers: "tso", SB.replace("0: y", "0: sync\n0: y").replace("1: x", "1: membar #StoreLoad\n1: x");
-    times: "wmo", "0: x := 1\n0: membar #StoreStore\n0: y := 1\n1: y == 1 @ :10\n1: x == 0 @ 11:\ncheck\n".to_owned();
-    not_atomic: "tso", "0: { x == 0; x := 1 }\n1: { x == 0; x := 2 }\ncheck\n".to_owned();
-    lock_held_twice: "tso", "0: acq L\n1: acq L\ncheck\n".to_owned();
+    times: "wmo", "0: x := 1\n0: membar #StoreStore\n0: y := 1\n1: y == 1 @ :10\n1: x == 0 @ 11:\ncheck\n";
+    not_atomic: "tso", "0: { x == 0; x := 1 }\n1: { x == 0; x := 2 }\ncheck\n";
+    lock_held_twice: "tso", "0: acq L\n1: acq L\ncheck\n";
     lock_lost_update: "tso",
-        "0: acq L\n0: x == 0\n0: x := 1\n0: rel L\n1: acq L\n1: x == 0\n1: x := 2\n1: rel L\ncheck\n".to_owned();
-    final_value: "tso", "0: x := 1\n0: x := 2\nfinal x == 1\ncheck\n".to_owned();
-    final_values: "tso", "0: x := 1\n0: y := 2\n1: y := 1\n1: x := 2\nfinal x == 1\nfinal y == 1\ncheck\n".to_owned();
-    final_initial_value: "tso", "0: x := 1\nfinal x == 0\ncheck\n".to_owned();
-    write_order: "tso", "0: x := 1\n0: y := 2\n1: y := 1\n1: x := 2\norder x: 2 1\norder y: 2 1\ncheck\n".to_owned();
-    a_long_trace: "tso", include_str!("../../../examples/corrupted-load.trace").to_owned();
+        "0: acq L\n0: x == 0\n0: x := 1\n0: rel L\n1: acq L\n1: x == 0\n1: x := 2\n1: rel L\ncheck\n";
+    final_value: "tso", "0: x := 1\n0: x := 2\nfinal x == 1\ncheck\n";
+    final_values: "tso", "0: x := 1\n0: y := 2\n1: y := 1\n1: x := 2\nfinal x == 1\nfinal y == 1\ncheck\n";
+    final_initial_value: "tso", "0: x := 1\nfinal x == 0\ncheck\n";
+    write_order: "tso", "0: x := 1\n0: y := 2\n1: y := 1\n1: x := 2\norder x: 2 1\norder y: 2 1\ncheck\n";
+    a_long_trace: "tso", include_str!("../../../examples/corrupted-load.trace");
 }
 
 /// What happened, why, what now: all in the first lines, whatever the proof.
 #[test]
 fn the_first_lines_answer_three_questions() {
     for trace in [SB.to_owned(), text_of(&membar_stress::figures::fig5_doubled()), "0: x == 1\ncheck\n".to_owned()] {
-        let text = seen(&trace, "sc");
+        let text = seen(trace, "sc");
         let head: Vec<&str> = text.lines().take(7).collect();
         for label in ["FORBIDDEN by sc", "  What: ", "  Why:  ", "  Next: "] {
             assert!(head.iter().any(|line| line.starts_with(label)), "{text}");

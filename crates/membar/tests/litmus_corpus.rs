@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 /// The only place that knows the checker: `allowed`, `forbidden` or `undecided`.
 fn decide(trace: &Trace, model: &Model) -> &'static str {
-    membar_check::Checker::new().check(trace, model).verdict.name()
+    membar_check::Checker::new().check(trace, model, &membar_check::Limits::default()).verdict.name()
 }
 
 /// The only place that knows the parser: the one trace of this text.
