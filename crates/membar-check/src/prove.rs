@@ -181,6 +181,7 @@ impl<'a> Prover<'a> {
             WaitWhy::ReadsFrom => self.add(draft, from, to_event, Rule::ReadsFrom, vec![]),
             WaitWhy::Extra(extra) => self.extra(draft, extra),
             WaitWhy::Overwrites => self.overwrites(draft, from, to),
+            WaitWhy::Assumed => self.holds(draft, Guess { first: from, second: to }),
             WaitWhy::Graph => {
                 let ops = [from, to].map(|node| self.p.op(self.trace, node).expect("an operation"));
                 if let Some(rule) = pair_rule(self.trace, self.model, ops[0], ops[1]) {

@@ -42,7 +42,8 @@
 use crate::limits::Limits;
 use crate::problem::{Extra, NONE, Problem, Why};
 use membar_core::Undecided;
-use std::collections::VecDeque;
+use rustc_hash::FxHashMap;
+use std::collections::{BinaryHeap, VecDeque};
 
 /// An edge of a cycle of waiting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,10 +64,12 @@ pub(crate) enum WaitWhy {
     Extra(u32),
     /// A7: `from` reads a write that is before `to`.
     Overwrites,
+    /// The conflict assumes so.
+    Assumed,
 }
 
 /// `first` before `second`: heads of chains of read-modify-writes on one address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Guess {
     pub first: u32,
     pub second: u32,
@@ -151,6 +154,8 @@ const NEAR: [usize; 2] = [100, 1000];
 const FAR: usize = 1000;
 /// Readers that it may try.
 const STARTS: usize = 8;
+/// Guesses from which on a cycle is worked out by stages.
+const STAGED: usize = 2;
 
 #[derive(Default)]
 pub(crate) struct Scheduler {
@@ -173,9 +178,11 @@ pub(crate) struct Scheduler {
     dyn_edges: Vec<DynEdge>,
     dyn_succ: Vec<u32>,
     dyn_pred: Vec<u32>,
-    /// Edges that do not hold always.
-    conditional: Vec<u32>,
+    /// Edges that do not hold always, by the time of the decision that they rest on.
+    conditional: BinaryHeap<(Time, u32)>,
     choices: Vec<Choice>,
+    /// Where each choice is.
+    choice_of: FxHashMap<Guess, u32>,
     /// Static predecessors, made at the first conflict.
     pred_start: Vec<u32>,
     pred: Vec<u32>,
@@ -212,6 +219,7 @@ impl Scheduler {
         self.first_reader.clear();
         self.conditional.clear();
         self.choices.clear();
+        self.choice_of.clear();
         self.pred_start.clear();
         self.longest = 0;
         self.learned_bytes = 0;
@@ -278,12 +286,13 @@ impl Scheduler {
 
     /// Drops what holds under decisions of this run only.
     fn leave(&mut self) {
-        while let Some(edge) = self.conditional.pop() {
+        while let Some((_, edge)) = self.conditional.pop() {
             self.unlink_dyn(edge);
         }
         while let Some(choice) = self.choices.pop() {
             self.unlink_dyn(choice.edge);
         }
+        self.choice_of.clear();
     }
 
     fn reset(&mut self, p: &Problem) {
@@ -543,8 +552,8 @@ impl Scheduler {
     /// Since when the guess stands, if it does, and the conflict that implies it, unless it was decided.
     fn standing(&self, p: &Problem, guess: Guess) -> Option<(Time, Option<u32>)> {
         let mut since: Option<(Time, Option<u32>)> = None;
-        if let Some(at) = self.choices.iter().position(|choice| choice.guess == guess) {
-            since = Some(((2 * self.choices[at].length + 2, at as u32), None));
+        if let Some(&at) = self.choice_of.get(&guess) {
+            since = Some(((2 * self.choices[at as usize].length + 2, at), None));
         }
         let place = self.place[guess.first as usize];
         if place != NONE && self.place[guess.second as usize] > place {
@@ -556,8 +565,9 @@ impl Scheduler {
             let DynEdge { to, extra, level, next_succ, .. } = self.dyn_edges[edge as usize];
             if to == guess.second
                 && let Why::Lemma(lemma) = p.extras[extra as usize].why
-                && since.is_none_or(|(time, _)| level < time)
+                && since.is_none_or(|(time, reason)| level < time || (level == time && reason.is_some()))
             {
+                // Of two edges the older one, which cannot rest on the newer: the list has it last.
                 since = Some((level, Some(lemma)));
             }
             edge = next_succ;
@@ -619,6 +629,7 @@ impl Scheduler {
                     let guess = guess.flip();
                     let extra = Extra { conditional: true, ..Extra::new(guess.first, guess.second, Why::Choice) };
                     let edge = self.link(p, extra);
+                    self.choice_of.insert(guess, self.choices.len() as u32);
                     self.choices.push(Choice { guess, edge, length: self.order.len() as u32 });
                 }
             }
@@ -650,7 +661,7 @@ impl Scheduler {
         let edge = self.link(p, extra);
         self.dyn_edges[edge as usize].level = level;
         if conditional {
-            self.conditional.push(edge);
+            self.conditional.push((level, edge));
         }
     }
 
@@ -726,18 +737,18 @@ impl Scheduler {
                 self.open(p.addr[i]);
             }
         }
-        for i in (0..self.conditional.len()).rev() {
-            let edge = self.conditional[i];
-            if self.dyn_edges[edge as usize].level >= time {
-                self.conditional.swap_remove(i);
-                self.drop_edge(edge);
-            }
+        while let Some(&(level, edge)) = self.conditional.peek()
+            && level >= time
+        {
+            self.conditional.pop();
+            self.drop_edge(edge);
         }
         while let Some(choice) = self.choices.last()
             && (2 * choice.length + 2, self.choices.len() as u32 - 1) >= time
         {
-            let edge = choice.edge;
+            let Choice { guess, edge, .. } = *choice;
             self.choices.pop();
+            self.choice_of.remove(&guess);
             self.drop_edge(edge);
         }
     }
@@ -763,20 +774,87 @@ impl Scheduler {
     }
 
     /// Why nothing can execute.
-    fn find_conflict(&mut self, p: &Problem) -> Conflict {
+    fn find_conflict(&mut self, p: &mut Problem) -> Conflict {
         let cycle = self.find_cycle(p);
+        let mut cycle = self.by_stages(p, cycle);
+        let guesses = self.rests_on(p, &cycle);
+        cycle.shrink_to_fit();
+        self.explain(p, Conflict { guesses, cycle, implied: Vec::new() })
+    }
+
+    /// The guesses that some edges rest on.
+    fn rests_on(&self, p: &Problem, waits: &[Wait]) -> Vec<Guess> {
         let mut guesses: Vec<Guess> = Vec::new();
-        for wait in &cycle {
-            let rests_on = match wait.why {
+        for wait in waits {
+            let guess = match wait.why {
                 WaitWhy::Overwrites => self.guess(p, *wait),
                 WaitWhy::Extra(extra) if p.extras[extra as usize].conditional => {
                     Some(Guess { first: wait.from, second: wait.to })
                 }
                 _ => None,
             };
-            guesses.extend(rests_on.filter(|guess| !guesses.contains(guess)));
+            guesses.extend(guess.filter(|guess| !guesses.contains(guess)));
         }
-        self.explain(p, Conflict { guesses, cycle, implied: Vec::new() })
+        guesses
+    }
+
+    /// Is it a write of the address that reads nothing?
+    fn is_store_of(&self, p: &Problem, node: u32, x: u32) -> bool {
+        p.writes(node) && p.addr[node as usize] == x && self.head[node as usize] == node
+    }
+
+    /// The same cycle, with an edge learned for each stage between two stores of one address that several guesses lead
+    /// through: what a stage rests on is then worked out once, not once for every way through the other stages.
+    fn by_stages(&mut self, p: &mut Problem, mut cycle: Vec<Wait>) -> Vec<Wait> {
+        let guessed = self.rests_on(p, &cycle).len();
+        if guessed < STAGED {
+            return cycle;
+        }
+        // The address with the most stores on the cycle.
+        let stores = |x: u32| cycle.iter().filter(|wait| self.is_store_of(p, wait.from, x)).count();
+        let Some(x) = cycle
+            .iter()
+            .filter(|wait| p.writes(wait.from))
+            .map(|wait| p.addr[wait.from as usize])
+            .max_by_key(|&x| stores(x))
+        else {
+            return cycle;
+        };
+        if stores(x) < 2 {
+            return cycle;
+        }
+        let start = cycle.iter().position(|wait| self.is_store_of(p, wait.from, x)).expect("two of them");
+        cycle.rotate_left(start);
+        let mut staged = Vec::new();
+        let mut at = 0;
+        while at < cycle.len() {
+            let mut end = at + 1;
+            while end < cycle.len() && !self.is_store_of(p, cycle[end].from, x) {
+                end += 1;
+            }
+            let stage = &cycle[at..end];
+            let edge = Guess { first: stage[0].from, second: stage[stage.len() - 1].to };
+            let guesses = self.rests_on(p, stage);
+            let known = guesses.is_empty() || self.standing(p, edge).is_some();
+            if known || guesses.len() == guessed || stage.len() == 1 {
+                staged.extend_from_slice(stage);
+            } else {
+                let mut back = stage.to_vec();
+                back.push(Wait { from: edge.second, to: edge.first, why: WaitWhy::Assumed });
+                let since = |guess: &Guess| self.standing(p, *guess).expect("a conflict is about guesses that stand").0;
+                let level = guesses.iter().map(since).max().expect("not empty");
+                let mut conflict = self.explain(p, Conflict { guesses, cycle: back, implied: Vec::new() });
+                conflict.guesses.push(edge.flip());
+                let lemma = self.conflicts.len() as u32;
+                self.learned_bytes += size_of_val(&conflict.cycle[..]) + 256;
+                self.conflicts.push(conflict);
+                self.learn(p, edge.flip(), lemma, level);
+                let extra = p.extras.len() as u32 - 1;
+                staged.push(Wait { from: edge.first, to: edge.second, why: WaitWhy::Extra(extra) });
+            }
+            at = end;
+        }
+        staged
     }
 
     /// Learns from a conflict. `false`: the trace is refuted.
