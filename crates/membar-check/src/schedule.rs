@@ -18,7 +18,8 @@
 //!    is one, S' is before S from now on (a learned edge; figure 5 of the paper is found this way). If there are several,
 //!    the last one is undone and reversed for as long as the others stand: conflict-directed backjumping. Such conflicts
 //!    are kept, and no decision repeats one. They are stated in terms of what was decided or learned last (as in
-//!    conflict-driven clause learning), so that what follows from one decision is not worked out again under another.
+//!    conflict-driven clause learning), so that what follows from one decision is not worked out again under another; and
+//!    a cycle that passes several stores of one address is taken stage by stage, each of which gives a learned edge.
 //! 4. Go on from the state just before the reversed decision.
 //!
 //! Invariants: `indegree[v]` counts the graph predecessors of v that have not executed; `pending[w]` the readers of w that have
