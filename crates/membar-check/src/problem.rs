@@ -324,7 +324,8 @@ impl Problem {
                 }
                 if src != NONE {
                     let last = seen[x];
-                    if last != NONE && last != src {
+                    // A read-modify-write whose write was seen before it came: the cycle of reads-from shows that.
+                    if last != NONE && last != src && last != node {
                         let own = through[x] == last;
                         if own && !model.store_forwarding {
                             // Only the path, if there is one, says that the load comes after the store.

@@ -58,6 +58,9 @@ pub struct Effort {
     pub conflicts: u64,
 }
 
+/// Clocks that would take more bytes than this are not worth it: the search does without.
+const MOST_CLOCKS: usize = 1 << 30;
+
 /// The tools of the read problem, with their buffers.
 #[derive(Default)]
 pub(crate) struct ReadProblem {
@@ -85,7 +88,7 @@ impl ReadProblem {
             Plan::Paper => 0,
         });
         let clocks = Saturator::bytes(trace, model, p);
-        let mut saturate = limits.fits(clocks);
+        let mut saturate = limits.fits(clocks) && clocks <= MOST_CLOCKS;
         if self.plan == Plan::Fast {
             match self.attempt(p, allowance, limits, effort) {
                 Some(decided) => return decided,
@@ -96,7 +99,8 @@ impl ReadProblem {
             self.saturator.start(trace, model, p);
         }
         while saturate {
-            match self.saturator.pass(p, &mut self.sorter) {
+            match self.saturator.pass(p, &mut self.sorter, limits) {
+                Pass::Limit(reason) => return Decided::Open(reason),
                 Pass::Cyclic => return Decided::Cycle,
                 Pass::BeforeInit { write, load } => return Decided::BeforeInit { write, load },
                 Pass::Added(edges) => {

@@ -35,9 +35,10 @@
 //!
 //! References: Manovit, Hangal, SPAA 2005, 4.2, 4.4 and 4.6.
 
+use crate::limits::Limits;
 use crate::problem::{Extra, NONE, Problem, Why};
 use crate::sort::Sorter;
-use membar_core::{Model, OpKind, ThreadId, Trace};
+use membar_core::{Model, OpKind, ThreadId, Trace, Undecided};
 
 /// What a pass did.
 #[derive(Debug, PartialEq, Eq)]
@@ -48,6 +49,8 @@ pub(crate) enum Pass {
     BeforeInit { write: u32, load: u32 },
     /// This many edges were added.
     Added(usize),
+    /// A limit was passed.
+    Limit(Undecided),
 }
 
 /// Column groups of a clock, each with an entry per thread.
@@ -202,26 +205,38 @@ impl Saturator {
     }
 
     /// One pass over all stores.
-    pub fn pass(&mut self, p: &mut Problem, sorter: &mut Sorter) -> Pass {
+    pub fn pass(&mut self, p: &mut Problem, sorter: &mut Sorter, limits: &Limits) -> Pass {
         if !sorter.sort(p) {
             return Pass::Cyclic;
         }
-        self.compute_clocks(p, sorter);
+        if let Some(reason) = self.compute_clocks(p, sorter, limits) {
+            return Pass::Limit(reason);
+        }
         let before = p.extras.len();
         for x in 0..p.addrs {
             if let Some(impossible) = self.infer(p, &sorter.rank, x, before as u32) {
                 return impossible;
             }
+            if x % 16 == 0
+                && let Some(reason) = limits.passed()
+            {
+                return Pass::Limit(reason);
+            }
         }
         Pass::Added(p.extras.len() - before)
     }
 
-    fn compute_clocks(&mut self, p: &Problem, sorter: &Sorter) {
+    fn compute_clocks(&mut self, p: &Problem, sorter: &Sorter, limits: &Limits) -> Option<Undecided> {
         let Columns { width, threads, own_loads, own_stores, loads, stores } = self.columns;
         self.clocks.clear();
         self.clocks.resize(p.nodes * width, NONE);
         let shared = 2 * threads;
-        for &node in sorter.order.iter().rev() {
+        for (i, &node) in sorter.order.iter().rev().enumerate() {
+            if i % 4096 == 0
+                && let Some(reason) = limits.passed()
+            {
+                return Some(reason);
+            }
             let at = node as usize * width;
             // Take this node's clock out so that others can be read meanwhile.
             let (x, clocks) = (p.addr[node as usize], &mut self.clocks);
@@ -275,6 +290,7 @@ impl Saturator {
                 self.merge_own(p, node, column);
             }
         }
+        None
     }
 
     /// Own-address columns of the first store of the address in each thread after `store`.

@@ -97,6 +97,15 @@ pub(crate) struct Conflict {
     pub implied: Vec<(Guess, u32)>,
 }
 
+impl Conflict {
+    /// What keeping it takes, about.
+    fn bytes(&self) -> usize {
+        let [guesses, cycle, implied] =
+            [size_of_val(&self.guesses[..]), size_of_val(&self.cycle[..]), size_of_val(&self.implied[..])];
+        3 * guesses + cycle + implied + 256
+    }
+}
+
 /// How a run ended.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Run {

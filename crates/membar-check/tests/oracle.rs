@@ -42,6 +42,10 @@ fn check(checkers: &mut [Checker], trace: &Trace, models: &[Model], tally: &mut 
             if let Err(flaw) = certifier.verdict(trace, model, &outcome.verdict) {
                 panic!("{flaw}\n{:#?}\n{}", outcome.verdict, context());
             }
+            let raw = checker.verdict(trace, model, &Limits::default()).verdict;
+            if let Err(flaw) = certifier.verdict(trace, model, &raw) {
+                panic!("as found: {flaw}\n{raw:#?}\n{}", context());
+            }
             tally.searched += (outcome.algorithm == Algorithm::Search) as u64;
             if let Verdict::Forbidden(membar_core::Proof::Cycle(lemmas)) = &outcome.verdict {
                 tally.splits += (lemmas.len() > 1) as u64;
@@ -129,6 +133,8 @@ fn oracle_odd_models() {
             lock_exclusion: rng.chance(2, 3),
         };
         let expected = orders::decide(&trace, &model);
+        let raw = Checker::new().verdict(&trace, &model, &Limits::default()).verdict;
+        certifier.verdict(&trace, &model, &raw).unwrap_or_else(|flaw| panic!("seed {seed}: {flaw}\n{raw:#?}"));
         let outcome = Checker::new().check(&trace, &model, &Limits::default());
         let context = || {
             let mut text = Vec::new();

@@ -118,6 +118,7 @@ impl Scheduler {
             alone = self.explain(p, alone);
             alone.guesses.push(guess);
             conflict = self.conflicts.len() as u32;
+            self.learned_bytes += alone.bytes();
             self.conflicts.push(alone);
         }
         let extra = Extra { conditional, ..Extra::new(guess.second, guess.first, Why::Lemma(conflict)) };
@@ -201,7 +202,7 @@ impl Scheduler {
                 let mut conflict = self.explain(p, Conflict { guesses, cycle: back, implied: Vec::new() });
                 conflict.guesses.push(edge.flip());
                 let lemma = self.conflicts.len() as u32;
-                self.learned_bytes += size_of_val(&conflict.cycle[..]) + 256;
+                self.learned_bytes += conflict.bytes();
                 self.conflicts.push(conflict);
                 self.learn(p, edge.flip(), lemma, level);
                 let extra = p.extras.len() as u32 - 1;
@@ -226,7 +227,7 @@ impl Scheduler {
                 self.nogoods.push(Nogood { conflict: lemma, next });
             }
         }
-        self.learned_bytes += size_of_val(&conflict.guesses[..]) * 3 + size_of_val(&conflict.cycle[..]) + 256;
+        self.learned_bytes += conflict.bytes();
         self.conflicts.push(conflict);
         let Some((time, last)) = times.pop() else { return false };
         self.undo(p, time);
