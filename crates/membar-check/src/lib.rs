@@ -262,7 +262,7 @@ impl Checker {
             part.resolve(&mut Default::default()).ok()?;
             return Some(Part { ops: vec![op], trace: part });
         }
-        shrink::shrink(trace, model, shrink::closure(trace, &proof.ops()), true, limits)
+        shrink::smallest(trace, model, shrink::closure(trace, &proof.ops()), limits)
     }
 
     /// Which read of a forbidden trace is to blame, and what it could have returned.
@@ -334,9 +334,7 @@ fn shorten(trace: &Trace, model: &Model, proof: Proof, limits: &Limits) -> Proof
         return proof;
     }
     let soon = limits.clone().within(std::time::Duration::from_secs(2));
-    // Which operations go first decides what is left: try both ends.
-    let parts = [true, false].into_iter().filter_map(|last| shrink::shrink(trace, model, ops.clone(), last, &soon));
-    let Some(part) = parts.min_by_key(|part| part.ops.len()) else { return proof };
+    let Some(part) = shrink::smallest(trace, model, ops, &soon) else { return proof };
     if let Some(short) = shortest::prove(&part.trace, model) {
         return translate(short, &part.ops);
     }

@@ -150,7 +150,7 @@ struct Nogood {
 }
 
 /// Stores, and readers of one store, that a decision looks at.
-const WINDOW: usize = 256;
+const WINDOW: usize = 32;
 #[derive(Default)]
 pub(crate) struct Scheduler {
     indegree: Vec<u32>,

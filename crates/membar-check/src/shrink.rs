@@ -6,6 +6,8 @@
 //! operation drops what depends on it. Chunks are dropped first, halving their size when nothing more goes (delta
 //! debugging), then single operations until none can go. `final` and `order` lines are dropped in the same way.
 //!
+//! Starting from different ends, and from a little more than was needed, gives several such parts; the smallest is taken.
+//!
 //! Guarantees: the result is forbidden, and no single operation or line (with what depends on it) can be dropped from
 //! it. A smaller part that is reached only by dropping two at once may exist.
 //!
@@ -57,6 +59,44 @@ struct Shrinker<'a> {
     keep: Vec<bool>,
     /// The release of each released acquire.
     release: Vec<Option<OpId>>,
+}
+
+/// Parts of at most so many operations are small enough.
+const SMALL: usize = 6;
+/// Operations recorded so near to those of a proof are looked at too.
+const NEAR: u32 = 24;
+/// As long as they are not more than this.
+const MOST_NEAR: usize = 1500;
+
+/// The smallest part found: which operations go first decides what is left, so both ends are tried; and where much is left, once
+/// more with the operations that were recorded nearby, among which there may be a simpler violation.
+pub(crate) fn smallest(whole: &Trace, model: &Model, core: Vec<OpId>, limits: &Limits) -> Option<Part> {
+    let both = |ops: Vec<OpId>| {
+        [true, false]
+            .into_iter()
+            .filter_map(|last_first| shrink(whole, model, ops.clone(), last_first, limits))
+            .min_by_key(|part| part.ops.len())
+    };
+    let part = both(core)?;
+    if part.ops.len() <= SMALL || limits.passed().is_some() {
+        return Some(part);
+    }
+    let mut near: Vec<OpId> = Vec::new();
+    for &op in &part.ops {
+        let (low, high) = (op.0.saturating_sub(NEAR), op.0.saturating_add(NEAR).min(whole.len() as u32 - 1));
+        near.extend((low..=high).map(OpId));
+        let thread = whole.thread_ops(whole.thread(op));
+        let place = whole.po(op) as usize;
+        near.extend_from_slice(&thread[place.saturating_sub(4)..(place + 4).min(thread.len())]);
+    }
+    near.sort_unstable();
+    near.dedup();
+    let near = closure(whole, &near);
+    if near.len() > MOST_NEAR {
+        return Some(part);
+    }
+    let other = both(near);
+    [Some(part), other].into_iter().flatten().min_by_key(|part| part.ops.len())
 }
 
 /// Shrinks `ops`, a forbidden part of `whole`, trying its last operations first or its first ones. Stops early, with what it

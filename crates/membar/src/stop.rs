@@ -4,6 +4,10 @@ use std::fmt;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Interrupts closer together than this are one.
+const MOMENT: Duration = Duration::from_millis(300);
 
 /// Everything allowed.
 pub const ALLOWED: u8 = 0;
@@ -46,13 +50,16 @@ impl fmt::Display for Failure {
 pub struct Interrupt(pub Arc<AtomicBool>);
 
 impl Interrupt {
-    /// The first press asks to stop, the second one stops.
+    /// The first press asks to stop, the second one stops. Two within a moment are one: some tools signal a process and its
+    /// group.
     pub fn on_key() -> Interrupt {
         let interrupt = Interrupt::default();
         let flag = Arc::clone(&interrupt.0);
+        let mut first: Option<Instant> = None;
         // Without a handler the first press stops at once, which is all that could be done about it.
         let _ = ctrlc::set_handler(move || {
-            if flag.swap(true, Ordering::Relaxed) {
+            flag.store(true, Ordering::Relaxed);
+            if first.get_or_insert_with(Instant::now).elapsed() > MOMENT {
                 std::process::exit(130);
             }
         });

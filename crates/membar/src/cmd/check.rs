@@ -115,6 +115,13 @@ fn read(args: &Check, interrupt: &Interrupt, progress: &Arc<Progress>, consumer:
                 Err(error) => {
                     consumer.error(error, reader.trace_index())?;
                     if !args.keep_going {
+                        // Standard input may have nothing more to say for a long time.
+                        if path != "-" && reader.skip_trace().is_ok() && reader.next(&mut trace).is_some() {
+                            let _ = writeln!(
+                                io::stderr(),
+                                "note: the traces after this one were left out; `--keep-going` goes on with them"
+                            );
+                        }
                         break;
                     }
                     if let Err(error) = reader.skip_trace() {
