@@ -90,3 +90,37 @@ fn limits_give_undecided() {
     let outcome = Checker::new().check(&trace, model("tso"), &limits);
     assert!(matches!(outcome.verdict, Verdict::Undecided { reason: membar_core::Undecided::Time, .. }));
 }
+
+fn parse(text: &str) -> Trace {
+    membar_trace::parse("test", text.as_bytes()).expect("a trace").remove(0)
+}
+
+/// The proof as found once had the read-modify-write both as the read and as the other write of R6.
+#[test]
+fn regression_load_of_its_own_later_read_modify_write() {
+    let trace = parse("0: x := 1\n0: x == 2\n0: { x == 1; x := 2 }\ncheck\n");
+    for model in membar_model::builtins() {
+        let outcome = Checker::new().verdict(&trace, model, &Limits::default());
+        assert!(matches!(outcome.verdict, Verdict::Forbidden(_)));
+        Certifier::new().verdict(&trace, model, &outcome.verdict).expect("a sound certificate");
+    }
+}
+
+/// Which reader of a write was the first to wait was once kept from one attempt to the next.
+#[test]
+fn regression_search_after_inference_starts_afresh() {
+    let workload = membar_stress::Workload {
+        threads: 24,
+        addresses: 4,
+        ops: 6000,
+        mix: membar_stress::Mix::LOADS_STORES,
+        seed: 1,
+    };
+    let trace = membar_stress::simulate(&workload, membar_stress::Machine::Pso, Default::default());
+    for allowance in [1, 10, 100] {
+        let mut checker = Checker::with_allowance(Plan::Fast, allowance);
+        let outcome = checker.verdict(&trace, model("pso"), &Limits::default());
+        assert!(matches!(outcome.verdict, Verdict::Allowed(_)));
+        Certifier::new().verdict(&trace, model("pso"), &outcome.verdict).expect("a sound certificate");
+    }
+}
