@@ -31,7 +31,8 @@
 //! decision undone. Exponential in the worst case, as the problem is NP-complete.
 //!
 //! Guarantees: an order that is found satisfies the model; a refutation rests on recorded lemmas; without a limit one
-//! of the two is reached, since each reversal under standing decisions is one more fixed order at its level.
+//! of the two is reached, since no decision repeats a known conflict, so that every conflict is a new one, and there are
+//! finitely many.
 //!
 //! Deviations from the paper: the paper restarts its sort after each pass of R6 and R7 and gives up at a fixed point; we
 //! learn from the failed sort and go on, because the failure itself names the wrong guess.
