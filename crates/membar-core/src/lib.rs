@@ -5,7 +5,8 @@
 //! * [`Trace`]: a recorded execution, one column per property, ids are `u32` newtypes;
 //! * [`Model`]: a memory model as plain data (which program order a thread keeps, what barriers add);
 //! * [`Verdict`]: allowed with a [`Witness`], forbidden with a [`Proof`], or undecided;
-//! * [`Rule`]: the names under which an ordering edge may be justified.
+//! * [`Rule`]: the names under which an ordering edge may be justified;
+//! * [`Access`] and [`Performed`]: what a program that we run ourselves does to memory.
 //!
 //! Start with [`Trace`]: `membar-trace` fills one from text, `membar-check` decides it, `membar-certify` re-checks
 //! the verdict and `membar-report` shows it.
@@ -14,10 +15,12 @@ mod ids;
 mod model;
 mod proof;
 mod resolve;
+mod run;
 mod trace;
 
 pub use ids::{AddrId, OpId, Source, ThreadId};
 pub use model::{Mask, Model, Ppo, When};
 pub use proof::{Assumption, Event, Flip, Lemma, Proof, Rule, Step, Undecided, Verdict, Witness};
 pub use resolve::{Malformed, ResolveScratch};
+pub use run::{Access, AccessKind, Barrier, Performed};
 pub use trace::{AddrName, Final, Guard, Init, Op, OpKind, OrderLine, Span, Trace};

@@ -1,0 +1,74 @@
+//! What a running program does to memory, one access at a time.
+//!
+//! A [`Trace`](crate::Trace) is the record of an execution that somebody else ran. The types here are for executions
+//! that we run ourselves: a thread says which [`Access`] it is about to make, and once it has been made it is
+//! [`Performed`]. Barriers touch no memory and are no accesses; each access carries the strongest [`Barrier`] that its
+//! thread went through since its previous access.
+
+/// What an access does.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[repr(u8)]
+pub enum AccessKind {
+    /// Reads.
+    Load,
+    /// Writes.
+    Store,
+    /// Reads and writes in one step (an interlocked operation). A compare-and-swap that fails is one too: it waits for
+    /// the store buffer like any other, but it writes nothing (see [`Performed::writes`]).
+    Rmw,
+}
+
+impl AccessKind {
+    /// Whether the access reads memory.
+    #[inline]
+    pub fn reads(self) -> bool {
+        self != AccessKind::Store
+    }
+
+    /// Whether the access may write memory.
+    #[inline]
+    pub fn may_write(self) -> bool {
+        self != AccessKind::Load
+    }
+}
+
+/// What a thread went through between two accesses; the greater the stronger.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+#[repr(u8)]
+pub enum Barrier {
+    /// Nothing.
+    #[default]
+    None,
+    /// Stores before it reach memory before stores after it.
+    Store,
+    /// Everything before it comes before everything after it.
+    Full,
+}
+
+/// An access that a thread is about to make.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Access {
+    /// What it does.
+    pub kind: AccessKind,
+    /// The strongest barrier since the thread's previous access.
+    pub barrier: Barrier,
+    /// The address, a dense number.
+    pub addr: u32,
+    /// The instruction, a dense number over all threads: the same instruction has the same number each time it runs.
+    pub site: u32,
+}
+
+/// An access that has been made, on a memory that holds one value an address.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Performed {
+    /// Who made it.
+    pub thread: u32,
+    /// What it was.
+    pub access: Access,
+    /// Whether it wrote: a store always, a load never, a read-modify-write unless it is a compare-and-swap that failed.
+    pub writes: bool,
+    /// The value of the address before.
+    pub old: u64,
+    /// The value of the address after.
+    pub new: u64,
+}
