@@ -10,6 +10,8 @@
 //! * [`proof`]: does each step follow by its rule, and does each lemma end in a cycle?
 //! * [`verdict`]: whichever of the two applies; an undecided verdict claims nothing and is always fine.
 //! * [`Certifier`]: the same with buffers that are kept, for many traces.
+//! * [`replay`](mod@replay): runs the steps of a program's claimed execution on a machine with store buffers, and says
+//!   whether it is sequentially consistent.
 //!
 //! A certificate may be garbage: every index in it is checked, and nothing here panics on it.
 //!
@@ -56,6 +58,7 @@
 mod flaw;
 mod locks;
 mod proof;
+pub mod replay;
 mod witness;
 
 pub use flaw::{Flaw, Reason};

@@ -22,5 +22,5 @@ pub use ids::{AddrId, OpId, Source, ThreadId};
 pub use model::{Mask, Model, Ppo, When};
 pub use proof::{Assumption, Event, Flip, Lemma, Proof, Rule, Step, Undecided, Verdict, Witness};
 pub use resolve::{Malformed, ResolveScratch};
-pub use run::{Access, AccessKind, Barrier, Performed};
+pub use run::{Access, AccessKind, Barrier, Performed, Relaxation};
 pub use trace::{AddrName, Final, Guard, Init, Op, OpKind, OrderLine, Span, Trace};

@@ -56,6 +56,16 @@ pub struct Access {
     pub addr: u32,
     /// The instruction, a dense number over all threads: the same instruction has the same number each time it runs.
     pub site: u32,
+    /// For a compare-and-swap: it writes only if it reads this value.
+    pub expected: Option<u64>,
+}
+
+impl Access {
+    /// Whether the access would write if it found this value at its address.
+    #[inline]
+    pub fn writes_on(&self, value: u64) -> bool {
+        self.kind.may_write() && self.expected.is_none_or(|expected| expected == value)
+    }
 }
 
 /// An access that has been made, on a memory that holds one value an address.
@@ -71,4 +81,23 @@ pub struct Performed {
     pub old: u64,
     /// The value of the address after.
     pub new: u64,
+}
+
+/// A memory model weaker than sequential consistency, as a machine: which store buffers stand between threads and memory.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Relaxation {
+    /// One first-in first-out buffer a thread. Barriers and interlocked operations wait until it is empty.
+    Tso,
+    /// One a thread and address. A full barrier waits until all are empty, an interlocked operation for its own address's.
+    Pso,
+}
+
+impl Relaxation {
+    /// `tso` or `pso`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Relaxation::Tso => "tso",
+            Relaxation::Pso => "pso",
+        }
+    }
 }

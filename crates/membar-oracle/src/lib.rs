@@ -47,12 +47,32 @@
 //! assert!(orders::decide(&trace, &tso));
 //! ```
 //!
-//! Time and memory are exponential: traces of a dozen operations take microseconds to milliseconds, and no function
-//! takes more than 64 operations.
+//! # Programs
+//!
+//! [`programs`] answers for whole programs instead of traces: all executions of a [`Code`](membar_litmus::Code) on the
+//! machines with store buffers, whether one of them is not sequentially consistent, all final states, and how many
+//! sequentially consistent interleavings and classes there are. [`named`] has the well-known programs, [`random`] the
+//! others, and [`builder`] writes both.
+//!
+//! ```
+//! use membar_core::Barrier;
+//! use membar_oracle::{named, programs, programs::{Limits, Memory}};
+//!
+//! let code = named::store_buffering([Barrier::None; 2]);
+//! assert_eq!(programs::violations(&code, Memory::Tso, &Limits::default()), Some(true));
+//! assert_eq!(programs::classes(&code, &Limits::default()).unwrap().classes.len(), 3);
+//! ```
+//!
+//! Time and memory are exponential: traces and programs of a dozen operations take microseconds to milliseconds. The
+//! deciders of traces take at most 64 operations.
 
+pub mod builder;
 pub mod fixpoint;
 pub mod machine;
+pub mod named;
 pub mod orders;
+pub mod programs;
+pub mod random;
 mod wmo;
 
 pub use fixpoint::Outcome;

@@ -1,0 +1,131 @@
+//! Claimed executions of small programs: what is possible is replayed, what is not is refused with the reason.
+
+use Step::{Commit, Issue};
+use membar_certify::replay::{Cause, Event, Link, Read, Refusal, Relation, Replayed, Step, replay};
+use membar_core::{Barrier, Relaxation};
+use membar_litmus::{Cell, Code, Instr, Int, Operand, Place, Site, ThreadCode, Update};
+
+const X: u32 = 0;
+const Y: u32 = 1;
+const TSO: Relaxation = Relaxation::Tso;
+const PSO: Relaxation = Relaxation::Pso;
+
+fn store(to: u32, value: u64) -> Instr {
+    Instr::Store { to: Place::Cell(to), value: Operand::Value(value), ty: Int::I32, site: 0 }
+}
+
+fn load(from: u32) -> Instr {
+    Instr::Load { dst: 0, from: Place::Cell(from), ty: Int::I32, site: 0 }
+}
+
+fn exchange(at: u32) -> Instr {
+    Instr::Rmw {
+        update: Update::Exchange,
+        dst: 0,
+        at: Place::Cell(at),
+        value: Operand::Value(7),
+        ty: Int::I32,
+        site: 0,
+    }
+}
+
+fn code(threads: &[&[Instr]]) -> Code {
+    let cell = |name: &str, pointer| Cell { name: name.into(), pointer, ty: Int::I32, init: 0 };
+    Code {
+        threads: threads.iter().map(|instrs| ThreadCode { instrs: instrs.to_vec(), regs: vec![0] }).collect(),
+        cells: vec![cell("x", 0x1000), cell("y", 0x1008)],
+        sites: vec![Site { thread: 0, line: 1, column: 1, text: "any".into() }],
+    }
+}
+
+fn store_buffering(barrier: Barrier) -> Code {
+    code(&[&[store(X, 1), Instr::Barrier(barrier), load(Y)], &[store(Y, 1), Instr::Barrier(barrier), load(X)]])
+}
+
+fn cause(answer: Result<Replayed, Refusal>) -> (usize, Cause) {
+    let refusal = answer.expect_err("it is not possible");
+    assert!(!refusal.to_string().is_empty());
+    (refusal.step, refusal.cause)
+}
+
+const BOTH_MISS: [Step; 6] = [Issue(0), Issue(1), Issue(0), Issue(1), Commit(0, X), Commit(1, Y)];
+
+#[test]
+fn store_buffering_has_its_cycle() {
+    for machine in [TSO, PSO] {
+        let replayed = replay(&store_buffering(Barrier::Store), machine, &BOTH_MISS).expect("it is possible");
+        let event = |thread, index| Event { thread, index };
+        let cycle = replayed.cycle.expect("it is not sequential");
+        let expected = [
+            Link { event: event(0, 0), relation: Relation::Po },
+            Link { event: event(0, 1), relation: Relation::Fr },
+            Link { event: event(1, 0), relation: Relation::Po },
+            Link { event: event(1, 1), relation: Relation::Fr },
+        ];
+        assert_eq!(cycle, expected);
+        assert_eq!(replayed.trace.threads[1][1].read, Some(Read { source: None, value: 0 }));
+        assert_eq!(replayed.trace.order, [[event(0, 0)], [event(1, 0)]]);
+    }
+}
+
+#[test]
+fn a_sequential_execution_has_no_cycle() {
+    let steps = [Issue(0), Commit(0, X), Issue(0), Issue(1), Issue(1), Commit(1, Y)];
+    let replayed = replay(&store_buffering(Barrier::None), TSO, &steps).expect("it is possible");
+    assert_eq!(replayed.cycle, None);
+    let read = Read { source: Some(Event { thread: 0, index: 0 }), value: 1 };
+    assert_eq!(replayed.trace.threads[1][1].read, Some(read));
+    // Nothing at all is an execution too.
+    assert_eq!(replay(&store_buffering(Barrier::None), TSO, &[]).map(|replayed| replayed.cycle), Ok(None));
+}
+
+#[test]
+fn full_barriers_and_interlocked_operations_wait() {
+    let answer = replay(&store_buffering(Barrier::Full), PSO, &BOTH_MISS);
+    assert_eq!(cause(answer), (2, Cause::Waits { thread: 0, behind: X }));
+    let other = code(&[&[store(X, 1), exchange(Y)]]);
+    assert_eq!(cause(replay(&other, TSO, &[Issue(0), Issue(0)])), (1, Cause::Waits { thread: 0, behind: X }));
+    assert!(replay(&other, PSO, &[Issue(0), Issue(0), Commit(0, X)]).is_ok());
+    let own = code(&[&[store(X, 1), exchange(X)]]);
+    assert_eq!(cause(replay(&own, PSO, &[Issue(0), Issue(0)])), (1, Cause::Waits { thread: 0, behind: X }));
+    let behind = code(&[&[store(X, 1), Instr::Barrier(Barrier::Store), exchange(Y)]]);
+    assert_eq!(cause(replay(&behind, PSO, &[Issue(0), Issue(0)])), (1, Cause::Waits { thread: 0, behind: X }));
+}
+
+#[test]
+fn stores_commit_in_the_order_of_the_machine() {
+    let plain = code(&[&[store(X, 1), store(Y, 1)]]);
+    let steps = [Issue(0), Issue(0), Commit(0, Y), Commit(0, X)];
+    assert_eq!(cause(replay(&plain, TSO, &steps)), (2, Cause::Behind { thread: 0, addr: Y, first: X }));
+    assert!(replay(&plain, PSO, &steps).is_ok());
+    let ordered = code(&[&[store(X, 1), Instr::Barrier(Barrier::Store), load(X), store(Y, 1)]]);
+    let steps = [Issue(0), Issue(0), Issue(0), Commit(0, Y), Commit(0, X)];
+    assert_eq!(cause(replay(&ordered, PSO, &steps)), (3, Cause::Behind { thread: 0, addr: Y, first: X }));
+}
+
+#[test]
+fn nonsense_is_refused() {
+    let program = store_buffering(Barrier::None);
+    assert_eq!(cause(replay(&program, TSO, &[Issue(2)])), (0, Cause::NoThread(2)));
+    assert_eq!(cause(replay(&program, TSO, &[Commit(u32::MAX, X)])), (0, Cause::NoThread(u32::MAX)));
+    assert_eq!(cause(replay(&program, TSO, &[Commit(0, X)])), (0, Cause::NotBuffered { thread: 0, addr: X }));
+    assert_eq!(cause(replay(&program, PSO, &[Issue(0), Commit(0, 9)])), (1, Cause::NotBuffered { thread: 0, addr: 9 }));
+    assert_eq!(cause(replay(&program, TSO, &[Issue(0), Issue(0)])), (2, Cause::Left { thread: 0, addr: X }));
+    assert_eq!(cause(replay(&program, TSO, &[Issue(0), Issue(0), Issue(0)])), (2, Cause::Ended(0)));
+    let wild = code(&[&[Instr::Load { dst: 0, from: Place::At(0), ty: Int::I32, site: 0 }]]);
+    assert_eq!(cause(replay(&wild, TSO, &[Issue(0)])), (0, Cause::Wild { thread: 0, pointer: 0 }));
+    let endless = code(&[&[Instr::Jump { to: 0 }]]);
+    assert_eq!(cause(replay(&endless, TSO, &[Issue(0)])), (0, Cause::Endless(0)));
+}
+
+/// A long execution with a cycle at its end takes no noticeable time.
+#[test]
+fn long_executions() {
+    let mut first: Vec<Instr> = (0..5000).flat_map(|i| [store(X, i), load(Y)]).collect();
+    first.extend([store(X, 1), load(Y)]);
+    let second = vec![store(Y, 1), load(X)];
+    let mut steps: Vec<Step> = (0..5000).flat_map(|_| [Issue(0), Commit(0, X), Issue(0)]).collect();
+    steps.extend(BOTH_MISS);
+    let replayed = replay(&code(&[&first, &second]), TSO, &steps).expect("it is possible");
+    assert_eq!(replayed.cycle.expect("it is not sequential").len(), 4);
+}

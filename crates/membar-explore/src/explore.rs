@@ -1,0 +1,244 @@
+//! One search for all strategies: advanced in rounds, watched, stopped, saved and taken up again.
+
+use crate::sample::{Choice, Sampler};
+use crate::tree::{self, Counts, Frontier, Mode, Worker};
+use crate::{Observer, Program};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Which executions to run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Strategy {
+    /// All of them.
+    Exhaustive,
+    /// All with no preemption, then all with one, … up to this many.
+    Bounded {
+        /// The most preemptions: switches away from a thread that could go on.
+        preemptions: u32,
+    },
+    /// One of each happens-before class.
+    Dpor,
+    /// This many, each step by a thread chosen at random.
+    Random {
+        /// How many.
+        executions: u64,
+        /// Where the random numbers begin.
+        seed: u64,
+    },
+    /// This many, by random priorities that change `depth - 1` times.
+    Pct {
+        /// How many.
+        executions: u64,
+        /// Where the random numbers begin.
+        seed: u64,
+        /// How many ordering constraints a bug may need to be found with the promised probability.
+        depth: u32,
+    },
+}
+
+/// A search between two rounds: everything that is needed to go on.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+pub struct SearchState {
+    strategy: Strategy,
+    counts: Counts,
+    frontier: Frontier,
+    /// The bound on preemptions that is being explored.
+    bound: u32,
+    /// Whether something was left out at this bound.
+    bounded: bool,
+    /// Executions chosen at random so far.
+    drawn: u64,
+    /// The length of the first of them.
+    steps: u32,
+    done: bool,
+}
+
+impl SearchState {
+    /// At the beginning.
+    pub fn new(strategy: Strategy) -> SearchState {
+        SearchState {
+            strategy,
+            counts: Counts::default(),
+            frontier: Frontier::new(),
+            bound: 0,
+            bounded: false,
+            drawn: 0,
+            steps: 0,
+            done: false,
+        }
+    }
+
+    /// The strategy.
+    pub fn strategy(&self) -> Strategy {
+        self.strategy
+    }
+
+    /// What has been run.
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// Whether there is nothing left to run.
+    pub fn is_done(&self) -> bool {
+        self.done
+    }
+
+    /// Whether every execution of the program (dpor: every class) has been run to its end.
+    pub fn is_complete(&self) -> bool {
+        let systematic = match self.strategy {
+            Strategy::Exhaustive | Strategy::Dpor => true,
+            Strategy::Bounded { .. } => !self.bounded,
+            Strategy::Random { .. } | Strategy::Pct { .. } => false,
+        };
+        self.done && systematic && self.counts.cut == 0
+    }
+
+    /// All executions with at most this many preemptions have been run, if that is what was asked for.
+    pub fn preemptions_done(&self) -> Option<u32> {
+        match self.strategy {
+            Strategy::Bounded { .. } if self.done => Some(self.bound),
+            Strategy::Bounded { .. } => self.bound.checked_sub(1),
+            _ => None,
+        }
+    }
+
+    /// The bound on preemptions that is being explored, if there is one.
+    pub fn preemptions_bound(&self) -> Option<u32> {
+        matches!(self.strategy, Strategy::Bounded { .. }).then_some(self.bound)
+    }
+
+    /// Whether a state that was read from somewhere can be that of a program with this many threads: its threads exist and
+    /// its references lead somewhere. (That the schedules in it can be run is up to the program being the same.)
+    pub fn fits(&self, threads: usize) -> bool {
+        self.frontier.fits(threads)
+    }
+
+    /// A guess of the share of the search that is done, from 0 to 1.
+    pub fn share(&self) -> f64 {
+        match self.strategy {
+            Strategy::Random { executions, .. } | Strategy::Pct { executions, .. } => {
+                self.drawn as f64 / executions.max(1) as f64
+            }
+            _ => self.frontier.share.min(1.0),
+        }
+    }
+}
+
+/// How executions are run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Options {
+    /// Steps after which an execution is cut.
+    pub max_steps: usize,
+    /// Workers.
+    pub jobs: usize,
+    /// Executions after which the search is to stop; a systematic search may run a few more.
+    pub max_executions: u64,
+}
+
+/// Executions drawn in one round.
+const DRAWN: u64 = 512;
+
+/// Runs a program as its [`SearchState`] says.
+pub struct Search<P, O> {
+    state: SearchState,
+    program: P,
+    observer: O,
+    options: Options,
+    workers: Workers<P, O>,
+}
+
+enum Workers<P, O> {
+    None,
+    Tree(Vec<Worker<P, O>>),
+    Sample(Vec<Sampler<P, O>>),
+}
+
+impl<P: Program + Clone + Send, O: Observer + Clone + Send> Search<P, O> {
+    /// A search that begins or goes on at `state`.
+    pub fn new(state: SearchState, program: P, observer: O, options: Options) -> Search<P, O> {
+        Search { state, program, observer, options, workers: Workers::None }
+    }
+
+    /// Where the search is.
+    pub fn state(&self) -> &SearchState {
+        &self.state
+    }
+
+    /// Runs one round, which takes milliseconds, and hands over what was seen, in an order that does not depend on the
+    /// number of workers. After `stop` is set a round ends as soon as it can, and nothing is lost.
+    pub fn advance(&mut self, stop: &AtomicBool, mut seen: impl FnMut(O::Part)) {
+        match self.state.strategy {
+            Strategy::Exhaustive => self.search(Mode::Exhaustive, stop, &mut seen),
+            Strategy::Dpor => self.search(Mode::Dpor, stop, &mut seen),
+            Strategy::Bounded { preemptions } => {
+                let mode = Mode::Bounded(self.state.bound);
+                let before = self.state.counts;
+                self.search(mode, stop, &mut seen);
+                self.state.bounded |= self.state.counts.bounded;
+                self.state.counts.bounded = false;
+                debug_assert!(self.state.counts.executions >= before.executions);
+                if self.state.done && self.state.bounded && self.state.bound < preemptions {
+                    self.state.bound += 1;
+                    self.state.bounded = false;
+                    self.state.done = false;
+                    self.state.frontier = Frontier::new();
+                    self.workers = Workers::None;
+                }
+            }
+            Strategy::Random { executions, seed } => {
+                self.draw(|_| Choice::Random, executions, seed, stop, &mut seen);
+            }
+            Strategy::Pct { executions, seed, depth } => {
+                self.draw(|steps| Choice::Pct { depth, steps }, executions, seed, stop, &mut seen);
+            }
+        }
+    }
+
+    fn search(&mut self, mode: Mode, stop: &AtomicBool, seen: &mut impl FnMut(O::Part)) {
+        if matches!(self.workers, Workers::None) {
+            let worker = || Worker::new(self.program.clone(), self.observer.clone(), mode, self.options.max_steps);
+            self.workers = Workers::Tree((0..self.options.jobs.max(1)).map(|_| worker()).collect());
+        }
+        let Workers::Tree(workers) = &mut self.workers else { unreachable!("one strategy, one kind of worker") };
+        let counts = &mut self.state.counts;
+        let left = self.options.max_executions.saturating_sub(counts.executions);
+        tree::round(&mut self.state.frontier, workers, stop, left, |more, part| {
+            counts.add(more);
+            seen(part);
+        });
+        self.state.done = self.state.frontier.is_done();
+    }
+
+    fn draw(
+        &mut self,
+        choice: impl Fn(u32) -> Choice + Sync,
+        executions: u64,
+        seed: u64,
+        stop: &AtomicBool,
+        seen: &mut impl FnMut(O::Part),
+    ) {
+        if matches!(self.workers, Workers::None) {
+            let sampler = || Sampler::new(self.program.clone(), self.observer.clone(), self.options.max_steps);
+            self.workers = Workers::Sample((0..self.options.jobs.max(1)).map(|_| sampler()).collect());
+        }
+        let Workers::Sample(samplers) = &mut self.workers else { unreachable!("one strategy, one kind of worker") };
+        let from = self.state.drawn;
+        // The first one is run alone: its length is what the others are planned with.
+        let to = if from == 0 { executions.min(1) } else { executions.min(from + DRAWN) };
+        let numbers: Vec<u64> = (from..to).collect();
+        let steps = self.state.steps;
+        let results = tree::in_parallel(samplers, &numbers, |sampler, &number| {
+            (!stop.load(Ordering::Relaxed)).then(|| sampler.run(choice(steps), seed, number))
+        });
+        // Interrupted, keep what is whole from the front.
+        for (counts, part, steps) in results.into_iter().map_while(|result| result) {
+            if self.state.drawn == 0 {
+                self.state.steps = steps;
+            }
+            self.state.drawn += 1;
+            self.state.counts.add(&counts);
+            seen(part);
+        }
+        self.state.done = self.state.drawn >= executions;
+    }
+}

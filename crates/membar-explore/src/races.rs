@@ -1,0 +1,281 @@
+//! Happens-before clocks and races of one execution, for [`crate::tree`].
+//!
+//! # Problem
+//!
+//! While an execution is run step by step: which earlier steps race with the new one, and which threads could be run
+//! instead of such a step so that the race is decided the other way?
+//!
+//! # Algorithm
+//!
+//! Two accesses conflict if they are to one address and at least one writes; happens-before is the transitive closure of
+//! program order and conflicts. Each event has a vector clock: per thread the number of its events that happen before or
+//! are the event.
+//!
+//! The event `e` *races* with an earlier conflicting event `c` of another thread if c happens before e with nothing in
+//! between. Candidates are the last write to the address and, if e writes, the reads since; taken from the latest to the
+//! earliest, each is in between of nothing iff it is not yet in the join of the clocks so far.
+//!
+//! For a race (c, e) let v be the events after c that do not happen after c, followed by e: executed instead of c, v leads
+//! to the other outcome of the race. A thread is an *initial* of v if its first event in v has no event of v before it in
+//! happens-before. Exploring any one initial of v at the state before c is enough (source sets: Abdulla, Aronis, Jonsson,
+//! Sagonas: Optimal dynamic partial order reduction, POPL 2014).
+//!
+//! # Waiting reads
+//!
+//! A read that would close an idle round again (see [`crate::Waiting`]) is disabled while its address holds the value it
+//! had. Conflicts with it are conflicts on that address as always, but two things are special (compare Jonsson, Lång,
+//! Sagonas: Awaiting for Godot, POPL 2023):
+//!
+//! * before the write that it races with the read may be disabled. Then the race cannot be turned round, and the next
+//!   earlier write that is concurrent with the thread takes its place, and so on until one before which the read was
+//!   enabled;
+//! * a read that is disabled at the end of an execution was never made, yet it races with the writes that disabled it in
+//!   the same way. [`Races::at_end`] looks for them.
+//!
+//! # Complexity
+//!
+//! O(P) for a step without a race, O(P·d) for each race of a step at distance d from the racing event.
+
+use membar_core::Performed;
+
+/// The clocks of an execution.
+#[derive(Clone, Debug)]
+pub(crate) struct Races {
+    threads: usize,
+    /// `threads` numbers an event.
+    clocks: Vec<u32>,
+    events: Vec<Event>,
+    /// The events of each thread.
+    own: Vec<Vec<u32>>,
+    cells: Vec<Cell>,
+    /// Scratch: a clock in the making, another, the first event of each thread in a sequence, and events.
+    clock: Vec<u32>,
+    base: Vec<u32>,
+    first: Vec<u32>,
+    racing: Vec<u32>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Event {
+    thread: u8,
+    writes: bool,
+    addr: u32,
+    /// Which event of its thread it is, from 1.
+    index: u32,
+    /// What the address held before.
+    old: u64,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Cell {
+    writes: Vec<u32>,
+    reads: Vec<u32>,
+}
+
+/// A race to turn round: at the state before the event at `depth`, run one of `initials`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Turn {
+    pub depth: u32,
+    pub initials: u64,
+}
+
+impl Races {
+    pub fn new(threads: usize) -> Races {
+        Races {
+            threads,
+            clocks: Vec::new(),
+            events: Vec::new(),
+            own: vec![Vec::new(); threads],
+            cells: Vec::new(),
+            clock: vec![0; threads],
+            base: vec![0; threads],
+            first: vec![0; threads],
+            racing: Vec::new(),
+        }
+    }
+
+    /// Takes the next event. `awaited` is the value that the read was disabled by, if it was a waiting read. For each race
+    /// `known(depth)` tells which threads are taken care of at that depth, and `turn` gets what is not.
+    #[inline]
+    pub fn push(
+        &mut self,
+        performed: &Performed,
+        awaited: Option<u64>,
+        known: impl Fn(u32) -> u64,
+        mut turn: impl FnMut(Turn),
+    ) {
+        let thread = performed.thread as usize;
+        let (addr, writes) = (performed.access.addr as usize, performed.writes);
+        if addr >= self.cells.len() {
+            self.cells.resize_with(addr + 1, Cell::default);
+        }
+        let mut clock = std::mem::take(&mut self.clock);
+        self.clock_of_thread(thread, &mut clock);
+        clock[thread] += 1;
+        let index = clock[thread];
+
+        // Candidates from the latest to the earliest.
+        let cell = &self.cells[addr];
+        let last_write = cell.writes.last().copied();
+        self.racing.clear();
+        let reads = if writes { &cell.reads[..] } else { &[] };
+        let since = reads.iter().rev().take_while(|&&read| last_write.is_none_or(|write| read > write));
+        for &c in since.chain(&last_write) {
+            let event = self.events[c as usize];
+            if clock[event.thread as usize] < event.index {
+                let other = &self.clocks[c as usize * self.threads..][..self.threads];
+                for (a, &b) in clock.iter_mut().zip(other) {
+                    *a = (*a).max(b);
+                }
+                self.racing.push(c);
+            }
+        }
+
+        for i in 0..self.racing.len() {
+            let c = self.racing[i];
+            if Some(c) == last_write && awaited == Some(self.events[c as usize].old) {
+                self.turn_waiting(thread, addr, writes, awaited.unwrap_or(0), &known, &mut turn);
+            } else if let Some(initials) = self.initials(c as usize, thread, &clock, known(c)) {
+                turn(Turn { depth: c, initials });
+            }
+        }
+
+        let at = self.events.len() as u32;
+        self.clocks.extend_from_slice(&clock);
+        self.clock = clock;
+        self.events.push(Event { thread: thread as u8, writes, addr: addr as u32, index, old: performed.old });
+        self.own[thread].push(at);
+        let cell = &mut self.cells[addr];
+        if writes {
+            cell.writes.push(at)
+        } else {
+            cell.reads.push(at)
+        };
+    }
+
+    /// Takes back the last event.
+    #[inline]
+    pub fn pop(&mut self) {
+        let event = self.events.pop().expect("an event to take back");
+        self.clocks.truncate(self.clocks.len() - self.threads);
+        self.own[event.thread as usize].pop();
+        let cell = &mut self.cells[event.addr as usize];
+        if event.writes {
+            cell.writes.pop()
+        } else {
+            cell.reads.pop()
+        };
+    }
+
+    /// The races of a waiting read that is disabled at the end of the execution.
+    pub fn at_end(
+        &mut self,
+        thread: usize,
+        addr: u32,
+        writes: bool,
+        awaited: u64,
+        known: impl Fn(u32) -> u64,
+        mut turn: impl FnMut(Turn),
+    ) {
+        if (addr as usize) < self.cells.len() {
+            self.turn_waiting(thread, addr as usize, writes, awaited, &known, &mut turn);
+        }
+    }
+
+    /// The latest write concurrent with the thread before which its waiting read was enabled.
+    fn turn_waiting(
+        &mut self,
+        thread: usize,
+        addr: usize,
+        writes: bool,
+        awaited: u64,
+        known: &impl Fn(u32) -> u64,
+        turn: &mut impl FnMut(Turn),
+    ) {
+        let mut base = std::mem::take(&mut self.base);
+        self.clock_of_thread(thread, &mut base);
+        let mut found = None;
+        for &c in self.cells[addr].writes.iter().rev() {
+            let event = self.events[c as usize];
+            if base[event.thread as usize] >= event.index {
+                break;
+            }
+            if event.old != awaited {
+                found = Some(c);
+                break;
+            }
+        }
+        if let Some(c) = found {
+            // What the read would come after, had `c` not happened: its thread's past and, if it writes, reads that do
+            // not happen after c.
+            if writes {
+                let event = self.events[c as usize];
+                for &read in self.cells[addr].reads.iter().rev().take_while(|&&read| read > c) {
+                    let other = &self.clocks[read as usize * self.threads..][..self.threads];
+                    if other[event.thread as usize] < event.index {
+                        base.iter_mut().zip(other).for_each(|(a, &b)| *a = (*a).max(b));
+                    }
+                }
+            }
+            if let Some(initials) = self.initials(c as usize, thread, &base, known(c)) {
+                turn(Turn { depth: c, initials });
+            }
+        }
+        self.base = base;
+    }
+
+    /// The clock of the thread's last event.
+    #[inline]
+    fn clock_of_thread(&self, thread: usize, clock: &mut [u32]) {
+        match self.own[thread].last() {
+            Some(&last) => clock.copy_from_slice(&self.clocks[last as usize * self.threads..][..self.threads]),
+            None => clock.fill(0),
+        }
+    }
+
+    /// The initials of the events after `c` that do not happen after it, followed by an event of `thread` with this clock.
+    /// `None` if one of them is known.
+    #[inline]
+    fn initials(&mut self, c: usize, thread: usize, clock: &[u32], known: u64) -> Option<u64> {
+        let Event { thread: by, index, .. } = self.events[c];
+        let by = by as usize;
+        let first = &mut self.first;
+        let (mut seen, mut initials) = (0u64, 0u64);
+        let free = |seen: u64, first: &[u32], clock: &[u32]| {
+            let mut left = seen;
+            while left != 0 {
+                let u = left.trailing_zeros() as usize;
+                if clock[u] >= first[u] {
+                    return false;
+                }
+                left &= left - 1;
+            }
+            true
+        };
+        for i in c + 1..self.events.len() {
+            let u = self.events[i].thread as usize;
+            if seen >> u & 1 != 0 {
+                continue;
+            }
+            let other = &self.clocks[i * self.threads..][..self.threads];
+            if other[by] >= index {
+                continue;
+            }
+            if free(seen, first, other) {
+                if known >> u & 1 != 0 {
+                    return None;
+                }
+                initials |= 1 << u;
+            }
+            seen |= 1 << u;
+            first[u] = self.events[i].index;
+        }
+        if seen >> thread & 1 == 0 && free(seen, first, clock) {
+            if known >> thread & 1 != 0 {
+                return None;
+            }
+            initials |= 1 << thread;
+        }
+        Some(initials)
+    }
+}

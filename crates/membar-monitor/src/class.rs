@@ -1,0 +1,385 @@
+//! The monitor for reduced exploration: its verdict depends on the happens-before class of an execution only.
+//!
+//! # Problem
+//!
+//! Given one SC execution, is there an execution of the same program under TSO (or PSO) that is not SC, and of which this
+//! execution's happens-before graph gives the proof? Summed over one execution of each class, the answer must be that of
+//! all executions and all their prefixes.
+//!
+//! # Definitions
+//!
+//! `po` program order, `rf` reads-from, `co` order of the writes to an address, `fr` from a read to the writes that are
+//! co-after its source; `hb` = po ∪ rf ∪ co ∪ fr. A trace (events, po, rf, co) is SC iff hb is acyclic. `ppo` is what is
+//! left of po:
+//!
+//! * under TSO all pairs but (store, load), under PSO all but (store, load), and (store, store) and (store, interlocked)
+//!   to different addresses;
+//! * a full barrier between two events orders them; a store barrier between them orders (store, store) and
+//!   (store, interlocked);
+//! * under TSO an interlocked operation orders everything before it with everything after it (it is a load and a store
+//!   that waits for the buffer).
+//!
+//! `rfe` is rf between different threads, or with an interlocked operation at either end. `rhb` = ppo ∪ rfe ∪ co ∪ fr. A
+//! trace is a TSO (PSO) trace iff rhb is acyclic and no event of a thread contradicts an earlier one of the same thread
+//! and address (coherence): that is the axiomatic form of the machine with one buffer a thread (a thread and address).
+//! For a set of events, ↓x is x with everything that happens before it.
+//!
+//! # Algorithm
+//!
+//! For every access `e` of a thread p with a predecessor `prev` in p, go through the writes to e's address in ↓prev, from
+//! the co-last one back. At a write w that is p's, or from which rhb leads to an event x of p with x ppo e (or w itself is
+//! such an x), stop: there is nothing to report at e. Otherwise report (w, e) if `e` fits just before w: that is so
+//! unless e would write there and w is interlocked, because then nothing may come between w and what w read. A load
+//! fits before the first w already; a compare-and-swap writes there if w found the value that it expects. If it does
+//! not fit, go on to the next w. What `e` itself read does not matter, so an access that a thread would make next but has
+//! not made (because it waits) is an `e` as well.
+//!
+//! # Why a report is right
+//!
+//! Let E = ↓prev and let e* be `e` placed just before w: if it reads, it reads w's co-predecessor w₀ (or the
+//! initial value); if it writes, it is co-between w₀ and w. The thread p has the same past in E as in the execution
+//! that was monitored, so its next access in E is `e`; with what it reads it does nothing more. So E ∪ {e*} is a trace of
+//! the program, and every interlocked operation in it still reads its co-predecessor. *It is not SC*: e* → w (fr or co), w
+//! happens before or is prev, prev → e* (po). *It is a TSO (PSO) trace.* E is SC, so a cycle of rhb would have to pass
+//! e*. The edges out of e* go to w and to writes co-after it, which rhb leads to from w. The edges into e* come (a) from
+//! events x of p with x ppo e: no path from w leads there, by the condition; (b) from writes co-before w or their reads, all
+//! of which are before w in hb (co, fr), so a path from w to them would be a cycle of hb in E. Coherence: the writes of p to
+//! this address in E are co-before w, since the search stops at them, hence co-before e*; a read of p in E from w or a
+//! write co-after it would be an event x as in (a), since loads are ppo before everything.
+//!
+//! # Why nothing is missed
+//!
+//! Let X be a trace of the program under TSO (PSO) that is not SC, with as few events as possible, and let < be the order
+//! in which the machine performed its events (stores: reached memory); < extends rhb. Among the last events of the
+//! threads let z be the one that is greatest in <. Nobody reads from z: a reader r in another thread would be after z in <,
+//! and r's thread ends with r or with something that is ppo-after r, because loads are ppo before everything. So X
+//! without z is a trace of the program under the model, and since X is smallest, it is SC. Hence every cycle of hb in X
+//! passes z. Take one: z → w by a conflict (po leads nowhere from z), and w is a write (z has no reader). The edge into
+//! z cannot be a conflict y → z, for then y → w or y = w, giving a cycle without z or a contradiction to co; so it is
+//! po, prev exists, and w is in ↓prev. Now take any SC execution of the program that begins with X without z; exploration has
+//! one of its class. In it p's next access after prev is z's instruction, with the same address, made or waited for; ↓prev
+//! is the same set with the same order, as is everything that rhb leads to within it (rhb ⊆ hb). Let u be the write in
+//! ↓prev, co-after or equal to w, that is co-next to z's place in X: z → u by co or fr, and so to every write co-after u.
+//! None of these is p's, by coherence, and from none does rhb lead to an x with x ppo z, for that would close a cycle of rhb
+//! in X. So the search does not stop before u, and at u the access fits: if it writes there, then z read the same value
+//! and wrote in X, and u is not interlocked, since it would have read z's write or z would be between it and what it
+//! read. So (u, z) is reported, or a write co-after u.
+//!
+//! The proof needs one thing of the exploration: that every access which a thread can come to is made, or at least
+//! waited for, in an execution of each class. Executions that were cut short are not complete coverage.
+//!
+//! # Data
+//!
+//! Everything is a set of *writes* of the current execution, a bit each, in the order in which they were made. Per thread:
+//! `past` (writes in ↓prev), and the writes that reach, by rhb, some event that is ppo before a later load (`loads`), a
+//! later store (`stores`), or anything after a full barrier (`all`). Per address the same for the last write and the reads
+//! after it. The writes to go through are the bits of `past ∩ writes[address]` from the highest, since co is the order in
+//! which writes were made.
+//!
+//! # Complexity
+//!
+//! O(n / 64) time a step for n writes in the execution, that is O(1) for programs of up to 64 writes, and as much again for
+//! each interlocked operation that a write does not fit before; the same to undo.
+//!
+//! # Deviations
+//!
+//! SOBER asks about loads only, where the co-last write is the only one to look at, and uses rf instead of rfe in its
+//! relaxed order. Burnim, Sen and Stergiou keep the buffers
+//! of one machine run, so what a later access finds there depends on the interleaving, not on the class.
+
+use membar_core::{Access, AccessKind, Barrier, Performed, Relaxation};
+
+/// A violation: an access that could have come before a store that happened before it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Overtaken {
+    /// The store, as a position in the execution.
+    pub store: u32,
+    /// Its instruction.
+    pub store_site: u32,
+}
+
+/// The class-only monitor.
+#[derive(Clone, Debug)]
+pub struct ClassMonitor {
+    relaxation: Relaxation,
+    threads: usize,
+    /// What was performed, so that the sets can be rebuilt when they have to be wider.
+    path: Vec<Performed>,
+    sets: Sets,
+}
+
+/// Sets of up to 64, 256, … writes.
+#[derive(Clone, Debug)]
+enum Sets {
+    W1(Class<1>),
+    W4(Class<4>),
+    W32(Class<32>),
+    W256(Class<256>),
+}
+
+/// The most writes that an execution may have: what is beyond is not monitored, and [`ClassMonitor::push`] says so.
+pub const MAX_WRITES: usize = 256 * 64;
+
+/// The execution has more than [`MAX_WRITES`] writes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TooLong;
+
+impl ClassMonitor {
+    /// A monitor for executions of this many threads.
+    pub fn new(relaxation: Relaxation, threads: usize) -> ClassMonitor {
+        ClassMonitor { relaxation, threads, path: Vec::new(), sets: Sets::W1(Class::new(relaxation, threads)) }
+    }
+
+    /// Takes the next access of the execution; the store that it could have overtaken, if there is one.
+    #[inline]
+    pub fn push(&mut self, performed: &Performed) -> Result<Option<Overtaken>, TooLong> {
+        if self.is_full() {
+            self.widen()?;
+        }
+        self.path.push(*performed);
+        Ok(match &mut self.sets {
+            Sets::W1(class) => class.push(performed),
+            Sets::W4(class) => class.push(performed),
+            Sets::W32(class) => class.push(performed),
+            Sets::W256(class) => class.push(performed),
+        })
+    }
+
+    /// Takes back the last access.
+    #[inline]
+    pub fn pop(&mut self) {
+        self.path.pop();
+        match &mut self.sets {
+            Sets::W1(class) => class.pop(),
+            Sets::W4(class) => class.pop(),
+            Sets::W32(class) => class.pop(),
+            Sets::W256(class) => class.pop(),
+        }
+    }
+
+    /// The store that this next access of the thread could overtake, if it were made now or later.
+    pub fn tried(&self, thread: usize, access: Access) -> Option<Overtaken> {
+        match &self.sets {
+            Sets::W1(class) => class.tried(thread, access),
+            Sets::W4(class) => class.tried(thread, access),
+            Sets::W32(class) => class.tried(thread, access),
+            Sets::W256(class) => class.tried(thread, access),
+        }
+    }
+
+    #[inline]
+    fn is_full(&self) -> bool {
+        match &self.sets {
+            Sets::W1(class) => class.is_full(),
+            Sets::W4(class) => class.is_full(),
+            Sets::W32(class) => class.is_full(),
+            Sets::W256(class) => class.is_full(),
+        }
+    }
+
+    #[cold]
+    fn widen(&mut self) -> Result<(), TooLong> {
+        self.sets = match self.sets {
+            Sets::W1(_) => Sets::W4(Class::of(self.relaxation, self.threads, &self.path)),
+            Sets::W4(_) => Sets::W32(Class::of(self.relaxation, self.threads, &self.path)),
+            Sets::W32(_) => Sets::W256(Class::of(self.relaxation, self.threads, &self.path)),
+            Sets::W256(_) => return Err(TooLong),
+        };
+        Ok(())
+    }
+}
+
+/// A set of writes.
+type Set<const W: usize> = [u64; W];
+
+#[inline]
+fn join<const W: usize>(into: &mut Set<W>, from: &Set<W>) {
+    for (into, from) in into.iter_mut().zip(from) {
+        *into |= from;
+    }
+}
+
+#[inline]
+fn contains<const W: usize>(set: &Set<W>, write: u32) -> bool {
+    set[write as usize / 64] >> (write % 64) & 1 != 0
+}
+
+#[derive(Clone, Copy, Debug)]
+struct ThreadSets<const W: usize> {
+    past: Set<W>,
+    loads: Set<W>,
+    stores: Set<W>,
+    all: Set<W>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct AddrSets<const W: usize> {
+    /// The writes to this address.
+    writes: Set<W>,
+    /// Of the last write, itself included: hb and rhb.
+    write_past: Set<W>,
+    write_rhb: Set<W>,
+    /// Of the reads after it, joined.
+    read_past: Set<W>,
+    read_rhb: Set<W>,
+    /// Who made the last write; nobody at first.
+    writer: u32,
+    interlocked: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Write {
+    at: u32,
+    thread: u32,
+    site: u32,
+    interlocked: bool,
+    /// The value that it replaced.
+    old: u64,
+}
+
+#[derive(Clone, Debug)]
+struct Class<const W: usize> {
+    relaxation: Relaxation,
+    threads: Vec<ThreadSets<W>>,
+    addrs: Vec<AddrSets<W>>,
+    writes: Vec<Write>,
+    undo: Vec<(u32, u32, bool, ThreadSets<W>, AddrSets<W>)>,
+}
+
+const NOBODY: u32 = u32::MAX;
+
+impl<const W: usize> Class<W> {
+    fn new(relaxation: Relaxation, threads: usize) -> Class<W> {
+        let none = [0; W];
+        let thread = ThreadSets { past: none, loads: none, stores: none, all: none };
+        Class { relaxation, threads: vec![thread; threads], addrs: Vec::new(), writes: Vec::new(), undo: Vec::new() }
+    }
+
+    fn of(relaxation: Relaxation, threads: usize, path: &[Performed]) -> Class<W> {
+        let mut class = Class::new(relaxation, threads);
+        for performed in path {
+            class.push(performed);
+        }
+        class
+    }
+
+    #[inline]
+    fn is_full(&self) -> bool {
+        self.writes.len() == 64 * W
+    }
+
+    /// The writes that rhb leads from to something that is ppo before this access.
+    #[inline]
+    fn before(&self, thread: &ThreadSets<W>, access: Access) -> Set<W> {
+        match (access.barrier, self.relaxation, access.kind) {
+            (Barrier::Full, _, _) => thread.all,
+            (_, Relaxation::Tso, AccessKind::Store | AccessKind::Rmw) => thread.all,
+            (Barrier::Store, Relaxation::Pso, AccessKind::Store | AccessKind::Rmw) => thread.all,
+            (_, Relaxation::Pso, AccessKind::Store | AccessKind::Rmw) => thread.stores,
+            (_, _, AccessKind::Load) => thread.loads,
+        }
+    }
+
+    #[inline]
+    fn violation(&self, t: usize, before: &Set<W>, access: Access) -> Option<Overtaken> {
+        let writes = &self.addrs.get(access.addr as usize)?.writes;
+        let past = &self.threads[t].past;
+        for word in (0..W).rev() {
+            let mut left = past[word] & writes[word];
+            while left != 0 {
+                let bit = 63 - left.leading_zeros();
+                left ^= 1 << bit;
+                let id = 64 * word as u32 + bit;
+                let write = self.writes[id as usize];
+                if write.thread == t as u32 || contains(before, id) {
+                    return None;
+                }
+                if !write.interlocked || !access.writes_on(write.old) {
+                    return Some(Overtaken { store: write.at, store_site: write.site });
+                }
+            }
+        }
+        None
+    }
+
+    fn tried(&self, t: usize, access: Access) -> Option<Overtaken> {
+        self.violation(t, &self.before(&self.threads[t], access), access)
+    }
+
+    #[inline]
+    fn push(&mut self, performed: &Performed) -> Option<Overtaken> {
+        let (t, access) = (performed.thread as usize, performed.access);
+        let addr = access.addr as usize;
+        if addr >= self.addrs.len() {
+            self.grow(addr);
+        }
+        let mut rhb = self.before(&self.threads[t], access);
+        let found = self.violation(t, &rhb, access);
+
+        let thread = &mut self.threads[t];
+        let cell = &mut self.addrs[addr];
+        self.undo.push((t as u32, addr as u32, performed.writes, *thread, *cell));
+
+        // A barrier lasts: what it orders before this access it orders before all later ones.
+        match access.barrier {
+            Barrier::Full => (thread.loads, thread.stores) = (thread.all, thread.all),
+            Barrier::Store => thread.stores = thread.all,
+            Barrier::None => {}
+        }
+        join(&mut thread.past, &cell.write_past);
+        let interlocked = access.kind == AccessKind::Rmw;
+        if performed.writes {
+            join(&mut thread.past, &cell.read_past);
+            join(&mut rhb, &cell.write_rhb);
+            join(&mut rhb, &cell.read_rhb);
+            let write = self.writes.len();
+            let (word, bit) = (write / 64, 1 << (write % 64));
+            let at = self.undo.len() as u32 - 1;
+            self.writes.push(Write { at, thread: t as u32, site: access.site, interlocked, old: performed.old });
+            thread.past[word] |= bit;
+            rhb[word] |= bit;
+            cell.writes[word] |= bit;
+            (cell.write_past, cell.write_rhb) = (thread.past, rhb);
+            (cell.read_past, cell.read_rhb) = ([0; W], [0; W]);
+            (cell.writer, cell.interlocked) = (t as u32, interlocked);
+        } else {
+            // A load that its own thread's buffer answers learns nothing from memory.
+            if cell.writer != t as u32 || cell.interlocked || interlocked {
+                join(&mut rhb, &cell.write_rhb);
+            }
+            join(&mut cell.read_past, &thread.past);
+            join(&mut cell.read_rhb, &rhb);
+        }
+        join(&mut thread.all, &rhb);
+        if access.kind != AccessKind::Store {
+            join(&mut thread.loads, &rhb);
+            join(&mut thread.stores, &rhb);
+        }
+        found
+    }
+
+    #[inline]
+    fn pop(&mut self) {
+        let (t, addr, wrote, thread, cell) = self.undo.pop().expect("an access to take back");
+        self.threads[t as usize] = thread;
+        self.addrs[addr as usize] = cell;
+        if wrote {
+            self.writes.pop();
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self, addr: usize) {
+        let none = [0; W];
+        let cell = AddrSets {
+            writes: none,
+            write_past: none,
+            write_rhb: none,
+            read_past: none,
+            read_rhb: none,
+            writer: NOBODY,
+            interlocked: false,
+        };
+        self.addrs.resize(addr + 1, cell);
+    }
+}

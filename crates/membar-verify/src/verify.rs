@@ -1,0 +1,178 @@
+//! Exploration and monitor together.
+
+use crate::watch::{Seen, Watch, Watching};
+use membar_core::Relaxation;
+use membar_explore::{Counts, Options, Program, Search, SearchState, Strategy};
+use serde::{Deserialize, Serialize};
+use std::sync::atomic::AtomicBool;
+
+/// What to verify, and how.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Settings {
+    /// Is it TSO or PSO?
+    #[serde(with = "relaxation")]
+    pub model: Relaxation,
+    /// Which executions to run.
+    pub strategy: Strategy,
+    /// Which monitor looks at them.
+    pub watching: Watching,
+    /// Steps after which an execution is cut.
+    pub max_steps: usize,
+}
+
+/// How much to do, and with what. Unlike [`Settings`], this may change when a verification is taken up again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Effort {
+    /// Workers. Their number does not change the result.
+    pub jobs: usize,
+    /// Executions after which to stop. A systematic search may run a few more.
+    pub max_executions: u64,
+}
+
+impl Default for Effort {
+    fn default() -> Effort {
+        Effort { jobs: 1, max_executions: u64::MAX }
+    }
+}
+
+mod relaxation {
+    use membar_core::Relaxation;
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    pub fn serialize<S: Serializer>(model: &Relaxation, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(model.name())
+    }
+
+    pub fn deserialize<'a, D: Deserializer<'a>>(from: D) -> Result<Relaxation, D::Error> {
+        match String::deserialize(from)?.as_str() {
+            "tso" => Ok(Relaxation::Tso),
+            "pso" => Ok(Relaxation::Pso),
+            other => Err(D::Error::custom(format!("`{other}` is no model of programs"))),
+        }
+    }
+}
+
+impl Settings {
+    /// Whether seeing no violation in all the executions of a complete search means that there is none.
+    ///
+    /// Ours may be asked about one execution of each class. So may `sober-fixed`, for TSO. What Burnim, Sen and Stergiou's
+    /// say depends on the interleaving, so they need all of them; SOBER as published misses some whatever it is shown.
+    pub fn monitor_is_complete(&self) -> bool {
+        match (self.watching, self.model) {
+            (Watching::Class, _) | (Watching::SoberFixed, Relaxation::Tso) => true,
+            (Watching::Tso, Relaxation::Tso) | (Watching::Pso, Relaxation::Pso) => self.strategy != Strategy::Dpor,
+            _ => false,
+        }
+    }
+}
+
+/// The answer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    /// Every execution under the model is SC, and the program has no error.
+    Safe,
+    /// Some execution under the model is not SC.
+    Unsafe,
+    /// The program has an error on SC already.
+    Error,
+    /// Nothing was found, and not everything was looked at.
+    Undecided,
+}
+
+/// A verification between two rounds: everything that is needed to go on.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Checkpoint {
+    /// What is verified, and how.
+    pub settings: Settings,
+    /// Where the search is.
+    pub search: SearchState,
+    /// What was seen so far.
+    pub seen: Seen,
+}
+
+impl Checkpoint {
+    /// At the beginning.
+    pub fn new(settings: Settings) -> Checkpoint {
+        Checkpoint { settings, search: SearchState::new(settings.strategy), seen: Seen::default() }
+    }
+
+    /// Whether everything was looked at, by a monitor that misses nothing in it.
+    pub fn is_complete(&self) -> bool {
+        self.search.is_complete() && self.settings.monitor_is_complete() && !self.seen.too_long
+    }
+
+    /// The answer so far.
+    pub fn verdict(&self) -> Verdict {
+        match () {
+            () if !self.seen.violations.is_empty() => Verdict::Unsafe,
+            () if !self.seen.errors.is_empty() => Verdict::Error,
+            () if self.is_complete() => Verdict::Safe,
+            () => Verdict::Undecided,
+        }
+    }
+
+    /// What has been run.
+    pub fn counts(&self) -> Counts {
+        self.search.counts()
+    }
+}
+
+/// A verification in progress.
+pub struct Verification<P> {
+    search: Search<P, Watch>,
+    settings: Settings,
+    seen: Seen,
+    effort: Effort,
+}
+
+impl<P: Program + Clone + Send> Verification<P> {
+    /// Begins, or goes on, at a checkpoint.
+    pub fn new(checkpoint: Checkpoint, program: P, effort: Effort) -> Verification<P> {
+        let Checkpoint { settings, search, seen } = checkpoint;
+        let watch = Watch::new(settings.watching, settings.model, program.threads());
+        let Effort { jobs, max_executions } = effort;
+        let options = Options { max_steps: settings.max_steps, jobs, max_executions };
+        Verification { search: Search::new(search, program, watch, options), settings, seen, effort }
+    }
+
+    /// Goes on for some milliseconds, or until `stop`.
+    pub fn advance(&mut self, stop: &AtomicBool) {
+        let seen = &mut self.seen;
+        self.search.advance(stop, |more| seen.add(more));
+    }
+
+    /// Whether there is nothing left to run.
+    pub fn is_done(&self) -> bool {
+        self.search.state().is_done()
+    }
+
+    /// Whether as many executions have been run as were asked for.
+    pub fn is_out_of_executions(&self) -> bool {
+        !self.is_done() && self.search.state().counts().executions >= self.effort.max_executions
+    }
+
+    /// What was seen so far.
+    pub fn seen(&self) -> &Seen {
+        &self.seen
+    }
+
+    /// Where the search is.
+    pub fn search(&self) -> &SearchState {
+        self.search.state()
+    }
+
+    /// Everything that is needed to go on later.
+    pub fn checkpoint(&self) -> Checkpoint {
+        Checkpoint { settings: self.settings, search: self.search.state().clone(), seen: self.seen.clone() }
+    }
+}
+
+/// Verifies a program from the beginning to the end, without limits.
+pub fn verify<P: Program + Clone + Send>(program: &P, settings: Settings) -> Checkpoint {
+    let mut verification = Verification::new(Checkpoint::new(settings), program.clone(), Effort::default());
+    let stop = AtomicBool::new(false);
+    while !verification.is_done() {
+        verification.advance(&stop);
+    }
+    verification.checkpoint()
+}

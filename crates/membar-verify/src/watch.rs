@@ -1,0 +1,315 @@
+//! Watches an exploration with a monitor and keeps what is distinct.
+//!
+//! Violations are told apart by the pair of instructions that causes them: the store that is delayed and the access that
+//! overtakes it (Burnim, Sen and Stergiou, section 7). Of each the shortest schedule is kept, and in how many of the
+//! explored executions it occurs. To count those without looking at each one again, a violation is *active* from the step
+//! that shows it until that step is taken back, and all executions that end in between have it.
+
+use membar_core::{Access, Performed, Relaxation};
+use membar_explore::{End, Observer, Schedule};
+use membar_monitor::{ClassMonitor, Mark, Monitor, Pso, Rule, Sober, Tso};
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+
+/// Which monitor looks at each execution.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Watching {
+    /// None.
+    Nothing,
+    /// Ours: what it says depends on the happens-before class only.
+    Class,
+    /// Burnim, Sen and Stergiou's for TSO.
+    Tso,
+    /// Theirs for PSO.
+    Pso,
+    /// Burckhardt and Musuvathi's, as published.
+    Sober,
+    /// The same over the standard definition of TSO.
+    SoberFixed,
+}
+
+/// A violation, as the pair of instructions that causes it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Found {
+    /// The instruction of the store that is delayed.
+    pub store_site: u32,
+    /// The instruction of the access that overtakes it.
+    pub access_site: u32,
+    /// The shortest schedule that shows it. Its last step is the access, unless that is only tried.
+    pub schedule: Schedule,
+    /// The store, a step of the schedule.
+    pub store: u32,
+    /// Who makes the access.
+    pub thread: u32,
+    /// The thread waits in the SC execution and would make the access next.
+    pub tried: bool,
+    /// In how many of the explored executions it occurs.
+    pub executions: u64,
+}
+
+/// Something that is wrong with the program whatever the memory model.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct ProgramError {
+    /// What is wrong.
+    pub kind: ErrorKind,
+    /// The shortest schedule that shows it.
+    pub schedule: Schedule,
+    /// In how many of the explored executions it occurs.
+    pub executions: u64,
+}
+
+/// What can be wrong with a program.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ErrorKind {
+    /// These threads wait for values that nobody will write.
+    Deadlock {
+        /// The threads.
+        threads: Vec<u32>,
+    },
+    /// The program comes back to a state that it was in, although every thread that can run has run.
+    Livelock,
+    /// A thread cannot go on.
+    Fault {
+        /// The thread.
+        thread: u32,
+        /// Why.
+        why: String,
+    },
+}
+
+/// What was seen.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Seen {
+    /// Distinct violations.
+    pub violations: Vec<Found>,
+    /// Distinct errors.
+    pub errors: Vec<ProgramError>,
+    /// The monitor gave up on an execution because it was too long for it.
+    pub too_long: bool,
+}
+
+impl Seen {
+    /// Adds what was seen elsewhere.
+    pub(crate) fn add(&mut self, other: Seen) {
+        for found in other.violations {
+            let key = |f: &Found| (f.store_site, f.access_site);
+            match self.violations.iter_mut().find(|mine| key(mine) == key(&found)) {
+                Some(mine) => {
+                    let executions = mine.executions + found.executions;
+                    if found.schedule.0.len() < mine.schedule.0.len() {
+                        *mine = found;
+                    }
+                    mine.executions = executions;
+                }
+                None => self.violations.push(found),
+            }
+        }
+        for error in other.errors {
+            match self.errors.iter_mut().find(|mine| mine.kind == error.kind) {
+                Some(mine) => {
+                    let executions = mine.executions + error.executions;
+                    if error.schedule.0.len() < mine.schedule.0.len() {
+                        *mine = error;
+                    }
+                    mine.executions = executions;
+                }
+                None => self.errors.push(error),
+            }
+        }
+        self.too_long |= other.too_long;
+    }
+}
+
+/// The observer.
+#[derive(Clone, Debug)]
+pub(crate) struct Watch {
+    monitor: Any,
+    path: Vec<u8>,
+    seen: Seen,
+    index: FxHashMap<(u32, u32), u32>,
+    /// Violations on the path: which, at which depth, and how many executions had ended then.
+    active: Vec<(u32, u32, u64)>,
+    is_active: Vec<bool>,
+    executions: u64,
+}
+
+#[derive(Clone, Debug)]
+enum Any {
+    Nothing,
+    Class(ClassMonitor),
+    Tso(Published<Tso>),
+    Pso(Published<Pso>),
+    Sober(Published<Sober>),
+}
+
+#[derive(Clone, Debug)]
+struct Published<R: Rule> {
+    monitor: Monitor<R>,
+    marks: Vec<Mark<R::Mark>>,
+}
+
+impl<R: Rule> Published<R> {
+    fn new(rule: R) -> Published<R> {
+        Published { monitor: Monitor::undoable(rule), marks: Vec::new() }
+    }
+
+    #[inline]
+    fn push(&mut self, performed: &Performed) -> Option<(u32, u32)> {
+        let at = self.marks.len() as u64;
+        self.marks.push(self.monitor.mark());
+        let found = self.monitor.performed(performed, at)?;
+        Some((found.store.at as u32, found.store.site))
+    }
+
+    #[inline]
+    fn pop(&mut self) {
+        let mark = self.marks.pop().expect("an access to take back");
+        self.monitor.rewind(mark);
+    }
+
+    fn tried(&mut self, thread: usize, access: Access) -> Option<(u32, u32)> {
+        let writes = access.kind.may_write();
+        let found = self.push(&Performed { thread: thread as u32, access, writes, old: 0, new: 0 });
+        self.pop();
+        found
+    }
+}
+
+impl Watch {
+    pub fn new(watching: Watching, relaxation: Relaxation, threads: usize) -> Watch {
+        let monitor = match watching {
+            Watching::Nothing => Any::Nothing,
+            Watching::Class => Any::Class(ClassMonitor::new(relaxation, threads)),
+            Watching::Tso => Any::Tso(Published::new(Tso::default())),
+            Watching::Pso => Any::Pso(Published::new(Pso::default())),
+            Watching::Sober => Any::Sober(Published::new(Sober::published())),
+            Watching::SoberFixed => Any::Sober(Published::new(Sober::fixed())),
+        };
+        Watch {
+            monitor,
+            path: Vec::new(),
+            seen: Seen::default(),
+            index: FxHashMap::default(),
+            active: Vec::new(),
+            is_active: Vec::new(),
+            executions: 0,
+        }
+    }
+
+    #[cold]
+    fn found(&mut self, (store, store_site): (u32, u32), thread: u32, access_site: u32, tried: bool) {
+        let violations = &mut self.seen.violations;
+        let id = *self.index.entry((store_site, access_site)).or_insert_with(|| {
+            self.is_active.push(false);
+            violations.push(Found {
+                store_site,
+                access_site,
+                schedule: Schedule(self.path.clone()),
+                store,
+                thread,
+                tried,
+                executions: 0,
+            });
+            violations.len() as u32 - 1
+        });
+        let known = &mut violations[id as usize];
+        if self.path.len() < known.schedule.0.len() {
+            known.schedule.0.clone_from(&self.path);
+            (known.store, known.thread, known.tried) = (store, thread, tried);
+        }
+        if !self.is_active[id as usize] {
+            self.is_active[id as usize] = true;
+            self.active.push((id, self.path.len() as u32, self.executions));
+        }
+    }
+
+    fn error(&mut self, kind: ErrorKind, path: &[u8]) {
+        let schedule = Schedule(path.to_vec());
+        self.seen.add(Seen { errors: vec![ProgramError { kind, schedule, executions: 1 }], ..Seen::default() });
+    }
+}
+
+impl Observer for Watch {
+    type Part = Seen;
+
+    #[inline]
+    fn push(&mut self, performed: &Performed, fresh: bool) {
+        let found = match &mut self.monitor {
+            Any::Nothing => None,
+            Any::Class(monitor) => match monitor.push(performed) {
+                Ok(found) => found.map(|found| (found.store, found.store_site)),
+                Err(_) => {
+                    self.seen.too_long = true;
+                    self.monitor = Any::Nothing;
+                    None
+                }
+            },
+            Any::Tso(monitor) => monitor.push(performed),
+            Any::Pso(monitor) => monitor.push(performed),
+            Any::Sober(monitor) => monitor.push(performed),
+        };
+        self.path.push(performed.thread as u8);
+        if fresh && let Some(found) = found {
+            self.found(found, performed.thread, performed.access.site, false);
+        }
+    }
+
+    #[inline]
+    fn pop(&mut self) {
+        let depth = self.path.len() as u32;
+        while let Some(&(id, at, executions)) = self.active.last()
+            && at == depth
+        {
+            self.active.pop();
+            self.is_active[id as usize] = false;
+            self.seen.violations[id as usize].executions += self.executions - executions;
+        }
+        self.path.pop();
+        match &mut self.monitor {
+            Any::Nothing => {}
+            Any::Class(monitor) => monitor.pop(),
+            Any::Tso(monitor) => monitor.pop(),
+            Any::Pso(monitor) => monitor.pop(),
+            Any::Sober(monitor) => monitor.pop(),
+        }
+    }
+
+    fn tried(&mut self, thread: usize, access: Access) {
+        let found = match &mut self.monitor {
+            Any::Nothing => None,
+            Any::Class(monitor) => monitor.tried(thread, access).map(|found| (found.store, found.store_site)),
+            Any::Tso(monitor) => monitor.tried(thread, access),
+            Any::Pso(monitor) => monitor.tried(thread, access),
+            Any::Sober(monitor) => monitor.tried(thread, access),
+        };
+        if let Some(found) = found {
+            self.found(found, thread as u32, access.site, true);
+        }
+    }
+
+    fn end(&mut self, end: End, path: &[u8]) {
+        self.executions += 1;
+        match end {
+            End::Complete | End::Cut { period: None } => {}
+            End::Cut { period: Some(_) } => self.error(ErrorKind::Livelock, path),
+            End::Deadlock { waiting } => {
+                let threads = (0..64).filter(|t| waiting >> t & 1 != 0).collect();
+                self.error(ErrorKind::Deadlock { threads }, path);
+            }
+        }
+    }
+
+    fn fault(&mut self, thread: usize, why: String, path: &[u8]) {
+        self.error(ErrorKind::Fault { thread: thread as u32, why }, path);
+    }
+
+    fn take(&mut self) -> Seen {
+        debug_assert!(self.active.is_empty());
+        self.index.clear();
+        self.is_active.clear();
+        self.executions = 0;
+        std::mem::take(&mut self.seen)
+    }
+}
