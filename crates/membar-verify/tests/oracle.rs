@@ -2,9 +2,12 @@
 //!
 //! `MEMBAR_ORACLE_PROGRAMS=20000 cargo test --release -p membar-verify --test oracle` runs more of them.
 
+mod common;
+
+use common::classes_by_brute_force;
 use membar_certify::replay;
 use membar_core::Relaxation;
-use membar_explore::{Next, Options, Program, Schedule, Search, SearchState, Strategy};
+use membar_explore::{Options, Program, Schedule, Search, SearchState, Strategy};
 use membar_litmus::{Code, Interpreter};
 use membar_oracle::programs::{self, Limits, Memory};
 use membar_oracle::random::{Knobs, random_program};
@@ -135,72 +138,6 @@ fn oracle_counts_of_interleavings_and_classes() {
         }
     }
     assert!(compared * 4 > programs(), "only {compared} compared");
-}
-
-/// The classes of a program with waiting loops, by running everything: each as the events of every thread with the
-/// sources of their reads, and the order of writes to each address.
-fn classes_by_brute_force(program: &mut Interpreter, limit: usize) -> Option<BTreeSet<Vec<u64>>> {
-    struct Brute {
-        classes: BTreeSet<Vec<u64>>,
-        seen: BTreeSet<Vec<u64>>,
-        path: Vec<(u32, u32, u32, bool)>,
-        limit: usize,
-    }
-    fn key(path: &[(u32, u32, u32, bool)]) -> Vec<u64> {
-        // Events are named by thread and place in it, so that the order of independent events does not show.
-        let name = |i: usize| {
-            let (thread, ..) = path[i];
-            u64::from(thread) << 32 | path[..i].iter().filter(|e| e.0 == thread).count() as u64
-        };
-        let mut events: Vec<[u64; 4]> = (0..path.len())
-            .map(|i| {
-                let (_, addr, site, writes) = path[i];
-                let before = (0..i).rev().find(|&j| path[j].1 == addr && path[j].3).map_or(u64::MAX, name);
-                [name(i), before, u64::from(site), u64::from(writes)]
-            })
-            .collect();
-        events.sort_unstable();
-        events.concat()
-    }
-    impl Brute {
-        fn run(&mut self, program: &mut Interpreter) -> bool {
-            let state = key(&self.path);
-            if !self.seen.insert(state.clone()) {
-                return true;
-            }
-            if self.seen.len() > self.limit || self.path.len() > 60 {
-                return false;
-            }
-            let (mut able, mut stuck, mut whole) = (false, false, true);
-            for thread in 0..program.threads() {
-                if !matches!(program.next(thread), Next::Access(_)) {
-                    continue;
-                }
-                let waiting = program.waiting(thread);
-                let closing = !waiting.round.is_empty() && waiting.repeated + 1 == waiting.round.len();
-                if closing && program.value(waiting.round[waiting.repeated].0) == waiting.round[waiting.repeated].1 {
-                    stuck = true;
-                    whole &= waiting.round.iter().all(|&(addr, value)| program.value(addr) == value);
-                    continue;
-                }
-                able = true;
-                let done = program.step(thread);
-                self.path.push((done.thread, done.access.addr, done.access.site, done.writes));
-                let ok = self.run(program);
-                self.path.pop();
-                program.undo();
-                if !ok {
-                    return false;
-                }
-            }
-            if !able && (!stuck || whole) {
-                self.classes.insert(state);
-            }
-            true
-        }
-    }
-    let mut brute = Brute { classes: BTreeSet::new(), seen: BTreeSet::new(), path: Vec::new(), limit };
-    brute.run(program).then_some(brute.classes)
 }
 
 #[test]
