@@ -232,6 +232,13 @@ pub enum Settled {
         /// The value.
         pointer: u64,
     },
+    /// It accesses a cell as if it had another size.
+    Size {
+        /// The instruction.
+        site: u32,
+        /// The cell.
+        cell: u32,
+    },
     /// It goes round a loop that accesses no memory, for ever.
     Endless,
 }
@@ -242,13 +249,15 @@ const LOCAL_LIMIT: u32 = 1 << 20;
 impl Code {
     /// Runs a thread's own instructions from `pc` up to its next access, and leaves `pc` at that access.
     ///
-    /// `back` is called with the target of each jump that goes backwards, and the registers at that time.
+    /// `at` is called with the index of each instruction that is come to, the access itself included, and the registers
+    /// at that time: whoever looks for loops sees every visit to their heads.
     #[inline]
-    pub fn settle(&self, thread: usize, pc: &mut u32, regs: &mut [u64], mut back: impl FnMut(u32, &[u64])) -> Settled {
+    pub fn settle(&self, thread: usize, pc: &mut u32, regs: &mut [u64], mut at: impl FnMut(u32, &[u64])) -> Settled {
         let instrs = &self.threads[thread].instrs;
         let mut barrier = Barrier::None;
         for _ in 0..LOCAL_LIMIT {
             let Some(instr) = instrs.get(*pc as usize) else { return Settled::Done };
+            at(*pc, regs);
             let value = |operand: Operand, regs: &[u64]| match operand {
                 Operand::Reg(reg) => regs[reg as usize],
                 Operand::Value(value) => value,
@@ -283,9 +292,6 @@ impl Code {
                     return self.request(AccessKind::Rmw, barrier, at, site, regs, v, Some(change), ty);
                 }
             }
-            if next <= *pc {
-                back(next, regs);
-            }
             *pc = next;
         }
         Settled::Endless
@@ -314,7 +320,43 @@ impl Code {
                 }
             }
         };
-        Settled::Request(Request { access: Access { kind, barrier, addr, site }, value, update, ty })
+        if self.cells[addr as usize].ty.bits != ty.bits {
+            return Settled::Size { site, cell: addr };
+        }
+        let expected = match update {
+            Some(Change::CompareExchange(expected)) => Some(expected),
+            _ => None,
+        };
+        Settled::Request(Request { access: Access { kind, barrier, addr, site, expected }, value, update, ty })
+    }
+
+    /// The same program with a barrier right after each of these instructions. Jumps go where they went, past the barrier.
+    pub fn with_barriers(&self, barriers: &[(u32, Barrier)]) -> Code {
+        let mut code = self.clone();
+        for thread in &mut code.threads {
+            let added = |instr: &Instr| match *instr {
+                Instr::Load { site, .. } | Instr::Store { site, .. } | Instr::Rmw { site, .. } => {
+                    barriers.iter().filter(|(at, _)| *at == site).map(|(_, barrier)| *barrier).max()
+                }
+                _ => None,
+            };
+            // Where each instruction goes: behind all barriers that come before it.
+            let mut places = Vec::with_capacity(thread.instrs.len());
+            let mut instrs = Vec::with_capacity(thread.instrs.len());
+            for instr in &thread.instrs {
+                places.push(instrs.len() as u32);
+                instrs.push(*instr);
+                instrs.extend(added(instr).map(Instr::Barrier));
+            }
+            let end = instrs.len() as u32;
+            for instr in &mut instrs {
+                if let Instr::Jump { to } | Instr::Branch { to, .. } = instr {
+                    *to = places.get(*to as usize).copied().unwrap_or(end);
+                }
+            }
+            thread.instrs = instrs;
+        }
+        code
     }
 
     /// Ends the access that the thread settled at: `read` is the value that was in memory (for a store it is not

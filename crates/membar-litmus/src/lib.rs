@@ -1,5 +1,60 @@
 //! Litmus tests: parser, interpreter and final states.
+//!
+//! A litmus test is a small program with a question about how it can end. [`LitmusTest::parse`] reads herd's format in the
+//! dialects X86, X86_64 and C; [`outcomes`] finds every final state under sc, tso and pso; [`Record`] writes them as herd
+//! does, or as JSON.
+//!
+//! ```
+//! use membar_litmus::{Limits, LitmusTest, Model, outcomes};
+//!
+//! let text = "X86 SB
+//! { }
+//!  P0          | P1          ;
+//!  MOV [x],$1  | MOV [y],$1  ;
+//!  MOV EAX,[y] | MOV EAX,[x] ;
+//! exists (0:EAX=0 /\\ 1:EAX=0)";
+//! let test = LitmusTest::parse("SB.litmus", text.as_bytes())?;
+//! assert_eq!(outcomes(&test, Model::Sc, &Limits::default()).states.len(), 3);
+//! assert_eq!(outcomes(&test, Model::Tso, &Limits::default()).states.len(), 4);
+//! # Ok::<(), membar_litmus::Error>(())
+//! ```
+//!
+//! | file | holds |
+//! |---|---|
+//! | `code` | the register machine that every dialect is translated to |
+//! | `interp` | runs a program one access at a time |
+//! | `test` | a test, and how a file becomes one |
+//! | `init`, `condition` | what stands before and after the code |
+//! | `asm`, `x86`, `regs` | X86 and X86_64: rows and operands, instructions, registers |
+//! | `c` | C: statements, expressions, atomics |
+//! | `states` | final states: `axiomatic` enumerates executions, `machine` runs programs with loops |
+//! | `record` | results as herd's log and as JSON |
+//!
+//! What is not supported is refused with line and column: accesses of different sizes to one location, non-temporal stores,
+//! vector registers, spin locks and RCU grace periods of the kernel.
 
+mod asm;
+mod axiomatic;
+mod build;
+mod c;
 mod code;
+mod condition;
+mod error;
+mod init;
+mod interp;
+mod lex;
+mod machine;
+mod record;
+mod regs;
+mod states;
+mod test;
+mod types;
+mod x86;
 
 pub use code::{Alu, Cell, Change, Code, Instr, Int, Operand, Place, Reg, Request, Settled, Site, ThreadCode, Update};
+pub use condition::{Location, Prop, Quantifier, Spot};
+pub use error::{Error, ErrorKind, Excerpt};
+pub use interp::Interpreter;
+pub use record::{Record, crash_json, crash_message};
+pub use states::{Crash, Limits, Method, Model, Outcomes, is_loop_free, outcomes, outcomes_by};
+pub use test::{Arch, Condition, FILE_LIMIT, LitmusTest};

@@ -1,0 +1,289 @@
+//! What can be wrong with a litmus test, as values.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::Range;
+
+/// What is wrong. The display form is the message, without the place.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The text does not follow the grammar.
+    #[error("expected {expected}, found {found}")]
+    Syntax {
+        /// What could have stood there.
+        expected: &'static str,
+        /// What stands there.
+        found: String,
+        /// The fix.
+        help: &'static str,
+    },
+    /// A dialect, instruction, function or type that exists, but not here.
+    #[error("unsupported {what} `{text}`")]
+    Unsupported {
+        /// What kind of thing it is.
+        what: &'static str,
+        /// As written.
+        text: String,
+        /// The fix, or the reason.
+        help: &'static str,
+    },
+    /// A name that stands for nothing.
+    #[error("there is no {what} `{name}`")]
+    Unknown {
+        /// What kind of thing was looked for.
+        what: &'static str,
+        /// As written.
+        name: String,
+        /// The fix.
+        help: &'static str,
+    },
+    /// A name that is given twice.
+    #[error("{what} `{name}` is defined twice")]
+    Twice {
+        /// What kind of thing.
+        what: &'static str,
+        /// As written.
+        name: String,
+    },
+    /// One location, two sizes.
+    #[error("`{cell}` has {has} bits, but this access has {access}")]
+    MixedSize {
+        /// The location.
+        cell: String,
+        /// Its size.
+        has: u8,
+        /// The size of the access.
+        access: u8,
+    },
+    /// Operands that an instruction or function cannot have.
+    #[error("`{text}` cannot have these operands")]
+    Operands {
+        /// The instruction.
+        text: String,
+        /// The fix.
+        help: &'static str,
+    },
+    /// A number that does not fit.
+    #[error("{what} {text} is too large")]
+    TooLarge {
+        /// What the number stands for.
+        what: &'static str,
+        /// As written.
+        text: String,
+        /// The largest possible, in words.
+        help: &'static str,
+    },
+    /// More of something than we deal with.
+    #[error("more than {limit} {what}")]
+    TooMany {
+        /// Of what.
+        what: &'static str,
+        /// The most there can be.
+        limit: usize,
+    },
+    /// Bytes that are not UTF-8.
+    #[error("the file is not valid UTF-8")]
+    InvalidUtf8,
+    /// The file cannot be read.
+    #[error("cannot read the file: {0}")]
+    Read(#[source] std::io::Error),
+}
+
+impl ErrorKind {
+    /// The fix, in a few words.
+    pub fn help(&self) -> Cow<'static, str> {
+        match self {
+            ErrorKind::Syntax { help, .. }
+            | ErrorKind::Unsupported { help, .. }
+            | ErrorKind::Unknown { help, .. }
+            | ErrorKind::Operands { help, .. }
+            | ErrorKind::TooLarge { help, .. } => Cow::Borrowed(help),
+            ErrorKind::Twice { what, .. } => format!("give each {what} once").into(),
+            ErrorKind::MixedSize { .. } => {
+                "every access to a location must have the size of the location: declare its type in the first section, \
+                 or use another size suffix"
+                    .into()
+            }
+            ErrorKind::TooMany { .. } => "make the test smaller".into(),
+            ErrorKind::InvalidUtf8 => "litmus tests are UTF-8 text; is this another kind of file?".into(),
+            ErrorKind::Read(_) => "check the path and its permissions".into(),
+        }
+    }
+}
+
+/// What is wrong with a stretch of the text.
+#[derive(Debug)]
+pub(crate) struct Fault {
+    pub(crate) kind: ErrorKind,
+    pub(crate) span: Range<usize>,
+}
+
+impl Fault {
+    pub(crate) fn new(kind: ErrorKind, span: Range<usize>) -> Fault {
+        Fault { kind, span }
+    }
+
+    pub(crate) fn unsupported(what: &'static str, text: &str, help: &'static str, span: Range<usize>) -> Fault {
+        Fault::new(ErrorKind::Unsupported { what, text: quoted(text), help }, span)
+    }
+
+    pub(crate) fn unknown(what: &'static str, name: &str, help: &'static str, span: Range<usize>) -> Fault {
+        Fault::new(ErrorKind::Unknown { what, name: quoted(name), help }, span)
+    }
+
+    /// Gives the fault its place in the file.
+    pub(crate) fn at(self, file: &str, text: &[u8]) -> Error {
+        let start = self.span.start.min(text.len());
+        let line_start = text[..start].iter().rposition(|&b| b == b'\n').map_or(0, |at| at + 1);
+        let line_end = text[start..].iter().position(|&b| b == b'\n').map_or(text.len(), |at| start + at);
+        let line = &text[line_start..line_end];
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let number = 1 + text[..start].iter().filter(|&&b| b == b'\n').count();
+        let before = lossy(&line[..(start - line_start).min(line.len())]);
+        let end = (self.span.end.max(start) - line_start).min(line.len());
+        let marked = line.get(start - line_start..end).map_or(0, |bytes| lossy(bytes).chars().count());
+        Error {
+            kind: Box::new(self.kind),
+            file: file.to_owned(),
+            line: number,
+            column: before.chars().count() + 1,
+            excerpt: Some(Box::new(Excerpt::new(
+                &before,
+                &lossy(&line[before_len(line, start - line_start)..]),
+                marked,
+            ))),
+        }
+    }
+}
+
+fn before_len(line: &[u8], at: usize) -> usize {
+    at.min(line.len())
+}
+
+pub(crate) type Parsed<T> = Result<T, Fault>;
+
+/// A few words of the input, fit for a message.
+pub(crate) fn quoted(text: &str) -> String {
+    let mut short: String = text.chars().map(harmless).take(40).collect();
+    if text.chars().nth(40).is_some() {
+        short.push('…');
+    }
+    short
+}
+
+/// All of it, fit for a terminal.
+pub(crate) fn quoted_all(text: &str) -> String {
+    text.chars().map(harmless).collect()
+}
+
+fn lossy(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).chars().map(harmless).collect()
+}
+
+/// The character, or what is shown in its place: nothing that a terminal would obey or that changes the direction of
+/// writing.
+fn harmless(c: char) -> char {
+    match c {
+        '\t' => ' ',
+        '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{FEFF}' => '\u{FFFD}',
+        c if c.is_control() => '\u{FFFD}',
+        c => c,
+    }
+}
+
+/// Part of a line, fit for a terminal.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Excerpt {
+    /// The text, at most about a hundred characters; `…` stands where the line goes on.
+    pub text: String,
+    /// How many characters of `text` come before the fault.
+    pub caret: usize,
+    /// How many characters are at fault, at least one.
+    pub width: usize,
+}
+
+impl Excerpt {
+    const BEFORE: usize = 60;
+    const AFTER: usize = 40;
+
+    fn new(before: &str, after: &str, marked: usize) -> Excerpt {
+        let mut left: Vec<char> = before.chars().collect();
+        let mut right: Vec<char> = after.chars().take(Self::AFTER + 1).collect();
+        if left.len() > Self::BEFORE {
+            left.drain(..left.len() - Self::BEFORE);
+            left[0] = '…';
+        }
+        if right.len() > Self::AFTER {
+            right.truncate(Self::AFTER);
+            right[Self::AFTER - 1] = '…';
+        }
+        let text: String = left.iter().chain(&right).collect();
+        let width = marked.clamp(1, right.len().max(1));
+        Excerpt { text: text.trim_end().to_owned(), caret: left.len(), width }
+    }
+}
+
+/// What is wrong, and where.
+#[derive(Debug)]
+pub struct Error {
+    /// What.
+    pub kind: Box<ErrorKind>,
+    /// The file as it was named by the user.
+    pub file: String,
+    /// Line, from 1; 0 if the whole file is meant.
+    pub line: usize,
+    /// Column in characters, from 1; 0 if the whole file is meant.
+    pub column: usize,
+    /// The line, as far as it helps.
+    pub excerpt: Option<Box<Excerpt>>,
+}
+
+impl Error {
+    /// A fault of the file as a whole.
+    pub fn whole_file(kind: ErrorKind, file: &str) -> Error {
+        Error { kind: Box::new(kind), file: file.to_owned(), line: 0, column: 0, excerpt: None }
+    }
+
+    /// `file:line:column`, or the file alone.
+    pub fn place(&self) -> String {
+        let file = quoted_all(&self.file);
+        if self.line == 0 { file } else { format!("{file}:{}:{}", self.line, self.column) }
+    }
+
+    /// File, line, column (both `null` if the whole file is meant), message and fix, for programs.
+    pub fn json(&self) -> serde_json::Value {
+        let number = |number: usize| (number > 0).then_some(number);
+        serde_json::json!({
+            "file": self.file,
+            "line": number(self.line),
+            "column": number(self.column),
+            "message": self.kind.to_string(),
+            "help": self.kind.help(),
+        })
+    }
+
+    /// Message, place, excerpt and fix on several lines, for people.
+    pub fn render(&self) -> String {
+        let number = self.line.to_string();
+        let margin = " ".repeat(if self.line == 0 { 1 } else { number.len() });
+        let mut out = format!("error: {}\n{margin}--> {}\n", self.kind, self.place());
+        if let Some(excerpt) = &self.excerpt {
+            out += &format!("{margin} |\n{}\n", format!("{number} | {}", excerpt.text).trim_end());
+            out += &format!("{margin} | {}{}\n", " ".repeat(excerpt.caret), "^".repeat(excerpt.width));
+        }
+        out + &format!("{margin} = help: {}\n", self.kind.help())
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place(), self.kind)
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        std::error::Error::source(&*self.kind)
+    }
+}

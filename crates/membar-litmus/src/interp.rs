@@ -1,0 +1,363 @@
+//! Runs [`Code`] on one memory, forwards and backwards: the [`Program`] that the explorer drives.
+//!
+//! # Waiting loops
+//!
+//! A thread that comes to the head of a loop with the registers it had there last time, without having changed memory in
+//! between, has made an idle round: it will read the same addresses again and do nothing else until one of them holds
+//! something else. [`Program::waiting`] tells the explorer, which need not run such rounds.
+//!
+//! Only registers that are *live* at the head are compared: whatever is written before it is read again cannot matter.
+//! So `while (x != 1);` is idle from its first round on, whatever the register held before the loop. At the end of a
+//! thread all registers are live, since they can be observed.
+//!
+//! # Going back
+//!
+//! [`Program::undo`] takes a step back by restoring the registers of the one thread that moved, the one cell that changed,
+//! and the lengths of lists that only grow. A step costs a copy of one thread's registers, whatever the program's size.
+
+use crate::code::{Code, Instr, Operand, Place, Settled, Update};
+use membar_core::{Access, Performed};
+use membar_explore::{Next, Program, Waiting};
+use std::sync::Arc;
+
+/// A running program.
+#[derive(Clone, Debug)]
+pub struct Interpreter {
+    code: Arc<Code>,
+    loops: Arc<Vec<Loops>>,
+    /// Registers of one thread, rounded to the widest.
+    width: usize,
+    memory: Vec<u64>,
+    /// Registers, `width` a thread.
+    regs: Vec<u64>,
+    threads: Vec<Thread>,
+    frames: Vec<Frame>,
+    /// Registers that frames restore, `width` a frame.
+    saved: Vec<u64>,
+}
+
+/// The loop heads of a thread: targets of jumps backwards.
+#[derive(Debug, Default)]
+struct Loops {
+    /// For each instruction, its number among the heads.
+    head: Vec<Option<u32>>,
+    /// For each head, the registers that are live there.
+    live: Vec<Vec<u16>>,
+}
+
+#[derive(Clone, Debug)]
+struct Thread {
+    place: PlaceInCode,
+    /// The values read so far, with their addresses; kept only in threads with loops.
+    log: Vec<(u32, u64)>,
+    /// Visits to loop heads, in order.
+    visits: Vec<Visit>,
+    /// The live registers of each visit.
+    live: Vec<u64>,
+}
+
+/// What a step changes of a thread, but for its registers and what it adds to lists.
+#[derive(Clone, Copy, Debug)]
+struct PlaceInCode {
+    pc: u32,
+    settled: Settled,
+    /// Memory has not been changed by this thread since this position of the log.
+    quiet: u32,
+    /// The idle round, a range of the log; empty if the thread is not waiting.
+    round: (u32, u32),
+    /// How much of it has been repeated.
+    repeated: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Visit {
+    head: u32,
+    /// Length of the log at that time.
+    log: u32,
+    /// Where its registers begin in `live`.
+    live: u32,
+}
+
+/// What is needed to take a step back.
+#[derive(Clone, Copy, Debug)]
+struct Frame {
+    thread: u32,
+    addr: u32,
+    old: u64,
+    place: PlaceInCode,
+    log: u32,
+    visits: u32,
+    live: u32,
+}
+
+impl Interpreter {
+    /// The program at its beginning.
+    pub fn new(code: Arc<Code>) -> Interpreter {
+        let width = code.threads.iter().map(|thread| thread.regs.len()).max().unwrap_or(0);
+        let mut regs = Vec::with_capacity(width * code.threads.len());
+        for thread in &code.threads {
+            regs.extend_from_slice(&thread.regs);
+            regs.resize(regs.len() + width - thread.regs.len(), 0);
+        }
+        let loops = code.threads.iter().map(|thread| Loops::new(&thread.instrs, thread.regs.len())).collect();
+        let begin = PlaceInCode { pc: 0, settled: Settled::Done, quiet: 0, round: (0, 0), repeated: 0 };
+        let thread = Thread { place: begin, log: Vec::new(), visits: Vec::new(), live: Vec::new() };
+        let mut program = Interpreter {
+            width,
+            memory: code.cells.iter().map(|cell| cell.init).collect(),
+            regs,
+            threads: vec![thread; code.threads.len()],
+            frames: Vec::new(),
+            saved: Vec::new(),
+            loops: Arc::new(loops),
+            code,
+        };
+        for thread in 0..program.threads.len() {
+            program.settle(thread);
+        }
+        program
+    }
+
+    /// The program's code.
+    pub fn code(&self) -> &Arc<Code> {
+        &self.code
+    }
+
+    /// The values of all cells.
+    pub fn memory(&self) -> &[u64] {
+        &self.memory
+    }
+
+    /// The registers of a thread.
+    pub fn registers(&self, thread: usize) -> &[u64] {
+        &self.regs[thread * self.width..][..self.code.threads[thread].regs.len()]
+    }
+
+    /// Runs the thread's own instructions up to its next access, and looks for idle rounds on the way.
+    #[inline]
+    fn settle(&mut self, t: usize) {
+        let regs = &mut self.regs[t * self.width..(t + 1) * self.width];
+        let thread = &mut self.threads[t];
+        let mut place = thread.place;
+        let loops = &self.loops[t];
+        if loops.live.is_empty() {
+            place.settled = self.code.settle(t, &mut place.pc, regs, |_, _| {});
+        } else {
+            place.settled = self.code.settle(t, &mut place.pc, regs, |pc, regs| {
+                let Some(head) = loops.head[pc as usize] else { return };
+                let now = thread.log.len() as u32;
+                let live = &loops.live[head as usize];
+                let before = thread.visits.iter().rev().take_while(|v| v.log >= place.quiet).find(|v| v.head == head);
+                if let Some(before) = before {
+                    let same =
+                        live.iter().zip(&thread.live[before.live as usize..]).all(|(&r, &v)| regs[r as usize] == v);
+                    if same && before.log < now {
+                        (place.round, place.repeated) = ((before.log, now), 0);
+                    }
+                }
+                thread.visits.push(Visit { head, log: now, live: thread.live.len() as u32 });
+                thread.live.extend(live.iter().map(|&r| regs[r as usize]));
+            });
+        }
+        thread.place = place;
+    }
+}
+
+impl Program for Interpreter {
+    fn threads(&self) -> usize {
+        self.threads.len()
+    }
+
+    #[inline]
+    fn next(&self, thread: usize) -> Next {
+        match self.threads[thread].place.settled {
+            Settled::Request(request) => Next::Access(request.access),
+            Settled::Done => Next::Done,
+            Settled::Wild { .. } | Settled::Size { .. } | Settled::Endless => Next::Fault,
+        }
+    }
+
+    #[inline]
+    fn waiting(&self, thread: usize) -> Waiting<'_> {
+        let thread = &self.threads[thread];
+        let (from, to) = thread.place.round;
+        Waiting { round: &thread.log[from as usize..to as usize], repeated: thread.place.repeated as usize }
+    }
+
+    #[inline]
+    fn value(&self, addr: u32) -> u64 {
+        self.memory[addr as usize]
+    }
+
+    #[inline]
+    fn step(&mut self, t: usize) -> Performed {
+        let thread = &mut self.threads[t];
+        let Settled::Request(request) = thread.place.settled else { panic!("thread {t} has no access to make") };
+        let Access { addr, .. } = request.access;
+        let old = self.memory[addr as usize];
+        self.frames.push(Frame {
+            thread: t as u32,
+            addr,
+            old,
+            place: thread.place,
+            log: thread.log.len() as u32,
+            visits: thread.visits.len() as u32,
+            live: thread.live.len() as u32,
+        });
+        let regs = &mut self.regs[t * self.width..(t + 1) * self.width];
+        self.saved.extend_from_slice(regs);
+
+        let written = request.written(old);
+        self.code.complete(t, &mut thread.place.pc, regs, old);
+        if let Some(new) = written {
+            self.memory[addr as usize] = new;
+        }
+        if !self.loops[t].live.is_empty() {
+            let changed = written.is_some_and(|new| new != old) || !request.access.kind.reads();
+            if request.access.kind.reads() {
+                thread.log.push((addr, old));
+            }
+            let place = &mut thread.place;
+            let (from, to) = place.round;
+            if changed {
+                place.quiet = thread.log.len() as u32;
+            }
+            if from < to {
+                if changed || thread.log[(from + place.repeated) as usize] != (addr, old) {
+                    place.round = (0, 0);
+                } else {
+                    place.repeated = (place.repeated + 1) % (to - from);
+                }
+            }
+        }
+        self.settle(t);
+        Performed {
+            thread: t as u32,
+            access: request.access,
+            writes: written.is_some(),
+            old,
+            new: written.unwrap_or(old),
+        }
+    }
+
+    #[inline]
+    fn undo(&mut self) {
+        let frame = self.frames.pop().expect("a step to take back");
+        let t = frame.thread as usize;
+        self.memory[frame.addr as usize] = frame.old;
+        let thread = &mut self.threads[t];
+        thread.place = frame.place;
+        thread.log.truncate(frame.log as usize);
+        thread.visits.truncate(frame.visits as usize);
+        thread.live.truncate(frame.live as usize);
+        let from = self.saved.len() - self.width;
+        self.regs[t * self.width..(t + 1) * self.width].copy_from_slice(&self.saved[from..]);
+        self.saved.truncate(from);
+    }
+
+    fn state(&self, state: &mut Vec<u64>) {
+        state.extend_from_slice(&self.memory);
+        state.extend_from_slice(&self.regs);
+        state.extend(self.threads.iter().map(|thread| u64::from(thread.place.pc)));
+    }
+
+    fn fault(&self, thread: usize) -> String {
+        match self.threads[thread].place.settled {
+            Settled::Wild { site, pointer } => {
+                let site = &self.code.sites[site as usize];
+                format!("line {}: `{}` goes to {pointer:#x}, which is no location of the test", site.line, site.text)
+            }
+            Settled::Size { site, cell } => {
+                let site = &self.code.sites[site as usize];
+                let cell = &self.code.cells[cell as usize];
+                format!(
+                    "line {}: `{}` and `{}`, of {} bits, differ in size",
+                    site.line, site.text, cell.name, cell.ty.bits
+                )
+            }
+            Settled::Endless => "it goes round a loop that accesses no memory, for ever".into(),
+            Settled::Request(_) | Settled::Done => String::new(),
+        }
+    }
+}
+
+impl Loops {
+    fn new(instrs: &[Instr], regs: usize) -> Loops {
+        let mut head = vec![None; instrs.len()];
+        let mut heads = Vec::new();
+        for (pc, instr) in instrs.iter().enumerate() {
+            if let Instr::Jump { to } | Instr::Branch { to, .. } = *instr
+                && to as usize <= pc
+                && head[to as usize].is_none()
+            {
+                head[to as usize] = Some(heads.len() as u32);
+                heads.push(to as usize);
+            }
+        }
+        if heads.is_empty() {
+            return Loops::default();
+        }
+        let live = live_registers(instrs, regs);
+        let live = heads.iter().map(|&pc| (0..regs as u16).filter(|&r| live[pc][r as usize]).collect()).collect();
+        Loops { head, live }
+    }
+}
+
+/// For each instruction, which registers may be read after it begins and before they are written.
+fn live_registers(instrs: &[Instr], regs: usize) -> Vec<Vec<bool>> {
+    let mut live = vec![vec![false; regs]; instrs.len()];
+    let at_end = vec![true; regs];
+    loop {
+        let mut changed = false;
+        for pc in (0..instrs.len()).rev() {
+            let after = |to: usize| live.get(to).unwrap_or(&at_end);
+            let (reads, writes, jump) = uses(&instrs[pc]);
+            let falls = !matches!(instrs[pc], Instr::Jump { .. });
+            let mut now = if falls { after(pc + 1).clone() } else { vec![false; regs] };
+            if let Some(to) = jump {
+                now.iter_mut().zip(after(to as usize)).for_each(|(now, &then)| *now |= then);
+            }
+            if let Some(reg) = writes {
+                now[reg as usize] = false;
+            }
+            for reg in reads.into_iter().flatten() {
+                now[reg as usize] = true;
+            }
+            if now != live[pc] {
+                live[pc] = now;
+                changed = true;
+            }
+        }
+        if !changed {
+            return live;
+        }
+    }
+}
+
+/// The registers that an instruction reads, the one it writes, and where it may jump.
+fn uses(instr: &Instr) -> ([Option<u16>; 3], Option<u16>, Option<u32>) {
+    let reg = |operand: Operand| match operand {
+        Operand::Reg(reg) => Some(reg),
+        Operand::Value(_) => None,
+    };
+    let at = |place: Place| match place {
+        Place::At(reg) => Some(reg),
+        Place::Cell(_) => None,
+    };
+    match *instr {
+        Instr::Set { dst, src } => ([reg(src), None, None], Some(dst), None),
+        Instr::Alu { dst, a, b, .. } => ([reg(a), reg(b), None], Some(dst), None),
+        Instr::Jump { to } => ([None; 3], None, Some(to)),
+        Instr::Branch { cond, to, .. } => ([reg(cond), None, None], None, Some(to)),
+        Instr::Load { dst, from, .. } => ([at(from), None, None], Some(dst), None),
+        Instr::Store { to, value, .. } => ([at(to), reg(value), None], None, None),
+        Instr::Rmw { update, dst, at: place, value, .. } => {
+            let expected = match update {
+                Update::CompareExchange { expected } => reg(expected),
+                Update::Apply(_) | Update::Exchange => None,
+            };
+            ([at(place), reg(value), expected], Some(dst), None)
+        }
+        Instr::Barrier(_) => ([None; 3], None, None),
+    }
+}

@@ -1,0 +1,322 @@
+//! All final states of a program on a machine with store buffers.
+//!
+//! **Problem.** Programs with loops have executions without end, but often finitely many states: then every final state can
+//! be found.
+//!
+//! **Algorithm.** Depth-first over the machine's states, none twice. A step is an access of a thread, or a buffered store
+//! that reaches memory.
+//! - sc: no buffers.
+//! - tso: one FIFO buffer a thread. A load takes the newest store to its address in its thread's buffer, or else memory. An
+//!   interlocked operation and a full barrier wait until the buffer is empty.
+//! - pso: one FIFO a thread and address. A store barrier begins an epoch; a store reaches memory after all stores of earlier
+//!   epochs. An interlocked operation waits for the stores to its own address and for those of earlier epochs, a full
+//!   barrier for all.
+//!
+//! **Invariants.** A state is settled: each thread is at an access, has ended, or can do nothing more. Epochs are numbered
+//! from the oldest that is in the buffer, so that equal futures have equal numbers.
+//!
+//! **Complexity.** As many steps as there are states times threads. **Guarantees.** If no limit is met, the final states are
+//! all; a loop that only waits comes back to a state that was seen.
+
+use crate::code::{Request, Settled};
+use crate::states::{Collector, Limits, Method, Model, Outcomes, checked};
+use crate::test::LitmusTest;
+use membar_core::{AccessKind, Barrier};
+use rustc_hash::FxHashSet;
+use std::rc::Rc;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Entry {
+    addr: u32,
+    value: u64,
+    epoch: u32,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Thread {
+    pc: u32,
+    barrier: Barrier,
+    /// Goes round a loop without accesses, for ever.
+    stuck: bool,
+    /// The epoch of the next store.
+    epoch: u32,
+    buffer: Vec<Entry>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct State {
+    threads: Vec<Thread>,
+    regs: Vec<u64>,
+    memory: Vec<u64>,
+}
+
+struct Machine<'a> {
+    test: &'a LitmusTest,
+    model: Model,
+    regs_at: Vec<usize>,
+    found: Collector<'a>,
+    seen: FxHashSet<Rc<[u8]>>,
+    todo: Vec<Rc<[u8]>>,
+    bytes: Vec<u8>,
+    /// About how much is remembered.
+    memory: usize,
+    /// Whether a thread was given up that could have gone on.
+    lost: bool,
+}
+
+/// Notices that a thread has come back to where it was, with the same registers: it is compared with what it was after 1, 2,
+/// 4, 8, … steps, so that the first turns of a loop need not be part of it.
+#[derive(Default)]
+struct Round {
+    steps: u32,
+    pc: u32,
+    regs: Vec<u64>,
+    repeats: bool,
+}
+
+impl Round {
+    /// The first steps are not looked at: most threads come to their next access in fewer.
+    const FREE: u32 = 256;
+
+    #[inline]
+    fn visit(&mut self, pc: u32, regs: &[u64]) {
+        self.steps += 1;
+        if self.steps < Self::FREE {
+            return;
+        }
+        self.repeats |= self.pc == pc && self.regs == regs;
+        if self.steps.is_power_of_two() {
+            self.pc = pc;
+            self.regs.clear();
+            self.regs.extend(regs);
+        }
+    }
+}
+
+/// What a remembered state costs besides its bytes.
+const OVERHEAD: usize = 48;
+
+/// All outcomes, as far as the limits let us see them.
+pub(crate) fn outcomes(test: &LitmusTest, model: Model, limits: &Limits) -> Outcomes {
+    let mut regs_at = vec![0];
+    let memory = test.code.cells.iter().map(|cell| cell.init).collect();
+    let mut start = State { threads: Vec::new(), regs: Vec::new(), memory };
+    for thread in &test.code.threads {
+        start.regs.extend(&thread.regs);
+        regs_at.push(start.regs.len());
+        start.threads.push(Thread { pc: 0, barrier: Barrier::None, stuck: false, epoch: 0, buffer: Vec::new() });
+    }
+    let mut machine = Machine {
+        test,
+        model,
+        regs_at,
+        found: Collector::new(test),
+        seen: FxHashSet::default(),
+        todo: Vec::new(),
+        bytes: Vec::new(),
+        memory: 0,
+        lost: false,
+    };
+    let mut complete = true;
+    if (0..start.threads.len()).all(|thread| machine.settle(&mut start, thread)) {
+        machine.remember(&start);
+    }
+    let mut steps = 0u64;
+    while let Some(bytes) = machine.todo.pop() {
+        steps += 1;
+        let full = machine.seen.len() > limits.states || machine.memory > limits.memory;
+        if full || (steps & 255 == 0 && limits.over()) {
+            complete = false;
+            break;
+        }
+        machine.decode(&bytes, &mut start);
+        machine.step(&mut start);
+    }
+    let complete = complete && !machine.lost;
+    machine.found.finish(complete, Method::Machine)
+}
+
+impl Machine<'_> {
+    /// Runs a thread up to its next access. Whether the program goes on.
+    fn settle(&mut self, state: &mut State, thread: usize) -> bool {
+        let regs = &mut state.regs[self.regs_at[thread]..self.regs_at[thread + 1]];
+        let now = &mut state.threads[thread];
+        let mut round = Round::default();
+        let settled = self.test.code.settle(thread, &mut now.pc, regs, |pc, regs| round.visit(pc, regs));
+        now.stuck = settled == Settled::Endless;
+        // A loop that has not come back to where it was may still end.
+        self.lost |= now.stuck && !round.repeats;
+        match checked(settled) {
+            Ok(request) => {
+                now.barrier = request.map_or(Barrier::None, |request| request.access.barrier);
+                if request.is_none() && !now.stuck {
+                    now.pc = self.test.code.threads[thread].instrs.len() as u32;
+                }
+                true
+            }
+            Err(crash) => {
+                self.found.crash(crash);
+                false
+            }
+        }
+    }
+
+    /// What a settled thread is about to do.
+    fn request(&self, state: &mut State, thread: usize) -> Option<Request> {
+        let now = &mut state.threads[thread];
+        if now.stuck {
+            return None;
+        }
+        let regs = &mut state.regs[self.regs_at[thread]..self.regs_at[thread + 1]];
+        match self.test.code.settle(thread, &mut now.pc, regs, |_, _| {}) {
+            Settled::Request(mut request) => {
+                request.access.barrier = now.barrier;
+                Some(request)
+            }
+            _ => None,
+        }
+    }
+
+    /// Every state that comes next.
+    fn step(&mut self, now: &mut State) {
+        let mut over = true;
+        for thread in 0..now.threads.len() {
+            let at = &now.threads[thread];
+            let oldest = at.buffer.first().map_or(0, |entry| entry.epoch);
+            for (index, entry) in at.buffer.iter().enumerate() {
+                over = false;
+                let goes = match self.model {
+                    Model::Sc | Model::Tso => index == 0,
+                    Model::Pso => {
+                        entry.epoch == oldest && at.buffer[..index].iter().all(|before| before.addr != entry.addr)
+                    }
+                };
+                if goes {
+                    let mut next = now.clone();
+                    let entry = next.threads[thread].buffer.remove(index);
+                    next.memory[entry.addr as usize] = entry.value;
+                    self.remember(&next);
+                }
+            }
+            over &= !now.threads[thread].stuck;
+            if let Some(request) = self.request(now, thread) {
+                over = false;
+                self.access(now, thread, &request);
+            }
+        }
+        if over {
+            let register = |thread: u32, reg: u16| now.regs[self.regs_at[thread as usize] + usize::from(reg)];
+            self.found.end(register, |cell| now.memory[cell as usize]);
+        }
+    }
+
+    /// The thread makes its access, if it need not wait.
+    fn access(&mut self, now: &State, thread: usize, request: &Request) {
+        let addr = request.access.addr;
+        let at = &now.threads[thread];
+        let mut epoch = at.epoch;
+        if request.access.barrier >= Barrier::Store && at.buffer.iter().any(|entry| entry.epoch == epoch) {
+            epoch += 1;
+        }
+        let interlocked = request.access.kind == AccessKind::Rmw;
+        let waits = |entry: &Entry| {
+            request.access.barrier == Barrier::Full
+                || interlocked && (self.model == Model::Tso || entry.addr == addr || entry.epoch < epoch)
+        };
+        if at.buffer.iter().any(waits) {
+            return;
+        }
+        let mut next = now.clone();
+        let own = &mut next.threads[thread];
+        own.epoch = epoch;
+        let mut old = next.memory[addr as usize];
+        match request.access.kind {
+            AccessKind::Load => {
+                if let Some(entry) = own.buffer.iter().rev().find(|entry| entry.addr == addr) {
+                    old = entry.value;
+                }
+            }
+            AccessKind::Store if self.model != Model::Sc => {
+                own.buffer.push(Entry { addr, value: request.value, epoch });
+            }
+            AccessKind::Store | AccessKind::Rmw => {
+                if let Some(value) = request.written(old) {
+                    next.memory[addr as usize] = value;
+                }
+            }
+        }
+        let regs = &mut next.regs[self.regs_at[thread]..self.regs_at[thread + 1]];
+        self.test.code.complete(thread, &mut next.threads[thread].pc, regs, old);
+        if self.settle(&mut next, thread) {
+            self.remember(&next);
+        }
+    }
+
+    fn remember(&mut self, state: &State) {
+        self.bytes.clear();
+        let bytes = &mut self.bytes;
+        for thread in &state.threads {
+            // Only pso looks at epochs, and only while there is something in the buffer.
+            let base = match self.model {
+                Model::Pso => thread.buffer.first().map_or(thread.epoch, |entry| entry.epoch),
+                _ => 0,
+            };
+            let epoch = |epoch: u32| if self.model == Model::Pso { u64::from(epoch - base) } else { 0 };
+            put(bytes, u64::from(thread.pc));
+            put(bytes, thread.barrier as u64 | u64::from(thread.stuck) << 2);
+            put(bytes, epoch(thread.epoch));
+            put(bytes, thread.buffer.len() as u64);
+            for entry in &thread.buffer {
+                put(bytes, u64::from(entry.addr));
+                put(bytes, epoch(entry.epoch));
+                put(bytes, entry.value);
+            }
+        }
+        state.regs.iter().chain(&state.memory).for_each(|&value| put(bytes, value));
+        if !self.seen.contains(&bytes[..]) {
+            let kept: Rc<[u8]> = bytes[..].into();
+            self.memory += kept.len() + OVERHEAD;
+            self.todo.push(Rc::clone(&kept));
+            self.seen.insert(kept);
+        }
+    }
+
+    fn decode(&self, mut bytes: &[u8], state: &mut State) {
+        for thread in &mut state.threads {
+            thread.pc = take(&mut bytes) as u32;
+            let flags = take(&mut bytes);
+            thread.barrier = [Barrier::None, Barrier::Store, Barrier::Full][flags as usize & 3];
+            thread.stuck = flags >> 2 == 1;
+            thread.epoch = take(&mut bytes) as u32;
+            let len = take(&mut bytes);
+            thread.buffer.clear();
+            for _ in 0..len {
+                let (addr, epoch) = (take(&mut bytes) as u32, take(&mut bytes) as u32);
+                thread.buffer.push(Entry { addr, epoch, value: take(&mut bytes) });
+            }
+        }
+        state.regs.iter_mut().chain(&mut state.memory).for_each(|value| *value = take(&mut bytes));
+    }
+}
+
+/// Appends a number, seven bits a byte.
+fn put(bytes: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        bytes.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    bytes.push(value as u8);
+}
+
+fn take(bytes: &mut &[u8]) -> u64 {
+    let (mut value, mut shift) = (0, 0);
+    while let Some((&byte, rest)) = bytes.split_first() {
+        *bytes = rest;
+        value |= u64::from(byte & 0x7F) << shift;
+        shift += 7;
+        if byte & 0x80 == 0 {
+            break;
+        }
+    }
+    value
+}

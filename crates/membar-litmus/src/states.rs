@@ -1,0 +1,238 @@
+//! All final states of a test under a model.
+//!
+//! Programs without loops are enumerated execution by execution ([`axiomatic`](crate::axiomatic)); the others run on a
+//! machine with store buffers that remembers where it has been ([`machine`](crate::machine)). Each is the other's oracle.
+
+use crate::code::{Instr, Request, Settled};
+use crate::condition::{Quantifier, Spot};
+use crate::test::LitmusTest;
+use crate::{axiomatic, machine};
+use rustc_hash::FxHashSet;
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+/// A memory model that programs can run under.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Model {
+    /// Sequential consistency.
+    Sc,
+    /// Total Store Order: one store buffer a thread.
+    Tso,
+    /// Partial Store Order: one store buffer a thread and address.
+    Pso,
+}
+
+impl Model {
+    /// All of them, strongest first.
+    pub const ALL: [Model; 3] = [Model::Sc, Model::Tso, Model::Pso];
+
+    /// `sc`, `tso` or `pso`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Model::Sc => "sc",
+            Model::Tso => "tso",
+            Model::Pso => "pso",
+        }
+    }
+}
+
+impl fmt::Display for Model {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Model {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Model, ()> {
+        Model::ALL.into_iter().find(|model| model.name() == text).ok_or(())
+    }
+}
+
+/// How far to go.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// Steps of the enumeration before the machine takes over.
+    pub steps: u64,
+    /// States of the machine.
+    pub states: usize,
+    /// Bytes that the machine may remember.
+    pub memory: usize,
+    /// When to give up.
+    pub deadline: Option<Instant>,
+    /// Giving up on request.
+    pub interrupt: Option<Arc<AtomicBool>>,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { steps: 4_000_000, states: usize::MAX, memory: 8 << 30, deadline: None, interrupt: None }
+    }
+}
+
+impl Limits {
+    pub(crate) fn over(&self) -> bool {
+        self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+            || self.interrupt.as_ref().is_some_and(|interrupt| interrupt.load(Ordering::Relaxed))
+    }
+}
+
+/// How the states were found.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Method {
+    /// Execution by execution: positive and negative ones are counted.
+    Executions,
+    /// By running: only final states can be counted.
+    Machine,
+}
+
+/// What the program did wrong in some execution.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Crash {
+    /// It used a value as a pointer that points to no location.
+    Wild {
+        /// The instruction.
+        site: u32,
+        /// The value.
+        pointer: u64,
+    },
+    /// It accessed a location of one size as if it had another.
+    Size {
+        /// The instruction.
+        site: u32,
+        /// The location.
+        cell: u32,
+    },
+}
+
+/// Final states of a test under a model.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Outcomes {
+    /// The distinct values of the shown locations, in order.
+    pub states: Vec<Vec<u64>>,
+    /// How many executions satisfy the condition's proposition (with [`Method::Machine`]: states).
+    pub positive: u64,
+    /// How many do not.
+    pub negative: u64,
+    /// Whether a limit left something out.
+    pub complete: bool,
+    /// How they were found.
+    pub method: Method,
+    /// What the program did wrong, if it did.
+    pub crash: Option<Crash>,
+}
+
+impl Outcomes {
+    /// Whether the condition holds, as far as is known: herd's `Ok`.
+    pub fn ok(&self, quantifier: Quantifier) -> bool {
+        match quantifier {
+            Quantifier::Exists => self.positive > 0,
+            Quantifier::NotExists => self.positive == 0,
+            Quantifier::Forall => self.negative == 0,
+        }
+    }
+
+    /// `Never`, `Sometimes` or `Always`: how often the proposition holds.
+    pub fn observation(&self) -> &'static str {
+        match (self.positive, self.negative) {
+            (0, _) => "Never",
+            (_, 0) => "Always",
+            _ => "Sometimes",
+        }
+    }
+}
+
+/// All final states of the test.
+pub fn outcomes(test: &LitmusTest, model: Model, limits: &Limits) -> Outcomes {
+    outcomes_by(Method::Executions, test, model, limits).unwrap_or_else(|| machine::outcomes(test, model, limits))
+}
+
+/// All final states, found in this way: `None` if the test has loops, or too many executions, to be enumerated.
+pub fn outcomes_by(method: Method, test: &LitmusTest, model: Model, limits: &Limits) -> Option<Outcomes> {
+    match method {
+        Method::Executions if is_loop_free(test) => axiomatic::outcomes(test, model, limits),
+        Method::Executions => None,
+        Method::Machine => Some(machine::outcomes(test, model, limits)),
+    }
+}
+
+/// Whether no thread can come back to where it was.
+pub fn is_loop_free(test: &LitmusTest) -> bool {
+    test.code.threads.iter().all(|thread| {
+        thread.instrs.iter().enumerate().all(|(at, instr)| match *instr {
+            Instr::Jump { to } | Instr::Branch { to, .. } => to as usize > at,
+            _ => true,
+        })
+    })
+}
+
+/// What a thread settled at, if the program can go on from there.
+pub(crate) fn checked(settled: Settled) -> Result<Option<Request>, Crash> {
+    match settled {
+        Settled::Request(request) => Ok(Some(request)),
+        Settled::Size { site, cell } => Err(Crash::Size { site, cell }),
+        Settled::Wild { site, pointer } => Err(Crash::Wild { site, pointer }),
+        Settled::Done | Settled::Endless => Ok(None),
+    }
+}
+
+/// Collects final states.
+pub(crate) struct Collector<'a> {
+    test: &'a LitmusTest,
+    states: FxHashSet<Box<[u64]>>,
+    values: Vec<u64>,
+    positive: u64,
+    negative: u64,
+    crash: Option<Crash>,
+}
+
+impl<'a> Collector<'a> {
+    pub(crate) fn new(test: &'a LitmusTest) -> Collector<'a> {
+        let values = vec![0; test.locations.len()];
+        Collector { test, states: FxHashSet::default(), values, positive: 0, negative: 0, crash: None }
+    }
+
+    /// An execution is over: where its registers and cells are.
+    pub(crate) fn end(&mut self, register: impl Fn(u32, u16) -> u64, cell: impl Fn(u32) -> u64) {
+        for (value, location) in self.values.iter_mut().zip(&self.test.locations) {
+            *value = location.ty.wrap(match location.spot {
+                Spot::Reg { thread, reg } => register(thread, reg),
+                Spot::Cell(at) => cell(at),
+            });
+        }
+        if self.test.filter.as_ref().is_some_and(|filter| !filter.holds(&self.values)) {
+            return;
+        }
+        let holds = self.test.condition.prop.holds(&self.values);
+        *(if holds { &mut self.positive } else { &mut self.negative }) += 1;
+        let shown = &self.values[..self.test.shown];
+        if !self.states.contains(shown) {
+            self.states.insert(shown.into());
+        }
+    }
+
+    /// An execution ended in a crash. The least one is kept, whatever the order of the search.
+    pub(crate) fn crash(&mut self, crash: Crash) {
+        self.crash = Some(self.crash.map_or(crash, |before| before.min(crash)));
+    }
+
+    pub(crate) fn finish(self, complete: bool, method: Method) -> Outcomes {
+        let types: Vec<bool> = self.test.locations.iter().map(|location| location.ty.signed).collect();
+        let mut states: Vec<Vec<u64>> = self.states.into_iter().map(Vec::from).collect();
+        let key = |state: &Vec<u64>| -> Vec<i128> {
+            state.iter().zip(&types).map(|(&v, &signed)| if signed { (v as i64).into() } else { v.into() }).collect()
+        };
+        states.sort_by_cached_key(key);
+        let (mut positive, mut negative) = (self.positive, self.negative);
+        if method == Method::Machine {
+            // Runs are not executions: count states, of all that the condition looks at.
+            let counts = states.iter().filter(|state| self.test.condition.prop.holds(state)).count() as u64;
+            (positive, negative) = (counts, states.len() as u64 - counts);
+        }
+        Outcomes { states, positive, negative, complete, method, crash: self.crash }
+    }
+}

@@ -1,0 +1,265 @@
+//! `membar litmus`: all final states of litmus tests, in herd's layout.
+
+use super::output::shown_name;
+use crate::cli::{Litmus, LitmusFormat, LitmusModel};
+use crate::stop::{self, Failure, Interrupt};
+use membar::litmus::{Error, ErrorKind, LitmusTest, Model, Record, crash_message, outcomes};
+use membar::report::safe;
+use std::collections::BTreeMap;
+use std::io::{self, BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
+use std::time::{Duration, Instant};
+
+/// Directories inside directories, at most.
+const NESTED: usize = 64;
+/// Results wait at most this long to be written.
+const SOON: Duration = Duration::from_millis(100);
+
+/// What came out for one file.
+#[derive(Default)]
+struct Answer {
+    /// For standard output.
+    text: String,
+    /// For standard error.
+    errors: String,
+    json_errors: Vec<String>,
+    bad: bool,
+    /// There is no test in the file.
+    unreadable: bool,
+    refuted: bool,
+    incomplete: bool,
+}
+
+/// Runs the command.
+pub fn run(args: &Litmus) -> Result<u8, Failure> {
+    let interrupt = Interrupt::on_key();
+    let mut files = Vec::new();
+    let mut bad = false;
+    let mut errors = Vec::new();
+    for path in &args.files {
+        if let Err(error) = collect(path, &mut files) {
+            bad = true;
+            let _ = io::stderr().write_all(error.render().as_bytes());
+            errors.push(error.json().to_string());
+        }
+    }
+    let mut models: Vec<Model> = args.models.iter().map(|model| model.model()).collect();
+    if models.is_empty() {
+        models.push(Model::Tso);
+    }
+    let mut seen = Vec::new();
+    models.retain(|model| {
+        !seen.contains(model) && {
+            seen.push(*model);
+            true
+        }
+    });
+    let json = args.format == LitmusFormat::Json;
+    // herd's logs are about one model: with several, there is a log for each. In JSON each result names its model.
+    let passes: Vec<&[Model]> =
+        if json { vec![&models[..]] } else { models.iter().map(std::slice::from_ref).collect() };
+    let mut out = BufWriter::with_capacity(1 << 16, io::stdout());
+    let (mut refuted, mut incomplete, mut any) = (false, false, false);
+    if json {
+        out.write_all(b"{\"schema\":1,\"results\":[")?;
+    }
+    for (number, pass) in passes.into_iter().enumerate() {
+        if !json && models.len() > 1 {
+            writeln!(out, "# Model {}\n", pass[0])?;
+        }
+        let mut flushed = Instant::now();
+        let mut write = |answer: Answer| -> io::Result<()> {
+            if json && !answer.text.is_empty() {
+                out.write_all(if std::mem::replace(&mut any, true) { b",\n" } else { b"\n" })?;
+            }
+            out.write_all(answer.text.as_bytes())?;
+            // A file that cannot be read is the same for every model.
+            if !answer.errors.is_empty() && (number == 0 || !answer.unreadable) {
+                out.flush()?;
+                let _ = io::stderr().write_all(answer.errors.as_bytes());
+            }
+            errors.extend(answer.json_errors);
+            bad |= answer.bad;
+            refuted |= answer.refuted;
+            incomplete |= answer.incomplete;
+            if flushed.elapsed() > SOON {
+                out.flush()?;
+                flushed = Instant::now();
+            }
+            Ok(())
+        };
+        each(args, &files, pass, &interrupt, &mut write)?;
+    }
+    if json {
+        write!(out, "\n],\"errors\":[{}]}}", errors.join(","))?;
+        out.write_all(b"\n")?;
+    }
+    out.flush()?;
+    if interrupt.pressed() {
+        let _ = writeln!(io::stderr(), "interrupted: what came after is left out");
+    }
+    Ok(match () {
+        () if bad => stop::BAD,
+        () if refuted => stop::FORBIDDEN,
+        () if incomplete || interrupt.pressed() => stop::UNDECIDED,
+        () => stop::ALLOWED,
+    })
+}
+
+/// Answers each file and hands the answers on in order.
+fn each(
+    args: &Litmus,
+    files: &[PathBuf],
+    models: &[Model],
+    interrupt: &Interrupt,
+    write: &mut impl FnMut(Answer) -> io::Result<()>,
+) -> io::Result<()> {
+    if args.jobs == 1 {
+        return files
+            .iter()
+            .take_while(|_| !interrupt.pressed())
+            .try_for_each(|file| write(answer(args, file, models, interrupt)));
+    }
+    let next = AtomicUsize::new(0);
+    let (send, arriving) = channel();
+    std::thread::scope(|scope| {
+        for _ in 0..args.jobs {
+            let (send, next) = (send.clone(), &next);
+            scope.spawn(move || {
+                while !interrupt.pressed() {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(file) = files.get(number) else { return };
+                    if send.send((number, answer(args, file, models, interrupt))).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+        drop(send);
+        let mut early: BTreeMap<usize, Answer> = BTreeMap::new();
+        let mut due = 0;
+        for (number, answer) in arriving {
+            early.insert(number, answer);
+            while let Some(answer) = early.remove(&due) {
+                due += 1;
+                write(answer)?;
+            }
+        }
+        early.into_values().try_for_each(write)
+    })
+}
+
+fn answer(args: &Litmus, path: &Path, models: &[Model], interrupt: &Interrupt) -> Answer {
+    let mut answer = Answer::default();
+    let file = shown_name(path);
+    let started = Instant::now();
+    let test = match read(path).and_then(|bytes| LitmusTest::parse(&file, &bytes)) {
+        Ok(test) => test,
+        Err(error) => {
+            (answer.bad, answer.unreadable) = (true, true);
+            answer.errors = error.render();
+            answer.json_errors.push(error.json().to_string());
+            return answer;
+        }
+    };
+    let mut limits = membar::litmus::Limits { interrupt: Some(interrupt.0.clone()), ..Default::default() };
+    limits.memory = args.limits.memory.0.unwrap_or(usize::MAX);
+    for &model in models {
+        limits.deadline = args.limits.time.0.and_then(|time| Instant::now().checked_add(time));
+        let outcomes = outcomes(&test, model, &limits);
+        if let Some(crash) = outcomes.crash {
+            answer.bad = true;
+            answer.errors += &crash_message(&test, &file, model, crash);
+            answer.json_errors.push(membar::litmus::crash_json(&test, &file, model, crash).to_string());
+            continue;
+        }
+        let record = Record { test: &test, model, outcomes: &outcomes, seconds: started.elapsed().as_secs_f64() };
+        answer.refuted |= record.refuted();
+        if !outcomes.complete {
+            answer.incomplete = true;
+            answer.errors += &format!("{}: under {model} a limit was met: there may be more states\n", safe(&file));
+        }
+        if args.quiet && !record.refuted() && outcomes.complete {
+            continue;
+        }
+        match args.format {
+            LitmusFormat::Text => record.write_text(&mut answer.text),
+            LitmusFormat::Json => {
+                if !answer.text.is_empty() {
+                    answer.text.push_str(",\n");
+                }
+                answer.text += &record.json(&file).to_string();
+            }
+        }
+    }
+    answer
+}
+
+pub fn read(path: &Path) -> Result<Vec<u8>, Error> {
+    let limit = membar::litmus::FILE_LIMIT as u64 + 1;
+    let mut bytes = Vec::new();
+    let read = if path.as_os_str() == "-" {
+        io::stdin().lock().take(limit).read_to_end(&mut bytes)
+    } else {
+        std::fs::File::open(path).and_then(|file| file.take(limit).read_to_end(&mut bytes))
+    };
+    read.map(|_| bytes).map_err(|error| Error::whole_file(ErrorKind::Read(error), &shown_name(path)))
+}
+
+/// Adds the files that an argument stands for: itself, those in a directory, or those of a list.
+pub fn collect(path: &Path, files: &mut Vec<PathBuf>) -> Result<(), Error> {
+    let failed = |error: io::Error, path: &Path| Error::whole_file(ErrorKind::Read(error), &shown_name(path));
+    let text = path.to_string_lossy();
+    if let Some(list) = text.strip_prefix('@').filter(|_| !path.exists()) {
+        let list = Path::new(list);
+        let entries = std::fs::read_to_string(list).map_err(|error| failed(error, list))?;
+        let base = list.parent().unwrap_or(Path::new(""));
+        for line in entries.lines() {
+            let entry = line.split('#').next().unwrap_or("").trim();
+            if !entry.is_empty() {
+                collect(&base.join(entry), files)?;
+            }
+        }
+        return Ok(());
+    }
+    if path.is_dir() {
+        let before = files.len();
+        directory(path, 0, files).map_err(|error| failed(error, path))?;
+        if files.len() == before {
+            let error = io::Error::new(io::ErrorKind::NotFound, "no .litmus file is in this directory");
+            return Err(failed(error, path));
+        }
+        return Ok(());
+    }
+    files.push(path.to_owned());
+    Ok(())
+}
+
+fn directory(path: &Path, depth: usize, files: &mut Vec<PathBuf>) -> io::Result<()> {
+    let mut entries = std::fs::read_dir(path)?.collect::<io::Result<Vec<_>>>()?;
+    entries.sort_by_key(std::fs::DirEntry::file_name);
+    for entry in entries {
+        let path = entry.path();
+        // Links to directories are left alone: they may lead back.
+        if entry.file_type()?.is_dir() {
+            if depth < NESTED {
+                directory(&path, depth + 1, files)?;
+            }
+        } else if path.extension().is_some_and(|extension| extension == "litmus") {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+impl LitmusModel {
+    fn model(self) -> Model {
+        match self {
+            LitmusModel::Sc => Model::Sc,
+            LitmusModel::Tso => Model::Tso,
+            LitmusModel::Pso => Model::Pso,
+        }
+    }
+}
