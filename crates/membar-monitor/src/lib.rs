@@ -1,1 +1,46 @@
 //! Monitors that find violations of sequential consistency under TSO and PSO on sequentially consistent executions.
+//!
+//! A program that never leaves sequential consistency on a machine with store buffers can be understood as if there were
+//! none. Whether it may leave it shows already on its SC executions: a monitor follows one, event by event, and reports where
+//! a sibling of it under TSO or PSO is not SC. It says which store has to be delayed and which access then overtakes it.
+//!
+//! | monitor | for | module says |
+//! |---|---|---|
+//! | [`Tso`] | TSO | Burnim, Sen and Stergiou: runs the machine, commits late |
+//! | [`Pso`] | PSO | the same with a buffer for each address |
+//! | [`Sober::published`] | TSO | Burckhardt and Musuvathi, with their definition of TSO, which is too strict |
+//! | [`Sober::fixed`] | TSO | the same with the standard definition |
+//! | [`ClassMonitor`] | both | ours: the verdict depends on the happens-before class only |
+//!
+//! The first four are [`Rule`]s over happens-before [`Clocks`]. [`Monitor`] is one rule with its clocks and can take events
+//! back, for depth-first exploration; [`Monitors`] is any number of them over one set of clocks, for streams: memory depends on
+//! the number of threads and addresses and not on the number of events. Further:
+//!
+//! - [`Witness`] writes down the TSO or PSO execution that a report stands for, step by step, with its commits;
+//! - [`Window`] keeps recent events and finds the shortest happens-before cycle of a report, and where fences break it;
+//! - [`Groups`] counts reports by the pair of instructions that causes them.
+//!
+//! No violation on one interleaving proves nothing about another one: that is for an explorer to see to.
+
+mod class;
+pub mod clocks;
+pub mod cycle;
+mod event;
+mod groups;
+mod monitor;
+pub mod pso;
+pub mod sober;
+pub mod tso;
+mod undo;
+pub mod witness;
+
+pub use class::{ClassMonitor, MAX_WRITES, Overtaken, TooLong};
+pub use clocks::Clocks;
+pub use cycle::{Cycle, Edge, Recorded, Relation, Window};
+pub use event::{Algorithm, Event, NO_SITE, Op, Violation, Write};
+pub use groups::{Group, Groups, Instruction};
+pub use monitor::{Mark, Monitor, Monitors, Rule};
+pub use pso::Pso;
+pub use sober::Sober;
+pub use tso::Tso;
+pub use witness::{Step, Witness, witness};

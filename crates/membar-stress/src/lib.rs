@@ -22,6 +22,7 @@
 //! | a large allowed trace | [`simulate`], with [`Observe`] for write orders and final values |
 //! | a program of your own on a machine | [`Program`] and [`run`] |
 //! | a large trace with one wrong value | [`corrupt`] |
+//! | a long SC interleaving as text | [`interleaving()`] |
 //! | a small trace near the border of what is allowed | [`small`] with [`Small`] for what it may hold |
 //! | a trace from the literature | [`figures`] |
 //!
@@ -31,12 +32,14 @@
 mod corrupt;
 mod cycle;
 pub mod figures;
+mod interleaving;
 mod machine;
 mod rng;
 mod small;
 mod workload;
 
 pub use corrupt::{Corrupted, corrupt};
+pub use interleaving::interleaving;
 pub use machine::{Machine, Observe, run, simulate};
 pub use rng::Rng;
 pub use small::{Small, small};

@@ -22,11 +22,11 @@ impl Mix {
     /// Loads and stores only.
     pub const LOADS_STORES: Mix = Mix { loads: 600, stores: 400, rmws: 0, fences: 0 };
 
-    fn total(self) -> u32 {
+    pub(crate) fn total(self) -> u32 {
         self.loads + self.stores + self.rmws + self.fences
     }
 
-    fn kind(self, roll: u32) -> OpKind {
+    pub(crate) fn kind(self, roll: u32) -> OpKind {
         if roll < self.loads {
             OpKind::Load
         } else if roll < self.loads + self.stores {

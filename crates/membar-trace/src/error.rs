@@ -93,6 +93,15 @@ pub enum ErrorKind {
         /// The most there can be.
         limit: u64,
     },
+    /// An operation that only an interleaving can have.
+    #[error("`{word}` is for `membar monitor`, which reads the lines as one interleaving")]
+    InterleavedOnly {
+        /// `start` or `join`.
+        word: &'static str,
+    },
+    /// The lines, one after the other, are no sequentially consistent execution.
+    #[error("not a sequentially consistent interleaving: {0}")]
+    Interleaving(NotInterleaved),
     /// Each line is right but together they make no sense.
     #[error("{}", malformed_message(.0))]
     Malformed(Malformed),
@@ -123,6 +132,104 @@ pub enum ErrorKind {
         #[source]
         error: std::io::Error,
     },
+}
+
+/// Why the lines are no sequentially consistent execution. Threads are as in the text.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum NotInterleaved {
+    /// A read returned something else than the value last written.
+    #[error("{addr} == {read}, but `{addr}` holds {holds} {}", since(*.line))]
+    Read {
+        /// The address.
+        addr: String,
+        /// What was returned.
+        read: u64,
+        /// What it holds.
+        holds: u64,
+        /// Since this line; 0 is from the beginning.
+        line: u64,
+    },
+    /// A `final` value that is not the last one written.
+    #[error("final {addr} == {value}, but `{addr}` holds {holds} {}", since(*.line))]
+    Final {
+        /// The address.
+        addr: String,
+        /// What was said.
+        value: u64,
+        /// What it holds.
+        holds: u64,
+        /// Since this line; 0 is from the beginning.
+        line: u64,
+    },
+    /// A lock is taken that is not free.
+    #[error("`{lock}` is taken, but thread {holder} holds it since line {line}")]
+    Taken {
+        /// The lock.
+        lock: String,
+        /// Who holds it.
+        holder: u32,
+        /// Since this line.
+        line: u64,
+    },
+    /// A lock is given back by a thread that does not hold it.
+    #[error("`{lock}` is given back by a thread that does not hold it")]
+    NotHeld {
+        /// The lock.
+        lock: String,
+    },
+    /// A thread is started that has begun already.
+    #[error("thread {thread} is started, but it has begun at line {line}")]
+    Begun {
+        /// The thread.
+        thread: u32,
+        /// Where it began.
+        line: u64,
+    },
+    /// A thread goes on, or is waited for again, after it was joined.
+    #[error("thread {thread} has ended: it was joined at line {line}")]
+    Ended {
+        /// The thread.
+        thread: u32,
+        /// Where it was joined.
+        line: u64,
+    },
+    /// A thread starts or joins itself.
+    #[error("thread {thread} {} itself", if *.join { "joins" } else { "starts" })]
+    Itself {
+        /// The thread.
+        thread: u32,
+        /// Or starts?
+        join: bool,
+    },
+    /// An `init` line that comes too late, or twice.
+    #[error("the initial value of `{addr}` is set after it was used at line {line}")]
+    LateInit {
+        /// The address.
+        addr: String,
+        /// The first use.
+        line: u64,
+    },
+}
+
+fn since(line: u64) -> String {
+    if line == 0 { "from the beginning".into() } else { format!("since line {line}") }
+}
+
+impl NotInterleaved {
+    fn help(&self) -> &'static str {
+        match self {
+            NotInterleaved::Read { .. } => {
+                "`membar monitor` reads the line order as the order of execution: a load returns the value last written"
+            }
+            NotInterleaved::Final { .. } => "the final value is the last one written, or the initial one",
+            NotInterleaved::Taken { .. } => "put the `rel` of its holder before it",
+            NotInterleaved::NotHeld { .. } => "put an `acq` of that lock before it in the same thread",
+            NotInterleaved::Begun { .. } => "put `start` before the first operation of the thread, and only once",
+            NotInterleaved::Ended { .. } => "put `join` after the last operation of the thread, and only once",
+            NotInterleaved::Itself { .. } => "write the starting or waiting thread first: `0: start 1`, `0: join 1`",
+            NotInterleaved::LateInit { .. } => "put `init` lines before the first use of their address",
+        }
+    }
 }
 
 fn malformed_message(fault: &Malformed) -> String {
@@ -167,6 +274,8 @@ impl ErrorKind {
             ErrorKind::Directory => "name the trace files in it",
             ErrorKind::Read(_) => "what was read up to here is incomplete; try again",
             ErrorKind::Decompress { .. } => "the data is damaged or was cut off; compress or transfer it again",
+            ErrorKind::InterleavedOnly { .. } => "leave the line out, or run `membar monitor`",
+            ErrorKind::Interleaving(fault) => fault.help(),
             ErrorKind::Malformed(fault) => match fault {
                 Malformed::WrittenTwice { .. } => "give every store to an address its own value",
                 Malformed::WritesInitial { .. } => "store another value, or set another initial value with `init`",

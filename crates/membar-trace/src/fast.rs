@@ -8,8 +8,8 @@
 //! 0: sync           0: acq L       0: rel L
 //! ```
 //!
-//! each with an optional `@ begin:end`. Invariant: a line taken here means the same there; nothing is pushed before
-//! the whole line has been seen.
+//! each with an optional `@ begin:end` and an optional label in ASCII, `! dekker.c:12`. Invariant: a line taken here means
+//! the same there.
 
 use crate::line::in_name;
 use membar_core::{AddrId, Span, Trace};
@@ -22,8 +22,9 @@ const LONGEST: usize = 4096;
 pub(crate) fn take(text: &[u8], line: &mut u64, limit: u64, trace: &mut Trace) -> usize {
     let mut taken = 0;
     while *line < limit {
-        let Some(next) = operation(text, taken, *line, trace) else { break };
-        taken = next;
+        let Some(common) = operation(text, taken) else { break };
+        push(&common, *line, trace);
+        taken = common.next;
         *line += 1;
     }
     taken
@@ -60,15 +61,16 @@ fn number(text: &[u8], at: &mut usize) -> Option<u64> {
     matches!(*at - start, 1..=19).then_some(value)
 }
 
+/// An address as written.
 #[derive(Clone, Copy, PartialEq)]
-enum Place<'a> {
+pub(crate) enum Place<'a> {
     Memory(u64),
     Named(&'a [u8]),
 }
 
 impl Place<'_> {
     #[inline(always)]
-    fn id(self, trace: &mut Trace) -> AddrId {
+    pub fn id(self, trace: &mut Trace) -> AddrId {
         match self {
             Place::Memory(n) => trace.memory_id(n),
             Place::Named(name) => trace.named_id(std::str::from_utf8(name).unwrap_or_default()),
@@ -118,16 +120,28 @@ fn value(text: &[u8], at: &mut usize) -> Option<u64> {
     number(text, at)
 }
 
-enum Action<'a> {
+/// What a thread did.
+pub(crate) enum Action<'a> {
     Access { place: Place<'a>, write: bool, value: u64 },
     Rmw { place: Place<'a>, read: u64, write: u64 },
     Lock { name: &'a [u8], acquire: bool },
     Sync,
 }
 
-/// Takes the line that begins at `start` and returns where the next one begins.
+/// A common line.
+pub(crate) struct Common<'a> {
+    pub thread: u32,
+    pub action: Action<'a>,
+    span: Span,
+    /// Empty if there is none.
+    pub label: &'a [u8],
+    /// Where the next line begins.
+    pub next: usize,
+}
+
+/// The line that begins at `start`, if it is a common one.
 #[inline(always)]
-fn operation(text: &[u8], start: usize, line: u64, trace: &mut Trace) -> Option<usize> {
+pub(crate) fn operation(text: &[u8], start: usize) -> Option<Common<'_>> {
     let mut at = start;
     let thread = u32::try_from(number(text, &mut at)?).ok()?;
     if byte(text, at) != b':' {
@@ -155,6 +169,12 @@ fn operation(text: &[u8], start: usize, line: u64, trace: &mut Trace) -> Option<
         span = period(text, &mut at)?;
         last = skip_space(text, &mut at);
     }
+    let mut label: &[u8] = &[];
+    if last == b'!' {
+        at += 1;
+        label = labelled(text, &mut at)?;
+        last = byte(text, at);
+    }
     if last == b'\r' {
         at += 1;
         last = byte(text, at);
@@ -162,8 +182,13 @@ fn operation(text: &[u8], start: usize, line: u64, trace: &mut Trace) -> Option<
     if last != b'\n' || at - start > LONGEST {
         return None;
     }
-    let thread = trace.thread_id(thread);
-    let op = match action {
+    Some(Common { thread, action, span, label, next: at + 1 })
+}
+
+#[inline(always)]
+fn push(common: &Common<'_>, line: u64, trace: &mut Trace) {
+    let thread = trace.thread_id(common.thread);
+    let op = match common.action {
         Action::Access { place, write, value } => {
             let addr = place.id(trace);
             if write { trace.push_store(thread, addr, value, line) } else { trace.push_load(thread, addr, value, line) }
@@ -178,10 +203,20 @@ fn operation(text: &[u8], start: usize, line: u64, trace: &mut Trace) -> Option<
         }
         Action::Sync => trace.push_fence(thread, None, line),
     };
-    if span != Span::UNKNOWN {
-        trace.set_span(op, span);
+    if common.span != Span::UNKNOWN {
+        trace.set_span(op, common.span);
     }
-    Some(at + 1)
+}
+
+/// A label up to the end of the line; what is not plain text goes the slow way.
+fn labelled<'a>(text: &'a [u8], at: &mut usize) -> Option<&'a [u8]> {
+    skip_space(text, at);
+    let start = *at;
+    while matches!(byte(text, *at), b' '..=b'~' | b'\t') && byte(text, *at) != b'#' {
+        *at += 1;
+    }
+    let label = text[start..*at].trim_ascii_end();
+    (!label.is_empty()).then_some(label)
 }
 
 fn rmw<'a>(text: &'a [u8], at: &mut usize, close: u8) -> Option<Action<'a>> {

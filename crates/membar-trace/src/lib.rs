@@ -46,6 +46,27 @@
 //!
 //! [`parse`] is the short form for text that is already in memory.
 //!
+//! # Interleavings
+//!
+//! If the lines of a trace are in the order in which everything happened, it is an interleaving, and can be taken step by step:
+//! [`Reader::interleaving`] needs memory for threads and addresses only. It sees to it that every load returns what was
+//! written last.
+//!
+//! ```
+//! use membar_trace::{Ended, Interleaving, Reader};
+//! use std::ops::ControlFlow;
+//!
+//! let text = "0: x := 1 ! init.c:3\n0: start 1\n1: x == 1\ncheck\n";
+//! let mut reader = Reader::new("example", text.as_bytes());
+//! let mut lines = Vec::new();
+//! let ended = reader.interleaving(&mut Interleaving::new(), |_, step| {
+//!     lines.push((step.line, step.label.map(str::to_owned)));
+//!     ControlFlow::Continue(())
+//! });
+//! assert_eq!(ended.unwrap().unwrap(), Ended::Complete);
+//! assert_eq!(lines, [(1, Some("init.c:3".into())), (2, None), (3, None)]);
+//! ```
+//!
 //! # Errors
 //!
 //! Every fault is an [`Error`]: an [`ErrorKind`], a place, the fix, and an excerpt of the line that is safe to print
@@ -72,9 +93,10 @@
 //!
 //! # Inside
 //!
-//! `reader` owns the buffer and the loop over lines. `fast` takes runs of common operations straight from the buffer;
-//! it knows no errors and leaves every other line alone. `line` parses one line precisely and is the only source of
-//! syntax errors; it accepts everything `fast` accepts, with the same meaning (a property test holds them together).
+//! `reader` owns the buffer and the loop over lines; `reader/interleaving` is the loop that keeps no operations. `fast` takes
+//! runs of common operations straight from the buffer; it knows no errors and leaves every other line alone. `line` parses
+//! one line precisely and is the only source of syntax errors; it accepts everything `fast` accepts, with the same meaning
+//! (a property test holds them together).
 //! `input` opens files and decompresses, `locate` finds the place of a fault that shows only once a trace is
 //! complete, `error` and `write` are what their names say.
 
@@ -86,7 +108,7 @@ mod locate;
 mod reader;
 mod write;
 
-pub use error::{Error, ErrorKind, Excerpt};
+pub use error::{Error, ErrorKind, Excerpt, NotInterleaved};
 pub use input::Compression;
-pub use reader::{MAX_LINE, Reader, parse};
+pub use reader::{Act, Ended, Interleaving, MAX_LINE, Reader, Step, parse};
 pub use write::{write_op, write_trace};

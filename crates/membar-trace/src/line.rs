@@ -35,12 +35,29 @@ impl std::fmt::Display for Addr<'_> {
 /// What a thread did.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Action<'a> {
-    Load { addr: Addr<'a>, value: u64 },
-    Store { addr: Addr<'a>, value: u64 },
-    Rmw { addr: Addr<'a>, read: u64, write: u64 },
+    Load {
+        addr: Addr<'a>,
+        value: u64,
+    },
+    Store {
+        addr: Addr<'a>,
+        value: u64,
+    },
+    Rmw {
+        addr: Addr<'a>,
+        read: u64,
+        write: u64,
+    },
+    /// A read-modify-write that did not write. For interleavings only, as the next two.
+    Attempt {
+        addr: Addr<'a>,
+        read: u64,
+    },
     Fence(Option<Mask>),
     Acquire(Cow<'a, str>),
     Release(Cow<'a, str>),
+    Start(u32),
+    Join(u32),
 }
 
 /// What a line says.
@@ -48,7 +65,7 @@ pub(crate) enum Action<'a> {
 pub(crate) enum Line<'a> {
     Blank,
     Check,
-    Op { thread: u32, action: Action<'a>, span: Span },
+    Op { thread: u32, action: Action<'a>, span: Span, label: Option<&'a str> },
     Init { addr: Addr<'a>, value: u64 },
     Final { addr: Addr<'a>, value: u64 },
     Order { addr: Addr<'a>, values: Vec<u64> },
@@ -83,13 +100,34 @@ pub(crate) struct Parser<'a> {
     pub addr_at: Range<usize>,
     /// The last value; in an `order` line the last one equal to `watch`.
     pub value_at: Range<usize>,
+    /// The value that was read.
+    pub read_at: Range<usize>,
+    /// The thread that begins the line, or the one that is started or joined.
+    pub thread_at: Range<usize>,
     /// The value of an `order` line to look for.
     pub watch: Option<u64>,
+    /// Is this part of an interleaving, with what only those have?
+    interleaved: bool,
 }
 
 impl<'a> Parser<'a> {
     pub fn new(text: &'a str) -> Parser<'a> {
-        Parser { text, at: 0, addr_at: 0..0, value_at: 0..0, watch: None }
+        let none = || 0..0;
+        Parser {
+            text,
+            at: 0,
+            addr_at: none(),
+            value_at: none(),
+            read_at: none(),
+            thread_at: none(),
+            watch: None,
+            interleaved: false,
+        }
+    }
+
+    /// For a line of an interleaving.
+    pub fn interleaved(text: &'a str) -> Parser<'a> {
+        Parser { interleaved: true, ..Parser::new(text) }
     }
 
     pub fn line(&mut self) -> Result<Line<'a>, Fault> {
@@ -137,7 +175,7 @@ impl<'a> Parser<'a> {
     }
 
     fn operation(&mut self) -> Result<Line<'a>, Fault> {
-        let thread = self.number("thread id", u64::from(u32::MAX))? as u32;
+        let thread = self.thread()?;
         self.token(b":", "`:` after the thread id", "write `0: M[1] := 1`")?;
         let action = match self.next() {
             Some(open @ (b'{' | b'<')) => self.rmw(open)?,
@@ -145,7 +183,27 @@ impl<'a> Parser<'a> {
             _ => return Err(self.expected("an operation", "write `0: M[1] := 1`, `0: M[1] == 1` or `0: sync`")),
         };
         let span = if self.next() == Some(b'@') { self.span()? } else { Span::UNKNOWN };
-        Ok(Line::Op { thread, action, span })
+        let label = if self.next() == Some(b'!') { Some(self.label()?) } else { None };
+        Ok(Line::Op { thread, action, span, label })
+    }
+
+    fn thread(&mut self) -> Result<u32, Fault> {
+        let start = self.at_next();
+        let thread = self.number("thread id", u64::from(u32::MAX))? as u32;
+        self.thread_at = start..self.at;
+        Ok(thread)
+    }
+
+    /// The instruction that an operation comes from: everything up to a comment.
+    fn label(&mut self) -> Result<&'a str, Fault> {
+        self.at += 1;
+        if matches!(self.next(), None | Some(b'#')) {
+            return Err(self.expected("a label", "a label names the instruction: `0: x := 1 ! dekker.c:12`"));
+        }
+        let rest = &self.text[self.at..];
+        let label = rest[..rest.find('#').unwrap_or(rest.len())].trim_end_matches([' ', '\t']);
+        self.at += label.len();
+        Ok(label)
     }
 
     /// An access, a barrier or a lock operation: the words are keywords only if no `:=` or `==` follows.
@@ -160,9 +218,18 @@ impl<'a> Parser<'a> {
                 _ => Action::Release(self.lock()?),
             });
         }
+        if matches!(word, "start" | "join") && self.next().is_some_and(|byte| byte.is_ascii_digit()) {
+            if !self.interleaved {
+                let word = if word == "start" { "start" } else { "join" };
+                return Err(Fault { kind: ErrorKind::InterleavedOnly { word }, at: start..start + word.len() });
+            }
+            let child = self.thread()?;
+            return Ok(if word == "start" { Action::Start(child) } else { Action::Join(child) });
+        }
         self.at = start;
         let (addr, writes) = self.access()?;
         let value = self.value()?;
+        self.read_at = self.value_at.clone();
         Ok(if writes { Action::Store { addr, value } } else { Action::Load { addr, value } })
     }
 
@@ -189,6 +256,12 @@ impl<'a> Parser<'a> {
             return Err(Fault { kind: ErrorKind::RmwWritesFirst, at: first_at..self.at });
         }
         let read = self.value()?;
+        self.read_at = self.value_at.clone();
+        let close = if open == b'{' { b'}' } else { b'>' };
+        if self.interleaved && self.next() == Some(close) {
+            self.at += 1;
+            return Ok(Action::Attempt { addr, read });
+        }
         self.token(b";", "`;` and the write of the read-modify-write", help)?;
         let second_at = self.at_next();
         let (second, writes) = self.access()?;
@@ -203,7 +276,6 @@ impl<'a> Parser<'a> {
             return Err(Fault { kind, at: self.addr_at.clone() });
         }
         let write = self.value()?;
-        let close = if open == b'{' { b'}' } else { b'>' };
         if self.next() != Some(close) {
             let (found, at) = self.found();
             let column = columns(&self.text.as_bytes()[..open_at]) + 1;

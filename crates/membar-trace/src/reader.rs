@@ -369,10 +369,12 @@ fn addr_id(trace: &mut Trace, addr: &Addr<'_>) -> AddrId {
 fn add(trace: &mut Trace, parsed: Line<'_>, line: u64) {
     match parsed {
         Line::Blank | Line::Check => {}
-        Line::Op { thread, action, span } => {
+        Line::Op { thread, action, span, label: _ } => {
             let thread = trace.thread_id(thread);
             let op = push(trace, thread, &action, line);
-            if span != Span::UNKNOWN {
+            if let Some(op) = op
+                && span != Span::UNKNOWN
+            {
                 trace.set_span(op, span);
             }
         }
@@ -396,8 +398,8 @@ fn add(trace: &mut Trace, parsed: Line<'_>, line: u64) {
     }
 }
 
-fn push(trace: &mut Trace, thread: ThreadId, action: &Action<'_>, line: u64) -> OpId {
-    match action {
+fn push(trace: &mut Trace, thread: ThreadId, action: &Action<'_>, line: u64) -> Option<OpId> {
+    Some(match action {
         Action::Load { addr, value } => {
             let addr = addr_id(trace, addr);
             trace.push_load(thread, addr, *value, line)
@@ -419,8 +421,14 @@ fn push(trace: &mut Trace, thread: ThreadId, action: &Action<'_>, line: u64) -> 
             let lock = trace.lock_id(lock);
             trace.push_release(thread, lock, line)
         }
-    }
+        // The parser accepts these in interleavings only.
+        Action::Attempt { .. } | Action::Start(_) | Action::Join(_) => return None,
+    })
 }
+
+mod interleaving;
+
+pub use interleaving::{Act, Ended, Interleaving, Step};
 
 #[cfg(test)]
 mod tests;

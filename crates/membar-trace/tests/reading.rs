@@ -1,8 +1,9 @@
 //! What is accepted and what it means; streaming; going on after faults; compressed input.
 
 use membar_core::{AddrName, Mask, OpId, OpKind, Span, Trace};
-use membar_trace::{Compression, Error, Reader, parse};
+use membar_trace::{Compression, Ended, Error, Interleaving, Reader, parse};
 use std::io::{Read, Write};
+use std::ops::ControlFlow;
 
 fn one(text: &str) -> Trace {
     let mut traces = parse("t", text.as_bytes()).unwrap_or_else(|error| panic!("{}", error.render()));
@@ -251,7 +252,13 @@ fn documented_examples() {
     };
     let examples: Vec<&str> = text.split("```\n").filter(|block| block.ends_with("\ncheck\n")).collect();
     assert!(examples.len() >= 4);
-    for example in examples {
-        one(example);
+    let (interleavings, traces): (Vec<&str>, Vec<&str>) =
+        examples.into_iter().partition(|example| example.contains(": start "));
+    traces.into_iter().for_each(|example| drop(one(example)));
+    assert!(!interleavings.is_empty());
+    for example in interleavings {
+        let mut reader = Reader::new("docs", example.as_bytes());
+        let ended = reader.interleaving(&mut Interleaving::new(), |_, _| ControlFlow::Continue(()));
+        assert_eq!(ended.unwrap().unwrap(), Ended::Complete);
     }
 }

@@ -21,6 +21,27 @@ fn outcome(text: &[u8], use_fast: bool) -> (String, Vec<String>) {
     (format!("{:?} {} {}", reader.state, reader.line, reader.traces), seen)
 }
 
+/// The same for the text as interleavings.
+fn steps(text: &[u8], use_fast: bool) -> (String, Vec<String>) {
+    let mut reader = Reader { use_fast, ..Reader::new("t", text) };
+    let mut state = Interleaving::new();
+    let mut seen = Vec::new();
+    loop {
+        let result = reader.interleaving(&mut state, |state, step| {
+            let (threads, addrs) = (state.names().thread_names(), state.names().addr_names());
+            seen.push(format!("{step:?} {} of {threads:?} {addrs:?}", state.first_line()));
+            if step.line == 17 { std::ops::ControlFlow::Break(()) } else { std::ops::ControlFlow::Continue(()) }
+        });
+        match result {
+            None => break,
+            Some(Ok(ended)) => seen.push(format!("{ended:?} {}", state.first_line())),
+            Some(Err(error)) => seen.push(error.render()),
+        }
+        reader.skip_trace().unwrap();
+    }
+    (format!("{:?} {} {}", reader.state, reader.line, reader.traces), seen)
+}
+
 /// How many lines of the text the fast way takes.
 fn taken(text: &[u8]) -> u64 {
     let mut trace = Trace::new();
@@ -33,7 +54,7 @@ fn taken(text: &[u8]) -> u64 {
 fn token() -> impl Strategy<Value = String> {
     const FIXED: &[&str] = &[
         ":", ":=", "==", "=", "@", "{", "}", "<", ">", ";", "[", "]", "#", "\r", "sync", "x", "M", "check", "acq L",
-        ".",
+        ".", "!", "! a.c:1", "start 1", "join 2",
     ];
     prop_oneof![
         8 => prop::sample::select(FIXED).prop_map(str::to_owned),
@@ -118,7 +139,10 @@ fn mutated() -> impl Strategy<Value = String> {
     let change = (any::<prop::sample::Index>(), 0..4u8, token());
     let changes = prop_oneof![3 => Just(vec![]), 2 => prop::collection::vec(change, 1..3)];
     let good = prop::sample::select(["", " ", "\t", "\r"].as_slice());
-    let odd = prop::sample::select([" # c", ".", "x", " 1", "\r\r", "\r ", ";", "@", "\u{b}"].as_slice());
+    let odd = prop::sample::select(
+        [" # c", ".", "x", " 1", "\r\r", "\r ", ";", "@", "\u{b}", "! a b", "!x # c", "! \u{e9}", "!", "!\t"]
+            .as_slice(),
+    );
     let end = prop_oneof![3 => good, 1 => odd];
     (common(), changes, prop::collection::vec(any::<u8>(), 0..24), end).prop_map(|(mut line, changes, gaps, end)| {
         for (at, how, token) in changes {
@@ -153,6 +177,7 @@ proptest! {
         }
         let text = lines.join("\n") + "\ncheck\n0: x := 1\ncheck\n";
         prop_assert_eq!(outcome(text.as_bytes(), true), outcome(text.as_bytes(), false), "{:?}", text);
+        prop_assert_eq!(steps(text.as_bytes(), true), steps(text.as_bytes(), false), "{:?}", text);
     }
 
     #[test]
@@ -161,6 +186,7 @@ proptest! {
         let at = at.index(line.len());
         line[at] = byte;
         prop_assert_eq!(outcome(&line, true), outcome(&line, false), "{:?}", String::from_utf8_lossy(&line));
+        prop_assert_eq!(steps(&line, true), steps(&line, false), "{:?}", String::from_utf8_lossy(&line));
     }
 }
 
@@ -187,6 +213,8 @@ fn the_fast_way_takes_the_common_lines() {
         "3: acq := 1",
         "3: acq L1",
         "3: rel  L1@4:",
+        "3: x := 4 ! dekker.c:12",
+        "3: x := 5 @ 1: !y z \t",
     ];
     let text = lines.join("\n") + "\n";
     assert_eq!(taken(text.as_bytes()), lines.len() as u64);
@@ -216,6 +244,66 @@ fn a_trace_of_too_many_lines() {
     }
 }
 
+/// A text as an interleaving: its steps, or its first fault.
+fn interleaved(text: &str) -> String {
+    let (_, seen) = steps(text.as_bytes(), true);
+    seen.iter().find(|seen| seen.starts_with("error")).cloned().unwrap_or_else(|| format!("{} steps", seen.len() - 1))
+}
+
+#[test]
+fn what_an_interleaving_may_say() {
+    for (text, steps) in [
+        ("check\n", 0),
+        ("0: x := 1\n1: x == 1\n1: x := 1\n0: { x == 1 }\ncheck\n", 4),
+        ("init x == 7\n0: x == 7\n0: <x == 7; x := 8>\nfinal x == 8\nfinal y == 0\ncheck\n", 2),
+        ("0: start 1\n1: acq L\n1: rel L\n0: join 1\n0: acq L\ncheck\n", 5),
+        ("order x: 3\nguard L: x\n0: membar #StoreStore\n0: sync ! here\ncheck\n", 2),
+        ("0: start := 1\n0: join == 0\ncheck\n", 2),
+    ] {
+        assert_eq!(interleaved(text), format!("{steps} steps"), "{text}");
+    }
+}
+
+#[test]
+fn what_is_no_interleaving() {
+    for (text, place, says) in [
+        ("0: x := 1\n1: x == 0\ncheck\n", "2:9", "x == 0, but `x` holds 1 since line 1"),
+        ("1: x == 3\ncheck\n", "1:9", "`x` holds 0 from the beginning"),
+        ("0: { x == 1; x := 2 }\ncheck\n", "1:11", "x == 1, but `x` holds 0"),
+        ("0: { M[0x3] == 1 }\ncheck\n", "1:16", "`M[3]` holds 0"),
+        ("0: x := 1\nfinal x == 2\ncheck\n", "2:1", "final x == 2, but `x` holds 1 since line 1"),
+        ("final x == 0\nfinal x == 0\ncheck\n", "2:7", "a second `final` line"),
+        ("0: acq L\n1: acq L\ncheck\n", "2:8", "thread 0 holds it since line 1"),
+        ("0: acq L\n0: acq L\ncheck\n", "2:8", "thread 0 holds it since line 1"),
+        ("0: acq L\n1: rel L\ncheck\n", "2:8", "does not hold it"),
+        ("1: sync\n0: start 1\ncheck\n", "2:10", "thread 1 is started, but it has begun at line 1"),
+        ("0: start 1\n0: start 1\ncheck\n", "2:10", "has begun at line 1"),
+        ("0: join 1\n1: x := 1\ncheck\n", "2:1", "thread 1 has ended: it was joined at line 1"),
+        ("0: join 1\n2: join 1\ncheck\n", "2:9", "joined at line 1"),
+        ("0: join 0\ncheck\n", "1:9", "joins itself"),
+        ("0: x == 0\ninit x == 0\ncheck\n", "2:6", "after it was used at line 1"),
+        ("init x == 0\ninit x == 0\ncheck\n", "2:6", "after it was used at line 1"),
+        ("0: x := 1 !\ncheck\n", "1:12", "expected a label"),
+        ("0: start\ncheck\n", "1:9", "expected `:=` or `==`"),
+        ("0: x := 1\n", "2:1", "expected `check`"),
+        ("\n", "1:1", "no trace"),
+    ] {
+        let shown = interleaved(text);
+        assert!(shown.contains(&format!("--> t:{place}\n")) && shown.contains(says), "{text}{shown}");
+        assert!(shown.contains("= help: "), "{shown}");
+    }
+}
+
+#[test]
+fn check_says_what_is_for_interleavings() {
+    let says = |text: &str| outcome(text.as_bytes(), true).1.concat();
+    let shown = says("0: start 1\ncheck\n");
+    assert!(shown.contains("`start` is for `membar monitor`") && shown.contains("t:1:4"), "{shown}");
+    assert!(says("0: join 1\ncheck\n").contains("`join` is for `membar monitor`"));
+    assert!(says("0: { x == 1 }\ncheck\n").contains("expected `;`"));
+    assert!(!says("0: x := 1 ! a.c:7\ncheck\n").contains("error"));
+}
+
 /// Memory depends on the longest line and on `KEEP`, not on the number or the length of traces.
 #[test]
 fn the_buffer_stays_small() {
@@ -228,5 +316,11 @@ fn the_buffer_stays_small() {
             result.unwrap();
         }
         assert!(reader.buf.len() <= 4 * KEEP, "{}", reader.buf.len());
+        let mut reader = Reader::new("t", text.as_bytes());
+        let mut state = Interleaving::new();
+        while let Some(result) = reader.interleaving(&mut state, |_, _| std::ops::ControlFlow::Continue(())) {
+            result.unwrap();
+        }
+        assert!(reader.buf.len() <= 4 * CHUNK, "{}", reader.buf.len());
     }
 }

@@ -1,0 +1,260 @@
+//! What monitors found on an interleaving: data, which is also the JSON schema, and text.
+//!
+//! The first lines of an unsafe result say what can be delayed, what overtakes it, why that is not sequentially consistent,
+//! and where fences prevent it.
+
+use crate::style::{Style, count, list, safe};
+use crate::text::wrapped;
+use serde::Serialize;
+use std::io::{self, Write};
+
+const WIDTH: usize = 100;
+/// Violations that are shown besides the first.
+const MORE: usize = 20;
+/// Edges of a cycle that are put into words.
+const EDGES: usize = 8;
+
+/// What one monitor found on one interleaving.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Monitored {
+    /// The file as the user named it, `<stdin>` for standard input.
+    pub file: String,
+    /// Index of the trace in its file, from 0.
+    pub trace: u64,
+    /// The first line of the trace that is neither blank nor a comment.
+    pub line: u64,
+    /// `tso`, `pso`, `sober` or `sober-fixed`.
+    pub monitor: &'static str,
+    /// `safe` (on this interleaving), `unsafe` or `undecided`.
+    pub verdict: &'static str,
+    /// Was the whole interleaving monitored?
+    pub complete: bool,
+    /// Why not: `time`, `interrupted`, `first` (stopped at a violation), `input` (bad input), `memory` or `writes`
+    /// (2³² − 2²⁰ by a thread).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stopped: Option<&'static str>,
+    /// Number of operations monitored.
+    pub events: u64,
+    /// Number of threads.
+    pub threads: usize,
+    /// Number of addresses.
+    pub addresses: usize,
+    /// Number of locks.
+    pub locks: usize,
+    /// How long it took, all monitors together.
+    pub seconds: f64,
+    /// Violations, each time that one was seen.
+    pub total: u64,
+    /// Have all instructions in `violations` labels? If not, those of one thread, address and kind count as one.
+    pub labelled: bool,
+    /// One of each pair of instructions, in the order in which they were found.
+    pub violations: Vec<Overtaking>,
+    /// Violations of further pairs, which were not told apart.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub violations_omitted: u64,
+}
+
+fn is_zero(n: &u64) -> bool {
+    *n == 0
+}
+
+/// A store that can be delayed and the access that overtakes it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Overtaking {
+    /// The store.
+    pub store: Operation,
+    /// The access of the same address that overtakes it.
+    pub access: Operation,
+    /// What is just before the access in its thread, and after the store in happens-before.
+    pub prev: Operation,
+    /// A happens-before cycle of the execution under the model. Empty if it was not looked for or cannot be told.
+    pub cycle: Vec<Step>,
+    /// Why it is empty.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub no_cycle: Option<String>,
+    /// How often this pair of instructions was seen.
+    pub count: u64,
+}
+
+/// An operation of the interleaving.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Operation {
+    /// The thread's number in the trace.
+    pub thread: u32,
+    /// Its line.
+    pub line: u64,
+    /// As in the trace, without thread, times and label.
+    pub text: String,
+    /// Its label.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+}
+
+/// One edge of a cycle.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Step {
+    /// Is before
+    pub from: Operation,
+    /// this one,
+    pub to: Operation,
+    /// because of `po`, `rf`, `co`, `fr`, `start` or `join`.
+    pub by: &'static str,
+    /// What is needed between the two so that the model keeps their order: `full` or `store-store`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fence: Option<&'static str>,
+}
+
+impl Operation {
+    fn long(&self) -> String {
+        let label = self.label.as_ref().map_or_else(String::new, |label| format!(" ({})", safe(label)));
+        format!("line {}, thread {}: {}{label}", self.line, self.thread, self.text)
+    }
+}
+
+impl Monitored {
+    /// Does it take several lines?
+    pub fn apart(&self) -> bool {
+        self.verdict != "safe"
+    }
+
+    /// Writes the result for people.
+    pub fn text(&self, style: Style, out: &mut impl Write) -> io::Result<()> {
+        let mut size = vec![count(self.events as usize, "event"), count(self.threads, "thread")];
+        size.push(count(self.addresses, "address"));
+        if self.locks > 0 {
+            size.push(count(self.locks, "lock"));
+        }
+        let place = format!("{}, trace {} (line {}): {}", safe(&self.file), self.trace + 1, self.line, size.join(", "));
+        let monitor = self.monitor;
+        match (self.verdict, self.violations.first()) {
+            ("unsafe", Some(first)) => {
+                writeln!(out, "{} under {monitor}  {place}", style.bad("UNSAFE"))?;
+                self.first(first, style, out)?;
+                self.others(style, out)?;
+            }
+            ("undecided", _) => {
+                writeln!(out, "{} under {monitor}  {place}", style.open("UNDECIDED"))?;
+                labelled(
+                    style,
+                    "What",
+                    "No violation up to here, but the interleaving was not monitored to its end.",
+                    out,
+                )?;
+            }
+            _ => {
+                let only = style.dim("(on this interleaving; others of the same program may differ)");
+                writeln!(out, "{} under {monitor}  {place}  {only}", style.good("safe"))?;
+            }
+        }
+        let stopped = match self.stopped {
+            Some("time") => "the time limit passed; `--time none` has none",
+            Some("memory") => "there are too many threads and addresses for the memory limit; `--memory none` has none",
+            Some("interrupted") => "it was interrupted",
+            Some("first") => "`--stop-at-first` was given",
+            Some("input") => "the input could not be read any further",
+            Some("writes") => {
+                "a thread has written more often than can be counted; split the recording with `check` lines"
+            }
+            _ => return Ok(()),
+        };
+        labelled(style, "Note", &format!("Monitoring ended before the trace did: {stopped}."), out)
+    }
+
+    fn first(&self, first: &Overtaking, style: Style, out: &mut impl Write) -> io::Result<()> {
+        let waits =
+            if self.monitor.starts_with("sober") { "may not be in memory yet" } else { "can wait in its store buffer" };
+        labelled(style, "Store", &format!("{} {waits}", first.store.long()), out)?;
+        let goes = match first.access.text.as_bytes() {
+            [b'{', ..] => "while this goes to memory before it",
+            text if text.windows(2).any(|pair| pair == b":=") => "while this reaches memory before it",
+            _ => "while this reads memory without it",
+        };
+        labelled(style, "Past", &format!("{} {goes}", first.access.long()), out)?;
+        match &first.no_cycle {
+            Some(reason) => labelled(style, "Cycle", &format!("{reason}."), out),
+            None => {
+                labelled(style, "Cycle", &format!("{}.", words(&first.cycle)), out)?;
+                labelled(style, "Fence", &fences(&first.cycle), out)
+            }
+        }
+    }
+
+    fn others(&self, style: Style, out: &mut impl Write) -> io::Result<()> {
+        let distinct = self.violations.len();
+        if self.total > 1 {
+            let pairs = format!("{} ({} in all)", count(distinct, "distinct violation"), self.total);
+            writeln!(out, "\n  {}", style.heading(pairs))?;
+            for (k, other) in self.violations.iter().take(MORE).enumerate() {
+                let (store, access) = (other.store.long(), other.access.long());
+                writeln!(out, "    {}. {store}  past  {access}  {}", k + 1, style.dim(times(other.count)))?;
+            }
+            if distinct > MORE {
+                writeln!(out, "    … {} more; --format json has all", distinct - MORE)?;
+            }
+            if self.violations_omitted > 0 {
+                writeln!(out, "    … and {} of further pairs", self.violations_omitted)?;
+            }
+            if !self.labelled {
+                let note = "Accesses of one thread, address and kind count as one instruction; labels (`0: x := 1 ! file.c:12`) \
+                            tell them apart.";
+                writeln!(out, "    {}", style.dim(note))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn times(n: u64) -> String {
+    if n == 1 { "(once)".into() } else { format!("({n} times)") }
+}
+
+/// The cycle in a sentence.
+fn words(cycle: &[Step]) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    let last = cycle.len().saturating_sub(1);
+    for (k, step) in cycle.iter().enumerate() {
+        if cycle.len() > EDGES && k == EDGES - 2 {
+            parts.push(format!("… {} more …", last - k));
+        }
+        if cycle.len() > EDGES && k >= EDGES - 2 && k < last {
+            continue;
+        }
+        let (from, to) = (step.from.line, step.to.line);
+        parts.push(match step.by {
+            "po" => format!("line {from} is before line {to} in thread {}", step.from.thread),
+            "rf" => format!("line {to} reads what line {from} wrote"),
+            "co" if k == last => format!("line {from} reaches memory before line {to}"),
+            "co" => format!("line {to} overwrites line {from}"),
+            "fr" if k == last => format!("line {from} reads before line {to} is in memory"),
+            "fr" => format!("line {to} overwrites what line {from} read"),
+            "start" => format!("line {from} starts the thread of line {to}"),
+            _ => format!("line {to} waits for the thread of line {from}"),
+        });
+    }
+    let mut text = list(&parts, "and").replace(" and …", ", …");
+    if let Some(first) = text.get_mut(..1) {
+        first.make_ascii_uppercase();
+    }
+    text
+}
+
+fn fences(cycle: &[Step]) -> String {
+    let places: Vec<String> = cycle
+        .iter()
+        .filter_map(|step| {
+            let (from, to, thread) = (step.from.line, step.to.line, step.from.thread);
+            let enough = if step.fence? == "full" { "" } else { ", where a store-store barrier is enough" };
+            Some(format!("between line {from} and line {to} of thread {thread}{enough}"))
+        })
+        .collect();
+    match places.len() {
+        0 => "The model keeps all program order of this cycle.".into(),
+        1 => format!("Needed {}.", places[0]),
+        _ => format!("Needed {}.", list(&places, "and")),
+    }
+}
+
+fn labelled(style: Style, label: &str, text: &str, out: &mut impl Write) -> io::Result<()> {
+    let text = wrapped(text, WIDTH - 9, "\n         ");
+    writeln!(out, "  {}{text}", style.heading(format_args!("{:<7}", format!("{label}:"))))
+}

@@ -1,0 +1,260 @@
+//! `membar monitor`: follows recorded interleavings and reports where a weaker machine can leave sequential consistency.
+
+use super::output::shown_name;
+use crate::cli::{Monitor, MonitorFormat};
+use crate::input;
+use crate::progress::Progress;
+use crate::stop::{self, Failure, Interrupt};
+use crate::watch::{Place, Watch, Writing};
+use membar::monitor::Algorithm;
+use membar::report::json::Json;
+use membar::report::monitor::Monitored;
+use membar::report::{InputError, Style, safe};
+use membar::trace::{Ended, Error, Interleaving};
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Steps between two looks at the clock and the interrupt key.
+const TICK: u64 = 1 << 14;
+
+/// Runs the command.
+pub fn run(args: &Monitor, style: Style) -> Result<u8, Failure> {
+    let mut algorithms: Vec<Algorithm> = Vec::new();
+    for wanted in &args.monitors {
+        if !algorithms.contains(&wanted.algorithm()) {
+            algorithms.push(wanted.algorithm());
+        }
+    }
+    if algorithms.is_empty() {
+        algorithms = vec![Algorithm::Tso, Algorithm::Pso];
+    }
+    let mut command = Command {
+        args,
+        interrupt: Interrupt::on_key(),
+        progress: Progress::start(),
+        out: Output {
+            out: BufWriter::new(io::stdout()),
+            json: (args.format == MonitorFormat::Json).then(Json::default),
+            style,
+            quiet: args.quiet,
+            last: None,
+            code: stop::ALLOWED,
+        },
+        witness: witness(args, &algorithms)?,
+        watch: Watch::new(&algorithms, args.window, args.memory.0),
+        state: Interleaving::new(),
+    };
+    for path in &args.traces {
+        if command.file(path)?.is_break() {
+            break;
+        }
+    }
+    command.finish()
+}
+
+fn witness(args: &Monitor, algorithms: &[Algorithm]) -> Result<Option<Writing<BufWriter<File>>>, Failure> {
+    let Some(path) = &args.witness else { return Ok(None) };
+    let Some(&algorithm) = algorithms.iter().find(|algorithm| matches!(algorithm, Algorithm::Tso | Algorithm::Pso))
+    else {
+        let message = "error: sober runs no machine, so there is no witness to write\n \
+                       = help: add --monitor tso or --monitor pso";
+        return Err(Failure::Usage(message.into()));
+    };
+    let shown = safe(&path.to_string_lossy());
+    let file = File::create(path).map_err(|error| Failure::Usage(format!("error: cannot write {shown}: {error}")))?;
+    Ok(Some(Writing::new(algorithm, BufWriter::new(file))))
+}
+
+struct Command<'a> {
+    args: &'a Monitor,
+    interrupt: Interrupt,
+    progress: Arc<Progress>,
+    out: Output,
+    witness: Option<Writing<BufWriter<File>>>,
+    watch: Watch,
+    state: Interleaving,
+}
+
+impl Command<'_> {
+    /// Monitors every trace of a file; breaks where nothing more is wanted.
+    fn file(&mut self, path: &std::path::Path) -> Result<ControlFlow<()>, Failure> {
+        let mut reader = match input::open(path, &self.interrupt, &self.progress) {
+            Ok(reader) => reader,
+            Err(error) => {
+                self.out.error(&error, 0, &self.progress)?;
+                return Ok(ControlFlow::Continue(()));
+            }
+        };
+        let file = shown_name(path);
+        self.progress.file(&file);
+        loop {
+            if self.interrupt.pressed() {
+                self.out.code = self.out.code.max_code(stop::UNDECIDED);
+                return Ok(ControlFlow::Break(()));
+            }
+            self.watch.begin();
+            if let Some(writing) = &mut self.witness {
+                writing.begin(&file);
+            }
+            let began = Instant::now();
+            let mut stopped = None;
+            let result = {
+                let Command { args, interrupt, watch, witness, progress, .. } = self;
+                reader.interleaving(&mut self.state, |state, step| {
+                    if !watch.fits(state) {
+                        stopped = Some("memory");
+                        return ControlFlow::Break(());
+                    }
+                    let found = watch.step(state, step, witness);
+                    if found && args.stop_at_first && watch.all_found() {
+                        stopped = Some("first");
+                    } else if watch.events.is_multiple_of(TICK) {
+                        progress.operations(TICK as usize);
+                        let late = args.time.0.is_some_and(|limit| began.elapsed() >= limit);
+                        stopped = match () {
+                            () if interrupt.pressed() => Some("interrupted"),
+                            () if late => Some("time"),
+                            () if watch.exhausted() => Some("writes"),
+                            () => None,
+                        };
+                    }
+                    if stopped.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+                })
+            };
+            let Some(result) = result else { return Ok(ControlFlow::Continue(())) };
+            let interrupted = self.interrupt.pressed();
+            let error = match result {
+                Ok(Ended::Complete | Ended::Stopped) => None,
+                // An interrupt ends the input, which looks like a fault.
+                Err(_) if interrupted => {
+                    stopped = Some("interrupted");
+                    None
+                }
+                Err(error) => {
+                    stopped = Some("input");
+                    Some(error)
+                }
+            };
+            self.progress.trace((self.watch.events % TICK) as usize);
+            // What was found before a fault stands; that nothing was found says nothing.
+            if error.is_none() || self.watch.any_found() {
+                let place =
+                    Place { file: &file, index: reader.trace_index(), stopped, seconds: began.elapsed().as_secs_f64() };
+                for report in self.watch.reports(&place, &self.state) {
+                    self.out.report(&report, &self.progress)?;
+                }
+            }
+            if let Some(error) = error {
+                self.out.error(&error, reader.trace_index(), &self.progress)?;
+                return Ok(ControlFlow::Continue(()));
+            }
+            match stopped {
+                Some("first" | "interrupted") => return Ok(ControlFlow::Break(())),
+                // The next trace may never come.
+                Some(_) if path == "-" => return Ok(ControlFlow::Continue(())),
+                Some(_) => {
+                    if let Err(error) = reader.skip_trace() {
+                        self.out.error(&error, reader.trace_index(), &self.progress)?;
+                        return Ok(ControlFlow::Continue(()));
+                    }
+                }
+                None => {}
+            }
+        }
+    }
+
+    fn finish(mut self) -> Result<u8, Failure> {
+        self.progress.finish();
+        if let Some(writing) = &mut self.witness {
+            let written = match writing.over.take() {
+                Some(written) => written,
+                None => writeln!(writing.out, "# no violation: this run is sequentially consistent")
+                    .and_then(|()| writing.out.flush()),
+            };
+            if let Err(error) = written {
+                let path = self.args.witness.as_deref().unwrap_or(std::path::Path::new(""));
+                let path = safe(&path.to_string_lossy());
+                return Err(Failure::Usage(format!("error: cannot write {path}: {error}")));
+            }
+        }
+        self.out.finish()?;
+        Ok(self.out.code)
+    }
+}
+
+/// Results as they come.
+struct Output {
+    out: BufWriter<io::Stdout>,
+    json: Option<Json>,
+    style: Style,
+    quiet: bool,
+    /// Did the last result stand apart? `None` before the first.
+    last: Option<bool>,
+    code: u8,
+}
+
+/// Bad input before unsafe before undecided.
+trait Worse {
+    fn max_code(self, other: u8) -> u8;
+}
+
+impl Worse for u8 {
+    fn max_code(self, other: u8) -> u8 {
+        let rank = |code| match code {
+            stop::BAD => 3,
+            stop::FORBIDDEN => 2,
+            stop::UNDECIDED => 1,
+            _ => 0,
+        };
+        if rank(other) > rank(self) { other } else { self }
+    }
+}
+
+impl Output {
+    fn report(&mut self, report: &Monitored, progress: &Progress) -> io::Result<()> {
+        self.code = self.code.max_code(match report.verdict {
+            "unsafe" => stop::FORBIDDEN,
+            "undecided" => stop::UNDECIDED,
+            _ => stop::ALLOWED,
+        });
+        progress.hide();
+        if let Some(json) = &mut self.json {
+            json.report(report, &mut self.out)?;
+        } else if !(self.quiet && report.verdict == "safe") {
+            if self.last.replace(report.apart()).is_some_and(|last| last || report.apart()) {
+                writeln!(self.out)?;
+            }
+            report.text(self.style, &mut self.out)?;
+        }
+        self.out.flush()
+    }
+
+    fn error(&mut self, error: &Error, index: u64, progress: &Progress) -> io::Result<()> {
+        self.code = self.code.max_code(stop::BAD);
+        self.out.flush()?;
+        progress.hide();
+        let _ = writeln!(io::stderr(), "{}", error.render().trim_end());
+        if let Some(json) = &mut self.json {
+            let place = |n: u64| (error.line > 0).then_some(n);
+            json.error(InputError {
+                file: error.file.clone(),
+                trace: place(index),
+                line: place(error.line),
+                column: place(error.column),
+                message: error.kind.to_string(),
+                help: error.kind.help().to_owned(),
+            });
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        if let Some(json) = &mut self.json {
+            json.finish(&mut self.out)?;
+        }
+        self.out.flush()
+    }
+}
