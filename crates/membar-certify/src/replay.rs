@@ -158,6 +158,13 @@ pub enum Cause {
         /// The value.
         pointer: u64,
     },
+    /// The thread accesses a location as if it had another size.
+    Size {
+        /// The thread.
+        thread: u32,
+        /// The address.
+        addr: u32,
+    },
     /// The access has to wait until a store of its own thread is in memory.
     Waits {
         /// The thread.
@@ -199,6 +206,9 @@ impl fmt::Display for Refusal {
             Cause::Endless(thread) => write!(f, "step {step}: thread {thread} never comes to another access"),
             Cause::Wild { thread, pointer } => {
                 write!(f, "step {step}: thread {thread} uses {pointer:#x} as an address, which it is not")
+            }
+            Cause::Size { thread, addr } => {
+                write!(f, "step {step}: thread {thread} accesses address {addr} as if it had another size")
             }
             Cause::Waits { thread, behind } => {
                 write!(f, "step {step}: thread {thread} has to wait for its store to address {behind}")
@@ -281,6 +291,7 @@ impl<'c> Run<'c> {
             Settled::Request(request) => request,
             Settled::Done => return Err(Cause::Ended(t)),
             Settled::Wild { pointer, .. } => return Err(Cause::Wild { thread: t, pointer }),
+            Settled::Size { cell, .. } => return Err(Cause::Size { thread: t, addr: cell }),
             Settled::Endless => return Err(Cause::Endless(t)),
         };
         let Request { access, .. } = request;

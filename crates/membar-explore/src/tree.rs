@@ -47,6 +47,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 const BUDGET: u64 = 2048;
 /// Items taken at a time.
 const ROUND: usize = 32;
+/// Lengths of a path at which to look whether it goes round in a circle.
+const LONG: [usize; 3] = [1 << 10, 1 << 12, 1 << 14];
 
 /// Which schedules to run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -485,19 +487,27 @@ impl<P: Program, O: Observer> Worker<P, O> {
         let enabled = self.enabled();
         if enabled == 0 {
             self.end(preemptions);
-        } else if self.path.len() >= self.max_steps {
-            self.cut(preemptions);
-        } else {
-            let (node, cut_by_bound) = self.node(enabled, asleep, preemptions);
-            self.counts.bounded |= cut_by_bound;
-            if node.todo == 0 {
-                self.counts.redundant += 1;
-                self.blocked_races(self.ready & !enabled);
+        } else if self.path.len() >= self.max_steps || LONG.contains(&self.path.len()) {
+            match self.period() {
+                None if self.path.len() < self.max_steps => return self.open(enabled, asleep, preemptions),
+                period => self.cut(period, preemptions),
             }
-            self.nodes.push(node);
-            return;
+        } else {
+            return self.open(enabled, asleep, preemptions);
         }
         self.nodes.push(Node { enabled: 0, todo: 0, done: 0, asleep: 0, preemptions });
+    }
+
+    /// Goes on from the state at the end of the path.
+    #[inline]
+    fn open(&mut self, enabled: u64, asleep: u64, preemptions: u32) {
+        let (node, cut_by_bound) = self.node(enabled, asleep, preemptions);
+        self.counts.bounded |= cut_by_bound;
+        if node.todo == 0 {
+            self.counts.redundant += 1;
+            self.blocked_races(self.ready & !enabled);
+        }
+        self.nodes.push(node);
     }
 
     /// Whether an execution with this many preemptions has not been counted with a smaller bound.
@@ -572,10 +582,9 @@ impl<P: Program, O: Observer> Worker<P, O> {
         }
     }
 
-    /// The path is as long as it may get.
+    /// The path is as long as it may get, or goes round in a circle.
     #[cold]
-    fn cut(&mut self, preemptions: u32) {
-        let period = self.period();
+    fn cut(&mut self, period: Option<u32>, preemptions: u32) {
         self.counts.cut += 1;
         if self.is_new(preemptions) {
             self.counts.executions += 1;
@@ -584,6 +593,7 @@ impl<P: Program, O: Observer> Worker<P, O> {
     }
 
     /// How many steps ago the program was in the state it is in now, if every thread that can run has run since.
+    #[cold]
     fn period(&mut self) -> Option<u32> {
         let (mut now, mut before) = (Vec::new(), Vec::new());
         self.program.state(&mut now);

@@ -3,7 +3,8 @@
 //! `{"schema":1,"results":[…],"errors":[…]}`, written while results arrive, one result a line. The structs of this crate
 //! are the schema; docs/json.md describes it.
 
-use crate::data::{InputError, Report, SCHEMA};
+use crate::data::{InputError, SCHEMA};
+use serde::Serialize;
 use std::io::{self, Write};
 
 /// Errors that are kept until the end.
@@ -27,7 +28,7 @@ impl Json {
     }
 
     /// Writes a result.
-    pub fn report(&mut self, report: &Report, out: &mut impl Write) -> io::Result<()> {
+    pub fn report(&mut self, report: &impl Serialize, out: &mut impl Write) -> io::Result<()> {
         self.begin(out)?;
         out.write_all(if std::mem::replace(&mut self.results, true) { b",\n" } else { b"\n" })?;
         serde_json::to_writer(out, report).map_err(io::Error::from)

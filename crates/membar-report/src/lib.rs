@@ -12,6 +12,7 @@
 //! | `story` | what happened and why, in two sentences |
 //! | `words` | each step of a proof in words |
 //! | [`text`] | for a terminal, with colours, and one table row per trace for several models |
+//! | [`monitor`] | what monitors found on an interleaving, data and text |
 //! | [`json`] | written while results arrive, so that memory does not grow with their number |
 //!
 //! This crate knows no algorithm: what a checker found out is handed over in small structs ([`Decided`], [`Blame`]).
@@ -36,11 +37,13 @@
 mod build;
 mod data;
 pub mod json;
+pub mod monitor;
 mod readable;
 mod story;
 mod style;
 mod table;
 pub mod text;
+pub mod verify;
 mod words;
 
 pub use build::{Blame, Decided, first_line};

@@ -314,7 +314,7 @@ fn capital(text: &str) -> String {
 }
 
 /// Breaks at spaces so that no line is longer than `width`, where that is possible.
-fn wrapped(text: &str, width: usize, newline: &str) -> String {
+pub(crate) fn wrapped(text: &str, width: usize, newline: &str) -> String {
     let mut out = String::with_capacity(text.len() + 16);
     let mut column = 0;
     for word in text.split(' ') {

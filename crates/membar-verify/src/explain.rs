@@ -14,7 +14,9 @@
 //! * *Order*: the events are sorted along rhb ∪ {e → last}, each as early as in the schedule otherwise. That is the order
 //!   in which loads are made and stores reach memory. That it exists is checked here; a report for which it does not is
 //!   not confirmed.
-//! * *Run*: the order as steps of the machine. Threads issue their accesses in program order, stores as late as they can.
+//! * *Run*: the order as steps of the machine. Threads issue their accesses in program order, stores where the schedule has
+//!   them. So `last` is in its buffer when e is made: only what comes after `last` in rhb has to wait for it, and nothing
+//!   before `last` in its thread does.
 //! * *Cycle*: a shortest cycle of happens-before through e → last. All other edges go forward in the schedule, so one
 //!   pass over the events finds the shortest path; of two equally long ones the one with fewer fences wins.
 //! * *Fences*: every program-order edge of the cycle that the model does not keep. With a barrier at each of them all edges
@@ -271,11 +273,23 @@ impl Graph {
         (order.len() == n).then_some(order)
     }
 
-    /// Memory's order as steps of the machine.
+    /// Memory's order as steps of the machine. Stores are issued when the schedule issues them, if they can be.
     fn run(&self, order: &[usize]) -> Vec<RunStep> {
         let mut issued = vec![false; self.events.len()];
+        let mut committed = vec![false; self.events.len()];
         let mut run = Vec::new();
         for &i in order {
+            for k in 0..i {
+                let event = &self.events[k];
+                let mut before = (0..k).filter(|&b| self.events[b].thread == event.thread);
+                let drained = |b: usize| self.events[b].access.kind != AccessKind::Store || committed[b];
+                let can = event.access.kind == AccessKind::Store
+                    && before.all(|b| issued[b] && (event.access.barrier != Barrier::Full || drained(b)));
+                if can && !issued[k] {
+                    issued[k] = true;
+                    run.push(RunStep::Issue(k));
+                }
+            }
             for k in (0..=i).filter(|&k| self.events[k].thread == self.events[i].thread) {
                 if !issued[k] {
                     issued[k] = true;
@@ -283,6 +297,7 @@ impl Graph {
                 }
             }
             if self.events[i].access.kind == AccessKind::Store {
+                committed[i] = true;
                 run.push(RunStep::Commit(i));
             }
         }

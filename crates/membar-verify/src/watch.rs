@@ -293,7 +293,12 @@ impl Observer for Watch {
         self.executions += 1;
         match end {
             End::Complete | End::Cut { period: None } => {}
-            End::Cut { period: Some(_) } => self.error(ErrorKind::Livelock, path),
+            End::Cut { period: Some(period) } => {
+                // Once round is enough to see it.
+                let period = period as usize;
+                let same = (0..path.len() - period).rev().take_while(|&i| path[i] == path[i + period]).count();
+                self.error(ErrorKind::Livelock, &path[..path.len() - same]);
+            }
             End::Deadlock { waiting } => {
                 let threads = (0..64).filter(|t| waiting >> t & 1 != 0).collect();
                 self.error(ErrorKind::Deadlock { threads }, path);

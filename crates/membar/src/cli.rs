@@ -5,7 +5,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Checks recorded executions against memory models.
+/// Memory consistency: checks recorded executions, verifies programs.
 #[derive(Parser, Debug)]
 #[command(
     name = "membar",
@@ -18,8 +18,10 @@ Examples:
   membar check --model sc --model tso *.trace
   simulator | membar check -               answers each trace as its `check` line arrives
   membar shrink run.trace -o small.trace   the smallest part that is still forbidden
+  membar verify SB.litmus                  does this program stay sequentially consistent on tso?
+  membar litmus --model pso SB.litmus      every final state
 
-Exit codes: 0 everything allowed, 1 something forbidden, 2 bad usage or input, 3 undecided."
+Exit codes: 0 everything allowed or safe, 1 something forbidden or unsafe, 2 bad usage or input, 3 undecided."
 )]
 pub struct Cli {
     /// What to do.
@@ -38,6 +40,14 @@ pub enum Command {
     Check(Check),
     /// Cut a forbidden trace down to the smallest part that is still forbidden
     Shrink(Shrink),
+    /// Find out whether a program stays sequentially consistent under TSO or PSO
+    Verify(Verify),
+    /// Run one schedule of a program again, step by step
+    Replay(Replay),
+    /// List all final states of litmus tests, in herd's layout
+    Litmus(Litmus),
+    /// Follow a recorded sequentially consistent interleaving and find where TSO or PSO can leave it
+    Monitor(Monitor),
     /// List the built-in memory models, or show one as the file it is
     Models(Models),
     /// See what this tool does, with embedded examples
@@ -164,6 +174,316 @@ pub struct Shrink {
 
     #[command(flatten)]
     pub limits: LimitArgs,
+}
+
+/// `membar verify`
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  membar verify SB.litmus                      every execution class, under tso
+  membar verify --model pso tests/             every .litmus file in a directory
+  membar verify --strategy bounded --preemptions 2 bakery.litmus
+  membar verify --strategy pct --executions 100000 --seed 7 bakery.litmus
+  membar verify --time 1h --jobs 2 --resume bakery.state bakery.litmus
+                                               can be interrupted, and goes on where it was
+  membar verify --format json SB.litmus        for programs
+
+Only sequentially consistent executions are explored; a monitor finds on them what store buffers could do.
+Exit codes: 0 safe, 1 unsafe or an error of the program, 2 bad usage or input, 3 undecided.")]
+pub struct Verify {
+    /// Litmus tests, directories of them, or @lists; `-` is standard input.
+    #[arg(required = true, value_name = "PROGRAM")]
+    pub programs: Vec<PathBuf>,
+
+    /// Memory model of the machine.
+    #[arg(short, long, value_enum, default_value_t = VerifyModel::Tso, value_name = "MODEL")]
+    pub model: VerifyModel,
+
+    /// Which executions to explore.
+    #[arg(short, long, value_enum, default_value_t = StrategyName::Auto, value_name = "STRATEGY")]
+    pub strategy: StrategyName,
+
+    /// With --strategy bounded: at most this many switches away from a thread that could go on.
+    #[arg(long, default_value_t = 2, value_name = "N")]
+    pub preemptions: u32,
+
+    /// Stop after this many executions (random and pct: exactly so many) [default: no limit; random and pct: 10000]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub executions: Option<u64>,
+
+    /// With --strategy pct: how many ordering constraints a bug may need.
+    #[arg(long, default_value_t = 3, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub depth: u32,
+
+    /// With random and pct: where the random numbers begin.
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    pub seed: u64,
+
+    /// What looks at each execution.
+    #[arg(long, value_enum, default_value_t = VerifyMonitor::Auto, value_name = "MONITOR")]
+    pub monitor: VerifyMonitor,
+
+    /// Stop at the first violation or error.
+    #[arg(long)]
+    pub stop_at_first: bool,
+
+    /// Cut executions after this many steps.
+    #[arg(long, default_value_t = 10_000, value_name = "N", value_parser = steps)]
+    pub steps: usize,
+
+    /// Time for one program: 500ms, 10s, 2m, or none.
+    #[arg(long, default_value = "none", value_name = "LIMIT", value_parser = TimeParser)]
+    pub time: Time,
+
+    /// Go on where this file says, if it exists, and keep it up to date.
+    #[arg(long, value_name = "FILE")]
+    pub resume: Option<PathBuf>,
+
+    /// Use this many cores; the result is the same.
+    #[arg(short, long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub jobs: u16,
+
+    /// How results are written: for people or as JSON.
+    #[arg(short, long, value_enum, default_value_t = VerifyFormat::Text, value_name = "FORMAT")]
+    pub format: VerifyFormat,
+
+    /// Say nothing about safe programs.
+    #[arg(short, long, conflicts_with = "verbose")]
+    pub quiet: bool,
+
+    /// Show every violation in full.
+    #[arg(short, long)]
+    pub verbose: bool,
+}
+
+fn steps(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(n @ 1..=1_000_000) => Ok(n),
+        _ => Err("write a number from 1 to 1000000".into()),
+    }
+}
+
+/// The machines that programs are verified for.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum VerifyModel {
+    /// Total Store Order: a store buffer a thread (x86, SPARC)
+    Tso,
+    /// Partial Store Order: a store buffer a thread and address
+    Pso,
+}
+
+/// Ways to choose executions.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum StrategyName {
+    /// dpor
+    Auto,
+    /// Every interleaving
+    Exhaustive,
+    /// Every interleaving with no preemption, with one, and so on
+    Bounded,
+    /// One execution of each happens-before class
+    Dpor,
+    /// Threads chosen at random
+    Random,
+    /// Random priorities that change a few times
+    Pct,
+}
+
+/// What looks at each execution.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum VerifyMonitor {
+    /// Ours: one execution of each class is enough for it
+    Auto,
+    /// Burnim, Sen and Stergiou's for TSO
+    Tso,
+    /// Theirs for PSO
+    Pso,
+    /// Burckhardt and Musuvathi's for TSO, as published
+    Sober,
+    /// The same over the standard definition of TSO
+    SoberFixed,
+}
+
+/// How results of verification are written.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum VerifyFormat {
+    /// For people
+    Text,
+    /// For programs
+    Json,
+}
+
+/// `membar replay`
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  membar replay SB.litmus ab2a                 thread 0, thread 1 twice, thread 0
+  membar replay SB.litmus ab2a --model tso     also where tso could leave this execution
+  membar replay SB.litmus ab2a --format json
+
+A schedule says who makes the next access: `a` to `z` are threads 0 to 25, `A` to `Z` 26 to 51, `{52}` and so on the
+others; a number repeats the thread before it. `membar verify` prints one with everything it finds.
+Exit codes: 0 the schedule could be run, 2 bad usage or input, or a thread in it cannot run.")]
+pub struct Replay {
+    /// A litmus test; `-` is standard input.
+    #[arg(value_name = "PROGRAM")]
+    pub program: PathBuf,
+
+    /// The schedule.
+    #[arg(value_name = "SCHEDULE")]
+    pub schedule: String,
+
+    /// Mark where an access could overtake a store under this model.
+    #[arg(short, long, value_enum, value_name = "MODEL")]
+    pub model: Option<VerifyModel>,
+
+    /// How the steps are written: for people or as JSON.
+    #[arg(short, long, value_enum, default_value_t = VerifyFormat::Text, value_name = "FORMAT")]
+    pub format: VerifyFormat,
+}
+
+/// `membar litmus`
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  membar litmus SB.litmus                      tso is the default model
+  membar litmus --model sc --model pso tests/  every .litmus file in a directory, a log for each model
+  membar litmus @all                           the files that the file `all` names, one a line
+  membar litmus --format json SB.litmus        for programs
+
+The dialects are X86, X86_64 and C. A record says which final states there are, how many executions satisfy the
+condition (Positive) and how many do not. For programs with loops states are counted instead of executions.
+Exit codes: 0 fine, 1 a `~exists` or `forall` does not hold, 2 bad usage or input, 3 a limit was met.")]
+pub struct Litmus {
+    /// Litmus tests, directories of them, or @lists; `-` is standard input.
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+
+    /// Memory model; may be repeated [default: tso]
+    #[arg(short, long = "model", value_enum, value_name = "MODEL")]
+    pub models: Vec<LitmusModel>,
+
+    /// How results are written.
+    #[arg(short, long, value_enum, default_value_t = LitmusFormat::Text, value_name = "FORMAT")]
+    pub format: LitmusFormat,
+
+    #[command(flatten)]
+    pub limits: LimitArgs,
+
+    /// Run this many tests at the same time; results stay in order.
+    #[arg(short, long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub jobs: u16,
+
+    /// Write only what does not hold (`~exists`, `forall`) or is not complete.
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+/// The models that programs run under.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LitmusModel {
+    /// Sequential consistency
+    Sc,
+    /// Total Store Order
+    Tso,
+    /// Partial Store Order
+    Pso,
+}
+
+/// How results of litmus tests are written.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LitmusFormat {
+    /// herd's records
+    Text,
+    /// For programs
+    Json,
+}
+
+/// `membar monitor`
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  membar monitor run.trace                       could this run have gone wrong under tso or pso?
+  recorder | membar monitor -                    any length, in memory that does not grow with it
+  membar monitor --monitor tso --witness w.txt run.trace.gz
+                                                 the run, with its commits, that is not sequentially consistent
+  membar monitor --monitor sober --monitor sober-fixed --format json run.trace
+
+The order of the lines is the order of execution: every load returns the value last written. `0: start 1` and `0: join 1`
+begin and end threads, `! file.c:12` behind an operation names its instruction. No violation on one interleaving says
+nothing about the others of the same program.
+Exit codes: 0 no violation, 1 a violation, 2 bad usage or input, 3 stopped by a limit before one was found.")]
+pub struct Monitor {
+    /// Trace files, also .gz and .zst; `-` is standard input.
+    #[arg(required = true, value_name = "TRACE")]
+    pub traces: Vec<PathBuf>,
+
+    /// Monitor; may be repeated [default: tso and pso]
+    #[arg(short, long = "monitor", value_enum, value_name = "MONITOR")]
+    pub monitors: Vec<MonitorName>,
+
+    /// How results are written: for people or as JSON.
+    #[arg(short, long, value_enum, default_value_t = MonitorFormat::Text, value_name = "FORMAT")]
+    pub format: MonitorFormat,
+
+    /// Write the run that the first tso or pso monitor simulates, up to its first violation, to this file.
+    #[arg(long, value_name = "FILE")]
+    pub witness: Option<PathBuf>,
+
+    /// Keep this many recent events to find cycles in (40 bytes each).
+    #[arg(long, default_value_t = 1 << 20, value_name = "N")]
+    pub window: usize,
+
+    /// Time for one trace: 500ms, 10s, 2m, or none.
+    #[arg(long, default_value = "none", value_name = "LIMIT", value_parser = TimeParser)]
+    pub time: Time,
+
+    /// Memory for threads and addresses: 512MB, 4GiB, or none.
+    #[arg(long, default_value = "8GiB", value_name = "LIMIT", value_parser = MemoryParser)]
+    pub memory: Memory,
+
+    /// Stop as soon as every monitor has found a violation.
+    #[arg(long)]
+    pub stop_at_first: bool,
+
+    /// Say nothing about traces without violation.
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+/// A published monitor.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MonitorName {
+    /// Burnim, Sen and Stergiou's for TSO
+    Tso,
+    /// Theirs for PSO
+    Pso,
+    /// Burckhardt and Musuvathi's for TSO, as published
+    Sober,
+    /// The same over the standard definition of TSO
+    SoberFixed,
+}
+
+impl MonitorName {
+    /// What it stands for.
+    pub fn algorithm(self) -> membar::monitor::Algorithm {
+        use membar::monitor::Algorithm;
+        match self {
+            MonitorName::Tso => Algorithm::Tso,
+            MonitorName::Pso => Algorithm::Pso,
+            MonitorName::Sober => Algorithm::Sober,
+            MonitorName::SoberFixed => Algorithm::SoberFixed,
+        }
+    }
+}
+
+/// How results of monitors are written.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MonitorFormat {
+    /// For people
+    Text,
+    /// For programs
+    Json,
 }
 
 /// `membar models`

@@ -9,6 +9,8 @@
 //! | [`model`] | the built-in models and the format of model files |
 //! | [`check`] | decides whether a model allows a trace; shrinks; finds the read to blame |
 //! | [`certify`] | re-checks every verdict, sharing nothing with the checker |
+//! | [`litmus`] | litmus tests: parser and final states |
+//! | [`monitor`] | finds TSO and PSO violations on sequentially consistent interleavings |
 //! | [`report`] | results as text and as JSON |
 //!
 //! # Example
@@ -41,9 +43,13 @@
 pub use membar_certify as certify;
 pub use membar_check as check;
 pub use membar_core as core;
+pub use membar_explore as explore;
+pub use membar_litmus as litmus;
 pub use membar_model as model;
+pub use membar_monitor as monitor;
 pub use membar_report as report;
 pub use membar_trace as trace;
+pub use membar_verify as verify;
 
 pub use membar_certify::Certifier;
 pub use membar_check::{Checker, Limits, Outcome};

@@ -7,6 +7,7 @@ mod input;
 mod progress;
 mod quantity;
 mod stop;
+mod watch;
 
 use clap::{CommandFactory, Parser};
 use cli::{Cli, Color, Command};
@@ -26,6 +27,10 @@ fn main() -> ExitCode {
     let result = match &cli.command {
         Command::Check(args) => cmd::check::run(args, style),
         Command::Shrink(args) => cmd::shrink::run(args),
+        Command::Verify(args) => cmd::verify::run(args, style),
+        Command::Replay(args) => cmd::replay::run(args, style),
+        Command::Litmus(args) => cmd::litmus::run(args),
+        Command::Monitor(args) => cmd::monitor::run(args, style),
         Command::Models(args) => cmd::models::run(args, style),
         Command::Demo(args) => cmd::demo::run(args, style),
         Command::Completions { shell } => completions(*shell),

@@ -53,6 +53,13 @@ impl Progress {
         }
     }
 
+    /// So many operations of a trace that goes on.
+    pub fn operations(&self, ops: usize) {
+        if self.live {
+            self.ops.fetch_add(ops as u64, Relaxed);
+        }
+    }
+
     /// This file is read from now on.
     pub fn file(&self, name: &str) {
         if self.live {

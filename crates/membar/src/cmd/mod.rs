@@ -3,6 +3,10 @@
 pub mod check;
 pub mod demo;
 mod jobs;
+pub mod litmus;
 pub mod models;
+pub mod monitor;
 mod output;
+pub mod replay;
 pub mod shrink;
+pub mod verify;

@@ -1,0 +1,627 @@
+//! `membar verify`: explores a program, says what was found, and keeps what is needed to go on.
+
+use super::litmus::{collect, read};
+use super::output::shown_name;
+use crate::cli::{StrategyName, Verify, VerifyFormat, VerifyModel, VerifyMonitor};
+use crate::stop::{self, Failure, Interrupt};
+use membar::certify::replay;
+use membar::core::{AccessKind, Barrier, Relaxation};
+use membar::explore::Strategy;
+use membar::litmus::{Arch, Interpreter, LitmusTest};
+use membar::report::verify::{
+    AccessRef, ErrorRef, FenceRef, LinkRef, StepRef, VerifyReport, ViolationRef, verify_json,
+};
+use membar::report::{Style, count, safe};
+use membar::verify::{
+    Checkpoint, Effort, ErrorKind, Event, Explanation, Fence, Found, ProgramError, Relation, RunStep, Settings,
+    Verdict, Verification, Watching, explain,
+};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+/// Time between two checkpoints on disk.
+const CHECKPOINT: Duration = Duration::from_secs(10);
+/// Time to look for the fences that make a program safe.
+const PLANNING: Duration = Duration::from_secs(5);
+/// Executions of random and pct if nothing is said.
+const DRAWN: u64 = 10_000;
+
+/// Runs the command.
+pub fn run(args: &Verify, style: Style) -> Result<u8, Failure> {
+    let settings = settings(args)?;
+    let mut files = Vec::new();
+    let mut bad = false;
+    for path in &args.programs {
+        if let Err(error) = collect(path, &mut files) {
+            bad = true;
+            let _ = io::stderr().write_all(error.render().as_bytes());
+        }
+    }
+    if args.resume.is_some() && files.len() > 1 {
+        let message = "error: --resume keeps the state of one program, but several were given";
+        return Err(Failure::Usage(message.into()));
+    }
+    let interrupt = Interrupt::on_key();
+    let several = args.programs.len() > 1 || files.len() != 1 || args.programs[0].is_dir();
+    let mut out = BufWriter::new(io::stdout());
+    let (mut found, mut undecided) = (false, false);
+    let mut reports = Vec::new();
+    for file in &files {
+        if interrupt.pressed() && !reports.is_empty() {
+            undecided = true;
+            let _ = writeln!(io::stderr(), "interrupted: what came after is left out");
+            break;
+        }
+        let name = shown_name(file);
+        let test = match read(file).and_then(|bytes| LitmusTest::parse(&name, &bytes)) {
+            Ok(test) => test,
+            Err(error) => {
+                bad = true;
+                out.flush()?;
+                let _ = io::stderr().write_all(error.render().as_bytes());
+                continue;
+            }
+        };
+        let report = verify(&name, &test, args, settings, &interrupt)?;
+        found |= matches!(report.verdict, "unsafe" | "error");
+        undecided |= report.verdict == "undecided";
+        if args.format == VerifyFormat::Text && !(args.quiet && report.verdict == "safe") {
+            report.text(style, args.verbose, &mut out)?;
+            out.flush()?;
+        }
+        reports.push(report);
+    }
+    if args.format == VerifyFormat::Json {
+        verify_json(&reports, several, &mut out)?;
+    } else if several && !args.quiet {
+        let number = |verdict| reports.iter().filter(|report| report.verdict == verdict).count();
+        let programs = count(reports.len(), "program");
+        let counts = ["safe", "unsafe", "error", "undecided"].map(|verdict| (number(verdict), verdict));
+        let counts: Vec<_> = counts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
+        writeln!(out, "{programs}: {}", counts.join(", "))?;
+    }
+    out.flush()?;
+    Ok(match () {
+        () if bad => stop::BAD,
+        () if found => stop::FORBIDDEN,
+        () if undecided => stop::UNDECIDED,
+        () => stop::ALLOWED,
+    })
+}
+
+/// The model as the machine that it is.
+pub fn relaxation(model: VerifyModel) -> Relaxation {
+    match model {
+        VerifyModel::Tso => Relaxation::Tso,
+        VerifyModel::Pso => Relaxation::Pso,
+    }
+}
+
+fn settings(args: &Verify) -> Result<Settings, Failure> {
+    let model = relaxation(args.model);
+    let watching = match args.monitor {
+        VerifyMonitor::Auto => Watching::Class,
+        VerifyMonitor::Tso => Watching::Tso,
+        VerifyMonitor::Pso => Watching::Pso,
+        VerifyMonitor::Sober => Watching::Sober,
+        VerifyMonitor::SoberFixed => Watching::SoberFixed,
+    };
+    let fits = match watching {
+        Watching::Tso | Watching::Sober | Watching::SoberFixed => model == Relaxation::Tso,
+        Watching::Pso => model == Relaxation::Pso,
+        Watching::Class | Watching::Nothing => true,
+    };
+    if !fits {
+        let other = if model == Relaxation::Tso { "pso" } else { "tso" };
+        let message = format!(
+            "error: this monitor finds violations of {other}, not of {}\n = help: give --model {other}, or leave --monitor out",
+            model.name()
+        );
+        return Err(Failure::Usage(message));
+    }
+    let executions = args.executions.unwrap_or(DRAWN);
+    let strategy = match args.strategy {
+        StrategyName::Auto | StrategyName::Dpor => Strategy::Dpor,
+        StrategyName::Exhaustive => Strategy::Exhaustive,
+        StrategyName::Bounded => Strategy::Bounded { preemptions: args.preemptions },
+        StrategyName::Random => Strategy::Random { executions, seed: args.seed },
+        StrategyName::Pct => Strategy::Pct { executions, seed: args.seed, depth: args.depth },
+    };
+    Ok(Settings { model, strategy, watching, max_steps: args.steps })
+}
+
+/// What `--resume` keeps.
+#[derive(Serialize, Deserialize)]
+struct Saved {
+    membar_checkpoint: u32,
+    /// A hash of the program: a search makes no sense on another one.
+    program: u64,
+    seconds: f64,
+    checkpoint: Checkpoint,
+}
+
+const SAVED: u32 = 1;
+
+fn fingerprint(test: &LitmusTest) -> u64 {
+    // FNV-1a: stable from one build to the next.
+    let code = format!("{:?}", test.code);
+    code.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+fn load(path: &Path, test: &LitmusTest, settings: Settings) -> Result<Option<Saved>, Failure> {
+    let shown = safe(&path.to_string_lossy());
+    let bytes = match std::fs::read(path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(Failure::Usage(format!("error: cannot read {shown}: {error}"))),
+    };
+    let bad = |why: &str| Failure::Usage(format!("error: {shown} {why}\n = help: remove it to begin again"));
+    let saved: Saved = serde_json::from_slice(&bytes).map_err(|_| bad("is no state of a verification"))?;
+    if saved.membar_checkpoint != SAVED {
+        return Err(bad("was written by another version"));
+    }
+    if saved.program != fingerprint(test) {
+        return Err(bad("belongs to another program"));
+    }
+    if saved.checkpoint.settings != settings {
+        return Err(bad("was begun with other settings (model, strategy, monitor or steps)"));
+    }
+    if !saved.checkpoint.search.fits(test.code.threads.len()) {
+        return Err(bad("is damaged"));
+    }
+    Ok(Some(saved))
+}
+
+fn save(path: &Path, test: &LitmusTest, checkpoint: Checkpoint, seconds: f64) -> Result<(), Failure> {
+    let saved = Saved { membar_checkpoint: SAVED, program: fingerprint(test), seconds, checkpoint };
+    // Written beside it and renamed: an interruption leaves the old state or the new one.
+    let beside = path.with_extension("new");
+    let written = serde_json::to_vec(&saved)
+        .map_err(io::Error::from)
+        .and_then(|bytes| std::fs::write(&beside, bytes))
+        .and_then(|()| std::fs::rename(&beside, path));
+    let shown = safe(&path.to_string_lossy());
+    written.map_err(|error| Failure::Usage(format!("error: cannot write {shown}: {error}")))
+}
+
+fn verify(
+    name: &str,
+    test: &LitmusTest,
+    args: &Verify,
+    settings: Settings,
+    interrupt: &Interrupt,
+) -> Result<VerifyReport, Failure> {
+    let began = Instant::now();
+    let code = Arc::new(test.code.clone());
+    let program = Interpreter::new(Arc::clone(&code));
+    let (mut checkpoint, mut before) = (Checkpoint::new(settings), 0.0);
+    if let Some(path) = &args.resume
+        && let Some(saved) = load(path, test, settings)?
+    {
+        (checkpoint, before) = (saved.checkpoint, saved.seconds);
+    }
+    let effort = Effort { jobs: usize::from(args.jobs), max_executions: args.executions.unwrap_or(u64::MAX) };
+    let mut verification = Verification::new(checkpoint, program, effort);
+    let deadline = args.time.0.and_then(|time| began.checked_add(time));
+    let mut line = ProgressLine::new(name, settings.strategy);
+    let mut saved = Instant::now();
+    let mut stopped = None;
+    // A round takes milliseconds, but with many steps an execution may take long: the flag stops it on time.
+    let watchdog = Watchdog::new(deadline, interrupt);
+    while !verification.is_done() {
+        verification.advance(&watchdog.stop);
+        let seen = verification.seen();
+        if args.stop_at_first && !(seen.violations.is_empty() && seen.errors.is_empty()) {
+            stopped = Some("stopped at the first finding (--stop-at-first)");
+        } else if verification.is_done() {
+            break;
+        } else if interrupt.pressed() {
+            stopped = Some("interrupted");
+        } else if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            stopped = Some("the time limit was reached (--time)");
+        } else if verification.is_out_of_executions() {
+            stopped = Some("the limit of executions was reached (--executions)");
+        }
+        let seconds = before + began.elapsed().as_secs_f64();
+        if let Some(path) = &args.resume
+            && (stopped.is_some() || saved.elapsed() > CHECKPOINT)
+        {
+            save(path, test, verification.checkpoint(), seconds)?;
+            saved = Instant::now();
+        }
+        if stopped.is_some() {
+            break;
+        }
+        line.draw(&verification, began);
+    }
+    line.clear();
+    let checkpoint = verification.checkpoint();
+    let seconds = before + began.elapsed().as_secs_f64();
+    if let Some(path) = &args.resume {
+        save(path, test, checkpoint.clone(), seconds)?;
+    }
+    let names = Names { file: name, test };
+    let mut report = report(&names, &checkpoint, seconds, stopped)?;
+    if args.resume.is_none() && report.verdict == "undecided" && stopped.is_some() && args.executions.is_none() {
+        let how = "to be able to go on where it stopped: --resume FILE";
+        report.advice.get_or_insert_with(|| how.into());
+    }
+    if checkpoint.verdict() == Verdict::Unsafe && checkpoint.search.is_complete() && !interrupt.pressed() {
+        report.plan = plan(&names, &checkpoint, interrupt);
+    }
+    Ok(report)
+}
+
+/// Sets a flag at a time, or when the key is pressed, so that work in a round ends.
+struct Watchdog {
+    stop: Arc<AtomicBool>,
+    over: Arc<AtomicBool>,
+}
+
+impl Watchdog {
+    fn new(deadline: Option<Instant>, interrupt: &Interrupt) -> Watchdog {
+        use std::sync::atomic::Ordering::Relaxed;
+        let over = Arc::new(AtomicBool::new(false));
+        // Without a deadline the interrupt's own flag will do.
+        let Some(deadline) = deadline else { return Watchdog { stop: Arc::clone(&interrupt.0), over } };
+        let stop = Arc::new(AtomicBool::new(false));
+        let (flag, done, interrupt) = (Arc::clone(&stop), Arc::clone(&over), interrupt.clone());
+        std::thread::spawn(move || {
+            while !done.load(Relaxed) {
+                if interrupt.pressed() || Instant::now() >= deadline {
+                    flag.store(true, Relaxed);
+                    return;
+                }
+                std::thread::sleep(Duration::from_millis(5).min(deadline.saturating_duration_since(Instant::now())));
+            }
+        });
+        Watchdog { stop, over }
+    }
+}
+
+impl Drop for Watchdog {
+    fn drop(&mut self) {
+        self.over.store(true, std::sync::atomic::Ordering::Relaxed);
+    }
+}
+
+/// One updating line on standard error, where that is a terminal and a program takes long.
+struct ProgressLine<'a> {
+    name: &'a str,
+    unit: &'static str,
+    live: bool,
+    shown: bool,
+    drawn: Instant,
+}
+
+impl<'a> ProgressLine<'a> {
+    fn new(name: &'a str, strategy: Strategy) -> ProgressLine<'a> {
+        let unit = unit(strategy);
+        ProgressLine { name, unit, live: io::stderr().is_terminal(), shown: false, drawn: Instant::now() }
+    }
+
+    fn draw(&mut self, verification: &Verification<Interpreter>, began: Instant) {
+        let seconds = began.elapsed().as_secs_f64();
+        if !self.live || seconds < 2.0 || (self.shown && self.drawn.elapsed() < Duration::from_millis(200)) {
+            return;
+        }
+        (self.shown, self.drawn) = (true, Instant::now());
+        let (search, seen) = (verification.search(), verification.seen());
+        let executions = search.counts().executions;
+        let share = search.share();
+        let left =
+            if share > 0.001 { format!(", about {:.0} s left", seconds / share - seconds) } else { String::new() };
+        let bound = search.preemptions_bound().map(|k| format!(", {k} preemptions")).unwrap_or_default();
+        let line = format!(
+            "{}: {seconds:.0} s{bound}, {} ({:.0}/s), roughly {:.1} %{left}, {}",
+            safe(self.name),
+            count(executions as usize, self.unit),
+            executions as f64 / seconds,
+            100.0 * share,
+            count(seen.violations.len(), "violation"),
+        );
+        let _ = write!(io::stderr(), "\r\x1b[2K{}", line.chars().take(100).collect::<String>());
+    }
+
+    fn clear(&self) {
+        if self.shown {
+            let _ = write!(io::stderr(), "\r\x1b[2K");
+        }
+    }
+}
+
+fn unit(strategy: Strategy) -> &'static str {
+    if strategy == Strategy::Dpor { "class" } else { "interleaving" }
+}
+
+/// The words of a test: places, names and values.
+pub struct Names<'a> {
+    /// The file.
+    pub file: &'a str,
+    /// The test.
+    pub test: &'a LitmusTest,
+}
+
+impl Names<'_> {
+    /// A value as text: an address by its name.
+    pub fn value(&self, addr: u32, value: u64) -> String {
+        match self.test.pointed_at(value) {
+            Some(name) => name.to_owned(),
+            None if self.test.code.cells[addr as usize].ty.signed => (value as i64).to_string(),
+            None => value.to_string(),
+        }
+    }
+
+    /// An event of an explanation.
+    pub fn access(&self, event: &Event) -> AccessRef {
+        let site = &self.test.code.sites[event.access.site as usize];
+        let value = |value: Option<u64>| value.map(|value| self.value(event.access.addr, value));
+        AccessRef {
+            file: self.file.into(),
+            line: site.line,
+            column: site.column,
+            thread: event.thread,
+            thread_name: format!("P{}", event.thread),
+            text: site.text.clone(),
+            kind: match event.access.kind {
+                AccessKind::Load => "load",
+                AccessKind::Store => "store",
+                AccessKind::Rmw => "rmw",
+            },
+            address: self.test.code.cells[event.access.addr as usize].name.clone(),
+            read: value(event.read),
+            write: value(event.write),
+        }
+    }
+
+    fn fence(&self, explanation: &Explanation, fence: &Fence) -> FenceRef {
+        let site = |i: usize| &self.test.code.sites[explanation.events[i].access.site as usize];
+        FenceRef {
+            thread_name: format!("P{}", explanation.events[fence.after].thread),
+            fence: self.instruction(fence.barrier).into(),
+            after_line: site(fence.after).line,
+            before_line: site(fence.before).line,
+        }
+    }
+
+    /// What a barrier is called in the test's language.
+    fn instruction(&self, barrier: Barrier) -> &'static str {
+        match (self.test.arch, barrier) {
+            (Arch::X86, Barrier::Full) => "MFENCE",
+            (Arch::X86, _) => "SFENCE",
+            (Arch::X86_64, Barrier::Full) => "mfence",
+            (Arch::X86_64, _) => "sfence",
+            (Arch::C, Barrier::Full) => "atomic_thread_fence(memory_order_seq_cst);",
+            (Arch::C, _) => "atomic_thread_fence(memory_order_release);",
+        }
+    }
+
+    fn violation(&self, found: &Found, model: Relaxation) -> Result<ViolationRef, Failure> {
+        let mut program = Interpreter::new(Arc::new(self.test.code.clone()));
+        let unconfirmed = || {
+            Failure::Usage(format!(
+                "internal error: a violation could not be confirmed ({}, schedule {})\n{}",
+                safe(self.file),
+                found.schedule,
+                crate::decide::REPORT_BUG
+            ))
+        };
+        let explanation = explain(&mut program, found, model).ok_or_else(unconfirmed)?;
+        let events = &explanation.events;
+        let steps: Vec<_> = explanation
+            .run
+            .iter()
+            .map(|step| match *step {
+                RunStep::Issue(i) => replay::Step::Issue(events[i].thread),
+                RunStep::Commit(i) => replay::Step::Commit(events[i].thread, events[i].access.addr),
+            })
+            .collect();
+        // Separate code runs it on a machine with buffers, and looks for the cycle by itself.
+        let certified = replay::replay(&self.test.code, model, &steps).is_ok_and(|replayed| replayed.cycle.is_some());
+        if !certified {
+            return Err(unconfirmed());
+        }
+        let overtaking = events.len() - 1;
+        let link = |link: &membar::verify::Link| LinkRef {
+            access: self.access(&events[link.from]),
+            relation: match link.relation {
+                Relation::Po { .. } => "po",
+                Relation::Rf => "rf",
+                Relation::Co => "co",
+                Relation::Fr => "fr",
+            },
+            kept: match link.relation {
+                Relation::Po { kept } => Some(kept),
+                _ => None,
+            },
+        };
+        let step = |step: &RunStep| {
+            let (step, i) = match *step {
+                RunStep::Issue(i) => ("issue", i),
+                RunStep::Commit(i) => ("commit", i),
+            };
+            let (delayed, overtakes) = (i == explanation.store, i == overtaking && step == "issue");
+            StepRef { step, access: self.access(&events[i]), delayed, overtakes }
+        };
+        Ok(ViolationRef {
+            store: self.access(&events[explanation.store]),
+            access: self.access(&events[overtaking]),
+            cycle: explanation.cycle.iter().map(link).collect(),
+            run: explanation.run.iter().map(step).collect(),
+            fences: explanation.fences.iter().map(|fence| self.fence(&explanation, fence)).collect(),
+            schedule: found.schedule.to_string(),
+            executions: found.executions,
+            certified,
+        })
+    }
+
+    fn error(&self, error: &ProgramError) -> ErrorRef {
+        let (kind, message) = match &error.kind {
+            ErrorKind::Deadlock { threads } => {
+                let names: Vec<String> = threads.iter().map(|thread| format!("P{thread}")).collect();
+                let (who, waits) = (names.join(", "), if names.len() == 1 { "waits" } else { "wait" });
+                ("deadlock", format!("{who} {waits} for a value that nobody will write"))
+            }
+            ErrorKind::Livelock => ("livelock", "the threads come back to where they were, again and again".into()),
+            ErrorKind::Fault { thread, why } => ("fault", format!("P{thread} cannot go on: {why}")),
+        };
+        ErrorRef { kind, message, schedule: error.schedule.to_string(), executions: error.executions }
+    }
+}
+
+fn report(
+    names: &Names<'_>,
+    checkpoint: &Checkpoint,
+    seconds: f64,
+    stopped: Option<&str>,
+) -> Result<VerifyReport, Failure> {
+    let Settings { model, strategy, watching, .. } = checkpoint.settings;
+    let mut advice = None;
+    let incomplete = match stopped {
+        Some(why) => Some(why.to_owned()),
+        None if checkpoint.counts().cut > 0 => {
+            let executions = count(checkpoint.counts().cut as usize, "execution");
+            advice = Some("longer executions: --steps N".into());
+            Some(format!("{executions} were cut after {} steps", checkpoint.settings.max_steps))
+        }
+        None if checkpoint.seen.too_long => Some("an execution was too long for the monitor".into()),
+        None if !checkpoint.search.is_complete() => Some(match strategy {
+            Strategy::Bounded { preemptions } => {
+                advice = Some(format!("further: --preemptions {}, or all of them: --strategy dpor", preemptions + 1));
+                format!("there are executions with more than {}", count(preemptions as usize, "preemption"))
+            }
+            _ => {
+                advice = Some("all of them: --strategy dpor".into());
+                "executions were chosen at random".into()
+            }
+        }),
+        None if !checkpoint.settings.monitor_is_complete() => Some(match watching {
+            Watching::Sober => "SOBER as published misses some violations".into(),
+            _ => {
+                advice = Some("with this monitor: --strategy exhaustive; with dpor: leave --monitor out".into());
+                "this monitor needs every interleaving, not one of each class".into()
+            }
+        }),
+        None => None,
+    };
+    let mut violations = Vec::new();
+    for found in &checkpoint.seen.violations {
+        violations.push(names.violation(found, model)?);
+    }
+    let place = |access: &AccessRef| (access.line, access.column, access.thread);
+    violations.sort_by_key(|violation| (violation.run.len(), place(&violation.store), place(&violation.access)));
+    Ok(VerifyReport {
+        program: names.file.into(),
+        model: model.name(),
+        verdict: match checkpoint.verdict() {
+            Verdict::Safe => "safe",
+            Verdict::Unsafe => "unsafe",
+            Verdict::Error => "error",
+            Verdict::Undecided => "undecided",
+        },
+        complete: checkpoint.is_complete(),
+        strategy: match strategy {
+            Strategy::Exhaustive => "exhaustive".into(),
+            Strategy::Bounded { .. } => match checkpoint.search.preemptions_done() {
+                Some(done) => format!("bounded, all with up to {}", count(done as usize, "preemption")),
+                None => "bounded".into(),
+            },
+            Strategy::Dpor => "dpor".into(),
+            Strategy::Random { seed, .. } => format!("random, seed {seed}"),
+            Strategy::Pct { seed, depth, .. } => format!("pct, depth {depth}, seed {seed}"),
+        },
+        monitor: match watching {
+            Watching::Nothing => "none",
+            Watching::Class => "class",
+            Watching::Tso => "tso",
+            Watching::Pso => "pso",
+            Watching::Sober => "sober",
+            Watching::SoberFixed => "sober-fixed",
+        },
+        unit: unit(strategy),
+        interleavings: checkpoint.counts().executions,
+        cut: checkpoint.counts().cut,
+        events: checkpoint.counts().events,
+        seconds,
+        incomplete,
+        advice,
+        plan: None,
+        violations,
+        errors: checkpoint.seen.errors.iter().map(|error| names.error(error)).collect(),
+    })
+}
+
+/// Fences after stores, by instruction: how strong, and the line of the access before which they are needed.
+type Plan = BTreeMap<u32, (Barrier, u32)>;
+
+/// Fences that make the program safe, none of which can be left out or made weaker. `None` if they are not found in time.
+fn plan(names: &Names<'_>, checkpoint: &Checkpoint, interrupt: &Interrupt) -> Option<Vec<FenceRef>> {
+    let deadline = Instant::now() + PLANNING;
+    let model = checkpoint.settings.model;
+    let settings = Settings { strategy: Strategy::Dpor, watching: Watching::Class, ..checkpoint.settings };
+    let check = |plan: &Plan| -> Option<Checkpoint> {
+        let barriers: Vec<(u32, Barrier)> = plan.iter().map(|(site, (barrier, _))| (*site, *barrier)).collect();
+        let program = Interpreter::new(Arc::new(names.test.code.with_barriers(&barriers)));
+        let mut verification = Verification::new(Checkpoint::new(settings), program, Effort::default());
+        let watchdog = Watchdog::new(Some(deadline), interrupt);
+        while !verification.is_done() {
+            verification.advance(&watchdog.stop);
+            if Instant::now() >= deadline || interrupt.pressed() {
+                return None;
+            }
+            if !verification.seen().violations.is_empty() && verification.search().counts().executions > 10_000 {
+                break;
+            }
+        }
+        Some(verification.checkpoint())
+    };
+    let mut plan = Plan::new();
+    let mut seen = checkpoint.seen.clone();
+    let mut code = names.test.code.clone();
+    while !seen.violations.is_empty() {
+        let mut program = Interpreter::new(Arc::new(code));
+        for found in &seen.violations {
+            let explanation = explain(&mut program, found, model)?;
+            for fence in &explanation.fences {
+                let site = |i: usize| explanation.events[i].access.site;
+                let before = names.test.code.sites[site(fence.before) as usize].line;
+                let known = plan.entry(site(fence.after)).or_insert((fence.barrier, before));
+                known.0 = known.0.max(fence.barrier);
+            }
+        }
+        let barriers: Vec<(u32, Barrier)> = plan.iter().map(|(site, (barrier, _))| (*site, *barrier)).collect();
+        code = names.test.code.with_barriers(&barriers);
+        seen = check(&plan)?.seen;
+    }
+    for site in plan.keys().copied().collect::<Vec<_>>() {
+        let whole = plan.clone();
+        plan.remove(&site);
+        let works = |plan: &Plan| check(plan).map(|result| result.is_complete() && result.seen.violations.is_empty());
+        if works(&plan)? {
+            continue;
+        }
+        plan = whole;
+        let barrier = plan[&site].0;
+        if barrier == Barrier::Full && model == Relaxation::Pso {
+            plan.entry(site).and_modify(|entry| entry.0 = Barrier::Store);
+            if !works(&plan)? {
+                plan.entry(site).and_modify(|entry| entry.0 = Barrier::Full);
+            }
+        }
+    }
+    let fences = plan.iter().map(|(site, (barrier, before_line))| {
+        let at = &names.test.code.sites[*site as usize];
+        FenceRef {
+            thread_name: format!("P{}", at.thread),
+            fence: names.instruction(*barrier).into(),
+            after_line: at.line,
+            before_line: *before_line,
+        }
+    });
+    Some(fences.collect())
+}
