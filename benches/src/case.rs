@@ -1,9 +1,9 @@
 //! Which trace, and making it.
 
-use crate::cli::{MachineName, MixName, Write, WriteSmall};
+use crate::cli::{MachineName, MixName, Write, WriteInterleaving, WriteSmall};
 use crate::error::Error;
 use membar_core::Trace;
-use membar_stress::{Machine, Mix, Observe, Workload, corrupt, simulate};
+use membar_stress::{Machine, Mix, Observe, Workload, corrupt, interleaving, simulate};
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::path::Path;
@@ -93,4 +93,12 @@ pub fn write_small(args: &WriteSmall) -> Result<ExitCode, Error> {
         simulate(&work, Machine::Tso, Observe::default())
     };
     save(&args.out, (0..args.traces).map(trace))
+}
+
+/// `membar-bench write-interleaving`
+pub fn write_interleaving(args: &WriteInterleaving) -> Result<ExitCode, Error> {
+    let work = Workload { threads: args.p, addresses: args.a, ops: args.n, mix: args.mix.mix(), seed: 1 };
+    let mut out = BufWriter::new(File::create(&args.out).map_err(Error::file("write", &args.out))?);
+    interleaving(&work, &mut out).and_then(|()| out.flush()).map_err(Error::file("write", &args.out))?;
+    Ok(ExitCode::SUCCESS)
 }

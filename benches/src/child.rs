@@ -65,13 +65,20 @@ pub struct Runner {
 
 impl Runner {
     pub fn new(common: &Common) -> Result<Runner, Error> {
-        let bench = std::env::current_exe().map_err(Error::file("find", "membar-bench"))?;
-        let membar = match &common.membar {
-            _ if common.in_process => None,
-            Some(path) => Some(path.clone()),
-            None => Some(find(&bench)?),
+        if common.in_process {
+            return Ok(Runner { bench: this()?, membar: None, directory: TempDir::new()? });
+        }
+        Runner::real(common.membar.as_deref())
+    }
+
+    /// Runs this `membar`, or the one next to this program.
+    pub fn real(membar: Option<&Path>) -> Result<Runner, Error> {
+        let bench = this()?;
+        let membar = match membar {
+            Some(path) => path.to_owned(),
+            None => find(&bench)?,
         };
-        Ok(Runner { bench, membar, directory: TempDir::new()? })
+        Ok(Runner { bench, membar: Some(membar), directory: TempDir::new()? })
     }
 
     /// What is measured, for the head of the results.
@@ -121,6 +128,22 @@ impl Runner {
         Ok((cost, out.lines().filter(|&line| line == "OK").count()))
     }
 
+    /// Is there a `membar` to run?
+    pub fn has_membar(&self) -> bool {
+        self.membar.is_some()
+    }
+
+    /// Runs `membar` some times: the best costs, and what it printed the last time.
+    pub fn membar(&self, arguments: &[String], times: u32) -> Result<(Cost, String), Error> {
+        let program = self.membar.as_deref().ok_or_else(|| Error::NoMembar("membar".into()))?;
+        let (mut best, mut out) = self.measure(program, arguments)?;
+        for _ in 1..times {
+            let (cost, again) = self.measure(program, arguments)?;
+            (best, out) = (best.best(cost), again);
+        }
+        Ok((best, out))
+    }
+
     fn command(&self, file: &Path, model: &str, format: &str) -> (&Path, Vec<String>) {
         let file = file.to_string_lossy();
         let arguments = ["check", "--model", model, "--format", format, &file].map(str::to_owned).to_vec();
@@ -154,6 +177,10 @@ impl Runner {
         let cpu = (ended.rusage.utime + ended.rusage.stime).as_secs_f64();
         Ok((Cost { seconds, cpu, megabytes: ended.rusage.maxrss as f64 / 1e6 }, read(&out)?))
     }
+}
+
+fn this() -> Result<PathBuf, Error> {
+    std::env::current_exe().map_err(Error::file("find", "membar-bench"))
 }
 
 fn answer(program: &Path, out: &str) -> Result<Answer, Error> {

@@ -19,6 +19,12 @@ pub enum Command {
     Grid(Grid),
     /// Figures 6 to 8 of the TSOtool paper: % TOO found, analysis time, time against n, p and a
     Figures(Figures),
+    /// Exploring programs: interleavings and classes a second, and what monitors add to that
+    Explore(Explore),
+    /// `membar monitor`: events a second and memory against threads and length
+    Monitor(Monitor),
+    /// `membar litmus`: tests a second
+    Litmus(Litmus),
     /// Compares time and memory with what was promised; exit code 1 if something is missed
     Floors(Floors),
     /// Writes one trace, for measurements of your own
@@ -26,6 +32,9 @@ pub enum Command {
     /// Writes many small traces into one file
     #[command(hide = true)]
     WriteSmall(WriteSmall),
+    /// Writes one interleaving
+    #[command(hide = true)]
+    WriteInterleaving(WriteInterleaving),
     /// Decides traces as `membar check` does
     #[command(hide = true)]
     Check(Check),
@@ -34,7 +43,7 @@ pub enum Command {
     Parse(Parse),
 }
 
-/// What the three measuring commands have in common.
+/// What the commands that measure `membar check` have in common.
 #[derive(Args, Debug)]
 pub struct Common {
     /// The membar to measure [default: the one next to this program, built first when cargo runs this]
@@ -43,6 +52,13 @@ pub struct Common {
     /// Measure the libraries in this program, without the membar command
     #[arg(long)]
     pub in_process: bool,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// How results are shown and kept.
+#[derive(Args, Debug)]
+pub struct Output {
     /// Print tables as Markdown
     #[arg(long)]
     pub markdown: bool,
@@ -134,7 +150,63 @@ pub struct Figures {
 }
 
 #[derive(Args, Debug)]
+pub struct Explore {
+    /// Measure this often, all monitors in turn, and take the best of each
+    #[arg(long, default_value_t = 5, value_name = "TIMES")]
+    pub best_of: u32,
+    /// Smaller programs, a few thousand executions of each
+    #[arg(long)]
+    pub quick: bool,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+#[derive(Args, Debug)]
+pub struct Monitor {
+    /// Events of the curve against threads
+    #[arg(long, default_value = "1M", value_parser = size, value_name = "N")]
+    pub at: u32,
+    /// Numbers of events of the curve against length
+    #[arg(long, default_value = "1M,2M,4M,8M", value_delimiter = ',', value_parser = size)]
+    pub n: Vec<u32>,
+    /// Numbers of threads
+    #[arg(long, default_value = "2,4,8,16,32,64", value_delimiter = ',', value_parser = size)]
+    pub p: Vec<u32>,
+    /// Number of addresses
+    #[arg(long, default_value = "256", value_parser = size)]
+    pub a: u32,
+    /// Measure this often and take the best
+    #[arg(long, default_value_t = 5, value_name = "TIMES")]
+    pub best_of: u32,
+    /// The membar to measure [default: the one next to this program, built first when cargo runs this]
+    #[arg(long, value_name = "PATH")]
+    pub membar: Option<PathBuf>,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+#[derive(Args, Debug)]
+pub struct Litmus {
+    /// A directory of tests [default: ../shared/data/litmus beside the repository, or else its corpus/litmus]
+    pub directory: Option<PathBuf>,
+    /// How often one process runs them all
+    #[arg(long, default_value_t = 40, value_name = "TIMES")]
+    pub passes: u32,
+    /// Measure this often and take the best
+    #[arg(long, default_value_t = 5, value_name = "TIMES")]
+    pub best_of: u32,
+    /// The membar to measure [default: the one next to this program, built first when cargo runs this]
+    #[arg(long, value_name = "PATH")]
+    pub membar: Option<PathBuf>,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+#[derive(Args, Debug)]
 pub struct Floors {
+    /// Only these [default: all; with --in-process those that need no membar]
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "WHAT")]
+    pub only: Vec<Part>,
     /// Measure this often and take the best
     #[arg(long, default_value_t = 3, value_name = "TIMES")]
     pub best_of: u32,
@@ -190,6 +262,25 @@ pub struct WriteSmall {
 }
 
 #[derive(Args, Debug)]
+pub struct WriteInterleaving {
+    /// Mix of operations
+    #[arg(long, value_enum, default_value_t = MixName::LoadsStores)]
+    pub mix: MixName,
+    /// Number of events
+    #[arg(long, value_parser = size)]
+    pub n: u32,
+    /// Number of threads
+    #[arg(long, value_parser = size)]
+    pub p: u32,
+    /// Number of addresses
+    #[arg(long, value_parser = size)]
+    pub a: u32,
+    /// Where to write
+    #[arg(long, value_name = "FILE")]
+    pub out: PathBuf,
+}
+
+#[derive(Args, Debug)]
 pub struct Check {
     /// The traces.
     pub file: PathBuf,
@@ -211,6 +302,15 @@ pub struct Parse {
     /// until this many bytes have been read.
     #[arg(long)]
     pub bytes: u64,
+}
+
+/// What floors are about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum Part {
+    Check,
+    Explore,
+    Monitor,
+    Litmus,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -245,6 +345,8 @@ pub enum MixName {
     Paper,
     /// 60 % loads, 40 % stores
     LoadsStores,
+    /// 60 % loads, 40 % read-modify-writes: no monitor ever finds anything
+    Interlocked,
 }
 
 impl MixName {
@@ -252,6 +354,7 @@ impl MixName {
         match self {
             MixName::Paper => Mix::PAPER,
             MixName::LoadsStores => Mix::LOADS_STORES,
+            MixName::Interlocked => Mix { loads: 600, stores: 0, rmws: 400, fences: 0 },
         }
     }
 
@@ -259,6 +362,7 @@ impl MixName {
         match self {
             MixName::Paper => "paper",
             MixName::LoadsStores => "loads-stores",
+            MixName::Interlocked => "interlocked",
         }
     }
 }

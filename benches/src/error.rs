@@ -19,6 +19,8 @@ pub enum Error {
     Answer { program: PathBuf, source: serde_json::Error },
     #[error("there is no membar at {}: build it with `cargo build --release -p membar`, name one with `--membar`, or use `--in-process`", .0.display())]
     NoMembar(PathBuf),
+    #[error("{} says something unexpected about {about}: {said}", program.display())]
+    Unexpected { program: PathBuf, about: String, said: String },
     #[error("no read of this trace has another value to return, so it cannot be corrupted")]
     NothingToCorrupt,
     #[error("{0}")]

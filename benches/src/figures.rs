@@ -28,7 +28,7 @@ pub fn run(args: &Figures) -> Result<ExitCode, Error> {
         sizes.push(args.at);
     }
     let what = format!("figures, {} machine, {} mix", args.machine.name(), args.mix.name());
-    let mut results = Results::begin(&args.common, &what, runner.subject());
+    let mut results = Results::begin(&args.common.output, &what, runner.subject());
     let mut progress = Progress::new(cells * many as usize + cells * sizes.len() * few as usize);
 
     let mut found: HashMap<[u32; 2], (u64, f64)> = HashMap::new();

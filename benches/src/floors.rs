@@ -2,10 +2,15 @@
 
 use crate::case::{Case, SMALL_LINES, size};
 use crate::child::{Answer, Cost, Runner};
-use crate::cli::{Floors, MachineName, MixName};
+use crate::cli::{Floors, MachineName, MixName, Part};
 use crate::error::Error;
+use crate::explore::{LEAST, Plan, Subject, Watcher};
 use crate::host::Results;
+use crate::litmus::Tests;
+use crate::monitor::{Interleaved, Monitors};
 use crate::table::Table;
+use membar_explore::Strategy;
+use membar_verify::Effort;
 use std::io::IsTerminal;
 use std::process::ExitCode;
 
@@ -24,17 +29,30 @@ struct Measured<'a> {
 pub fn run(args: &Floors) -> Result<ExitCode, Error> {
     let runner = Runner::new(&args.common)?;
     let what = format!("floors, best of {}", args.best_of.max(1));
-    let mut results = Results::begin(&args.common, &what, runner.subject());
-    let table = Table::new(format!("TSO, p={P}, a={A}"), &["what", "floor", "measured", "", "details"]);
-    let mut measured = Measured { args, runner, table, missed: 0 };
-    for mix in [MixName::Paper, MixName::LoadsStores] {
-        measured.sizes(mix)?;
+    let subject = "`membar`, a process a trace, from text; exploration: the libraries, in one process";
+    let subject = if runner.has_membar() { subject } else { runner.subject() };
+    let mut results = Results::begin(&args.common.output, &what, subject);
+    let mut measured = Measured { args, runner, table: Table::default(), missed: 0 };
+    // Exploration comes last: the memory of this process counts as that of those which it starts.
+    for part in [Part::Check, Part::Monitor, Part::Litmus, Part::Explore] {
+        let possible = matches!(part, Part::Check | Part::Explore) || measured.runner.has_membar();
+        if if args.only.is_empty() { possible } else { args.only.contains(&part) } {
+            let title = match part {
+                Part::Check => format!("check: TSO, p={P}, a={A}"),
+                Part::Monitor => format!("monitor: tso and pso, a={A}, rates for processor time"),
+                Part::Litmus => "litmus: rates for processor time".to_owned(),
+                Part::Explore => "verify: one worker, rates for processor time".to_owned(),
+            };
+            measured.table = Table::new(title, &["what", "floor", "measured", "", "details"]);
+            match part {
+                Part::Check => measured.check()?,
+                Part::Monitor => measured.monitor()?,
+                Part::Litmus => measured.litmus()?,
+                Part::Explore => measured.explore(),
+            }
+            results.table(&measured.table);
+        }
     }
-    measured.orders()?;
-    measured.corrupted()?;
-    measured.small()?;
-    measured.parsing()?;
-    results.table(&measured.table);
     let missed = measured.missed;
     results.say(&match missed {
         0 => "Every floor is met.".to_owned(),
@@ -65,6 +83,16 @@ impl Measured<'_> {
         self.note(what, format!("≤ {floor} MB"), format!("{:.0} MB", cost.megabytes), ok, String::new());
     }
 
+    fn at_least(&mut self, what: String, floor: f64, measured: f64, unit: &str, details: String) {
+        let digits = usize::from(floor < 1000.0);
+        let shown = format!("{measured:.digits$} {unit}");
+        self.note(what, format!("≥ {floor} {unit}"), shown, measured >= floor, details);
+    }
+
+    fn at_most(&mut self, what: String, floor: f64, measured: f64, unit: &str, details: String) {
+        self.note(what, format!("≤ {floor} {unit}"), format!("{measured:.1} {unit}"), measured <= floor, details);
+    }
+
     fn scaled(&self, n: u32) -> u32 {
         (n / self.args.scale_down.max(1)).max(1)
     }
@@ -76,6 +104,99 @@ impl Measured<'_> {
             best = best.best(self.runner.check(&file, case.machine.name())?.0);
         }
         Ok((best, answer))
+    }
+
+    fn check(&mut self) -> Result<(), Error> {
+        for mix in [MixName::Paper, MixName::LoadsStores] {
+            self.sizes(mix)?;
+        }
+        self.orders()?;
+        self.corrupted()?;
+        self.small()?;
+        self.parsing()
+    }
+
+    /// Events a second; neither cost nor memory grows with the length.
+    fn monitor(&mut self) -> Result<(), Error> {
+        let both = [Monitors::Both];
+        for mix in [MixName::LoadsStores, MixName::Paper] {
+            for (p, floor) in [(4, 10.0), (32, 3.0)] {
+                let at = Interleaved { mix, n: self.scaled(4 << 20), p, a: A };
+                for monitored in at.measure(&self.runner, &both, self.args.best_of)? {
+                    let details = format!(
+                        "{:.1} ns an event, wall {:.3} s, {}",
+                        monitored.each(),
+                        monitored.cost.seconds,
+                        monitored.verdicts
+                    );
+                    let what = format!("events, p={p}, {} mix", mix.name());
+                    self.at_least(what, floor, monitored.rate(), "M/s", details);
+                }
+            }
+        }
+        let mut lengths = Vec::new();
+        for n in [1 << 20, 8 << 20] {
+            let at = Interleaved { mix: MixName::LoadsStores, n: self.scaled(n), p: 4, a: A };
+            lengths.extend(at.measure(&self.runner, &both, self.args.best_of)?);
+        }
+        if let [short, long] = &lengths[..] {
+            let (before, after) = (short.cost.megabytes, long.cost.megabytes);
+            let details = format!("{before:.1} MB to {after:.1} MB");
+            self.at_most("memory, 1M to 8M events, p=4".to_owned(), 1.1, after / before, "times", details);
+            let details = format!("{:.1} ns to {:.1} ns", short.each(), long.each());
+            self.at_most(
+                "cost an event, 1M to 8M events, p=4".to_owned(),
+                1.1,
+                long.each() / short.each(),
+                "times",
+                details,
+            );
+        }
+        Ok(())
+    }
+
+    fn litmus(&mut self) -> Result<(), Error> {
+        let tests = Tests::new(None);
+        let (cost, count) = tests.measure(&self.runner, "tso", self.scaled(40), self.args.best_of)?;
+        let details = format!("{count} tests of {}, wall {:.3} s", tests.name, cost.seconds);
+        self.at_least("litmus tests under tso".to_owned(), 1000.0, count as f64 / cost.cpu, "tests/s", details);
+        Ok(())
+    }
+
+    fn explore(&mut self) {
+        let most = u64::from(self.scaled(2_000_000));
+        let watchers = [Watcher::Nothing, Watcher::CLASS[0], Watcher::CLASS[1]];
+        let plan = Plan {
+            strategy: Strategy::Exhaustive,
+            watchers: &watchers,
+            effort: Effort { jobs: 1, max_executions: most },
+            best_of: self.args.best_of,
+            least: if self.args.scale_down > 1 { 0.0 } else { LEAST },
+        };
+        for subject in
+            [Subject::ring(5), Subject::ring(6), Subject::peterson(2), Subject::dekker(2), Subject::bakery(2)]
+        {
+            let speeds = plan.measure(&subject);
+            let alone = speeds[0];
+            let details =
+                format!("{} interleavings, {:.3} s, wall {:.3} s", alone.counts.executions, alone.cpu, alone.wall);
+            self.at_least(format!("exhaustive, {}", subject.name), 1e6, alone.rate(), "interleavings/s", details);
+            for (watcher, speed) in watchers.iter().zip(&speeds).skip(1) {
+                let details = format!("{:.0} interleavings/s", speed.rate());
+                let what = format!("monitor {}, {}", watcher.name(), subject.name);
+                self.at_most(what, 30.0, speed.overhead(&alone), "% extra", details);
+            }
+        }
+        let plan = Plan { strategy: Strategy::Dpor, effort: Effort { jobs: 1, max_executions: most }, ..plan };
+        let subject = Subject::peterson(3);
+        for (watcher, speed) in watchers.iter().zip(plan.measure(&subject)) {
+            let details = format!(
+                "{} classes, {} redundant, {:.3} s, wall {:.3} s",
+                speed.counts.executions, speed.counts.redundant, speed.cpu, speed.wall
+            );
+            let what = format!("dpor, {}, monitor {}", subject.name, watcher.name());
+            self.at_least(what, 150_000.0, speed.rate(), "classes/s", details);
+        }
     }
 
     /// 128K and 1M operations, and each doubling on the way.

@@ -38,7 +38,7 @@ pub fn run(args: &Grid) -> Result<ExitCode, Error> {
         (false, true) => "grid with write orders",
         (true, true) => "grid of corrupted traces with write orders",
     };
-    let mut results = Results::begin(&args.common, what, runner.subject());
+    let mut results = Results::begin(&args.common.output, what, runner.subject());
     let header = [
         "machine",
         "mix",

@@ -1,12 +1,12 @@
 //! Where results come from and where they go: the machine, the date, the terminal, docs/benchmarks.
 
-use crate::cli::Common;
+use crate::cli::Output;
 use crate::error::Error;
 use crate::table::Table;
 use std::fs::OpenOptions;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
-use std::time::SystemTime;
+use std::time::{Instant, SystemTime};
 
 /// The results of one command.
 pub struct Results {
@@ -18,17 +18,17 @@ pub struct Results {
 
 impl Results {
     /// Prints the head: what is measured, and on what.
-    pub fn begin(common: &Common, what: &str, subject: &str) -> Results {
+    pub fn begin(output: &Output, what: &str, subject: &str) -> Results {
         let now = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
         let date = now.split('T').next().unwrap_or_default().to_owned();
         let machine = machine();
-        let saved = common.save.then(|| format!("## {what}, {now}\n\n{machine}\n\nMeasured: {subject}.\n"));
-        if common.markdown {
+        let saved = output.save.then(|| format!("## {what}, {now}\n\n{machine}\n\nMeasured: {subject}.\n"));
+        if output.markdown {
             println!("## {what}, {now}\n\n{machine}\n\nMeasured: {subject}.");
         } else {
             println!("{what}, {now}\n{machine}\nmeasured: {subject}");
         }
-        Results { markdown: common.markdown, saved, date }
+        Results { markdown: output.markdown, saved, date }
     }
 
     /// Prints a table.
@@ -37,6 +37,15 @@ impl Results {
         if let Some(saved) = &mut self.saved {
             saved.push('\n');
             saved.push_str(&table.markdown());
+        }
+    }
+
+    /// Prints a drawing made of characters.
+    pub fn drawing(&mut self, drawing: &str) {
+        let fenced = format!("```text\n{}\n```", drawing.trim_end());
+        println!("\n{}", if self.markdown { &fenced } else { drawing.trim_end() });
+        if let Some(saved) = &mut self.saved {
+            saved.push_str(&format!("\n{fenced}\n"));
         }
     }
 
@@ -72,6 +81,39 @@ fn machine() -> String {
     let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let load = load.split(' ').next().filter(|load| !load.is_empty()).unwrap_or("unknown");
     format!("{model}, {cores} core{}, {}, load before {load}", if cores == 1 { "" } else { "s" }, std::env::consts::OS)
+}
+
+/// Wall time, and the processor time of the calling thread.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    wall: Instant,
+    cpu: Option<u64>,
+}
+
+impl Clock {
+    pub fn start() -> Clock {
+        let cpu = cpu();
+        Clock { wall: Instant::now(), cpu }
+    }
+
+    /// Seconds of wall time since the start.
+    pub fn wall(&self) -> f64 {
+        self.wall.elapsed().as_secs_f64()
+    }
+
+    /// Seconds since the start: wall time, processor time. Where the system does not tell the latter, the former twice.
+    pub fn seconds(&self) -> (f64, f64) {
+        let wall = self.wall();
+        let cpu = self.cpu.zip(cpu()).map_or(wall, |(from, to)| to.saturating_sub(from) as f64 / 1e9);
+        (wall, cpu)
+    }
+}
+
+/// Nanoseconds that the calling thread has run.
+fn cpu() -> Option<u64> {
+    // The kernel brings its figure up to date when a thread gives way.
+    std::thread::yield_now();
+    std::fs::read_to_string("/proc/thread-self/schedstat").ok()?.split(' ').next()?.parse().ok()
 }
 
 /// Says on a terminal's standard error how far it got.

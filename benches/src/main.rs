@@ -4,6 +4,9 @@
 //! cargo run --release -p membar-bench -- floors             does it meet what was promised?
 //! cargo run --release -p membar-bench -- figures --quick    figures 6 to 8 of the TSOtool paper
 //! cargo run --release -p membar-bench -- grid --n 128K      one line a trace
+//! cargo run --release -p membar-bench -- explore            interleavings and classes a second, with and without monitors
+//! cargo run --release -p membar-bench -- monitor            events a second against threads and length
+//! cargo run --release -p membar-bench -- litmus             litmus tests a second
 //! cargo run --release -p membar-bench -- write --n 1M --out large.trace
 //! ```
 //!
@@ -11,13 +14,18 @@
 //! and memory are what a user sees: starting, reading, deciding, certifying. Traces are written by a process of its own,
 //! too: the memory of a process that starts another one counts as that one's.
 //!
+//! `membar monitor` and `membar litmus` are measured in the same way. Exploration is measured from the libraries: with and
+//! without a monitor in turn, in one process, since what is asked is how they differ.
+//!
 //! | file | does |
 //! |---|---|
 //! | `cli` | flags |
 //! | `case` | which trace: machine, mix, n, p, a, seed; making and writing it |
 //! | `child` | runs a process, measures time and memory, reads the answer |
 //! | `check` | `--in-process`: the same job without `membar`, and with the paper's plan |
-//! | `grid`, `figures`, `floors` | the three kinds of results |
+//! | `grid`, `figures` | results about `membar check` |
+//! | `explore`, `monitor`, `litmus` | results about programs and interleavings |
+//! | `floors` | everything that was promised, met or missed |
 //! | `table`, `host` | how and where results are shown and kept |
 
 mod case;
@@ -25,10 +33,13 @@ mod check;
 mod child;
 mod cli;
 mod error;
+mod explore;
 mod figures;
 mod floors;
 mod grid;
 mod host;
+mod litmus;
+mod monitor;
 mod table;
 
 use clap::Parser;
@@ -50,9 +61,13 @@ fn run(command: Command) -> Result<ExitCode, Error> {
     match command {
         Command::Grid(args) => grid::run(&args),
         Command::Figures(args) => figures::run(&args),
+        Command::Explore(args) => explore::run(&args),
+        Command::Monitor(args) => monitor::run(&args),
+        Command::Litmus(args) => litmus::run(&args),
         Command::Floors(args) => floors::run(&args),
         Command::Write(args) => case::write(&args),
         Command::WriteSmall(args) => case::write_small(&args),
+        Command::WriteInterleaving(args) => case::write_interleaving(&args),
         Command::Check(args) => check::run(&args),
         Command::Parse(args) => check::parse(&args),
     }

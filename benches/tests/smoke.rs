@@ -58,6 +58,65 @@ fn floors() {
     let (_, out) = run(directory.path(), &["floors", "--in-process", "--best-of=1", "--scale-down=2000"]);
     assert!(out.contains("50 traces of 17 lines") && out.contains("50 allowed"), "{out}");
     assert!(out.contains("reading, paper mix") && out.contains("write order given"), "{out}");
+    assert!(out.contains("exhaustive, peterson, 2 rounds") && out.contains("dpor, peterson, 3 rounds"), "{out}");
+}
+
+#[test]
+fn explore() {
+    let directory = tempfile::tempdir().unwrap();
+    let (code, out) = run(directory.path(), &["explore", "--quick", "--best-of=1"]);
+    assert_eq!(code, 0);
+    // 6 monitors a program, 2 programs; dpor has 3 of them, for 1 and for 2 workers.
+    let rows = |program: &str, counted: &str| {
+        out.lines().filter(|line| line.contains(program) && line.contains(&format!(" {counted} "))).count()
+    };
+    assert_eq!([rows("ring of 4", "2520"), rows("peterson, 1 round", "824")], [6, 6], "{out}");
+    assert_eq!([rows("ring of 5", "31"), rows("peterson, 1 round", "24")], [6, 6], "{out}");
+}
+
+/// A program that answers as `membar` would.
+#[cfg(unix)]
+fn stand_in(directory: &Path, answer: &str) -> String {
+    use std::os::unix::fs::PermissionsExt;
+    let path = directory.join("stand-in");
+    std::fs::write(&path, format!("#!/bin/sh\ncat <<'END'\n{answer}\nEND\nexit 1\n")).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+#[cfg(unix)]
+#[test]
+fn monitor() {
+    let directory = tempfile::tempdir().unwrap();
+    let said = "UNSAFE under tso  x.trace, trace 1 (line 1): 500 events, 2 threads, 256 addresses";
+    let membar = stand_in(directory.path(), said);
+    let sizes = ["--at=500", "--n=500", "--p=2,3", "--best-of=1", "--markdown"];
+    let (code, out) = run(directory.path(), &[&["monitor", "--membar", &membar], &sizes[..]].concat());
+    assert_eq!(code, 0);
+    // 3 mixes, 2 p, 3 monitors; one length, 3 monitors.
+    assert_eq!(out.lines().filter(|line| line.contains("unsafe under tso")).count(), 21, "{out}");
+    assert!(out.contains("best line:") && out.contains("```text"), "{out}");
+}
+
+#[cfg(unix)]
+#[test]
+fn litmus() {
+    let directory = tempfile::tempdir().unwrap();
+    let membar = stand_in(directory.path(), "Test SB Allowed\nStates 4\n\nTest MP Allowed\nStates 3");
+    let (code, out) = run(directory.path(), &["litmus", "some", "--passes=2", "--best-of=1", "--membar", &membar]);
+    assert_eq!(code, 0);
+    assert!(["sc ", "tso ", "pso "].iter().all(|model| out.contains(&format!("\n  {model}"))), "{out}");
+    assert!(out.contains("Tests of some"), "{out}");
+}
+
+#[test]
+fn written_interleavings_can_be_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("one.trace");
+    let out = file.to_str().unwrap();
+    run(directory.path(), &["write-interleaving", "--mix=interlocked", "--n=100", "--p=3", "--a=5", "--out", out]);
+    let traces = membar_trace::parse("one.trace", &std::fs::read(&file).unwrap()).unwrap();
+    assert_eq!((traces.len(), traces[0].len(), traces[0].threads()), (1, 100, 3));
 }
 
 #[test]

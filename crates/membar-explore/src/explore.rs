@@ -1,7 +1,8 @@
 //! One search for all strategies: advanced in rounds, watched, stopped, saved and taken up again.
 
 use crate::sample::{Choice, Sampler};
-use crate::tree::{self, Counts, Frontier, Mode, Worker};
+use crate::tree::{self, Frontier};
+use crate::worker::{Counts, Mode, Worker};
 use crate::{Observer, Program};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -105,12 +106,6 @@ impl SearchState {
     /// The bound on preemptions that is being explored, if there is one.
     pub fn preemptions_bound(&self) -> Option<u32> {
         matches!(self.strategy, Strategy::Bounded { .. }).then_some(self.bound)
-    }
-
-    /// Whether a state that was read from somewhere can be that of a program with this many threads: its threads exist and
-    /// its references lead somewhere. (That the schedules in it can be run is up to the program being the same.)
-    pub fn fits(&self, threads: usize) -> bool {
-        self.frontier.fits(threads)
     }
 
     /// A guess of the share of the search that is done, from 0 to 1.

@@ -7,9 +7,10 @@ mod races;
 mod sample;
 mod schedule;
 mod tree;
+mod worker;
 
 pub use explore::{Options, Search, SearchState, Strategy};
 pub use observer::{Blind, Observer};
 pub use program::{MAX_THREADS, Next, Program, Waiting};
 pub use schedule::{BadSchedule, Schedule};
-pub use tree::{Counts, End};
+pub use worker::{Counts, End};

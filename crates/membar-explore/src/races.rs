@@ -79,6 +79,14 @@ pub(crate) struct Turn {
     pub initials: u64,
 }
 
+/// Who sees to it that races are turned round.
+pub(crate) trait Turns {
+    /// Threads that are taken care of at the state before the event at this depth.
+    fn known(&self, depth: u32) -> u64;
+    /// A race of which no initial is known.
+    fn turn(&mut self, turn: Turn);
+}
+
 impl Races {
     pub fn new(threads: usize) -> Races {
         Races {
@@ -94,16 +102,9 @@ impl Races {
         }
     }
 
-    /// Takes the next event. `awaited` is the value that the read was disabled by, if it was a waiting read. For each race
-    /// `known(depth)` tells which threads are taken care of at that depth, and `turn` gets what is not.
+    /// Takes the next event. `awaited` is the value that the read was disabled by, if it was a waiting read.
     #[inline]
-    pub fn push(
-        &mut self,
-        performed: &Performed,
-        awaited: Option<u64>,
-        known: impl Fn(u32) -> u64,
-        mut turn: impl FnMut(Turn),
-    ) {
+    pub fn push(&mut self, performed: &Performed, awaited: Option<u64>, turns: &mut impl Turns) {
         let thread = performed.thread as usize;
         let (addr, writes) = (performed.access.addr as usize, performed.writes);
         if addr >= self.cells.len() {
@@ -134,9 +135,9 @@ impl Races {
         for i in 0..self.racing.len() {
             let c = self.racing[i];
             if Some(c) == last_write && awaited == Some(self.events[c as usize].old) {
-                self.turn_waiting(thread, addr, writes, awaited.unwrap_or(0), &known, &mut turn);
-            } else if let Some(initials) = self.initials(c as usize, thread, &clock, known(c)) {
-                turn(Turn { depth: c, initials });
+                self.turn_waiting(thread, addr, writes, awaited.unwrap_or(0), turns);
+            } else if let Some(initials) = self.initials(c as usize, thread, &clock, turns.known(c)) {
+                turns.turn(Turn { depth: c, initials });
             }
         }
 
@@ -167,31 +168,15 @@ impl Races {
         };
     }
 
-    /// The races of a waiting read that is disabled at the end of the execution.
-    pub fn at_end(
-        &mut self,
-        thread: usize,
-        addr: u32,
-        writes: bool,
-        awaited: u64,
-        known: impl Fn(u32) -> u64,
-        mut turn: impl FnMut(Turn),
-    ) {
+    /// The races of a waiting read that is disabled where an execution ends.
+    pub fn at_end(&mut self, thread: usize, addr: u32, writes: bool, awaited: u64, turns: &mut impl Turns) {
         if (addr as usize) < self.cells.len() {
-            self.turn_waiting(thread, addr as usize, writes, awaited, &known, &mut turn);
+            self.turn_waiting(thread, addr as usize, writes, awaited, turns);
         }
     }
 
     /// The latest write concurrent with the thread before which its waiting read was enabled.
-    fn turn_waiting(
-        &mut self,
-        thread: usize,
-        addr: usize,
-        writes: bool,
-        awaited: u64,
-        known: &impl Fn(u32) -> u64,
-        turn: &mut impl FnMut(Turn),
-    ) {
+    fn turn_waiting(&mut self, thread: usize, addr: usize, writes: bool, awaited: u64, turns: &mut impl Turns) {
         let mut base = std::mem::take(&mut self.base);
         self.clock_of_thread(thread, &mut base);
         let mut found = None;
@@ -217,8 +202,8 @@ impl Races {
                     }
                 }
             }
-            if let Some(initials) = self.initials(c as usize, thread, &base, known(c)) {
-                turn(Turn { depth: c, initials });
+            if let Some(initials) = self.initials(c as usize, thread, &base, turns.known(c)) {
+                turns.turn(Turn { depth: c, initials });
             }
         }
         self.base = base;

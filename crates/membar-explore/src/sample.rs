@@ -11,7 +11,7 @@
 //! workers nor an interruption changes what is run. Waiting threads are treated as in exhaustive search
 //! ([`crate::tree`]); a waiting thread cannot run, so PCT never starves the one it waits for.
 
-use crate::tree::{Counts, End, unchanged};
+use crate::worker::{Counts, End, unchanged};
 use crate::{Next, Observer, Program};
 
 /// How to choose.

@@ -39,81 +39,15 @@
 //! Without a limit hit, exhaustive search runs all schedules, bounded search all with at most k preemptions, and dpor one
 //! of each class, each exactly once.
 
-use crate::races::{Races, Turn};
-use crate::{Next, Observer, Program};
+use crate::races::Turn;
+use crate::worker::{Counts, Node, Worker};
+use crate::{Observer, Program};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Executions that an item may run before what is left of it is split.
 const BUDGET: u64 = 2048;
 /// Items taken at a time.
 const ROUND: usize = 32;
-/// Lengths of a path at which to look whether it goes round in a circle.
-const LONG: [usize; 3] = [1 << 10, 1 << 12, 1 << 14];
-
-/// Which schedules to run.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Mode {
-    Exhaustive,
-    Bounded(u32),
-    Dpor,
-}
-
-/// How an execution ended.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum End {
-    /// Every thread has ended (or stopped at a fault).
-    Complete,
-    /// These threads wait for values that nobody will write.
-    Deadlock {
-        /// A bit a thread.
-        waiting: u64,
-    },
-    /// The limit of steps was reached.
-    Cut {
-        /// The program came back to a state that it had been in, this many steps before.
-        period: Option<u32>,
-    },
-}
-
-/// What was run.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize, serde::Deserialize)]
-pub struct Counts {
-    /// Executions that ended (or were cut), each a different one.
-    pub executions: u64,
-    /// Accesses made.
-    pub events: u64,
-    /// Executions given up because everything that could follow has been seen. Only dpor has them.
-    pub redundant: u64,
-    /// Executions that reached the limit of steps.
-    pub cut: u64,
-    /// Whether a choice was left out because of the bound on preemptions.
-    pub bounded: bool,
-}
-
-impl Counts {
-    pub(crate) fn add(&mut self, other: &Counts) {
-        self.executions += other.executions;
-        self.events += other.events;
-        self.redundant += other.redundant;
-        self.cut += other.cut;
-        self.bounded |= other.bounded;
-    }
-}
-
-/// A state of the program on the current path.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
-struct Node {
-    /// Threads that can run.
-    enabled: u64,
-    /// Threads to run.
-    todo: u64,
-    /// Those of them that have been, or are sure to be.
-    done: u64,
-    /// Threads that need not be run: what they would do has been explored elsewhere.
-    asleep: u64,
-    /// Preemptions so far.
-    preemptions: u32,
-}
 
 /// An open node: a state with threads still to run, or with such states below it.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
@@ -156,20 +90,6 @@ impl Frontier {
 
     pub fn is_done(&self) -> bool {
         self.begun && self.items.is_empty()
-    }
-
-    /// Whether threads exist and references lead upwards.
-    pub fn fits(&self, threads: usize) -> bool {
-        let nodes = self.open.len();
-        let open_fits = |open: &Open| {
-            let up = self.open.get(open.parent as usize);
-            usize::from(open.by) < threads.max(1) && up.is_some_and(|up| open.depth == 0 || up.depth + 1 == open.depth)
-        };
-        let item_fits = |item: &Item| (item.open as usize) < nodes && usize::from(item.thread) < threads;
-        let free_fits = |id: &u32| (*id as usize) < nodes;
-        self.items.iter().all(item_fits)
-            && self.free.iter().all(free_fits)
-            && self.open.iter().enumerate().all(|(i, open)| self.free.contains(&(i as u32)) || open_fits(open))
     }
 
     fn add_open(&mut self, open: Open) -> u32 {
@@ -221,416 +141,6 @@ impl Frontier {
         // The last one is taken first.
         self.items[first..].reverse();
     }
-
-    fn path(&self, mut id: u32, path: &mut Vec<u8>) {
-        path.clear();
-        while self.open[id as usize].depth > 0 {
-            path.push(self.open[id as usize].by);
-            id = self.open[id as usize].parent;
-        }
-        path.reverse();
-    }
-}
-
-/// What comes of an item.
-struct Outcome<T> {
-    counts: Counts,
-    part: T,
-    /// Races that concern the item's open node or one above it.
-    turns: Vec<Turn>,
-    /// If the item was not finished: its path below the open node, and the nodes on it.
-    rest: Vec<(u8, Node)>,
-}
-
-/// Runs subtrees; one for each worker.
-pub(crate) struct Worker<P, O> {
-    program: P,
-    observer: O,
-    mode: Mode,
-    max_steps: usize,
-    threads: usize,
-    /// Threads whose next access is known, and those that are in a waiting loop.
-    ready: u64,
-    waiting: u64,
-    path: Vec<u8>,
-    races: Races,
-    /// What is taken care of at the nodes of the prefix.
-    known: Vec<u64>,
-    nodes: Vec<Node>,
-    counts: Counts,
-    turns: Vec<Turn>,
-}
-
-impl<P: Program, O: Observer> Worker<P, O> {
-    pub fn new(program: P, observer: O, mode: Mode, max_steps: usize) -> Worker<P, O> {
-        let threads = program.threads();
-        let mut worker = Worker {
-            observer,
-            mode,
-            max_steps,
-            threads,
-            ready: 0,
-            waiting: 0,
-            path: Vec::new(),
-            races: Races::new(threads),
-            known: Vec::new(),
-            nodes: Vec::new(),
-            counts: Counts::default(),
-            turns: Vec::new(),
-            program,
-        };
-        for thread in 0..threads {
-            worker.look(thread);
-        }
-        worker
-    }
-
-    /// Notes what the thread does next.
-    #[inline]
-    fn look(&mut self, thread: usize) {
-        let bit = 1u64 << thread;
-        self.ready &= !bit;
-        self.waiting &= !bit;
-        if let Next::Access(_) = self.program.next(thread) {
-            self.ready |= bit;
-            if !self.program.waiting(thread).round.is_empty() {
-                self.waiting |= bit;
-            }
-        }
-    }
-
-    /// If the thread's next access would close its idle round again: the value that it would read.
-    #[inline]
-    fn awaited(&self, thread: usize) -> Option<u64> {
-        if self.waiting >> thread & 1 == 0 {
-            return None;
-        }
-        let waiting = self.program.waiting(thread);
-        (waiting.repeated + 1 == waiting.round.len()).then(|| waiting.round[waiting.repeated].1)
-    }
-
-    fn is_blocked(&self, thread: usize) -> bool {
-        let waiting = self.program.waiting(thread);
-        match self.mode {
-            Mode::Dpor => {
-                let &(addr, value) = &waiting.round[waiting.repeated];
-                waiting.repeated + 1 == waiting.round.len() && self.program.value(addr) == value
-            }
-            _ => waiting.repeated == 0 && unchanged(&self.program, waiting.round),
-        }
-    }
-
-    #[inline]
-    fn enabled(&self) -> u64 {
-        let mut enabled = self.ready;
-        let mut waiting = self.waiting;
-        while waiting != 0 {
-            let thread = waiting.trailing_zeros() as usize;
-            waiting &= waiting - 1;
-            if self.is_blocked(thread) {
-                enabled &= !(1 << thread);
-            }
-        }
-        enabled
-    }
-
-    /// Makes a step. `fresh` if it is not the replay of a path that has been run before.
-    #[inline]
-    fn forward(&mut self, thread: usize, fresh: bool) -> membar_core::Performed {
-        let awaited = if self.mode == Mode::Dpor { self.awaited(thread) } else { None };
-        let performed = self.program.step(thread);
-        self.look(thread);
-        if self.mode == Mode::Dpor {
-            if fresh {
-                let (known, nodes, turns) = (&self.known, &mut self.nodes, &mut self.turns);
-                let above = known.len() as u32;
-                // `nodes` is borrowed by one closure at a time.
-                let cell = std::cell::RefCell::new(nodes);
-                self.races.push(
-                    &performed,
-                    awaited,
-                    |depth| match depth.checked_sub(above) {
-                        None => known[depth as usize],
-                        Some(i) => {
-                            let node = cell.borrow()[i as usize];
-                            node.todo | node.asleep
-                        }
-                    },
-                    |turn| match turn.depth.checked_sub(above) {
-                        None => turns.push(turn),
-                        Some(i) => cell.borrow_mut()[i as usize].add(turn.initials),
-                    },
-                );
-            } else {
-                self.races.push(&performed, awaited, |_| u64::MAX, |_| {});
-            }
-        }
-        self.path.push(thread as u8);
-        self.observer.push(&performed, fresh);
-        if fresh {
-            self.counts.events += 1;
-        }
-        performed
-    }
-
-    #[inline]
-    fn back(&mut self) {
-        let thread = self.path.pop().expect("a step to take back") as usize;
-        self.program.undo();
-        self.observer.pop();
-        if self.mode == Mode::Dpor {
-            self.races.pop();
-        }
-        self.look(thread);
-    }
-
-    /// The state at the end of the path as a node.
-    #[inline]
-    fn node(&self, enabled: u64, asleep: u64, preemptions: u32) -> (Node, bool) {
-        let mut node = Node { enabled, todo: enabled, done: 0, asleep: 0, preemptions };
-        let last = self.path.last().copied();
-        match self.mode {
-            Mode::Exhaustive => {}
-            Mode::Bounded(bound) => {
-                if let Some(last) = last
-                    && enabled >> last & 1 != 0
-                    && preemptions == bound
-                {
-                    node.todo = 1 << last;
-                    return (node, enabled != node.todo);
-                }
-            }
-            Mode::Dpor => {
-                node.asleep = asleep;
-                let awake = enabled & !asleep;
-                // Go on with the same thread if it is not waiting: schedules with few switches are easier to read.
-                let busy = if awake & !self.waiting != 0 { awake & !self.waiting } else { awake };
-                node.todo = match last {
-                    Some(last) if busy >> last & 1 != 0 => 1 << last,
-                    _ => busy & busy.wrapping_neg(),
-                };
-            }
-        }
-        (node, false)
-    }
-
-    /// Which of the threads in `asleep` stay so after this step.
-    #[inline]
-    fn still_asleep(&self, mut asleep: u64, performed: &membar_core::Performed) -> u64 {
-        let mut left = asleep;
-        while left != 0 {
-            let thread = left.trailing_zeros() as usize;
-            left &= left - 1;
-            if let Next::Access(access) = self.program.next(thread)
-                && access.addr == performed.access.addr
-                && (performed.writes || access.writes_on(performed.old))
-            {
-                asleep &= !(1 << thread);
-            }
-        }
-        asleep
-    }
-
-    /// Goes to the state at the end of `path` from wherever the last item ended.
-    fn go_to(&mut self, path: &[u8]) {
-        let common = self.path.iter().zip(path).take_while(|(a, b)| a == b).count();
-        while self.path.len() > common {
-            self.back();
-        }
-        for &thread in &path[common..] {
-            self.forward(thread as usize, false);
-        }
-    }
-
-    /// Runs an item.
-    fn run(&mut self, item: &Item, task: &Task, budget: u64, stop: &AtomicBool) -> Outcome<O::Part> {
-        self.known.clone_from(&task.known);
-        self.nodes.clear();
-        self.counts = Counts::default();
-        self.go_to(&task.path);
-        let base = task.path.len();
-        self.take(item.thread as usize, &task.node, item.asleep);
-        let mut stopped = false;
-        while let Some(node) = self.nodes.last_mut() {
-            let left = node.todo & !node.done & !node.asleep;
-            if left == 0 {
-                self.nodes.pop();
-                self.back();
-                continue;
-            }
-            if stopped {
-                break;
-            }
-            let thread = left.trailing_zeros() as usize;
-            let here = *node;
-            node.done |= 1 << thread;
-            self.take(thread, &here, here.asleep | here.done);
-            let runs = self.counts.executions + self.counts.redundant;
-            stopped = runs >= budget || ((runs & 15 == 0 || self.path.len() > 1000) && stop.load(Ordering::Relaxed));
-        }
-        let rest = self.path[base..].iter().copied().zip(self.nodes.iter().copied()).collect();
-        // Take back what is left, so that the observer's counts are whole.
-        while self.path.len() > base {
-            self.back();
-        }
-        Outcome { counts: self.counts, part: self.observer.take(), turns: std::mem::take(&mut self.turns), rest }
-    }
-
-    /// Runs the thread from this node and looks at the state that it leads to.
-    #[inline]
-    fn take(&mut self, thread: usize, from: &Node, asleep: u64) {
-        let last = self.path.last().copied();
-        let preempted = last.is_some_and(|last| last != thread as u8 && from.enabled >> last & 1 != 0);
-        let preemptions = from.preemptions + u32::from(preempted);
-        let performed = self.forward(thread, true);
-        let asleep = if asleep == 0 { 0 } else { self.still_asleep(asleep & !(1 << thread), &performed) };
-        let enabled = self.enabled();
-        if enabled == 0 {
-            self.end(preemptions);
-        } else if self.path.len() >= self.max_steps || LONG.contains(&self.path.len()) {
-            match self.period() {
-                None if self.path.len() < self.max_steps => return self.open(enabled, asleep, preemptions),
-                period => self.cut(period, preemptions),
-            }
-        } else {
-            return self.open(enabled, asleep, preemptions);
-        }
-        self.nodes.push(Node { enabled: 0, todo: 0, done: 0, asleep: 0, preemptions });
-    }
-
-    /// Goes on from the state at the end of the path.
-    #[inline]
-    fn open(&mut self, enabled: u64, asleep: u64, preemptions: u32) {
-        let (node, cut_by_bound) = self.node(enabled, asleep, preemptions);
-        self.counts.bounded |= cut_by_bound;
-        if node.todo == 0 {
-            self.counts.redundant += 1;
-            self.blocked_races(self.ready & !enabled);
-        }
-        self.nodes.push(node);
-    }
-
-    /// Whether an execution with this many preemptions has not been counted with a smaller bound.
-    fn is_new(&self, preemptions: u32) -> bool {
-        match self.mode {
-            Mode::Bounded(bound) => preemptions == bound,
-            _ => true,
-        }
-    }
-
-    /// Looks for races of the waiting reads that are disabled where an execution ends or is given up.
-    fn blocked_races(&mut self, blocked: u64) {
-        for thread in (0..self.threads).filter(|t| blocked >> t & 1 != 0) {
-            let waiting = self.program.waiting(thread);
-            let (addr, value) = waiting.round[waiting.repeated];
-            // A waiting read-modify-write, once it succeeds, may write.
-            let writes = matches!(self.program.next(thread), Next::Access(a) if a.kind.may_write());
-            let above = self.known.len() as u32;
-            let (known, turns) = (&self.known, &mut self.turns);
-            let nodes = std::cell::RefCell::new(&mut self.nodes);
-            self.races.at_end(
-                thread,
-                addr,
-                writes,
-                value,
-                |depth| match depth.checked_sub(above) {
-                    None => known[depth as usize],
-                    Some(i) => {
-                        let node = nodes.borrow()[i as usize];
-                        node.todo | node.asleep
-                    }
-                },
-                |turn| match turn.depth.checked_sub(above) {
-                    None => turns.push(turn),
-                    Some(i) => nodes.borrow_mut()[i as usize].add(turn.initials),
-                },
-            );
-        }
-    }
-
-    /// No thread can run.
-    fn end(&mut self, preemptions: u32) {
-        let blocked = self.ready;
-        let mut dropped = false;
-        if blocked != 0 {
-            let program = &self.program;
-            let mut threads = (0..self.threads).filter(|t| blocked >> t & 1 != 0);
-            dropped = threads.any(|thread| !unchanged(program, program.waiting(thread).round));
-            if self.mode == Mode::Dpor {
-                self.blocked_races(blocked);
-            }
-        }
-        if dropped {
-            self.counts.redundant += 1;
-            return;
-        }
-        for thread in (0..self.threads).filter(|t| blocked >> t & 1 != 0) {
-            if let Next::Access(access) = self.program.next(thread) {
-                self.observer.tried(thread, access);
-            }
-        }
-        let end = if blocked == 0 { End::Complete } else { End::Deadlock { waiting: blocked } };
-        if self.is_new(preemptions) {
-            self.counts.executions += 1;
-            self.observer.end(end, &self.path);
-        }
-        for thread in 0..self.threads {
-            if self.program.next(thread) == Next::Fault {
-                let fault = self.program.fault(thread);
-                self.observer.fault(thread, fault, &self.path);
-            }
-        }
-    }
-
-    /// The path is as long as it may get, or goes round in a circle.
-    #[cold]
-    fn cut(&mut self, period: Option<u32>, preemptions: u32) {
-        self.counts.cut += 1;
-        if self.is_new(preemptions) {
-            self.counts.executions += 1;
-            self.observer.end(End::Cut { period }, &self.path);
-        }
-    }
-
-    /// How many steps ago the program was in the state it is in now, if every thread that can run has run since.
-    #[cold]
-    fn period(&mut self) -> Option<u32> {
-        let (mut now, mut before) = (Vec::new(), Vec::new());
-        self.program.state(&mut now);
-        let enabled = self.enabled();
-        let (mut ran, mut found) = (0u64, None);
-        let mut steps = 0;
-        while steps < self.path.len() {
-            self.program.undo();
-            steps += 1;
-            ran |= 1 << self.path[self.path.len() - steps];
-            before.clear();
-            self.program.state(&mut before);
-            if before == now && enabled & !ran == 0 {
-                found = Some(steps as u32);
-                break;
-            }
-        }
-        for &thread in &self.path[self.path.len() - steps..] {
-            self.program.step(thread as usize);
-        }
-        found
-    }
-}
-
-impl Node {
-    /// Makes sure that one of these threads is run from here.
-    fn add(&mut self, initials: u64) {
-        if initials & (self.todo | self.asleep) == 0 {
-            let able = initials & self.enabled;
-            // An initial that cannot run here would be a waiting read; then anything that can run will do.
-            self.todo |= if able != 0 { able & able.wrapping_neg() } else { self.enabled };
-        }
-    }
-}
-
-pub(crate) fn unchanged(program: &impl Program, round: &[(u32, u64)]) -> bool {
-    round.iter().all(|&(addr, value)| program.value(addr) == value)
 }
 
 /// Runs a round of items on all workers and merges what comes of it, in order. About `limit` executions are run at most.
@@ -650,10 +160,10 @@ pub(crate) fn round<P: Program + Send, O: Observer + Send>(
     let items = frontier.items.split_off(frontier.items.len().saturating_sub(ROUND));
     let budget = BUDGET.min(limit.div_ceil(items.len().max(1) as u64));
     // The last item is the deepest: it goes first.
-    let tasks: Vec<_> = items.iter().rev().map(|item| (*item, Task::new(frontier, item))).collect();
-    let outcomes = in_parallel(workers, &tasks, |worker, (item, task)| task.run(item, worker, budget, stop));
+    let tasks: Vec<Task> = items.iter().rev().map(|item| Task::new(frontier, item)).collect();
+    let outcomes = in_parallel(workers, &tasks, |worker, task| worker.run(task, budget, stop));
     // Added in reverse, so that the first item's remains end on top of the stack.
-    for ((item, _), outcome) in tasks.iter().zip(outcomes).rev() {
+    for (item, outcome) in items.iter().rev().zip(outcomes).rev() {
         take(&outcome.counts, outcome.part);
         merge(frontier, item, outcome.turns, outcome.rest);
     }
@@ -686,38 +196,34 @@ pub(crate) fn in_parallel<W: Send, T: Sync, R: Send>(
 }
 
 /// What a worker needs to know about an item.
-struct Task {
-    path: Vec<u8>,
-    known: Vec<u64>,
-    node: Node,
+pub(crate) struct Task {
+    /// The schedule that leads to the open node.
+    pub path: Vec<u8>,
+    /// What is taken care of at the nodes on it, the open node included.
+    pub known: Vec<u64>,
+    /// The open node.
+    pub node: Node,
+    /// The thread to run from there, and those that are asleep then.
+    pub thread: u8,
+    pub asleep: u64,
 }
 
 impl Task {
     fn new(frontier: &Frontier, item: &Item) -> Task {
-        let mut path = Vec::new();
-        frontier.path(item.open, &mut path);
-        let mut known = Vec::new();
-        let mut id = item.open;
+        let (mut path, mut known) = (Vec::new(), Vec::new());
+        let mut open = &frontier.open[item.open as usize];
         loop {
-            let open = &frontier.open[id as usize];
             known.push(open.node.todo | open.node.asleep);
             if open.depth == 0 {
                 break;
             }
-            id = open.parent;
+            path.push(open.by);
+            open = &frontier.open[open.parent as usize];
         }
+        path.reverse();
         known.reverse();
-        Task { path, known, node: frontier.open[item.open as usize].node }
-    }
-
-    fn run<P: Program, O: Observer>(
-        &self,
-        item: &Item,
-        worker: &mut Worker<P, O>,
-        budget: u64,
-        stop: &AtomicBool,
-    ) -> Outcome<O::Part> {
-        worker.run(item, self, budget, stop)
+        let node = frontier.open[item.open as usize].node;
+        Task { path, known, node, thread: item.thread, asleep: item.asleep }
     }
 }
 
@@ -726,17 +232,16 @@ fn begin<P: Program, O: Observer>(
     worker: &mut Worker<P, O>,
     take: &mut impl FnMut(&Counts, O::Part),
 ) {
-    let enabled = worker.enabled();
-    if enabled == 0 {
-        worker.counts = Counts::default();
-        worker.end(0);
-        take(&worker.counts, worker.observer.take());
-        frontier.share = 1.0;
-        return;
+    match worker.begin() {
+        Ok(node) => {
+            let root = frontier.add_open(Open { node, parent: 0, by: 0, depth: 0, users: 0 });
+            frontier.add_items(root, 1.0 / f64::from(node.todo.count_ones()));
+        }
+        Err(outcome) => {
+            take(&outcome.counts, outcome.part);
+            frontier.share = 1.0;
+        }
     }
-    let (node, _) = worker.node(enabled, 0, 0);
-    let root = frontier.add_open(Open { node, parent: 0, by: 0, depth: 0, users: 0 });
-    frontier.add_items(root, 1.0 / f64::from(node.todo.count_ones()));
 }
 
 fn merge(frontier: &mut Frontier, item: &Item, turns: Vec<Turn>, rest: Vec<(u8, Node)>) {

@@ -135,25 +135,29 @@ fn settings(args: &Verify) -> Result<Settings, Failure> {
     Ok(Settings { model, strategy, watching, max_steps: args.steps })
 }
 
-/// What `--resume` keeps.
+/// The first line of what `--resume` keeps; the second one is the checkpoint.
 #[derive(Serialize, Deserialize)]
 struct Saved {
     membar_checkpoint: u32,
     /// A hash of the program: a search makes no sense on another one.
     program: u64,
+    /// A hash of the second line: a search that was damaged could miss something.
+    checkpoint: u64,
     seconds: f64,
-    checkpoint: Checkpoint,
 }
 
 const SAVED: u32 = 1;
 
-fn fingerprint(test: &LitmusTest) -> u64 {
-    // FNV-1a: stable from one build to the next.
-    let code = format!("{:?}", test.code);
-    code.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+/// FNV-1a: stable from one build to the next.
+fn hash(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-fn load(path: &Path, test: &LitmusTest, settings: Settings) -> Result<Option<Saved>, Failure> {
+fn fingerprint(test: &LitmusTest) -> u64 {
+    hash(format!("{:?}", test.code).as_bytes())
+}
+
+fn load(path: &Path, test: &LitmusTest, settings: Settings) -> Result<Option<(Checkpoint, f64)>, Failure> {
     let shown = safe(&path.to_string_lossy());
     let bytes = match std::fs::read(path) {
         Ok(bytes) => bytes,
@@ -161,32 +165,38 @@ fn load(path: &Path, test: &LitmusTest, settings: Settings) -> Result<Option<Sav
         Err(error) => return Err(Failure::Usage(format!("error: cannot read {shown}: {error}"))),
     };
     let bad = |why: &str| Failure::Usage(format!("error: {shown} {why}\n = help: remove it to begin again"));
-    let saved: Saved = serde_json::from_slice(&bytes).map_err(|_| bad("is no state of a verification"))?;
+    let no_state = || bad("is no state of a verification");
+    let end = bytes.iter().position(|&byte| byte == b'\n').ok_or_else(no_state)?;
+    let (first, second) = (&bytes[..end], &bytes[end + 1..]);
+    let saved: Saved = serde_json::from_slice(first).map_err(|_| no_state())?;
     if saved.membar_checkpoint != SAVED {
         return Err(bad("was written by another version"));
+    }
+    if saved.checkpoint != hash(second) {
+        return Err(bad("is damaged"));
     }
     if saved.program != fingerprint(test) {
         return Err(bad("belongs to another program"));
     }
-    if saved.checkpoint.settings != settings {
+    let checkpoint: Checkpoint = serde_json::from_slice(second).map_err(|_| no_state())?;
+    if checkpoint.settings != settings {
         return Err(bad("was begun with other settings (model, strategy, monitor or steps)"));
     }
-    if !saved.checkpoint.search.fits(test.code.threads.len()) {
-        return Err(bad("is damaged"));
-    }
-    Ok(Some(saved))
+    Ok(Some((checkpoint, saved.seconds)))
 }
 
-fn save(path: &Path, test: &LitmusTest, checkpoint: Checkpoint, seconds: f64) -> Result<(), Failure> {
-    let saved = Saved { membar_checkpoint: SAVED, program: fingerprint(test), seconds, checkpoint };
-    // Written beside it and renamed: an interruption leaves the old state or the new one.
-    let beside = path.with_extension("new");
-    let written = serde_json::to_vec(&saved)
-        .map_err(io::Error::from)
-        .and_then(|bytes| std::fs::write(&beside, bytes))
-        .and_then(|()| std::fs::rename(&beside, path));
+fn save(path: &Path, test: &LitmusTest, checkpoint: &Checkpoint, seconds: f64) -> Result<(), Failure> {
     let shown = safe(&path.to_string_lossy());
-    written.map_err(|error| Failure::Usage(format!("error: cannot write {shown}: {error}")))
+    let failed = |error: io::Error| Failure::Usage(format!("error: cannot write {shown}: {error}"));
+    let second = serde_json::to_vec(checkpoint).map_err(|error| failed(error.into()))?;
+    let first = Saved { membar_checkpoint: SAVED, program: fingerprint(test), checkpoint: hash(&second), seconds };
+    let mut bytes = serde_json::to_vec(&first).map_err(|error| failed(error.into()))?;
+    bytes.push(b'\n');
+    bytes.extend(second);
+    // Written beside it and renamed: an interruption leaves the old state or the new one.
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".new");
+    std::fs::write(&beside, bytes).and_then(|()| std::fs::rename(&beside, path)).map_err(failed)
 }
 
 fn verify(
@@ -203,7 +213,7 @@ fn verify(
     if let Some(path) = &args.resume
         && let Some(saved) = load(path, test, settings)?
     {
-        (checkpoint, before) = (saved.checkpoint, saved.seconds);
+        (checkpoint, before) = saved;
     }
     let effort = Effort { jobs: usize::from(args.jobs), max_executions: args.executions.unwrap_or(u64::MAX) };
     let mut verification = Verification::new(checkpoint, program, effort);
@@ -231,7 +241,7 @@ fn verify(
         if let Some(path) = &args.resume
             && (stopped.is_some() || saved.elapsed() > CHECKPOINT)
         {
-            save(path, test, verification.checkpoint(), seconds)?;
+            save(path, test, &verification.checkpoint(), seconds)?;
             saved = Instant::now();
         }
         if stopped.is_some() {
@@ -243,7 +253,7 @@ fn verify(
     let checkpoint = verification.checkpoint();
     let seconds = before + began.elapsed().as_secs_f64();
     if let Some(path) = &args.resume {
-        save(path, test, checkpoint.clone(), seconds)?;
+        save(path, test, &checkpoint, seconds)?;
     }
     let names = Names { file: name, test };
     let mut report = report(&names, &checkpoint, seconds, stopped)?;
@@ -487,7 +497,7 @@ fn report(
         None if checkpoint.counts().cut > 0 => {
             let executions = count(checkpoint.counts().cut as usize, "execution");
             advice = Some("longer executions: --steps N".into());
-            Some(format!("{executions} were cut after {} steps", checkpoint.settings.max_steps))
+            Some(format!("{executions} went round in a circle or past {} steps", checkpoint.settings.max_steps))
         }
         None if checkpoint.seen.too_long => Some("an execution was too long for the monitor".into()),
         None if !checkpoint.search.is_complete() => Some(match strategy {

@@ -1,0 +1,501 @@
+//! A worker: runs the subtree of one item, depth first.
+//!
+//! See [`crate::tree`] for the whole. The worker goes forward by making a step and back by undoing it, so the cost of an
+//! execution is that of the steps that it does not share with the one before.
+
+use crate::races::{Races, Turn, Turns};
+use crate::tree::Task;
+use crate::{Next, Observer, Program};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Lengths of a path at which to look whether it goes round in a circle.
+const LONG: [usize; 3] = [1 << 10, 1 << 12, 1 << 14];
+
+/// Which schedules to run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Mode {
+    Exhaustive,
+    Bounded(u32),
+    Dpor,
+}
+
+/// How an execution ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum End {
+    /// Every thread has ended (or stopped at a fault).
+    Complete,
+    /// These threads wait for values that nobody will write.
+    Deadlock {
+        /// A bit a thread.
+        waiting: u64,
+    },
+    /// The limit of steps was reached.
+    Cut {
+        /// The program came back to a state that it had been in, this many steps before.
+        period: Option<u32>,
+    },
+}
+
+/// What was run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize, serde::Deserialize)]
+pub struct Counts {
+    /// Executions that ended (or were cut), each a different one.
+    pub executions: u64,
+    /// Accesses made.
+    pub events: u64,
+    /// Executions given up because everything that could follow has been seen. Only dpor has them.
+    pub redundant: u64,
+    /// Executions that reached the limit of steps.
+    pub cut: u64,
+    /// Whether a choice was left out because of the bound on preemptions.
+    pub bounded: bool,
+}
+
+impl Counts {
+    pub(crate) fn add(&mut self, other: &Counts) {
+        self.executions += other.executions;
+        self.events += other.events;
+        self.redundant += other.redundant;
+        self.cut += other.cut;
+        self.bounded |= other.bounded;
+    }
+}
+
+/// A state of the program on the current path.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Node {
+    /// Threads that can run.
+    pub enabled: u64,
+    /// Threads to run.
+    pub todo: u64,
+    /// Those of them that have been, or are sure to be.
+    pub done: u64,
+    /// Threads that need not be run: what they would do has been explored elsewhere.
+    pub asleep: u64,
+    /// Preemptions so far.
+    pub preemptions: u32,
+}
+
+/// The path to the current state, as those see it who look for races.
+struct Path<'a> {
+    /// What is taken care of at the nodes above the item, and at its own.
+    known: &'a [u64],
+    /// The nodes below.
+    nodes: &'a mut [Node],
+    /// Races that concern the nodes above.
+    above: &'a mut Vec<Turn>,
+}
+
+impl Turns for Path<'_> {
+    #[inline]
+    fn known(&self, depth: u32) -> u64 {
+        let depth = depth as usize;
+        match self.known.get(depth) {
+            Some(&known) => known,
+            None => {
+                let node = &self.nodes[depth - self.known.len()];
+                node.todo | node.asleep
+            }
+        }
+    }
+
+    fn turn(&mut self, turn: Turn) {
+        match (turn.depth as usize).checked_sub(self.known.len()) {
+            Some(i) => self.nodes[i].add(turn.initials),
+            None => self.above.push(turn),
+        }
+    }
+}
+
+/// For steps whose races have been seen to.
+struct Settled;
+
+impl Turns for Settled {
+    fn known(&self, _: u32) -> u64 {
+        u64::MAX
+    }
+
+    fn turn(&mut self, _: Turn) {}
+}
+
+/// What comes of an item.
+pub(crate) struct Outcome<T> {
+    pub counts: Counts,
+    pub part: T,
+    /// Races that concern the item's open node or one above it.
+    pub turns: Vec<Turn>,
+    /// If the item was not finished: its path below the open node, and the nodes on it.
+    pub rest: Vec<(u8, Node)>,
+}
+
+/// Runs subtrees; one for each worker.
+pub(crate) struct Worker<P, O> {
+    program: P,
+    observer: O,
+    mode: Mode,
+    max_steps: usize,
+    threads: usize,
+    /// Threads whose next access is known, and those that are in a waiting loop.
+    ready: u64,
+    waiting: u64,
+    path: Vec<u8>,
+    races: Races,
+    /// What is taken care of at the nodes of the prefix.
+    known: Vec<u64>,
+    nodes: Vec<Node>,
+    counts: Counts,
+    turns: Vec<Turn>,
+}
+
+impl<P: Program, O: Observer> Worker<P, O> {
+    pub fn new(program: P, observer: O, mode: Mode, max_steps: usize) -> Worker<P, O> {
+        let threads = program.threads();
+        let mut worker = Worker {
+            observer,
+            mode,
+            max_steps,
+            threads,
+            ready: 0,
+            waiting: 0,
+            path: Vec::new(),
+            races: Races::new(threads),
+            known: Vec::new(),
+            nodes: Vec::new(),
+            counts: Counts::default(),
+            turns: Vec::new(),
+            program,
+        };
+        for thread in 0..threads {
+            worker.look(thread);
+        }
+        worker
+    }
+
+    /// The state at the beginning, or what comes of a program in which nobody can run.
+    pub fn begin(&mut self) -> Result<Node, Outcome<O::Part>> {
+        let enabled = self.enabled();
+        if enabled != 0 {
+            return Ok(self.node(enabled, 0, 0).0);
+        }
+        self.counts = Counts::default();
+        self.end(0);
+        Err(self.outcome(Vec::new()))
+    }
+
+    fn outcome(&mut self, rest: Vec<(u8, Node)>) -> Outcome<O::Part> {
+        let (part, turns) = (self.observer.take(), std::mem::take(&mut self.turns));
+        Outcome { counts: self.counts, part, turns, rest }
+    }
+
+    /// Notes what the thread does next.
+    #[inline]
+    fn look(&mut self, thread: usize) {
+        let bit = 1u64 << thread;
+        self.ready &= !bit;
+        self.waiting &= !bit;
+        if let Next::Access(_) = self.program.next(thread) {
+            self.ready |= bit;
+            if !self.program.waiting(thread).round.is_empty() {
+                self.waiting |= bit;
+            }
+        }
+    }
+
+    /// If the thread's next access would close its idle round again: the value that it would read.
+    #[inline]
+    fn awaited(&self, thread: usize) -> Option<u64> {
+        if self.waiting >> thread & 1 == 0 {
+            return None;
+        }
+        let waiting = self.program.waiting(thread);
+        (waiting.repeated + 1 == waiting.round.len()).then(|| waiting.round[waiting.repeated].1)
+    }
+
+    fn is_blocked(&self, thread: usize) -> bool {
+        let waiting = self.program.waiting(thread);
+        match self.mode {
+            Mode::Dpor => {
+                let &(addr, value) = &waiting.round[waiting.repeated];
+                waiting.repeated + 1 == waiting.round.len() && self.program.value(addr) == value
+            }
+            _ => waiting.repeated == 0 && unchanged(&self.program, waiting.round),
+        }
+    }
+
+    #[inline]
+    fn enabled(&self) -> u64 {
+        let mut enabled = self.ready;
+        let mut waiting = self.waiting;
+        while waiting != 0 {
+            let thread = waiting.trailing_zeros() as usize;
+            waiting &= waiting - 1;
+            if self.is_blocked(thread) {
+                enabled &= !(1 << thread);
+            }
+        }
+        enabled
+    }
+
+    /// Makes a step. `fresh` if it is not the replay of a path that has been run before.
+    #[inline]
+    fn forward(&mut self, thread: usize, fresh: bool) -> membar_core::Performed {
+        let awaited = if self.mode == Mode::Dpor { self.awaited(thread) } else { None };
+        let performed = self.program.step(thread);
+        self.look(thread);
+        if self.mode == Mode::Dpor {
+            if fresh {
+                let mut path = Path { known: &self.known, nodes: &mut self.nodes, above: &mut self.turns };
+                self.races.push(&performed, awaited, &mut path);
+            } else {
+                self.races.push(&performed, awaited, &mut Settled);
+            }
+        }
+        self.path.push(thread as u8);
+        self.observer.push(&performed, fresh);
+        if fresh {
+            self.counts.events += 1;
+        }
+        performed
+    }
+
+    #[inline]
+    fn back(&mut self) {
+        let thread = self.path.pop().expect("a step to take back") as usize;
+        self.program.undo();
+        self.observer.pop();
+        if self.mode == Mode::Dpor {
+            self.races.pop();
+        }
+        self.look(thread);
+    }
+
+    /// The state at the end of the path as a node.
+    #[inline]
+    fn node(&self, enabled: u64, asleep: u64, preemptions: u32) -> (Node, bool) {
+        let mut node = Node { enabled, todo: enabled, done: 0, asleep: 0, preemptions };
+        let last = self.path.last().copied();
+        match self.mode {
+            Mode::Exhaustive => {}
+            Mode::Bounded(bound) => {
+                if let Some(last) = last
+                    && enabled >> last & 1 != 0
+                    && preemptions == bound
+                {
+                    node.todo = 1 << last;
+                    return (node, enabled != node.todo);
+                }
+            }
+            Mode::Dpor => {
+                node.asleep = asleep;
+                let awake = enabled & !asleep;
+                // Go on with the same thread if it is not waiting: schedules with few switches are easier to read.
+                let busy = if awake & !self.waiting != 0 { awake & !self.waiting } else { awake };
+                node.todo = match last {
+                    Some(last) if busy >> last & 1 != 0 => 1 << last,
+                    _ => busy & busy.wrapping_neg(),
+                };
+            }
+        }
+        (node, false)
+    }
+
+    /// Which of the threads in `asleep` stay so after this step.
+    #[inline]
+    fn still_asleep(&self, mut asleep: u64, performed: &membar_core::Performed) -> u64 {
+        let mut left = asleep;
+        while left != 0 {
+            let thread = left.trailing_zeros() as usize;
+            left &= left - 1;
+            if let Next::Access(access) = self.program.next(thread)
+                && access.addr == performed.access.addr
+                && (performed.writes || access.writes_on(performed.old))
+            {
+                asleep &= !(1 << thread);
+            }
+        }
+        asleep
+    }
+
+    /// Goes to the state at the end of `path` from wherever the last item ended.
+    fn go_to(&mut self, path: &[u8]) {
+        let common = self.path.iter().zip(path).take_while(|(a, b)| a == b).count();
+        while self.path.len() > common {
+            self.back();
+        }
+        for &thread in &path[common..] {
+            self.forward(thread as usize, false);
+        }
+    }
+
+    /// Runs an item.
+    pub fn run(&mut self, task: &Task, budget: u64, stop: &AtomicBool) -> Outcome<O::Part> {
+        self.known.clone_from(&task.known);
+        self.nodes.clear();
+        self.counts = Counts::default();
+        self.go_to(&task.path);
+        let base = task.path.len();
+        self.take(task.thread as usize, &task.node, task.asleep);
+        let mut stopped = false;
+        while let Some(node) = self.nodes.last_mut() {
+            let left = node.todo & !node.done & !node.asleep;
+            if left == 0 {
+                self.nodes.pop();
+                self.back();
+                continue;
+            }
+            if stopped {
+                break;
+            }
+            let thread = left.trailing_zeros() as usize;
+            let here = *node;
+            node.done |= 1 << thread;
+            self.take(thread, &here, here.asleep | here.done);
+            let runs = self.counts.executions + self.counts.redundant;
+            stopped = runs >= budget || ((runs & 15 == 0 || self.path.len() > 1000) && stop.load(Ordering::Relaxed));
+        }
+        let rest = self.path[base..].iter().copied().zip(self.nodes.iter().copied()).collect();
+        // Take back what is left, so that the observer's counts are whole.
+        while self.path.len() > base {
+            self.back();
+        }
+        Outcome { counts: self.counts, part: self.observer.take(), turns: std::mem::take(&mut self.turns), rest }
+    }
+
+    /// Runs the thread from this node and looks at the state that it leads to.
+    #[inline]
+    fn take(&mut self, thread: usize, from: &Node, asleep: u64) {
+        let last = self.path.last().copied();
+        let preempted = last.is_some_and(|last| last != thread as u8 && from.enabled >> last & 1 != 0);
+        let preemptions = from.preemptions + u32::from(preempted);
+        let performed = self.forward(thread, true);
+        let asleep = if asleep == 0 { 0 } else { self.still_asleep(asleep & !(1 << thread), &performed) };
+        let enabled = self.enabled();
+        if enabled == 0 {
+            self.end(preemptions);
+        } else if self.path.len() >= self.max_steps || LONG.contains(&self.path.len()) {
+            match self.period() {
+                None if self.path.len() < self.max_steps => return self.open(enabled, asleep, preemptions),
+                period => self.cut(period, preemptions),
+            }
+        } else {
+            return self.open(enabled, asleep, preemptions);
+        }
+        self.nodes.push(Node { enabled: 0, todo: 0, done: 0, asleep: 0, preemptions });
+    }
+
+    /// Goes on from the state at the end of the path.
+    #[inline]
+    fn open(&mut self, enabled: u64, asleep: u64, preemptions: u32) {
+        let (node, cut_by_bound) = self.node(enabled, asleep, preemptions);
+        self.counts.bounded |= cut_by_bound;
+        if node.todo == 0 {
+            self.counts.redundant += 1;
+            self.blocked_races(self.ready & !enabled);
+        }
+        self.nodes.push(node);
+    }
+
+    /// Whether an execution with this many preemptions has not been counted with a smaller bound.
+    fn is_new(&self, preemptions: u32) -> bool {
+        match self.mode {
+            Mode::Bounded(bound) => preemptions == bound,
+            _ => true,
+        }
+    }
+
+    /// Looks for races of the waiting reads that are disabled where an execution ends or is given up.
+    fn blocked_races(&mut self, blocked: u64) {
+        for thread in (0..self.threads).filter(|t| blocked >> t & 1 != 0) {
+            let waiting = self.program.waiting(thread);
+            let (addr, value) = waiting.round[waiting.repeated];
+            // A waiting read-modify-write, once it succeeds, may write.
+            let writes = matches!(self.program.next(thread), Next::Access(a) if a.kind.may_write());
+            let mut path = Path { known: &self.known, nodes: &mut self.nodes, above: &mut self.turns };
+            self.races.at_end(thread, addr, writes, value, &mut path);
+        }
+    }
+
+    /// No thread can run.
+    fn end(&mut self, preemptions: u32) {
+        let blocked = self.ready;
+        let mut dropped = false;
+        if blocked != 0 {
+            let program = &self.program;
+            let mut threads = (0..self.threads).filter(|t| blocked >> t & 1 != 0);
+            dropped = threads.any(|thread| !unchanged(program, program.waiting(thread).round));
+            if self.mode == Mode::Dpor {
+                self.blocked_races(blocked);
+            }
+        }
+        if dropped {
+            self.counts.redundant += 1;
+            return;
+        }
+        for thread in (0..self.threads).filter(|t| blocked >> t & 1 != 0) {
+            if let Next::Access(access) = self.program.next(thread) {
+                self.observer.tried(thread, access);
+            }
+        }
+        let end = if blocked == 0 { End::Complete } else { End::Deadlock { waiting: blocked } };
+        if self.is_new(preemptions) {
+            self.counts.executions += 1;
+            self.observer.end(end, &self.path);
+        }
+        for thread in 0..self.threads {
+            if self.program.next(thread) == Next::Fault {
+                let fault = self.program.fault(thread);
+                self.observer.fault(thread, fault, &self.path);
+            }
+        }
+    }
+
+    /// The path is as long as it may get, or goes round in a circle.
+    #[cold]
+    fn cut(&mut self, period: Option<u32>, preemptions: u32) {
+        self.counts.cut += 1;
+        if self.is_new(preemptions) {
+            self.counts.executions += 1;
+            self.observer.end(End::Cut { period }, &self.path);
+        }
+    }
+
+    /// How many steps ago the program was in the state it is in now, if every thread that can run has run since.
+    #[cold]
+    fn period(&mut self) -> Option<u32> {
+        let (mut now, mut before) = (Vec::new(), Vec::new());
+        self.program.state(&mut now);
+        let enabled = self.enabled();
+        let (mut ran, mut found) = (0u64, None);
+        let mut steps = 0;
+        while steps < self.path.len() {
+            self.program.undo();
+            steps += 1;
+            ran |= 1 << self.path[self.path.len() - steps];
+            before.clear();
+            self.program.state(&mut before);
+            if before == now && enabled & !ran == 0 {
+                found = Some(steps as u32);
+                break;
+            }
+        }
+        for &thread in &self.path[self.path.len() - steps..] {
+            self.program.step(thread as usize);
+        }
+        found
+    }
+}
+
+impl Node {
+    /// Makes sure that one of these threads is run from here.
+    pub fn add(&mut self, initials: u64) {
+        if initials & (self.todo | self.asleep) == 0 {
+            let able = initials & self.enabled;
+            // An initial that cannot run here would be a waiting read; then anything that can run will do.
+            self.todo |= if able != 0 { able & able.wrapping_neg() } else { self.enabled };
+        }
+    }
+}
+
+pub(crate) fn unchanged(program: &impl Program, round: &[(u32, u64)]) -> bool {
+    round.iter().all(|&(addr, value)| program.value(addr) == value)
+}
