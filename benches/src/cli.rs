@@ -21,6 +21,8 @@ pub enum Command {
     Figures(Figures),
     /// Exploring programs: interleavings and classes a second, and what monitors add to that
     Explore(Explore),
+    /// Explores one program once, for profilers
+    Once(Once),
     /// `membar monitor`: events a second and memory against threads and length
     Monitor(Monitor),
     /// `membar litmus`: tests a second
@@ -159,6 +161,44 @@ pub struct Explore {
     pub quick: bool,
     #[command(flatten)]
     pub output: Output,
+}
+
+#[derive(Args, Debug)]
+pub struct Once {
+    /// The program
+    #[arg(value_enum)]
+    pub program: ProgramName,
+    /// Rounds, or threads of a ring
+    pub size: u32,
+    /// One execution of each happens-before class instead of all executions
+    #[arg(long)]
+    pub dpor: bool,
+    /// What looks at the executions
+    #[arg(long, value_enum, default_value_t = WatcherName::None)]
+    pub monitor: WatcherName,
+    /// Stop after about this many executions
+    #[arg(long, default_value_t = 2_000_000, value_name = "N")]
+    pub most: u64,
+}
+
+/// A program to explore.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum ProgramName {
+    Ring,
+    Peterson,
+    Dekker,
+    Bakery,
+}
+
+/// What looks at executions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum WatcherName {
+    Engine,
+    None,
+    ClassTso,
+    ClassPso,
+    Tso,
+    Pso,
 }
 
 #[derive(Args, Debug)]

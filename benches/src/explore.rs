@@ -4,7 +4,7 @@
 //! ever add, and a change of the machine's mood during the run meets all of them. Rates are for processor time, which is
 //! what the wall time would be on a core of one's own; with several workers they are for wall time.
 
-use crate::cli::Explore;
+use crate::cli::{Explore, Once, ProgramName, WatcherName};
 use crate::error::Error;
 use crate::host::{Clock, Progress, Results};
 use crate::table::Table;
@@ -201,6 +201,28 @@ pub fn run(args: &Explore) -> Result<ExitCode, Error> {
         results.table(&dpor(args, jobs));
     }
     results.end()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `membar-bench once`
+pub fn once(args: &Once) -> Result<ExitCode, Error> {
+    let subject = match args.program {
+        ProgramName::Ring => Subject::ring(args.size as usize),
+        ProgramName::Peterson => Subject::peterson(args.size),
+        ProgramName::Dekker => Subject::dekker(args.size),
+        ProgramName::Bakery => Subject::bakery(args.size),
+    };
+    let watcher = match args.monitor {
+        WatcherName::Engine => Watcher::Blind,
+        WatcherName::None => Watcher::Nothing,
+        WatcherName::ClassTso => Watcher::Class(Relaxation::Tso),
+        WatcherName::ClassPso => Watcher::Class(Relaxation::Pso),
+        WatcherName::Tso => Watcher::Published(Relaxation::Tso),
+        WatcherName::Pso => Watcher::Published(Relaxation::Pso),
+    };
+    let strategy = if args.dpor { Strategy::Dpor } else { Strategy::Exhaustive };
+    let counts = explore(&subject, strategy, watcher, Effort { jobs: 1, max_executions: args.most });
+    println!("{} executions, {} steps, {} redundant", counts.executions, counts.events, counts.redundant);
     Ok(ExitCode::SUCCESS)
 }
 

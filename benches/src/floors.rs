@@ -129,7 +129,7 @@ impl Measured<'_> {
                         monitored.cost.seconds,
                         monitored.verdicts
                     );
-                    let what = format!("events, p={p}, {} mix", mix.name());
+                    let what = format!("events, {p} threads, {} mix", mix.name());
                     self.at_least(what, floor, monitored.rate(), "M/s", details);
                 }
             }
@@ -142,10 +142,10 @@ impl Measured<'_> {
         if let [short, long] = &lengths[..] {
             let (before, after) = (short.cost.megabytes, long.cost.megabytes);
             let details = format!("{before:.1} MB to {after:.1} MB");
-            self.at_most("memory, 1M to 8M events, p=4".to_owned(), 1.1, after / before, "times", details);
+            self.at_most("memory, 1M to 8M events, 4 threads".to_owned(), 1.1, after / before, "times", details);
             let details = format!("{:.1} ns to {:.1} ns", short.each(), long.each());
             self.at_most(
-                "cost an event, 1M to 8M events, p=4".to_owned(),
+                "cost an event, 1M to 8M events, 4 threads".to_owned(),
                 1.1,
                 long.each() / short.each(),
                 "times",
@@ -165,7 +165,7 @@ impl Measured<'_> {
 
     fn explore(&mut self) {
         let most = u64::from(self.scaled(2_000_000));
-        let watchers = [Watcher::Nothing, Watcher::CLASS[0], Watcher::CLASS[1]];
+        let watchers = [Watcher::Nothing, Watcher::CLASS[0], Watcher::CLASS[1], Watcher::Blind];
         let plan = Plan {
             strategy: Strategy::Exhaustive,
             watchers: &watchers,
@@ -181,13 +181,16 @@ impl Measured<'_> {
             let details =
                 format!("{} interleavings, {:.3} s, wall {:.3} s", alone.counts.executions, alone.cpu, alone.wall);
             self.at_least(format!("exhaustive, {}", subject.name), 1e6, alone.rate(), "interleavings/s", details);
-            for (watcher, speed) in watchers.iter().zip(&speeds).skip(1) {
-                let details = format!("{:.0} interleavings/s", speed.rate());
+            for (watcher, speed) in watchers.iter().zip(&speeds).skip(1).take(2) {
+                let engine = speed.overhead(&speeds[3]);
+                let details = format!("{:.0} interleavings/s, {engine:.1} % more than the engine alone", speed.rate());
                 let what = format!("monitor {}, {}", watcher.name(), subject.name);
                 self.at_most(what, 30.0, speed.overhead(&alone), "% extra", details);
             }
         }
-        let plan = Plan { strategy: Strategy::Dpor, effort: Effort { jobs: 1, max_executions: most }, ..plan };
+        let watchers = &watchers[..3];
+        let plan =
+            Plan { strategy: Strategy::Dpor, watchers, effort: Effort { jobs: 1, max_executions: most }, ..plan };
         let subject = Subject::peterson(3);
         for (watcher, speed) in watchers.iter().zip(plan.measure(&subject)) {
             let details = format!(

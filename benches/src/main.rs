@@ -62,6 +62,7 @@ fn run(command: Command) -> Result<ExitCode, Error> {
         Command::Grid(args) => grid::run(&args),
         Command::Figures(args) => figures::run(&args),
         Command::Explore(args) => explore::run(&args),
+        Command::Once(args) => explore::once(&args),
         Command::Monitor(args) => monitor::run(&args),
         Command::Litmus(args) => litmus::run(&args),
         Command::Floors(args) => floors::run(&args),

@@ -1,4 +1,64 @@
 //! Explores the sequentially consistent executions of a program.
+//!
+//! A [`Program`] is a set of deterministic threads over one memory that make one access a step and can take steps back. A
+//! [`Search`] runs it under the schedules that a [`Strategy`] asks for and tells an [`Observer`] about each step:
+//!
+//! * exhaustive and preemption-bounded search, and dynamic partial-order reduction that runs each happens-before class
+//!   once: the modules `tree` (what is left to do, on several cores, to be saved), `worker` (depth first) and `races`
+//!   (which other outcomes to try);
+//! * random schedules and PCT: the module `sample`.
+//!
+//! Waiting loops end: see [`Waiting`]. A [`Schedule`] is a short string that can be run again.
+//!
+//! ```
+//! use membar_core::{Access, AccessKind, Barrier, Performed};
+//! use membar_explore::{Blind, Next, Options, Program, Search, SearchState, Strategy, Waiting};
+//! use std::sync::atomic::AtomicBool;
+//!
+//! /// Two threads that each increment one counter, in two steps.
+//! #[derive(Clone, Default)]
+//! struct Counter { value: u64, read: [u64; 2], pc: [usize; 2], back: Vec<(usize, u64, u64)> }
+//!
+//! impl Program for Counter {
+//!     fn threads(&self) -> usize { 2 }
+//!     fn next(&self, thread: usize) -> Next {
+//!         let kind = match self.pc[thread] { 0 => AccessKind::Load, 1 => AccessKind::Store, _ => return Next::Done };
+//!         let site = (2 * thread + self.pc[thread]) as u32;
+//!         Next::Access(Access { kind, barrier: Barrier::None, addr: 0, site, expected: None })
+//!     }
+//!     fn waiting(&self, _: usize) -> Waiting<'_> { Waiting::default() }
+//!     fn value(&self, _: u32) -> u64 { self.value }
+//!     fn step(&mut self, thread: usize) -> Performed {
+//!         let Next::Access(access) = self.next(thread) else { panic!("it has ended") };
+//!         let old = self.value;
+//!         self.back.push((thread, old, self.read[thread]));
+//!         match self.pc[thread] { 0 => self.read[thread] = old, _ => self.value = self.read[thread] + 1 }
+//!         self.pc[thread] += 1;
+//!         Performed { thread: thread as u32, access, writes: access.kind == AccessKind::Store, old, new: self.value }
+//!     }
+//!     fn undo(&mut self) {
+//!         let (thread, value, read) = self.back.pop().expect("a step");
+//!         self.pc[thread] -= 1;
+//!         (self.value, self.read[thread]) = (value, read);
+//!     }
+//!     fn state(&self, state: &mut Vec<u64>) {
+//!         state.extend([self.value, self.read[0], self.read[1], self.pc[0] as u64, self.pc[1] as u64]);
+//!     }
+//!     fn fault(&self, _: usize) -> String { String::new() }
+//! }
+//!
+//! let count = |strategy| {
+//!     let options = Options { max_steps: 100, jobs: 1, max_executions: u64::MAX };
+//!     let mut search = Search::new(SearchState::new(strategy), Counter::default(), Blind, options);
+//!     while !search.state().is_done() {
+//!         search.advance(&AtomicBool::new(false), |()| {});
+//!     }
+//!     search.state().counts().executions
+//! };
+//! assert_eq!(count(Strategy::Exhaustive), 6);
+//! // Both read first, and then the stores come in one order or the other; or one thread is first altogether.
+//! assert_eq!(count(Strategy::Dpor), 4);
+//! ```
 
 mod explore;
 mod observer;

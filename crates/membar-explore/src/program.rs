@@ -25,6 +25,14 @@ pub struct Waiting<'a> {
     pub repeated: usize,
 }
 
+impl Waiting<'_> {
+    /// Whether the next access, if it reads what it read last time, ends the same round once more.
+    #[inline]
+    pub fn is_closing(&self) -> bool {
+        self.repeated + 1 == self.round.len()
+    }
+}
+
 /// Deterministic threads over one memory, one access a step.
 ///
 /// What a thread does next depends on nothing but what its own accesses returned: that is what makes schedules

@@ -72,9 +72,8 @@ impl<P: Program, O: Observer> Sampler<P, O> {
             for thread in 0..threads {
                 if let Next::Access(_) = self.program.next(thread) {
                     let waiting = self.program.waiting(thread);
-                    let idle = !waiting.round.is_empty() && waiting.repeated == 0;
-                    *(if idle && unchanged(&self.program, waiting.round) { &mut blocked } else { &mut able }) |=
-                        1 << thread;
+                    let waits = waiting.is_closing() && unchanged(&self.program, waiting.round);
+                    *(if waits { &mut blocked } else { &mut able }) |= 1 << thread;
                 }
             }
             if able == 0 {

@@ -26,13 +26,22 @@
 //!
 //! # Waiting loops
 //!
-//! After an idle round ([`crate::Waiting`]) a thread need not run until one of the values it read has changed. Exhaustive
-//! and bounded search disable it at the beginning of a round while all of them are unchanged. For dpor enabledness must
-//! depend on the one address that the next access conflicts on: there it is disabled at the read that would close the
-//! same round once more, while that value is unchanged. If at the end only such threads are left and one of them has an
-//! earlier value of its round changed, the execution is the beginning of a longer one in which that round comes later; it
-//! is dropped. Rounds that are not run change nothing and lead back to the same registers: whatever comes after them comes
-//! without them as well.
+//! After an idle round ([`crate::Waiting`]) a thread need not repeat it until one of the values it read has changed: it is
+//! disabled at the read that would close the same round once more. Exhaustive and bounded search and random schedules disable
+//! it there while all values of the round are unchanged. For dpor enabledness must depend on the one address that the access
+//! conflicts on, so there it is disabled while that one is unchanged; if at the end of an execution only such threads are
+//! left, and an earlier value of a round has changed, then the execution is the beginning of one in which that round
+//! comes later, and it is dropped.
+//!
+//! What is not run is a second round I₂ with the values of I₁ just before it, in full. Left out of an execution it leaves
+//! the same registers, the same memory and the same values for everybody (an interlocked operation in it wrote what was
+//! there), so no final state is lost. Nor is a violation: its shortest cycle of happens-before passes each thread once, with
+//! at most two events. A cycle that has an event of I₂ can do without, or with a part of I₂ that is run. For an edge into
+//! I₂, from y to a read of x, is also one into whatever reads x next; an edge out of it, to a write that overwrites what I₂
+//! read, is also one out of the read of the same address in I₁, unless the cycle enters the thread between these two, at a
+//! read u of I₁. Then it leaves at a read v of I₂ that stands before u in the round, so v is not the last of its round, and is
+//! run. If the cycle's other threads need something that this thread does after I₂, then there is a shorter cycle, from u
+//! straight to that.
 //!
 //! # Guarantees
 //!

@@ -208,17 +208,15 @@ impl<P: Program, O: Observer> Worker<P, O> {
             return None;
         }
         let waiting = self.program.waiting(thread);
-        (waiting.repeated + 1 == waiting.round.len()).then(|| waiting.round[waiting.repeated].1)
+        waiting.is_closing().then(|| waiting.round[waiting.repeated].1)
     }
 
+    /// Whether a waiting thread is disabled: see [`crate::tree`].
     fn is_blocked(&self, thread: usize) -> bool {
         let waiting = self.program.waiting(thread);
         match self.mode {
-            Mode::Dpor => {
-                let &(addr, value) = &waiting.round[waiting.repeated];
-                waiting.repeated + 1 == waiting.round.len() && self.program.value(addr) == value
-            }
-            _ => waiting.repeated == 0 && unchanged(&self.program, waiting.round),
+            Mode::Dpor => waiting.is_closing() && unchanged(&self.program, &waiting.round[waiting.repeated..]),
+            _ => waiting.is_closing() && unchanged(&self.program, waiting.round),
         }
     }
 

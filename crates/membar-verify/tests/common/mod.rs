@@ -1,4 +1,5 @@
 //! Brute force over everything that a program with waiting loops can do.
+#![allow(dead_code)]
 
 use membar_explore::{Next, Program};
 use membar_litmus::Interpreter;
@@ -44,8 +45,9 @@ pub fn classes_by_brute_force(program: &mut Interpreter, limit: usize) -> Option
                     continue;
                 }
                 let waiting = program.waiting(thread);
-                let closing = !waiting.round.is_empty() && waiting.repeated + 1 == waiting.round.len();
-                if closing && program.value(waiting.round[waiting.repeated].0) == waiting.round[waiting.repeated].1 {
+                if waiting.is_closing()
+                    && program.value(waiting.round[waiting.repeated].0) == waiting.round[waiting.repeated].1
+                {
                     stuck = true;
                     whole &= waiting.round.iter().all(|&(addr, value)| program.value(addr) == value);
                     continue;
@@ -68,4 +70,21 @@ pub fn classes_by_brute_force(program: &mut Interpreter, limit: usize) -> Option
     }
     let mut brute = Brute { classes: BTreeSet::new(), seen: BTreeSet::new(), path: Vec::new(), limit };
     brute.run(program).then_some(brute.classes)
+}
+
+/// How many ways there are to run a program to its end, where a thread waits at the last read of an idle round as long as
+/// nothing in the round has changed.
+pub fn interleavings_by_brute_force(program: &mut Interpreter) -> u64 {
+    let (mut count, mut able) = (0, false);
+    for thread in 0..program.threads() {
+        let waiting = program.waiting(thread);
+        let idle = waiting.round.iter().all(|&(addr, value)| program.value(addr) == value);
+        if matches!(program.next(thread), Next::Access(_)) && !(waiting.is_closing() && idle) {
+            able = true;
+            program.step(thread);
+            count += interleavings_by_brute_force(program);
+            program.undo();
+        }
+    }
+    count + u64::from(!able)
 }
