@@ -247,6 +247,32 @@ pub fn replay(code: &Code, machine: Relaxation, steps: &[Step]) -> Result<Replay
     Ok(Replayed { trace: run.trace, cycle })
 }
 
+/// An access that an execution is claimed to have: who makes it, which instruction it is, and what it reads.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Claim {
+    /// The thread.
+    pub thread: u32,
+    /// The instruction.
+    pub site: u32,
+    /// The value that it reads, unless it is a store.
+    pub read: Option<u64>,
+}
+
+/// Whether the machine can do these steps, which make exactly these accesses, each thread's in this order, and whether that
+/// is not sequentially consistent.
+pub fn confirms(code: &Code, machine: Relaxation, steps: &[Step], claims: &[Claim]) -> bool {
+    let Ok(replayed) = replay(code, machine, steps) else { return false };
+    let mut next = vec![0; replayed.trace.threads.len()];
+    let claimed = claims.iter().all(|claim| {
+        let Some(index) = next.get_mut(claim.thread as usize) else { return false };
+        let made = replayed.trace.get(Event { thread: claim.thread, index: *index });
+        *index += 1;
+        made.is_some_and(|made| made.access.site == claim.site && made.read.map(|read| read.value) == claim.read)
+    });
+    let all = replayed.trace.threads.iter().map(Vec::len).sum::<usize>() == claims.len();
+    claimed && all && replayed.cycle.is_some()
+}
+
 struct Buffered {
     event: Event,
     addr: u32,

@@ -5,11 +5,15 @@
 pub(crate) struct Register {
     /// Index into the table, which is also the order in which states list them.
     pub(crate) index: u8,
-    /// 8, 16, 32 or 64.
+    /// 8, 16, 32 or 64; [`VECTOR`] for a vector register.
     pub(crate) bits: u8,
 }
 
 pub(crate) const RAX: u8 = 0;
+/// The size of a vector register.
+pub(crate) const VECTOR: u8 = 128;
+/// How many registers there are: 16 general ones, then xmm0 to xmm15.
+pub(crate) const ALL: usize = 32;
 
 /// 64, 32, 16 and 8 bits. The first eight exist in X86, where they have 32 bits.
 const NAMES: [[&str; 4]; 16] = [
@@ -34,6 +38,12 @@ const NAMES: [[&str; 4]; 16] = [
 /// The register of this name, in any case, on a machine of 32 or 64 bits.
 pub(crate) fn register(name: &str, machine: u8) -> Option<Register> {
     let (known, first) = if machine == 64 { (16, 0) } else { (8, 1) };
+    if machine == 64
+        && let Some(number) = name.to_ascii_lowercase().strip_prefix("xmm")
+    {
+        let number = number.parse().ok().filter(|&n: &u8| n < 16 && n.to_string() == number)?;
+        return Some(Register { index: 16 + number, bits: VECTOR });
+    }
     NAMES[..known].iter().zip(0..).find_map(|(names, index)| {
         let at = names[first..].iter().position(|known| known.eq_ignore_ascii_case(name))?;
         Some(Register { index, bits: 64 >> (at + first) })
@@ -42,7 +52,7 @@ pub(crate) fn register(name: &str, machine: u8) -> Option<Register> {
 
 /// What states call the whole register.
 pub(crate) fn shown(index: u8, machine: u8) -> String {
-    let names = &NAMES[usize::from(index)];
+    let Some(names) = NAMES.get(usize::from(index)) else { return format!("xmm{}", index - 16) };
     if machine == 64 { names[0].to_owned() } else { names[1].to_uppercase() }
 }
 
@@ -62,6 +72,12 @@ mod tests {
             assert_eq!(register(&shown(index as u8, 64), 64).map(|r| r.index), Some(index as u8));
         }
         assert_eq!(shown(RAX, 32), "EAX");
-        assert_eq!(register("xmm0", 64), None);
+        for n in 0..16 {
+            assert_eq!(register(&shown(16 + n, 64), 64), Some(Register { index: 16 + n, bits: VECTOR }));
+        }
+        for name in ["xmm16", "xmm01", "xmm", "xmm+1"] {
+            assert_eq!(register(name, 64), None);
+        }
+        assert_eq!(register("xmm0", 32), None);
     }
 }

@@ -12,7 +12,7 @@ use crate::build::{Builder, Sites};
 use crate::code::{Alu, Instr, Int, Operand, Place, Reg, Update};
 use crate::error::{ErrorKind, Fault, Parsed};
 use crate::init::Memory;
-use crate::regs::{RAX, Register};
+use crate::regs::{ALL, RAX, Register, VECTOR};
 use membar_core::Barrier;
 use rustc_hash::FxHashMap;
 use std::ops::Range;
@@ -21,6 +21,8 @@ use std::ops::Range;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Op {
     Mov,
+    /// To a vector register.
+    LoadVector,
     /// `dst := op(dst, src)`
     Arith(Alu),
     /// Flags of `dst - src`
@@ -67,8 +69,10 @@ enum Flags {
 }
 
 /// A size suffix may follow each of these.
-const SIZED: [(&str, Op); 17] = [
+const SIZED: [(&str, Op); 18] = [
     ("mov", Op::Mov),
+    // A store like any other, as in herd's models: what write-combining adds is not part of TSO.
+    ("movnti", Op::Mov),
     ("add", Op::Arith(Alu::Add)),
     ("sub", Op::Arith(Alu::Sub)),
     ("and", Op::Arith(Alu::And)),
@@ -87,7 +91,8 @@ const SIZED: [(&str, Op); 17] = [
     ("nop", Op::Nop),
 ];
 
-const UNSIZED: [(&str, Op); 8] = [
+const UNSIZED: [(&str, Op); 9] = [
+    ("movntdqa", Op::LoadVector),
     ("mfence", Op::Fence(Barrier::Full)),
     ("sfence", Op::Fence(Barrier::Store)),
     ("lfence", Op::Nop),
@@ -135,10 +140,8 @@ const CONDITIONS: [(&str, Flags, bool); 32] = [
 ];
 
 /// Instructions that people may expect to work, and why they do not.
-const REFUSED: [(&str, &str); 6] = [
-    ("movnti", "a non-temporal store does not keep TSO's order, so none of the models here describes it"),
-    ("movntdqa", "non-temporal loads go to vector registers, which are not supported"),
-    ("movd", "vector registers are not supported"),
+const REFUSED: [(&str, &str); 4] = [
+    ("movd", "of vector instructions only `movntdqa` is supported"),
     ("movt", "values of 128 bits are not supported"),
     ("movsd", "string instructions are not supported"),
     ("clwb", "persistent memory is not supported"),
@@ -184,8 +187,8 @@ const OPERANDS: &str = "one operand is a register or memory that is written, the
 /// The processor's registers of one thread, as far as it uses them.
 #[derive(Clone, Default)]
 pub(crate) struct Machine {
-    /// General registers, by index into the table of registers.
-    pub(crate) general: [Option<Reg>; 16],
+    /// General and vector registers, by index into the table of registers.
+    pub(crate) general: [Option<Reg>; ALL],
     zero: Reg,
     sign: Reg,
     carry: Reg,
@@ -311,6 +314,15 @@ impl<'a> Translator<'a, '_> {
         }
         let bits = self.size(op, suffix, &args)?;
         match (op, &args[..]) {
+            (Op::LoadVector, &[Arg::Reg(register @ Register { bits: VECTOR, .. }), Arg::Mem(mem)]) => {
+                // The register holds the location's value and zeros above it.
+                let (from, at) = self.place(mem, bits)?;
+                let dst = self.general(register)?;
+                let site = self.site();
+                self.b.emit(Instr::Load { dst, from, ty: Int { bits, signed: false }, site });
+                self.drop_place(at);
+                Ok(())
+            }
             (Op::Mov, &[dst, src]) => self.mov(dst, src, bits),
             (Op::Arith(alu), &[dst, src]) => self.arith(alu, dst, src, bits, written.lock, true),
             (Op::Step(alu), &[dst]) => self.arith(alu, dst, Arg::Imm(1), bits, written.lock, false),
@@ -375,7 +387,7 @@ impl<'a> Translator<'a, '_> {
         let lower = written.mnemonic.to_ascii_lowercase();
         let refused = REFUSED.iter().find(|(name, _)| lower.starts_with(name));
         let help = refused.map_or(
-            "supported are mov add sub and or xor inc dec shl cmp test xchg uxch xadd cmpxchg cmovcc setcc jmp jcc ret nop \
+            "supported are mov movnti movntdqa add sub and or xor inc dec shl cmp test xchg uxch xadd cmpxchg cmovcc setcc jmp jcc ret nop \
              mfence sfence lfence clflush and the prefix lock",
             |(_, why)| why,
         );
@@ -386,18 +398,21 @@ impl<'a> Translator<'a, '_> {
     /// How many bits the instruction works on: what the suffix says, or a register, or the location's type, or 32.
     fn size(&self, op: Op, suffix: Option<u8>, args: &[Arg<'_>]) -> Parsed<u8> {
         let registers = args.iter().filter_map(|arg| match arg {
-            Arg::Reg(register) => Some(register.bits),
+            Arg::Reg(register) if op != Op::LoadVector => Some(register.bits),
             _ => None,
         });
         let mut bits = suffix;
         for has in registers {
+            if has == VECTOR {
+                return Err(self.refuse("vector registers are for `movntdqa` only"));
+            }
             if bits.is_some_and(|bits| bits != has) {
                 return Err(self.refuse("the operands, or an operand and the suffix, have different sizes"));
             }
             bits = Some(has);
         }
-        if bits == Some(64) && self.notation == Notation::Intel {
-            return Err(self.refuse("X86 has 32 bits; use the dialect X86_64"));
+        if bits == Some(64) && self.notation == Notation::Intel && args.iter().any(|arg| matches!(arg, Arg::Reg(_))) {
+            return Err(self.refuse("registers of X86 have 32 bits; use the dialect X86_64"));
         }
         let in_memory = args.iter().find_map(|arg| match arg {
             Arg::Mem(Mem { base: None, index: None, disp }) => self.memory.at(*disp),

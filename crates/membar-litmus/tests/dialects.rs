@@ -83,10 +83,17 @@ fn x86_64_instructions() {
         ("x=7; 0:rax=2", "xaddl %eax,(x)", "0:rax=7; [x]=9;"),
         ("x=7; 0:rax=2; 0:rbx=5", "xadd %eax,%ebx; movl %ebx,(x)", "0:rax=5; [x]=7;"),
         ("x=7", "clflush (x); clflushopt (x); decl (x); incl %eax", "0:rax=1; [x]=6;"),
+        ("x=7; 0:rax=2", "movnti %eax,(x)", "0:rax=2; [x]=2;"),
         ("x=7; 0:r8=9", "movl %r8d,(x); movq %r8,%rax", "0:rax=9; [x]=9;"),
     ] {
         assert_eq!(asm("X86_64", init, code, "0:rax; x;"), expected, "{code}");
     }
+}
+
+#[test]
+fn vector_loads_and_wide_stores() {
+    assert_eq!(asm("X86_64", "x=7", "movntdqa (x),%xmm3; movl $8,(x)", "0:xmm3; x;"), "0:xmm3=7; [x]=8;");
+    assert_eq!(asm("X86", "int64_t x=7", "MOVQ [x],$-1; MOV EAX,$2", "0:EAX; x;"), "0:EAX=2; [x]=-1;");
 }
 
 /// For pairs of numbers, every condition is what the comparison says.

@@ -18,7 +18,7 @@ fn errors_are_shown_with_place_and_fix() {
   |
 4 |  MOV [x],$1  | FROB EAX ;
   |                ^^^^
-  = help: supported are mov add sub and or xor inc dec shl cmp test xchg uxch xadd cmpxchg cmovcc setcc jmp jcc ret nop mfence sfence lfence clflush and the prefix lock
+  = help: supported are mov movnti movntdqa add sub and or xor inc dec shl cmp test xchg uxch xadd cmpxchg cmovcc setcc jmp jcc ret nop mfence sfence lfence clflush and the prefix lock
 "
     );
     assert_eq!(
@@ -77,8 +77,9 @@ fn every_kind_of_mistake_has_a_place() {
         (x86("movl (x),(x)"), "4:2 `movl (x),(x)` cannot have these operands"),
         (x86("movb (x),%eax"), "4:2 `movb (x),%eax` cannot have these operands"),
         (x86("movl (%eax),%ebx"), "4:9 expected a whole register"),
-        (x86("movl %xmm0,%ebx"), "4:8 there is no register `xmm0`"),
-        (x86("movnti %eax,(x)"), "4:2 unsupported instruction `movnti`"),
+        (x86("movl %xmm0,%ebx"), "4:2 `movl %xmm0,%ebx` cannot have these operands"),
+        (x86("movdqa (x),%xmm0"), "4:2 unsupported instruction `movdqa`"),
+        (x86("movl %xmm16,%ebx"), "4:8 there is no register `xmm16`"),
         (x86("lock movl $1,(x)"), "4:2 `lock movl $1,(x)` cannot have these operands"),
         (x86("lock incl %eax"), "4:2 `lock incl %eax` cannot have these operands"),
         (x86("jne nowhere"), "4:2 there is no label `nowhere`"),

@@ -66,8 +66,17 @@ fn certify(code: &Arc<Code>, checkpoint: &Checkpoint, seed: u64) {
                 }
             })
             .collect();
-        let replayed = replay::replay(code, model, &steps).unwrap_or_else(|why| panic!("seed {seed}: {why:?}"));
-        assert!(replayed.cycle.is_some(), "seed {seed}: the run is sequentially consistent");
+        let claims: Vec<_> = explanation
+            .events
+            .iter()
+            .map(|event| replay::Claim { thread: event.thread, site: event.access.site, read: event.read })
+            .collect();
+        replay::replay(code, model, &steps).unwrap_or_else(|why| panic!("seed {seed}: {why}"));
+        assert!(replay::confirms(code, model, &steps, &claims), "seed {seed}: not the claimed execution, or SC");
+        // It does not confirm whatever it is told.
+        let wrong = replay::Claim { read: Some(77), ..claims[claims.len() - 1] };
+        let claims = [&claims[..claims.len() - 1], &[wrong]].concat();
+        assert!(!replay::confirms(code, model, &steps, &claims));
         // The cycle has an edge that the model does not keep, and all of its events are in the run.
         assert!(!explanation.fences.is_empty(), "seed {seed}");
         for (link, next) in explanation.cycle.iter().zip(explanation.cycle.iter().cycle().skip(1)) {

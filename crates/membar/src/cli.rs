@@ -517,9 +517,9 @@ pub enum ModelsAction {
 #[command(after_help = "\
 Examples:
   membar demo
-  membar demo --save traces    also writes the traces that it uses, to try the commands on")]
+  membar demo --save traces    also writes the programs and traces that it uses, to try the commands on")]
 pub struct Demo {
-    /// Write the traces of the demonstration into this directory.
+    /// Write the programs and traces of the demonstration into this directory.
     #[arg(long, value_name = "DIRECTORY")]
     pub save: Option<PathBuf>,
 }

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{BAD, FINE, Files, MALFORMED, SB, run, run_with};
+use common::{BAD, FINE, Files, MALFORMED, SB, run, run_with, timeless};
 use membar_stress::{Machine, Mix, Observe, Workload, corrupt, simulate};
 
 #[test]
@@ -99,7 +99,7 @@ fn models() {
 fn the_demo_tells_the_story() {
     let ran = run(&["demo"]);
     assert_eq!((ran.code, ran.err.as_str()), (0, ""));
-    insta::assert_snapshot!("demo", ran.out);
+    insta::assert_snapshot!("demo", timeless(&ran));
     let files = Files::new(&[]);
     let ran = files.run(&["demo", "--save", "traces"]);
     assert_eq!(ran.code, 0);
@@ -114,11 +114,15 @@ fn the_demo_tells_the_story() {
         let ran = files.run(&["check", &format!("traces/{name}.trace"), "--model", model]);
         assert_eq!(ran.code, code, "{name} {model}");
     }
+    for (name, code) in [("SB", 1), ("SB+mfences", 0)] {
+        assert_eq!(files.run(&["verify", &format!("traces/{name}.litmus")]).code, code, "{name}");
+    }
 }
 
 #[test]
 fn help_has_examples_everywhere() {
-    for command in ["check", "shrink", "models", "demo", "completions", "man"] {
+    for command in ["check", "shrink", "verify", "replay", "litmus", "monitor", "models", "demo", "completions", "man"]
+    {
         let help = run(&[command, "--help"]);
         assert_eq!(help.code, 0);
         assert!(help.out.contains("Examples:\n"), "{command}");

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Files, Ran, run};
+use common::{Files, Ran, run, timeless};
 use serde_json::Value;
 
 const SB: &[u8] = include_bytes!("../../../examples/litmus/SB.litmus");
@@ -54,21 +54,6 @@ fn peterson(rounds: u32) -> String {
         )
     };
     format!("C peterson\n{{ }}\n{}{}exists (0:i={rounds})\n", thread(0), thread(1))
-}
-
-/// Standard output without times, which differ from run to run.
-fn timeless(ran: &Ran) -> String {
-    let mut text = String::new();
-    for line in ran.out.lines() {
-        match line.split_once(", 0.") {
-            Some((before, after)) if line.contains("explored") => {
-                let after = after.split_once(" s").map_or("", |(_, after)| after);
-                text += &format!("{before}, TIME{after}\n");
-            }
-            _ => text += &format!("{line}\n"),
-        }
-    }
-    text
 }
 
 fn json(ran: &Ran) -> Value {

@@ -1,4 +1,4 @@
-//! `membar demo`: what the tool does, told with embedded traces.
+//! `membar demo`: what the tool does, told with embedded programs and traces.
 
 use super::output::{Answered, Output, Wanted};
 use super::shrink::annotated;
@@ -26,6 +26,12 @@ const VIOLATION: usize = 1;
 const CORRUPTED: usize = 2;
 const LITMUS: usize = 3;
 
+/// Names and texts of the programs: the same one without and with fences.
+const PROGRAMS: [(&str, &str); 2] = [
+    ("SB.litmus", include_str!("../../../../examples/litmus/SB.litmus")),
+    ("SB+mfences.litmus", include_str!("../../../../examples/litmus/SB+mfences.litmus")),
+];
+
 /// Tells the story.
 struct Story {
     style: Style,
@@ -39,6 +45,7 @@ pub fn run(args: &Demo, style: Style) -> Result<u8, Failure> {
         save(directory)?;
     }
     let mut story = Story { style, out: io::BufWriter::new(io::stdout()), decider: Decider::default() };
+    story.programs()?;
     story.store_buffering()?;
     story.violation()?;
     story.shrink()?;
@@ -51,7 +58,7 @@ pub fn run(args: &Demo, style: Style) -> Result<u8, Failure> {
 fn save(directory: &Path) -> Result<(), Failure> {
     let write = || {
         std::fs::create_dir_all(directory)?;
-        TRACES.iter().try_for_each(|(name, text)| std::fs::write(directory.join(name), text))
+        TRACES.iter().chain(&PROGRAMS).try_for_each(|(name, text)| std::fs::write(directory.join(name), text))
     };
     write().map_err(|error: io::Error| {
         let directory = membar::report::safe(&directory.to_string_lossy());
@@ -107,8 +114,26 @@ impl Story {
         Ok(())
     }
 
+    /// `membar verify` of both programs.
+    fn programs(&mut self) -> Result<(), Failure> {
+        self.heading("1. A program, before it runs anywhere")?;
+        self.say(
+            "Each thread stores, then loads what the other one stores. Can it leave sequential consistency on x86?",
+        )?;
+        for line in PROGRAMS[0].1.lines() {
+            writeln!(self.out, "    {line}")?;
+        }
+        writeln!(self.out)?;
+        for (name, text) in PROGRAMS {
+            self.command(&format!("membar verify {name}"))?;
+            super::verify::examine(name, text)?.text(self.style, false, &mut self.out)?;
+            writeln!(self.out)?;
+        }
+        Ok(())
+    }
+
     fn store_buffering(&mut self) -> Result<(), Failure> {
-        self.heading("1. One recorded execution, two memory models")?;
+        self.heading("2. One recorded execution, two memory models")?;
         self.say("A trace says what each thread stored (:=) and what its loads returned (==):")?;
         self.show(STORE_BUFFERING)?;
         self.say("No interleaving of the two threads explains this, so sequential consistency forbids it:")?;
@@ -119,7 +144,7 @@ impl Story {
     }
 
     fn violation(&mut self) -> Result<(), Failure> {
-        self.heading("2. An execution that no x86 or SPARC machine may show")?;
+        self.heading("3. An execution that no x86 or SPARC machine may show")?;
         self.say(
             "Nothing looks wrong at first sight. The answer names the read that is impossible, and every step of the\n\
              reason, each with its rule:",
@@ -128,7 +153,7 @@ impl Story {
     }
 
     fn shrink(&mut self) -> Result<(), Failure> {
-        self.heading("3. From a long recording to the few operations that matter")?;
+        self.heading("4. From a long recording to the few operations that matter")?;
         let (name, _) = TRACES[CORRUPTED];
         let traces = traces(CORRUPTED)?;
         let ops = traces.first().map_or(0, Trace::len);
@@ -150,7 +175,7 @@ impl Story {
     }
 
     fn table(&mut self) -> Result<(), Failure> {
-        self.heading("4. The same tests under every built-in model")?;
+        self.heading("5. The same tests under every built-in model")?;
         self.say(
             "From the strongest model to the weakest; `membar models` lists them, and yours is a file like them:",
         )?;
@@ -183,12 +208,12 @@ impl Story {
             Some(directory) => {
                 let file = directory.join(TRACES[4].0);
                 let (directory, file) = (directory.to_string_lossy(), file.to_string_lossy());
-                writeln!(self.out, "  The traces are in {}.", membar::report::safe(&directory))?;
+                writeln!(self.out, "  The programs and traces are in {}.", membar::report::safe(&directory))?;
                 writeln!(self.out, "  membar check {} --model pso -v", quoted_path(&file))?;
             }
             None => writeln!(
                 self.out,
-                "  membar demo --save traces     writes these traces to files, to try the commands on"
+                "  membar demo --save traces     writes these programs and traces to files, to try the commands on"
             )?,
         }
         writeln!(self.out, "  simulator | membar check -    answers each trace as its `check` line arrives")?;

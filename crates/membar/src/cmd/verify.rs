@@ -2,8 +2,9 @@
 
 use super::litmus::{collect, read};
 use super::output::shown_name;
-use crate::cli::{StrategyName, Verify, VerifyFormat, VerifyModel, VerifyMonitor};
+use crate::cli::{Cli, Command, StrategyName, Verify, VerifyFormat, VerifyModel, VerifyMonitor};
 use crate::stop::{self, Failure, Interrupt};
+use clap::Parser;
 use membar::certify::replay;
 use membar::core::{AccessKind, Barrier, Relaxation};
 use membar::explore::Strategy;
@@ -58,6 +59,13 @@ pub fn run(args: &Verify, style: Style) -> Result<u8, Failure> {
             break;
         }
         let name = shown_name(file);
+        if file.extension().is_some_and(|end| ["c", "cc", "cpp", "cxx"].iter().any(|source| end == *source)) {
+            bad = true;
+            out.flush()?;
+            let help = "write the algorithm as a litmus test of dialect C: docs/formats.md, \"Litmus tests\"";
+            let _ = writeln!(io::stderr(), "error: {} is no litmus test\n = help: {help}", safe(&name));
+            continue;
+        }
         let test = match read(file).and_then(|bytes| LitmusTest::parse(&name, &bytes)) {
             Ok(test) => test,
             Err(error) => {
@@ -92,6 +100,14 @@ pub fn run(args: &Verify, style: Style) -> Result<u8, Failure> {
         () if undecided => stop::UNDECIDED,
         () => stop::ALLOWED,
     })
+}
+
+/// What `membar verify` says about this litmus test.
+pub fn examine(name: &str, text: &str) -> Result<VerifyReport, Failure> {
+    let test = LitmusTest::parse(name, text.as_bytes()).map_err(|error| Failure::Usage(error.render()))?;
+    let cli = Cli::try_parse_from(["membar", "verify", name]).map_err(|error| Failure::Usage(error.to_string()))?;
+    let Command::Verify(args) = cli.command else { unreachable!("that is what was written") };
+    verify(name, &test, &args, settings(&args)?, &Interrupt::default())
 }
 
 /// The model as the machine that it is.
@@ -431,8 +447,13 @@ impl Names<'_> {
                 RunStep::Commit(i) => replay::Step::Commit(events[i].thread, events[i].access.addr),
             })
             .collect();
-        // Separate code runs it on a machine with buffers, and looks for the cycle by itself.
-        let certified = replay::replay(&self.test.code, model, &steps).is_ok_and(|replayed| replayed.cycle.is_some());
+        let claim = |event: &Event| {
+            let Event { thread, read, .. } = *event;
+            replay::Claim { thread, site: event.access.site, read }
+        };
+        let claims: Vec<_> = events.iter().map(claim).collect();
+        // Separate code runs it on a machine with buffers, compares what is read, and looks for a cycle by itself.
+        let certified = replay::confirms(&self.test.code, model, &steps, &claims);
         if !certified {
             return Err(unconfirmed());
         }
@@ -493,7 +514,7 @@ fn report(
     let Settings { model, strategy, watching, .. } = checkpoint.settings;
     let mut advice = None;
     let incomplete = match stopped {
-        Some(why) => Some(why.to_owned()),
+        Some(why) => Some(format!("{why}; by a rough guess {:.1} % were explored", 100.0 * checkpoint.search.share())),
         None if checkpoint.counts().cut > 0 => {
             let executions = count(checkpoint.counts().cut as usize, "execution");
             advice = Some("longer executions: --steps N".into());

@@ -91,3 +91,18 @@ pub fn hard_trace() -> String {
     membar_trace::write_trace(&simulate(&work, Machine::Tso, Observe::default()), &mut text).expect("a trace");
     String::from_utf8(text).expect("UTF-8")
 }
+
+/// Standard output without times, which differ from run to run.
+pub fn timeless(ran: &Ran) -> String {
+    let mut text = String::new();
+    for line in ran.out.lines() {
+        match line.split_once(", 0.") {
+            Some((before, after)) if line.contains("explored") => {
+                let after = after.split_once(" s").map_or("", |(_, after)| after);
+                text += &format!("{before}, TIME{after}\n");
+            }
+            _ => text += &format!("{line}\n"),
+        }
+    }
+    text
+}

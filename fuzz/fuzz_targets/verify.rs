@@ -1,0 +1,64 @@
+//! Whatever is read as a litmus test can be verified: every violation is confirmed by a run on a machine with buffers,
+//! strategies agree where they finish, and a safe program has the final states of SC.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use membar_certify::replay;
+use membar_core::Relaxation;
+use membar_explore::Strategy;
+use membar_litmus::{Interpreter, Limits, LitmusTest, Model, outcomes};
+use membar_verify::{Checkpoint, Effort, RunStep, Settings, Verification, Watching, explain};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+fuzz_target!(|bytes: &[u8]| {
+    let Ok(test) = LitmusTest::parse("any.litmus", bytes) else { return };
+    // Long local loops are slow rather than wrong.
+    if test.code.threads.len() > 4 || test.code.threads.iter().any(|thread| thread.instrs.len() > 60) {
+        return;
+    }
+    let code = Arc::new(test.code.clone());
+    let limits = Limits { steps: 20_000, states: 2_000, ..Limits::default() };
+    for (model, machine) in [(Relaxation::Tso, Model::Tso), (Relaxation::Pso, Model::Pso)] {
+        let mut safe = Vec::new();
+        for strategy in [Strategy::Dpor, Strategy::Exhaustive] {
+            let settings = Settings { model, strategy, watching: Watching::Class, max_steps: 60 };
+            let mut program = Interpreter::new(Arc::clone(&code));
+            let effort = Effort { jobs: 1, max_executions: 300 };
+            let mut verification = Verification::new(Checkpoint::new(settings), program.clone(), effort);
+            while !verification.is_done() && !verification.is_out_of_executions() {
+                verification.advance(&AtomicBool::new(false));
+            }
+            let checkpoint = verification.checkpoint();
+            for found in &checkpoint.seen.violations {
+                let explained = explain(&mut program, found, model).expect("a violation can be explained");
+                let steps: Vec<_> = explained
+                    .run
+                    .iter()
+                    .map(|step| match *step {
+                        RunStep::Issue(i) => replay::Step::Issue(explained.events[i].thread),
+                        RunStep::Commit(i) => {
+                            replay::Step::Commit(explained.events[i].thread, explained.events[i].access.addr)
+                        }
+                    })
+                    .collect();
+                let claims: Vec<_> = explained
+                    .events
+                    .iter()
+                    .map(|event| replay::Claim { thread: event.thread, site: event.access.site, read: event.read })
+                    .collect();
+                assert!(replay::confirms(&code, model, &steps, &claims), "the run is possible and not SC");
+            }
+            if checkpoint.is_complete() {
+                safe.push(checkpoint.seen.violations.is_empty());
+            }
+        }
+        assert!(safe.windows(2).all(|pair| pair[0] == pair[1]), "strategies disagree");
+        if safe.first() == Some(&true) {
+            let (sc, weak) = (outcomes(&test, Model::Sc, &limits), outcomes(&test, machine, &limits));
+            if sc.complete && weak.complete && sc.crash.is_none() && weak.crash.is_none() {
+                assert_eq!(sc.states, weak.states, "a safe program has more states than under SC");
+            }
+        }
+    }
+});
