@@ -11,6 +11,7 @@
 //! Start with [`Trace`]: `membar-trace` fills one from text, `membar-check` decides it, `membar-certify` re-checks
 //! the verdict and `membar-report` shows it.
 
+mod excerpt;
 mod ids;
 mod model;
 mod proof;
@@ -18,6 +19,7 @@ mod resolve;
 mod run;
 mod trace;
 
+pub use excerpt::{Excerpt, columns, harmless, lossy};
 pub use ids::{AddrId, OpId, Source, ThreadId};
 pub use model::{Mask, Model, Ppo, When};
 pub use proof::{Assumption, Event, Flip, Lemma, Proof, Rule, Step, Undecided, Verdict, Witness};

@@ -1,5 +1,6 @@
 //! What can be wrong with a litmus test, as values.
 
+use membar_core::{Excerpt, columns, harmless};
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
@@ -140,25 +141,16 @@ impl Fault {
         let line = &text[line_start..line_end];
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         let number = 1 + text[..start].iter().filter(|&&b| b == b'\n').count();
-        let before = lossy(&line[..(start - line_start).min(line.len())]);
+        let at = (start - line_start).min(line.len());
         let end = (self.span.end.max(start) - line_start).min(line.len());
-        let marked = line.get(start - line_start..end).map_or(0, |bytes| lossy(bytes).chars().count());
         Error {
             kind: Box::new(self.kind),
             file: file.to_owned(),
             line: number,
-            column: before.chars().count() + 1,
-            excerpt: Some(Box::new(Excerpt::new(
-                &before,
-                &lossy(&line[before_len(line, start - line_start)..]),
-                marked,
-            ))),
+            column: columns(&line[..at]) as usize + 1,
+            excerpt: Some(Box::new(Excerpt::new(line, at..end))),
         }
     }
-}
-
-fn before_len(line: &[u8], at: usize) -> usize {
-    at.min(line.len())
 }
 
 pub(crate) type Parsed<T> = Result<T, Fault>;
@@ -175,53 +167,6 @@ pub(crate) fn quoted(text: &str) -> String {
 /// All of it, fit for a terminal.
 pub(crate) fn quoted_all(text: &str) -> String {
     text.chars().map(harmless).collect()
-}
-
-fn lossy(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).chars().map(harmless).collect()
-}
-
-/// The character, or what is shown in its place: nothing that a terminal would obey or that changes the direction of
-/// writing.
-fn harmless(c: char) -> char {
-    match c {
-        '\t' => ' ',
-        '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{FEFF}' => '\u{FFFD}',
-        c if c.is_control() => '\u{FFFD}',
-        c => c,
-    }
-}
-
-/// Part of a line, fit for a terminal.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Excerpt {
-    /// The text, at most about a hundred characters; `…` stands where the line goes on.
-    pub text: String,
-    /// How many characters of `text` come before the fault.
-    pub caret: usize,
-    /// How many characters are at fault, at least one.
-    pub width: usize,
-}
-
-impl Excerpt {
-    const BEFORE: usize = 60;
-    const AFTER: usize = 40;
-
-    fn new(before: &str, after: &str, marked: usize) -> Excerpt {
-        let mut left: Vec<char> = before.chars().collect();
-        let mut right: Vec<char> = after.chars().take(Self::AFTER + 1).collect();
-        if left.len() > Self::BEFORE {
-            left.drain(..left.len() - Self::BEFORE);
-            left[0] = '…';
-        }
-        if right.len() > Self::AFTER {
-            right.truncate(Self::AFTER);
-            right[Self::AFTER - 1] = '…';
-        }
-        let text: String = left.iter().chain(&right).collect();
-        let width = marked.clamp(1, right.len().max(1));
-        Excerpt { text: text.trim_end().to_owned(), caret: left.len(), width }
-    }
 }
 
 /// What is wrong, and where.
@@ -269,8 +214,7 @@ impl Error {
         let margin = " ".repeat(if self.line == 0 { 1 } else { number.len() });
         let mut out = format!("error: {}\n{margin}--> {}\n", self.kind, self.place());
         if let Some(excerpt) = &self.excerpt {
-            out += &format!("{margin} |\n{}\n", format!("{number} | {}", excerpt.text).trim_end());
-            out += &format!("{margin} | {}{}\n", " ".repeat(excerpt.caret), "^".repeat(excerpt.width));
+            excerpt.write(self.line as u64, &margin, &mut out).expect("writing to a string succeeds");
         }
         out + &format!("{margin} = help: {}\n", self.kind.help())
     }

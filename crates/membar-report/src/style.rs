@@ -74,11 +74,7 @@ pub fn count(n: usize, what: &str) -> String {
 
 /// A file name without characters that could do something to a terminal.
 pub fn safe(name: &str) -> String {
-    let harmless = |c: char| match c {
-        '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{FEFF}' => '\u{FFFD}',
-        c if c.is_control() => '\u{FFFD}',
-        c => c,
-    };
+    let harmless = |c| if c == '\t' { '\u{FFFD}' } else { membar_core::harmless(c) };
     name.chars().map(harmless).collect()
 }
 

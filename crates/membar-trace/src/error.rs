@@ -1,9 +1,8 @@
 //! What can be wrong with a trace file, as values.
 
 use crate::input::Compression;
-use membar_core::Malformed;
+use membar_core::{Excerpt, Malformed, columns, harmless, lossy};
 use std::fmt;
-use std::ops::Range;
 
 /// What is wrong. The display form is the message, without the place.
 #[derive(Debug, thiserror::Error)]
@@ -326,72 +325,6 @@ impl ErrorKind {
     }
 }
 
-/// Part of a line, fit for a terminal: control characters, characters that change the direction of writing, and bytes
-/// that are not UTF-8 are shown as `U+FFFD`, tabs as spaces.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Excerpt {
-    /// The text, at most about a hundred characters; `…` stands where the line goes on.
-    pub text: String,
-    /// How many characters of `text` come before the fault.
-    pub caret: usize,
-    /// How many characters are at fault, at least one.
-    pub width: usize,
-}
-
-impl Excerpt {
-    const BEFORE: usize = 60;
-    const AFTER: usize = 40;
-
-    pub(crate) fn new(line: &[u8], fault: Range<usize>) -> Excerpt {
-        let at = fault.start.min(line.len());
-        // Four bytes hold any character, and one more tells whether the line goes on.
-        let mut from = at.saturating_sub(4 * (Self::BEFORE + 1));
-        while from > 0 && from < at && line[from] & 0xC0 == 0x80 {
-            from += 1;
-        }
-        let to = line.len().min(at + 4 * (Self::AFTER + 1));
-        let mut before: Vec<char> = lossy(&line[from..at]).collect();
-        let mut after: Vec<char> = lossy(&line[at..to]).collect();
-        if before.len() > Self::BEFORE {
-            before.drain(..before.len() - Self::BEFORE);
-            before[0] = '…';
-        }
-        if after.len() > Self::AFTER {
-            after.truncate(Self::AFTER);
-            after[Self::AFTER - 1] = '…';
-        }
-        let marked = columns(&line[at..fault.end.clamp(at, to)]);
-        let text: String = before.iter().chain(&after).collect();
-        Excerpt {
-            text: text.trim_end().to_owned(),
-            caret: before.len(),
-            width: (marked as usize).clamp(1, after.len().max(1)),
-        }
-    }
-}
-
-/// Number of characters, where each run of bytes that is no character counts as one.
-pub(crate) fn columns(bytes: &[u8]) -> u64 {
-    bytes.utf8_chunks().map(|chunk| chunk.valid().chars().count() as u64 + u64::from(!chunk.invalid().is_empty())).sum()
-}
-
-fn lossy(bytes: &[u8]) -> impl Iterator<Item = char> + '_ {
-    bytes.utf8_chunks().flat_map(|chunk| {
-        let invalid = (!chunk.invalid().is_empty()).then_some('\u{FFFD}');
-        chunk.valid().chars().map(harmless).chain(invalid)
-    })
-}
-
-/// The character, or what is shown in its place.
-fn harmless(c: char) -> char {
-    match c {
-        '\t' => ' ',
-        '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{FEFF}' => '\u{FFFD}',
-        c if c.is_control() => '\u{FFFD}',
-        c => c,
-    }
-}
-
 /// A few words of the input, fit for a message.
 pub(crate) fn quoted(bytes: &[u8]) -> String {
     let mut text: String = lossy(bytes).take(32).collect();
@@ -436,9 +369,7 @@ impl Error {
         writeln!(out, "error: {}", self.kind)?;
         writeln!(out, "{margin}--> {}", self.place())?;
         if let Some(excerpt) = &self.excerpt {
-            writeln!(out, "{margin} |")?;
-            writeln!(out, "{}", format!("{number} | {}", excerpt.text).trim_end())?;
-            writeln!(out, "{margin} | {}{}", " ".repeat(excerpt.caret), "^".repeat(excerpt.width))?;
+            excerpt.write(self.line, &margin, &mut out)?;
         }
         if let Some(note) = self.kind.note() {
             writeln!(out, "{margin} = {note}")?;

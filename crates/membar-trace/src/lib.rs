@@ -108,7 +108,8 @@ mod locate;
 mod reader;
 mod write;
 
-pub use error::{Error, ErrorKind, Excerpt, NotInterleaved};
+pub use error::{Error, ErrorKind, NotInterleaved};
 pub use input::Compression;
+pub use membar_core::Excerpt;
 pub use reader::{Act, Ended, Interleaving, MAX_LINE, Reader, Step, parse};
 pub use write::{write_op, write_trace};

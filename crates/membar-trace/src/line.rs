@@ -4,7 +4,8 @@
 //! remembers where the last address and the last value stood, so that a fault which shows only when the trace is
 //! complete can be pointed at by parsing its line once more.
 
-use crate::error::{ErrorKind, columns, quoted};
+use crate::error::{ErrorKind, quoted};
+use membar_core::columns;
 use membar_core::{Mask, Span};
 use std::borrow::Cow;
 use std::ops::Range;

@@ -4,9 +4,10 @@
 //! to find the address or value at fault; otherwise the line is written anew from the trace, and its column is not
 //! known.
 
-use crate::error::{Error, ErrorKind, Excerpt, columns};
+use crate::error::{Error, ErrorKind};
 use crate::line::{self, Parser};
 use crate::write::{Declaration, write_op};
+use membar_core::{Excerpt, columns};
 use membar_core::{Malformed, OpId, Trace};
 use std::ops::Range;
 

@@ -11,11 +11,12 @@
 //! line in `pos..complete` has its line end. If `whole`, then `kept` is where the current trace begins; it is used for
 //! pointing at faults that show only at `check`, and it is given up when a trace outgrows [`KEEP`].
 
-use crate::error::{Error, ErrorKind, Excerpt, columns};
+use crate::error::{Error, ErrorKind};
 use crate::input::{Compression, Input};
 use crate::line::{Action, Addr, Fault, Line, Parser, in_name, text};
 use crate::{fast, locate};
 use membar_core::{AddrId, Final, Guard, Init, OpId, OrderLine, ResolveScratch, Source, Span, ThreadId, Trace};
+use membar_core::{Excerpt, columns};
 use std::io::Read;
 use std::ops::Range;
 use std::path::Path;

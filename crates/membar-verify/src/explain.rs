@@ -8,8 +8,7 @@
 //! # Algorithm
 //!
 //! The schedule is run again. Of its events only those that happen before `prev`, the access just before e in its thread,
-//! matter: with e they are the execution that the proof in `membar-monitor/src/class.rs` builds. Everything here is done
-//! the plain way, on lists of pairs.
+//! matter: with e they are the execution that the proof in `membar-monitor/src/class.rs` builds.
 //!
 //! * *Order*: the events are sorted along rhb ∪ {e → last}, each as early as in the schedule otherwise. That is the order
 //!   in which loads are made and stores reach memory. That it exists is checked here; a report for which it does not is
@@ -21,10 +20,16 @@
 //!   pass over the events finds the shortest path; of two equally long ones the one with fewer fences wins.
 //! * *Fences*: every program-order edge of the cycle that the model does not keep. With a barrier at each of them all edges
 //!   of the cycle are kept, and the execution is impossible. (Other cycles may need other fences.)
+//!
+//! # Complexity
+//!
+//! Near linear in the length of the schedule; under PSO a barrier costs as much as there are addresses in buffers.
 
 use crate::watch::Found;
 use membar_core::{Access, AccessKind, Barrier, Performed, Relaxation};
 use membar_explore::{Next, Program};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// An explained violation.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -156,17 +161,20 @@ fn event(step: usize, performed: &Performed) -> Event {
 /// Which steps happen before the thread's last step, or are it.
 fn past_of_thread(steps: &[Performed], thread: u32) -> Option<Vec<bool>> {
     let last = steps.iter().rposition(|step| step.thread == thread)?;
+    // Backwards: what comes before something in the past is in the past. Of each thread and address it is enough to know
+    // whether something later is.
+    let (mut threads, mut reads, mut writes) = (FxHashSet::default(), FxHashSet::default(), FxHashSet::default());
     let mut past = vec![false; steps.len()];
-    past[last] = true;
-    for i in (0..last).rev() {
-        past[i] = (i + 1..=last).any(|j| past[j] && before(&steps[i], &steps[j]));
+    for i in (0..=last).rev() {
+        let (step, addr) = (&steps[i], steps[i].access.addr);
+        let conflict = writes.contains(&addr) || (step.writes && reads.contains(&addr));
+        if i == last || threads.contains(&step.thread) || conflict {
+            past[i] = true;
+            threads.insert(step.thread);
+            (if step.writes { &mut writes } else { &mut reads }).insert(addr);
+        }
     }
     Some(past)
-}
-
-/// Whether the earlier step comes before the later one in program order or by conflict.
-fn before(earlier: &Performed, later: &Performed) -> bool {
-    earlier.thread == later.thread || (earlier.access.addr == later.access.addr && (earlier.writes || later.writes))
 }
 
 /// The execution: events in the order of the schedule, the last of them the one that overtakes.
@@ -174,130 +182,234 @@ struct Graph {
     events: Vec<Event>,
     store: usize,
     model: Relaxation,
+    /// For each event, the last event of its thread up to itself that has a full barrier before it, and a store barrier or
+    /// stronger.
+    full: Vec<Option<usize>>,
+    stored: Vec<Option<usize>>,
+    /// For each event of the schedule that reads, the write that it returns.
+    source: Vec<Option<usize>>,
 }
 
 impl Graph {
     fn new(events: Vec<Event>, store: usize, model: Relaxation) -> Graph {
-        Graph { events, store, model }
+        let mut graph = Graph { store, model, full: Vec::new(), stored: Vec::new(), source: Vec::new(), events };
+        let (mut full, mut stored, mut last) = (FxHashMap::default(), FxHashMap::default(), FxHashMap::default());
+        for i in 0..graph.events.len() {
+            let Event { thread, access, .. } = graph.events[i];
+            if access.barrier == Barrier::Full {
+                full.insert(thread, i);
+            }
+            if access.barrier != Barrier::None {
+                stored.insert(thread, i);
+            }
+            graph.full.push(full.get(&thread).copied());
+            graph.stored.push(stored.get(&thread).copied());
+            graph.source.push(last.get(&access.addr).copied());
+            if graph.writes(i) {
+                last.insert(access.addr, i);
+            }
+        }
+        graph
     }
 
     fn overtaking(&self) -> usize {
         self.events.len() - 1
     }
 
-    fn writes(&self, i: usize) -> bool {
-        let event = &self.events[i];
-        if i == self.overtaking() { event.access.writes_on(event.read.unwrap_or(0)) } else { event.write.is_some() }
+    fn kind(&self, i: usize) -> AccessKind {
+        self.events[i].access.kind
     }
 
-    /// The write that a read of the schedule returns.
-    fn source(&self, read: usize) -> Option<usize> {
-        (0..read).rev().find(|&i| self.events[i].access.addr == self.events[read].access.addr && self.writes(i))
+    fn writes(&self, i: usize) -> bool {
+        let event = &self.events[i];
+        if i + 1 == self.events.len() { event.access.writes_on(event.read.unwrap_or(0)) } else { event.write.is_some() }
     }
 
     /// Whether the model keeps the order of these two of one thread, by themselves.
     fn keeps(&self, i: usize, j: usize) -> bool {
-        let (a, b) = (&self.events[i], &self.events[j]);
-        let between = (i + 1..=j).filter(|&k| self.events[k].thread == a.thread);
-        let barrier = between.map(|k| self.events[k].access.barrier).max().unwrap_or(Barrier::None);
-        match (a.access.kind, b.access.kind) {
-            _ if barrier == Barrier::Full => true,
+        let (a, b) = (&self.events[i].access, &self.events[j].access);
+        match (a.kind, b.kind) {
+            _ if self.full[j] > Some(i) => true,
             (AccessKind::Load | AccessKind::Rmw, _) => true,
             (AccessKind::Store, AccessKind::Load) => false,
-            (AccessKind::Store, _) => {
-                self.model == Relaxation::Tso || a.access.addr == b.access.addr || barrier == Barrier::Store
-            }
+            (AccessKind::Store, _) => self.model == Relaxation::Tso || a.addr == b.addr || self.stored[j] > Some(i),
         }
     }
 
-    /// Whether the model keeps the order of these two of one thread, perhaps by way of others in between.
+    /// Whether the model keeps the order of these two of one thread, perhaps by way of others: an interlocked operation in
+    /// between is the only thing that orders what comes after it where two by themselves are not ordered.
     fn keeps_somehow(&self, i: usize, j: usize) -> bool {
         let thread = self.events[i].thread;
-        let mut after = vec![i];
-        for k in (i + 1..=j).filter(|&k| self.events[k].thread == thread) {
-            if after.iter().any(|&a| self.keeps(a, k)) {
-                after.push(k);
-            }
-        }
-        after.contains(&j)
+        let between = |k: usize| self.events[k].thread == thread && self.kind(k) == AccessKind::Rmw && self.keeps(i, k);
+        self.keeps(i, j) || (i + 1..j).any(between)
     }
 
-    /// Whether memory's order puts `i` before `j`: rhb, with the overtaking access just before the store.
-    fn is_before(&self, i: usize, j: usize) -> bool {
-        let (a, b) = (&self.events[i], &self.events[j]);
-        if i == self.overtaking() {
-            return j == self.store;
+    /// Edges, as few as will do, whose closure is memory's order: rhb, with the overtaking access just before the store.
+    /// Nodes from the number of events on are barriers.
+    fn edges(&self) -> (Vec<(usize, usize)>, usize) {
+        /// What a thread has done so far.
+        #[derive(Default)]
+        struct Past {
+            /// The last event, or full barrier, that is kept before everything later.
+            first: Option<usize>,
+            /// The last store barrier, which is kept before later stores.
+            barrier: Option<usize>,
+            /// The last store to each address (under TSO: of all).
+            stores: BTreeMap<u32, usize>,
         }
-        if j == self.overtaking() {
-            let conflict = a.access.addr == b.access.addr && (!self.writes(i) || i < self.store);
-            let read_older = !self.writes(i) && self.source(i).is_none_or(|source| source < self.store);
-            let interlocked = a.access.kind == AccessKind::Rmw || b.access.kind == AccessKind::Rmw;
-            return (a.thread == b.thread && self.keeps(i, j))
-                || (conflict && self.writes(i) && (self.writes(j) || a.thread != b.thread || interlocked))
-                || (conflict && read_older && self.writes(j));
+        /// What was done to an address so far.
+        #[derive(Default)]
+        struct Cell {
+            write: Option<usize>,
+            reads: Vec<usize>,
         }
-        if i >= j {
-            return false;
+        let e = self.overtaking();
+        let mut nodes = self.events.len();
+        let mut edges = vec![(e, self.store)];
+        let (mut threads, mut cells) = (FxHashMap::<u32, Past>::default(), FxHashMap::<u32, Cell>::default());
+        for (i, event) in self.events.iter().enumerate() {
+            let Access { kind, barrier, addr, .. } = event.access;
+            let past = threads.entry(event.thread).or_default();
+            if barrier != Barrier::None {
+                let node = nodes;
+                nodes += 1;
+                edges.extend(past.stores.values().map(|&store| (store, node)));
+                if barrier == Barrier::Full {
+                    edges.extend(past.first.map(|first| (first, node)));
+                    past.first = Some(node);
+                    past.stores.clear();
+                } else {
+                    edges.extend(past.barrier.map(|barrier| (barrier, node)));
+                    past.barrier = Some(node);
+                }
+            }
+            edges.extend(past.first.map(|first| (first, i)));
+            let buffer = if self.model == Relaxation::Tso { 0 } else { addr };
+            if kind != AccessKind::Load {
+                edges.extend(past.barrier.map(|barrier| (barrier, i)));
+                edges.extend(past.stores.get(&buffer).map(|&store| (store, i)));
+                past.stores.insert(buffer, i);
+            }
+            if kind != AccessKind::Store {
+                past.first = Some(i);
+            }
+            if i == e {
+                continue;
+            }
+            let cell = cells.entry(addr).or_default();
+            let interlocked = |i: usize| self.kind(i) == AccessKind::Rmw;
+            if self.writes(i) {
+                edges.extend(cell.write.map(|write| (write, i)));
+                edges.extend(cell.reads.drain(..).map(|read| (read, i)));
+                cell.write = Some(i);
+            } else {
+                let outside =
+                    |&write: &usize| self.events[write].thread != event.thread || interlocked(write) || interlocked(i);
+                edges.extend(cell.write.filter(outside).map(|write| (write, i)));
+                cell.reads.push(i);
+            }
         }
-        if a.thread == b.thread && self.keeps(i, j) {
-            return true;
+        // The overtaking access comes after what it reads or overwrites: the write before the store, and its reads.
+        let Event { thread, access, .. } = self.events[e];
+        let before = (0..self.store).rev().find(|&i| self.events[i].access.addr == access.addr && self.writes(i));
+        let interlocked = |i: usize| self.kind(i) == AccessKind::Rmw;
+        if let Some(write) = before
+            && (self.writes(e) || self.events[write].thread != thread || interlocked(write) || interlocked(e))
+        {
+            edges.push((write, e));
         }
-        if a.access.addr != b.access.addr {
-            return false;
+        if self.writes(e) {
+            let reads = |&i: &usize| {
+                let same = self.events[i].access.addr == access.addr && !self.writes(i);
+                same && i != e && self.source[i] == before
+            };
+            edges.extend((0..e).filter(reads).map(|read| (read, e)));
         }
-        if self.writes(j) {
-            return true; // co or fr
-        }
-        let interlocked = a.access.kind == AccessKind::Rmw || b.access.kind == AccessKind::Rmw;
-        self.source(j) == Some(i) && (a.thread != b.thread || interlocked)
+        (edges, nodes)
     }
 
     /// All events in an order that memory may see them in.
     fn order(&self) -> Option<Vec<usize>> {
-        let n = self.events.len();
-        let after: Vec<Vec<usize>> =
-            (0..n).map(|i| (0..n).filter(|&j| i != j && self.is_before(i, j)).collect()).collect();
-        let mut left = vec![0; n];
-        after.iter().flatten().for_each(|&j| left[j] += 1);
-        let mut order = Vec::with_capacity(n);
-        let mut ready: std::collections::BTreeSet<usize> = (0..n).filter(|&i| left[i] == 0).collect();
-        while let Some(i) = ready.pop_first() {
+        let (edges, nodes) = self.edges();
+        let (mut left, mut after) = (vec![0u32; nodes], vec![Vec::new(); nodes]);
+        for (i, j) in edges {
+            after[i].push(j);
+            left[j] += 1;
+        }
+        // Barriers first: they take no time.
+        let events = self.events.len();
+        let rank = |i: usize| if i < events { (1, i) } else { (0, i) };
+        let mut ready: BTreeSet<(u8, usize)> = (0..nodes).filter(|&i| left[i] == 0).map(rank).collect();
+        let mut order = Vec::with_capacity(nodes);
+        while let Some((_, i)) = ready.pop_first() {
             order.push(i);
             for &j in &after[i] {
                 left[j] -= 1;
                 if left[j] == 0 {
-                    ready.insert(j);
+                    ready.insert(rank(j));
                 }
             }
         }
-        (order.len() == n).then_some(order)
+        let all = order.len() == nodes;
+        order.retain(|&i| i < events);
+        all.then_some(order)
     }
 
     /// Memory's order as steps of the machine. Stores are issued when the schedule issues them, if they can be.
     fn run(&self, order: &[usize]) -> Vec<RunStep> {
-        let mut issued = vec![false; self.events.len()];
-        let mut committed = vec![false; self.events.len()];
+        let mut own: FxHashMap<u32, Vec<usize>> = FxHashMap::default();
+        for (i, event) in self.events.iter().enumerate() {
+            own.entry(event.thread).or_default().push(i);
+        }
+        // How many events each thread has issued, and how many of its stores are in its buffer.
+        let mut issued: FxHashMap<u32, usize> = FxHashMap::default();
+        let mut buffered: FxHashMap<u32, usize> = FxHashMap::default();
         let mut run = Vec::new();
+        let mut issue = |k: usize, run: &mut Vec<RunStep>, buffered: &mut FxHashMap<u32, usize>| {
+            *issued.entry(self.events[k].thread).or_default() += 1;
+            if self.kind(k) == AccessKind::Store {
+                *buffered.entry(self.events[k].thread).or_default() += 1;
+            }
+            run.push(RunStep::Issue(k));
+        };
+        // Stores that the schedule has issued up to some event, and that could not be issued yet, wait in `early`.
+        let mut next: FxHashMap<u32, usize> = FxHashMap::default();
+        let mut early: BTreeSet<usize> = BTreeSet::new();
+        let mut seen = 0;
         for &i in order {
-            for k in 0..i {
-                let event = &self.events[k];
-                let mut before = (0..k).filter(|&b| self.events[b].thread == event.thread);
-                let drained = |b: usize| self.events[b].access.kind != AccessKind::Store || committed[b];
-                let can = event.access.kind == AccessKind::Store
-                    && before.all(|b| issued[b] && (event.access.barrier != Barrier::Full || drained(b)));
-                if can && !issued[k] {
-                    issued[k] = true;
-                    run.push(RunStep::Issue(k));
+            while seen < i {
+                if self.kind(seen) == AccessKind::Store {
+                    early.insert(seen);
+                }
+                seen += 1;
+            }
+            let mut done = Vec::new();
+            for &k in early.range(..i) {
+                let thread = self.events[k].thread;
+                let at = next.entry(thread).or_default();
+                if *at > 0 && own[&thread][*at - 1] >= k {
+                    done.push(k);
+                    continue;
+                }
+                let full = self.events[k].access.barrier == Barrier::Full;
+                if own[&thread][*at] == k && !(full && buffered.get(&thread).is_some_and(|&n| n > 0)) {
+                    *at += 1;
+                    issue(k, &mut run, &mut buffered);
+                    done.push(k);
                 }
             }
-            for k in (0..=i).filter(|&k| self.events[k].thread == self.events[i].thread) {
-                if !issued[k] {
-                    issued[k] = true;
-                    run.push(RunStep::Issue(k));
-                }
+            done.iter().for_each(|k| {
+                early.remove(k);
+            });
+            let thread = self.events[i].thread;
+            let at = next.entry(thread).or_default();
+            while *at < own[&thread].len() && own[&thread][*at] <= i {
+                let k = own[&thread][*at];
+                *at += 1;
+                issue(k, &mut run, &mut buffered);
             }
-            if self.events[i].access.kind == AccessKind::Store {
-                committed[i] = true;
+            if self.kind(i) == AccessKind::Store {
+                *buffered.entry(thread).or_default() -= 1;
                 run.push(RunStep::Commit(i));
             }
         }
@@ -306,27 +418,60 @@ impl Graph {
 
     /// A shortest cycle of happens-before through the overtaking access and the store.
     fn cycle(&self) -> Option<Vec<Link>> {
+        /// The way to an event that costs least, and the event.
+        type Best = Option<(u32, usize)>;
         /// Length first, then fences.
         const LENGTH: u32 = 1 << 16;
         let e = self.overtaking();
-        let mut best: Vec<Option<(u32, Option<Link>)>> = vec![None; self.events.len()];
-        best[self.store] = Some((0, None));
-        for j in self.store + 1..=e {
-            for i in self.store..j {
-                let Some((cost, _)) = best[i] else { continue };
-                let Some(relation) = self.relation(i, j) else { continue };
-                if j == e && !matches!(relation, Relation::Po { .. }) {
-                    continue;
-                }
+        let mut reached: Vec<Option<(u32, Option<Link>)>> = vec![None; self.events.len()];
+        // The best way to any event of a thread, to one that is kept before everything, to a write and to a read of an
+        // address.
+        let (mut any, mut first) =
+            (FxHashMap::<u32, (u32, usize)>::default(), FxHashMap::<u32, (u32, usize)>::default());
+        let (mut writes, mut reads) =
+            (FxHashMap::<u32, (u32, usize)>::default(), FxHashMap::<u32, (u32, usize)>::default());
+        for j in self.store..=e {
+            let Event { thread, access, .. } = self.events[j];
+            let mut best: Option<(u32, Option<Link>)> = (j == self.store).then_some((0, None));
+            let mut offer = |way: Best, relation: Relation| {
+                let Some((cost, from)) = way else { return };
                 let cost = cost + LENGTH + u32::from(relation == Relation::Po { kept: false });
-                if best[j].is_none_or(|(known, _)| cost < known) {
-                    best[j] = Some((cost, Some(Link { from: i, to: j, relation })));
+                if best.is_none_or(|(known, _)| cost < known) {
+                    best = Some((cost, Some(Link { from, to: j, relation })));
+                }
+            };
+            if j > self.store {
+                for way in [any.get(&thread).copied(), first.get(&thread).copied()] {
+                    let kept = way.is_some_and(|(_, i)| self.keeps(i, j));
+                    offer(way, Relation::Po { kept });
+                }
+                let other = |way: Option<&(u32, usize)>| way.copied().filter(|&(_, i)| self.events[i].thread != thread);
+                if j < e && self.writes(j) {
+                    offer(other(writes.get(&access.addr)), Relation::Co);
+                    offer(other(reads.get(&access.addr)), Relation::Fr);
+                } else if j < e {
+                    let source = self.source[j].and_then(|i| reached[i].map(|(cost, _)| (cost, i)));
+                    offer(other(source.as_ref()), Relation::Rf);
                 }
             }
+            reached[j] = best;
+            let Some((cost, _)) = best else { continue };
+            let keep = |map: &mut FxHashMap<u32, (u32, usize)>, key: u32| {
+                let known = map.entry(key).or_insert((cost, j));
+                *known = (*known).min((cost, j));
+            };
+            keep(&mut any, thread);
+            if access.kind != AccessKind::Store {
+                keep(&mut first, thread);
+            }
+            keep(if self.writes(j) { &mut writes } else { &mut reads }, access.addr);
         }
         let mut cycle = Vec::new();
         let mut at = e;
-        while let Some(link) = best[at]?.1 {
+        while let Some(mut link) = reached[at]?.1 {
+            if let Relation::Po { kept } = &mut link.relation {
+                *kept = self.keeps_somehow(link.from, link.to);
+            }
             cycle.push(link);
             at = link.from;
         }
@@ -334,23 +479,6 @@ impl Graph {
         cycle.push(Link { from: e, to: self.store, relation });
         cycle.reverse();
         Some(cycle)
-    }
-
-    /// Why `i` happens before `j`, which comes later in the schedule.
-    fn relation(&self, i: usize, j: usize) -> Option<Relation> {
-        let (a, b) = (&self.events[i], &self.events[j]);
-        if a.thread == b.thread {
-            return Some(Relation::Po { kept: self.keeps_somehow(i, j) });
-        }
-        if a.access.addr != b.access.addr {
-            return None;
-        }
-        match (self.writes(i), self.writes(j)) {
-            (true, true) => Some(Relation::Co),
-            (true, false) => (self.source(j) == Some(i)).then_some(Relation::Rf),
-            (false, true) => Some(Relation::Fr),
-            (false, false) => None,
-        }
     }
 
     fn fences(&self, cycle: &[Link]) -> Vec<Fence> {

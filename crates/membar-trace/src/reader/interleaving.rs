@@ -4,10 +4,11 @@
 //! 0. A step is handed out only after it was found to be possible, and before the line after it is looked at.
 
 use super::{Reader, State, addr_id};
-use crate::error::{Error, ErrorKind, Excerpt, NotInterleaved};
+use crate::error::{Error, ErrorKind, NotInterleaved};
 use crate::fast::{self, Common};
 use crate::line::{Action, Fault, Line, Parser, text};
 use crate::{MAX_LINE, error::quoted};
+use membar_core::Excerpt;
 use membar_core::{AddrId, Final, Init, Malformed, Mask, ThreadId, Trace};
 use std::ops::ControlFlow;
 
