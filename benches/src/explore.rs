@@ -221,7 +221,7 @@ pub fn once(args: &Once) -> Result<ExitCode, Error> {
         WatcherName::Pso => Watcher::Published(Relaxation::Pso),
     };
     let strategy = if args.dpor { Strategy::Dpor } else { Strategy::Exhaustive };
-    let counts = explore(&subject, strategy, watcher, Effort { jobs: 1, max_executions: args.most });
+    let counts = explore(&subject, strategy, watcher, Effort { max_executions: args.most, ..Effort::default() });
     println!("{} executions, {} steps, {} redundant", counts.executions, counts.events, counts.redundant);
     Ok(ExitCode::SUCCESS)
 }
@@ -255,7 +255,7 @@ fn exhaustive(args: &Explore) -> Table {
     let plan = Plan {
         strategy: Strategy::Exhaustive,
         watchers: &watchers,
-        effort: Effort { jobs: 1, max_executions: most },
+        effort: Effort { max_executions: most, ..Effort::default() },
         best_of: args.best_of,
         least: if args.quick { 0.0 } else { LEAST },
     };

@@ -169,7 +169,7 @@ impl Measured<'_> {
         let plan = Plan {
             strategy: Strategy::Exhaustive,
             watchers: &watchers,
-            effort: Effort { jobs: 1, max_executions: most },
+            effort: Effort { max_executions: most, ..Effort::default() },
             best_of: self.args.best_of,
             least: if self.args.scale_down > 1 { 0.0 } else { LEAST },
         };
@@ -189,8 +189,12 @@ impl Measured<'_> {
             }
         }
         let watchers = &watchers[..3];
-        let plan =
-            Plan { strategy: Strategy::Dpor, watchers, effort: Effort { jobs: 1, max_executions: most }, ..plan };
+        let plan = Plan {
+            strategy: Strategy::Dpor,
+            watchers,
+            effort: Effort { max_executions: most, ..Effort::default() },
+            ..plan
+        };
         let subject = Subject::peterson(3);
         for (watcher, speed) in watchers.iter().zip(plan.measure(&subject)) {
             let details = format!(

@@ -24,7 +24,7 @@ fuzz_target!(|bytes: &[u8]| {
         for strategy in [Strategy::Dpor, Strategy::Exhaustive] {
             let settings = Settings { model, strategy, watching: Watching::Class, max_steps: 60 };
             let mut program = Interpreter::new(Arc::clone(&code));
-            let effort = Effort { jobs: 1, max_executions: 300 };
+            let effort = Effort { max_executions: 300, ..Effort::default() };
             let mut verification = Verification::new(Checkpoint::new(settings), program.clone(), effort);
             while !verification.is_done() && !verification.is_out_of_executions() {
                 verification.advance(&AtomicBool::new(false));

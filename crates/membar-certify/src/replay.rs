@@ -318,7 +318,7 @@ impl<'c> Run<'c> {
             Settled::Done => return Err(Cause::Ended(t)),
             Settled::Wild { pointer, .. } => return Err(Cause::Wild { thread: t, pointer }),
             Settled::Size { cell, .. } => return Err(Cause::Size { thread: t, addr: cell }),
-            Settled::Endless => return Err(Cause::Endless(t)),
+            Settled::Endless | Settled::Long => return Err(Cause::Endless(t)),
         };
         let Request { access, .. } = request;
         if access.barrier >= Barrier::Store {

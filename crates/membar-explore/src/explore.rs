@@ -122,7 +122,7 @@ impl SearchState {
 /// How executions are run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Options {
-    /// Steps after which an execution is cut.
+    /// Steps after which a thread is not run any further; then the execution counts as cut.
     pub max_steps: usize,
     /// Workers.
     pub jobs: usize,

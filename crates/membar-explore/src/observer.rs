@@ -8,8 +8,8 @@ pub trait Observer {
     /// What was seen since the last [`Observer::take`].
     type Part: Send;
 
-    /// An access was made. If it is not `fresh`, it has been reported before and is only repeated to get to a state.
-    fn push(&mut self, performed: &Performed, fresh: bool);
+    /// An access was made, perhaps only to get again to a state that was seen before.
+    fn push(&mut self, performed: &Performed);
 
     /// The last access is taken back.
     fn pop(&mut self);
@@ -23,6 +23,11 @@ pub trait Observer {
     /// In the execution that has ended, a thread stopped at a fault.
     fn fault(&mut self, thread: usize, fault: String, path: &[u8]);
 
+    /// Whether enough has been seen: then the search stops as soon as it can.
+    fn enough(&self) -> bool {
+        false
+    }
+
     /// What was seen since the last time.
     fn take(&mut self) -> Self::Part;
 }
@@ -34,7 +39,7 @@ pub struct Blind;
 impl Observer for Blind {
     type Part = ();
     #[inline]
-    fn push(&mut self, _: &Performed, _: bool) {}
+    fn push(&mut self, _: &Performed) {}
     #[inline]
     fn pop(&mut self) {}
     fn tried(&mut self, _: usize, _: Access) {}

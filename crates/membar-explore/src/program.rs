@@ -11,6 +11,8 @@ pub enum Next {
     Done,
     /// It cannot go on: [`Program::fault`] says why.
     Fault,
+    /// It has run for longer than anybody wants to wait without an access. What it would do is not known.
+    Long,
 }
 
 /// A waiting loop that a thread is about to go round again.

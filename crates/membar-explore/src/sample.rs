@@ -67,14 +67,22 @@ impl<P: Program, O: Observer> Sampler<P, O> {
             }
             changes = (1..depth).map(|_| rng.below(steps.max(1))).collect();
         }
+        let mut made = vec![0; threads];
         let end = loop {
-            let (mut able, mut blocked) = (0u64, 0u64);
+            let (mut able, mut blocked, mut long) = (0u64, 0u64, false);
             for thread in 0..threads {
-                if let Next::Access(_) = self.program.next(thread) {
+                let next = self.program.next(thread);
+                if next == Next::Long || (made[thread] >= self.max_steps && matches!(next, Next::Access(_))) {
+                    long = true;
+                } else if let Next::Access(_) = next {
                     let waiting = self.program.waiting(thread);
                     let waits = waiting.is_closing() && unchanged(&self.program, waiting.round);
                     *(if waits { &mut blocked } else { &mut able }) |= 1 << thread;
                 }
+            }
+            if able == 0 && long {
+                counts.cut = 1;
+                break End::Cut { period: None };
             }
             if able == 0 {
                 for thread in (0..threads).filter(|t| blocked >> t & 1 != 0) {
@@ -83,10 +91,6 @@ impl<P: Program, O: Observer> Sampler<P, O> {
                     }
                 }
                 break if blocked == 0 { End::Complete } else { End::Deadlock { waiting: blocked } };
-            }
-            if self.path.len() >= self.max_steps {
-                counts.cut = 1;
-                break End::Cut { period: None };
             }
             let able = (0..threads).filter(|t| able >> t & 1 != 0);
             let thread = match choice {
@@ -105,8 +109,9 @@ impl<P: Program, O: Observer> Sampler<P, O> {
             };
             let thread = thread.expect("a thread that can run");
             let performed = self.program.step(thread);
+            made[thread] += 1;
             self.path.push(thread as u8);
-            self.observer.push(&performed, true);
+            self.observer.push(&performed);
             counts.events += 1;
         };
         self.observer.end(end, &self.path);

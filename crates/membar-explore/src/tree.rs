@@ -262,15 +262,18 @@ fn merge(frontier: &mut Frontier, item: &Item, turns: Vec<Turn>, rest: Vec<(u8, 
         frontier.open[id as usize].node.add(turn.initials);
         frontier.add_items(id, 0.0);
     }
-    let left: u32 = rest.iter().map(|(_, node)| (node.todo & !node.done & !node.asleep).count_ones()).sum();
-    let share = item.share / f64::from(left + 1);
-    frontier.share += share;
+    // Each thread to run from a node is guessed to lead to as much as each other one.
+    let (mut below, mut left) = (item.share, 0.0);
     let mut parent = item.open;
     for (by, node) in rest {
         let depth = frontier.open[parent as usize].depth + 1;
+        let awake = node.todo & !node.asleep;
+        below /= f64::from(awake.count_ones().max(1));
+        left += below * f64::from((awake & !node.done).count_ones());
         parent = frontier.add_open(Open { node, parent, by, depth, users: 0 });
-        frontier.add_items(parent, share);
+        frontier.add_items(parent, below);
     }
+    frontier.share += item.share - left;
     // The deepest node has something left to do, or there would be no rest: every node that was opened has a user.
     frontier.release(item.open);
 }

@@ -135,9 +135,13 @@ pub(crate) struct Worker<P, O> {
     mode: Mode,
     max_steps: usize,
     threads: usize,
-    /// Threads whose next access is known, and those that are in a waiting loop.
+    /// Threads whose next access is known, of these those that are in a waiting loop, and threads that are not run any
+    /// further because they have made as many steps as they may.
     ready: u64,
     waiting: u64,
+    long: u64,
+    /// Steps that each thread has made.
+    made: Vec<usize>,
     path: Vec<u8>,
     races: Races,
     /// What is taken care of at the nodes of the prefix.
@@ -157,6 +161,8 @@ impl<P: Program, O: Observer> Worker<P, O> {
             threads,
             ready: 0,
             waiting: 0,
+            long: 0,
+            made: vec![0; threads],
             path: Vec::new(),
             races: Races::new(threads),
             known: Vec::new(),
@@ -193,11 +199,16 @@ impl<P: Program, O: Observer> Worker<P, O> {
         let bit = 1u64 << thread;
         self.ready &= !bit;
         self.waiting &= !bit;
-        if let Next::Access(_) = self.program.next(thread) {
-            self.ready |= bit;
-            if !self.program.waiting(thread).round.is_empty() {
-                self.waiting |= bit;
+        self.long &= !bit;
+        match self.program.next(thread) {
+            Next::Access(_) if self.made[thread] < self.max_steps => {
+                self.ready |= bit;
+                if !self.program.waiting(thread).round.is_empty() {
+                    self.waiting |= bit;
+                }
             }
+            Next::Access(_) | Next::Long => self.long |= bit,
+            Next::Done | Next::Fault => {}
         }
     }
 
@@ -239,6 +250,7 @@ impl<P: Program, O: Observer> Worker<P, O> {
     fn forward(&mut self, thread: usize, fresh: bool) -> membar_core::Performed {
         let awaited = if self.mode == Mode::Dpor { self.awaited(thread) } else { None };
         let performed = self.program.step(thread);
+        self.made[thread] += 1;
         self.look(thread);
         if self.mode == Mode::Dpor {
             if fresh {
@@ -249,7 +261,7 @@ impl<P: Program, O: Observer> Worker<P, O> {
             }
         }
         self.path.push(thread as u8);
-        self.observer.push(&performed, fresh);
+        self.observer.push(&performed);
         if fresh {
             self.counts.events += 1;
         }
@@ -260,6 +272,7 @@ impl<P: Program, O: Observer> Worker<P, O> {
     fn back(&mut self) {
         let thread = self.path.pop().expect("a step to take back") as usize;
         self.program.undo();
+        self.made[thread] -= 1;
         self.observer.pop();
         if self.mode == Mode::Dpor {
             self.races.pop();
@@ -349,7 +362,7 @@ impl<P: Program, O: Observer> Worker<P, O> {
             node.done |= 1 << thread;
             self.take(thread, &here, here.asleep | here.done);
             let runs = self.counts.executions + self.counts.redundant;
-            stopped = runs >= budget || ((runs & 15 == 0 || self.path.len() > 1000) && stop.load(Ordering::Relaxed));
+            stopped = runs >= budget || self.observer.enough() || stop.load(Ordering::Relaxed);
         }
         let rest = self.path[base..].iter().copied().zip(self.nodes.iter().copied()).collect();
         // Take back what is left, so that the observer's counts are whole.
@@ -370,13 +383,11 @@ impl<P: Program, O: Observer> Worker<P, O> {
         let enabled = self.enabled();
         if enabled == 0 {
             self.end(preemptions);
-        } else if self.path.len() >= self.max_steps || LONG.contains(&self.path.len()) {
-            match self.period() {
-                None if self.path.len() < self.max_steps => return self.open(enabled, asleep, preemptions),
+        } else {
+            match if LONG.contains(&self.path.len()) { self.period() } else { None } {
+                None => return self.open(enabled, asleep, preemptions),
                 period => self.cut(period, preemptions),
             }
-        } else {
-            return self.open(enabled, asleep, preemptions);
         }
         self.nodes.push(Node { enabled: 0, todo: 0, done: 0, asleep: 0, preemptions });
     }
@@ -415,6 +426,13 @@ impl<P: Program, O: Observer> Worker<P, O> {
 
     /// No thread can run.
     fn end(&mut self, preemptions: u32) {
+        if self.long != 0 {
+            if self.mode == Mode::Dpor {
+                self.blocked_races(self.ready);
+            }
+            let period = self.period();
+            return self.cut(period, preemptions);
+        }
         let blocked = self.ready;
         let mut dropped = false;
         if blocked != 0 {
@@ -447,11 +465,11 @@ impl<P: Program, O: Observer> Worker<P, O> {
         }
     }
 
-    /// The path is as long as it may get, or goes round in a circle.
+    /// Threads have made as many steps as they may, or the path goes round in a circle.
     #[cold]
     fn cut(&mut self, period: Option<u32>, preemptions: u32) {
-        self.counts.cut += 1;
         if self.is_new(preemptions) {
+            self.counts.cut += 1;
             self.counts.executions += 1;
             self.observer.end(End::Cut { period }, &self.path);
         }
@@ -462,7 +480,7 @@ impl<P: Program, O: Observer> Worker<P, O> {
     fn period(&mut self) -> Option<u32> {
         let (mut now, mut before) = (Vec::new(), Vec::new());
         self.program.state(&mut now);
-        let enabled = self.enabled();
+        let enabled = self.enabled() | self.long;
         let (mut ran, mut found) = (0u64, None);
         let mut steps = 0;
         while steps < self.path.len() {

@@ -239,12 +239,16 @@ pub enum Settled {
         /// The cell.
         cell: u32,
     },
-    /// It goes round a loop that accesses no memory, for ever.
+    /// It goes round a loop that accesses no memory, for ever: it came back to the same instruction and registers.
     Endless,
+    /// It has run [`LOCAL_LIMIT`] instructions without an access, and may go on or not.
+    Long,
 }
 
-/// How many instructions a thread may run without an access before it counts as endless.
-const LOCAL_LIMIT: u32 = 1 << 20;
+/// How many instructions a thread may run without an access.
+pub const LOCAL_LIMIT: u32 = 1 << 24;
+/// How many it runs before anybody looks whether it goes round in a circle: most need far fewer.
+const LOCAL_FREE: u32 = 256;
 
 impl Code {
     /// Runs a thread's own instructions from `pc` up to its next access, and leaves `pc` at that access.
@@ -255,7 +259,19 @@ impl Code {
     pub fn settle(&self, thread: usize, pc: &mut u32, regs: &mut [u64], mut at: impl FnMut(u32, &[u64])) -> Settled {
         let instrs = &self.threads[thread].instrs;
         let mut barrier = Barrier::None;
-        for _ in 0..LOCAL_LIMIT {
+        // Brent's way to find a circle: compare with the state after 256, 512, 1024, … instructions.
+        let (mut kept_pc, mut kept) = (u32::MAX, Vec::new());
+        for steps in 0..LOCAL_LIMIT {
+            if steps >= LOCAL_FREE {
+                if *pc == kept_pc && kept == *regs {
+                    return Settled::Endless;
+                }
+                if steps.is_power_of_two() {
+                    kept_pc = *pc;
+                    kept.clear();
+                    kept.extend_from_slice(regs);
+                }
+            }
             let Some(instr) = instrs.get(*pc as usize) else { return Settled::Done };
             at(*pc, regs);
             let value = |operand: Operand, regs: &[u64]| match operand {
@@ -294,7 +310,7 @@ impl Code {
             }
             *pc = next;
         }
-        Settled::Endless
+        Settled::Long
     }
 
     #[allow(clippy::too_many_arguments)]

@@ -174,6 +174,7 @@ impl Program for Interpreter {
             Settled::Request(request) => Next::Access(request.access),
             Settled::Done => Next::Done,
             Settled::Wild { .. } | Settled::Size { .. } | Settled::Endless => Next::Fault,
+            Settled::Long => Next::Long,
         }
     }
 
@@ -276,7 +277,7 @@ impl Program for Interpreter {
                 )
             }
             Settled::Endless => "it goes round a loop that accesses no memory, for ever".into(),
-            Settled::Request(_) | Settled::Done => String::new(),
+            Settled::Request(_) | Settled::Done | Settled::Long => String::new(),
         }
     }
 }

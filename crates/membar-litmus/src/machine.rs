@@ -23,6 +23,7 @@ use crate::states::{Collector, Limits, Method, Model, Outcomes, checked};
 use crate::test::LitmusTest;
 use membar_core::{AccessKind, Barrier};
 use rustc_hash::FxHashSet;
+use std::collections::VecDeque;
 use std::rc::Rc;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -56,41 +57,12 @@ struct Machine<'a> {
     regs_at: Vec<usize>,
     found: Collector<'a>,
     seen: FxHashSet<Rc<[u8]>>,
-    todo: Vec<Rc<[u8]>>,
+    todo: VecDeque<Rc<[u8]>>,
     bytes: Vec<u8>,
     /// About how much is remembered.
     memory: usize,
     /// Whether a thread was given up that could have gone on.
     lost: bool,
-}
-
-/// Notices that a thread has come back to where it was, with the same registers: it is compared with what it was after 1, 2,
-/// 4, 8, … steps, so that the first turns of a loop need not be part of it.
-#[derive(Default)]
-struct Round {
-    steps: u32,
-    pc: u32,
-    regs: Vec<u64>,
-    repeats: bool,
-}
-
-impl Round {
-    /// The first steps are not looked at: most threads come to their next access in fewer.
-    const FREE: u32 = 256;
-
-    #[inline]
-    fn visit(&mut self, pc: u32, regs: &[u64]) {
-        self.steps += 1;
-        if self.steps < Self::FREE {
-            return;
-        }
-        self.repeats |= self.pc == pc && self.regs == regs;
-        if self.steps.is_power_of_two() {
-            self.pc = pc;
-            self.regs.clear();
-            self.regs.extend(regs);
-        }
-    }
 }
 
 /// What a remembered state costs besides its bytes.
@@ -112,7 +84,7 @@ pub(crate) fn outcomes(test: &LitmusTest, model: Model, limits: &Limits) -> Outc
         regs_at,
         found: Collector::new(test),
         seen: FxHashSet::default(),
-        todo: Vec::new(),
+        todo: VecDeque::new(),
         bytes: Vec::new(),
         memory: 0,
         lost: false,
@@ -122,7 +94,8 @@ pub(crate) fn outcomes(test: &LitmusTest, model: Model, limits: &Limits) -> Outc
         machine.remember(&start);
     }
     let mut steps = 0u64;
-    while let Some(bytes) = machine.todo.pop() {
+    // Breadth first: what shows after few steps is found even where a loop fills a buffer without end.
+    while let Some(bytes) = machine.todo.pop_front() {
         steps += 1;
         let full = machine.seen.len() > limits.states || machine.memory > limits.memory;
         if full || (steps & 255 == 0 && limits.over()) {
@@ -141,11 +114,9 @@ impl Machine<'_> {
     fn settle(&mut self, state: &mut State, thread: usize) -> bool {
         let regs = &mut state.regs[self.regs_at[thread]..self.regs_at[thread + 1]];
         let now = &mut state.threads[thread];
-        let mut round = Round::default();
-        let settled = self.test.code.settle(thread, &mut now.pc, regs, |pc, regs| round.visit(pc, regs));
-        now.stuck = settled == Settled::Endless;
-        // A loop that has not come back to where it was may still end.
-        self.lost |= now.stuck && !round.repeats;
+        let settled = self.test.code.settle(thread, &mut now.pc, regs, |_, _| {});
+        now.stuck = matches!(settled, Settled::Endless | Settled::Long);
+        self.lost |= settled == Settled::Long;
         match checked(settled) {
             Ok(request) => {
                 now.barrier = request.map_or(Barrier::None, |request| request.access.barrier);
@@ -276,7 +247,7 @@ impl Machine<'_> {
         if !self.seen.contains(&bytes[..]) {
             let kept: Rc<[u8]> = bytes[..].into();
             self.memory += kept.len() + OVERHEAD;
-            self.todo.push(Rc::clone(&kept));
+            self.todo.push_back(Rc::clone(&kept));
             self.seen.insert(kept);
         }
     }

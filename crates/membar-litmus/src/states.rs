@@ -136,9 +136,10 @@ impl Outcomes {
         }
     }
 
-    /// `Never`, `Sometimes` or `Always`: how often the proposition holds.
+    /// `Never`, `Sometimes` or `Always`: how often the proposition holds. `Unknown` where a limit leaves that open.
     pub fn observation(&self) -> &'static str {
         match (self.positive, self.negative) {
+            (0, _) | (_, 0) if !self.complete => "Unknown",
             (0, _) => "Never",
             (_, 0) => "Always",
             _ => "Sometimes",
@@ -176,7 +177,7 @@ pub(crate) fn checked(settled: Settled) -> Result<Option<Request>, Crash> {
         Settled::Request(request) => Ok(Some(request)),
         Settled::Size { site, cell } => Err(Crash::Size { site, cell }),
         Settled::Wild { site, pointer } => Err(Crash::Wild { site, pointer }),
-        Settled::Done | Settled::Endless => Ok(None),
+        Settled::Done | Settled::Endless | Settled::Long => Ok(None),
     }
 }
 

@@ -279,7 +279,7 @@ impl<'c> Machine<'c> {
     fn request(&self, t: usize) -> Option<Request> {
         match self.threads[t].next {
             Settled::Request(request) => Some(request),
-            Settled::Done | Settled::Wild { .. } | Settled::Size { .. } | Settled::Endless => None,
+            Settled::Done | Settled::Wild { .. } | Settled::Size { .. } | Settled::Endless | Settled::Long => None,
         }
     }
 

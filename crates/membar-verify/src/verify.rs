@@ -16,7 +16,7 @@ pub struct Settings {
     pub strategy: Strategy,
     /// Which monitor looks at them.
     pub watching: Watching,
-    /// Steps after which an execution is cut.
+    /// Steps after which a thread is not run any further; then the execution counts as cut.
     pub max_steps: usize,
 }
 
@@ -27,11 +27,13 @@ pub struct Effort {
     pub jobs: usize,
     /// Executions after which to stop. A systematic search may run a few more.
     pub max_executions: u64,
+    /// Stop at the first violation or error.
+    pub stop_at_first: bool,
 }
 
 impl Default for Effort {
     fn default() -> Effort {
-        Effort { jobs: 1, max_executions: u64::MAX }
+        Effort { jobs: 1, max_executions: u64::MAX, stop_at_first: false }
     }
 }
 
@@ -129,21 +131,31 @@ impl<P: Program + Clone + Send> Verification<P> {
     /// Begins, or goes on, at a checkpoint.
     pub fn new(checkpoint: Checkpoint, program: P, effort: Effort) -> Verification<P> {
         let Checkpoint { settings, search, seen } = checkpoint;
-        let watch = Watch::new(settings.watching, settings.model, program.threads());
-        let Effort { jobs, max_executions } = effort;
+        let Effort { jobs, max_executions, stop_at_first } = effort;
+        let watch = Watch::new(settings.watching, settings.model, program.threads(), stop_at_first);
         let options = Options { max_steps: settings.max_steps, jobs, max_executions };
         Verification { search: Search::new(search, program, watch, options), settings, seen, effort }
     }
 
     /// Goes on for some milliseconds, or until `stop`.
     pub fn advance(&mut self, stop: &AtomicBool) {
-        let seen = &mut self.seen;
-        self.search.advance(stop, |more| seen.add(more));
+        let (seen, stop_at_first) = (&mut self.seen, self.effort.stop_at_first);
+        self.search.advance(stop, |more| {
+            // Several workers may each have come to a first one.
+            if !(stop_at_first && seen.has_found()) {
+                seen.add(more);
+            }
+        });
     }
 
     /// Whether there is nothing left to run.
     pub fn is_done(&self) -> bool {
         self.search.state().is_done()
+    }
+
+    /// Whether something was found, and that was to be the end.
+    pub fn has_found_first(&self) -> bool {
+        self.effort.stop_at_first && self.seen.has_found()
     }
 
     /// Whether as many executions have been run as were asked for.

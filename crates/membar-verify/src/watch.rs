@@ -3,7 +3,8 @@
 //! Violations are told apart by the pair of instructions that causes them: the store that is delayed and the access that
 //! overtakes it (Burnim, Sen and Stergiou, section 7). Of each the shortest schedule is kept, and in how many of the
 //! explored executions it occurs. To count those without looking at each one again, a violation is *active* from the step
-//! that shows it until that step is taken back, and all executions that end in between have it.
+//! that shows it until that step is taken back, and all executions that end in between have it. Steps that are only
+//! repeated to get to a subtree count like others: the executions of the subtree have what they show.
 
 use membar_core::{Access, Performed, Relaxation};
 use membar_explore::{End, Observer, Schedule};
@@ -91,6 +92,11 @@ pub struct Seen {
 }
 
 impl Seen {
+    /// Whether there is a violation or an error.
+    pub fn has_found(&self) -> bool {
+        !(self.violations.is_empty() && self.errors.is_empty())
+    }
+
     /// Adds what was seen elsewhere.
     pub(crate) fn add(&mut self, other: Seen) {
         for found in other.violations {
@@ -128,11 +134,26 @@ pub(crate) struct Watch {
     monitor: Any,
     path: Vec<u8>,
     seen: Seen,
-    index: FxHashMap<(u32, u32), u32>,
-    /// Violations on the path: which, at which depth, and how many executions had ended then.
-    active: Vec<(u32, u32, u64)>,
-    is_active: Vec<bool>,
+    /// Violations of `seen` by their pair of instructions.
+    index: FxHashMap<(u32, u32), usize>,
+    /// Violations on the path, the same pair once.
+    active: Vec<Active>,
     executions: u64,
+    stop_at_first: bool,
+}
+
+/// A violation on the path.
+#[derive(Clone, Copy, Debug)]
+struct Active {
+    store_site: u32,
+    access_site: u32,
+    store: u32,
+    thread: u32,
+    tried: bool,
+    /// The length of the path that shows it.
+    depth: u32,
+    /// How many executions had ended then, since the last [`Observer::take`].
+    since: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -178,7 +199,7 @@ impl<R: Rule> Published<R> {
 }
 
 impl Watch {
-    pub fn new(watching: Watching, relaxation: Relaxation, threads: usize) -> Watch {
+    pub fn new(watching: Watching, relaxation: Relaxation, threads: usize, stop_at_first: bool) -> Watch {
         let monitor = match watching {
             Watching::Nothing => Any::Nothing,
             Watching::Class => Any::Class(ClassMonitor::new(relaxation, threads)),
@@ -193,35 +214,38 @@ impl Watch {
             seen: Seen::default(),
             index: FxHashMap::default(),
             active: Vec::new(),
-            is_active: Vec::new(),
             executions: 0,
+            stop_at_first,
         }
     }
 
     #[cold]
     fn found(&mut self, (store, store_site): (u32, u32), thread: u32, access_site: u32, tried: bool) {
+        if self.active.iter().any(|known| (known.store_site, known.access_site) == (store_site, access_site)) {
+            return;
+        }
+        let (depth, since) = (self.path.len() as u32, self.executions);
+        let active = Active { store_site, access_site, store, thread, tried, depth, since };
+        self.active.push(active);
+        self.note(&active, 0);
+    }
+
+    /// Notes a violation, and so many executions more that have it.
+    fn note(&mut self, active: &Active, executions: u64) {
+        let Active { store_site, access_site, store, thread, tried, depth, .. } = *active;
+        let path = &self.path[..depth as usize];
         let violations = &mut self.seen.violations;
         let id = *self.index.entry((store_site, access_site)).or_insert_with(|| {
-            self.is_active.push(false);
-            violations.push(Found {
-                store_site,
-                access_site,
-                schedule: Schedule(self.path.clone()),
-                store,
-                thread,
-                tried,
-                executions: 0,
-            });
-            violations.len() as u32 - 1
+            let schedule = Schedule(path.to_vec());
+            violations.push(Found { store_site, access_site, schedule, store, thread, tried, executions: 0 });
+            violations.len() - 1
         });
-        let known = &mut violations[id as usize];
-        if self.path.len() < known.schedule.0.len() {
-            known.schedule.0.clone_from(&self.path);
+        let known = &mut violations[id];
+        known.executions += executions;
+        if path.len() < known.schedule.0.len() {
+            known.schedule.0.clear();
+            known.schedule.0.extend_from_slice(path);
             (known.store, known.thread, known.tried) = (store, thread, tried);
-        }
-        if !self.is_active[id as usize] {
-            self.is_active[id as usize] = true;
-            self.active.push((id, self.path.len() as u32, self.executions));
         }
     }
 
@@ -235,7 +259,7 @@ impl Observer for Watch {
     type Part = Seen;
 
     #[inline]
-    fn push(&mut self, performed: &Performed, fresh: bool) {
+    fn push(&mut self, performed: &Performed) {
         let found = match &mut self.monitor {
             Any::Nothing => None,
             Any::Class(monitor) => match monitor.push(performed) {
@@ -251,7 +275,7 @@ impl Observer for Watch {
             Any::Sober(monitor) => monitor.push(performed),
         };
         self.path.push(performed.thread as u8);
-        if fresh && let Some(found) = found {
+        if let Some(found) = found {
             self.found(found, performed.thread, performed.access.site, false);
         }
     }
@@ -259,12 +283,11 @@ impl Observer for Watch {
     #[inline]
     fn pop(&mut self) {
         let depth = self.path.len() as u32;
-        while let Some(&(id, at, executions)) = self.active.last()
-            && at == depth
+        while let Some(&active) = self.active.last()
+            && active.depth == depth
         {
             self.active.pop();
-            self.is_active[id as usize] = false;
-            self.seen.violations[id as usize].executions += self.executions - executions;
+            self.note(&active, self.executions - active.since);
         }
         self.path.pop();
         match &mut self.monitor {
@@ -310,10 +333,20 @@ impl Observer for Watch {
         self.error(ErrorKind::Fault { thread: thread as u32, why }, path);
     }
 
+    fn enough(&self) -> bool {
+        self.stop_at_first && self.seen.has_found()
+    }
+
     fn take(&mut self) -> Seen {
-        debug_assert!(self.active.is_empty());
+        // What is on the path stays there; what it was seen in so far is told now.
+        for i in 0..self.active.len() {
+            let active = self.active[i];
+            if self.executions > active.since {
+                self.note(&active, self.executions - active.since);
+            }
+            self.active[i].since = 0;
+        }
         self.index.clear();
-        self.is_active.clear();
         self.executions = 0;
         std::mem::take(&mut self.seen)
     }

@@ -201,7 +201,7 @@ fn schedules_replay_to_the_same_end() {
     struct Ends(Vec<Schedule>);
     impl membar_explore::Observer for Ends {
         type Part = Vec<Schedule>;
-        fn push(&mut self, _: &membar_core::Performed, _: bool) {}
+        fn push(&mut self, _: &membar_core::Performed) {}
         fn pop(&mut self) {}
         fn tried(&mut self, _: usize, _: membar_core::Access) {}
         fn end(&mut self, _: membar_explore::End, path: &[u8]) {

@@ -123,11 +123,11 @@ pub struct Check {
 /// Limits of one decision.
 #[derive(Args, Debug)]
 pub struct LimitArgs {
-    /// Time for one trace and model: 500ms, 10s, 2m, or none.
+    /// Time for one input and model: 500ms, 10s, 2m, or none.
     #[arg(long, default_value = "60s", value_name = "LIMIT", value_parser = TimeParser)]
     pub time: Time,
 
-    /// Memory for one decision: 512MB, 4GiB, or none.
+    /// Memory for one of them: 512MB, 4GiB, or none.
     #[arg(long, default_value = "8GiB", value_name = "LIMIT", value_parser = MemoryParser)]
     pub memory: Memory,
 }
@@ -207,7 +207,7 @@ pub struct Verify {
     #[arg(long, default_value_t = 2, value_name = "N")]
     pub preemptions: u32,
 
-    /// Stop after this many executions (random and pct: exactly so many) [default: no limit; random and pct: 10000]
+    /// Stop after about this many executions (random and pct: exactly so many) [default: no limit; random and pct: 10000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub executions: Option<u64>,
 
@@ -227,7 +227,7 @@ pub struct Verify {
     #[arg(long)]
     pub stop_at_first: bool,
 
-    /// Cut executions after this many steps.
+    /// Do not run a thread any further after this many accesses.
     #[arg(long, default_value_t = 10_000, value_name = "N", value_parser = steps)]
     pub steps: usize,
 
@@ -431,7 +431,7 @@ pub struct Monitor {
     pub witness: Option<PathBuf>,
 
     /// Keep this many recent events to find cycles in (40 bytes each).
-    #[arg(long, default_value_t = 1 << 20, value_name = "N")]
+    #[arg(long, default_value_t = 1 << 16, value_name = "N")]
     pub window: usize,
 
     /// Time for one trace: 500ms, 10s, 2m, or none.

@@ -210,16 +210,24 @@ pub fn read(path: &Path) -> Result<Vec<u8>, Error> {
 
 /// Adds the files that an argument stands for: itself, those in a directory, or those of a list.
 pub fn collect(path: &Path, files: &mut Vec<PathBuf>) -> Result<(), Error> {
+    collect_within(path, 0, files)
+}
+
+fn collect_within(path: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), Error> {
     let failed = |error: io::Error, path: &Path| Error::whole_file(ErrorKind::Read(error), &shown_name(path));
     let text = path.to_string_lossy();
     if let Some(list) = text.strip_prefix('@').filter(|_| !path.exists()) {
         let list = Path::new(list);
+        if depth > NESTED {
+            let error = io::Error::other("this list leads to itself, or too far");
+            return Err(failed(error, list));
+        }
         let entries = std::fs::read_to_string(list).map_err(|error| failed(error, list))?;
         let base = list.parent().unwrap_or(Path::new(""));
         for line in entries.lines() {
             let entry = line.split('#').next().unwrap_or("").trim();
             if !entry.is_empty() {
-                collect(&base.join(entry), files)?;
+                collect_within(&joined(base, entry), depth + 1, files)?;
             }
         }
         return Ok(());
@@ -235,6 +243,18 @@ pub fn collect(path: &Path, files: &mut Vec<PathBuf>) -> Result<(), Error> {
     }
     files.push(path.to_owned());
     Ok(())
+}
+
+/// An entry of a list in this directory; it may be a list itself.
+fn joined(base: &Path, entry: &str) -> PathBuf {
+    match entry.strip_prefix('@') {
+        Some(list) if !base.join(entry).exists() => {
+            let mut path = std::ffi::OsString::from("@");
+            path.push(base.join(list));
+            path.into()
+        }
+        _ => base.join(entry),
+    }
 }
 
 fn directory(path: &Path, depth: usize, files: &mut Vec<PathBuf>) -> io::Result<()> {

@@ -20,7 +20,7 @@ pub fn run(args: &Replay, style: Style) -> Result<u8, Failure> {
     let name = shown_name(&args.program);
     let test = read(&args.program).and_then(|bytes| LitmusTest::parse(&name, &bytes));
     let test = test.map_err(|error| Failure::Usage(error.render()))?;
-    let schedule: Schedule = args.schedule.parse().map_err(|error| Failure::Usage(format!("error: {error}")))?;
+    let schedule: Schedule = args.schedule.parse().map_err(|error| Failure::Usage(safe(&format!("error: {error}"))))?;
     let names = Names { file: &name, test: &test };
     let mut program = Interpreter::new(Arc::new(test.code.clone()));
     let threads = program.threads();
@@ -42,6 +42,7 @@ pub fn run(args: &Replay, style: Style) -> Result<u8, Failure> {
             Next::Access(_) => {}
             Next::Done => return Err(refused("has ended")),
             Next::Fault => return Err(refused(&format!("cannot go on: {}", program.fault(thread)))),
+            Next::Long => return Err(refused("runs on without an access for too long")),
         }
         let performed = program.step(thread);
         let overtakes = monitor.as_mut().and_then(|monitor| monitor.push(&performed).ok().flatten());
@@ -61,6 +62,7 @@ pub fn run(args: &Replay, style: Style) -> Result<u8, Failure> {
             }
             Next::Done => format!("P{thread} has ended"),
             Next::Fault => format!("P{thread} cannot go on: {}", program.fault(thread)),
+            Next::Long => format!("P{thread} runs on without an access for too long"),
         })
         .collect();
     let report = ReplayReport {

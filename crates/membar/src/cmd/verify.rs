@@ -26,7 +26,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 /// Time between two checkpoints on disk.
-const CHECKPOINT: Duration = Duration::from_secs(10);
+const CHECKPOINT: Duration = Duration::from_secs(1);
 /// Time to look for the fences that make a program safe.
 const PLANNING: Duration = Duration::from_secs(5);
 /// Executions of random and pct if nothing is said.
@@ -196,7 +196,7 @@ fn load(path: &Path, test: &LitmusTest, settings: Settings) -> Result<Option<(Ch
     }
     let checkpoint: Checkpoint = serde_json::from_slice(second).map_err(|_| no_state())?;
     if checkpoint.settings != settings {
-        return Err(bad("was begun with other settings (model, strategy, monitor or steps)"));
+        return Err(bad("was begun with other settings (model, strategy and its numbers, monitor or steps)"));
     }
     Ok(Some((checkpoint, saved.seconds)))
 }
@@ -231,7 +231,11 @@ fn verify(
     {
         (checkpoint, before) = saved;
     }
-    let effort = Effort { jobs: usize::from(args.jobs), max_executions: args.executions.unwrap_or(u64::MAX) };
+    let effort = Effort {
+        jobs: usize::from(args.jobs),
+        max_executions: args.executions.unwrap_or(u64::MAX),
+        stop_at_first: args.stop_at_first,
+    };
     let mut verification = Verification::new(checkpoint, program, effort);
     let deadline = args.time.0.and_then(|time| began.checked_add(time));
     let mut line = ProgressLine::new(name, settings.strategy);
@@ -241,8 +245,7 @@ fn verify(
     let watchdog = Watchdog::new(deadline, interrupt);
     while !verification.is_done() {
         verification.advance(&watchdog.stop);
-        let seen = verification.seen();
-        if args.stop_at_first && !(seen.violations.is_empty() && seen.errors.is_empty()) {
+        if verification.has_found_first() {
             stopped = Some("stopped at the first finding (--stop-at-first)");
         } else if verification.is_done() {
             break;
@@ -518,7 +521,10 @@ fn report(
         None if checkpoint.counts().cut > 0 => {
             let executions = count(checkpoint.counts().cut as usize, "execution");
             advice = Some("longer executions: --steps N".into());
-            Some(format!("{executions} went round in a circle or past {} steps", checkpoint.settings.max_steps))
+            Some(format!(
+                "in {executions} a thread went round in a circle or past {} steps",
+                checkpoint.settings.max_steps
+            ))
         }
         None if checkpoint.seen.too_long => Some("an execution was too long for the monitor".into()),
         None if !checkpoint.search.is_complete() => Some(match strategy {
