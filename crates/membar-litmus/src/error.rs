@@ -9,6 +9,9 @@ use std::ops::Range;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ErrorKind {
+    /// The source of a program.
+    #[error("this is the source of a program, not a litmus test")]
+    NotLitmus,
     /// The text does not follow the grammar.
     #[error("expected {expected}, found {found}")]
     Syntax {
@@ -95,6 +98,7 @@ impl ErrorKind {
     /// The fix, in a few words.
     pub fn help(&self) -> Cow<'static, str> {
         match self {
+            ErrorKind::NotLitmus => "write the algorithm as a litmus test of dialect C".into(),
             ErrorKind::Syntax { help, .. }
             | ErrorKind::Unsupported { help, .. }
             | ErrorKind::Unknown { help, .. }

@@ -1,8 +1,11 @@
 //! The report of a verified program: data first, then words.
 
 use crate::data::SCHEMA;
-use crate::style::{Style, count, quoted_path, safe};
+use crate::style::{Style, count, list, quoted_path, safe};
+use crate::text::wrapped;
 use serde::Serialize;
+use serde_json::Value;
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
@@ -131,10 +134,14 @@ pub struct FenceRef {
     pub thread_name: String,
     /// What to write there.
     pub fence: String,
-    /// After this line.
+    /// After the instruction in this line
     pub after_line: u32,
-    /// Before this line, which may run after it.
+    /// and column,
+    pub after_column: u32,
+    /// before the one in this line, which may run after it,
     pub before_line: u32,
+    /// and column.
+    pub before_column: u32,
 }
 
 /// An error of the program itself.
@@ -150,8 +157,8 @@ pub struct ErrorRef {
     pub executions: u64,
 }
 
-/// The JSON document for one program or several.
-pub fn verify_json(reports: &[VerifyReport], several: bool, out: &mut impl Write) -> io::Result<()> {
+/// The JSON document for one program or several. `errors` are what was wrong with the input.
+pub fn verify_json(reports: &[VerifyReport], errors: &[Value], several: bool, out: &mut impl Write) -> io::Result<()> {
     #[derive(Serialize)]
     struct One<'a> {
         schema: u32,
@@ -162,10 +169,11 @@ pub fn verify_json(reports: &[VerifyReport], several: bool, out: &mut impl Write
     struct Many<'a> {
         schema: u32,
         results: &'a [VerifyReport],
+        errors: &'a [Value],
     }
     match reports {
         [report] if !several => serde_json::to_writer(&mut *out, &One { schema: SCHEMA, report })?,
-        _ => serde_json::to_writer(&mut *out, &Many { schema: SCHEMA, results: reports })?,
+        _ => serde_json::to_writer(&mut *out, &Many { schema: SCHEMA, results: reports, errors })?,
     }
     out.write_all(b"\n")
 }
@@ -180,65 +188,60 @@ const STEPS: usize = 60;
 impl VerifyReport {
     /// Writes the report for a terminal. `all` shows every violation in full.
     pub fn text(&self, style: Style, all: bool, out: &mut impl Write) -> io::Result<()> {
-        let program = safe(&self.program);
-        let explored = self.explored();
+        let (program, model) = (safe(&self.program), self.model);
         match self.verdict {
             "safe" => {
                 let verdict = style.good("safe");
-                writeln!(out, "{program}: {verdict} under {}: every execution is sequentially consistent", self.model)?;
-                return writeln!(out, "  {explored}");
+                writeln!(out, "{verdict} under {model}  {program}: every execution is sequentially consistent")?;
             }
             "unsafe" => {
-                let (verdict, n) = (style.bad("unsafe"), count(self.violations.len(), "distinct violation"));
-                writeln!(out, "{program}: {verdict} under {}: {n}", self.model)?;
+                let (verdict, n) = (style.bad("UNSAFE"), count(self.violations.len(), "distinct violation"));
+                writeln!(out, "{verdict} under {model}  {program}: {n}")?;
             }
             "error" => {
-                let verdict = style.bad("error");
-                writeln!(out, "{program}: {verdict}: {}", self.errors[0].message)?;
+                let verdict = style.bad("ERROR");
+                writeln!(out, "{verdict}  {program}: {}", safe(&self.errors[0].message))?;
             }
             _ => {
-                let verdict = style.open("undecided");
+                let verdict = style.open("UNDECIDED");
                 writeln!(
                     out,
-                    "{program}: {verdict} under {}: no violation found, but not everything was explored",
-                    self.model
+                    "{verdict} under {model}  {program}: no violation found, but not everything was explored"
                 )?;
             }
         }
+        let line = |label: &str, text: &str, out: &mut dyn Write| {
+            writeln!(out, "  {label} {}", wrapped(text, WIDTH - 8, "\n        "))
+        };
         if let Some(first) = self.violations.first() {
-            writeln!(out, "  what: {}", first.sentence())?;
+            line("What:", &first.sentence(), out)?;
             if let Some(plan) = &self.plan {
-                let words: Vec<String> = plan.iter().map(FenceRef::words).collect();
-                writeln!(
-                    out,
-                    "  fix:  {} (checked: safe with {})",
-                    words.join("; "),
-                    if words.len() == 1 { "it" } else { "these" }
-                )?;
+                let it = if plan.len() == 1 { "it" } else { "these" };
+                line("Fix: ", &format!("{} (checked: safe with {it})", fences(plan)), out)?;
             }
         }
-        writeln!(out, "  {explored}")?;
+        line("Seen:", &self.explored(), out)?;
         if let Some(why) = &self.incomplete {
-            writeln!(out, "  not complete: {why}")?;
+            line("Left:", why, out)?;
         }
         if let Some(advice) = &self.advice {
-            writeln!(out, "  {advice}")?;
+            line("Next:", advice, out)?;
         }
         for error in &self.errors {
             let n = count(error.executions as usize, "execution");
-            writeln!(out, "\n{}: {} ({n})", style.bad(error.kind), error.message)?;
-            writeln!(out, "  see it: membar replay {} {}", quoted_path(&self.program), error.schedule)?;
+            writeln!(out, "\n{}: {} ({n})", style.bad(error.kind), safe(&error.message))?;
+            writeln!(out, "  See it: membar replay {} {}", quoted_path(&self.program), quoted_path(&error.schedule))?;
         }
         let shown = if all { self.violations.len() } else { SHOWN };
         for (i, violation) in self.violations.iter().take(shown).enumerate() {
             let of = self.violations.len();
             writeln!(out, "\n{}", style.heading(format!("violation {} of {of}", i + 1)))?;
-            self.violation(violation, style, i > 0, out)?;
+            self.violation(violation, style, out)?;
         }
         if self.violations.len() > shown {
             writeln!(out, "\nand these, shown in full with -v:")?;
             for violation in &self.violations[shown..] {
-                writeln!(out, "  {}", violation.sentence())?;
+                writeln!(out, "  {}", wrapped(&violation.sentence(), WIDTH - 4, "\n    "))?;
             }
         }
         Ok(())
@@ -249,19 +252,11 @@ impl VerifyReport {
         let all = if self.complete && self.interleavings > 1 { "all " } else { "" };
         let rate = self.interleavings as f64 / self.seconds.max(1e-6);
         let speed = if self.seconds > 0.5 { format!(", {rate:.0}/s") } else { String::new() };
-        format!("explored {all}{unit} ({}, {:.2} s{speed})", self.strategy, self.seconds)
+        format!("{all}{unit} ({}, {:.2} s{speed})", self.strategy, self.seconds)
     }
 
-    fn violation(
-        &self,
-        violation: &ViolationRef,
-        style: Style,
-        sentence: bool,
-        out: &mut impl Write,
-    ) -> io::Result<()> {
-        if sentence {
-            writeln!(out, "  {}", violation.sentence())?;
-        }
+    fn violation(&self, violation: &ViolationRef, style: Style, out: &mut impl Write) -> io::Result<()> {
+        writeln!(out, "  {}", wrapped(&violation.sentence(), WIDTH - 4, "\n    "))?;
         writeln!(out, "  An execution under {} that is not sequentially consistent:\n", self.model)?;
         run(&violation.run, style, out)?;
         writeln!(out, "\n  Each of these comes before the next, and the last before the first:")?;
@@ -270,8 +265,8 @@ impl VerifyReport {
             let words = link.words(&next.access, self.model);
             writeln!(out, "    {}  {} {}", style.dim(link.relation), link.access.place(), words)?;
         }
-        let fences: Vec<String> = violation.fences.iter().map(FenceRef::words).collect();
-        writeln!(out, "  It is broken by: {}", fences.join(" and "))?;
+        let broken = format!("It is broken by {}", fences(&violation.fences));
+        writeln!(out, "  {}", wrapped(&broken, WIDTH - 4, "\n    "))?;
         let n = count(self.interleavings as usize, self.unit);
         writeln!(
             out,
@@ -297,14 +292,30 @@ impl AccessRef {
 }
 
 impl FenceRef {
-    fn words(&self) -> String {
-        let between = if self.before_line > self.after_line {
-            format!("between lines {} and {}", self.after_line, self.before_line)
-        } else {
-            format!("after line {}", self.after_line)
-        };
-        format!("`{}` in {} {between}", self.fence, safe(&self.thread_name))
+    fn place(&self) -> String {
+        let Self { after_line, before_line, after_column, before_column, .. } = self;
+        let thread = safe(&self.thread_name);
+        match before_line.cmp(after_line) {
+            Ordering::Greater => format!("in {thread} between lines {after_line} and {before_line}"),
+            Ordering::Equal if before_column > after_column => {
+                format!("in {thread} between columns {after_column} and {before_column} of line {after_line}")
+            }
+            _ => format!("in {thread} after line {after_line}"),
+        }
     }
+}
+
+/// Fences of one kind together.
+fn fences(all: &[FenceRef]) -> String {
+    let mut kinds: Vec<(&str, Vec<String>)> = Vec::new();
+    for fence in all {
+        match kinds.iter_mut().find(|(kind, _)| *kind == fence.fence) {
+            Some((_, places)) => places.push(fence.place()),
+            None => kinds.push((&fence.fence, vec![fence.place()])),
+        }
+    }
+    let kinds: Vec<String> = kinds.iter().map(|(kind, places)| format!("`{kind}` {}", list(places, "and"))).collect();
+    kinds.join("; ")
 }
 
 impl ViolationRef {
@@ -326,10 +337,14 @@ impl ViolationRef {
 
 impl LinkRef {
     fn words(&self, next: &AccessRef, model: &str) -> String {
-        let (line, address) = (next.line, safe(&self.access.address));
+        let address = safe(&self.access.address);
+        let line = match next.line == self.access.line {
+            true => format!("column {} of that line", next.column),
+            false => format!("line {}", next.line),
+        };
         match (self.relation, self.kept) {
-            ("po", Some(true)) => format!("is before line {line} in its thread, and {model} keeps that order"),
-            ("po", _) => format!("is before line {line} in its thread, but {model} does not keep that order"),
+            ("po", Some(true)) => format!("is before {line} in its thread, and {model} keeps that order"),
+            ("po", _) => format!("is before {line} in its thread, but {model} does not keep that order"),
             ("rf", _) => format!("writes the {address} that {} reads", next.place()),
             ("co", _) => format!("writes {address}, which {} overwrites", next.place()),
             _ => format!("reads the {address} that {} overwrites", next.place()),

@@ -157,9 +157,9 @@ fn limits_are_kept_and_named() {
     let seen = json(&few)["interleavings"].as_u64().unwrap();
     assert_eq!(few.code, 3);
     assert!((1000..1100).contains(&seen), "{seen}");
-    let short = files.run(&["verify", "--steps", "10", "--executions", "50", "peterson.litmus"]);
+    let short = files.run(&["verify", "--steps", "4", "peterson.litmus"]);
     assert_eq!(short.code, 3);
-    assert!(short.out.contains("not complete"), "{}", short.out);
+    assert!(short.out.contains("past 4 steps"), "{}", short.out);
     let quick = files.run(&["verify", "--time", "1ms", "peterson.litmus"]);
     assert_eq!(quick.code, 3);
     assert!(quick.out.contains("--time"), "{}", quick.out);
@@ -215,6 +215,51 @@ fn a_search_can_be_taken_up_again() {
 }
 
 #[test]
+fn the_first_finding_is_one() {
+    let files = Files::new(&[("SB.litmus", SB)]);
+    for jobs in ["1", "3"] {
+        let ran = files.run(&["verify", "--stop-at-first", "--jobs", jobs, "--format", "json", "SB.litmus"]);
+        assert_eq!((ran.code, json(&ran)["violations"].as_array().unwrap().len()), (1, 1));
+    }
+}
+
+/// A thread that never ends does not keep the others from being looked at, and a long loop is not an endless one.
+#[test]
+fn endless_threads() {
+    let starving = b"C starving
+{ }
+P0 (int* z) { int i = 0; while (i < 1) { *z = 1; *z = 0; } }
+P1 (int* x, int* y) { *x = 1; int r0 = *y; }
+P2 (int* x, int* y) { *y = 1; int r0 = *x; }
+exists (1:r0=0 /\\ 2:r0=0)
+";
+    let counting = b"C counting
+{ }
+P0 (int* x) { int i = 0; while (i < 1000000) { i = i + 1; } *x = 1; }
+exists (x=1)
+";
+    let files = Files::new(&[("starving.litmus", starving), ("counting.litmus", counting)]);
+    let ran = files.run(&["verify", "--steps", "50", "starving.litmus"]);
+    assert_eq!(ran.code, 1);
+    assert!(ran.out.starts_with("UNSAFE under tso  starving.litmus: 2 distinct violations"), "{}", ran.out);
+    assert_eq!(files.run(&["verify", "counting.litmus"]).code, 0);
+    // Small behaviours come first, however long the search.
+    let ran = files.run(&["litmus", "--time", "1s", "starving.litmus"]);
+    assert!(ran.out.contains("States 0") || ran.out.contains("Incomplete"), "{}", ran.out);
+}
+
+#[test]
+fn lists_that_lead_to_themselves() {
+    let files = Files::new(&[("loop", b"@loop\n"), ("list", b"# tests\nSB.litmus\n"), ("SB.litmus", SB)]);
+    for command in ["verify", "litmus"] {
+        let ran = files.run(&[command, "@loop"]);
+        assert_eq!(ran.code, 2);
+        assert!(ran.err.contains("leads to itself"), "{}", ran.err);
+    }
+    assert_eq!(files.run(&["verify", "@list"]).code, 1);
+}
+
+#[test]
 fn bad_files_do_not_stop_the_others() {
     let files =
         Files::new(&[("bad.litmus", b"X86 bad\n{ }\n P0 ;\n FROB [x],$1 ;\nexists (x=1)\n"), ("SB.litmus", SB)]);
@@ -222,7 +267,9 @@ fn bad_files_do_not_stop_the_others() {
     assert_eq!(ran.code, 2);
     assert!(ran.err.contains("bad.litmus:4:2"), "{}", ran.err);
     assert!(ran.err.contains("missing.litmus"), "{}", ran.err);
-    assert!(ran.out.contains("SB.litmus: unsafe under tso"), "{}", ran.out);
+    assert!(ran.out.contains("UNSAFE under tso  SB.litmus"), "{}", ran.out);
+    let ran = files.run(&["verify", "--format", "json", "bad.litmus"]);
+    assert_eq!((ran.code, json(&ran)["errors"][0]["line"].clone()), (2, 4.into()), "{}", ran.out);
     assert_eq!(run(&["verify"]).code, 2);
 }
 

@@ -8,19 +8,19 @@ use clap::Parser;
 use membar::certify::replay;
 use membar::core::{AccessKind, Barrier, Relaxation};
 use membar::explore::Strategy;
-use membar::litmus::{Arch, Interpreter, LitmusTest};
+use membar::litmus::{Arch, Error, ErrorKind, Interpreter, LitmusTest};
 use membar::report::verify::{
     AccessRef, ErrorRef, FenceRef, LinkRef, StepRef, VerifyReport, ViolationRef, verify_json,
 };
 use membar::report::{Style, count, safe};
 use membar::verify::{
-    Checkpoint, Effort, ErrorKind, Event, Explanation, Fence, Found, ProgramError, Relation, RunStep, Settings,
-    Verdict, Verification, Watching, explain,
+    Checkpoint, Effort, ErrorKind as Wrong, Event, Explanation, Fence, Found, ProgramError, Relation, RunStep,
+    Settings, Verdict, Verification, Watching, explain,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::{self, BufWriter, IsTerminal, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -35,71 +35,97 @@ const DRAWN: u64 = 10_000;
 /// Runs the command.
 pub fn run(args: &Verify, style: Style) -> Result<u8, Failure> {
     let settings = settings(args)?;
+    let mut session = Session::default();
     let mut files = Vec::new();
-    let mut bad = false;
     for path in &args.programs {
         if let Err(error) = collect(path, &mut files) {
-            bad = true;
-            let _ = io::stderr().write_all(error.render().as_bytes());
+            session.bad(&error);
         }
     }
     if args.resume.is_some() && files.len() > 1 {
         let message = "error: --resume keeps the state of one program, but several were given";
         return Err(Failure::Usage(message.into()));
     }
-    let interrupt = Interrupt::on_key();
-    let several = args.programs.len() > 1 || files.len() != 1 || args.programs[0].is_dir();
-    let mut out = BufWriter::new(io::stdout());
-    let (mut found, mut undecided) = (false, false);
-    let mut reports = Vec::new();
-    for file in &files {
-        if interrupt.pressed() && !reports.is_empty() {
-            undecided = true;
-            let _ = writeln!(io::stderr(), "interrupted: what came after is left out");
-            break;
-        }
-        let name = shown_name(file);
-        if file.extension().is_some_and(|end| ["c", "cc", "cpp", "cxx"].iter().any(|source| end == *source)) {
-            bad = true;
-            out.flush()?;
-            let help = "write the algorithm as a litmus test of dialect C: docs/formats.md, \"Litmus tests\"";
-            let _ = writeln!(io::stderr(), "error: {} is no litmus test\n = help: {help}", safe(&name));
-            continue;
-        }
-        let test = match read(file).and_then(|bytes| LitmusTest::parse(&name, &bytes)) {
-            Ok(test) => test,
-            Err(error) => {
-                bad = true;
-                out.flush()?;
-                let _ = io::stderr().write_all(error.render().as_bytes());
-                continue;
+    match session.run(args, settings, &files, style) {
+        Ok(()) => Ok(session.code()),
+        // Nobody reads on. What was found counts all the same, and the rest is not known.
+        Err(Failure::Closed) if session.code() == stop::ALLOWED => Ok(stop::UNDECIDED),
+        Err(Failure::Closed) => Ok(session.code()),
+        Err(failure) => Err(failure),
+    }
+}
+
+/// What has come of the programs so far.
+#[derive(Default)]
+struct Session {
+    reports: Vec<VerifyReport>,
+    /// What was wrong with the input.
+    errors: Vec<serde_json::Value>,
+    interrupted: bool,
+}
+
+impl Session {
+    fn bad(&mut self, error: &Error) {
+        let _ = io::stderr().write_all(error.render().as_bytes());
+        self.errors.push(error.json());
+    }
+
+    fn run(&mut self, args: &Verify, settings: Settings, files: &[PathBuf], style: Style) -> Result<(), Failure> {
+        let interrupt = Interrupt::on_key();
+        let mut out = BufWriter::new(io::stdout());
+        for file in files {
+            if interrupt.pressed() && !self.reports.is_empty() {
+                self.interrupted = true;
+                let _ = writeln!(io::stderr(), "interrupted: what came after is left out");
+                break;
             }
-        };
-        let report = verify(&name, &test, args, settings, &interrupt)?;
-        found |= matches!(report.verdict, "unsafe" | "error");
-        undecided |= report.verdict == "undecided";
-        if args.format == VerifyFormat::Text && !(args.quiet && report.verdict == "safe") {
-            report.text(style, args.verbose, &mut out)?;
-            out.flush()?;
+            let name = shown_name(file);
+            let source = ["c", "cc", "cpp", "cxx"].iter().any(|end| file.extension().is_some_and(|e| e == *end));
+            let test = match source {
+                true => Err(Error::whole_file(ErrorKind::NotLitmus, &name)),
+                false => read(file).and_then(|bytes| LitmusTest::parse(&name, &bytes)),
+            };
+            let test = match test {
+                Ok(test) => test,
+                Err(error) => {
+                    out.flush()?;
+                    self.bad(&error);
+                    continue;
+                }
+            };
+            let report = verify(&name, &test, args, settings, &interrupt)?;
+            let shown = args.format == VerifyFormat::Text && !(args.quiet && report.verdict == "safe");
+            self.reports.push(report);
+            if shown {
+                self.reports[self.reports.len() - 1].text(style, args.verbose, &mut out)?;
+                out.flush()?;
+            }
         }
-        reports.push(report);
+        let several = args.programs.len() > 1 || files.len() != 1 || args.programs[0].is_dir();
+        if args.format == VerifyFormat::Json {
+            verify_json(&self.reports, &self.errors, several, &mut out)?;
+        } else if several && !args.quiet && !self.reports.is_empty() {
+            let programs = count(self.reports.len(), "program");
+            let counts = ["safe", "unsafe", "error", "undecided"].map(|verdict| (self.number(verdict), verdict));
+            let counts: Vec<_> = counts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
+            writeln!(out, "{programs}: {}", counts.join(", "))?;
+        }
+        out.flush()?;
+        Ok(())
     }
-    if args.format == VerifyFormat::Json {
-        verify_json(&reports, several, &mut out)?;
-    } else if several && !args.quiet {
-        let number = |verdict| reports.iter().filter(|report| report.verdict == verdict).count();
-        let programs = count(reports.len(), "program");
-        let counts = ["safe", "unsafe", "error", "undecided"].map(|verdict| (number(verdict), verdict));
-        let counts: Vec<_> = counts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
-        writeln!(out, "{programs}: {}", counts.join(", "))?;
+
+    fn number(&self, verdict: &str) -> usize {
+        self.reports.iter().filter(|report| report.verdict == verdict).count()
     }
-    out.flush()?;
-    Ok(match () {
-        () if bad => stop::BAD,
-        () if found => stop::FORBIDDEN,
-        () if undecided => stop::UNDECIDED,
-        () => stop::ALLOWED,
-    })
+
+    fn code(&self) -> u8 {
+        match () {
+            () if !self.errors.is_empty() => stop::BAD,
+            () if self.number("unsafe") + self.number("error") > 0 => stop::FORBIDDEN,
+            () if self.interrupted || self.number("undecided") > 0 => stop::UNDECIDED,
+            () => stop::ALLOWED,
+        }
+    }
 }
 
 /// What `membar verify` says about this litmus test.
@@ -414,7 +440,9 @@ impl Names<'_> {
             thread_name: format!("P{}", explanation.events[fence.after].thread),
             fence: self.instruction(fence.barrier).into(),
             after_line: site(fence.after).line,
+            after_column: site(fence.after).column,
             before_line: site(fence.before).line,
+            before_column: site(fence.before).column,
         }
     }
 
@@ -496,13 +524,13 @@ impl Names<'_> {
 
     fn error(&self, error: &ProgramError) -> ErrorRef {
         let (kind, message) = match &error.kind {
-            ErrorKind::Deadlock { threads } => {
+            Wrong::Deadlock { threads } => {
                 let names: Vec<String> = threads.iter().map(|thread| format!("P{thread}")).collect();
                 let (who, waits) = (names.join(", "), if names.len() == 1 { "waits" } else { "wait" });
                 ("deadlock", format!("{who} {waits} for a value that nobody will write"))
             }
-            ErrorKind::Livelock => ("livelock", "the threads come back to where they were, again and again".into()),
-            ErrorKind::Fault { thread, why } => ("fault", format!("P{thread} cannot go on: {why}")),
+            Wrong::Livelock => ("livelock", "the threads come back to where they were, again and again".into()),
+            Wrong::Fault { thread, why } => ("fault", format!("P{thread} cannot go on: {why}")),
         };
         ErrorRef { kind, message, schedule: error.schedule.to_string(), executions: error.executions }
     }
@@ -593,7 +621,7 @@ fn report(
     })
 }
 
-/// Fences after stores, by instruction: how strong, and the line of the access before which they are needed.
+/// Fences after stores, by instruction: how strong, and the instruction before which they are needed.
 type Plan = BTreeMap<u32, (Barrier, u32)>;
 
 /// Fences that make the program safe, none of which can be left out or made weaker. `None` if they are not found in time.
@@ -626,8 +654,7 @@ fn plan(names: &Names<'_>, checkpoint: &Checkpoint, interrupt: &Interrupt) -> Op
             let explanation = explain(&mut program, found, model)?;
             for fence in &explanation.fences {
                 let site = |i: usize| explanation.events[i].access.site;
-                let before = names.test.code.sites[site(fence.before) as usize].line;
-                let known = plan.entry(site(fence.after)).or_insert((fence.barrier, before));
+                let known = plan.entry(site(fence.after)).or_insert((fence.barrier, site(fence.before)));
                 known.0 = known.0.max(fence.barrier);
             }
         }
@@ -651,13 +678,15 @@ fn plan(names: &Names<'_>, checkpoint: &Checkpoint, interrupt: &Interrupt) -> Op
             }
         }
     }
-    let fences = plan.iter().map(|(site, (barrier, before_line))| {
-        let at = &names.test.code.sites[*site as usize];
+    let fences = plan.iter().map(|(after, (barrier, before))| {
+        let site = |site: &u32| &names.test.code.sites[*site as usize];
         FenceRef {
-            thread_name: format!("P{}", at.thread),
+            thread_name: format!("P{}", site(after).thread),
             fence: names.instruction(*barrier).into(),
-            after_line: at.line,
-            before_line: *before_line,
+            after_line: site(after).line,
+            after_column: site(after).column,
+            before_line: site(before).line,
+            before_column: site(before).column,
         }
     });
     Some(fences.collect())

@@ -97,7 +97,7 @@ pub fn timeless(ran: &Ran) -> String {
     let mut text = String::new();
     for line in ran.out.lines() {
         match line.split_once(", 0.") {
-            Some((before, after)) if line.contains("explored") => {
+            Some((before, after)) if line.contains("Seen:") => {
                 let after = after.split_once(" s").map_or("", |(_, after)| after);
                 text += &format!("{before}, TIME{after}\n");
             }
