@@ -8,14 +8,15 @@ pub trait Observer {
     /// What was seen since the last [`Observer::take`].
     type Part: Send;
 
-    /// An access was made, perhaps only to get again to a state that was seen before.
-    fn push(&mut self, performed: &Performed);
+    /// An access was made, perhaps only to get again to a state that was seen before. `path` is the schedule so far, with
+    /// it as the last step.
+    fn push(&mut self, performed: &Performed, path: &[u8]);
 
-    /// The last access is taken back.
-    fn pop(&mut self);
+    /// The last access is taken back, which is still the last step of `path`.
+    fn pop(&mut self, path: &[u8]);
 
     /// At the end of an execution: this thread would make this access if it did not wait.
-    fn tried(&mut self, thread: usize, access: Access);
+    fn tried(&mut self, thread: usize, access: Access, path: &[u8]);
 
     /// An execution has ended that had not been seen before; `path` is its schedule.
     fn end(&mut self, end: End, path: &[u8]);
@@ -28,8 +29,8 @@ pub trait Observer {
         false
     }
 
-    /// What was seen since the last time.
-    fn take(&mut self) -> Self::Part;
+    /// What was seen since the last time. `path` has been left in place.
+    fn take(&mut self, path: &[u8]) -> Self::Part;
 }
 
 /// Watches nothing.
@@ -39,12 +40,12 @@ pub struct Blind;
 impl Observer for Blind {
     type Part = ();
     #[inline]
-    fn push(&mut self, _: &Performed) {}
+    fn push(&mut self, _: &Performed, _: &[u8]) {}
     #[inline]
-    fn pop(&mut self) {}
-    fn tried(&mut self, _: usize, _: Access) {}
+    fn pop(&mut self, _: &[u8]) {}
+    fn tried(&mut self, _: usize, _: Access, _: &[u8]) {}
     #[inline]
     fn end(&mut self, _: End, _: &[u8]) {}
     fn fault(&mut self, _: usize, _: String, _: &[u8]) {}
-    fn take(&mut self) {}
+    fn take(&mut self, _: &[u8]) {}
 }

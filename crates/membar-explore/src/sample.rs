@@ -87,7 +87,7 @@ impl<P: Program, O: Observer> Sampler<P, O> {
             if able == 0 {
                 for thread in (0..threads).filter(|t| blocked >> t & 1 != 0) {
                     if let Next::Access(access) = self.program.next(thread) {
-                        self.observer.tried(thread, access);
+                        self.observer.tried(thread, access, &self.path);
                     }
                 }
                 break if blocked == 0 { End::Complete } else { End::Deadlock { waiting: blocked } };
@@ -111,7 +111,7 @@ impl<P: Program, O: Observer> Sampler<P, O> {
             let performed = self.program.step(thread);
             made[thread] += 1;
             self.path.push(thread as u8);
-            self.observer.push(&performed);
+            self.observer.push(&performed, &self.path);
             counts.events += 1;
         };
         self.observer.end(end, &self.path);
@@ -122,10 +122,11 @@ impl<P: Program, O: Observer> Sampler<P, O> {
             }
         }
         let steps = self.path.len() as u32;
-        while self.path.pop().is_some() {
+        while !self.path.is_empty() {
+            self.observer.pop(&self.path);
             self.program.undo();
-            self.observer.pop();
+            self.path.pop();
         }
-        (counts, self.observer.take(), steps)
+        (counts, self.observer.take(&self.path), steps)
     }
 }

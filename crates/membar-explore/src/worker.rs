@@ -189,7 +189,7 @@ impl<P: Program, O: Observer> Worker<P, O> {
     }
 
     fn outcome(&mut self, rest: Vec<(u8, Node)>) -> Outcome<O::Part> {
-        let (part, turns) = (self.observer.take(), std::mem::take(&mut self.turns));
+        let (part, turns) = (self.observer.take(&self.path), std::mem::take(&mut self.turns));
         Outcome { counts: self.counts, part, turns, rest }
     }
 
@@ -261,7 +261,7 @@ impl<P: Program, O: Observer> Worker<P, O> {
             }
         }
         self.path.push(thread as u8);
-        self.observer.push(&performed);
+        self.observer.push(&performed, &self.path);
         if fresh {
             self.counts.events += 1;
         }
@@ -270,10 +270,10 @@ impl<P: Program, O: Observer> Worker<P, O> {
 
     #[inline]
     fn back(&mut self) {
+        self.observer.pop(&self.path);
         let thread = self.path.pop().expect("a step to take back") as usize;
         self.program.undo();
         self.made[thread] -= 1;
-        self.observer.pop();
         if self.mode == Mode::Dpor {
             self.races.pop();
         }
@@ -369,7 +369,12 @@ impl<P: Program, O: Observer> Worker<P, O> {
         while self.path.len() > base {
             self.back();
         }
-        Outcome { counts: self.counts, part: self.observer.take(), turns: std::mem::take(&mut self.turns), rest }
+        Outcome {
+            counts: self.counts,
+            part: self.observer.take(&self.path),
+            turns: std::mem::take(&mut self.turns),
+            rest,
+        }
     }
 
     /// Runs the thread from this node and looks at the state that it leads to.
@@ -449,7 +454,7 @@ impl<P: Program, O: Observer> Worker<P, O> {
         }
         for thread in (0..self.threads).filter(|t| blocked >> t & 1 != 0) {
             if let Next::Access(access) = self.program.next(thread) {
-                self.observer.tried(thread, access);
+                self.observer.tried(thread, access, &self.path);
             }
         }
         let end = if blocked == 0 { End::Complete } else { End::Deadlock { waiting: blocked } };

@@ -103,8 +103,6 @@ pub struct Overtaken {
 pub struct ClassMonitor {
     relaxation: Relaxation,
     threads: usize,
-    /// What was performed, so that the sets can be rebuilt when they have to be wider.
-    path: Vec<Performed>,
     sets: Sets,
 }
 
@@ -127,7 +125,7 @@ pub struct TooLong;
 impl ClassMonitor {
     /// A monitor for executions of this many threads.
     pub fn new(relaxation: Relaxation, threads: usize) -> ClassMonitor {
-        ClassMonitor { relaxation, threads, path: Vec::new(), sets: Sets::W1(Class::new(relaxation, threads)) }
+        ClassMonitor { relaxation, threads, sets: Sets::W1(Class::new(relaxation, threads)) }
     }
 
     /// Takes the next access of the execution; the store that it could have overtaken, if there is one.
@@ -136,7 +134,6 @@ impl ClassMonitor {
         if self.is_full() {
             self.widen()?;
         }
-        self.path.push(*performed);
         Ok(match &mut self.sets {
             Sets::W1(class) => class.push(performed),
             Sets::W4(class) => class.push(performed),
@@ -148,7 +145,6 @@ impl ClassMonitor {
     /// Takes back the last access.
     #[inline]
     pub fn pop(&mut self) {
-        self.path.pop();
         match &mut self.sets {
             Sets::W1(class) => class.pop(),
             Sets::W4(class) => class.pop(),
@@ -180,9 +176,9 @@ impl ClassMonitor {
     #[cold]
     fn widen(&mut self) -> Result<(), TooLong> {
         self.sets = match self.sets {
-            Sets::W1(_) => Sets::W4(Class::of(self.relaxation, self.threads, &self.path)),
-            Sets::W4(_) => Sets::W32(Class::of(self.relaxation, self.threads, &self.path)),
-            Sets::W32(_) => Sets::W256(Class::of(self.relaxation, self.threads, &self.path)),
+            Sets::W1(ref class) => Sets::W4(class.wider(self.relaxation, self.threads)),
+            Sets::W4(ref class) => Sets::W32(class.wider(self.relaxation, self.threads)),
+            Sets::W32(ref class) => Sets::W256(class.wider(self.relaxation, self.threads)),
             Sets::W256(_) => return Err(TooLong),
         };
         Ok(())
@@ -243,7 +239,8 @@ struct Class<const W: usize> {
     threads: Vec<ThreadSets<W>>,
     addrs: Vec<AddrSets<W>>,
     writes: Vec<Write>,
-    undo: Vec<(u32, u32, bool, ThreadSets<W>, AddrSets<W>)>,
+    /// What was performed, and the sets before: to go back, and to begin again with wider sets.
+    undo: Vec<(Performed, ThreadSets<W>, AddrSets<W>)>,
 }
 
 const NOBODY: u32 = u32::MAX;
@@ -255,9 +252,10 @@ impl<const W: usize> Class<W> {
         Class { relaxation, threads: vec![thread; threads], addrs: Vec::new(), writes: Vec::new(), undo: Vec::new() }
     }
 
-    fn of(relaxation: Relaxation, threads: usize, path: &[Performed]) -> Class<W> {
+    /// The same with wider sets.
+    fn wider<const V: usize>(&self, relaxation: Relaxation, threads: usize) -> Class<V> {
         let mut class = Class::new(relaxation, threads);
-        for performed in path {
+        for (performed, ..) in &self.undo {
             class.push(performed);
         }
         class
@@ -318,7 +316,7 @@ impl<const W: usize> Class<W> {
 
         let thread = &mut self.threads[t];
         let cell = &mut self.addrs[addr];
-        self.undo.push((t as u32, addr as u32, performed.writes, *thread, *cell));
+        self.undo.push((*performed, *thread, *cell));
 
         // A barrier lasts: what it orders before this access it orders before all later ones.
         match access.barrier {
@@ -360,10 +358,10 @@ impl<const W: usize> Class<W> {
 
     #[inline]
     fn pop(&mut self) {
-        let (t, addr, wrote, thread, cell) = self.undo.pop().expect("an access to take back");
-        self.threads[t as usize] = thread;
-        self.addrs[addr as usize] = cell;
-        if wrote {
+        let (performed, thread, cell) = self.undo.pop().expect("an access to take back");
+        self.threads[performed.thread as usize] = thread;
+        self.addrs[performed.access.addr as usize] = cell;
+        if performed.writes {
             self.writes.pop();
         }
     }

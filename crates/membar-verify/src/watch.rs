@@ -132,7 +132,6 @@ impl Seen {
 #[derive(Clone, Debug)]
 pub(crate) struct Watch {
     monitor: Any,
-    path: Vec<u8>,
     seen: Seen,
     /// Violations of `seen` by their pair of instructions.
     index: FxHashMap<(u32, u32), usize>,
@@ -210,7 +209,6 @@ impl Watch {
         };
         Watch {
             monitor,
-            path: Vec::new(),
             seen: Seen::default(),
             index: FxHashMap::default(),
             active: Vec::new(),
@@ -220,20 +218,20 @@ impl Watch {
     }
 
     #[cold]
-    fn found(&mut self, (store, store_site): (u32, u32), thread: u32, access_site: u32, tried: bool) {
+    fn found(&mut self, (store, store_site): (u32, u32), thread: u32, access_site: u32, tried: bool, path: &[u8]) {
         if self.active.iter().any(|known| (known.store_site, known.access_site) == (store_site, access_site)) {
             return;
         }
-        let (depth, since) = (self.path.len() as u32, self.executions);
+        let (depth, since) = (path.len() as u32, self.executions);
         let active = Active { store_site, access_site, store, thread, tried, depth, since };
         self.active.push(active);
-        self.note(&active, 0);
+        self.note(&active, 0, path);
     }
 
     /// Notes a violation, and so many executions more that have it.
-    fn note(&mut self, active: &Active, executions: u64) {
+    fn note(&mut self, active: &Active, executions: u64, path: &[u8]) {
         let Active { store_site, access_site, store, thread, tried, depth, .. } = *active;
-        let path = &self.path[..depth as usize];
+        let path = &path[..depth as usize];
         let violations = &mut self.seen.violations;
         let id = *self.index.entry((store_site, access_site)).or_insert_with(|| {
             let schedule = Schedule(path.to_vec());
@@ -259,7 +257,7 @@ impl Observer for Watch {
     type Part = Seen;
 
     #[inline]
-    fn push(&mut self, performed: &Performed) {
+    fn push(&mut self, performed: &Performed, path: &[u8]) {
         let found = match &mut self.monitor {
             Any::Nothing => None,
             Any::Class(monitor) => match monitor.push(performed) {
@@ -274,22 +272,20 @@ impl Observer for Watch {
             Any::Pso(monitor) => monitor.push(performed),
             Any::Sober(monitor) => monitor.push(performed),
         };
-        self.path.push(performed.thread as u8);
         if let Some(found) = found {
-            self.found(found, performed.thread, performed.access.site, false);
+            self.found(found, performed.thread, performed.access.site, false, path);
         }
     }
 
     #[inline]
-    fn pop(&mut self) {
-        let depth = self.path.len() as u32;
+    fn pop(&mut self, path: &[u8]) {
+        let depth = path.len() as u32;
         while let Some(&active) = self.active.last()
             && active.depth == depth
         {
             self.active.pop();
-            self.note(&active, self.executions - active.since);
+            self.note(&active, self.executions - active.since, path);
         }
-        self.path.pop();
         match &mut self.monitor {
             Any::Nothing => {}
             Any::Class(monitor) => monitor.pop(),
@@ -299,7 +295,7 @@ impl Observer for Watch {
         }
     }
 
-    fn tried(&mut self, thread: usize, access: Access) {
+    fn tried(&mut self, thread: usize, access: Access, path: &[u8]) {
         let found = match &mut self.monitor {
             Any::Nothing => None,
             Any::Class(monitor) => monitor.tried(thread, access).map(|found| (found.store, found.store_site)),
@@ -308,7 +304,7 @@ impl Observer for Watch {
             Any::Sober(monitor) => monitor.tried(thread, access),
         };
         if let Some(found) = found {
-            self.found(found, thread as u32, access.site, true);
+            self.found(found, thread as u32, access.site, true, path);
         }
     }
 
@@ -337,12 +333,12 @@ impl Observer for Watch {
         self.stop_at_first && self.seen.has_found()
     }
 
-    fn take(&mut self) -> Seen {
+    fn take(&mut self, path: &[u8]) -> Seen {
         // What is on the path stays there; what it was seen in so far is told now.
         for i in 0..self.active.len() {
             let active = self.active[i];
             if self.executions > active.since {
-                self.note(&active, self.executions - active.since);
+                self.note(&active, self.executions - active.since, path);
             }
             self.active[i].since = 0;
         }
