@@ -70,9 +70,9 @@ impl<P: Program, O: Observer> Sampler<P, O> {
         let mut made = vec![0; threads];
         let end = loop {
             let (mut able, mut blocked, mut long) = (0u64, 0u64, false);
-            for thread in 0..threads {
+            for (thread, &made) in made.iter().enumerate() {
                 let next = self.program.next(thread);
-                if next == Next::Long || (made[thread] >= self.max_steps && matches!(next, Next::Access(_))) {
+                if next == Next::Long || (made >= self.max_steps && matches!(next, Next::Access(_))) {
                     long = true;
                 } else if let Next::Access(_) = next {
                     let waiting = self.program.waiting(thread);

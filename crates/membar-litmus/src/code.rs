@@ -241,12 +241,12 @@ pub enum Settled {
     },
     /// It goes round a loop that accesses no memory, for ever: it came back to the same instruction and registers.
     Endless,
-    /// It has run [`LOCAL_LIMIT`] instructions without an access, and may go on or not.
+    /// It has run millions of instructions without an access, and may go on or not.
     Long,
 }
 
 /// How many instructions a thread may run without an access.
-pub const LOCAL_LIMIT: u32 = 1 << 24;
+const LOCAL_LIMIT: u32 = 1 << 24;
 /// How many it runs before anybody looks whether it goes round in a circle: most need far fewer.
 const LOCAL_FREE: u32 = 256;
 
