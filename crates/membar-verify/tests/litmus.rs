@@ -48,5 +48,5 @@ fn safe_tests_have_the_states_of_sc() {
             seen += usize::from(more);
         }
     }
-    assert!(safe > 20 && seen > 20, "{safe} safe, {seen} with more states");
+    assert!(safe >= 10 && seen >= 10, "{safe} safe, {seen} with more states");
 }
