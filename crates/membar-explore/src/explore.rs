@@ -108,14 +108,21 @@ impl SearchState {
         matches!(self.strategy, Strategy::Bounded { .. }).then_some(self.bound)
     }
 
-    /// A guess of the share of the search that is done, from 0 to 1.
-    pub fn share(&self) -> f64 {
+    /// A guess of the share of the search that is done, from 0 to 1. With dpor nobody can tell: what is to be run from a
+    /// state shows only while what is below it is run.
+    pub fn share(&self) -> Option<f64> {
         match self.strategy {
             Strategy::Random { executions, .. } | Strategy::Pct { executions, .. } => {
-                self.drawn as f64 / executions.max(1) as f64
+                Some(self.drawn as f64 / executions.max(1) as f64)
             }
-            _ => self.frontier.share.min(1.0),
+            Strategy::Dpor => None,
+            Strategy::Exhaustive | Strategy::Bounded { .. } => Some(self.frontier.share.min(1.0)),
         }
+    }
+
+    /// How many subtrees are known to be left.
+    pub fn branches_left(&self) -> usize {
+        self.frontier.branches()
     }
 }
 

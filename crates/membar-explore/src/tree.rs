@@ -101,6 +101,11 @@ impl Frontier {
         self.begun && self.items.is_empty()
     }
 
+    /// How many subtrees are known to be left.
+    pub fn branches(&self) -> usize {
+        self.items.len()
+    }
+
     fn add_open(&mut self, open: Open) -> u32 {
         if open.depth > 0 {
             self.open[open.parent as usize].users += 1;

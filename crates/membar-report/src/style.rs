@@ -66,7 +66,7 @@ impl Style {
 pub fn count(n: usize, what: &str) -> String {
     let plural = match what {
         _ if n == 1 => what.to_owned(),
-        _ if what.ends_with("ss") => format!("{what}es"),
+        _ if what.ends_with("ss") || what.ends_with("ch") => format!("{what}es"),
         _ => format!("{what}s"),
     };
     format!("{n} {plural}")

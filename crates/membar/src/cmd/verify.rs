@@ -368,16 +368,19 @@ impl<'a> ProgressLine<'a> {
         (self.shown, self.drawn) = (true, Instant::now());
         let (search, seen) = (verification.search(), verification.seen());
         let executions = search.counts().executions;
-        let share = search.share();
-        let left =
-            if share > 0.001 { format!(", about {:.0} s left", seconds / share - seconds) } else { String::new() };
+        let covered = match search.share() {
+            Some(share) if share > 0.001 => {
+                format!("roughly {:.1} %, about {:.0} s left", 100.0 * share, seconds / share - seconds)
+            }
+            Some(_) => "less than 0.1 %".into(),
+            None => format!("{} known to be left", count(search.branches_left(), "branch")),
+        };
         let bound = search.preemptions_bound().map(|k| format!(", {k} preemptions")).unwrap_or_default();
         let line = format!(
-            "{}: {seconds:.0} s{bound}, {} ({:.0}/s), roughly {:.1} %{left}, {}",
+            "{}: {seconds:.0} s{bound}, {} ({:.0}/s), {covered}, {}",
             safe(self.name),
             count(executions as usize, self.unit),
             executions as f64 / seconds,
-            100.0 * share,
             count(seen.violations.len(), "violation"),
         );
         let _ = write!(io::stderr(), "\r\x1b[2K{}", line.chars().take(100).collect::<String>());
@@ -545,7 +548,13 @@ fn report(
     let Settings { model, strategy, watching, .. } = checkpoint.settings;
     let mut advice = None;
     let incomplete = match stopped {
-        Some(why) => Some(format!("{why}; by a rough guess {:.1} % were explored", 100.0 * checkpoint.search.share())),
+        Some(why) => Some(match checkpoint.search.share() {
+            Some(share) => format!("{why}; by a rough guess {:.1} % were explored", 100.0 * share),
+            None => {
+                let branches = count(checkpoint.search.branches_left(), "branch");
+                format!("{why}; {branches} known to be left, of unknown size")
+            }
+        }),
         None if checkpoint.counts().cut > 0 => {
             let executions = count(checkpoint.counts().cut as usize, "execution");
             advice = Some("longer executions: --steps N".into());
