@@ -7,7 +7,7 @@ use membar_certify::replay;
 use membar_core::Relaxation;
 use membar_explore::Strategy;
 use membar_litmus::{Interpreter, Limits, LitmusTest, Model, outcomes};
-use membar_verify::{Checkpoint, Effort, RunStep, Settings, Verification, Watching, explain};
+use membar_verify::{Checkpoint, Effort, Settings, Verification, Watching, explain};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -32,21 +32,7 @@ fuzz_target!(|bytes: &[u8]| {
             let checkpoint = verification.checkpoint();
             for found in &checkpoint.seen.violations {
                 let explained = explain(&mut program, found, model).expect("a violation can be explained");
-                let steps: Vec<_> = explained
-                    .run
-                    .iter()
-                    .map(|step| match *step {
-                        RunStep::Issue(i) => replay::Step::Issue(explained.events[i].thread),
-                        RunStep::Commit(i) => {
-                            replay::Step::Commit(explained.events[i].thread, explained.events[i].access.addr)
-                        }
-                    })
-                    .collect();
-                let claims: Vec<_> = explained
-                    .events
-                    .iter()
-                    .map(|event| replay::Claim { thread: event.thread, site: event.access.site, read: event.read })
-                    .collect();
+                let (steps, claims) = (explained.steps(), explained.claims());
                 assert!(replay::confirms(&code, model, &steps, &claims), "the run is possible and not SC");
             }
             if checkpoint.is_complete() {

@@ -30,20 +30,10 @@
 //! Guarantees: shares no code with the monitors, the explorer or the oracle. Steps may be garbage and nothing panics, as
 //! long as the program itself is well-formed. The cycle is the shortest through the events searched from.
 
-use membar_core::{Access, AccessKind, Barrier, Relaxation};
-use membar_litmus::{Code, Request, Settled};
+use membar_core::{Access, AccessKind, Barrier, Claim, MachineStep as Step, Relaxation};
+use membar_litmus::{Code, Crash, Request, Settled};
 use std::collections::VecDeque;
 use std::fmt;
-
-/// A step of a machine with store buffers.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Step {
-    /// The thread makes its next access.
-    Issue(u32),
-    /// The thread's oldest buffered store, which is to this address (TSO), or its oldest to this address (PSO), reaches
-    /// memory.
-    Commit(u32, u32),
-}
 
 /// An event: an access that was made.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -247,17 +237,6 @@ pub fn replay(code: &Code, machine: Relaxation, steps: &[Step]) -> Result<Replay
     Ok(Replayed { trace: run.trace, cycle })
 }
 
-/// An access that an execution is claimed to have: who makes it, which instruction it is, and what it reads.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Claim {
-    /// The thread.
-    pub thread: u32,
-    /// The instruction.
-    pub site: u32,
-    /// The value that it reads, unless it is a store.
-    pub read: Option<u64>,
-}
-
 /// Whether the machine can do these steps, which make exactly these accesses, each thread's in this order, and whether that
 /// is not sequentially consistent.
 pub fn confirms(code: &Code, machine: Relaxation, steps: &[Step], claims: &[Claim]) -> bool {
@@ -316,8 +295,8 @@ impl<'c> Run<'c> {
         let request = match self.code.settle(at, &mut thread.pc, &mut thread.regs, |_, _| {}) {
             Settled::Request(request) => request,
             Settled::Done => return Err(Cause::Ended(t)),
-            Settled::Wild { pointer, .. } => return Err(Cause::Wild { thread: t, pointer }),
-            Settled::Size { cell, .. } => return Err(Cause::Size { thread: t, addr: cell }),
+            Settled::Crash(Crash::Wild { pointer, .. }) => return Err(Cause::Wild { thread: t, pointer }),
+            Settled::Crash(Crash::Size { cell, .. }) => return Err(Cause::Size { thread: t, addr: cell }),
             Settled::Endless | Settled::Long => return Err(Cause::Endless(t)),
         };
         let Request { access, .. } = request;

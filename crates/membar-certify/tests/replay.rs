@@ -1,7 +1,8 @@
 //! Claimed executions of small programs: what is possible is replayed, what is not is refused with the reason.
 
 use Step::{Commit, Issue};
-use membar_certify::replay::{Cause, Event, Link, Read, Refusal, Relation, Replayed, Step, replay};
+use membar_certify::replay::{Cause, Event, Link, Read, Refusal, Relation, Replayed, replay};
+use membar_core::MachineStep as Step;
 use membar_core::{Barrier, Relaxation};
 use membar_litmus::{Cell, Code, Instr, Int, Operand, Place, Site, ThreadCode, Update};
 

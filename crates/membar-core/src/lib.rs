@@ -16,6 +16,7 @@ mod ids;
 mod model;
 mod proof;
 mod resolve;
+mod rng;
 mod run;
 mod trace;
 
@@ -24,5 +25,6 @@ pub use ids::{AddrId, OpId, Source, ThreadId};
 pub use model::{Mask, Model, Ppo, When};
 pub use proof::{Assumption, Event, Flip, Lemma, Proof, Rule, Step, Undecided, Verdict, Witness};
 pub use resolve::{Malformed, ResolveScratch};
-pub use run::{Access, AccessKind, Barrier, Performed, Relaxation};
+pub use rng::Rng;
+pub use run::{Access, AccessKind, Barrier, Claim, MachineStep, Performed, Relaxation};
 pub use trace::{AddrName, Final, Guard, Init, Op, OpKind, OrderLine, Span, Trace};

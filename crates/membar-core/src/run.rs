@@ -101,3 +101,24 @@ impl Relaxation {
         }
     }
 }
+
+/// A step of a machine with store buffers.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum MachineStep {
+    /// The thread makes its next access; a store goes into its buffer.
+    Issue(u32),
+    /// The thread's oldest buffered store, which is to this address (TSO), or its oldest to this address (PSO), reaches
+    /// memory.
+    Commit(u32, u32),
+}
+
+/// An access that an execution is claimed to have: who makes it, which instruction it is, and what it reads.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Claim {
+    /// The thread.
+    pub thread: u32,
+    /// The instruction.
+    pub site: u32,
+    /// The value that it reads, unless it is a store.
+    pub read: Option<u64>,
+}

@@ -32,6 +32,16 @@
 //! * a read that is disabled at the end of an execution was never made, yet it races with the writes that disabled it in
 //!   the same way. [`Races::at_end`] looks for them.
 //!
+//! # Invariants
+//!
+//! Events are in the order of the execution, so every edge of happens-before goes from a lower to a higher number. The
+//! writes and the reads of a cell are in that order as well.
+//!
+//! # Guarantees
+//!
+//! Every race of the new event is handed over that could be turned round and of which no initial is known. On loop-free
+//! and on waiting programs the classes that result are those of brute force (`crates/membar-verify/tests/oracle.rs`).
+//!
 //! # Complexity
 //!
 //! O(P) for a step without a race, O(P·d) for each race of a step at distance d from the racing event.

@@ -13,30 +13,13 @@
 
 use crate::worker::{Counts, End, unchanged};
 use crate::{Next, Observer, Program};
+use membar_core::Rng;
 
 /// How to choose.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Choice {
     Random,
     Pct { depth: u32, steps: u32 },
-}
-
-/// A small generator of random numbers (SplitMix64).
-struct Rng(u64);
-
-impl Rng {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// Below `n`, which is small: the bias is far below anything that could be seen.
-    fn below(&mut self, n: u32) -> u32 {
-        ((u128::from(self.next()) * u128::from(n)) >> 64) as u32
-    }
 }
 
 /// Runs single executions.
@@ -54,7 +37,7 @@ impl<P: Program, O: Observer> Sampler<P, O> {
 
     /// Runs execution `number` and says how long it was.
     pub fn run(&mut self, choice: Choice, seed: u64, number: u64) -> (Counts, O::Part, u32) {
-        let mut rng = Rng(Rng(seed).next() ^ Rng(!number).next());
+        let mut rng = Rng::stream(seed, number);
         let threads = self.program.threads();
         let mut counts = Counts { executions: 1, ..Counts::default() };
         // Priorities above `depth` at first; changed ones go below all of those.
@@ -62,9 +45,7 @@ impl<P: Program, O: Observer> Sampler<P, O> {
         let mut changes: Vec<u32> = Vec::new();
         if let Choice::Pct { depth, steps } = choice {
             priority = (depth..depth + threads as u32).collect();
-            for i in (1..threads).rev() {
-                priority.swap(i, rng.below(i as u32 + 1) as usize);
-            }
+            rng.shuffle(&mut priority);
             changes = (1..depth).map(|_| rng.below(steps.max(1))).collect();
         }
         let mut made = vec![0; threads];

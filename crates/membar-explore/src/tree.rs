@@ -43,6 +43,24 @@
 //! run. If the cycle's other threads need something that this thread does after I₂, then there is a shorter cycle, from u
 //! straight to that.
 //!
+//! # Invariants
+//!
+//! An open node has a user: an item, or an open node below it. What is in an item's `asleep` was made an item before it.
+//!
+//! # Complexity
+//!
+//! Between rounds O(d) a path of length d that was split; within a round see [`crate::worker`] and [`crate::races`].
+//!
+//! # Deviations from the paper
+//!
+//! Abdulla et al. add threads to a state as soon as a race is seen; here those above an item wait until its round ends.
+//!
+//! # References
+//!
+//! Abdulla, Aronis, Jonsson, Sagonas: Optimal dynamic partial order reduction, POPL 2014 (source sets). Godefroid:
+//! Partial-order methods for the verification of concurrent systems, 1996 (sleep sets). Musuvathi, Qadeer: Iterative
+//! context bounding for systematic testing of multithreaded programs, PLDI 2007.
+//!
 //! # Guarantees
 //!
 //! Without a limit hit, exhaustive search runs all schedules, bounded search all with at most k preemptions, and dpor one

@@ -1,7 +1,26 @@
 //! A worker: runs the subtree of one item, depth first.
 //!
-//! See [`crate::tree`] for the whole. The worker goes forward by making a step and back by undoing it, so the cost of an
-//! execution is that of the steps that it does not share with the one before.
+//! # Problem
+//!
+//! Given a state and a thread to run from there, run every schedule below that the strategy asks for. [`crate::tree`] has
+//! the whole, and why it is right.
+//!
+//! # Algorithm
+//!
+//! 1. Go to the state: undo steps of the last item that are not on the way, make those that are missing.
+//! 2. Make a step. If nobody can run then, the execution has ended. Otherwise the new state becomes a node with the threads
+//!    to run from it: all that can (exhaustive), all that the bound allows (bounded), or one (dpor, where races add more).
+//! 3. Take the next thread of the deepest node, or, if it has none left, undo the step that led to it.
+//!
+//! # Invariants
+//!
+//! `path`, the program, the observer and the races are at the same state. `nodes[i]` is the state after
+//! `known.len() + i` steps. A thread is in `ready` if it has an access to make and steps left, in `long` if it has an
+//! access but no steps left, and in `waiting` only if it is in `ready`.
+//!
+//! # Complexity
+//!
+//! An execution costs the steps that it does not share with the one before; a step O(P) and what the races cost.
 
 use crate::races::{Races, Turn, Turns};
 use crate::tree::Task;

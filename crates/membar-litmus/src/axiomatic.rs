@@ -30,8 +30,9 @@
 //!
 //! **Complexity.** At most 64 accesses. Adding an edge takes 64 steps; how many executions there are is up to the program.
 
+use crate::code::Crash;
 use crate::code::{Instr, Place, Request};
-use crate::states::{Collector, Crash, Limits, Method, Model, Outcomes, checked};
+use crate::states::{Collector, Limits, Method, Model, Outcomes, checked};
 use crate::test::LitmusTest;
 use membar_core::{AccessKind, Barrier};
 

@@ -218,6 +218,25 @@ impl Request {
     }
 }
 
+/// What a program does wrong.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Crash {
+    /// It uses a value as a pointer that points to no cell.
+    Wild {
+        /// The instruction.
+        site: u32,
+        /// The value.
+        pointer: u64,
+    },
+    /// It accesses a cell of one size as if it had another.
+    Size {
+        /// The instruction.
+        site: u32,
+        /// The cell.
+        cell: u32,
+    },
+}
+
 /// Why a thread stopped running its own instructions.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Settled {
@@ -225,20 +244,8 @@ pub enum Settled {
     Request(Request),
     /// It has ended.
     Done,
-    /// It accesses memory through a value that points to no cell.
-    Wild {
-        /// The instruction.
-        site: u32,
-        /// The value.
-        pointer: u64,
-    },
-    /// It accesses a cell as if it had another size.
-    Size {
-        /// The instruction.
-        site: u32,
-        /// The cell.
-        cell: u32,
-    },
+    /// It cannot make the access that it has come to.
+    Crash(Crash),
     /// It goes round a loop that accesses no memory, for ever: it came back to the same instruction and registers.
     Endless,
     /// It has run millions of instructions without an access, and may go on or not.
@@ -332,12 +339,12 @@ impl Code {
                 let pointer = regs[reg as usize];
                 match self.cells.iter().position(|cell| cell.pointer == pointer) {
                     Some(cell) => cell as u32,
-                    None => return Settled::Wild { site, pointer },
+                    None => return Settled::Crash(Crash::Wild { site, pointer }),
                 }
             }
         };
         if self.cells[addr as usize].ty.bits != ty.bits {
-            return Settled::Size { site, cell: addr };
+            return Settled::Crash(Crash::Size { site, cell: addr });
         }
         let expected = match update {
             Some(Change::CompareExchange(expected)) => Some(expected),

@@ -10,12 +10,17 @@
 //! So `while (x != 1);` is idle from its first round on, whatever the register held before the loop. At the end of a
 //! thread all registers are live, since they can be observed.
 //!
+//! # Invariants
+//!
+//! Each thread is settled: at an access, ended, or unable to go on. Its log, visits and their registers only grow by steps and
+//! are cut back by undoing them; a visit counts only if its place in the log is not before `quiet`.
+//!
 //! # Going back
 //!
 //! [`Program::undo`] takes a step back by restoring the registers of the one thread that moved, the one cell that changed,
 //! and the lengths of lists that only grow. A step costs a copy of one thread's registers, whatever the program's size.
 
-use crate::code::{Code, Instr, Operand, Place, Settled, Update};
+use crate::code::{Code, Crash, Instr, Operand, Place, Settled, Update};
 use membar_core::{Access, Performed};
 use membar_explore::{Next, Program, Waiting};
 use std::sync::Arc;
@@ -173,7 +178,7 @@ impl Program for Interpreter {
         match self.threads[thread].place.settled {
             Settled::Request(request) => Next::Access(request.access),
             Settled::Done => Next::Done,
-            Settled::Wild { .. } | Settled::Size { .. } | Settled::Endless => Next::Fault,
+            Settled::Crash(_) | Settled::Endless => Next::Fault,
             Settled::Long => Next::Long,
         }
     }
@@ -264,11 +269,11 @@ impl Program for Interpreter {
 
     fn fault(&self, thread: usize) -> String {
         match self.threads[thread].place.settled {
-            Settled::Wild { site, pointer } => {
+            Settled::Crash(Crash::Wild { site, pointer }) => {
                 let site = &self.code.sites[site as usize];
                 format!("line {}: `{}` goes to {pointer:#x}, which is no location of the test", site.line, site.text)
             }
-            Settled::Size { site, cell } => {
+            Settled::Crash(Crash::Size { site, cell }) => {
                 let site = &self.code.sites[site as usize];
                 let cell = &self.code.cells[cell as usize];
                 format!(

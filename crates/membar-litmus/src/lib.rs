@@ -51,11 +51,13 @@ mod test;
 mod types;
 mod x86;
 
-pub use code::{Alu, Cell, Change, Code, Instr, Int, Operand, Place, Reg, Request, Settled, Site, ThreadCode, Update};
+pub use code::{
+    Alu, Cell, Change, Code, Crash, Instr, Int, Operand, Place, Reg, Request, Settled, Site, ThreadCode, Update,
+};
 pub use condition::{Location, Prop, Quantifier, Spot};
 pub use error::{Error, ErrorKind};
 pub use interp::Interpreter;
 pub use membar_core::Excerpt;
 pub use record::{Record, crash_json, crash_message};
-pub use states::{Crash, Limits, Method, Model, Outcomes, is_loop_free, outcomes, outcomes_by};
+pub use states::{Limits, Method, Model, Outcomes, is_loop_free, outcomes, outcomes_by};
 pub use test::{Arch, Condition, FILE_LIMIT, LitmusTest};

@@ -3,7 +3,8 @@
 //! **Problem.** Programs with loops have executions without end, but often finitely many states: then every final state can
 //! be found.
 //!
-//! **Algorithm.** Depth-first over the machine's states, none twice. A step is an access of a thread, or a buffered store
+//! **Algorithm.** Breadth-first over the machine's states, none twice, so that what shows after few steps is found even
+//! where a loop fills a buffer without end. A step is an access of a thread, or a buffered store
 //! that reaches memory.
 //! - sc: no buffers.
 //! - tso: one FIFO buffer a thread. A load takes the newest store to its address in its thread's buffer, or else memory. An
@@ -94,7 +95,6 @@ pub(crate) fn outcomes(test: &LitmusTest, model: Model, limits: &Limits) -> Outc
         machine.remember(&start);
     }
     let mut steps = 0u64;
-    // Breadth first: what shows after few steps is found even where a loop fills a buffer without end.
     while let Some(bytes) = machine.todo.pop_front() {
         steps += 1;
         let full = machine.seen.len() > limits.states || machine.memory > limits.memory;

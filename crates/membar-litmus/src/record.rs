@@ -1,7 +1,8 @@
 //! Results as herd writes them, and as JSON.
 
+use crate::code::Crash;
 use crate::condition::Quantifier;
-use crate::states::{Crash, Method, Model, Outcomes};
+use crate::states::{Method, Model, Outcomes};
 use crate::test::LitmusTest;
 use serde_json::{Map, Value, json};
 use std::fmt::Write;

@@ -3,7 +3,7 @@
 //! Programs without loops are enumerated execution by execution ([`axiomatic`](crate::axiomatic)); the others run on a
 //! machine with store buffers that remembers where it has been ([`machine`](crate::machine)). Each is the other's oracle.
 
-use crate::code::{Instr, Request, Settled};
+use crate::code::{Crash, Instr, Request, Settled};
 use crate::condition::{Quantifier, Spot};
 use crate::test::LitmusTest;
 use crate::{axiomatic, machine};
@@ -90,25 +90,6 @@ pub enum Method {
     Machine,
 }
 
-/// What the program did wrong in some execution.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Crash {
-    /// It used a value as a pointer that points to no location.
-    Wild {
-        /// The instruction.
-        site: u32,
-        /// The value.
-        pointer: u64,
-    },
-    /// It accessed a location of one size as if it had another.
-    Size {
-        /// The instruction.
-        site: u32,
-        /// The location.
-        cell: u32,
-    },
-}
-
 /// Final states of a test under a model.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Outcomes {
@@ -175,8 +156,7 @@ pub fn is_loop_free(test: &LitmusTest) -> bool {
 pub(crate) fn checked(settled: Settled) -> Result<Option<Request>, Crash> {
     match settled {
         Settled::Request(request) => Ok(Some(request)),
-        Settled::Size { site, cell } => Err(Crash::Size { site, cell }),
-        Settled::Wild { site, pointer } => Err(Crash::Wild { site, pointer }),
+        Settled::Crash(crash) => Err(crash),
         Settled::Done | Settled::Endless | Settled::Long => Ok(None),
     }
 }

@@ -86,6 +86,11 @@
 //! SOBER asks about loads only, where the co-last write is the only one to look at, and uses rf instead of rfe in its
 //! relaxed order. Burnim, Sen and Stergiou keep the buffers
 //! of one machine run, so what a later access finds there depends on the interleaving, not on the class.
+//!
+//! # References
+//!
+//! Burckhardt, Musuvathi: Effective program verification for relaxed memory models, CAV 2008. Burnim, Sen, Stergiou: Sound
+//! and complete monitoring of sequential consistency for relaxed memory models, TACAS 2011.
 
 use membar_core::{Access, AccessKind, Barrier, Performed, Relaxation};
 

@@ -37,7 +37,7 @@
 use crate::clocks::Clocks;
 use crate::event::{Event, Op, Write};
 use crate::monitor::Rule;
-use crate::undo::Values;
+use crate::undo::Undoable;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Pending {
@@ -49,37 +49,19 @@ struct Pending {
 #[derive(Clone, Debug, Default)]
 pub struct Pso {
     /// All writes of a thread up to this number are in memory.
-    committed: Vec<u32>,
+    committed: Undoable<u32>,
     /// How many writes the thread had made before its last store-store barrier.
-    barrier: Vec<u32>,
+    barrier: Undoable<u32>,
     /// The last write of each address, if it was a store and nobody has made it commit.
-    pending: Vec<Pending>,
-    old_committed: Values<u32>,
-    old_barrier: Values<u32>,
-    old_pending: Values<Pending>,
+    pending: Undoable<Pending>,
 }
 
 impl Pso {
     #[inline]
-    fn commit_all(&mut self, thread: u32, number: u32) {
-        let committed = &mut self.committed[thread as usize];
-        if *committed < number {
-            self.old_committed.save(thread, *committed);
-            *committed = number;
-        }
-    }
-
-    #[inline]
-    fn set(&mut self, addr: u32, pending: Pending) {
-        self.old_pending.save(addr, self.pending[addr as usize]);
-        self.pending[addr as usize] = pending;
-    }
-
-    #[inline]
     fn commit(&mut self, addr: u32, thread: u32) {
-        let before = self.pending[addr as usize].before;
-        self.set(addr, Pending::default());
-        self.commit_all(thread, before);
+        let before = self.pending.get(addr).before;
+        self.pending.set(addr, Pending::default());
+        self.committed.raise(thread, before);
     }
 }
 
@@ -87,9 +69,9 @@ impl Rule for Pso {
     type Mark = (usize, usize, usize);
 
     fn fit(&mut self, clocks: &Clocks) {
-        self.committed.resize(clocks.threads(), 0);
-        self.barrier.resize(clocks.threads(), 0);
-        self.pending.resize(clocks.addresses(), Pending::default());
+        self.committed.fit(clocks.threads());
+        self.barrier.fit(clocks.threads());
+        self.pending.fit(clocks.addresses());
     }
 
     #[inline]
@@ -98,7 +80,7 @@ impl Rule for Pso {
         let mut found = None;
         if let Some(addr) = event.op.addr() {
             let last = clocks.last(addr);
-            let pending = self.pending[addr as usize].number > self.committed[last.thread as usize];
+            let pending = self.pending.get(addr).number > self.committed.get(last.thread);
             if pending && last.thread != p {
                 found = clocks.covers(p, &last).then_some(last);
                 self.commit(addr, last.thread);
@@ -109,38 +91,36 @@ impl Rule for Pso {
         match event.op {
             Op::Load { .. } => {}
             Op::Store { addr } => {
-                let (number, before) = (clocks.writes(p).saturating_add(1), self.barrier[p as usize]);
-                self.set(addr, Pending { number, before });
+                let (number, before) = (clocks.writes(p).saturating_add(1), self.barrier.get(p));
+                self.pending.set(addr, Pending { number, before });
             }
             Op::Interlocked { addr, writes } => {
-                self.commit_all(p, self.barrier[p as usize]);
+                self.committed.raise(p, self.barrier.get(p));
                 if writes {
-                    self.set(addr, Pending::default());
+                    self.pending.set(addr, Pending::default());
                 }
             }
-            Op::StoreBarrier => {
-                self.old_barrier.save(p, self.barrier[p as usize]);
-                self.barrier[p as usize] = clocks.writes(p);
-            }
-            Op::Fence | Op::Start { .. } => self.commit_all(p, clocks.writes(p)),
-            Op::Join { child } => self.commit_all(child, clocks.writes(child)),
+            Op::StoreBarrier => self.barrier.set(p, clocks.writes(p)),
+            Op::Fence | Op::Start { .. } => self.committed.raise(p, clocks.writes(p)),
+            Op::Join { child } => self.committed.raise(child, clocks.writes(child)),
         }
         found
     }
 
     fn record(&mut self, on: bool) {
-        (self.old_committed.on, self.old_barrier.on, self.old_pending.on) = (on, on, on);
+        self.committed.record(on);
+        self.barrier.record(on);
+        self.pending.record(on);
     }
 
     fn mark(&self) -> Self::Mark {
-        (self.old_committed.mark(), self.old_barrier.mark(), self.old_pending.mark())
+        (self.committed.mark(), self.barrier.mark(), self.pending.mark())
     }
 
     fn rewind(&mut self, mark: Self::Mark) {
-        let Pso { committed, barrier, pending, .. } = self;
-        self.old_committed.rewind(mark.0, |thread, number| committed[thread as usize] = number);
-        self.old_barrier.rewind(mark.1, |thread, number| barrier[thread as usize] = number);
-        self.old_pending.rewind(mark.2, |addr, old| pending[addr as usize] = old);
+        self.committed.rewind(mark.0);
+        self.barrier.rewind(mark.1);
+        self.pending.rewind(mark.2);
     }
 
     fn words(&self) -> usize {

@@ -41,32 +41,20 @@
 use crate::clocks::Clocks;
 use crate::event::{Event, Op, Write};
 use crate::monitor::Rule;
-use crate::undo::Values;
+use crate::undo::Undoable;
 
 /// The store buffers of the TSO machine; see the [module](self).
 #[derive(Clone, Debug, Default)]
 pub struct Tso {
     /// A thread's writes up to this number are in memory.
-    committed: Vec<u32>,
-    old: Values<u32>,
-}
-
-impl Tso {
-    #[inline]
-    fn commit(&mut self, thread: u32, number: u32) {
-        let committed = &mut self.committed[thread as usize];
-        if *committed < number {
-            self.old.save(thread, *committed);
-            *committed = number;
-        }
-    }
+    committed: Undoable<u32>,
 }
 
 impl Rule for Tso {
     type Mark = usize;
 
     fn fit(&mut self, clocks: &Clocks) {
-        self.committed.resize(clocks.threads(), 0);
+        self.committed.fit(clocks.threads());
     }
 
     #[inline]
@@ -75,31 +63,30 @@ impl Rule for Tso {
         let mut found = None;
         if let Some(addr) = event.op.addr() {
             let last = clocks.last(addr);
-            if last.thread != p && last.number > self.committed[last.thread as usize] {
+            if last.thread != p && last.number > self.committed.get(last.thread) {
                 found = clocks.covers(p, &last).then_some(last);
-                self.commit(last.thread, last.number);
+                self.committed.raise(last.thread, last.number);
             }
         }
         match event.op {
             Op::Load { .. } | Op::Store { .. } | Op::StoreBarrier => {}
-            Op::Interlocked { writes, .. } => self.commit(p, clocks.writes(p).saturating_add(writes.into())),
-            Op::Fence | Op::Start { .. } => self.commit(p, clocks.writes(p)),
-            Op::Join { child } => self.commit(child, clocks.writes(child)),
+            Op::Interlocked { writes, .. } => self.committed.raise(p, clocks.writes(p).saturating_add(writes.into())),
+            Op::Fence | Op::Start { .. } => self.committed.raise(p, clocks.writes(p)),
+            Op::Join { child } => self.committed.raise(child, clocks.writes(child)),
         }
         found
     }
 
     fn record(&mut self, on: bool) {
-        self.old.on = on;
+        self.committed.record(on);
     }
 
     fn mark(&self) -> usize {
-        self.old.mark()
+        self.committed.mark()
     }
 
     fn rewind(&mut self, mark: usize) {
-        let Tso { committed, old } = self;
-        old.rewind(mark, |thread, number| committed[thread as usize] = number);
+        self.committed.rewind(mark);
     }
 
     fn words(&self) -> usize {

@@ -73,3 +73,60 @@ impl<T: Copy> Values<T> {
         }
     }
 }
+
+/// Values by index that can be set back.
+#[derive(Clone, Debug)]
+pub(crate) struct Undoable<T> {
+    values: Vec<T>,
+    old: Values<T>,
+}
+
+impl<T> Default for Undoable<T> {
+    fn default() -> Self {
+        Undoable { values: Vec::new(), old: Values::default() }
+    }
+}
+
+impl<T: Copy + Default> Undoable<T> {
+    pub fn record(&mut self, on: bool) {
+        self.old.on = on;
+    }
+
+    /// There are so many; new ones are the default.
+    pub fn fit(&mut self, length: usize) {
+        self.values.resize(length, T::default());
+    }
+
+    pub fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    #[inline]
+    pub fn get(&self, index: u32) -> T {
+        self.values[index as usize]
+    }
+
+    #[inline]
+    pub fn set(&mut self, index: u32, value: T) {
+        let old = std::mem::replace(&mut self.values[index as usize], value);
+        self.old.save(index, old);
+    }
+
+    pub fn mark(&self) -> usize {
+        self.old.mark()
+    }
+
+    pub fn rewind(&mut self, mark: usize) {
+        self.old.rewind(mark, |index, value| self.values[index as usize] = value);
+    }
+}
+
+impl Undoable<u32> {
+    /// Makes it at least so much.
+    #[inline]
+    pub fn raise(&mut self, index: u32, value: u32) {
+        if self.get(index) < value {
+            self.set(index, value);
+        }
+    }
+}

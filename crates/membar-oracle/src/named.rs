@@ -203,8 +203,24 @@ impl Mutex {
         self.between_stores(t);
     }
 
-    fn owner(&self, program: &mut Builder) -> Option<Var> {
-        self.section.then(|| program.cell("owner"))
+    /// The program of two threads that go through this as often as they enter: `enter` is told the thread and the other.
+    fn program(
+        &self,
+        mut program: Builder,
+        enter: impl Fn(&mut Thread<'_>, usize, usize),
+        leave: impl Fn(&mut Thread<'_>, usize, usize),
+    ) -> Code {
+        let owner = self.section.then(|| program.cell("owner"));
+        for me in 0..2 {
+            program.thread(|t| {
+                t.times(self.rounds, |t| {
+                    enter(t, me, 1 - me);
+                    self.critical_section(t, me, owner);
+                    leave(t, me, 1 - me);
+                });
+            });
+        }
+        program.code()
     }
 }
 
@@ -213,29 +229,24 @@ pub fn peterson(mutex: &Mutex) -> Code {
     let mut program = Builder::new();
     let flag = program.cells(["flag[0]", "flag[1]"]);
     let turn = program.cell("turn");
-    let owner = mutex.owner(&mut program);
-    for me in 0..2 {
-        let other = 1 - me;
-        program.thread(|t| {
-            t.times(mutex.rounds, |t| {
-                t.store(flag[me], 1);
-                mutex.between_stores(t);
-                t.store(turn, other as u64);
-                mutex.fence(t);
-                // while (flag[other] && turn == other) {}
-                t.forever(|t| {
-                    let wants = t.load(flag[other]);
-                    t.break_unless(wants);
-                    let whose = t.load(turn);
-                    let theirs = t.alu(Alu::Eq, whose, other as u64);
-                    t.break_unless(theirs);
-                });
-                mutex.critical_section(t, me, owner);
-                t.store(flag[me], 0);
-            });
+    let enter = |t: &mut Thread<'_>, me: usize, other: usize| {
+        t.store(flag[me], 1);
+        mutex.between_stores(t);
+        t.store(turn, other as u64);
+        mutex.fence(t);
+        // while (flag[other] && turn == other) {}
+        t.forever(|t| {
+            let wants = t.load(flag[other]);
+            t.break_unless(wants);
+            let whose = t.load(turn);
+            let theirs = t.alu(Alu::Eq, whose, other as u64);
+            t.break_unless(theirs);
         });
-    }
-    program.code()
+    };
+    let leave = |t: &mut Thread<'_>, me: usize, _: usize| {
+        t.store(flag[me], 0);
+    };
+    mutex.program(program, enter, leave)
 }
 
 /// Dekker's algorithm.
@@ -243,34 +254,29 @@ pub fn dekker(mutex: &Mutex) -> Code {
     let mut program = Builder::new();
     let flag = program.cells(["flag[0]", "flag[1]"]);
     let turn = program.cell("turn");
-    let owner = mutex.owner(&mut program);
-    for me in 0..2 {
-        let other = 1 - me;
-        program.thread(|t| {
-            t.times(mutex.rounds, |t| {
+    let enter = |t: &mut Thread<'_>, me: usize, other: usize| {
+        t.store(flag[me], 1);
+        mutex.fence(t);
+        // while (flag[other]) if (turn == other) { flag[me] = 0; while (turn == other) {} flag[me] = 1; }
+        t.forever(|t| {
+            let wants = t.load(flag[other]);
+            t.break_unless(wants);
+            let whose = t.load(turn);
+            let theirs = t.alu(Alu::Eq, whose, other as u64);
+            t.if_(theirs, |t| {
+                t.store(flag[me], 0);
+                t.wait_until(turn, me as u64);
                 t.store(flag[me], 1);
                 mutex.fence(t);
-                // while (flag[other]) if (turn == other) { flag[me] = 0; while (turn == other) {} flag[me] = 1; }
-                t.forever(|t| {
-                    let wants = t.load(flag[other]);
-                    t.break_unless(wants);
-                    let whose = t.load(turn);
-                    let theirs = t.alu(Alu::Eq, whose, other as u64);
-                    t.if_(theirs, |t| {
-                        t.store(flag[me], 0);
-                        t.wait_until(turn, me as u64);
-                        t.store(flag[me], 1);
-                        mutex.fence(t);
-                    });
-                });
-                mutex.critical_section(t, me, owner);
-                t.store(turn, other as u64);
-                mutex.between_stores(t);
-                t.store(flag[me], 0);
             });
         });
-    }
-    program.code()
+    };
+    let leave = |t: &mut Thread<'_>, me: usize, other: usize| {
+        t.store(turn, other as u64);
+        mutex.between_stores(t);
+        t.store(flag[me], 0);
+    };
+    mutex.program(program, enter, leave)
 }
 
 /// Lamport's bakery for two threads. A thread keeps its own number in a register, too, and does not wait for itself.
@@ -278,36 +284,31 @@ pub fn bakery(mutex: &Mutex) -> Code {
     let mut program = Builder::new();
     let choosing = program.cells(["choosing[0]", "choosing[1]"]);
     let number = program.cells(["number[0]", "number[1]"]);
-    let owner = mutex.owner(&mut program);
-    for me in 0..2 {
-        let other = 1 - me;
-        program.thread(|t| {
-            t.times(mutex.rounds, |t| {
-                t.store(choosing[me], 1);
-                mutex.fence(t);
-                let numbers: [R; 2] = number.map(|number| t.load(number));
-                // mine = 1 + max(number[0], number[1])
-                let mine = t.alu(Alu::Add, numbers[0], 1);
-                let less = t.alu(Alu::Below, numbers[0], numbers[1]);
-                t.if_(less, |t| t.assign(mine, Alu::Add, numbers[1], 1));
-                t.store(number[me], mine);
-                mutex.between_stores(t);
-                t.store(choosing[me], 0);
-                mutex.fence(t);
-                t.wait_until(choosing[other], 0);
-                // while (number[other] != 0 && (number[other], other) < (mine, me)) {}
-                t.forever(|t| {
-                    let theirs = t.load(number[other]);
-                    t.break_unless(theirs);
-                    let first = t.alu(if other < me { Alu::Le } else { Alu::Lt }, theirs, mine);
-                    t.break_unless(first);
-                });
-                mutex.critical_section(t, me, owner);
-                t.store(number[me], 0);
-            });
+    let enter = |t: &mut Thread<'_>, me: usize, other: usize| {
+        t.store(choosing[me], 1);
+        mutex.fence(t);
+        let numbers: [R; 2] = number.map(|number| t.load(number));
+        // mine = 1 + max(number[0], number[1])
+        let mine = t.alu(Alu::Add, numbers[0], 1);
+        let less = t.alu(Alu::Below, numbers[0], numbers[1]);
+        t.if_(less, |t| t.assign(mine, Alu::Add, numbers[1], 1));
+        t.store(number[me], mine);
+        mutex.between_stores(t);
+        t.store(choosing[me], 0);
+        mutex.fence(t);
+        t.wait_until(choosing[other], 0);
+        // while (number[other] != 0 && (number[other], other) < (mine, me)) {}
+        t.forever(|t| {
+            let theirs = t.load(number[other]);
+            t.break_unless(theirs);
+            let first = t.alu(if other < me { Alu::Le } else { Alu::Lt }, theirs, mine);
+            t.break_unless(first);
         });
-    }
-    program.code()
+    };
+    let leave = |t: &mut Thread<'_>, me: usize, _: usize| {
+        t.store(number[me], 0);
+    };
+    mutex.program(program, enter, leave)
 }
 
 /// A test-and-set lock: each thread enters `rounds` times, stores and loads `owner`, and gives the lock back by a plain

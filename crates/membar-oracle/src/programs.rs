@@ -29,6 +29,7 @@
 //!
 //! Complexity: exponential; some hundred to some thousand configurations for ten accesses.
 
+pub use membar_core::MachineStep as Step;
 use membar_core::{Access, AccessKind, Barrier, Relaxation};
 use membar_litmus::{Code, Request, Settled};
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
@@ -53,15 +54,6 @@ impl From<Relaxation> for Memory {
             Relaxation::Pso => Memory::Pso,
         }
     }
-}
-
-/// A step of a machine.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Step {
-    /// The thread makes its next access.
-    Issue(u32),
-    /// The oldest store of this thread to this address reaches memory.
-    Commit(u32, u32),
 }
 
 /// Where to stop.
@@ -279,7 +271,7 @@ impl<'c> Machine<'c> {
     fn request(&self, t: usize) -> Option<Request> {
         match self.threads[t].next {
             Settled::Request(request) => Some(request),
-            Settled::Done | Settled::Wild { .. } | Settled::Size { .. } | Settled::Endless | Settled::Long => None,
+            Settled::Done | Settled::Crash(_) | Settled::Endless | Settled::Long => None,
         }
     }
 

@@ -186,13 +186,6 @@ fn classes_are_the_traces_of_interleavings() {
     }
 }
 
-fn certified(step: Step) -> replay::Step {
-    match step {
-        Step::Issue(thread) => replay::Step::Issue(thread),
-        Step::Commit(thread, addr) => replay::Step::Commit(thread, addr),
-    }
-}
-
 fn same(ours: &Trace, theirs: &replay::Trace) -> bool {
     let id = |event: replay::Event| Id { thread: event.thread as u8, index: event.index as u8 };
     let order: Vec<Vec<Id>> = theirs.order.iter().map(|order| order.iter().copied().map(id).collect()).collect();
@@ -250,7 +243,7 @@ fn oracle_replay() {
                     false => Step::Commit(thread, rng.below(code.cells.len() as u32 + 1)),
                 };
                 let possible = machine.steps();
-                steps.push(certified(any));
+                steps.push(any);
                 let answer = replay(&code, relaxation, &steps);
                 let refusal = answer.as_ref().err().is_some_and(|refusal| refusal.step < steps.len());
                 assert_eq!(refusal, !possible.contains(&any), "seed {seed} {relaxation:?} {steps:?} {answer:?}");
@@ -263,7 +256,7 @@ fn oracle_replay() {
                 let (wanted, others) = if issue { (issues, commits) } else { (commits, issues) };
                 let step = rng.pick(&wanted).or_else(|| rng.pick(&others));
                 let Some(&step) = step else { break };
-                steps.push(certified(step));
+                steps.push(step);
                 machine.step(step);
                 if let Ok(replayed) = replay(&code, relaxation, &steps) {
                     let trace = machine.trace();
@@ -292,7 +285,6 @@ fn violations_replay() {
         for relaxation in RELAXED {
             let Some(found) = programs::search(&code, relaxation.into(), &limits) else { continue };
             let Some(steps) = found.violation else { continue };
-            let steps: Vec<replay::Step> = steps.into_iter().map(certified).collect();
             let replayed = replay(&code, relaxation, &steps).expect("the steps are possible");
             assert_cycle(&replayed.trace, &replayed.cycle.expect("a violation has a cycle"));
             confirmed += 1;

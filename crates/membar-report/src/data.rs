@@ -210,6 +210,21 @@ pub struct InputError {
     pub help: String,
 }
 
+impl InputError {
+    /// A fault of a trace file, in the trace of this index.
+    pub fn new(error: &membar_trace::Error, trace: u64) -> InputError {
+        let place = |n: u64| (error.line > 0).then_some(n);
+        InputError {
+            file: error.file.clone(),
+            trace: place(trace),
+            line: place(error.line),
+            column: place(error.column),
+            message: error.kind.to_string(),
+            help: error.kind.help().to_owned(),
+        }
+    }
+}
+
 impl EventRef {
     /// The operation, unless it is an end.
     pub fn op(&self) -> Option<&OpRef> {

@@ -34,13 +34,12 @@ mod cycle;
 pub mod figures;
 mod interleaving;
 mod machine;
-mod rng;
 mod small;
 mod workload;
 
 pub use corrupt::{Corrupted, corrupt};
 pub use interleaving::interleaving;
 pub use machine::{Machine, Observe, run, simulate};
-pub use rng::Rng;
+pub use membar_core::Rng;
 pub use small::{Small, small};
 pub use workload::{Instr, Mix, Program, Workload};

@@ -21,12 +21,17 @@
 //! * *Fences*: every program-order edge of the cycle that the model does not keep. With a barrier at each of them all edges
 //!   of the cycle are kept, and the execution is impossible. (Other cycles may need other fences.)
 //!
+//! # Guarantees
+//!
+//! Nothing is explained that has no order; whether the run is possible and not SC is for others to check
+//! ([`Explanation::steps`], [`Explanation::claims`]). With all fences the cycle is one of orders that the model keeps.
+//!
 //! # Complexity
 //!
 //! Near linear in the length of the schedule; under PSO a barrier costs as much as there are addresses in buffers.
 
 use crate::watch::Found;
-use membar_core::{Access, AccessKind, Barrier, Performed, Relaxation};
+use membar_core::{Access, AccessKind, Barrier, Claim, MachineStep, Performed, Relaxation};
 use membar_explore::{Next, Program};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeMap, BTreeSet};
@@ -46,6 +51,23 @@ pub struct Explanation {
     pub run: Vec<RunStep>,
     /// Where barriers make it impossible.
     pub fences: Vec<Fence>,
+}
+
+impl Explanation {
+    /// The execution as steps of the machine, to be run again by somebody else.
+    pub fn steps(&self) -> Vec<MachineStep> {
+        let step = |step: &RunStep| match *step {
+            RunStep::Issue(i) => MachineStep::Issue(self.events[i].thread),
+            RunStep::Commit(i) => MachineStep::Commit(self.events[i].thread, self.events[i].access.addr),
+        };
+        self.run.iter().map(step).collect()
+    }
+
+    /// What the execution is claimed to do.
+    pub fn claims(&self) -> Vec<Claim> {
+        let claim = |event: &Event| Claim { thread: event.thread, site: event.access.site, read: event.read };
+        self.events.iter().map(claim).collect()
+    }
 }
 
 /// An event of the execution.
@@ -128,7 +150,7 @@ pub fn explain<P: Program>(program: &mut P, found: &Found, model: Relaxation) ->
     let past = past_of_thread(before, found.thread)?;
     let kept: Vec<usize> = (0..before.len()).filter(|&i| past[i]).collect();
     let store = kept.iter().position(|&i| i == found.store as usize)?;
-    let mut events: Vec<Event> = kept.iter().map(|&i| event(i, &before[i])).collect();
+    let mut events: Vec<Event> = kept.iter().map(|&i| Event::new(i, &before[i])).collect();
     let overtaken = &before[kept[store]];
     if overtaken.access.addr != access.addr || !overtaken.writes || overtaken.thread == found.thread {
         return None;
@@ -148,13 +170,16 @@ pub fn explain<P: Program>(program: &mut P, found: &Found, model: Relaxation) ->
     Some(Explanation { events: graph.events, store, cycle, run, fences })
 }
 
-fn event(step: usize, performed: &Performed) -> Event {
-    Event {
-        step: step as u32,
-        thread: performed.thread,
-        access: performed.access,
-        read: performed.access.kind.reads().then_some(performed.old),
-        write: performed.writes.then_some(performed.new),
+impl Event {
+    /// An access as it was performed on SC.
+    pub fn new(step: usize, performed: &Performed) -> Event {
+        Event {
+            step: step as u32,
+            thread: performed.thread,
+            access: performed.access,
+            read: performed.access.kind.reads().then_some(performed.old),
+            write: performed.writes.then_some(performed.new),
+        }
     }
 }
 

@@ -6,13 +6,13 @@ mod common;
 
 use common::classes_by_brute_force;
 use membar_certify::replay;
-use membar_core::Relaxation;
+use membar_core::{Claim, Relaxation};
 use membar_explore::{Options, Program, Schedule, Search, SearchState, Strategy};
 use membar_litmus::{Code, Interpreter};
 use membar_oracle::programs::{self, Limits, Memory};
 use membar_oracle::random::{Knobs, random_program};
 use membar_stress::Rng;
-use membar_verify::{Checkpoint, Effort, RunStep, Settings, Verdict, Verification, Watching, explain, verify};
+use membar_verify::{Checkpoint, Effort, Settings, Verdict, Verification, Watching, explain, verify};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -56,25 +56,11 @@ fn certify(code: &Arc<Code>, checkpoint: &Checkpoint, seed: u64) {
         let model = checkpoint.settings.model;
         let explanation =
             explain(&mut program, found, model).unwrap_or_else(|| panic!("seed {seed}: {found:?} is not confirmed"));
-        let steps: Vec<_> = explanation
-            .run
-            .iter()
-            .map(|step| match *step {
-                RunStep::Issue(i) => replay::Step::Issue(explanation.events[i].thread),
-                RunStep::Commit(i) => {
-                    replay::Step::Commit(explanation.events[i].thread, explanation.events[i].access.addr)
-                }
-            })
-            .collect();
-        let claims: Vec<_> = explanation
-            .events
-            .iter()
-            .map(|event| replay::Claim { thread: event.thread, site: event.access.site, read: event.read })
-            .collect();
+        let (steps, claims) = (explanation.steps(), explanation.claims());
         replay::replay(code, model, &steps).unwrap_or_else(|why| panic!("seed {seed}: {why}"));
         assert!(replay::confirms(code, model, &steps, &claims), "seed {seed}: not the claimed execution, or SC");
         // It does not confirm whatever it is told.
-        let wrong = replay::Claim { read: Some(77), ..claims[claims.len() - 1] };
+        let wrong = Claim { read: Some(77), ..claims[claims.len() - 1] };
         let claims = [&claims[..claims.len() - 1], &[wrong]].concat();
         assert!(!replay::confirms(code, model, &steps, &claims));
         // The cycle has an edge that the model does not keep, and all of its events are in the run.

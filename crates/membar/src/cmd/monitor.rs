@@ -238,15 +238,7 @@ impl Output {
         progress.hide();
         let _ = writeln!(io::stderr(), "{}", error.render().trim_end());
         if let Some(json) = &mut self.json {
-            let place = |n: u64| (error.line > 0).then_some(n);
-            json.error(InputError {
-                file: error.file.clone(),
-                trace: place(index),
-                line: place(error.line),
-                column: place(error.column),
-                message: error.kind.to_string(),
-                help: error.kind.help().to_owned(),
-            });
+            json.error(InputError::new(error, index));
         }
         Ok(())
     }

@@ -172,15 +172,7 @@ impl<'a, W: Write> Output<'a, W> {
         self.totals.errors += 1;
         self.aside(error.render().trim_end())?;
         if let Layout::Json(json) = &mut self.layout {
-            let place = |n: u64| (error.line > 0).then_some(n);
-            json.error(InputError {
-                file: error.file.clone(),
-                trace: place(index),
-                line: place(error.line),
-                column: place(error.column),
-                message: error.kind.to_string(),
-                help: error.kind.help().to_owned(),
-            });
+            json.error(InputError::new(error, index));
         }
         Ok(())
     }

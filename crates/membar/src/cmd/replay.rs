@@ -5,7 +5,6 @@ use super::output::shown_name;
 use super::verify::{Names, relaxation};
 use crate::cli::{Replay, VerifyFormat};
 use crate::stop::{self, Failure};
-use membar::core::Performed;
 use membar::explore::{Next, Program, Schedule};
 use membar::litmus::{Interpreter, LitmusTest};
 use membar::monitor::ClassMonitor;
@@ -47,7 +46,7 @@ pub fn run(args: &Replay, style: Style) -> Result<u8, Failure> {
         let performed = program.step(thread);
         let overtakes = monitor.as_mut().and_then(|monitor| monitor.push(&performed).ok().flatten());
         steps.push(ReplayStep {
-            access: names.access(&event(i, &performed)),
+            access: names.access(&Event::new(i, &performed)),
             overtakes: overtakes.map(|overtaken| overtaken.store + 1),
         });
     }
@@ -80,14 +79,4 @@ pub fn run(args: &Replay, style: Style) -> Result<u8, Failure> {
     }
     out.flush()?;
     Ok(stop::ALLOWED)
-}
-
-fn event(step: usize, performed: &Performed) -> Event {
-    Event {
-        step: step as u32,
-        thread: performed.thread,
-        access: performed.access,
-        read: performed.access.kind.reads().then_some(performed.old),
-        write: performed.writes.then_some(performed.new),
-    }
 }

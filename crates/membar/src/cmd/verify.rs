@@ -1,34 +1,30 @@
 //! `membar verify`: explores a program, says what was found, and keeps what is needed to go on.
 
+mod names;
+mod plan;
+mod resume;
+
+pub use names::Names;
+
 use super::litmus::{collect, read};
 use super::output::shown_name;
 use crate::cli::{Cli, Command, StrategyName, Verify, VerifyFormat, VerifyModel, VerifyMonitor};
 use crate::stop::{self, Failure, Interrupt};
 use clap::Parser;
-use membar::certify::replay;
-use membar::core::{AccessKind, Barrier, Relaxation};
+use membar::core::Relaxation;
 use membar::explore::Strategy;
-use membar::litmus::{Arch, Error, ErrorKind, Interpreter, LitmusTest};
-use membar::report::verify::{
-    AccessRef, ErrorRef, FenceRef, LinkRef, StepRef, VerifyReport, ViolationRef, verify_json,
-};
+use membar::litmus::{Error, ErrorKind, Interpreter, LitmusTest};
+use membar::report::verify::{AccessRef, VerifyReport, verify_json};
 use membar::report::{Style, count, safe};
-use membar::verify::{
-    Checkpoint, Effort, ErrorKind as Wrong, Event, Explanation, Fence, Found, ProgramError, Relation, RunStep,
-    Settings, Verdict, Verification, Watching, explain,
-};
-use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use membar::verify::{Checkpoint, Effort, Settings, Verdict, Verification, Watching};
 use std::io::{self, BufWriter, IsTerminal, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 /// Time between two checkpoints on disk.
 const CHECKPOINT: Duration = Duration::from_secs(1);
-/// Time to look for the fences that make a program safe.
-const PLANNING: Duration = Duration::from_secs(5);
 /// Executions of random and pct if nothing is said.
 const DRAWN: u64 = 10_000;
 
@@ -177,70 +173,6 @@ fn settings(args: &Verify) -> Result<Settings, Failure> {
     Ok(Settings { model, strategy, watching, max_steps: args.steps })
 }
 
-/// The first line of what `--resume` keeps; the second one is the checkpoint.
-#[derive(Serialize, Deserialize)]
-struct Saved {
-    membar_checkpoint: u32,
-    /// A hash of the program: a search makes no sense on another one.
-    program: u64,
-    /// A hash of the second line: a search that was damaged could miss something.
-    checkpoint: u64,
-    seconds: f64,
-}
-
-const SAVED: u32 = 1;
-
-/// FNV-1a: stable from one build to the next.
-fn hash(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
-}
-
-fn fingerprint(test: &LitmusTest) -> u64 {
-    hash(format!("{:?}", test.code).as_bytes())
-}
-
-fn load(path: &Path, test: &LitmusTest, settings: Settings) -> Result<Option<(Checkpoint, f64)>, Failure> {
-    let shown = safe(&path.to_string_lossy());
-    let bytes = match std::fs::read(path) {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(Failure::Usage(format!("error: cannot read {shown}: {error}"))),
-    };
-    let bad = |why: &str| Failure::Usage(format!("error: {shown} {why}\n = help: remove it to begin again"));
-    let no_state = || bad("is no state of a verification");
-    let end = bytes.iter().position(|&byte| byte == b'\n').ok_or_else(no_state)?;
-    let (first, second) = (&bytes[..end], &bytes[end + 1..]);
-    let saved: Saved = serde_json::from_slice(first).map_err(|_| no_state())?;
-    if saved.membar_checkpoint != SAVED {
-        return Err(bad("was written by another version"));
-    }
-    if saved.checkpoint != hash(second) {
-        return Err(bad("is damaged"));
-    }
-    if saved.program != fingerprint(test) {
-        return Err(bad("belongs to another program"));
-    }
-    let checkpoint: Checkpoint = serde_json::from_slice(second).map_err(|_| no_state())?;
-    if checkpoint.settings != settings {
-        return Err(bad("was begun with other settings (model, strategy and its numbers, monitor or steps)"));
-    }
-    Ok(Some((checkpoint, saved.seconds)))
-}
-
-fn save(path: &Path, test: &LitmusTest, checkpoint: &Checkpoint, seconds: f64) -> Result<(), Failure> {
-    let shown = safe(&path.to_string_lossy());
-    let failed = |error: io::Error| Failure::Usage(format!("error: cannot write {shown}: {error}"));
-    let second = serde_json::to_vec(checkpoint).map_err(|error| failed(error.into()))?;
-    let first = Saved { membar_checkpoint: SAVED, program: fingerprint(test), checkpoint: hash(&second), seconds };
-    let mut bytes = serde_json::to_vec(&first).map_err(|error| failed(error.into()))?;
-    bytes.push(b'\n');
-    bytes.extend(second);
-    // Written beside it and renamed: an interruption leaves the old state or the new one.
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(".new");
-    std::fs::write(&beside, bytes).and_then(|()| std::fs::rename(&beside, path)).map_err(failed)
-}
-
 fn verify(
     name: &str,
     test: &LitmusTest,
@@ -253,7 +185,7 @@ fn verify(
     let program = Interpreter::new(Arc::clone(&code));
     let (mut checkpoint, mut before) = (Checkpoint::new(settings), 0.0);
     if let Some(path) = &args.resume
-        && let Some(saved) = load(path, test, settings)?
+        && let Some(saved) = resume::load(path, test, settings)?
     {
         (checkpoint, before) = saved;
     }
@@ -286,7 +218,7 @@ fn verify(
         if let Some(path) = &args.resume
             && (stopped.is_some() || saved.elapsed() > CHECKPOINT)
         {
-            save(path, test, &verification.checkpoint(), seconds)?;
+            resume::save(path, test, &verification.checkpoint(), seconds)?;
             saved = Instant::now();
         }
         if stopped.is_some() {
@@ -298,7 +230,7 @@ fn verify(
     let checkpoint = verification.checkpoint();
     let seconds = before + began.elapsed().as_secs_f64();
     if let Some(path) = &args.resume {
-        save(path, test, &checkpoint, seconds)?;
+        resume::save(path, test, &checkpoint, seconds)?;
     }
     let names = Names { file: name, test };
     let mut report = report(&names, &checkpoint, seconds, stopped)?;
@@ -307,7 +239,7 @@ fn verify(
         report.advice.get_or_insert_with(|| how.into());
     }
     if checkpoint.verdict() == Verdict::Unsafe && checkpoint.search.is_complete() && !interrupt.pressed() {
-        report.plan = plan(&names, &checkpoint, interrupt);
+        report.plan = plan::plan(&names, &checkpoint, interrupt);
     }
     Ok(report)
 }
@@ -395,148 +327,6 @@ impl<'a> ProgressLine<'a> {
 
 fn unit(strategy: Strategy) -> &'static str {
     if strategy == Strategy::Dpor { "class" } else { "interleaving" }
-}
-
-/// The words of a test: places, names and values.
-pub struct Names<'a> {
-    /// The file.
-    pub file: &'a str,
-    /// The test.
-    pub test: &'a LitmusTest,
-}
-
-impl Names<'_> {
-    /// A value as text: an address by its name.
-    pub fn value(&self, addr: u32, value: u64) -> String {
-        match self.test.pointed_at(value) {
-            Some(name) => name.to_owned(),
-            None if self.test.code.cells[addr as usize].ty.signed => (value as i64).to_string(),
-            None => value.to_string(),
-        }
-    }
-
-    /// An event of an explanation.
-    pub fn access(&self, event: &Event) -> AccessRef {
-        let site = &self.test.code.sites[event.access.site as usize];
-        let value = |value: Option<u64>| value.map(|value| self.value(event.access.addr, value));
-        AccessRef {
-            file: self.file.into(),
-            line: site.line,
-            column: site.column,
-            thread: event.thread,
-            thread_name: format!("P{}", event.thread),
-            text: site.text.clone(),
-            kind: match event.access.kind {
-                AccessKind::Load => "load",
-                AccessKind::Store => "store",
-                AccessKind::Rmw => "rmw",
-            },
-            address: self.test.code.cells[event.access.addr as usize].name.clone(),
-            read: value(event.read),
-            write: value(event.write),
-        }
-    }
-
-    fn fence(&self, explanation: &Explanation, fence: &Fence) -> FenceRef {
-        let site = |i: usize| &self.test.code.sites[explanation.events[i].access.site as usize];
-        FenceRef {
-            thread_name: format!("P{}", explanation.events[fence.after].thread),
-            fence: self.instruction(fence.barrier).into(),
-            after_line: site(fence.after).line,
-            after_column: site(fence.after).column,
-            before_line: site(fence.before).line,
-            before_column: site(fence.before).column,
-        }
-    }
-
-    /// What a barrier is called in the test's language.
-    fn instruction(&self, barrier: Barrier) -> &'static str {
-        match (self.test.arch, barrier) {
-            (Arch::X86, Barrier::Full) => "MFENCE",
-            (Arch::X86, _) => "SFENCE",
-            (Arch::X86_64, Barrier::Full) => "mfence",
-            (Arch::X86_64, _) => "sfence",
-            (Arch::C, Barrier::Full) => "atomic_thread_fence(memory_order_seq_cst);",
-            (Arch::C, _) => "atomic_thread_fence(memory_order_release);",
-        }
-    }
-
-    fn violation(&self, found: &Found, model: Relaxation) -> Result<ViolationRef, Failure> {
-        let mut program = Interpreter::new(Arc::new(self.test.code.clone()));
-        let unconfirmed = || {
-            Failure::Usage(format!(
-                "internal error: a violation could not be confirmed ({}, schedule {})\n{}",
-                safe(self.file),
-                found.schedule,
-                crate::decide::REPORT_BUG
-            ))
-        };
-        let explanation = explain(&mut program, found, model).ok_or_else(unconfirmed)?;
-        let events = &explanation.events;
-        let steps: Vec<_> = explanation
-            .run
-            .iter()
-            .map(|step| match *step {
-                RunStep::Issue(i) => replay::Step::Issue(events[i].thread),
-                RunStep::Commit(i) => replay::Step::Commit(events[i].thread, events[i].access.addr),
-            })
-            .collect();
-        let claim = |event: &Event| {
-            let Event { thread, read, .. } = *event;
-            replay::Claim { thread, site: event.access.site, read }
-        };
-        let claims: Vec<_> = events.iter().map(claim).collect();
-        // Separate code runs it on a machine with buffers, compares what is read, and looks for a cycle by itself.
-        let certified = replay::confirms(&self.test.code, model, &steps, &claims);
-        if !certified {
-            return Err(unconfirmed());
-        }
-        let overtaking = events.len() - 1;
-        let link = |link: &membar::verify::Link| LinkRef {
-            access: self.access(&events[link.from]),
-            relation: match link.relation {
-                Relation::Po { .. } => "po",
-                Relation::Rf => "rf",
-                Relation::Co => "co",
-                Relation::Fr => "fr",
-            },
-            kept: match link.relation {
-                Relation::Po { kept } => Some(kept),
-                _ => None,
-            },
-        };
-        let step = |step: &RunStep| {
-            let (step, i) = match *step {
-                RunStep::Issue(i) => ("issue", i),
-                RunStep::Commit(i) => ("commit", i),
-            };
-            let (delayed, overtakes) = (i == explanation.store, i == overtaking && step == "issue");
-            StepRef { step, access: self.access(&events[i]), delayed, overtakes }
-        };
-        Ok(ViolationRef {
-            store: self.access(&events[explanation.store]),
-            access: self.access(&events[overtaking]),
-            cycle: explanation.cycle.iter().map(link).collect(),
-            run: explanation.run.iter().map(step).collect(),
-            fences: explanation.fences.iter().map(|fence| self.fence(&explanation, fence)).collect(),
-            schedule: found.schedule.to_string(),
-            executions: found.executions,
-            certified,
-        })
-    }
-
-    fn error(&self, error: &ProgramError) -> ErrorRef {
-        let (kind, message) = match &error.kind {
-            Wrong::Deadlock { threads } => {
-                let names: Vec<String> = threads.iter().map(|thread| format!("P{thread}")).collect();
-                let (who, waits) = (names.join(", "), if names.len() == 1 { "waits" } else { "wait" });
-                ("deadlock", format!("{who} {waits} for a value that nobody will write"))
-            }
-            Wrong::Livelock => ("livelock", "the threads come back to where they were, again and again".into()),
-            Wrong::Fault { thread, why } => ("fault", format!("P{thread} cannot go on: {why}")),
-        };
-        ErrorRef { kind, message, schedule: error.schedule.to_string(), executions: error.executions }
-    }
 }
 
 fn report(
@@ -628,75 +418,4 @@ fn report(
         violations,
         errors: checkpoint.seen.errors.iter().map(|error| names.error(error)).collect(),
     })
-}
-
-/// Fences after stores, by instruction: how strong, and the instruction before which they are needed.
-type Plan = BTreeMap<u32, (Barrier, u32)>;
-
-/// Fences that make the program safe, none of which can be left out or made weaker. `None` if they are not found in time.
-fn plan(names: &Names<'_>, checkpoint: &Checkpoint, interrupt: &Interrupt) -> Option<Vec<FenceRef>> {
-    let deadline = Instant::now() + PLANNING;
-    let model = checkpoint.settings.model;
-    let settings = Settings { strategy: Strategy::Dpor, watching: Watching::Class, ..checkpoint.settings };
-    let check = |plan: &Plan| -> Option<Checkpoint> {
-        let barriers: Vec<(u32, Barrier)> = plan.iter().map(|(site, (barrier, _))| (*site, *barrier)).collect();
-        let program = Interpreter::new(Arc::new(names.test.code.with_barriers(&barriers)));
-        let mut verification = Verification::new(Checkpoint::new(settings), program, Effort::default());
-        let watchdog = Watchdog::new(Some(deadline), interrupt);
-        while !verification.is_done() {
-            verification.advance(&watchdog.stop);
-            if Instant::now() >= deadline || interrupt.pressed() {
-                return None;
-            }
-            if !verification.seen().violations.is_empty() && verification.search().counts().executions > 10_000 {
-                break;
-            }
-        }
-        Some(verification.checkpoint())
-    };
-    let mut plan = Plan::new();
-    let mut seen = checkpoint.seen.clone();
-    let mut code = names.test.code.clone();
-    while !seen.violations.is_empty() {
-        let mut program = Interpreter::new(Arc::new(code));
-        for found in &seen.violations {
-            let explanation = explain(&mut program, found, model)?;
-            for fence in &explanation.fences {
-                let site = |i: usize| explanation.events[i].access.site;
-                let known = plan.entry(site(fence.after)).or_insert((fence.barrier, site(fence.before)));
-                known.0 = known.0.max(fence.barrier);
-            }
-        }
-        let barriers: Vec<(u32, Barrier)> = plan.iter().map(|(site, (barrier, _))| (*site, *barrier)).collect();
-        code = names.test.code.with_barriers(&barriers);
-        seen = check(&plan)?.seen;
-    }
-    for site in plan.keys().copied().collect::<Vec<_>>() {
-        let whole = plan.clone();
-        plan.remove(&site);
-        let works = |plan: &Plan| check(plan).map(|result| result.is_complete() && result.seen.violations.is_empty());
-        if works(&plan)? {
-            continue;
-        }
-        plan = whole;
-        let barrier = plan[&site].0;
-        if barrier == Barrier::Full && model == Relaxation::Pso {
-            plan.entry(site).and_modify(|entry| entry.0 = Barrier::Store);
-            if !works(&plan)? {
-                plan.entry(site).and_modify(|entry| entry.0 = Barrier::Full);
-            }
-        }
-    }
-    let fences = plan.iter().map(|(after, (barrier, before))| {
-        let site = |site: &u32| &names.test.code.sites[*site as usize];
-        FenceRef {
-            thread_name: format!("P{}", site(after).thread),
-            fence: names.instruction(*barrier).into(),
-            after_line: site(after).line,
-            after_column: site(after).column,
-            before_line: site(before).line,
-            before_column: site(before).column,
-        }
-    });
-    Some(fences.collect())
 }
