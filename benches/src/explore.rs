@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::host::{Clock, Progress, Results};
 use crate::table::Table;
 use membar_core::{Barrier, Relaxation};
-use membar_explore::{Blind, Counts, Options, Search, SearchState, Strategy};
+use membar_explore::{Blind, Counts, Local, Search, SearchState, Strategy};
 use membar_litmus::{Code, Interpreter};
 use membar_oracle::named::{self, Mutex};
 use membar_verify::{Checkpoint, Effort, Settings, Verification, Watching};
@@ -140,14 +140,15 @@ fn explore(subject: &Subject, strategy: Strategy, watcher: Watcher, effort: Effo
     let stop = AtomicBool::new(false);
     let program = subject.program.clone();
     if watcher == Watcher::Blind {
-        let options = Options { max_steps: MAX_STEPS, jobs: effort.jobs, max_executions: effort.max_executions };
-        let mut search = Search::new(SearchState::new(strategy), program, Blind, options);
+        let worker = || Local::new(program.clone(), Blind, MAX_STEPS);
+        let workers = (0..effort.jobs).map(|_| worker()).collect();
+        let mut search = Search::new(SearchState::new(strategy), workers, effort.max_executions);
         while !search.state().is_done() && search.state().counts().executions < effort.max_executions {
             search.advance(&stop, |()| ());
         }
         return search.state().counts();
     }
-    let mut verification = Verification::new(Checkpoint::new(watcher.settings(strategy)), program, effort);
+    let mut verification = Verification::local(Checkpoint::new(watcher.settings(strategy)), program, effort);
     while !verification.is_done() && !verification.is_out_of_executions() {
         verification.advance(&stop);
     }

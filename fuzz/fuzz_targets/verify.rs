@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use membar_certify::replay;
+use membar_certify::replay::{self, Litmus};
 use membar_core::Relaxation;
 use membar_explore::Strategy;
 use membar_litmus::{Interpreter, Limits, LitmusTest, Model, outcomes};
@@ -25,7 +25,7 @@ fuzz_target!(|bytes: &[u8]| {
             let settings = Settings { model, strategy, watching: Watching::Class, max_steps: 60 };
             let mut program = Interpreter::new(Arc::clone(&code));
             let effort = Effort { max_executions: 300, ..Effort::default() };
-            let mut verification = Verification::new(Checkpoint::new(settings), program.clone(), effort);
+            let mut verification = Verification::local(Checkpoint::new(settings), program.clone(), effort);
             while !verification.is_done() && !verification.is_out_of_executions() {
                 verification.advance(&AtomicBool::new(false));
             }
@@ -33,7 +33,10 @@ fuzz_target!(|bytes: &[u8]| {
             for found in &checkpoint.seen.violations {
                 let explained = explain(&mut program, found, model).expect("a violation can be explained");
                 let (steps, claims) = (explained.steps(), explained.claims());
-                assert!(replay::confirms(&code, model, &steps, &claims), "the run is possible and not SC");
+                assert!(
+                    replay::confirms(&mut Litmus::new(&code), model, &steps, &claims),
+                    "the run is possible and not SC"
+                );
             }
             if checkpoint.is_complete() {
                 safe.push(checkpoint.seen.violations.is_empty());

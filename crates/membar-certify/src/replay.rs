@@ -1,7 +1,7 @@
 //! Runs a claimed execution of a program on a machine with store buffers, step by step.
 //!
-//! Problem: a verifier says that this program has an execution under TSO or PSO that is not sequentially consistent, and
-//! gives its steps. Is every one of them possible, and does the trace really have a happens-before cycle?
+//! Problem: a verifier says that this program ([`Threads`]) has an execution under TSO or PSO that is not sequentially
+//! consistent, and gives its steps. Is every one of them possible, and does the trace really have a happens-before cycle?
 //!
 //! Algorithm:
 //! 1. Run the steps. The machines are those of Burnim, Sen and Stergiou (2010), figures 2 and 3, with barriers.
@@ -28,7 +28,8 @@
 //! the first 512 events only, so that a very long execution is not a problem).
 //!
 //! Guarantees: shares no code with the monitors, the explorer or the oracle. Steps may be garbage and nothing panics, as
-//! long as the program itself is well-formed. The cycle is the shortest through the events searched from.
+//! long as the program itself is well-formed: it keeps to [`Threads`], and its addresses are dense. The cycle is the
+//! shortest through the events searched from.
 
 use membar_core::{Access, AccessKind, Barrier, Claim, MachineStep as Step, Relaxation};
 use membar_litmus::{Code, Crash, Request, Settled};
@@ -69,7 +70,7 @@ pub struct Read {
 pub struct Trace {
     /// Per thread its accesses in program order.
     pub threads: Vec<Vec<Made>>,
-    /// Per address its writes in the order in which they reached memory.
+    /// Per address its writes in the order in which they reached memory, up to the last address that was written.
     pub order: Vec<Vec<Event>>,
 }
 
@@ -155,6 +156,18 @@ pub enum Cause {
         /// The address.
         addr: u32,
     },
+    /// The thread cannot go on, for another reason.
+    Fault {
+        /// The thread.
+        thread: u32,
+    },
+    /// The thread's next access can be made only when the address holds something else.
+    Blocked {
+        /// The thread.
+        thread: u32,
+        /// The address.
+        addr: u32,
+    },
     /// The access has to wait until a store of its own thread is in memory.
     Waits {
         /// The thread.
@@ -200,6 +213,10 @@ impl fmt::Display for Refusal {
             Cause::Size { thread, addr } => {
                 write!(f, "step {step}: thread {thread} accesses address {addr} as if it had another size")
             }
+            Cause::Fault { thread } => write!(f, "step {step}: thread {thread} cannot go on"),
+            Cause::Blocked { thread, addr } => {
+                write!(f, "step {step}: thread {thread} waits for another value of address {addr}")
+            }
             Cause::Waits { thread, behind } => {
                 write!(f, "step {step}: thread {thread} has to wait for its store to address {behind}")
             }
@@ -218,9 +235,10 @@ impl fmt::Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
-/// Runs the steps on the machine: the trace with its cycle, or the first step that the machine cannot do.
-pub fn replay(code: &Code, machine: Relaxation, steps: &[Step]) -> Result<Replayed, Refusal> {
-    let mut run = Run::new(code, machine);
+/// Runs the steps of a program that is at its beginning on the machine: the trace with its cycle, or the first step that the
+/// machine cannot do. The program is not at its beginning afterwards.
+pub fn replay(program: &mut impl Threads, machine: Relaxation, steps: &[Step]) -> Result<Replayed, Refusal> {
+    let mut run = Run::new(program, machine);
     for (index, &step) in steps.iter().enumerate() {
         let done = match step {
             Step::Issue(thread) => run.issue(thread),
@@ -239,8 +257,8 @@ pub fn replay(code: &Code, machine: Relaxation, steps: &[Step]) -> Result<Replay
 
 /// Whether the machine can do these steps, which make exactly these accesses, each thread's in this order, and whether that
 /// is not sequentially consistent.
-pub fn confirms(code: &Code, machine: Relaxation, steps: &[Step], claims: &[Claim]) -> bool {
-    let Ok(replayed) = replay(code, machine, steps) else { return false };
+pub fn confirms(program: &mut impl Threads, machine: Relaxation, steps: &[Step], claims: &[Claim]) -> bool {
+    let Ok(replayed) = replay(program, machine, steps) else { return false };
     let mut next = vec![0; replayed.trace.threads.len()];
     let claimed = claims.iter().all(|claim| {
         let Some(index) = next.get_mut(claim.thread as usize) else { return false };
@@ -252,6 +270,91 @@ pub fn confirms(code: &Code, machine: Relaxation, steps: &[Step], claims: &[Clai
     claimed && all && replayed.cycle.is_some()
 }
 
+/// A program whose accesses somebody else performs: the machine has the memory and the buffers.
+///
+/// What a thread does next depends on nothing but what its own accesses read.
+pub trait Threads {
+    /// How many threads there are.
+    fn threads(&self) -> usize;
+
+    /// The thread's next access, or why there is none now. An access that blocks is none while memory holds what blocks it
+    /// ([`Cause::Blocked`]): not even a machine with buffers makes it then. Addresses are dense numbers.
+    fn next(&mut self, thread: usize) -> Result<Access, Cause>;
+
+    /// Lets the thread make the access that [`Threads::next`] has just returned: it reads this value, which a store
+    /// ignores. What it writes, if it writes. Memory is not changed by this.
+    fn perform(&mut self, thread: usize, read: u64) -> Option<u64>;
+
+    /// The value of an address in memory.
+    fn value(&mut self, addr: u32) -> u64;
+
+    /// Changes memory: a store is committed, or an interlocked operation wrote.
+    fn set(&mut self, addr: u32, value: u64);
+}
+
+/// A litmus test's threads, from their beginning.
+pub struct Litmus<'c> {
+    code: &'c Code,
+    threads: Vec<LitmusThread>,
+    memory: Vec<u64>,
+}
+
+struct LitmusThread {
+    pc: u32,
+    regs: Vec<u64>,
+    /// Its next access, once it was asked for.
+    next: Option<Request>,
+}
+
+impl<'c> Litmus<'c> {
+    /// The test at its beginning.
+    pub fn new(code: &'c Code) -> Litmus<'c> {
+        Litmus {
+            code,
+            threads: code.threads.iter().map(|t| LitmusThread { pc: 0, regs: t.regs.clone(), next: None }).collect(),
+            memory: code.cells.iter().map(|cell| cell.init).collect(),
+        }
+    }
+}
+
+impl Threads for Litmus<'_> {
+    fn threads(&self) -> usize {
+        self.threads.len()
+    }
+
+    fn next(&mut self, thread: usize) -> Result<Access, Cause> {
+        let (t, state) = (thread as u32, &mut self.threads[thread]);
+        if let Some(request) = state.next {
+            return Ok(request.access);
+        }
+        match self.code.settle(thread, &mut state.pc, &mut state.regs, |_, _| {}) {
+            Settled::Request(request) => {
+                state.next = Some(request);
+                Ok(request.access)
+            }
+            Settled::Done => Err(Cause::Ended(t)),
+            Settled::Crash(Crash::Wild { pointer, .. }) => Err(Cause::Wild { thread: t, pointer }),
+            Settled::Crash(Crash::Size { cell, .. }) => Err(Cause::Size { thread: t, addr: cell }),
+            Settled::Endless | Settled::Long => Err(Cause::Endless(t)),
+        }
+    }
+
+    fn perform(&mut self, thread: usize, read: u64) -> Option<u64> {
+        let state = &mut self.threads[thread];
+        let request = state.next.take()?;
+        self.code.complete(thread, &mut state.pc, &mut state.regs, read);
+        request.written(read)
+    }
+
+    fn value(&mut self, addr: u32) -> u64 {
+        self.memory[addr as usize]
+    }
+
+    fn set(&mut self, addr: u32, value: u64) {
+        self.memory[addr as usize] = value;
+    }
+}
+
 struct Buffered {
     event: Event,
     addr: u32,
@@ -259,77 +362,78 @@ struct Buffered {
     epoch: u32,
 }
 
+#[derive(Default)]
 struct Thread {
-    pc: u32,
-    regs: Vec<u64>,
     /// Oldest first.
     buffer: VecDeque<Buffered>,
     /// How many store barriers it has passed.
     epoch: u32,
 }
 
-struct Run<'c> {
-    code: &'c Code,
+struct Run<'p, P> {
+    program: &'p mut P,
     machine: Relaxation,
     threads: Vec<Thread>,
-    /// Per address the value, and who wrote it.
-    memory: Vec<Read>,
     trace: Trace,
 }
 
-impl<'c> Run<'c> {
-    fn new(code: &'c Code, machine: Relaxation) -> Run<'c> {
-        let thread = |regs: &[u64]| Thread { pc: 0, regs: regs.to_vec(), buffer: VecDeque::new(), epoch: 0 };
+impl<'p, P: Threads> Run<'p, P> {
+    fn new(program: &'p mut P, machine: Relaxation) -> Run<'p, P> {
+        let threads = program.threads();
         Run {
-            code,
+            program,
             machine,
-            threads: code.threads.iter().map(|t| thread(&t.regs)).collect(),
-            memory: code.cells.iter().map(|cell| Read { source: None, value: cell.init }).collect(),
-            trace: Trace { threads: vec![Vec::new(); code.threads.len()], order: vec![Vec::new(); code.cells.len()] },
+            threads: (0..threads).map(|_| Thread::default()).collect(),
+            trace: Trace { threads: vec![Vec::new(); threads], order: Vec::new() },
         }
+    }
+
+    /// A write reaches memory.
+    fn write(&mut self, event: Event, addr: u32, value: u64) {
+        let (order, at) = (&mut self.trace.order, addr as usize);
+        if at >= order.len() {
+            order.resize_with(at + 1, Vec::new);
+        }
+        order[at].push(event);
+        self.program.set(addr, value);
     }
 
     fn issue(&mut self, t: u32) -> Result<(), Cause> {
         let at = t as usize;
         let thread = self.threads.get_mut(at).ok_or(Cause::NoThread(t))?;
-        let request = match self.code.settle(at, &mut thread.pc, &mut thread.regs, |_, _| {}) {
-            Settled::Request(request) => request,
-            Settled::Done => return Err(Cause::Ended(t)),
-            Settled::Crash(Crash::Wild { pointer, .. }) => return Err(Cause::Wild { thread: t, pointer }),
-            Settled::Crash(Crash::Size { cell, .. }) => return Err(Cause::Size { thread: t, addr: cell }),
-            Settled::Endless | Settled::Long => return Err(Cause::Endless(t)),
-        };
-        let Request { access, .. } = request;
+        let access = self.program.next(at)?;
         if access.barrier >= Barrier::Store {
             thread.epoch += 1;
         }
+        let epoch = thread.epoch;
         let blocks = |store: &&Buffered| {
             access.barrier == Barrier::Full
                 || access.kind == AccessKind::Rmw
-                    && (self.machine == Relaxation::Tso || store.addr == access.addr || store.epoch < thread.epoch)
+                    && (self.machine == Relaxation::Tso || store.addr == access.addr || store.epoch < epoch)
         };
         if let Some(store) = thread.buffer.iter().find(blocks) {
             return Err(Cause::Waits { thread: t, behind: store.addr });
         }
 
-        let memory = &mut self.memory[access.addr as usize];
-        let read = match thread.buffer.iter().rev().find(|store| store.addr == access.addr) {
-            Some(store) => Read { source: Some(store.event), value: store.value },
-            None => *memory,
+        let own = thread.buffer.iter().rev().find(|store| store.addr == access.addr);
+        let read = match own.map(|store| Read { source: Some(store.event), value: store.value }) {
+            Some(read) => read,
+            None => {
+                // Memory holds what the last write left there.
+                let order = self.trace.order.get(access.addr as usize);
+                let source = order.and_then(|order| order.last()).copied();
+                Read { source, value: self.program.value(access.addr) }
+            }
         };
-        let wrote = request.written(read.value);
+        let wrote = self.program.perform(at, read.value);
         let event = Event { thread: t, index: self.trace.threads[at].len() as u32 };
         match (access.kind, wrote) {
             (AccessKind::Store, Some(value)) => {
-                thread.buffer.push_back(Buffered { event, addr: access.addr, value, epoch: thread.epoch });
+                self.threads[at].buffer.push_back(Buffered { event, addr: access.addr, value, epoch });
             }
-            (_, Some(value)) => {
-                *memory = Read { source: Some(event), value };
-                self.trace.order[access.addr as usize].push(event);
-            }
+            (_, Some(value)) => self.write(event, access.addr, value),
             (_, None) => {}
         }
-        self.code.complete(at, &mut thread.pc, &mut thread.regs, read.value);
         let read = access.kind.reads().then_some(read);
         self.trace.threads[at].push(Made { access, read, wrote });
         Ok(())
@@ -349,8 +453,7 @@ impl<'c> Run<'c> {
             return Err(Cause::Behind { thread: t, addr, first: oldest.addr });
         }
         if let Some(store) = thread.buffer.remove(place) {
-            self.memory[addr as usize] = Read { source: Some(store.event), value: store.value };
-            self.trace.order[addr as usize].push(store.event);
+            self.write(store.event, addr, store.value);
         }
         Ok(())
     }
@@ -425,7 +528,10 @@ impl Graph {
                     reads.push((number(source), at as u32));
                     graph.co[number(source)]
                 }
-                None => trace.order[made.access.addr as usize].first().map_or(NONE, |&w| number(w) as u32),
+                None => {
+                    let order = trace.order.get(made.access.addr as usize);
+                    order.and_then(|order| order.first()).map_or(NONE, |&w| number(w) as u32)
+                }
             };
             // An interlocked operation is itself the next write after the one it read; what follows is co's business.
             graph.fr[at] = if next == at as u32 { NONE } else { next };

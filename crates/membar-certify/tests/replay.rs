@@ -1,9 +1,9 @@
 //! Claimed executions of small programs: what is possible is replayed, what is not is refused with the reason.
 
 use Step::{Commit, Issue};
-use membar_certify::replay::{Cause, Event, Link, Read, Refusal, Relation, Replayed, replay};
+use membar_certify::replay::{self, Cause, Event, Link, Litmus, Read, Refusal, Relation, Replayed, Threads};
 use membar_core::MachineStep as Step;
-use membar_core::{Barrier, Relaxation};
+use membar_core::{Access, AccessKind, Barrier, Claim, Relaxation};
 use membar_litmus::{Cell, Code, Instr, Int, Operand, Place, Site, ThreadCode, Update};
 
 const X: u32 = 0;
@@ -41,6 +41,10 @@ fn code(threads: &[&[Instr]]) -> Code {
 
 fn store_buffering(barrier: Barrier) -> Code {
     code(&[&[store(X, 1), Instr::Barrier(barrier), load(Y)], &[store(Y, 1), Instr::Barrier(barrier), load(X)]])
+}
+
+fn replay(code: &Code, machine: Relaxation, steps: &[Step]) -> Result<Replayed, Refusal> {
+    replay::replay(&mut Litmus::new(code), machine, steps)
 }
 
 fn cause(answer: Result<Replayed, Refusal>) -> (usize, Cause) {
@@ -129,4 +133,65 @@ fn long_executions() {
     steps.extend(BOTH_MISS);
     let replayed = replay(&code(&[&first, &second]), TSO, &steps).expect("it is possible");
     assert_eq!(replayed.cycle.expect("it is not sequential").len(), 4);
+}
+
+/// Each thread stores 1 to its own address and then takes a lock at the other's, which is held while that is 1. What is in
+/// memory shows only when it is asked for.
+#[derive(Default)]
+struct Locks {
+    made: [u32; 2],
+    memory: std::collections::BTreeMap<u32, u64>,
+}
+
+const FAR: [u32; 2] = [40, 70];
+
+impl Threads for Locks {
+    fn threads(&self) -> usize {
+        2
+    }
+
+    fn next(&mut self, thread: usize) -> Result<Access, Cause> {
+        let t = thread as u32;
+        let (kind, addr) = match self.made[thread] {
+            0 => (AccessKind::Store, FAR[thread]),
+            1 => (AccessKind::Load, FAR[1 - thread]),
+            _ => return Err(Cause::Fault { thread: t }),
+        };
+        if kind == AccessKind::Load && self.value(addr) == 1 {
+            return Err(Cause::Blocked { thread: t, addr });
+        }
+        Ok(Access { kind, barrier: Barrier::None, addr, site: 2 * t + self.made[thread], expected: None })
+    }
+
+    fn perform(&mut self, thread: usize, _: u64) -> Option<u64> {
+        self.made[thread] += 1;
+        (self.made[thread] == 1).then_some(1)
+    }
+
+    fn value(&mut self, addr: u32) -> u64 {
+        self.memory.get(&addr).copied().unwrap_or(0)
+    }
+
+    fn set(&mut self, addr: u32, value: u64) {
+        self.memory.insert(addr, value);
+    }
+}
+
+#[test]
+fn any_program_can_be_replayed() {
+    let commits = [Commit(0, FAR[0]), Commit(1, FAR[1])];
+    let steps = [&[Issue(0), Issue(1), Issue(0), Issue(1)], &commits[..]].concat();
+    let replayed = replay::replay(&mut Locks::default(), TSO, &steps).expect("it is possible");
+    assert_eq!(replayed.cycle.map(|cycle| cycle.len()), Some(4));
+    assert_eq!(replayed.trace.order[70], [Event { thread: 1, index: 0 }]);
+    let claim = |thread, site, read| Claim { thread, site, read };
+    let claims = [claim(0, 0, None), claim(0, 1, Some(0)), claim(1, 2, None), claim(1, 3, Some(0))];
+    assert!(replay::confirms(&mut Locks::default(), TSO, &steps, &claims));
+    assert!(!replay::confirms(&mut Locks::default(), TSO, &steps, &claims[..3]));
+    // In memory, it blocks; and after the end there is nothing.
+    let steps = [Issue(0), Commit(0, FAR[0]), Issue(1), Issue(1)];
+    let answer = replay::replay(&mut Locks::default(), TSO, &steps);
+    assert_eq!(cause(answer), (3, Cause::Blocked { thread: 1, addr: FAR[0] }));
+    let answer = replay::replay(&mut Locks::default(), TSO, &[Issue(0), Issue(0), Issue(0)]);
+    assert_eq!(cause(answer), (2, Cause::Fault { thread: 0 }));
 }

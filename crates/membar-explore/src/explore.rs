@@ -1,10 +1,10 @@
 //! One search for all strategies: advanced in rounds, watched, stopped, saved and taken up again.
 
-use crate::sample::{Choice, Sampler};
+use crate::sample::{Choice, ORDER};
 use crate::tree::{self, Frontier};
-use crate::worker::{Counts, Mode, Worker};
-use crate::{Observer, Program};
-use std::sync::atomic::{AtomicBool, Ordering};
+use crate::work::{Answer, Order, Work};
+use crate::worker::{Counts, Mode};
+use std::sync::atomic::AtomicBool;
 
 /// Which executions to run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
@@ -126,39 +126,26 @@ impl SearchState {
     }
 }
 
-/// How executions are run.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Options {
-    /// Steps after which a thread is not run any further; then the execution counts as cut.
-    pub max_steps: usize,
-    /// Workers.
-    pub jobs: usize,
-    /// Executions after which the search is to stop; a systematic search may run a few more.
-    pub max_executions: u64,
-}
-
 /// Executions drawn in one round.
-const DRAWN: u64 = 512;
+const DRAWN: u64 = 32 * ORDER;
 
-/// Runs a program as its [`SearchState`] says.
-pub struct Search<P, O> {
+/// Lets workers run a program as its [`SearchState`] says.
+pub struct Search<W> {
     state: SearchState,
-    program: P,
-    observer: O,
-    options: Options,
-    workers: Workers<P, O>,
+    workers: Vec<W>,
+    max_executions: u64,
 }
 
-enum Workers<P, O> {
-    None,
-    Tree(Vec<Worker<P, O>>),
-    Sample(Vec<Sampler<P, O>>),
-}
-
-impl<P: Program + Clone + Send, O: Observer + Clone + Send> Search<P, O> {
-    /// A search that begins or goes on at `state`.
-    pub fn new(state: SearchState, program: P, observer: O, options: Options) -> Search<P, O> {
-        Search { state, program, observer, options, workers: Workers::None }
+impl<W: Work + Send> Search<W> {
+    /// A search that begins or goes on at `state`. All workers, of which there is at least one, have the same program. After
+    /// `max_executions` it is to stop; a systematic search may run a few more.
+    ///
+    /// # Panics
+    ///
+    /// If there is no worker.
+    pub fn new(state: SearchState, workers: Vec<W>, max_executions: u64) -> Search<W> {
+        assert!(!workers.is_empty(), "a search needs a worker");
+        Search { state, workers, max_executions }
     }
 
     /// Where the search is.
@@ -166,9 +153,19 @@ impl<P: Program + Clone + Send, O: Observer + Clone + Send> Search<P, O> {
         &self.state
     }
 
+    /// The workers. Whatever is done to them, they must answer orders as before.
+    pub fn workers(&mut self) -> &mut [W] {
+        &mut self.workers
+    }
+
+    /// The workers, for another search.
+    pub fn into_workers(self) -> Vec<W> {
+        self.workers
+    }
+
     /// Runs one round, which takes milliseconds, and hands over what was seen, in an order that does not depend on the
     /// number of workers. After `stop` is set a round ends as soon as it can, and nothing is lost.
-    pub fn advance(&mut self, stop: &AtomicBool, mut seen: impl FnMut(O::Part)) {
+    pub fn advance(&mut self, stop: &AtomicBool, mut seen: impl FnMut(W::Part)) {
         match self.state.strategy {
             Strategy::Exhaustive => self.search(Mode::Exhaustive, stop, &mut seen),
             Strategy::Dpor => self.search(Mode::Dpor, stop, &mut seen),
@@ -184,62 +181,47 @@ impl<P: Program + Clone + Send, O: Observer + Clone + Send> Search<P, O> {
                     self.state.bounded = false;
                     self.state.done = false;
                     self.state.frontier = Frontier::new();
-                    self.workers = Workers::None;
                 }
             }
-            Strategy::Random { executions, seed } => {
-                self.draw(|_| Choice::Random, executions, seed, stop, &mut seen);
-            }
+            Strategy::Random { executions, seed } => self.draw(Choice::Random, executions, seed, stop, &mut seen),
             Strategy::Pct { executions, seed, depth } => {
-                self.draw(|steps| Choice::Pct { depth, steps }, executions, seed, stop, &mut seen);
+                let choice = Choice::Pct { depth, steps: self.state.steps };
+                self.draw(choice, executions, seed, stop, &mut seen);
             }
         }
     }
 
-    fn search(&mut self, mode: Mode, stop: &AtomicBool, seen: &mut impl FnMut(O::Part)) {
-        if matches!(self.workers, Workers::None) {
-            let worker = || Worker::new(self.program.clone(), self.observer.clone(), mode, self.options.max_steps);
-            self.workers = Workers::Tree((0..self.options.jobs.max(1)).map(|_| worker()).collect());
-        }
-        let Workers::Tree(workers) = &mut self.workers else { unreachable!("one strategy, one kind of worker") };
+    fn search(&mut self, mode: Mode, stop: &AtomicBool, seen: &mut impl FnMut(W::Part)) {
         let counts = &mut self.state.counts;
-        let left = self.options.max_executions.saturating_sub(counts.executions);
-        tree::round(&mut self.state.frontier, workers, stop, left, |more, part| {
+        let left = self.max_executions.saturating_sub(counts.executions);
+        tree::round(&mut self.state.frontier, &mut self.workers, mode, stop, left, |more, part| {
             counts.add(more);
             seen(part);
         });
         self.state.done = self.state.frontier.is_done();
     }
 
-    fn draw(
-        &mut self,
-        choice: impl Fn(u32) -> Choice + Sync,
-        executions: u64,
-        seed: u64,
-        stop: &AtomicBool,
-        seen: &mut impl FnMut(O::Part),
-    ) {
-        if matches!(self.workers, Workers::None) {
-            let sampler = || Sampler::new(self.program.clone(), self.observer.clone(), self.options.max_steps);
-            self.workers = Workers::Sample((0..self.options.jobs.max(1)).map(|_| sampler()).collect());
-        }
-        let Workers::Sample(samplers) = &mut self.workers else { unreachable!("one strategy, one kind of worker") };
+    fn draw(&mut self, choice: Choice, executions: u64, seed: u64, stop: &AtomicBool, seen: &mut impl FnMut(W::Part)) {
         let from = self.state.drawn;
         // The first one is run alone: its length is what the others are planned with.
-        let to = if from == 0 { executions.min(1) } else { executions.min(from + DRAWN) };
-        let numbers: Vec<u64> = (from..to).collect();
-        let steps = self.state.steps;
-        let results = tree::in_parallel(samplers, &numbers, |sampler, &number| {
-            (!stop.load(Ordering::Relaxed)).then(|| sampler.run(choice(steps), seed, number))
-        });
-        // Interrupted, keep what is whole from the front.
-        for (counts, part, steps) in results.into_iter().map_while(|result| result) {
+        let to = if from == 0 { executions.min(1) } else { executions.min(from.saturating_add(DRAWN)) };
+        let wanted = |from: u64| ORDER.min(to - from);
+        let begins = || (from..to).step_by(ORDER as usize);
+        let order = |from: u64| Order::Draw { choice, seed, from, to: from + wanted(from) };
+        let orders: Vec<Order> = begins().map(order).collect();
+        let answers = tree::in_parallel(&mut self.workers, &orders, stop);
+        for (from, answer) in begins().zip(answers) {
+            let Answer::Drawn(drawn) = answer else { break };
             if self.state.drawn == 0 {
-                self.state.steps = steps;
+                self.state.steps = drawn.steps;
             }
-            self.state.drawn += 1;
-            self.state.counts.add(&counts);
-            seen(part);
+            self.state.drawn += drawn.counts.executions;
+            self.state.counts.add(&drawn.counts);
+            seen(drawn.part);
+            // Interrupted, keep what is whole from the front.
+            if drawn.counts.executions < wanted(from) {
+                break;
+            }
         }
         self.state.done = self.state.drawn >= executions;
     }

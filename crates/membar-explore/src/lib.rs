@@ -1,18 +1,19 @@
 //! Explores the sequentially consistent executions of a program.
 //!
 //! A [`Program`] is a set of deterministic threads over one memory that make one access a step and can take steps back. A
-//! [`Search`] runs it under the schedules that a [`Strategy`] asks for and tells an [`Observer`] about each step:
+//! [`Search`] has workers, of this process ([`Local`]) or of others ([`Work`]), run it under the schedules that a
+//! [`Strategy`] asks for and tell an [`Observer`] about each step:
 //!
 //! * exhaustive and preemption-bounded search, and dynamic partial-order reduction that runs each happens-before class
 //!   once: the modules `tree` (what is left to do, on several cores, to be saved), `worker` (depth first) and `races`
 //!   (which other outcomes to try);
 //! * random schedules and PCT: the module `sample`.
 //!
-//! Waiting loops end: see [`Waiting`]. A [`Schedule`] is a short string that can be run again.
+//! Waiting loops end, and accesses may block: see [`Waiting`]. A [`Schedule`] is a short string that can be run again.
 //!
 //! ```
 //! use membar_core::{Access, AccessKind, Barrier, Performed};
-//! use membar_explore::{Blind, Next, Options, Program, Search, SearchState, Strategy, Waiting};
+//! use membar_explore::{Blind, Local, Next, Program, Search, SearchState, Strategy, Waiting};
 //! use std::sync::atomic::AtomicBool;
 //!
 //! /// Two threads that each increment one counter, in two steps.
@@ -48,8 +49,8 @@
 //! }
 //!
 //! let count = |strategy| {
-//!     let options = Options { max_steps: 100, jobs: 1, max_executions: u64::MAX };
-//!     let mut search = Search::new(SearchState::new(strategy), Counter::default(), Blind, options);
+//!     let worker = Local::new(Counter::default(), Blind, 100);
+//!     let mut search = Search::new(SearchState::new(strategy), vec![worker], u64::MAX);
 //!     while !search.state().is_done() {
 //!         search.advance(&AtomicBool::new(false), |()| {});
 //!     }
@@ -67,10 +68,12 @@ mod races;
 mod sample;
 mod schedule;
 mod tree;
+mod work;
 mod worker;
 
-pub use explore::{Options, Search, SearchState, Strategy};
+pub use explore::{Search, SearchState, Strategy};
 pub use observer::{Blind, Observer};
-pub use program::{MAX_THREADS, Next, Program, Waiting};
+pub use program::{Awaited, MAX_THREADS, Next, Program, Waiting};
 pub use schedule::{BadSchedule, Schedule};
+pub use work::{Answer, Local, Order, Work};
 pub use worker::{Counts, End};

@@ -15,6 +15,13 @@ pub trait Observer {
     /// The last access is taken back, which is still the last step of `path`.
     fn pop(&mut self, path: &[u8]);
 
+    /// All accesses are taken back.
+    fn restart(&mut self, path: &[u8]) {
+        for steps in (1..=path.len()).rev() {
+            self.pop(&path[..steps]);
+        }
+    }
+
     /// At the end of an execution: this thread would make this access if it did not wait.
     fn tried(&mut self, thread: usize, access: Access, path: &[u8]);
 

@@ -15,15 +15,41 @@ pub enum Next {
     Long,
 }
 
-/// A waiting loop that a thread is about to go round again.
+/// What a waiting read waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Awaited {
+    /// The address it reads.
+    pub addr: u32,
+    /// The value that matters.
+    pub value: u64,
+    /// Whether it waits until the address holds the value, rather than while it does.
+    pub until: bool,
+}
+
+impl Awaited {
+    /// Whether it goes on waiting if the address holds `value`.
+    #[inline]
+    pub fn blocks(&self, value: u64) -> bool {
+        (value == self.value) != self.until
+    }
+}
+
+/// What a thread waits for: a loop that it is about to go round again, or an access that is made only when it can be.
 ///
 /// A round is *idle* if it begins and ends with the same registers and changes no memory. After an idle round that read
 /// the values in `round`, the thread will do the same again, access by access, until it reads something else.
+///
+/// A *blocking* access (a lock is taken, a thread begins) is a round of one that was never run: it is disabled from the
+/// beginning, as long as [`Awaited::blocks`] says so, and when it is made the thread is not waiting any more.
+///
+/// Whether a thread waits, and for what, depends on its own past alone; only whether that blocks it now is a matter of
+/// memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Waiting<'a> {
-    /// The accesses of the idle round, in order, as (address, value read). Empty if the thread is not waiting.
-    pub round: &'a [(u32, u64)],
-    /// How many of them the thread has repeated, with the same values, in the round it is in.
+    /// The reads of the idle round, in order; of an idle round none has `until`. Empty if the thread is not waiting.
+    pub round: &'a [Awaited],
+    /// How many of them the thread has repeated, with the same values, in the round it is in. The next one is about the
+    /// address of its next access.
     pub repeated: usize,
 }
 
@@ -46,8 +72,14 @@ pub trait Program {
     /// What the thread does next.
     fn next(&self, thread: usize) -> Next;
 
-    /// The waiting loop that the thread is in, if it is in one.
+    /// What the thread waits for, if it waits.
     fn waiting(&self, thread: usize) -> Waiting<'_>;
+
+    /// Whether it is no deadlock if the thread still waits where an execution ends: it was never started, say, or the
+    /// program as a whole is over. This may depend on what others have done, and is asked only there.
+    fn may_wait(&self, _thread: usize) -> bool {
+        false
+    }
 
     /// The value of an address now.
     fn value(&self, addr: u32) -> u64;
@@ -57,6 +89,13 @@ pub trait Program {
 
     /// Takes back the last step.
     fn undo(&mut self);
+
+    /// Takes this many steps back, which are all there are.
+    fn restart(&mut self, steps: usize) {
+        for _ in 0..steps {
+            self.undo();
+        }
+    }
 
     /// Adds everything that decides the future (memory and all threads) to `state`; two equal states have equal futures.
     fn state(&self, state: &mut Vec<u64>);

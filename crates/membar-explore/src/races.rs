@@ -23,14 +23,23 @@
 //! # Waiting reads
 //!
 //! A read that would close an idle round again (see [`crate::Waiting`]) is disabled while its address holds the value it
-//! had. Conflicts with it are conflicts on that address as always, but two things are special (compare Jonsson, Lång,
-//! Sagonas: Awaiting for Godot, POPL 2023):
+//! had; so is a blocking access, a lock's for example, by the values that it names. Conflicts with it are conflicts on
+//! that address as always, but two things are special (compare Jonsson, Lång, Sagonas: Awaiting for Godot, POPL 2023):
 //!
 //! * before the write that it races with the read may be disabled. Then the race cannot be turned round, and the next
 //!   earlier write that is concurrent with the thread takes its place, and so on until one before which the read was
 //!   enabled;
 //! * a read that is disabled at the end of an execution was never made, yet it races with the writes that disabled it in
 //!   the same way. [`Races::at_end`] looks for them.
+//!
+//! One write is enough, and it is a write to that address, whatever values disable the read. The writes w₁ … wₖ to an
+//! address are totally ordered by happens-before, so whatever is left out of an execution together with all that happens
+//! after it, the value is what some wᵢ left, or the first one: what wᵢ₊₁ found. With the latest wᵢ₊₁ that found a value
+//! which does not disable the read, the read comes after wᵢ, and there its races with earlier writes are looked for in
+//! turn. That the read comes between later writes in another order is for the races of those writes with each other.
+//!
+//! An initial of v can run before c: what its event waited for is what was there before c, or a write of v would happen
+//! before it.
 //!
 //! # Invariants
 //!
@@ -40,12 +49,14 @@
 //! # Guarantees
 //!
 //! Every race of the new event is handed over that could be turned round and of which no initial is known. On loop-free
-//! and on waiting programs the classes that result are those of brute force (`crates/membar-verify/tests/oracle.rs`).
+//! and on waiting programs the classes that result are those of brute force (`crates/membar-verify/tests/oracle.rs`; with
+//! blocking accesses `tests/blocking.rs`).
 //!
 //! # Complexity
 //!
 //! O(P) for a step without a race, O(P·d) for each race of a step at distance d from the racing event.
 
+use crate::Awaited;
 use membar_core::Performed;
 
 /// The clocks of an execution.
@@ -83,10 +94,10 @@ struct Cell {
 }
 
 /// A race to turn round: at the state before the event at `depth`, run one of `initials`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Turn {
-    pub depth: u32,
-    pub initials: u64,
+#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
+pub struct Turn {
+    pub(crate) depth: u32,
+    pub(crate) initials: u64,
 }
 
 /// Who sees to it that races are turned round.
@@ -112,9 +123,9 @@ impl Races {
         }
     }
 
-    /// Takes the next event. `awaited` is the value that the read was disabled by, if it was a waiting read.
+    /// Takes the next event. `awaited` is what disables it, if it was a waiting read.
     #[inline]
-    pub fn push(&mut self, performed: &Performed, awaited: Option<u64>, turns: &mut impl Turns) {
+    pub fn push(&mut self, performed: &Performed, awaited: Option<Awaited>, turns: &mut impl Turns) {
         let thread = performed.thread as usize;
         let (addr, writes) = (performed.access.addr as usize, performed.writes);
         if addr >= self.cells.len() {
@@ -144,8 +155,11 @@ impl Races {
 
         for i in 0..self.racing.len() {
             let c = self.racing[i];
-            if Some(c) == last_write && awaited == Some(self.events[c as usize].old) {
-                self.turn_waiting(thread, addr, writes, awaited.unwrap_or(0), turns);
+            if let Some(awaited) = &awaited
+                && Some(c) == last_write
+                && awaited.blocks(self.events[c as usize].old)
+            {
+                self.turn_waiting(thread, addr, writes, awaited, turns);
             } else if let Some(initials) = self.initials(c as usize, thread, &clock, turns.known(c)) {
                 turns.turn(Turn { depth: c, initials });
             }
@@ -179,14 +193,14 @@ impl Races {
     }
 
     /// The races of a waiting read that is disabled where an execution ends.
-    pub fn at_end(&mut self, thread: usize, addr: u32, writes: bool, awaited: u64, turns: &mut impl Turns) {
-        if (addr as usize) < self.cells.len() {
-            self.turn_waiting(thread, addr as usize, writes, awaited, turns);
+    pub fn at_end(&mut self, thread: usize, writes: bool, awaited: &Awaited, turns: &mut impl Turns) {
+        if (awaited.addr as usize) < self.cells.len() {
+            self.turn_waiting(thread, awaited.addr as usize, writes, awaited, turns);
         }
     }
 
     /// The latest write concurrent with the thread before which its waiting read was enabled.
-    fn turn_waiting(&mut self, thread: usize, addr: usize, writes: bool, awaited: u64, turns: &mut impl Turns) {
+    fn turn_waiting(&mut self, thread: usize, addr: usize, writes: bool, awaited: &Awaited, turns: &mut impl Turns) {
         let mut base = std::mem::take(&mut self.base);
         self.clock_of_thread(thread, &mut base);
         let mut found = None;
@@ -195,7 +209,7 @@ impl Races {
             if base[event.thread as usize] >= event.index {
                 break;
             }
-            if event.old != awaited {
+            if !awaited.blocks(event.old) {
                 found = Some(c);
                 break;
             }

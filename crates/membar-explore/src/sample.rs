@@ -14,12 +14,26 @@
 use crate::worker::{Counts, End, unchanged};
 use crate::{Next, Observer, Program};
 use membar_core::Rng;
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Executions that are asked for at a time.
+pub(crate) const ORDER: u64 = 64;
 
 /// How to choose.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Choice {
+#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
+pub enum Choice {
     Random,
     Pct { depth: u32, steps: u32 },
+}
+
+/// Executions that were run.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+pub struct Drawn<T> {
+    pub(crate) counts: Counts,
+    pub(crate) part: T,
+    /// The length of the last one.
+    pub(crate) steps: u32,
 }
 
 /// Runs single executions.
@@ -28,15 +42,94 @@ pub(crate) struct Sampler<P, O> {
     observer: O,
     max_steps: usize,
     path: Vec<u8>,
+    /// As in [`crate::worker`]: threads whose next access is known, of these those in a waiting loop, and threads that are
+    /// not run any further.
+    ready: u64,
+    waiting: u64,
+    long: u64,
+    /// Steps that each thread has made.
+    made: Vec<usize>,
+}
+
+/// The numbers of the bits that are set.
+fn bits(mut set: u64) -> impl Iterator<Item = usize> + Clone {
+    std::iter::from_fn(move || {
+        let bit = set.trailing_zeros() as usize;
+        (set != 0).then(|| {
+            set &= set - 1;
+            bit
+        })
+    })
 }
 
 impl<P: Program, O: Observer> Sampler<P, O> {
     pub fn new(program: P, observer: O, max_steps: usize) -> Sampler<P, O> {
-        Sampler { program, observer, max_steps, path: Vec::new() }
+        let (path, made) = (Vec::new(), Vec::new());
+        Sampler { program, observer, max_steps, path, ready: 0, waiting: 0, long: 0, made }
     }
 
-    /// Runs execution `number` and says how long it was.
-    pub fn run(&mut self, choice: Choice, seed: u64, number: u64) -> (Counts, O::Part, u32) {
+    /// Notes what the thread does next.
+    #[inline]
+    fn look(&mut self, thread: usize) {
+        let bit = 1u64 << thread;
+        self.ready &= !bit;
+        self.waiting &= !bit;
+        self.long &= !bit;
+        match self.program.next(thread) {
+            Next::Access(_) if self.made[thread] < self.max_steps => {
+                self.ready |= bit;
+                if !self.program.waiting(thread).round.is_empty() {
+                    self.waiting |= bit;
+                }
+            }
+            Next::Access(_) | Next::Long => self.long |= bit,
+            Next::Done | Next::Fault => {}
+        }
+    }
+
+    /// Waiting threads that are disabled.
+    #[inline]
+    fn blocked(&self) -> u64 {
+        let (mut blocked, mut left) = (0, self.waiting);
+        while left != 0 {
+            let thread = left.trailing_zeros() as usize;
+            left &= left - 1;
+            blocked |= u64::from(self.is_blocked(thread)) << thread;
+        }
+        blocked
+    }
+
+    /// Whether a waiting thread is disabled.
+    #[inline]
+    fn is_blocked(&self, thread: usize) -> bool {
+        let waiting = self.program.waiting(thread);
+        waiting.is_closing() && unchanged(&self.program, waiting.round)
+    }
+
+    /// The program, at its beginning, and the observer.
+    pub fn into_parts(self) -> (P, O) {
+        (self.program, self.observer)
+    }
+
+    /// Runs executions with these numbers, until it is stopped or one shows enough.
+    pub fn draw(&mut self, choice: Choice, seed: u64, numbers: Range<u64>, stop: &AtomicBool) -> Drawn<O::Part> {
+        let (mut counts, mut steps) = (Counts::default(), 0);
+        for number in numbers {
+            if stop.load(Ordering::Relaxed) {
+                break;
+            }
+            let (one, length) = self.run(choice, seed, number);
+            counts.add(&one);
+            steps = length;
+            if self.observer.enough() {
+                break;
+            }
+        }
+        Drawn { counts, part: self.observer.take(&self.path), steps }
+    }
+
+    /// Runs an execution, and says how long it was.
+    fn run(&mut self, choice: Choice, seed: u64, number: u64) -> (Counts, u32) {
         let mut rng = Rng::stream(seed, number);
         let threads = self.program.threads();
         let mut counts = Counts { executions: 1, ..Counts::default() };
@@ -48,66 +141,72 @@ impl<P: Program, O: Observer> Sampler<P, O> {
             rng.shuffle(&mut priority);
             changes = (1..depth).map(|_| rng.below(steps.max(1))).collect();
         }
-        let mut made = vec![0; threads];
+        self.made.clear();
+        self.made.resize(threads, 0);
+        (self.ready, self.waiting, self.long) = (0, 0, 0);
+        for thread in 0..threads {
+            self.look(thread);
+        }
+        let mut blocked = self.blocked();
         let end = loop {
-            let (mut able, mut blocked, mut long) = (0u64, 0u64, false);
-            for (thread, &made) in made.iter().enumerate() {
-                let next = self.program.next(thread);
-                if next == Next::Long || (made >= self.max_steps && matches!(next, Next::Access(_))) {
-                    long = true;
-                } else if let Next::Access(_) = next {
-                    let waiting = self.program.waiting(thread);
-                    let waits = waiting.is_closing() && unchanged(&self.program, waiting.round);
-                    *(if waits { &mut blocked } else { &mut able }) |= 1 << thread;
-                }
-            }
-            if able == 0 && long {
-                counts.cut = 1;
-                break End::Cut { period: None };
-            }
+            let able = self.ready & !blocked;
             if able == 0 {
-                for thread in (0..threads).filter(|t| blocked >> t & 1 != 0) {
+                if self.long != 0 {
+                    counts.cut = 1;
+                    break End::Cut { period: None };
+                }
+                for thread in bits(self.ready) {
                     if let Next::Access(access) = self.program.next(thread) {
                         self.observer.tried(thread, access, &self.path);
                     }
                 }
-                break if blocked == 0 { End::Complete } else { End::Deadlock { waiting: blocked } };
+                break End::waiting(&self.program, self.ready);
             }
-            let able = (0..threads).filter(|t| able >> t & 1 != 0);
             let thread = match choice {
                 Choice::Random => {
-                    let n = able.clone().count() as u32;
-                    able.clone().nth(rng.below(n) as usize)
+                    let mut left = able;
+                    for _ in 0..rng.below(able.count_ones()) {
+                        left &= left - 1;
+                    }
+                    left.trailing_zeros() as usize
                 }
                 Choice::Pct { .. } => {
                     let now = self.path.len() as u32;
-                    let highest = able.clone().max_by_key(|&t| priority[t]);
-                    if let Some(change) = changes.iter().position(|&at| at == now) {
-                        priority[highest.unwrap_or(0)] = change as u32;
+                    let highest = || bits(able).max_by_key(|&t| priority[t]).unwrap_or(0);
+                    let first = highest();
+                    match changes.iter().position(|&at| at == now) {
+                        Some(change) => {
+                            priority[first] = change as u32;
+                            bits(able).max_by_key(|&t| priority[t]).unwrap_or(0)
+                        }
+                        None => first,
                     }
-                    able.clone().max_by_key(|&t| priority[t])
                 }
             };
-            let thread = thread.expect("a thread that can run");
             let performed = self.program.step(thread);
-            made[thread] += 1;
+            self.made[thread] += 1;
+            self.look(thread);
+            // Only writes change what others wait for.
+            if performed.writes {
+                blocked = self.blocked();
+            } else if self.waiting >> thread & 1 != 0 && self.is_blocked(thread) {
+                blocked |= 1 << thread;
+            }
             self.path.push(thread as u8);
             self.observer.push(&performed, &self.path);
             counts.events += 1;
         };
         self.observer.end(end, &self.path);
         for thread in 0..threads {
-            if self.program.next(thread) == Next::Fault {
+            if matches!(self.program.next(thread), Next::Fault) {
                 let fault = self.program.fault(thread);
                 self.observer.fault(thread, fault, &self.path);
             }
         }
         let steps = self.path.len() as u32;
-        while !self.path.is_empty() {
-            self.observer.pop(&self.path);
-            self.program.undo();
-            self.path.pop();
-        }
-        (counts, self.observer.take(&self.path), steps)
+        self.observer.restart(&self.path);
+        self.program.restart(self.path.len());
+        self.path.clear();
+        (counts, steps)
     }
 }

@@ -124,6 +124,17 @@ mod tests {
     }
 
     #[test]
+    fn many_threads_and_long_schedules_round_trip() {
+        // Every thread, never twice in a row; and a very long run of one.
+        let steps: Vec<u8> = (0..100_000u32).map(|i| ((i * 37 + i / 64) % MAX_THREADS as u32) as u8).collect();
+        for steps in [steps, vec![63; 100_000]] {
+            let schedule = Schedule(steps);
+            assert_eq!(schedule.to_string().parse(), Ok(schedule));
+        }
+        assert!((0..64).all(|t| Schedule(vec![t; 3]).to_string().parse() == Ok(Schedule(vec![t; 3]))));
+    }
+
+    #[test]
     fn what_is_no_schedule_is_refused_with_its_place() {
         use BadSchedule::*;
         for (text, error) in [

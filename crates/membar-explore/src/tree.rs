@@ -8,11 +8,11 @@
 //! # Algorithm
 //!
 //! The state of the search is a tree of *open nodes* (states of the program with threads still to be run from there) and a
-//! stack of *items* (an open node and one of those threads). A worker takes an item, replays its path, and searches the
-//! subtree depth first, going back by undoing steps, until it is done or has run [`BUDGET`] executions; what is left of
-//! its stack then becomes open nodes and items. Items are taken [`ROUND`] at a time and their results are merged in
-//! order, whatever the number of workers: that is why the number of workers does not change the result, and why between
-//! two rounds the whole search is a small value that can be saved.
+//! stack of *items* (an open node and one of those threads). A worker ([`crate::work`]) is given an item, replays its path,
+//! and searches the subtree depth first, going back by undoing steps, until it is done or has run [`BUDGET`] executions;
+//! what is left of its stack then becomes open nodes and items. Items are taken [`ROUND`] at a time and their results are
+//! merged in order, whatever the number of workers: that is why the number of workers does not change the result, and why
+//! between two rounds the whole search is a small value that can be saved. An item that a worker could not run is put back.
 //!
 //! * **exhaustive**: from every state every thread that can run.
 //! * **bounded**: the same, but a switch away from a thread that could go on costs one of k preemptions. Executions with
@@ -43,6 +43,13 @@
 //! run. If the cycle's other threads need something that this thread does after I₂, then there is a shorter cycle, from u
 //! straight to that.
 //!
+//! # Blocking accesses
+//!
+//! An access that is made only when it can be (to take a lock, to begin as a thread that somebody starts) is disabled by
+//! the value of its own address, in all strategies alike, and no round of it is left out: nothing needs to be argued. For
+//! dpor it is the waiting read of a round of one. A thread that may wait for ever ([`crate::Program::may_wait`]) differs
+//! only in what the end of an execution is called.
+//!
 //! # Invariants
 //!
 //! An open node has a user: an item, or an open node below it. What is in an item's `asleep` was made an item before it.
@@ -67,8 +74,8 @@
 //! of each class, each exactly once.
 
 use crate::races::Turn;
-use crate::worker::{Counts, Node, Worker};
-use crate::{Observer, Program};
+use crate::work::{Answer, Order, Work};
+use crate::worker::{Counts, Mode, Node};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Executions that an item may run before what is left of it is split.
@@ -177,47 +184,55 @@ impl Frontier {
 
 /// Runs a round of items on all workers and merges what comes of it, in order. About `limit` executions are run at most.
 /// `take` gets the counts and the observer's part of each item.
-pub(crate) fn round<P: Program + Send, O: Observer + Send>(
+pub(crate) fn round<W: Work + Send>(
     frontier: &mut Frontier,
-    workers: &mut [Worker<P, O>],
+    workers: &mut [W],
+    mode: Mode,
     stop: &AtomicBool,
     limit: u64,
-    mut take: impl FnMut(&Counts, O::Part),
+    mut take: impl FnMut(&Counts, W::Part),
 ) {
     if !frontier.begun {
-        frontier.begun = true;
-        begin(frontier, &mut workers[0], &mut take);
+        let answer = workers[0].work(&Order::Begin { mode }, stop);
+        begin(frontier, answer, &mut take);
         return;
     }
     let items = frontier.items.split_off(frontier.items.len().saturating_sub(ROUND));
     let budget = BUDGET.min(limit.div_ceil(items.len().max(1) as u64));
     // The last item is the deepest: it goes first.
-    let tasks: Vec<Task> = items.iter().rev().map(|item| Task::new(frontier, item)).collect();
-    let outcomes = in_parallel(workers, &tasks, |worker, task| worker.run(task, budget, stop));
+    let order = |item: &Item| Order::Run { mode, task: Task::new(frontier, item), budget };
+    let orders: Vec<Order> = items.iter().rev().map(order).collect();
+    let answers = in_parallel(workers, &orders, stop);
     // Added in reverse, so that the first item's remains end on top of the stack.
-    for (item, outcome) in items.iter().rev().zip(outcomes).rev() {
-        take(&outcome.counts, outcome.part);
-        merge(frontier, item, outcome.turns, outcome.rest);
+    for (item, answer) in items.iter().rev().zip(answers).rev() {
+        match answer {
+            Answer::Ran(outcome) => {
+                take(&outcome.counts, outcome.part);
+                merge(frontier, item, outcome.turns, outcome.rest);
+            }
+            // It has not been run, so it is still to be run.
+            _ => frontier.items.push(*item),
+        }
     }
 }
 
-/// Does all tasks on all workers; the results are in the order of the tasks.
-pub(crate) fn in_parallel<W: Send, T: Sync, R: Send>(
+/// Gives the orders to all workers; the answers are in the order of the orders.
+pub(crate) fn in_parallel<W: Work + Send>(
     workers: &mut [W],
-    tasks: &[T],
-    run: impl Fn(&mut W, &T) -> R + Sync,
-) -> Vec<R> {
-    if workers.len() == 1 || tasks.len() == 1 {
-        return tasks.iter().map(|task| run(&mut workers[0], task)).collect();
+    orders: &[Order],
+    stop: &AtomicBool,
+) -> Vec<Answer<W::Part>> {
+    if workers.len() == 1 || orders.len() == 1 {
+        return orders.iter().map(|order| workers[0].work(order, stop)).collect();
     }
-    let (next, run) = (&AtomicUsize::new(0), &run);
-    let mut results: Vec<(usize, R)> = std::thread::scope(|scope| {
+    let next = &AtomicUsize::new(0);
+    let mut results: Vec<(usize, Answer<W::Part>)> = std::thread::scope(|scope| {
         let work = |worker: &mut W| {
             let mut results = Vec::new();
             loop {
                 let i = next.fetch_add(1, Ordering::Relaxed);
-                let Some(task) = tasks.get(i) else { return results };
-                results.push((i, run(worker, task)));
+                let Some(order) = orders.get(i) else { return results };
+                results.push((i, worker.work(order, stop)));
             }
         };
         let handles: Vec<_> = workers.iter_mut().map(|worker| scope.spawn(move || work(worker))).collect();
@@ -228,16 +243,17 @@ pub(crate) fn in_parallel<W: Send, T: Sync, R: Send>(
 }
 
 /// What a worker needs to know about an item.
-pub(crate) struct Task {
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+pub struct Task {
     /// The schedule that leads to the open node.
-    pub path: Vec<u8>,
+    pub(crate) path: Vec<u8>,
     /// What is taken care of at the nodes on it, the open node included.
-    pub known: Vec<u64>,
+    pub(crate) known: Vec<u64>,
     /// The open node.
-    pub node: Node,
+    pub(crate) node: Node,
     /// The thread to run from there, and those that are asleep then.
-    pub thread: u8,
-    pub asleep: u64,
+    pub(crate) thread: u8,
+    pub(crate) asleep: u64,
 }
 
 impl Task {
@@ -259,12 +275,10 @@ impl Task {
     }
 }
 
-fn begin<P: Program, O: Observer>(
-    frontier: &mut Frontier,
-    worker: &mut Worker<P, O>,
-    take: &mut impl FnMut(&Counts, O::Part),
-) {
-    match worker.begin() {
+fn begin<T>(frontier: &mut Frontier, answer: Answer<T>, take: &mut impl FnMut(&Counts, T)) {
+    let Answer::Begun(begun) = answer else { return };
+    frontier.begun = true;
+    match begun {
         Ok(node) => {
             let root = frontier.add_open(Open { node, parent: 0, by: 0, depth: 0, users: 0 });
             frontier.add_items(root, 1.0 / f64::from(node.todo.count_ones()));

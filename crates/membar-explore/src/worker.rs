@@ -24,15 +24,15 @@
 
 use crate::races::{Races, Turn, Turns};
 use crate::tree::Task;
-use crate::{Next, Observer, Program};
+use crate::{Awaited, Next, Observer, Program};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Lengths of a path at which to look whether it goes round in a circle.
 const LONG: [usize; 3] = [1 << 10, 1 << 12, 1 << 14];
 
 /// Which schedules to run.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Mode {
+#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
+pub enum Mode {
     Exhaustive,
     Bounded(u32),
     Dpor,
@@ -41,9 +41,9 @@ pub(crate) enum Mode {
 /// How an execution ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum End {
-    /// Every thread has ended (or stopped at a fault).
+    /// Every thread has ended (or stopped at a fault, or may wait for ever).
     Complete,
-    /// These threads wait for values that nobody will write.
+    /// These threads wait for values that nobody will write, and should not ([`crate::Program::may_wait`]).
     Deadlock {
         /// A bit a thread.
         waiting: u64,
@@ -53,6 +53,17 @@ pub enum End {
         /// The program came back to a state that it had been in, this many steps before.
         period: Option<u32>,
     },
+}
+
+impl End {
+    /// Nobody can run, and these threads wait.
+    pub(crate) fn waiting(program: &impl Program, blocked: u64) -> End {
+        let must = |thread: &usize| blocked >> thread & 1 != 0 && !program.may_wait(*thread);
+        match (0..program.threads()).filter(must).fold(0, |mask, thread| mask | 1 << thread) {
+            0 => End::Complete,
+            waiting => End::Deadlock { waiting },
+        }
+    }
 }
 
 /// What was run.
@@ -82,17 +93,17 @@ impl Counts {
 
 /// A state of the program on the current path.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
-pub(crate) struct Node {
+pub struct Node {
     /// Threads that can run.
-    pub enabled: u64,
+    pub(crate) enabled: u64,
     /// Threads to run.
-    pub todo: u64,
+    pub(crate) todo: u64,
     /// Those of them that have been, or are sure to be.
-    pub done: u64,
+    pub(crate) done: u64,
     /// Threads that need not be run: what they would do has been explored elsewhere.
-    pub asleep: u64,
+    pub(crate) asleep: u64,
     /// Preemptions so far.
-    pub preemptions: u32,
+    pub(crate) preemptions: u32,
 }
 
 /// The path to the current state, as those see it who look for races.
@@ -138,13 +149,14 @@ impl Turns for Settled {
 }
 
 /// What comes of an item.
-pub(crate) struct Outcome<T> {
-    pub counts: Counts,
-    pub part: T,
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+pub struct Outcome<T> {
+    pub(crate) counts: Counts,
+    pub(crate) part: T,
     /// Races that concern the item's open node or one above it.
-    pub turns: Vec<Turn>,
+    pub(crate) turns: Vec<Turn>,
     /// If the item was not finished: its path below the open node, and the nodes on it.
-    pub rest: Vec<(u8, Node)>,
+    pub(crate) rest: Vec<(u8, Node)>,
 }
 
 /// Runs subtrees; one for each worker.
@@ -196,8 +208,19 @@ impl<P: Program, O: Observer> Worker<P, O> {
         worker
     }
 
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// The program, at its beginning again, and the observer.
+    pub fn into_parts(mut self) -> (P, O) {
+        self.go_to(&[]);
+        (self.program, self.observer)
+    }
+
     /// The state at the beginning, or what comes of a program in which nobody can run.
     pub fn begin(&mut self) -> Result<Node, Outcome<O::Part>> {
+        self.go_to(&[]);
         let enabled = self.enabled();
         if enabled != 0 {
             return Ok(self.node(enabled, 0, 0).0);
@@ -231,14 +254,14 @@ impl<P: Program, O: Observer> Worker<P, O> {
         }
     }
 
-    /// If the thread's next access would close its idle round again: the value that it would read.
+    /// If the thread's next access would close its idle round again, or is a blocking one: what it waits for.
     #[inline]
-    fn awaited(&self, thread: usize) -> Option<u64> {
+    fn awaited(&self, thread: usize) -> Option<Awaited> {
         if self.waiting >> thread & 1 == 0 {
             return None;
         }
         let waiting = self.program.waiting(thread);
-        waiting.is_closing().then(|| waiting.round[waiting.repeated].1)
+        waiting.is_closing().then(|| waiting.round[waiting.repeated])
     }
 
     /// Whether a waiting thread is disabled: see [`crate::tree`].
@@ -440,11 +463,11 @@ impl<P: Program, O: Observer> Worker<P, O> {
     fn blocked_races(&mut self, blocked: u64) {
         for thread in (0..self.threads).filter(|t| blocked >> t & 1 != 0) {
             let waiting = self.program.waiting(thread);
-            let (addr, value) = waiting.round[waiting.repeated];
+            let awaited = waiting.round[waiting.repeated];
             // A waiting read-modify-write, once it succeeds, may write.
             let writes = matches!(self.program.next(thread), Next::Access(a) if a.kind.may_write());
             let mut path = Path { known: &self.known, nodes: &mut self.nodes, above: &mut self.turns };
-            self.races.at_end(thread, addr, writes, value, &mut path);
+            self.races.at_end(thread, writes, &awaited, &mut path);
         }
     }
 
@@ -476,7 +499,7 @@ impl<P: Program, O: Observer> Worker<P, O> {
                 self.observer.tried(thread, access, &self.path);
             }
         }
-        let end = if blocked == 0 { End::Complete } else { End::Deadlock { waiting: blocked } };
+        let end = End::waiting(&self.program, blocked);
         if self.is_new(preemptions) {
             self.counts.executions += 1;
             self.observer.end(end, &self.path);
@@ -527,7 +550,7 @@ impl<P: Program, O: Observer> Worker<P, O> {
 
 impl Node {
     /// Makes sure that one of these threads is run from here.
-    pub fn add(&mut self, initials: u64) {
+    pub(crate) fn add(&mut self, initials: u64) {
         if initials & (self.todo | self.asleep) == 0 {
             let able = initials & self.enabled;
             // An initial that cannot run here would be a waiting read; then anything that can run will do.
@@ -536,6 +559,7 @@ impl Node {
     }
 }
 
-pub(crate) fn unchanged(program: &impl Program, round: &[(u32, u64)]) -> bool {
-    round.iter().all(|&(addr, value)| program.value(addr) == value)
+/// Whether every read of the round would wait again.
+pub(crate) fn unchanged(program: &impl Program, round: &[Awaited]) -> bool {
+    round.iter().all(|awaited| awaited.blocks(program.value(awaited.addr)))
 }

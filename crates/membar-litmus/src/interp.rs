@@ -22,7 +22,7 @@
 
 use crate::code::{Code, Crash, Instr, Operand, Place, Settled, Update};
 use membar_core::{Access, Performed};
-use membar_explore::{Next, Program, Waiting};
+use membar_explore::{Awaited, Next, Program, Waiting};
 use std::sync::Arc;
 
 /// A running program.
@@ -53,8 +53,9 @@ struct Loops {
 #[derive(Clone, Debug)]
 struct Thread {
     place: PlaceInCode,
-    /// The values read so far, with their addresses; kept only in threads with loops.
-    log: Vec<(u32, u64)>,
+    /// The values read so far, with their addresses, as what a round of them would wait for; kept only in threads with
+    /// loops.
+    log: Vec<Awaited>,
     /// Visits to loop heads, in order.
     visits: Vec<Visit>,
     /// The live registers of each visit.
@@ -187,7 +188,8 @@ impl Program for Interpreter {
     fn waiting(&self, thread: usize) -> Waiting<'_> {
         let thread = &self.threads[thread];
         let (from, to) = thread.place.round;
-        Waiting { round: &thread.log[from as usize..to as usize], repeated: thread.place.repeated as usize }
+        let round = &thread.log[from as usize..to as usize];
+        Waiting { round, repeated: thread.place.repeated as usize }
     }
 
     #[inline]
@@ -221,7 +223,7 @@ impl Program for Interpreter {
         if !self.loops[t].live.is_empty() {
             let changed = written.is_some_and(|new| new != old) || !request.access.kind.reads();
             if request.access.kind.reads() {
-                thread.log.push((addr, old));
+                thread.log.push(Awaited { addr, value: old, until: false });
             }
             let place = &mut thread.place;
             let (from, to) = place.round;
@@ -229,7 +231,8 @@ impl Program for Interpreter {
                 place.quiet = thread.log.len() as u32;
             }
             if from < to {
-                if changed || thread.log[(from + place.repeated) as usize] != (addr, old) {
+                let last = thread.log[(from + place.repeated) as usize];
+                if changed || (last.addr, last.value) != (addr, old) {
                     place.round = (0, 0);
                 } else {
                     place.repeated = (place.repeated + 1) % (to - from);

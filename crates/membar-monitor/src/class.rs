@@ -136,6 +136,16 @@ impl ClassMonitor {
     /// Takes the next access of the execution; the store that it could have overtaken, if there is one.
     #[inline]
     pub fn push(&mut self, performed: &Performed) -> Result<Option<Overtaken>, TooLong> {
+        match &mut self.sets {
+            Sets::W1(class) if !class.is_full() => Ok(class.push(performed)),
+            _ => self.push_wide(performed),
+        }
+    }
+
+    /// Apart, because its stack frame is large.
+    #[cold]
+    #[inline(never)]
+    fn push_wide(&mut self, performed: &Performed) -> Result<Option<Overtaken>, TooLong> {
         if self.is_full() {
             self.widen()?;
         }
@@ -152,9 +162,28 @@ impl ClassMonitor {
     pub fn pop(&mut self) {
         match &mut self.sets {
             Sets::W1(class) => class.pop(),
+            _ => self.pop_wide(),
+        }
+    }
+
+    /// Apart, because its stack frame is large.
+    #[cold]
+    #[inline(never)]
+    fn pop_wide(&mut self) {
+        match &mut self.sets {
+            Sets::W1(class) => class.pop(),
             Sets::W4(class) => class.pop(),
             Sets::W32(class) => class.pop(),
             Sets::W256(class) => class.pop(),
+        }
+    }
+
+    /// Takes back all accesses.
+    pub fn restart(&mut self) {
+        match &mut self.sets {
+            Sets::W1(class) => class.restart(),
+            // Executions that need more are the exception.
+            Sets::W4(_) | Sets::W32(_) | Sets::W256(_) => *self = ClassMonitor::new(self.relaxation, self.threads),
         }
     }
 
@@ -371,10 +400,23 @@ impl<const W: usize> Class<W> {
         }
     }
 
-    #[cold]
-    fn grow(&mut self, addr: usize) {
+    fn restart(&mut self) {
         let none = [0; W];
-        let cell = AddrSets {
+        self.threads.fill(ThreadSets { past: none, loads: none, stores: none, all: none });
+        if self.addrs.len() <= self.undo.len() {
+            self.addrs.fill(Self::untouched());
+        } else {
+            for (performed, ..) in &self.undo {
+                self.addrs[performed.access.addr as usize] = Self::untouched();
+            }
+        }
+        self.writes.clear();
+        self.undo.clear();
+    }
+
+    fn untouched() -> AddrSets<W> {
+        let none = [0; W];
+        AddrSets {
             writes: none,
             write_past: none,
             write_rhb: none,
@@ -382,7 +424,11 @@ impl<const W: usize> Class<W> {
             read_rhb: none,
             writer: NOBODY,
             interlocked: false,
-        };
-        self.addrs.resize(addr + 1, cell);
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self, addr: usize) {
+        self.addrs.resize(addr + 1, Self::untouched());
     }
 }

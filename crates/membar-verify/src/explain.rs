@@ -140,9 +140,22 @@ pub fn explain<P: Program>(program: &mut P, found: &Found, model: Relaxation) ->
     for _ in &steps {
         program.undo();
     }
+    let next = match next {
+        Next::Access(access) => Some(access),
+        _ => None,
+    };
+    explain_run(&steps, next, found, model)
+}
+
+/// Explains a violation, given the steps of its schedule and what its thread would do next.
+pub fn explain_run(
+    steps: &[Performed],
+    next: Option<Access>,
+    found: &Found,
+    model: Relaxation,
+) -> Option<Explanation> {
     let (before, access) = if found.tried {
-        let Next::Access(access) = next else { return None };
-        (&steps[..], access)
+        (steps, next?)
     } else {
         let (last, before) = steps.split_last()?;
         (before, last.access)

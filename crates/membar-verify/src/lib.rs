@@ -34,6 +34,6 @@ mod explain;
 mod verify;
 mod watch;
 
-pub use explain::{Event, Explanation, Fence, Link, Relation, RunStep, explain};
+pub use explain::{Event, Explanation, Fence, Link, Relation, RunStep, explain, explain_run};
 pub use verify::{Checkpoint, Effort, Settings, Verdict, Verification, verify};
-pub use watch::{ErrorKind, Found, ProgramError, Seen, Watching};
+pub use watch::{ErrorKind, Found, ProgramError, Seen, Watch, Watching};

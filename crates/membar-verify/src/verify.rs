@@ -2,7 +2,7 @@
 
 use crate::watch::{Seen, Watch, Watching};
 use membar_core::Relaxation;
-use membar_explore::{Counts, Options, Program, Search, SearchState, Strategy};
+use membar_explore::{Counts, Local, Program, Search, SearchState, Strategy, Work};
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::AtomicBool;
 
@@ -23,7 +23,7 @@ pub struct Settings {
 /// How much to do, and with what. Unlike [`Settings`], this may change when a verification is taken up again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Effort {
-    /// Workers. Their number does not change the result.
+    /// Workers of this process. Their number does not change the result.
     pub jobs: usize,
     /// Executions after which to stop. A systematic search may run a few more.
     pub max_executions: u64,
@@ -120,21 +120,35 @@ impl Checkpoint {
 }
 
 /// A verification in progress.
-pub struct Verification<P> {
-    search: Search<P, Watch>,
+pub struct Verification<W> {
+    search: Search<W>,
     settings: Settings,
     seen: Seen,
     effort: Effort,
 }
 
-impl<P: Program + Clone + Send> Verification<P> {
-    /// Begins, or goes on, at a checkpoint.
-    pub fn new(checkpoint: Checkpoint, program: P, effort: Effort) -> Verification<P> {
+impl<P: Program + Clone + Send> Verification<Local<P, Watch>> {
+    /// Begins, or goes on, at a checkpoint, with as many workers of this process as the effort says.
+    pub fn local(checkpoint: Checkpoint, program: P, effort: Effort) -> Verification<Local<P, Watch>> {
+        let Settings { max_steps, .. } = checkpoint.settings;
+        let watch = Watch::new(&checkpoint.settings, program.threads(), effort.stop_at_first);
+        let worker = || Local::new(program.clone(), watch.clone(), max_steps);
+        let workers = (0..effort.jobs.max(1)).map(|_| worker()).collect();
+        Verification::new(checkpoint, workers, effort)
+    }
+}
+
+impl<W: Work<Part = Seen> + Send> Verification<W> {
+    /// Begins, or goes on, at a checkpoint, with these workers, whatever number of them the effort says. They run programs as
+    /// [`Local`] ones with a [`Watch`] of the same settings and effort would.
+    ///
+    /// # Panics
+    ///
+    /// If there is no worker.
+    pub fn new(checkpoint: Checkpoint, workers: Vec<W>, effort: Effort) -> Verification<W> {
         let Checkpoint { settings, search, seen } = checkpoint;
-        let Effort { jobs, max_executions, stop_at_first } = effort;
-        let watch = Watch::new(settings.watching, settings.model, program.threads(), stop_at_first);
-        let options = Options { max_steps: settings.max_steps, jobs, max_executions };
-        Verification { search: Search::new(search, program, watch, options), settings, seen, effort }
+        let search = Search::new(search, workers, effort.max_executions);
+        Verification { search, settings, seen, effort }
     }
 
     /// Goes on for some milliseconds, or until `stop`.
@@ -173,6 +187,16 @@ impl<P: Program + Clone + Send> Verification<P> {
         self.search.state()
     }
 
+    /// The workers.
+    pub fn workers(&mut self) -> &mut [W] {
+        self.search.workers()
+    }
+
+    /// The workers, for another verification with the same settings.
+    pub fn into_workers(self) -> Vec<W> {
+        self.search.into_workers()
+    }
+
     /// Everything that is needed to go on later.
     pub fn checkpoint(&self) -> Checkpoint {
         Checkpoint { settings: self.settings, search: self.search.state().clone(), seen: self.seen.clone() }
@@ -181,7 +205,7 @@ impl<P: Program + Clone + Send> Verification<P> {
 
 /// Verifies a program from the beginning to the end, without limits.
 pub fn verify<P: Program + Clone + Send>(program: &P, settings: Settings) -> Checkpoint {
-    let mut verification = Verification::new(Checkpoint::new(settings), program.clone(), Effort::default());
+    let mut verification = Verification::local(Checkpoint::new(settings), program.clone(), Effort::default());
     let stop = AtomicBool::new(false);
     while !verification.is_done() {
         verification.advance(&stop);

@@ -5,8 +5,12 @@
 //! explored executions it occurs. To count those without looking at each one again, a violation is *active* from the step
 //! that shows it until that step is taken back, and all executions that end in between have it. Steps that are only
 //! repeated to get to a subtree count like others: the executions of the subtree have what they show.
+//!
+//! A monitor that gives up on a step because the execution is too long for it looks on as soon as that step is taken back,
+//! so what is seen in an execution does not depend on those before it.
 
-use membar_core::{Access, Performed, Relaxation};
+use crate::Settings;
+use membar_core::{Access, Performed};
 use membar_explore::{End, Observer, Schedule};
 use membar_monitor::{ClassMonitor, Mark, Monitor, Pso, Rule, Sober, Tso};
 use rustc_hash::FxHashMap;
@@ -128,9 +132,9 @@ impl Seen {
     }
 }
 
-/// The observer.
+/// The observer: shows every step to a monitor.
 #[derive(Clone, Debug)]
-pub(crate) struct Watch {
+pub struct Watch {
     monitor: Any,
     seen: Seen,
     /// Violations of `seen` by their pair of instructions.
@@ -159,6 +163,8 @@ struct Active {
 enum Any {
     Nothing,
     Class(ClassMonitor),
+    /// It gave up at the step at this depth, of which it has seen nothing.
+    Lost(Box<ClassMonitor>, usize),
     Tso(Published<Tso>),
     Pso(Published<Pso>),
     Sober(Published<Sober>),
@@ -198,10 +204,11 @@ impl<R: Rule> Published<R> {
 }
 
 impl Watch {
-    pub fn new(watching: Watching, relaxation: Relaxation, threads: usize, stop_at_first: bool) -> Watch {
-        let monitor = match watching {
+    /// Watches a program of this many threads from its beginning. With `stop_at_first`, a violation or an error is enough.
+    pub fn new(settings: &Settings, threads: usize, stop_at_first: bool) -> Watch {
+        let monitor = match settings.watching {
             Watching::Nothing => Any::Nothing,
-            Watching::Class => Any::Class(ClassMonitor::new(relaxation, threads)),
+            Watching::Class => Any::Class(ClassMonitor::new(settings.model, threads)),
             Watching::Tso => Any::Tso(Published::new(Tso::default())),
             Watching::Pso => Any::Pso(Published::new(Pso::default())),
             Watching::Sober => Any::Sober(Published::new(Sober::published())),
@@ -247,6 +254,25 @@ impl Watch {
         }
     }
 
+    /// The monitor cannot take the step at this depth.
+    #[cold]
+    fn lose(&mut self, depth: usize) {
+        self.seen.too_long = true;
+        self.monitor = match std::mem::replace(&mut self.monitor, Any::Nothing) {
+            Any::Class(monitor) => Any::Lost(Box::new(monitor), depth),
+            other => other,
+        };
+    }
+
+    /// That step is taken back.
+    #[cold]
+    fn regain(&mut self) {
+        self.monitor = match std::mem::replace(&mut self.monitor, Any::Nothing) {
+            Any::Lost(monitor, _) => Any::Class(*monitor),
+            other => other,
+        };
+    }
+
     fn error(&mut self, kind: ErrorKind, path: &[u8]) {
         let schedule = Schedule(path.to_vec());
         self.seen.add(Seen { errors: vec![ProgramError { kind, schedule, executions: 1 }], ..Seen::default() });
@@ -259,12 +285,11 @@ impl Observer for Watch {
     #[inline]
     fn push(&mut self, performed: &Performed, path: &[u8]) {
         let found = match &mut self.monitor {
-            Any::Nothing => None,
+            Any::Nothing | Any::Lost(..) => None,
             Any::Class(monitor) => match monitor.push(performed) {
                 Ok(found) => found.map(|found| (found.store, found.store_site)),
                 Err(_) => {
-                    self.seen.too_long = true;
-                    self.monitor = Any::Nothing;
+                    self.lose(path.len());
                     None
                 }
             },
@@ -288,6 +313,8 @@ impl Observer for Watch {
         }
         match &mut self.monitor {
             Any::Nothing => {}
+            Any::Lost(_, at) if *at < path.len() => {}
+            Any::Lost(..) => self.regain(),
             Any::Class(monitor) => monitor.pop(),
             Any::Tso(monitor) => monitor.pop(),
             Any::Pso(monitor) => monitor.pop(),
@@ -295,9 +322,22 @@ impl Observer for Watch {
         }
     }
 
+    fn restart(&mut self, path: &[u8]) {
+        let Any::Class(monitor) = &mut self.monitor else {
+            for steps in (1..=path.len()).rev() {
+                self.pop(&path[..steps]);
+            }
+            return;
+        };
+        monitor.restart();
+        while let Some(active) = self.active.pop() {
+            self.note(&active, self.executions - active.since, path);
+        }
+    }
+
     fn tried(&mut self, thread: usize, access: Access, path: &[u8]) {
         let found = match &mut self.monitor {
-            Any::Nothing => None,
+            Any::Nothing | Any::Lost(..) => None,
             Any::Class(monitor) => monitor.tried(thread, access).map(|found| (found.store, found.store_site)),
             Any::Tso(monitor) => monitor.tried(thread, access),
             Any::Pso(monitor) => monitor.tried(thread, access),

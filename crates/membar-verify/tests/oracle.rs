@@ -5,9 +5,9 @@
 mod common;
 
 use common::classes_by_brute_force;
-use membar_certify::replay;
+use membar_certify::replay::{self, Litmus};
 use membar_core::{Claim, Relaxation};
-use membar_explore::{Options, Program, Schedule, Search, SearchState, Strategy};
+use membar_explore::{Local, Program, Schedule, Search, SearchState, Strategy};
 use membar_litmus::{Code, Interpreter};
 use membar_oracle::programs::{self, Limits, Memory};
 use membar_oracle::random::{Knobs, random_program};
@@ -57,12 +57,15 @@ fn certify(code: &Arc<Code>, checkpoint: &Checkpoint, seed: u64) {
         let explanation =
             explain(&mut program, found, model).unwrap_or_else(|| panic!("seed {seed}: {found:?} is not confirmed"));
         let (steps, claims) = (explanation.steps(), explanation.claims());
-        replay::replay(code, model, &steps).unwrap_or_else(|why| panic!("seed {seed}: {why}"));
-        assert!(replay::confirms(code, model, &steps, &claims), "seed {seed}: not the claimed execution, or SC");
+        replay::replay(&mut Litmus::new(code), model, &steps).unwrap_or_else(|why| panic!("seed {seed}: {why}"));
+        assert!(
+            replay::confirms(&mut Litmus::new(code), model, &steps, &claims),
+            "seed {seed}: not the claimed execution, or SC"
+        );
         // It does not confirm whatever it is told.
         let wrong = Claim { read: Some(77), ..claims[claims.len() - 1] };
         let claims = [&claims[..claims.len() - 1], &[wrong]].concat();
-        assert!(!replay::confirms(code, model, &steps, &claims));
+        assert!(!replay::confirms(&mut Litmus::new(code), model, &steps, &claims));
         // The cycle has an edge that the model does not keep, and all of its events are in the run.
         assert!(!explanation.fences.is_empty(), "seed {seed}");
         for (link, next) in explanation.cycle.iter().zip(explanation.cycle.iter().cycle().skip(1)) {
@@ -170,7 +173,8 @@ fn workers_and_interruptions_change_nothing() {
             // Three workers, and after each round everything is written down and read again.
             let mut checkpoint = Checkpoint::new(settings);
             while !checkpoint.search.is_done() {
-                let mut part = Verification::new(checkpoint, program.clone(), Effort { jobs: 3, ..Effort::default() });
+                let mut part =
+                    Verification::local(checkpoint, program.clone(), Effort { jobs: 3, ..Effort::default() });
                 part.advance(&stop);
                 let text = serde_json::to_string(&part.checkpoint()).unwrap();
                 checkpoint = serde_json::from_str(&text).unwrap();
@@ -201,8 +205,8 @@ fn schedules_replay_to_the_same_end() {
     for seed in 0..100 {
         let code = Arc::new(random_program(&mut Rng::new(4_000_000 + seed), &Knobs::ALL));
         let program = Interpreter::new(code);
-        let options = Options { max_steps: 200, jobs: 1, max_executions: u64::MAX };
-        let mut search = Search::new(SearchState::new(Strategy::Dpor), program.clone(), Ends::default(), options);
+        let worker = Local::new(program.clone(), Ends::default(), 200);
+        let mut search = Search::new(SearchState::new(Strategy::Dpor), vec![worker], u64::MAX);
         let stop = AtomicBool::new(false);
         let mut ends = Vec::new();
         while !search.state().is_done() && ends.len() < 500 {

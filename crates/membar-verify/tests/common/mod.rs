@@ -1,7 +1,7 @@
 //! Brute force over everything that a program with waiting loops can do.
 #![allow(dead_code)]
 
-use membar_explore::{Next, Program};
+use membar_explore::{Awaited, Next, Program};
 use membar_litmus::Interpreter;
 use std::collections::BTreeSet;
 
@@ -45,11 +45,10 @@ pub fn classes_by_brute_force(program: &mut Interpreter, limit: usize) -> Option
                     continue;
                 }
                 let waiting = program.waiting(thread);
-                if waiting.is_closing()
-                    && program.value(waiting.round[waiting.repeated].0) == waiting.round[waiting.repeated].1
-                {
+                let same = |awaited: &Awaited| program.value(awaited.addr) == awaited.value;
+                if waiting.is_closing() && same(&waiting.round[waiting.repeated]) {
                     stuck = true;
-                    whole &= waiting.round.iter().all(|&(addr, value)| program.value(addr) == value);
+                    whole &= waiting.round.iter().all(same);
                     continue;
                 }
                 able = true;
@@ -78,7 +77,7 @@ pub fn interleavings_by_brute_force(program: &mut Interpreter) -> u64 {
     let (mut count, mut able) = (0, false);
     for thread in 0..program.threads() {
         let waiting = program.waiting(thread);
-        let idle = waiting.round.iter().all(|&(addr, value)| program.value(addr) == value);
+        let idle = waiting.round.iter().all(|awaited| program.value(awaited.addr) == awaited.value);
         if matches!(program.next(thread), Next::Access(_)) && !(waiting.is_closing() && idle) {
             able = true;
             program.step(thread);

@@ -1,0 +1,149 @@
+//! Accesses that block, against brute force: locks, semaphores, reader-writer locks, threads that somebody starts.
+//!
+//! `MEMBAR_ORACLE_PROGRAMS=20000 cargo test --release -p membar-explore --test blocking` runs more random programs.
+
+mod common;
+
+use common::Op::{self, *};
+use common::{Blocking, Classes, Notes, by_brute_force};
+use membar_core::Rng;
+use membar_explore::{Local, Search, SearchState, Strategy};
+use std::collections::BTreeSet;
+use std::sync::atomic::AtomicBool;
+
+fn search(program: &Blocking, strategy: Strategy) -> (Classes, SearchState) {
+    let worker = Local::new(program.clone(), Notes::default(), 1000);
+    let mut search = Search::new(SearchState::new(strategy), vec![worker], u64::MAX);
+    let mut classes = Classes::new();
+    while !search.state().is_done() {
+        search.advance(&AtomicBool::new(false), |part| {
+            part.into_iter().for_each(|class| *classes.entry(class).or_default() += 1);
+        });
+    }
+    (classes, search.state().clone())
+}
+
+/// All strategies find what there is. The deadlocks that there are, as the threads that wait in them.
+fn agree(program: &Blocking, what: &str) -> BTreeSet<u64> {
+    let truth = by_brute_force(program);
+    let (all, state) = search(program, Strategy::Exhaustive);
+    assert_eq!(all, truth, "exhaustive, {what}");
+    assert!(state.is_complete());
+    let (bounded, state) = search(program, Strategy::Bounded { preemptions: u32::MAX });
+    assert_eq!(bounded, truth, "bounded, {what}");
+    assert!(state.is_complete());
+    let (dpor, state) = search(program, Strategy::Dpor);
+    let once: Classes = truth.keys().map(|class| (class.clone(), 1)).collect();
+    assert_eq!(dpor, once, "dpor, {what}");
+    assert!(state.is_complete());
+    let drawn = [Strategy::Random { executions: 70, seed: 1 }, Strategy::Pct { executions: 70, seed: 1, depth: 3 }];
+    for strategy in drawn {
+        let (drawn, state) = search(program, strategy);
+        assert!(drawn.keys().all(|class| truth.contains_key(class)), "{strategy:?}, {what}");
+        assert_eq!(state.counts().executions, 70);
+    }
+    truth.keys().map(|(_, stuck)| *stuck).filter(|&stuck| stuck != 0).collect()
+}
+
+fn never() -> BTreeSet<u64> {
+    BTreeSet::new()
+}
+
+#[test]
+fn a_lock_is_held_by_one() {
+    let critical = [Lock(0), Load(1), Store(1, 1), Unlock(0)];
+    let program = Blocking::new(&[&critical, &critical, &critical], &[0, 0], false);
+    assert_eq!(agree(&program, "lock"), never());
+    // As many classes as orders of the critical sections.
+    assert_eq!(search(&program, Strategy::Dpor).0.len(), 6);
+    let (_, state) = search(&program, Strategy::Exhaustive);
+    assert_eq!(state.counts().executions, 6);
+}
+
+#[test]
+fn locks_in_two_orders_deadlock() {
+    let (one, other) = ([Lock(0), Lock(1), Unlock(1), Unlock(0)], [Lock(1), Lock(0), Unlock(0), Unlock(1)]);
+    assert_eq!(agree(&Blocking::new(&[&one, &other], &[0, 0], false), "two orders"), BTreeSet::from([0b11]));
+    assert_eq!(agree(&Blocking::new(&[&one, &one], &[0, 0], false), "one order"), never());
+    // A lock that is never given back: whoever is second waits, if there is nobody whose end is everybody's.
+    let keep = [Lock(0)];
+    let program = Blocking::new(&[&keep, &keep], &[0], false);
+    assert_eq!(agree(&program, "kept"), BTreeSet::from([0b01, 0b10]));
+    let program = Blocking::new(&[&keep, &keep], &[0], true);
+    assert_eq!(agree(&program, "kept, main ends"), BTreeSet::from([0b01]));
+}
+
+#[test]
+fn a_semaphore_lets_in_as_many_as_it_says() {
+    let user = [Down(0), Add(1, 1), Add(0, 1)];
+    let program = Blocking::new(&[&user, &user, &user], &[2, 0], false);
+    assert_eq!(agree(&program, "semaphore"), never());
+    let (take, give) = ([Down(0), Load(1), Down(0)], [Store(1, 1), Add(0, 1)]);
+    let program = Blocking::new(&[&take, &give, &give], &[0, 0], false);
+    assert_eq!(agree(&program, "both are needed"), never());
+    let program = Blocking::new(&[&take, &give], &[0, 0], false);
+    assert_eq!(agree(&program, "one is missing"), BTreeSet::from([0b01]));
+}
+
+#[test]
+fn a_writer_waits_until_nobody_reads() {
+    let reader = [LockToRead(0), Load(1), Add(0, u64::MAX)];
+    let writer = [LockToWrite(0), Store(1, 1), Unlock(0)];
+    for threads in [&[&reader[..], &reader, &writer][..], &[&reader, &writer, &writer], &[&writer, &writer]] {
+        assert_eq!(agree(&Blocking::new(threads, &[0, 0], false), "readers and writers"), never());
+    }
+    let stays = [LockToRead(0)];
+    let program = Blocking::new(&[&stays, &writer], &[0, 0], false);
+    assert_eq!(agree(&program, "a reader stays"), BTreeSet::from([0b10]));
+}
+
+#[test]
+fn a_thread_that_is_never_started_is_no_deadlock() {
+    let child = [Born(0), Store(1, 1), Lock(2), Unlock(2)];
+    let starts = [Load(1), Store(0, 1), Load(1), Lock(2), Unlock(2)];
+    let program = Blocking::new(&[&starts, &child], &[0; 3], false);
+    assert_eq!(agree(&program, "started"), never());
+    let program = Blocking::new(&[&[Load(1)], &child], &[0; 3], false);
+    assert_eq!(agree(&program, "not started"), never());
+    assert_eq!(search(&program, Strategy::Exhaustive).1.counts().executions, 1);
+    // Started or not, depending on who is first.
+    let perhaps = [TryLock(2), Down(2), Store(0, 1)];
+    let program = Blocking::new(&[&perhaps, &[TryLock(2), Unlock(2)], &child], &[0; 3], false);
+    assert!(agree(&program, "perhaps").contains(&0b001));
+    // Nobody can run from the beginning.
+    assert_eq!(agree(&Blocking::new(&[&child], &[0; 3], false), "nobody"), never());
+    assert_eq!(agree(&Blocking::new(&[&child, &[Down(0)]], &[0; 3], false), "stuck"), BTreeSet::from([0b10]));
+}
+
+#[test]
+fn oracle_agrees_on_random_programs() {
+    let programs = std::env::var("MEMBAR_ORACLE_PROGRAMS").ok().and_then(|n| n.parse().ok()).unwrap_or(3000);
+    let (mut deadlocks, mut several) = (0, 0);
+    for seed in 0..programs {
+        let mut rng = Rng::new(seed);
+        let cells = rng.between(1, 3);
+        let mut op = |_| {
+            let cell = rng.below(cells);
+            match rng.below(13) {
+                0 => Load(cell),
+                1 => Store(cell, u64::from(rng.below(3))),
+                2 | 3 => Lock(cell),
+                4 => TryLock(cell),
+                5 | 6 => Unlock(cell),
+                7 => Down(cell),
+                8 => Add(cell, 1),
+                9 => LockToRead(cell),
+                10 => Add(cell, u64::MAX),
+                11 => LockToWrite(cell),
+                _ => Born(cell),
+            }
+        };
+        let lengths = [[5, 5, 0, 0], [4, 4, 1, 0], [3, 3, 3, 0], [2, 2, 2, 2]][seed as usize % 4];
+        let threads = lengths.map(|length| (0..length).map(&mut op).collect::<Vec<Op>>());
+        let threads: Vec<&[Op]> = threads.iter().filter(|ops| !ops.is_empty()).map(|ops| &ops[..]).collect();
+        let program = Blocking::new(&threads, &[0, 1, 2], seed % 3 == 0);
+        deadlocks += u64::from(!agree(&program, &format!("seed {seed} {program:?}")).is_empty());
+        several += u64::from(by_brute_force(&program).len() > 3);
+    }
+    assert!(deadlocks * 4 > programs && several * 4 > programs, "{deadlocks} and {several} of {programs}");
+}

@@ -1,0 +1,253 @@
+//! A small language of accesses that may block, a program in it, and brute force over everything that it can do.
+#![allow(dead_code)]
+
+use membar_core::{Access, AccessKind, Barrier, Performed};
+use membar_explore::{Awaited, End, Next, Observer, Program, Waiting};
+use std::collections::BTreeMap;
+
+/// What a reader-writer lock holds while it is written under.
+pub const WRITER: u64 = 100;
+
+/// A step of a thread, at a cell.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Op {
+    Load(u32),
+    Store(u32, u64),
+    /// 0 becomes 1; waits while it is 1.
+    Lock(u32),
+    /// 0 becomes 1, or nothing happens.
+    TryLock(u32),
+    Unlock(u32),
+    /// One less; waits while it is 0.
+    Down(u32),
+    /// So much more.
+    Add(u32, u64),
+    /// One reader more; waits while there is a writer.
+    LockToRead(u32),
+    /// Waits until it is 0.
+    LockToWrite(u32),
+    /// Begins when it is not 0 any more. It is no deadlock if that never comes.
+    Born(u32),
+}
+
+use Op::*;
+
+impl Op {
+    pub fn cell(self) -> u32 {
+        match self {
+            Load(c) | Store(c, _) | Lock(c) | TryLock(c) | Unlock(c) | Down(c) => c,
+            Add(c, _) | LockToRead(c) | LockToWrite(c) | Born(c) => c,
+        }
+    }
+
+    /// What it writes if it finds this value; nothing if it cannot be made: the meaning of the language, for brute force.
+    fn act(self, old: u64) -> Option<Option<u64>> {
+        match self {
+            Load(_) => Some(None),
+            Store(_, value) => Some(Some(value)),
+            Lock(_) => (old != 1).then_some(Some(1)),
+            TryLock(_) => Some((old == 0).then_some(1)),
+            Unlock(_) => Some(Some(0)),
+            Down(_) => (old != 0).then_some(Some(old.wrapping_sub(1))),
+            Add(_, more) => Some(Some(old.wrapping_add(more))),
+            LockToRead(_) => (old != WRITER).then_some(Some(old.wrapping_add(1))),
+            LockToWrite(_) => (old == 0).then_some(Some(WRITER)),
+            Born(_) => (old != 0).then_some(None),
+        }
+    }
+
+    /// The same as the explorer is told.
+    fn awaited(self) -> Option<Awaited> {
+        let (value, until) = match self {
+            Lock(_) => (1, false),
+            Down(_) | Born(_) => (0, false),
+            LockToRead(_) => (WRITER, false),
+            LockToWrite(_) => (0, true),
+            _ => return None,
+        };
+        Some(Awaited { addr: self.cell(), value, until })
+    }
+
+    fn kind(self) -> AccessKind {
+        match self {
+            Load(_) | Born(_) => AccessKind::Load,
+            Store(..) | Unlock(_) => AccessKind::Store,
+            _ => AccessKind::Rmw,
+        }
+    }
+}
+
+/// Threads of such steps.
+#[derive(Clone, Debug)]
+pub struct Blocking {
+    threads: Vec<Vec<Op>>,
+    awaited: Vec<Vec<Option<Awaited>>>,
+    memory: Vec<u64>,
+    pc: Vec<usize>,
+    back: Vec<(usize, u64)>,
+    /// Whatever waits when thread 0 has ended may wait for ever.
+    main: bool,
+}
+
+impl Blocking {
+    pub fn new(threads: &[&[Op]], memory: &[u64], main: bool) -> Blocking {
+        let awaited = |ops: &&[Op]| ops.iter().map(|op| op.awaited()).collect();
+        Blocking {
+            threads: threads.iter().map(|ops| ops.to_vec()).collect(),
+            awaited: threads.iter().map(awaited).collect(),
+            memory: memory.to_vec(),
+            pc: vec![0; threads.len()],
+            back: Vec::new(),
+            main,
+        }
+    }
+
+    fn op(&self, thread: usize) -> Option<Op> {
+        self.threads[thread].get(self.pc[thread]).copied()
+    }
+
+}
+
+impl Program for Blocking {
+    fn threads(&self) -> usize {
+        self.threads.len()
+    }
+
+    fn next(&self, thread: usize) -> Next {
+        let Some(op) = self.op(thread) else { return Next::Done };
+        let expected = matches!(op, TryLock(_)).then_some(0);
+        let site = (thread * 100 + self.pc[thread]) as u32;
+        Next::Access(Access { kind: op.kind(), barrier: Barrier::None, addr: op.cell(), site, expected })
+    }
+
+    fn waiting(&self, thread: usize) -> Waiting<'_> {
+        let round = self.awaited[thread].get(self.pc[thread]).map_or(&[][..], |awaited| awaited.as_slice());
+        Waiting { round, repeated: 0 }
+    }
+
+    fn may_wait(&self, thread: usize) -> bool {
+        matches!(self.op(thread), Some(Born(_))) || self.main && self.op(0).is_none()
+    }
+
+    fn value(&self, addr: u32) -> u64 {
+        self.memory[addr as usize]
+    }
+
+    fn step(&mut self, thread: usize) -> Performed {
+        let (Next::Access(access), Some(op)) = (self.next(thread), self.op(thread)) else { panic!("it has ended") };
+        let old = self.memory[access.addr as usize];
+        let written = op.act(old).expect("what is disabled is not run");
+        self.back.push((thread, old));
+        self.pc[thread] += 1;
+        self.memory[access.addr as usize] = written.unwrap_or(old);
+        Performed { thread: thread as u32, access, writes: written.is_some(), old, new: written.unwrap_or(old) }
+    }
+
+    fn undo(&mut self) {
+        let (thread, old) = self.back.pop().expect("a step");
+        self.pc[thread] -= 1;
+        let cell = self.op(thread).expect("it was made").cell();
+        self.memory[cell as usize] = old;
+    }
+
+    fn state(&self, state: &mut Vec<u64>) {
+        state.extend_from_slice(&self.memory);
+        state.extend(self.pc.iter().map(|&pc| pc as u64));
+    }
+
+    fn fault(&self, _: usize) -> String {
+        String::new()
+    }
+}
+
+/// An event: thread, address, whether it writes, what it found.
+type Event = (u32, u32, bool, u64);
+
+/// A class, by what does not depend on the order of independent events: for each event, named by thread and place, which
+/// event wrote last to its address, and what it found there.
+pub type Class = Vec<[u64; 4]>;
+
+fn class(path: &[Event]) -> Class {
+    let name = |i: usize| u64::from(path[i].0) << 32 | path[..i].iter().filter(|e| e.0 == path[i].0).count() as u64;
+    let before = |i: usize| (0..i).rev().find(|&j| path[j].1 == path[i].1 && path[j].2).map_or(u64::MAX, name);
+    let mut events: Class = (0..path.len()).map(|i| [name(i), before(i), u64::from(path[i].2), path[i].3]).collect();
+    events.sort_unstable();
+    events
+}
+
+/// How many executions each class has, and the threads that wait at its end and should not.
+pub type Classes = BTreeMap<(Class, u64), u64>;
+
+/// All executions, from the meaning of the language alone.
+pub fn by_brute_force(program: &Blocking) -> Classes {
+    fn run(program: &mut Blocking, path: &mut Vec<Event>, classes: &mut Classes) {
+        let (mut able, mut stuck) = (false, 0);
+        for thread in 0..program.pc.len() {
+            let Some(op) = program.op(thread) else { continue };
+            let cell = op.cell() as usize;
+            let old = program.memory[cell];
+            let Some(written) = op.act(old) else {
+                stuck |= u64::from(!program.may_wait(thread)) << thread;
+                continue;
+            };
+            able = true;
+            path.push((thread as u32, op.cell(), written.is_some(), old));
+            program.memory[cell] = written.unwrap_or(old);
+            program.pc[thread] += 1;
+            run(program, path, classes);
+            program.pc[thread] -= 1;
+            program.memory[cell] = old;
+            path.pop();
+        }
+        if !able {
+            *classes.entry((class(path), stuck)).or_default() += 1;
+        }
+    }
+    let mut classes = Classes::new();
+    run(&mut program.clone(), &mut Vec::new(), &mut classes);
+    classes
+}
+
+/// Notes the class of every execution.
+#[derive(Clone, Default)]
+pub struct Notes {
+    path: Vec<Event>,
+    classes: Vec<(Class, u64)>,
+    /// Threads that were seen to wait since the last end.
+    tried: u64,
+}
+
+impl Observer for Notes {
+    type Part = Vec<(Class, u64)>;
+
+    fn push(&mut self, performed: &Performed, _: &[u8]) {
+        self.path.push((performed.thread, performed.access.addr, performed.writes, performed.old));
+    }
+
+    fn pop(&mut self, _: &[u8]) {
+        self.path.pop();
+    }
+
+    fn tried(&mut self, thread: usize, _: Access, _: &[u8]) {
+        self.tried |= 1 << thread;
+    }
+
+    fn end(&mut self, end: End, path: &[u8]) {
+        assert_eq!(self.path.len(), path.len());
+        let tried = std::mem::take(&mut self.tried);
+        let stuck = match end {
+            End::Complete => 0,
+            End::Deadlock { waiting } => waiting,
+            End::Cut { .. } => panic!("no execution is long"),
+        };
+        assert_eq!(stuck & !tried, 0, "whoever waits is told about");
+        self.classes.push((class(&self.path), stuck));
+    }
+
+    fn fault(&mut self, _: usize, _: String, _: &[u8]) {}
+
+    fn take(&mut self, _: &[u8]) -> Vec<(Class, u64)> {
+        self.tried = 0;
+        std::mem::take(&mut self.classes)
+    }
+}
