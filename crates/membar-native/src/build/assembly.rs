@@ -1,0 +1,493 @@
+//! The pass over the compiler's assembly.
+//!
+//! Problem: what the compiler's instrumentation gets wrong (see [`early`]) or leaves out ([`inline`]) has to be put right
+//! before the code is assembled, and what cannot be put right has to be reported with its place in the source.
+//!
+//! Algorithm:
+//!
+//! 1. Lines of the compiler's own are copied, with the changes that [`early`] asks for.
+//! 2. The text between `#APP` and `#NO_APP` is inline assembly. It is written again one statement a line, and before a
+//!    statement that accesses memory, or the prefix that belongs to it, stands the call of `__membar_asm`.
+//! 3. The place of a note is the mark that gcc leaves, `# 10 "a.c" 1`, and otherwise the last `.loc`.
+//!
+//! Guarantees: the pass adds and renames calls, and changes nothing else that runs.
+//!
+//! Assembly outside of functions, macros, bytes written as data, and Intel notation are not instrumented; each is noted.
+
+use super::att::{self, Statement};
+use super::early::{self, Edit};
+use super::inline::{Effect, effect};
+use super::{Note, NoteKind};
+use std::collections::HashMap;
+use std::mem;
+
+/// The section of an object that carries its notes to the link.
+pub(super) const NOTES: &str = ".membar.notes";
+
+/// Assembly after the pass.
+#[derive(Debug)]
+pub(super) struct Rewritten {
+    pub(super) text: String,
+    pub(super) notes: Vec<Note>,
+}
+
+/// Runs the pass.
+pub(super) fn rewrite(text: &str) -> Rewritten {
+    let lines: Vec<&str> = text.lines().collect();
+    let mut pass = Pass::new(text.len());
+    if intel(&lines) {
+        pass.note("is in Intel notation: membar sees none of the assembly in this file", None);
+        return Rewritten { text: text.to_owned(), notes: pass.notes };
+    }
+    let edits = early::edits(&lines);
+    for (number, line) in lines.iter().enumerate() {
+        pass.line(line, edits.get(&number));
+    }
+    pass.flush_prefix();
+    Rewritten { text: pass.out, notes: pass.notes }
+}
+
+/// Whether the compiler itself was asked for Intel notation.
+fn intel(lines: &[&str]) -> bool {
+    lines.iter().take_while(|line| line.trim() != "#APP").any(|line| line.trim_start().starts_with(".intel_syntax"))
+}
+
+/// A section that holds notes, as assembly.
+pub(super) fn notes_section(notes: &[Note]) -> String {
+    use std::fmt::Write as _;
+    let mut out = String::new();
+    if notes.is_empty() {
+        return out;
+    }
+    let _ = writeln!(out, "\t.section\t{NOTES},\"\",@progbits");
+    for note in notes {
+        for byte in serde_json::to_string(note).unwrap_or_default().bytes().chain([b'\n']) {
+            let _ = writeln!(out, "\t.byte\t{byte}");
+        }
+    }
+    out
+}
+
+/// Which text we are in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Mode {
+    /// The compiler's own.
+    Code,
+    /// Assembly of a function.
+    Inline,
+    /// Assembly outside of functions.
+    TopLevel,
+}
+
+struct Pass<'a> {
+    out: String,
+    notes: Vec<Note>,
+    mode: Mode,
+    /// By number. The directory is left out where it is the compiler's own.
+    files: HashMap<u32, String>,
+    /// The name in `.file "a.c"`, for what has no line.
+    name: Option<String>,
+    /// The directory the compiler ran in.
+    directory: Option<String>,
+    /// From `.loc`.
+    location: Option<(String, u32)>,
+    /// From gcc's marks, while they hold.
+    mark: Option<(String, u32)>,
+    /// Within `.cfi_startproc` and `.cfi_endproc`.
+    in_function: bool,
+    /// Prefixes that stood alone, and wait for their instruction.
+    prefixes: Vec<&'a str>,
+    /// Depth of `.macro`, `.rept` and the like.
+    macros: u32,
+    /// Depth of `.pushsection`; a section other than the function's has data.
+    elsewhere: u32,
+    /// Between `.intel_syntax` and `.att_syntax`.
+    intel: bool,
+    /// The current top-level assembly was noted.
+    noted: bool,
+}
+
+impl<'a> Pass<'a> {
+    fn new(size: usize) -> Pass<'a> {
+        Pass {
+            out: String::with_capacity(size + size / 16),
+            notes: Vec::new(),
+            mode: Mode::Code,
+            files: HashMap::new(),
+            name: None,
+            directory: None,
+            location: None,
+            mark: None,
+            in_function: false,
+            prefixes: Vec::new(),
+            macros: 0,
+            elsewhere: 0,
+            intel: false,
+            noted: false,
+        }
+    }
+
+    fn copy(&mut self, line: &str) {
+        self.out.push_str(line);
+        self.out.push('\n');
+    }
+
+    fn note(&mut self, what: &str, instruction: Option<&str>) {
+        let words = match (instruction, self.mode) {
+            (Some(text), _) => format!("`{}` {what}", text.split_whitespace().collect::<Vec<_>>().join(" ")),
+            (None, _) => format!("assembly {what}"),
+        };
+        let place = match self.mode {
+            Mode::Inline => self.mark.clone().or_else(|| self.location.clone()),
+            _ => None,
+        };
+        let what = match (&place, &self.name) {
+            (None, Some(name)) => format!("{name}: {words}"),
+            _ => words,
+        };
+        let note = Note { kind: NoteKind::Assembly, what, place };
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+
+    fn line(&mut self, line: &'a str, edit: Option<&Edit>) {
+        let text = line.trim();
+        match text {
+            "#APP" => {
+                self.enter(if self.in_function { Mode::Inline } else { Mode::TopLevel });
+                return self.copy(line);
+            }
+            "# Start of file scope inline assembly" => {
+                self.enter(Mode::TopLevel);
+                return self.copy(line);
+            }
+            "#NO_APP" | "# End of file scope inline assembly" => {
+                self.flush_prefix();
+                self.mode = Mode::Code;
+                return self.copy(line);
+            }
+            _ => {}
+        }
+        if text.starts_with('.') {
+            self.directive(text);
+        }
+        match self.mode {
+            Mode::Code => self.code(line, text, edit),
+            Mode::Inline => self.inline(line, text),
+            Mode::TopLevel => {
+                let code =
+                    att::statements(line).iter().any(|found| !found.mnemonic.is_empty() && !found.is_directive());
+                if code && !self.noted {
+                    self.note("outside of functions is not seen by membar", None);
+                    self.noted = true;
+                }
+                self.copy(line);
+            }
+        }
+    }
+
+    fn enter(&mut self, mode: Mode) {
+        self.mode = mode;
+        (self.mark, self.macros, self.elsewhere, self.intel, self.noted) = (None, 0, 0, false, false);
+    }
+
+    /// Keeps the place up to date. Everything here may stand in any mode.
+    fn directive(&mut self, text: &str) {
+        if let Some(rest) = text.strip_prefix(".loc").filter(|rest| rest.starts_with([' ', '\t'])) {
+            let mut words = rest.split_whitespace();
+            let file = words.next().and_then(|word| word.parse().ok()).and_then(|file: u32| self.files.get(&file));
+            let line = words.next().and_then(|word| word.parse().ok());
+            if let (Some(file), Some(line)) = (file, line) {
+                self.location = Some((file.clone(), line));
+            }
+            self.mark = None;
+        } else if let Some(rest) = text.strip_prefix(".file").filter(|rest| rest.starts_with([' ', '\t'])) {
+            self.file(rest.trim_start());
+        } else if text.starts_with(".cfi_startproc") {
+            self.in_function = true;
+        } else if text.starts_with(".cfi_endproc") {
+            self.in_function = false;
+        }
+    }
+
+    /// `"a.c"`, `1 "a.c"`, `0 "/dir" "a.c" md5 0x…`
+    fn file(&mut self, rest: &str) {
+        let (number, names) = match rest.split_once([' ', '\t']) {
+            Some((number, names)) if number.bytes().all(|byte| byte.is_ascii_digit()) => {
+                (number.parse::<u32>().ok(), names)
+            }
+            _ => (None, rest),
+        };
+        let mut strings = strings(names);
+        let (first, second) = (strings.next(), strings.next());
+        let Some(number) = number else {
+            self.name = first;
+            return;
+        };
+        let path = match (first, second) {
+            (Some(directory), Some(name)) => {
+                if number == 0 {
+                    self.directory = Some(directory.clone());
+                }
+                let own = self.directory.as_ref() == Some(&directory);
+                if own || name.starts_with('/') { name } else { format!("{directory}/{name}") }
+            }
+            (Some(name), None) => name,
+            _ => return,
+        };
+        self.files.insert(number, path);
+    }
+
+    /// A line of the compiler's own.
+    fn code(&mut self, line: &str, text: &str, edit: Option<&Edit>) {
+        match edit {
+            None => {
+                // `-fvisibility=hidden` would hide the one function that we must find.
+                let hidden = text.strip_prefix(".hidden").is_some_and(|name| name.trim() == "main");
+                if !hidden {
+                    self.copy(line);
+                }
+            }
+            Some(Edit::Call(name)) => {
+                self.out.push_str("\tcall\t");
+                self.out.push_str(name);
+                self.out.push_str("@PLT\n");
+            }
+            Some(Edit::Remove) => {}
+            Some(Edit::Announce) => {
+                for statement in att::statements(line) {
+                    if let Effect::Hooks(hooks) = effect(&statement, &statement.prefixes) {
+                        hooks.iter().for_each(|hook| hook.write(&mut self.out));
+                    }
+                }
+                self.copy(line);
+            }
+        }
+    }
+
+    /// A line of inline assembly.
+    fn inline(&mut self, line: &'a str, text: &str) {
+        if let Some(mark) = gcc_mark(text) {
+            // `# 0 "" 2` ends what `# 10 "a.c" 1` began.
+            if mark.1 > 0 {
+                self.mark = Some(mark);
+            }
+            self.flush_prefix();
+            return self.copy(line);
+        }
+        for statement in att::statements(line) {
+            self.statement(statement);
+        }
+    }
+
+    fn statement(&mut self, statement: Statement<'a>) {
+        if !statement.label_text.is_empty() {
+            self.flush_prefix();
+            self.copy(statement.label_text);
+        }
+        if statement.text.is_empty() {
+            return;
+        }
+        if statement.is_directive() {
+            self.flush_prefix();
+            self.inline_directive(&statement);
+            self.out.push('\t');
+            return self.copy(statement.text);
+        }
+        if self.macros > 0 || self.intel {
+            self.out.push('\t');
+            return self.copy(statement.text);
+        }
+        self.prefixes.extend(&statement.prefixes);
+        if statement.mnemonic.is_empty() {
+            return;
+        }
+        let prefixes = mem::take(&mut self.prefixes);
+        match effect(&statement, &prefixes) {
+            Effect::Nothing => {}
+            Effect::Hooks(hooks) => hooks.iter().for_each(|hook| hook.write(&mut self.out)),
+            Effect::Unseen(why) => {
+                let own = statement.prefixes.len();
+                let text = prefixes[..prefixes.len() - own]
+                    .iter()
+                    .chain([&statement.text])
+                    .copied()
+                    .collect::<Vec<_>>()
+                    .join(" ");
+                self.note(why, Some(&text));
+            }
+        }
+        self.out.push('\t');
+        for prefix in &prefixes[..prefixes.len() - statement.prefixes.len()] {
+            self.out.push_str(prefix);
+            self.out.push(' ');
+        }
+        self.copy(statement.text);
+    }
+
+    fn inline_directive(&mut self, statement: &Statement<'_>) {
+        match statement.mnemonic {
+            ".macro" | ".rept" | ".irp" | ".irpc" => {
+                self.macros += 1;
+                self.note("is repeated or a macro, and not seen by membar", Some(statement.text));
+            }
+            ".endm" | ".endr" => self.macros = self.macros.saturating_sub(1),
+            ".pushsection" | ".section" | ".subsection" => self.elsewhere += 1,
+            ".popsection" | ".previous" => self.elsewhere = self.elsewhere.saturating_sub(1),
+            ".text" => self.elsewhere = 0,
+            ".intel_syntax" => {
+                self.intel = true;
+                self.note("begins Intel notation, which membar does not read", Some(statement.text));
+            }
+            ".att_syntax" => self.intel = false,
+            ".byte" | ".2byte" | ".4byte" | ".8byte" | ".word" | ".short" | ".hword" | ".value" | ".long" | ".int"
+            | ".quad" | ".octa" | ".ascii" | ".asciz" | ".string" | ".incbin" | ".insn"
+                if self.elsewhere == 0 =>
+            {
+                self.note("is code written as data, which membar does not see", Some(statement.text));
+            }
+            _ => {}
+        }
+    }
+
+    /// Writes prefixes that found no instruction.
+    fn flush_prefix(&mut self) {
+        for prefix in mem::take(&mut self.prefixes) {
+            self.out.push('\t');
+            self.copy(prefix);
+        }
+    }
+}
+
+/// `# 10 "a.c" 1`
+fn gcc_mark(text: &str) -> Option<(String, u32)> {
+    let rest = text.strip_prefix("# ")?;
+    let (line, rest) = rest.split_once(' ')?;
+    Some((strings(rest).next()?, line.parse().ok()?))
+}
+
+/// The strings of a line, with escapes undone as far as names of files need it.
+fn strings(text: &str) -> impl Iterator<Item = String> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let start = rest.find('"')? + 1;
+        let mut bytes = Vec::new();
+        let mut at = rest[start..].bytes().enumerate();
+        while let Some((offset, byte)) = at.next() {
+            match byte {
+                b'"' => {
+                    rest = &rest[start + offset + 1..];
+                    return Some(String::from_utf8_lossy(&bytes).into_owned());
+                }
+                b'\\' => {
+                    let (_, next) = at.next()?;
+                    if next.is_ascii_digit() {
+                        // Three octal digits are a byte of a character beyond ASCII.
+                        let digits = [next, at.next()?.1, at.next()?.1];
+                        let value = digits
+                            .iter()
+                            .fold(0u32, |value, digit| value * 8 + u32::from(digit.wrapping_sub(b'0') & 7));
+                        bytes.push(value as u8);
+                    } else {
+                        bytes.push(next);
+                    }
+                }
+                byte => bytes.push(byte),
+            }
+        }
+        None
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn function(body: &str) -> Rewritten {
+        rewrite(&format!(
+            "\t.file\t\"a.c\"\n\t.file 1 \"a.c\"\n\t.cfi_startproc\n\t.loc 1 7 3\n{body}\n\t.cfi_endproc\n"
+        ))
+    }
+
+    #[test]
+    fn the_call_stands_before_the_prefix() {
+        for body in [
+            "lock; incl (%rdi)",
+            "lock\nincl (%rdi)",
+            "lock incl (%rdi)",
+            "1: lock ; incl (%rdi)",
+            "lock # why\n incl (%rdi)",
+        ] {
+            let found = function(&format!("#APP\n# 9 \"b.c\" 1\n{body}\n# 0 \"\" 2\n#NO_APP"));
+            let call = found.text.find("call\t__membar_asm@PLT").expect(body);
+            let lock = found.text.find("lock incl (%rdi)").expect(body);
+            assert!(call < lock, "{body}");
+            assert!(found.notes.is_empty());
+        }
+    }
+
+    #[test]
+    fn a_note_has_its_place() {
+        let gcc = function("#APP\n# 9 \"b.c\" 1\nrdtsc\n# 0 \"\" 2\n#NO_APP");
+        assert_eq!(gcc.notes[0].place, Some(("b.c".into(), 9)));
+        assert!(gcc.notes[0].what.starts_with("`rdtsc` "), "{:?}", gcc.notes);
+        let clang = function("\t#APP\n\trdtsc\n\t#NO_APP");
+        assert_eq!(clang.notes[0].place, Some(("a.c".into(), 7)));
+        let five = rewrite(
+            "\t.file\t0 \"/d\" \"x/a.c\" md5 0x1\n\t.file 1 \"/usr\" \"y.h\" md5 0x2\n\t.cfi_startproc\n\t.loc\t0 3 0 # c\n\
+             \t#APP\n\tcpuid\n\t#NO_APP\n\t.loc 1 4 0\n#APP\n\tcpuid\n#NO_APP\n",
+        );
+        let places: Vec<_> = five.notes.iter().map(|note| note.place.clone()).collect();
+        assert_eq!(places, [Some(("x/a.c".into(), 3)), Some(("/usr/y.h".into(), 4))]);
+    }
+
+    #[test]
+    fn what_is_not_read_is_noted() {
+        for (body, word) in [
+            (".byte 0xf0,0x0f", "data"),
+            (".rept 3\nmovl $1,(%rax)\n.endr", "macro"),
+            (".intel_syntax noprefix\nmov [rax],1\n.att_syntax", "Intel"),
+            ("lock cmpxchg16b (%rdi)", "accesses memory"),
+        ] {
+            let found = function(&format!("#APP\n{body}\n#NO_APP"));
+            assert_eq!(found.notes.len(), 1, "{body}");
+            assert!(found.notes[0].what.contains(word), "{:?}", found.notes);
+            assert!(!found.text.contains("__membar_asm"), "{body}");
+        }
+        let data = function("#APP\n.pushsection .rodata\n.byte 1\n.popsection\n#NO_APP");
+        assert!(data.notes.is_empty());
+    }
+
+    #[test]
+    fn assembly_outside_of_functions_is_noted_if_it_has_code() {
+        for text in [
+            "#APP\nfoo: ret\n#NO_APP\n",
+            "# Start of file scope inline assembly\nfoo:\n retq\n# End of file scope inline assembly\n",
+        ] {
+            let found = rewrite(&format!("\t.file\t\"a.c\"\n{text}"));
+            assert_eq!(found.notes.len(), 1, "{text}");
+            assert!(found.notes[0].what.contains("a.c"));
+        }
+        assert!(rewrite("#APP\n.symver foo,foo@V1\n#NO_APP\n").notes.is_empty());
+    }
+
+    #[test]
+    fn other_text_is_unchanged() {
+        let text =
+            "\t.text\nfoo:\n\t.cfi_startproc\n\tmovl\t$1, (%rax) # ; lock\n\tret\n\t.cfi_endproc\n\t.ascii \"a;b\"\n";
+        assert_eq!(rewrite(text).text, text);
+        assert!(!rewrite("\t.hidden\tmain\n").text.contains("main"));
+    }
+
+    #[test]
+    fn notes_survive_as_bytes() {
+        let note = Note { kind: NoteKind::Assembly, what: "\"x\"".into(), place: Some(("a.c".into(), 1)) };
+        let bytes: Vec<u8> = notes_section(std::slice::from_ref(&note))
+            .lines()
+            .filter_map(|line| line.strip_prefix("\t.byte\t")?.parse().ok())
+            .collect();
+        let text = String::from_utf8(bytes).expect("UTF-8");
+        assert_eq!(serde_json::from_str::<Note>(text.trim()).expect("a note"), note);
+    }
+}

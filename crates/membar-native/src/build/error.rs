@@ -1,0 +1,153 @@
+//! What can go wrong while a program is built, as values.
+
+use super::Language;
+use std::io;
+use std::path::PathBuf;
+use std::process::ExitStatus;
+
+/// Why there is no program to run. The display form is the message; [`BuildError::help`] is the fix.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// No source was given.
+    #[error("no source file was given")]
+    NothingToBuild,
+    /// There is no compiler on this machine, or not where we looked.
+    #[error("no {language} compiler was found (tried {tried})")]
+    NoCompiler {
+        /// For what.
+        language: Language,
+        /// The names that were tried.
+        tried: String,
+    },
+    /// A program that exists, but cannot be run.
+    #[error("cannot run `{program}`: {source}")]
+    Spawn {
+        /// As it was called.
+        program: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The compiler that was named is neither gcc nor clang.
+    #[error("`{program}` is neither gcc nor clang: {answer}")]
+    UnknownCompiler {
+        /// As it was called.
+        program: String,
+        /// The first line of its answer to `--version`.
+        answer: String,
+    },
+    /// The compiler rejected a source. Its own words are complete, with places.
+    #[error("`{file}` does not compile\n{stderr}")]
+    Compile {
+        /// The source.
+        file: PathBuf,
+        /// What the compiler said.
+        stderr: String,
+    },
+    /// The assembler rejected what the assembly pass made of the compiler's output.
+    #[error("`{file}` does not assemble\n{stderr}")]
+    Assemble {
+        /// The source, or `stubs` for the runtime's own.
+        file: PathBuf,
+        /// What the assembler said.
+        stderr: String,
+    },
+    /// The linker failed.
+    #[error("the program does not link\n{stderr}")]
+    Link {
+        /// What the linker said.
+        stderr: String,
+        /// Whether names were undefined, which has a fix of its own.
+        undefined: bool,
+    },
+    /// There is nothing to start.
+    #[error("the program has no `main`")]
+    NoMain,
+    /// A file of ours or the user's cannot be read or written.
+    #[error("cannot {action} `{path}`: {source}")]
+    File {
+        /// read, write, create
+        action: &'static str,
+        /// Which.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Neither a source nor an ELF program.
+    #[error("`{path}` is not a program of this machine: {reason}")]
+    NotElf {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A program that was built with another compiler.
+    #[error("`{path}` was not built with `membar cc`: it has no `.membar` section")]
+    NotInstrumented {
+        /// The program.
+        path: PathBuf,
+    },
+    /// A `.membar` section that is not what we wrote.
+    #[error("the `.membar` section of `{path}` is damaged: {reason}")]
+    Damaged {
+        /// The program.
+        path: PathBuf,
+        /// In what way.
+        reason: &'static str,
+    },
+    /// A tool ended in a way that no compiler ends.
+    #[error("`{program}` was killed: {status}")]
+    Killed {
+        /// As it was called.
+        program: String,
+        /// How.
+        status: ExitStatus,
+    },
+}
+
+impl BuildError {
+    /// The fix, in a few words.
+    pub fn help(&self) -> String {
+        match self {
+            BuildError::NothingToBuild => "name a C or C++ file: `membar verify prog.c`".into(),
+            BuildError::NoCompiler { language, .. } => format!(
+                "install gcc or clang (`apt install {}`), or name the compiler in {}",
+                language.package(),
+                language.variables()[1]
+            ),
+            BuildError::Spawn { .. } => "check that the program is installed and may be run".into(),
+            BuildError::UnknownCompiler { .. } => "set CC and CXX to a gcc or clang".into(),
+            BuildError::Compile { .. } => {
+                "fix the error, or give the compiler what it needs after `--`: `membar verify prog.c -- -Iinclude`"
+                    .into()
+            }
+            BuildError::Assemble { .. } => {
+                "if the file has inline assembly, please report it together with the file".into()
+            }
+            BuildError::Link { undefined: true, .. } => {
+                "give all sources of the program, and its libraries after `--`: `membar verify a.c b.c -- -lfoo`; a \
+                 program built with make needs `membar cc` for every object"
+                    .into()
+            }
+            BuildError::Link { .. } => "check the files and flags after `--`".into(),
+            BuildError::NoMain => {
+                "give the source that defines `int main(void)` too: `membar verify main.c queue.c`".into()
+            }
+            BuildError::File { .. } => "check the path and its permissions".into(),
+            BuildError::NotElf { .. } => "name a C or C++ source, or a program built with `membar cc`".into(),
+            BuildError::NotInstrumented { path } => format!(
+                "build it again, then verify it:\n    make clean && make CC=\"membar cc\" CXX=\"membar c++\"\n    membar \
+                 verify {}",
+                path.display()
+            ),
+            BuildError::Damaged { .. } => "build the program again with this version of `membar cc`".into(),
+            BuildError::Killed { .. } => "is there enough memory?".into(),
+        }
+    }
+
+    /// For `map_err`: the error of a file operation.
+    pub(super) fn file(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> BuildError {
+        let path = path.into();
+        move |source| BuildError::File { action, path, source }
+    }
+}

@@ -1,0 +1,422 @@
+//! What the instructions of inline assembly do to memory.
+//!
+//! Problem: compilers do not instrument inline assembly, yet it is where programs keep their fences and their own atomic
+//! operations. Each instruction must be shown to the runtime, or the user must be told that it is not.
+//!
+//! Algorithm: the mnemonic is looked up without its size suffix. With its prefixes and operands it yields one of three
+//! effects: nothing that another thread could see; accesses, each of which becomes a call before the instruction; or
+//! something unseen, in words.
+//!
+//! Guarantees: an instruction with a memory operand that is not in the tables is [`Effect::Unseen`], never nothing.
+//!
+//! Deviations: an unlocked `add` to memory is shown as a load and a store, and both calls come before the instruction. A
+//! runtime that switches threads between the two calls sees the value that the instruction itself reads change.
+
+use super::att::{Memory, Operand, Statement, register_size};
+use std::fmt::Write as _;
+
+/// What an access is, as `__membar_asm` is told.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Kind {
+    Load = 1,
+    Store = 2,
+    ReadModifyWrite = 3,
+    /// Expects the value in `rax`.
+    CompareExchange = 4,
+    FullFence = 5,
+    StoreFence = 6,
+    Yield = 7,
+}
+
+/// A call to insert before an instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Hook<'a> {
+    pub(super) kind: Kind,
+    /// In bytes; 0 for fences and hints.
+    pub(super) size: u8,
+    /// None for fences and hints.
+    pub(super) memory: Option<Memory<'a>>,
+}
+
+/// What an instruction does that other threads could see.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Effect<'a> {
+    Nothing,
+    Hooks(Vec<Hook<'a>>),
+    /// Why.
+    Unseen(&'static str),
+}
+
+const UNKNOWN: &str = "accesses memory in a way membar does not see";
+const NONDETERMINISTIC: &str = "is not seen by membar, and its result may differ from run to run";
+
+/// Read and write their last operand, which may be memory.
+const MODIFY: &[&str] = &["add", "sub", "and", "or", "xor", "adc", "sbb", "not", "neg", "inc", "dec"];
+/// Read and write their last operand, and cannot be locked.
+const SHIFT: &[&str] = &["shl", "sal", "shr", "sar", "rol", "ror", "rcl", "rcr", "shld", "shrd"];
+/// Read their memory operand, wherever it stands.
+const READ: &[&str] = &[
+    "cmp", "test", "mul", "imul", "div", "idiv", "push", "popcnt", "lzcnt", "tzcnt", "bsf", "bsr", "andn", "bextr",
+    "blsr", "blsi", "pext", "pdep", "mulx", "sarx", "shlx", "shrx", "rorx", "adcx", "adox",
+];
+/// Change bits of their last operand.
+const BITS: &[&str] = &["bts", "btr", "btc"];
+/// Name an address, but access nothing another thread could see.
+const ADDRESS_ONLY: &[&str] = &["lea", "nop"];
+const HINTS: &[&str] = &[
+    "prefetcht0",
+    "prefetcht1",
+    "prefetcht2",
+    "prefetchnta",
+    "prefetchw",
+    "prefetch",
+    "clflush",
+    "clflushopt",
+    "clwb",
+];
+const OUTSIDE: &[&str] = &[
+    "rdtsc", "rdtscp", "cpuid", "syscall", "sysenter", "int", "int3", "rdrand", "rdseed", "rdpmc", "rdpid", "in",
+    "out", "inb", "outb", "inl", "outl", "inw", "outw", "hlt", "xgetbv", "rdfsbase", "rdgsbase",
+];
+/// String instructions, whose memory is not among the operands.
+const STRING: &[&str] = &[
+    "movsb", "movsw", "movsl", "movsd", "movsq", "stosb", "stosw", "stosl", "stosd", "stosq", "lodsb", "lodsw",
+    "lodsl", "lodsd", "lodsq", "cmpsb", "cmpsw", "cmpsl", "cmpsd", "cmpsq", "scasb", "scasw", "scasl", "scasd",
+    "scasq", "xlat", "xlatb", "insb", "insl", "outsb", "outsl",
+];
+/// Vector moves of a fixed size; 0 is the size of the register.
+const VECTOR: &[(&str, u8)] = &[
+    ("movss", 4),
+    ("movsd", 8),
+    ("movd", 4),
+    ("movq", 8),
+    ("movlps", 8),
+    ("movhps", 8),
+    ("movlpd", 8),
+    ("movhpd", 8),
+    ("movaps", 0),
+    ("movups", 0),
+    ("movapd", 0),
+    ("movupd", 0),
+    ("movdqa", 0),
+    ("movdqu", 0),
+    ("lddqu", 0),
+];
+
+/// The mnemonic without its suffix, and the size that the suffix stands for.
+fn stem(mnemonic: &str, known: impl Fn(&str) -> bool) -> Option<(&str, Option<u8>)> {
+    if known(mnemonic) {
+        return Some((mnemonic, None));
+    }
+    let size = match mnemonic.as_bytes().last()? {
+        b'b' => 1,
+        b'w' => 2,
+        b'l' => 4,
+        b'q' => 8,
+        _ => return None,
+    };
+    let stem = mnemonic.get(..mnemonic.len() - 1)?;
+    known(stem).then_some((stem, Some(size)))
+}
+
+/// The size of the first register among the operands.
+fn operand_size(statement: &Statement<'_>) -> Option<u8> {
+    statement.operands.iter().find_map(|operand| match operand {
+        Operand::Register(name) => register_size(name),
+        _ => None,
+    })
+}
+
+fn is_zero(operand: Option<&Operand<'_>>) -> bool {
+    matches!(operand, Some(Operand::Immediate(value)) if matches!(value.trim_start_matches('-'), "0" | "0x0" | "00"))
+}
+
+fn one<'a>(kind: Kind, size: u8, memory: Memory<'a>) -> Effect<'a> {
+    Effect::Hooks(vec![Hook { kind, size, memory: Some(memory) }])
+}
+
+fn bare<'a>(kind: Kind) -> Effect<'a> {
+    Effect::Hooks(vec![Hook { kind, size: 0, memory: None }])
+}
+
+/// What an instruction does. Prefixes that stood in statements of their own belong into `prefixes`.
+pub(super) fn effect<'a>(statement: &Statement<'a>, prefixes: &[&str]) -> Effect<'a> {
+    let lock = prefixes.contains(&"lock");
+    let repeated = prefixes.iter().any(|prefix| prefix.starts_with("rep"));
+    match statement.mnemonic {
+        "" => return Effect::Nothing,
+        "mfence" => return bare(Kind::FullFence),
+        "sfence" => return bare(Kind::StoreFence),
+        "lfence" => return Effect::Nothing,
+        "pause" => return bare(Kind::Yield),
+        "nop" if repeated => return bare(Kind::Yield),
+        "xbegin" | "xend" | "xabort" | "xtest" => return Effect::Unseen("is a transaction, which membar does not see"),
+        mnemonic if OUTSIDE.contains(&mnemonic) => return Effect::Unseen(NONDETERMINISTIC),
+        mnemonic if STRING.contains(&mnemonic) && !vector(statement) => return Effect::Unseen(UNKNOWN),
+        _ => {}
+    }
+    let Some(memory) = statement.memory() else { return Effect::Nothing };
+    if statement.is_jump() || statement.mnemonic.starts_with("call") {
+        // The address of a direct jump has the form of memory.
+        let reads = memory.indirect && !memory.of_linker();
+        return if reads { checked(memory, one(Kind::Load, 8, memory)) } else { Effect::Nothing };
+    }
+    if stem(statement.mnemonic, |name| ADDRESS_ONLY.contains(&name)).is_some() || HINTS.contains(&statement.mnemonic) {
+        return Effect::Nothing;
+    }
+    checked(memory, access(statement, memory, lock))
+}
+
+/// Whether one of the operands is a vector register.
+fn vector(statement: &Statement<'_>) -> bool {
+    statement.operands.iter().any(|operand| matches!(operand, Operand::Register(name) if name.contains("mm")))
+}
+
+/// Takes out accesses whose address we cannot compute, or need not.
+fn checked<'a>(memory: Memory<'a>, effect: Effect<'a>) -> Effect<'a> {
+    match &effect {
+        Effect::Hooks(_) if memory.segment.is_some_and(|name| matches!(name, "fs" | "gs")) => {
+            Effect::Unseen("accesses thread-local memory in a way membar does not see")
+        }
+        Effect::Hooks(hooks) if memory.of_linker() => {
+            if hooks.iter().all(|hook| hook.kind == Kind::Load) {
+                Effect::Nothing
+            } else {
+                Effect::Unseen(UNKNOWN)
+            }
+        }
+        Effect::Hooks(hooks) if hooks.iter().any(|hook| hook.size > 16) => Effect::Unseen(UNKNOWN),
+        _ => effect,
+    }
+}
+
+/// An instruction with a memory operand.
+fn access<'a>(statement: &Statement<'a>, memory: Memory<'a>, lock: bool) -> Effect<'a> {
+    let mnemonic = statement.mnemonic;
+    let destination = statement.memory_destination().is_some();
+    let last = if destination { Kind::Store } else { Kind::Load };
+    let hook = |kind, size| Hook { kind, size, memory: Some(memory) };
+    let known = |stem: &str| {
+        [MODIFY, SHIFT, READ, BITS].iter().any(|names| names.contains(&stem))
+            || matches!(stem, "mov" | "movabs" | "movbe" | "xchg" | "xadd" | "cmpxchg" | "bt" | "pop")
+    };
+    if vector(statement) {
+        return vector_move(statement, memory, last);
+    }
+    if let Some((stem, suffix)) = stem(mnemonic, known) {
+        // Without a suffix, the assembler takes 32 bits for the bit instructions.
+        let bits = BITS.contains(&stem) || stem == "bt";
+        let Some(size) = suffix.or_else(|| operand_size(statement)).or(bits.then_some(4)) else {
+            return match stem {
+                "push" => one(Kind::Load, 8, memory),
+                "pop" if !memory.on_stack_pointer() => one(Kind::Store, 8, memory),
+                _ => Effect::Unseen(UNKNOWN),
+            };
+        };
+        return match stem {
+            "xchg" => one(Kind::ReadModifyWrite, size, memory),
+            "cmpxchg" if lock => one(Kind::CompareExchange, size, memory),
+            "xadd" if lock => one(Kind::ReadModifyWrite, size, memory),
+            "xadd" => Effect::Hooks(vec![hook(Kind::Load, size), hook(Kind::Store, size)]),
+            "cmpxchg" => Effect::Unseen("compares and exchanges without `lock`, which membar does not see"),
+            // With a register the instruction reaches beyond its operand.
+            stem if bits => match (statement.operands.first(), stem, lock) {
+                (Some(Operand::Immediate(_)), "bt", false) => one(Kind::Load, size, memory),
+                (Some(Operand::Immediate(_)), "bt", true) => Effect::Unseen(UNKNOWN),
+                (Some(Operand::Immediate(_)), _, true) => one(Kind::ReadModifyWrite, size, memory),
+                (Some(Operand::Immediate(_)), _, false) => {
+                    Effect::Hooks(vec![hook(Kind::Load, size), hook(Kind::Store, size)])
+                }
+                _ => Effect::Unseen("changes or tests a bit whose address membar does not see"),
+            },
+            stem if MODIFY.contains(&stem) && destination => {
+                let neutral = matches!(stem, "add" | "or" | "sub" | "xor") && is_zero(statement.operands.first());
+                match lock {
+                    true if neutral && memory.on_stack_pointer() => bare(Kind::FullFence),
+                    true => one(Kind::ReadModifyWrite, size, memory),
+                    false => Effect::Hooks(vec![hook(Kind::Load, size), hook(Kind::Store, size)]),
+                }
+            }
+            _ if lock => Effect::Unseen(UNKNOWN),
+            stem if SHIFT.contains(&stem) && destination => {
+                Effect::Hooks(vec![hook(Kind::Load, size), hook(Kind::Store, size)])
+            }
+            "pop" if memory.on_stack_pointer() => Effect::Unseen(UNKNOWN),
+            "mov" | "movabs" | "movbe" | "pop" => one(last, size, memory),
+            _ => one(Kind::Load, size, memory),
+        };
+    }
+    if lock {
+        return Effect::Unseen(UNKNOWN);
+    }
+    if mnemonic.starts_with("set") && destination {
+        return one(Kind::Store, 1, memory);
+    }
+    if mnemonic.starts_with("cmov") && !destination {
+        return operand_size(statement).map_or(Effect::Unseen(UNKNOWN), |size| one(Kind::Load, size, memory));
+    }
+    if let Some(rest) = mnemonic.strip_prefix("movz").or_else(|| mnemonic.strip_prefix("movs"))
+        && !destination
+    {
+        // `movzbl`, `movswq`, `movslq`: the first letter is the size of the source.
+        match rest.as_bytes().first() {
+            Some(b'b') => return one(Kind::Load, 1, memory),
+            Some(b'w') => return one(Kind::Load, 2, memory),
+            Some(b'l') => return one(Kind::Load, 4, memory),
+            _ => {}
+        }
+    }
+    match mnemonic {
+        "ldmxcsr" => one(Kind::Load, 4, memory),
+        "stmxcsr" => one(Kind::Store, 4, memory),
+        "fldcw" => one(Kind::Load, 2, memory),
+        "fnstcw" | "fstcw" | "fnstsw" | "fstsw" => one(Kind::Store, 2, memory),
+        "movnti" | "movntil" | "movntiq" | "movntdq" | "movntps" | "movntpd" => {
+            Effect::Unseen("stores past the caches, in an order membar does not see")
+        }
+        _ => Effect::Unseen(UNKNOWN),
+    }
+}
+
+fn vector_move<'a>(statement: &Statement<'a>, memory: Memory<'a>, kind: Kind) -> Effect<'a> {
+    let name = statement.mnemonic;
+    let plain = name.strip_prefix('v').unwrap_or(name);
+    match VECTOR.iter().find(|(known, _)| *known == plain) {
+        Some((_, 0)) => operand_size(statement).map_or(Effect::Unseen(UNKNOWN), |size| one(kind, size, memory)),
+        Some((_, size)) => one(kind, *size, memory),
+        None => Effect::Unseen(UNKNOWN),
+    }
+}
+
+impl Hook<'_> {
+    /// Writes the call. It changes neither registers nor flags, and keeps off the red zone.
+    pub(super) fn write(&self, out: &mut String) {
+        let describe = u32::from(self.size) | (self.kind as u32) << 8;
+        out.push_str("\tleaq\t-128(%rsp), %rsp\n\tpushq\t%rdi\n\tpushq\t%rsi\n");
+        let _ = match self.memory {
+            None => writeln!(out, "\tmovq\t$0, %rdi"),
+            Some(Memory { displacement, address, .. }) => {
+                // We have moved the stack pointer by 128 and two registers.
+                let shift = match self.memory {
+                    Some(memory) if memory.on_stack_pointer() => match displacement.as_bytes().first() {
+                        None => "144",
+                        Some(b'-' | b'+') => "144",
+                        Some(_) => "144+",
+                    },
+                    _ => "",
+                };
+                writeln!(out, "\tleaq\t{shift}{displacement}{address}, %rdi")
+            }
+        };
+        let _ = writeln!(out, "\tmovl\t${describe}, %esi\n\tcall\t__membar_asm@PLT");
+        out.push_str("\tpopq\t%rsi\n\tpopq\t%rdi\n\tleaq\t128(%rsp), %rsp\n");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::att::statement;
+    use super::*;
+
+    /// `kind size` of each hook, or the words.
+    fn told(text: &str) -> String {
+        let found = statement(text);
+        match effect(&found, &found.prefixes) {
+            Effect::Nothing => "-".into(),
+            Effect::Unseen(_) => "unseen".into(),
+            Effect::Hooks(hooks) => {
+                hooks.iter().map(|hook| format!("{:?} {}", hook.kind, hook.size)).collect::<Vec<_>>().join(", ")
+            }
+        }
+    }
+
+    #[test]
+    fn every_instruction_has_its_effect() {
+        for (text, expected) in [
+            ("mfence", "FullFence 0"),
+            ("sfence", "StoreFence 0"),
+            ("lfence", "-"),
+            ("pause", "Yield 0"),
+            ("rep nop", "Yield 0"),
+            ("nop", "-"),
+            ("nopw 0(%rax,%rax)", "-"),
+            ("lock addl $0,0(%rsp)", "FullFence 0"),
+            ("lock orq $0x0, (%rsp)", "FullFence 0"),
+            ("lock addl $0, (%rax)", "ReadModifyWrite 4"),
+            ("lock addl $1, (%rsp)", "ReadModifyWrite 4"),
+            ("xchgl %eax,(%rcx)", "ReadModifyWrite 4"),
+            ("xchg (%rcx), %al", "ReadModifyWrite 1"),
+            ("xchg %rax, %rbx", "-"),
+            ("lock cmpxchgq %rdx, x(%rip)", "CompareExchange 8"),
+            ("lock cmpxchg %dx, (%rdi)", "CompareExchange 2"),
+            ("cmpxchgl %edx, (%rdi)", "unseen"),
+            ("lock cmpxchg16b (%rdi)", "unseen"),
+            ("lock cmpxchg8b (%rdi)", "unseen"),
+            ("lock xaddl %eax, 4(%rbx)", "ReadModifyWrite 4"),
+            ("xaddl %eax, 4(%rbx)", "Load 4, Store 4"),
+            ("lock incl (%rdi)", "ReadModifyWrite 4"),
+            ("lock btsq $3, (%rdi)", "ReadModifyWrite 8"),
+            ("lock bts %rax, (%rdi)", "unseen"),
+            ("bt $3, (%rdi)", "Load 4"),
+            ("movl $1, (%rdi)", "Store 4"),
+            ("movl (%rdi), %eax", "Load 4"),
+            ("mov (%rdi), %ax", "Load 2"),
+            ("movq x@GOTPCREL(%rip), %rax", "-"),
+            ("movl %fs:0, %eax", "unseen"),
+            ("movzbl (%rdi), %eax", "Load 1"),
+            ("movslq (%rdi), %rax", "Load 4"),
+            ("cmovne (%rdi), %rax", "Load 8"),
+            ("setne (%rdi)", "Store 1"),
+            ("addl $1, (%rdi)", "Load 4, Store 4"),
+            ("addl (%rdi), %eax", "Load 4"),
+            ("cmpl $1, (%rdi)", "Load 4"),
+            ("cmpq %rax, (%rdi)", "Load 8"),
+            ("shrl (%rdi)", "Load 4, Store 4"),
+            ("lea 4(%rdi), %rax", "-"),
+            ("addl %eax, %ebx", "-"),
+            ("jmp 1b", "-"),
+            ("jne foo", "-"),
+            ("call foo@PLT", "-"),
+            ("call *8(%rax)", "Load 8"),
+            ("call *%rax", "-"),
+            ("pushq (%rdi)", "Load 8"),
+            ("popq (%rdi)", "Store 8"),
+            ("pushq %rdi", "-"),
+            ("pushfq", "-"),
+            ("rdtsc", "unseen"),
+            ("cpuid", "unseen"),
+            ("syscall", "unseen"),
+            ("int $0x80", "unseen"),
+            ("rep movsb", "unseen"),
+            ("stosq", "unseen"),
+            ("movsd (%rdi), %xmm0", "Load 8"),
+            ("movaps %xmm0, (%rdi)", "Store 16"),
+            ("vmovdqu (%rdi), %ymm0", "unseen"),
+            ("movntdq %xmm0, (%rdi)", "unseen"),
+            ("movnti %eax, (%rdi)", "unseen"),
+            ("fldl (%rdi)", "unseen"),
+            ("fxsave (%rdi)", "unseen"),
+            ("prefetcht0 (%rdi)", "-"),
+            ("frobnicate (%rdi)", "unseen"),
+        ] {
+            assert_eq!(told(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_stack_pointer_has_moved_by_144() {
+        for (text, line) in [
+            ("movl (%rsp), %eax", "leaq\t144(%rsp), %rdi"),
+            ("movl 8(%rsp,%rax,4), %eax", "leaq\t144+8(%rsp,%rax,4), %rdi"),
+            ("movl -8(%rsp), %eax", "leaq\t144-8(%rsp), %rdi"),
+            ("movl -8(%rbp), %eax", "leaq\t-8(%rbp), %rdi"),
+            ("movl x+4(%rip), %eax", "leaq\tx+4(%rip), %rdi"),
+        ] {
+            let found = statement(text);
+            let Effect::Hooks(hooks) = effect(&found, &[]) else { panic!("{text}") };
+            let mut out = String::new();
+            hooks[0].write(&mut out);
+            assert!(out.contains(line), "{text}: {out}");
+        }
+    }
+}

@@ -1,0 +1,558 @@
+//! Programs in processes of their own.
+//!
+//! # Problem
+//!
+//! A program may crash, destroy memory, or never end; and there can be one program in a process. So each worker is a process,
+//! which loads the program once and then explores a batch of executions for each order.
+//!
+//! # Protocol
+//!
+//! A [`Call`] and its [`Reply`] are lines of JSON on the child's standard input and output, which the program itself does
+//! not get to see. Beside that they share a page of memory: the parent says there that it is time to stop, and the child which
+//! schedule it is running. If a child dies, the parent starts another one, and tells it not to run that schedule again
+//! but to report it as an error: so exploration goes on.
+//!
+//! # Guarantees
+//!
+//! What a child answers depends on nothing but the order and what it was set up with. Every child has the program at the same
+//! addresses (randomisation is switched off) and the same facts, so their answers can be put together.
+
+// Shared memory and the system calls that set a child up.
+#![allow(unsafe_code)]
+
+use crate::run::{Divergence, Facts, Native, Options, Traced};
+use membar_core::Barrier;
+use membar_explore::{Answer, Local, Order, Program, Work};
+use membar_verify::{Seen, Settings, Watch};
+use serde::{Deserialize, Serialize};
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, BufWriter, Write};
+use std::os::fd::{AsRawFd, FromRawFd};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+/// Bytes of the shared memory: a flag, the length of a path, the path.
+const SHARED: usize = 1 << 20;
+/// How long a child may take to come to the end of an execution when it is time to stop.
+const GRACE: Duration = Duration::from_secs(5);
+/// How many schedules may end a child before we give up.
+const DEATHS: usize = 32;
+
+/// What the parent asks for.
+#[derive(Serialize, Deserialize)]
+enum Call {
+    Load { object: Vec<u8>, args: Vec<Vec<u8>>, shared: Vec<u8>, heap: usize, volatile_atomic: bool, wrappers: Vec<(u32, u32)>, show: bool },
+    Begin { facts: Facts, barriers: Vec<(u32, u8)>, settings: Settings, stop_at_first: bool, poison: Vec<(Vec<u8>, String)> },
+    Work(Order),
+    Trace(Vec<u8>),
+    Puppet(Puppet),
+    Facts,
+}
+
+/// Steps of a program whose accesses somebody else performs.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+pub(crate) enum Puppet {
+    Start,
+    Next(usize),
+    Perform(usize, u64),
+    Value(u32),
+    Set(u32, u64),
+}
+
+/// What comes of a [`Puppet`] step.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+pub(crate) enum Strings {
+    Done,
+    Fault,
+    Access { kind: u8, barrier: u8, addr: u32, site: u32, expected: Option<u64>, blocked: bool },
+    Value(u64),
+}
+
+/// What a child answers.
+#[derive(Serialize, Deserialize)]
+enum Reply {
+    Ready,
+    Failed(String),
+    Begun { threads: usize },
+    Worked { answer: Answer<Seen>, facts: Option<Facts>, diverged: Option<Divergence>, statistics: Statistics },
+    Traced(Box<Traced>),
+    Puppet(Strings),
+    Facts { facts: Facts, grown: bool },
+}
+
+/// What running a program cost.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Statistics {
+    /// Times that the program was put back to its beginning.
+    pub resets: u64,
+    /// Accesses made for the first time, not to get to a state again.
+    pub steps: u64,
+    /// Bytes of data that a reset copies, but for stacks.
+    pub reset_bytes: usize,
+    /// Bytes of memory that the process holds.
+    pub resident: u64,
+}
+
+/// A program to run, and how.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// What to start: this program, with these arguments, must call [`serve`].
+    pub exe: PathBuf,
+    /// See `exe`.
+    pub exe_args: Vec<OsString>,
+    /// The program's object.
+    pub object: PathBuf,
+    /// The program's arguments, its name first.
+    pub args: Vec<OsString>,
+    /// A directory for shared memory.
+    pub dir: PathBuf,
+    /// Bytes of heap that an execution may use.
+    pub heap: usize,
+    /// Volatile accesses are seq_cst atomics.
+    pub volatile_atomic: bool,
+    /// Code that reports do not name, as ranges of offsets in the object.
+    pub wrappers: Vec<(u32, u32)>,
+    /// Whether the program's output is shown.
+    pub show: bool,
+}
+
+/// What is to be explored.
+#[derive(Clone, Debug)]
+pub struct Task {
+    /// What is known about the program.
+    pub facts: Facts,
+    /// Barriers to add after accesses.
+    pub barriers: Vec<(u32, Barrier)>,
+    /// How to explore it.
+    pub settings: Settings,
+    /// Whether to stop at the first finding.
+    pub stop_at_first: bool,
+}
+
+/// Why a process could not do what it was asked for.
+#[derive(Debug, thiserror::Error)]
+pub enum ProcessError {
+    /// It could not be started, or spoken to.
+    #[error("cannot start a process for the program: {0}")]
+    Start(#[from] io::Error),
+    /// It says so.
+    #[error("{0}")]
+    Failed(String),
+    /// It has ended.
+    #[error("the process that runs the program has ended: {0}")]
+    Died(String),
+}
+
+/// A child process with the program in it.
+pub struct Process {
+    setup: Setup,
+    task: Option<Task>,
+    child: Child,
+    to: BufWriter<ChildStdin>,
+    from: BufReader<ChildStdout>,
+    shared: Shared,
+    /// Schedules that are not to be run again, and why.
+    poison: Vec<(Vec<u8>, String)>,
+    /// What the program has shown of itself that was not known.
+    pub grown: Option<Facts>,
+    /// If the program did something else the second time.
+    pub diverged: Option<Divergence>,
+    /// Why there is no going on.
+    pub failed: Option<String>,
+    /// What it cost so far.
+    pub statistics: Statistics,
+    /// The number of threads.
+    pub threads: usize,
+}
+
+/// The memory that parent and child share.
+struct Shared(*mut u8);
+
+// SAFETY: only accessed through atomics, or when the child has ended.
+unsafe impl Send for Shared {}
+
+impl Shared {
+    fn map(path: &Path, create: bool) -> io::Result<Shared> {
+        let file = File::options().read(true).write(true).create(create).truncate(false).open(path)?;
+        if create {
+            file.set_len(SHARED as u64)?;
+        }
+        // SAFETY: a new mapping of that file.
+        let at = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                SHARED,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_SHARED,
+                file.as_raw_fd(),
+                0,
+            )
+        };
+        if at == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(Shared(at.cast())) }
+    }
+
+    fn stop(&self) -> &AtomicU32 {
+        // SAFETY: mapped and aligned.
+        unsafe { &*self.0.cast() }
+    }
+
+    /// The schedule that the child ran last.
+    fn path(&self) -> Vec<u8> {
+        // SAFETY: mapped; the child has ended.
+        unsafe {
+            let len = (*self.0.add(4).cast::<AtomicU32>()).load(Ordering::Relaxed) as usize;
+            std::slice::from_raw_parts(self.0.add(8), len.min(SHARED - 8)).to_vec()
+        }
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // SAFETY: mapped by `map`, not used any more.
+        unsafe { libc::munmap(self.0.cast(), SHARED) };
+    }
+}
+
+fn spawn(setup: &Setup) -> io::Result<(Child, BufWriter<ChildStdin>, BufReader<ChildStdout>)> {
+    let mut command = Command::new(&setup.exe);
+    command.args(&setup.exe_args).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let parent = std::process::id() as libc::pid_t;
+    // SAFETY: only system calls.
+    unsafe {
+        command.pre_exec(move || {
+            libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong);
+            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+            // What interrupts the parent is the parent's business.
+            libc::signal(libc::SIGINT, libc::SIG_IGN);
+            if libc::getppid() != parent { Err(io::Error::other("the parent has ended")) } else { Ok(()) }
+        });
+    }
+    let mut child = command.spawn()?;
+    let (to, from) = (child.stdin.take(), child.stdout.take());
+    let (Some(to), Some(from)) = (to, from) else { return Err(io::Error::other("no pipes")) };
+    Ok((child, BufWriter::new(to), BufReader::new(from)))
+}
+
+impl Process {
+    /// Starts a process and loads the program there.
+    pub fn start(setup: Setup) -> Result<Process, ProcessError> {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let shared_path = setup.dir.join(format!("shared-{}", NUMBER.fetch_add(1, Ordering::Relaxed)));
+        let shared = Shared::map(&shared_path, true)?;
+        let (child, to, from) = spawn(&setup)?;
+        let mut process = Process {
+            setup,
+            task: None,
+            child,
+            to,
+            from,
+            shared,
+            poison: Vec::new(),
+            grown: None,
+            diverged: None,
+            failed: None,
+            statistics: Statistics::default(),
+            threads: 1,
+        };
+        process.setup.dir = shared_path;
+        process.load()?;
+        Ok(process)
+    }
+
+    fn load(&mut self) -> Result<(), ProcessError> {
+        let setup = &self.setup;
+        let call = Call::Load {
+            object: setup.object.as_os_str().as_bytes().to_vec(),
+            args: setup.args.iter().map(|arg| arg.as_bytes().to_vec()).collect(),
+            shared: setup.dir.as_os_str().as_bytes().to_vec(),
+            heap: setup.heap,
+            volatile_atomic: setup.volatile_atomic,
+            wrappers: setup.wrappers.clone(),
+            show: setup.show,
+        };
+        match self.call(&call)? {
+            Reply::Ready => Ok(()),
+            Reply::Failed(why) => Err(ProcessError::Failed(why)),
+            _ => Err(ProcessError::Failed("an answer to something else".into())),
+        }
+    }
+
+    /// Says what is to be explored.
+    pub fn begin(&mut self, task: Task) -> Result<(), ProcessError> {
+        (self.grown, self.diverged) = (None, None);
+        self.task = Some(task.clone());
+        let call = Call::Begin {
+            facts: task.facts,
+            barriers: task.barriers.iter().map(|&(site, barrier)| (site, barrier as u8)).collect(),
+            settings: task.settings,
+            stop_at_first: task.stop_at_first,
+            poison: self.poison.clone(),
+        };
+        match self.call(&call)? {
+            Reply::Begun { threads } => {
+                self.threads = threads;
+                Ok(())
+            }
+            Reply::Failed(why) => Err(ProcessError::Failed(why)),
+            _ => Err(ProcessError::Failed("an answer to something else".into())),
+        }
+    }
+
+    /// Runs a schedule and tells what happens.
+    pub fn trace(&mut self, schedule: &[u8]) -> Result<Traced, ProcessError> {
+        match self.call(&Call::Trace(schedule.to_vec()))? {
+            Reply::Traced(traced) => Ok(*traced),
+            Reply::Failed(why) => Err(ProcessError::Failed(why)),
+            _ => Err(ProcessError::Failed("an answer to something else".into())),
+        }
+    }
+
+    /// What is known about the program, and whether it is more than what the task began with.
+    pub fn facts(&mut self) -> Result<(Facts, bool), ProcessError> {
+        match self.call(&Call::Facts)? {
+            Reply::Facts { facts, grown } => Ok((facts, grown)),
+            _ => Err(ProcessError::Failed("an answer to something else".into())),
+        }
+    }
+
+    pub(crate) fn puppet(&mut self, puppet: Puppet) -> Option<Strings> {
+        match self.call(&Call::Puppet(puppet)) {
+            Ok(Reply::Puppet(strings)) => Some(strings),
+            _ => None,
+        }
+    }
+
+    fn call(&mut self, call: &Call) -> Result<Reply, ProcessError> {
+        self.send(call).map_err(|_| self.death())?;
+        self.receive(None)
+    }
+
+    fn send(&mut self, call: &Call) -> io::Result<()> {
+        serde_json::to_writer(&mut self.to, call)?;
+        self.to.write_all(b"\n")?;
+        self.to.flush()
+    }
+
+    /// The next reply. If it is time to stop, the child is told so, and killed if that does not help.
+    fn receive(&mut self, stop: Option<&AtomicBool>) -> Result<Reply, ProcessError> {
+        let mut told: Option<Instant> = None;
+        while let Some(stop) = stop
+            && self.from.buffer().is_empty()
+        {
+            let mut poll = libc::pollfd { fd: self.from.get_ref().as_raw_fd(), events: libc::POLLIN, revents: 0 };
+            // SAFETY: one valid entry.
+            if unsafe { libc::poll(&mut poll, 1, 20) } > 0 {
+                break;
+            }
+            if stop.load(Ordering::Relaxed) {
+                self.shared.stop().store(1, Ordering::Relaxed);
+                if told.get_or_insert_with(Instant::now).elapsed() > GRACE {
+                    let _ = self.child.kill();
+                }
+            }
+        }
+        let mut line = Vec::new();
+        let n = self.from.read_until(b'\n', &mut line).unwrap_or(0);
+        self.shared.stop().store(0, Ordering::Relaxed);
+        if n == 0 {
+            return Err(self.death());
+        }
+        serde_json::from_slice(&line).map_err(|error| ProcessError::Failed(format!("an answer that is none: {error}")))
+    }
+
+    fn death(&mut self) -> ProcessError {
+        let _ = self.child.kill();
+        let status = self.child.wait();
+        ProcessError::Died(match status {
+            Ok(status) => match status.signal() {
+                Some(signal) => format!("signal {signal}"),
+                None => status.to_string(),
+            },
+            Err(error) => error.to_string(),
+        })
+    }
+
+    /// Starts again after a death.
+    fn restart(&mut self) -> Result<(), ProcessError> {
+        (self.child, self.to, self.from) = spawn(&self.setup)?;
+        self.load()?;
+        match self.task.clone() {
+            Some(task) => self.begin(task),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let _ = std::fs::remove_file(&self.setup.dir);
+    }
+}
+
+impl Work for Process {
+    type Part = Seen;
+
+    fn work(&mut self, order: &Order, stop: &AtomicBool) -> Answer<Seen> {
+        if self.failed.is_some() || self.grown.is_some() || self.diverged.is_some() {
+            return Answer::Undone;
+        }
+        loop {
+            // What was run before is not what a death is about.
+            let reply = self.send(&Call::Work(order.clone())).map_err(ProcessError::from);
+            let reply = reply.and_then(|()| self.receive(Some(stop)));
+            match reply {
+                Ok(Reply::Worked { answer, facts, diverged, statistics }) => {
+                    self.statistics = statistics;
+                    (self.grown, self.diverged) = (facts, diverged);
+                    return answer;
+                }
+                Ok(Reply::Failed(why)) => self.failed = Some(why),
+                Ok(_) => self.failed = Some("an answer to something else".into()),
+                Err(ProcessError::Died(_)) if stop.load(Ordering::Relaxed) => {
+                    // Killed because it did not stop; or it died while it did: nothing is known.
+                    if let Err(error) = self.restart() {
+                        self.failed = Some(error.to_string());
+                    }
+                }
+                Err(error) => {
+                    let path = self.shared.path();
+                    let why = match error {
+                        ProcessError::Died(how) => format!("ends the whole process ({how}): it has destroyed memory that is not its own"),
+                        error => error.to_string(),
+                    };
+                    if self.poison.len() == DEATHS || path.is_empty() || self.poison.iter().any(|(known, _)| *known == path) {
+                        self.failed = Some(why);
+                    } else {
+                        self.poison.push((path, why));
+                        match self.restart() {
+                            Ok(()) => continue,
+                            Err(error) => self.failed = Some(error.to_string()),
+                        }
+                    }
+                }
+            }
+            return Answer::Undone;
+        }
+    }
+}
+
+/// The child's side: answers calls on standard input until it ends.
+pub fn serve() -> io::Result<()> {
+    // SAFETY: the descriptors are open, and nobody else uses them; the program gets others in their place.
+    let (from, to) = unsafe {
+        let from = libc::fcntl(0, libc::F_DUPFD_CLOEXEC, 100);
+        let to = libc::fcntl(1, libc::F_DUPFD_CLOEXEC, 100);
+        let null = libc::open(c"/dev/null".as_ptr(), libc::O_RDWR);
+        libc::dup2(null, 0);
+        libc::dup2(null, 1);
+        if from < 0 || to < 0 || null < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        (File::from_raw_fd(from), File::from_raw_fd(to))
+    };
+    let mut to = BufWriter::new(to);
+    let mut local: Option<Local<Native, Watch>> = None;
+    let mut native: Option<Native> = None;
+    let mut shared = None;
+    for line in BufReader::new(from).split(b'\n') {
+        let call: Call = serde_json::from_slice(&line?)?;
+        let reply = match call {
+            Call::Load { object, args, shared: path, heap, volatile_atomic, wrappers, show } => {
+                let options = Options { heap, volatile_atomic, wrappers };
+                let args: Vec<&OsStr> = args.iter().map(|arg| OsStr::from_bytes(arg)).collect();
+                let object = PathBuf::from(OsString::from_vec(object));
+                match Shared::map(Path::new(OsStr::from_bytes(&path)), false) {
+                    Ok(page) => {
+                        let black_box = page.0;
+                        shared = Some(page);
+                        if !show {
+                            // SAFETY: standard error is the terminal's; the program's messages would disturb.
+                            unsafe { libc::dup2(0, 2) };
+                        } else {
+                            unsafe { libc::dup2(2, 1) };
+                        }
+                        match Native::load(&object, &args, &options) {
+                            Ok(mut loaded) => {
+                                loaded.set_black_box(black_box, SHARED);
+                                native = Some(loaded);
+                                Reply::Ready
+                            }
+                            Err(error) => Reply::Failed(error.to_string()),
+                        }
+                    }
+                    Err(error) => Reply::Failed(error.to_string()),
+                }
+            }
+            Call::Begin { facts, barriers, settings, stop_at_first, poison } => {
+                let program = native.take().or_else(|| local.take().map(|local| local.into_parts().0));
+                match program {
+                    Some(mut program) => {
+                        let level = |barrier: u8| [Barrier::None, Barrier::Store, Barrier::Full][usize::from(barrier.min(2))];
+                        let barriers: Vec<_> = barriers.iter().map(|&(site, barrier)| (site, level(barrier))).collect();
+                        program.prepare(&facts, &barriers, poison);
+                        let threads = program.threads();
+                        let watch = Watch::new(&settings, threads, stop_at_first);
+                        local = Some(Local::new(program, watch, settings.max_steps));
+                        Reply::Begun { threads }
+                    }
+                    None => Reply::Failed("no program is loaded".into()),
+                }
+            }
+            Call::Work(order) => match (&mut local, &shared) {
+                (Some(local), Some(page)) => {
+                    // SAFETY: a flag that is only ever 0 or 1 in its first byte.
+                    let stop = unsafe { &*page.0.cast::<AtomicBool>() };
+                    let answer = local.work(&order, stop);
+                    let (facts, grown) = Native::facts();
+                    let facts = grown.then_some(facts);
+                    Reply::Worked { answer, facts, diverged: Native::divergence(), statistics: statistics() }
+                }
+                _ => Reply::Failed("nothing to work on".into()),
+            },
+            Call::Trace(schedule) => {
+                let program = native.take().or_else(|| local.take().map(|local| local.into_parts().0));
+                match program {
+                    Some(mut program) => {
+                        let traced = program.trace(&schedule);
+                        native = Some(program);
+                        Reply::Traced(Box::new(traced))
+                    }
+                    None => Reply::Failed("no program is loaded".into()),
+                }
+            }
+            Call::Puppet(puppet) => {
+                let program = native.take().or_else(|| local.take().map(|local| local.into_parts().0));
+                match program {
+                    Some(mut program) => {
+                        let strings = program.puppet(puppet);
+                        native = Some(program);
+                        Reply::Puppet(strings)
+                    }
+                    None => Reply::Failed("no program is loaded".into()),
+                }
+            }
+            Call::Facts => {
+                let (facts, grown) = Native::facts();
+                Reply::Facts { facts, grown }
+            }
+        };
+        serde_json::to_writer(&mut to, &reply)?;
+        to.write_all(b"\n")?;
+        to.flush()?;
+    }
+    Ok(())
+}
+
+fn statistics() -> Statistics {
+    let (resets, steps, reset_bytes) = Native::statistics();
+    let pages = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages: u64 = pages.split_whitespace().nth(1).and_then(|n| n.parse().ok()).unwrap_or(0);
+    Statistics { resets, steps, reset_bytes, resident: pages * 4096 }
+}

@@ -1,0 +1,421 @@
+//! From an access of the program to steps of the execution.
+//!
+//! An access to one visible cell is one step: it is announced, and made by the program itself when the hook returns. An
+//! access to several is several:
+//!
+//! * *reads*: each cell is announced, and what it holds then is noted. Before the program reads them all, the cells that have
+//!   changed since are *patched* to what was noted, and put right at the thread's next announcement: nobody else runs in
+//!   between.
+//! * *writes*: the first cell is announced; then the program writes them all. At the thread's next announcement the others are
+//!   put back to what they were, and announced and written one by one.
+//!
+//! gcc announces the write of a structure assignment before its read, but makes both after that: [`early_write`].
+
+use super::fault;
+use super::heap::{Life, is_heap, life};
+use super::layout::{STACK_SIZE, stack_base};
+use super::shadow::{self, Hit, read};
+use super::world::{Registers, NOTHING, Pending, World, register, world};
+use membar_core::{AccessKind, Barrier};
+use membar_explore::Awaited;
+
+/// An access to one object by a hook that makes it itself.
+#[derive(Clone, Copy)]
+pub struct Event {
+    addr: usize,
+    size: usize,
+    kind: AccessKind,
+    before: Barrier,
+    expected: Option<u64>,
+    wait: Option<(u64, bool)>,
+    site: Option<u32>,
+    always: bool,
+}
+
+impl Event {
+    /// An atomic access.
+    pub fn atomic(kind: AccessKind, addr: usize, size: usize) -> Event {
+        Event { addr, size, kind, before: Barrier::None, expected: None, wait: None, site: None, always: false }
+    }
+
+    /// An operation that synchronises memory fully: the caller sets the barrier after it.
+    pub fn sync(addr: usize, size: usize) -> Event {
+        Event { before: Barrier::Full, ..Event::atomic(AccessKind::Rmw, addr, size) }
+    }
+
+    pub fn before(self, before: Barrier) -> Event {
+        Event { before, ..self }
+    }
+
+    /// It writes only if it reads this.
+    pub fn expects(self, expected: u64) -> Event {
+        Event { expected: Some(expected), ..self }
+    }
+
+    /// It cannot be made while the object holds this value.
+    pub fn while_not(self, value: u64) -> Event {
+        Event { wait: Some((value, false)), ..self }
+    }
+
+    /// It cannot be made until the object holds this value.
+    pub fn until(self, value: u64) -> Event {
+        Event { wait: Some((value, true)), ..self }
+    }
+
+    pub fn at(self, site: u32) -> Event {
+        Event { site: Some(site), ..self }
+    }
+
+    /// A step even if nobody else knows the object.
+    pub fn always(self) -> Event {
+        Event { always: true, ..self }
+    }
+
+    /// Returns when the access may be made. Its barrier is noted even if it is no step.
+    #[inline]
+    pub fn announce(self) {
+        settle();
+        let w = world();
+        let id = w.current;
+        check(self.addr, self.size, self.kind != AccessKind::Load);
+        let hit = if w.alone && !self.always {
+            Hit::Private
+        } else {
+            w.shadow.access(id, self.addr, self.size, self.kind != AccessKind::Load, true)
+        };
+        let mut expected = self.expected;
+        let cell = match hit {
+            Hit::Exact(cell) => cell,
+            Hit::Part(cell) => {
+                expected = None;
+                cell
+            }
+            Hit::Private | Hit::Several if self.blocks() => {
+                // Nobody else knows it, so nobody will ever change it.
+                w.shadow.number(self.addr).unwrap_or_else(|| {
+                    w.shadow.access(id, self.addr, self.size, true, true);
+                    w.shadow.number(self.addr).unwrap_or_else(|| w.shadow.show(self.addr))
+                })
+            }
+            Hit::Private | Hit::Several => {
+                let thread = &mut w.threads[id];
+                thread.barrier = thread.barrier.max(self.before);
+                thread.dirty |= self.kind != AccessKind::Load;
+                thread.private += 1;
+                if thread.private >= thread.suspect && !w.alone {
+                    suspect(self.addr, self.kind != AccessKind::Load);
+                }
+                return;
+            }
+        };
+        let site = self.site.unwrap_or_else(|| site(w));
+        let pending = Pending {
+            expected: expected.unwrap_or(0),
+            cell,
+            site,
+            kind: self.kind,
+            barrier: self.before,
+            compares: expected.is_some(),
+            waits: self.wait.is_some(),
+        };
+        let awaited = self.wait.map_or(NOTHING, |(value, until)| Awaited { addr: cell, value, until });
+        World::announce::<true>(pending, awaited);
+        check(self.addr, self.size, self.kind != AccessKind::Load);
+    }
+
+    fn blocks(&self) -> bool {
+        let Some((value, until)) = self.wait else { return false };
+        let cell = super::shadow::Cell { at: self.addr as u64, size: self.size as u8, atomic: true };
+        (read(&cell) == value) != until
+    }
+}
+
+/// The instruction that called the stub, as the one that the report will name.
+#[inline]
+pub fn site(w: &World) -> u32 {
+    // SAFETY: the stack pointer of a stub's caller.
+    let pc = w.module.offset(unsafe { *(register(0) as *const usize) });
+    if w.wrappers.is_empty() { pc } else { w.user_site(pc, register(2)) }
+}
+
+/// A plain access by the program, which makes it when this returns.
+#[inline(always)]
+pub fn plain(addr: usize, size: usize, write: bool) {
+    let w = world();
+    if is_heap(addr) && life(addr) != Life::Live as u8 {
+        dead(addr, write);
+    }
+    if w.alone {
+        return;
+    }
+    let id = w.current;
+    match w.shadow.access(id, addr, size, write, false) {
+        Hit::Private => {
+            // The stack is compared as a whole where it matters.
+            let thread = &mut w.threads[id];
+            thread.dirty |= write && addr.wrapping_sub(stack_base(id) - STACK_SIZE) >= STACK_SIZE;
+            thread.private += 1;
+            if thread.private >= thread.suspect {
+                suspect(addr, write);
+            }
+            if thread.early.is_some() {
+                late(addr, size, write);
+            }
+        }
+        hit => visible(addr, size, write, hit),
+    }
+}
+
+/// The thread has made many accesses that are nobody else's business. If it goes round in a circle, then what it reads is
+/// what it waits for: others will write it, once they get to run.
+#[cold]
+fn suspect(addr: usize, write: bool) {
+    /// Accesses after which to look, and how many to look at.
+    const FIRST: u32 = 1000;
+    const WATCHED: u32 = 256;
+    let w = world();
+    let id = w.current;
+    let thread = &mut w.threads[id];
+    let state = |entry| super::idle::state(register(0), entry);
+    if thread.suspect == 0 || thread.private > thread.suspect + WATCHED {
+        thread.suspect = (2 * thread.suspect).clamp(FIRST, 1 << 30);
+        thread.circle = None;
+    } else if write && !thread.dirty {
+        // On its stack, which is part of its state.
+    } else if thread.dirty {
+        thread.circle = None;
+        thread.dirty = false;
+        // It does change something, but nobody else knows: wait for longer.
+        thread.was_dirty = true;
+    } else if let Some((at, before)) = thread.circle {
+        // A deep stack is read only where it may have been seen before.
+        if at == addr && before == state(thread.entry) {
+            thread.circle = None;
+            w.shadow.show_at(addr);
+        }
+    } else {
+        thread.circle = Some((addr, state(thread.entry)));
+    }
+}
+
+#[inline]
+fn visible(addr: usize, size: usize, write: bool, hit: Hit) {
+    settle();
+    let w = world();
+    let id = w.current;
+    let kind = if write { AccessKind::Store } else { AccessKind::Load };
+    if w.threads[id].early.is_some() && !write {
+        return late(addr, size, write);
+    }
+    match hit {
+        Hit::Exact(cell) | Hit::Part(cell) => {
+            let site = site(w);
+            if is_heap(addr) {
+                World::announce::<true>(Pending::plain(cell, site, kind), NOTHING);
+                // Somebody may have freed it meanwhile.
+                check(addr, size, write);
+            } else {
+                World::announce::<false>(Pending::plain(cell, site, kind), NOTHING);
+            }
+        }
+        Hit::Private => {}
+        Hit::Several => {
+            w.threads[id].sources.clear();
+            w.threads[id].targets.clear();
+            let thread = &mut w.threads[id];
+            w.shadow.cells_in(addr, size, if write { &mut thread.targets } else { &mut thread.sources });
+            make();
+        }
+    }
+}
+
+fn bytes(cell: u32) -> [u8; 16] {
+    shadow::bytes(&world().shadow.cells[cell as usize])
+}
+
+fn set_bytes(cell: u32, bytes: &[u8; 16]) {
+    shadow::set_bytes(&world().shadow.cells[cell as usize], bytes);
+}
+
+fn step(cell: u32, kind: AccessKind, site: u32) {
+    World::announce::<true>(Pending::plain(cell, site, kind), NOTHING);
+}
+
+/// Reads the cells in `sources` one by one, and announces the first of those in `targets`: the program reads and writes them
+/// all when the hook returns. Nothing is kept in local lists: a thread that is given up here would leak them.
+fn make() {
+    let site = site(world());
+    let id = world().current;
+    world().threads[id].reads.clear();
+    for i in 0..world().threads[id].sources.len() {
+        let cell = world().threads[id].sources[i];
+        step(cell, AccessKind::Load, site);
+        let value = bytes(cell);
+        world().threads[id].reads.push(value);
+    }
+    if let Some(&first) = world().threads[id].targets.first() {
+        step(first, AccessKind::Store, site);
+    }
+    let w = world();
+    w.threads[id].later_site = site;
+    for i in 1..w.threads[id].targets.len() {
+        let cell = w.threads[id].targets[i];
+        w.threads[id].later.push((cell, bytes(cell)));
+    }
+    // The cells hold what was read until the next announcement; what is written is not put back.
+    for i in 0..w.threads[id].sources.len() {
+        let (cell, value) = (w.threads[id].sources[i], w.threads[id].reads[i]);
+        let now = bytes(cell);
+        if now != value {
+            set_bytes(cell, &value);
+            if !w.threads[id].targets.contains(&cell) {
+                w.threads[id].patched.push((cell, now));
+            }
+        }
+    }
+}
+
+/// A plain access by a hook that has more to do for its caller.
+pub fn plain_within(addr: usize, size: usize, write: bool) {
+    let registers = Registers::save();
+    plain(addr, size, write);
+    registers.restore();
+}
+
+/// Each visible cell of a range is a step of its own, made here.
+pub fn each(addr: usize, size: usize, kind: AccessKind) {
+    settle();
+    let site = site(world());
+    let mut at = addr;
+    while at < addr + size {
+        match world().shadow.next_in(at, addr + size) {
+            Some((cell, next)) => {
+                step(cell, kind, site);
+                at = next;
+            }
+            None => break,
+        }
+    }
+}
+
+/// Puts right what an earlier access to several cells left.
+#[inline(always)]
+fn settle() {
+    let w = world();
+    let thread = &w.threads[w.current];
+    if !thread.patched.is_empty() || !thread.later.is_empty() {
+        settle_some();
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn settle_some() {
+    let w = world();
+    let id = w.current;
+    let thread = &mut w.threads[id];
+    let site = thread.later_site;
+    for i in 0..thread.patched.len() {
+        let (cell, now) = thread.patched[i];
+        set_bytes(cell, &now);
+    }
+    thread.patched.clear();
+    for i in 0..thread.later.len() {
+        let (cell, before) = thread.later[i];
+        thread.later[i].1 = bytes(cell);
+        set_bytes(cell, &before);
+    }
+    let mut i = 0;
+    while let Some(&(cell, value)) = world().threads[id].later.get(i) {
+        step(cell, AccessKind::Store, site);
+        set_bytes(cell, &value);
+        i += 1;
+    }
+    world().threads[id].later.clear();
+}
+
+/// The program is about to write, after the next read.
+pub fn early_write(addr: usize, size: usize) {
+    let w = world();
+    if is_heap(addr) && life(addr) != Life::Live as u8 {
+        dead(addr, true);
+    }
+    if !w.alone {
+        let id = w.current;
+        w.threads[id].early = Some((addr, size));
+    }
+}
+
+/// A read after which the program makes the write that was announced before.
+#[cold]
+fn late(addr: usize, size: usize, write: bool) {
+    settle();
+    let w = world();
+    let id = w.current;
+    let Some((to, to_size)) = w.threads[id].early.take() else { return };
+    if write {
+        // Not a copy after all: the write that was announced has been made.
+        return plain(addr, size, write);
+    }
+    w.threads[id].sources.clear();
+    w.threads[id].targets.clear();
+    range(id, addr, size, false);
+    range(id, to, to_size, true);
+    make();
+}
+
+/// Lists the visible cells of a range of any length, which is accessed as a whole.
+fn range(id: usize, addr: usize, size: usize, write: bool) {
+    let w = world();
+    let mut at = addr;
+    while at < addr + size {
+        let to = ((at & !7) + 8).min(addr + size);
+        if w.shadow.access(id, at, to - at, write, false) == Hit::Private {
+            w.threads[id].dirty |= write;
+        }
+        at = to;
+    }
+    let thread = &mut w.threads[id];
+    w.shadow.cells_in(addr, size, if write { &mut thread.targets } else { &mut thread.sources });
+}
+
+/// A range of bytes that the program is about to access as a whole.
+pub fn whole_range(addr: usize, size: usize, write: bool) {
+    if is_heap(addr) && size > 0 && (life(addr) != Life::Live as u8 || life(addr + size - 1) != Life::Live as u8) {
+        dead(addr, write);
+    }
+    let w = world();
+    if w.alone || size == 0 {
+        return;
+    }
+    settle();
+    let id = w.current;
+    if w.threads[id].early.is_some() && !write {
+        return late(addr, size, write);
+    }
+    w.threads[id].sources.clear();
+    w.threads[id].targets.clear();
+    range(id, addr, size, write);
+    make();
+}
+
+/// Whether an object of the heap is alive.
+#[inline]
+fn check(addr: usize, _: usize, write: bool) {
+    if is_heap(addr) && life(addr) != Life::Live as u8 {
+        dead(addr, write);
+    }
+}
+
+#[cold]
+fn dead(addr: usize, write: bool) {
+    let what = if write { "writes" } else { "reads" };
+    match world().heap.find(addr) {
+        Some(block) if !block.alive => fault::raise(format!(
+            "{what} memory that has been freed: byte {} of {}",
+            addr - block.start,
+            fault::block(&block)
+        )),
+        _ => fault::raise(format!("{what} outside of any block of the heap{}", fault::near(addr))),
+    }
+}

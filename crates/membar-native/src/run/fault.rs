@@ -1,0 +1,168 @@
+//! When a program goes wrong: crashes, failed assertions, misuse of the heap, endless loops.
+//!
+//! A thread that goes wrong never runs on; it has a message and the return addresses of its stack. Signals are caught on a stack
+//! of their own. If the program runs at that time, the handler makes it continue in [`land`], on yet another stack, which hands
+//! over to the scheduler for good. Names are not looked up here: a message holds marks, `@v…;` for a variable, `@p…;` for a place,
+//! that whoever prints it replaces (see [`crate::words`]).
+
+use super::heap::{Block, Heap};
+use super::layout::{GUARD, STACK_SIZE, stack_base};
+use super::world::{Fault, register, world};
+use std::ffi::{c_int, c_void};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+/// Ends the thread that runs with this message, from a hook.
+pub fn raise(message: String) -> ! {
+    // SAFETY: the stack pointer of the stub's caller.
+    let pc = unsafe { *(register(0) as *const usize) };
+    let stack = frames(pc, register(2));
+    let w = world();
+    let id = w.current;
+    w.threads[id].stop(Fault { message, stack })
+}
+
+/// A variable, in a message: where it is, as JSON.
+pub fn name(addr: usize) -> String {
+    let location = super::trace::location(addr).and_then(|location| serde_json::to_string(&location).ok());
+    format!("@v{};", location.unwrap_or_default())
+}
+
+/// A block, in a message.
+pub fn block(block: &Block) -> String {
+    let offset = |pc: usize| world().module.offset(pc);
+    format!("the block of {} bytes allocated at @p{:x},{:x};", block.size, offset(block.pc), offset(block.caller))
+}
+
+/// The block that ends closest before this address, in a message.
+pub fn near(addr: usize) -> String {
+    let heap: &Heap = &world().heap;
+    (1..=64)
+        .find_map(|i| heap.find(addr.wrapping_sub(16 * i)))
+        .map_or(String::new(), |found| format!(": {} bytes behind {}", addr - found.start - found.size, block(&found)))
+}
+
+/// The return addresses of the frames on the stack of the thread that runs.
+pub fn frames(pc: usize, frame: usize) -> Vec<usize> {
+    walk(pc, frame, world().current, 64)
+}
+
+/// Follows frame pointers on a thread's stack.
+pub fn walk(pc: usize, mut frame: usize, thread: usize, most: usize) -> Vec<usize> {
+    let stack = stack_base(thread) - STACK_SIZE + GUARD..stack_base(thread) - 16;
+    let mut frames = vec![pc];
+    while stack.contains(&frame) && frame % 8 == 0 && frames.len() < most {
+        // SAFETY: within the stack, which is mapped.
+        let (next, back) = unsafe { (*(frame as *const usize), *((frame + 8) as *const usize)) };
+        if back == 0 {
+            break;
+        }
+        frames.push(back);
+        if next <= frame {
+            break;
+        }
+        frame = next;
+    }
+    frames
+}
+
+/// What the handler found out, for [`land`].
+static SIGNAL: AtomicUsize = AtomicUsize::new(0);
+static ADDRESS: AtomicUsize = AtomicUsize::new(0);
+static PC: AtomicUsize = AtomicUsize::new(0);
+static FRAME: AtomicUsize = AtomicUsize::new(0);
+/// The value of [`super::world::World::steps`] at the last tick, and how many ticks it has been that.
+static STEPS: AtomicU64 = AtomicU64::new(0);
+static TICKS: AtomicUsize = AtomicUsize::new(0);
+/// The top of the stack that [`land`] runs on.
+static LANDING: AtomicUsize = AtomicUsize::new(0);
+
+/// Ticks of 100 ms of processor time without a step after which a thread counts as endless.
+const PATIENCE: usize = 20;
+
+/// Catches signals from now on.
+pub fn catch() {
+    let stack = vec![0u8; 256 << 10].leak();
+    let landing = vec![0u8; 256 << 10].leak();
+    LANDING.store((landing.as_ptr() as usize + landing.len()) & !15, Ordering::Relaxed);
+    // SAFETY: plain system calls; the handler only touches what its documentation says.
+    unsafe {
+        let alt = libc::stack_t { ss_sp: stack.as_mut_ptr().cast(), ss_flags: 0, ss_size: stack.len() };
+        libc::sigaltstack(&alt, std::ptr::null_mut());
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = handle as *const () as usize;
+        action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESTART;
+        for signal in [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGABRT, libc::SIGTRAP, libc::SIGPROF] {
+            libc::sigaction(signal, &action, std::ptr::null_mut());
+        }
+        let tick = libc::timeval { tv_sec: 0, tv_usec: 100_000 };
+        let timer = libc::itimerval { it_interval: tick, it_value: tick };
+        libc::setitimer(libc::ITIMER_PROF, &timer, std::ptr::null_mut());
+    }
+}
+
+unsafe extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+    // SAFETY: the kernel passes valid pointers.
+    let (addr, context) = unsafe { ((*info).si_addr() as usize, &mut *context.cast::<libc::ucontext_t>()) };
+    let registers = &mut context.uc_mcontext.gregs;
+    let pc = registers[libc::REG_RIP as usize] as usize;
+    let w = world();
+    if signal == libc::SIGPROF {
+        let steps = w.steps + w.executions;
+        if STEPS.swap(steps, Ordering::Relaxed) != steps || !w.running {
+            TICKS.store(0, Ordering::Relaxed);
+            return;
+        }
+        // In a function of the C library it may hold a lock that others need: wait until it is back.
+        if TICKS.fetch_add(1, Ordering::Relaxed) < PATIENCE || !w.module.is_code(pc) {
+            return;
+        }
+        TICKS.store(0, Ordering::Relaxed);
+    } else if (signal == libc::SIGSEGV || signal == libc::SIGBUS) && w.pages.written(addr) {
+        return;
+    }
+    if !w.running {
+        // Our own mistake, or the program has destroyed our memory.
+        // SAFETY: back to the default, which ends the process when the instruction is tried again.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+        if signal == libc::SIGABRT {
+            unsafe { libc::raise(signal) };
+        }
+        return;
+    }
+    SIGNAL.store(signal as usize, Ordering::Relaxed);
+    ADDRESS.store(addr, Ordering::Relaxed);
+    PC.store(pc, Ordering::Relaxed);
+    FRAME.store(registers[libc::REG_RBP as usize] as usize, Ordering::Relaxed);
+    registers[libc::REG_RIP as usize] = land as *const () as i64;
+    registers[libc::REG_RSP as usize] = LANDING.load(Ordering::Relaxed) as i64 - 8;
+    registers[libc::REG_RBP as usize] = 0;
+}
+
+/// Where a program continues that has gone wrong.
+extern "C" fn land() -> ! {
+    let (signal, addr) = (SIGNAL.load(Ordering::Relaxed) as c_int, ADDRESS.load(Ordering::Relaxed));
+    let (mut pc, frame) = (PC.load(Ordering::Relaxed), FRAME.load(Ordering::Relaxed));
+    let w = world();
+    let id = w.current;
+    let guard = stack_base(id) - STACK_SIZE;
+    let message = match signal {
+        libc::SIGSEGV | libc::SIGBUS if (guard..guard + GUARD).contains(&addr) => "its stack overflows".into(),
+        libc::SIGSEGV | libc::SIGBUS if addr < 0x1000 => "uses a null pointer".into(),
+        libc::SIGSEGV | libc::SIGBUS => "accesses memory that is not there, or may not be written (segmentation fault)".into(),
+        libc::SIGFPE => "divides by zero, or another arithmetic error (SIGFPE)".into(),
+        libc::SIGILL => "runs an illegal instruction (SIGILL)".into(),
+        libc::SIGABRT => "aborts".into(),
+        libc::SIGPROF => "runs on without any access to shared memory: an endless loop".into(),
+        other => format!("is stopped by signal {other}"),
+    };
+    // A jump to nowhere: the caller is all there is to tell. In a hook or a library the caller of the stub is.
+    if !w.module.is_code(pc) {
+        // SAFETY: the stack pointer of the last stub's caller.
+        pc = unsafe { *(register(0) as *const usize) };
+    } else {
+        // A return address is what others expect: one past the instruction.
+        pc += 1;
+    }
+    let stack = walk(pc, frame, id, 64);
+    w.threads[id].stop(Fault { message, stack })
+}

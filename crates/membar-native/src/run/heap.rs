@@ -1,0 +1,204 @@
+//! The program's heap.
+//!
+//! Each thread allocates from a region of its own, one block after the other, and nothing is used again within an
+//! execution: what `malloc` returns depends on nothing but what the thread did before, and a block that has been freed is
+//! known as such for good. One byte for every 16 says what they are: see [`Life`]. New blocks are filled with 0xBE, so that
+//! what is read before it is written is neither what another execution left there nor a lucky zero.
+//!
+//! A block is preceded by a header of 32 bytes: its size, the place it was allocated at, and what has become of it.
+
+use super::layout::{GUARD, HEAP_SIZE, HEAPS, LIFE, MAX_THREADS};
+
+/// What the 16 bytes of a heap are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum Life {
+    /// Not allocated yet, or between blocks.
+    Nothing = 0,
+    /// In a block.
+    Live = 1,
+    /// In a block that was freed.
+    Freed = 2,
+}
+
+/// What stands before a block.
+#[repr(C)]
+struct Header {
+    size: usize,
+    /// Return address of the allocation.
+    pc: usize,
+    /// Return address of its caller, for wrappers such as `operator new`.
+    caller: usize,
+    /// Which block of its thread it is, and whether it is alive.
+    number: u32,
+    magic: u32,
+}
+
+const ALIVE: u32 = 0x6d62_6172;
+const DEAD: u32 = 0x6465_6164;
+const HEADER: usize = 32;
+
+/// A block, for reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Block {
+    pub start: usize,
+    pub size: usize,
+    pub pc: usize,
+    pub caller: usize,
+    pub thread: usize,
+    pub number: u32,
+    pub alive: bool,
+}
+
+/// Why a pointer cannot be freed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BadFree {
+    /// It does not point to the beginning of a block.
+    NoBlock,
+}
+
+/// The regions.
+#[derive(Debug)]
+pub struct Heap {
+    /// Per thread the next free address and the number of blocks.
+    next: Vec<(usize, u32)>,
+    /// Per thread where an execution begins.
+    first: Vec<(usize, u32)>,
+    /// Blocks from before then that have been freed.
+    freed: Vec<Block>,
+    /// Bytes that an execution may allocate.
+    pub limit: usize,
+    pub used: usize,
+}
+
+const fn region(thread: usize) -> usize {
+    HEAPS + thread * HEAP_SIZE
+}
+
+/// The heap, if the address is on one.
+#[inline(always)]
+pub fn is_heap(addr: usize) -> bool {
+    addr.wrapping_sub(HEAPS) < MAX_THREADS * HEAP_SIZE
+}
+
+/// What an address of the heap is.
+#[inline(always)]
+pub fn life(addr: usize) -> u8 {
+    // SAFETY: mapped for the whole of the heaps.
+    unsafe { *((LIFE + (addr - HEAPS) / 16) as *const u8) }
+}
+
+fn set_life(from: usize, to: usize, life: Life) {
+    let (a, b) = ((from - HEAPS) / 16, (to - HEAPS).div_ceil(16));
+    // SAFETY: mapped for the whole of the heaps.
+    unsafe { std::ptr::write_bytes((LIFE + a) as *mut u8, life as u8, b - a) };
+}
+
+impl Heap {
+    /// Empty, for executions that may allocate this much.
+    pub fn new(limit: usize) -> Heap {
+        let first: Vec<(usize, u32)> = (0..MAX_THREADS).map(|thread| (region(thread), 0)).collect();
+        Heap { next: first.clone(), first, freed: Vec::new(), limit, used: 0 }
+    }
+
+    /// A block of this size; `None` if there is no room.
+    pub fn allocate(&mut self, thread: usize, size: usize, align: usize, pc: usize, caller: usize) -> Option<usize> {
+        let (next, number) = &mut self.next[thread];
+        let align = align.max(16);
+        let start = next.checked_add(HEADER)?.checked_next_multiple_of(align)?;
+        let end = start.checked_add(size.max(1))?.checked_next_multiple_of(16)?;
+        if end + GUARD > region(thread) + HEAP_SIZE || self.used + size > self.limit {
+            return None;
+        }
+        self.used += size;
+        *number += 1;
+        // SAFETY: within the thread's region, which is mapped; nobody uses it yet.
+        unsafe {
+            ((start - HEADER) as *mut Header).write(Header { size, pc, caller, number: *number, magic: ALIVE });
+            std::ptr::write_bytes(start as *mut u8, 0xbe, end - start);
+        }
+        set_life(start, end, Life::Live);
+        *next = end;
+        Some(start)
+    }
+
+    /// The block that begins here.
+    pub fn block(&self, start: usize) -> Result<Block, BadFree> {
+        if !is_heap(start) || start % 16 != 0 {
+            return Err(BadFree::NoBlock);
+        }
+        let thread = (start - HEAPS) / HEAP_SIZE;
+        if start < region(thread) + HEADER || start >= self.next[thread].0 {
+            return Err(BadFree::NoBlock);
+        }
+        // SAFETY: within the region, behind at least one header.
+        let header = unsafe { &*((start - HEADER) as *const Header) };
+        match header.magic {
+            ALIVE | DEAD if life(start) != Life::Nothing as u8 => {
+                let Header { size, pc, caller, number, magic } = *header;
+                Ok(Block { start, size, pc, caller, thread, number, alive: magic == ALIVE })
+            }
+            _ => Err(BadFree::NoBlock),
+        }
+    }
+
+    /// The block that the address is in.
+    pub fn find(&self, addr: usize) -> Option<Block> {
+        if !is_heap(addr) || life(addr) == Life::Nothing as u8 {
+            return None;
+        }
+        let mut at = addr & !15;
+        let lowest = region((addr - HEAPS) / HEAP_SIZE);
+        while at > lowest {
+            if let Ok(block) = self.block(at)
+                && addr < block.start + block.size.max(1).next_multiple_of(16)
+            {
+                return Some(block);
+            }
+            at -= 16;
+        }
+        None
+    }
+
+    /// Frees a block that is alive.
+    pub fn free(&mut self, block: &Block) {
+        // SAFETY: `block` was found by its header.
+        unsafe { (*((block.start - HEADER) as *mut Header)).magic = DEAD };
+        set_life(block.start, block.start + block.size.max(1), Life::Freed);
+        if block.start < self.first[block.thread].0 {
+            self.freed.push(*block);
+        }
+    }
+
+    /// What is there now is what executions begin with. Its ranges of addresses, for somebody to put back.
+    pub fn keep(&mut self) -> Vec<(usize, usize)> {
+        self.used = 0;
+        let mut ranges = Vec::new();
+        for thread in 0..MAX_THREADS {
+            let (from, next) = (region(thread), &mut self.next[thread].0);
+            if from < *next {
+                ranges.push((from, *next));
+                // What comes later is on other pages.
+                *next = next.next_multiple_of(GUARD);
+            }
+        }
+        self.first.clone_from(&self.next);
+        ranges
+    }
+
+    /// Back to what was kept.
+    #[inline]
+    pub fn reset(&mut self, threads: usize) {
+        self.used = 0;
+        for thread in 0..threads {
+            let (first, next) = (self.first[thread].0, self.next[thread].0);
+            if next > first {
+                set_life(first, next, Life::Nothing);
+                self.next[thread] = self.first[thread];
+            }
+        }
+        for block in self.freed.drain(..) {
+            set_life(block.start, block.start + block.size.max(1), Life::Live);
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Where everything is in the address space of the process that runs a program.
+//!
+//! The same addresses in every process: what a program does with its pointers (hash them, compare them, print them) is then
+//! the same in every execution, in every worker, and from one day to the next.
+
+/// The table of intercepted functions and the registers of their callers, below 2 GiB so that the stubs reach it with
+/// one instruction.
+pub const TABLE: usize = 0x1000_0000;
+/// Where the stubs leave the caller's registers: `rsp` (which points to the return address), `rbx`, `rbp`, `r12`, `r13`,
+/// `r14`, `r15`.
+pub const REGS: usize = TABLE + 0x8000;
+/// Bytes of both.
+pub const TABLE_LEN: usize = 0x9000;
+
+/// Everything of the program that its own object does not hold: control blocks, thread-locals, stacks, heap.
+pub const ARENA: usize = 0x1000_0000_0000;
+/// Control blocks, one a thread.
+pub const CONTROL: usize = ARENA;
+/// Bytes of a control block.
+pub const CONTROL_SIZE: usize = 64;
+/// Thread-local variables, one block a thread.
+pub const TLS: usize = ARENA + 0x1_0000;
+/// The most bytes of thread-local variables.
+pub const TLS_SIZE: usize = 0x4_0000;
+/// Stacks, one a thread, with a guard page at the lower end.
+pub const STACKS: usize = ARENA + 0x1000_0000;
+/// Bytes of a stack.
+pub const STACK_SIZE: usize = 8 << 20;
+/// A page nobody may touch.
+pub const GUARD: usize = 4096;
+/// Heaps, one a thread: what a thread's `malloc` returns depends on nothing but what that thread did before.
+pub const HEAPS: usize = ARENA + 0x4000_0000;
+/// Bytes of a heap.
+pub const HEAP_SIZE: usize = 64 << 20;
+/// Bytes of the whole.
+pub const ARENA_LEN: usize = 0x4000_0000 + MAX_THREADS * HEAP_SIZE;
+
+/// One word for each byte of the arena: see [`super::shadow`].
+pub const SHADOW: usize = 0x2000_0000_0000;
+/// One byte for 16 bytes of heap: see [`super::heap`].
+pub const LIFE: usize = 0x3000_0000_0000;
+/// One word for each byte of the program's object.
+pub const MODULE_SHADOW: usize = 0x3800_0000_0000;
+
+pub use membar_explore::MAX_THREADS;
+
+/// The highest address of a thread's stack.
+pub const fn stack_base(thread: usize) -> usize {
+    STACKS + (thread + 1) * STACK_SIZE
+}
+
+/// The control block of a thread.
+pub const fn control(thread: usize) -> usize {
+    CONTROL + thread * CONTROL_SIZE
+}
+
+/// What stands where in a control block: whether the thread has been started, has ended, and has been woken.
+pub const STARTED: usize = 0;
+/// See [`STARTED`].
+pub const ENDED: usize = 16;
+/// See [`STARTED`].
+pub const WOKEN: usize = 32;

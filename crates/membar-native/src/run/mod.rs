@@ -1,0 +1,31 @@
+//! Runs a program that [`crate::build`] made, in this process, one access a step.
+//!
+//! A process runs one program, on one of its threads; whoever wants more, or wants to be safe from what a program does,
+//! starts processes ([`crate::process`]).
+
+// Everything here deals with the memory of a program that was compiled by somebody else.
+#![allow(unsafe_code)]
+
+mod access;
+mod fault;
+mod heap;
+mod hooks;
+mod idle;
+mod layout;
+mod libc_hooks;
+mod module;
+mod pages;
+mod program;
+mod shadow;
+pub mod stubs;
+mod sync;
+mod thread;
+mod trace;
+mod tsan;
+mod world;
+
+pub use module::LoadError;
+pub use program::{Native, Options};
+pub use shadow::Cell;
+pub use trace::{Located, Location, Made, Standing, Traced, TracedStep};
+pub use world::{Divergence, Facts};

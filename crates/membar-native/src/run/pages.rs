@@ -1,0 +1,90 @@
+//! Puts memory back to what it was.
+//!
+//! Memory that is small is copied back as a whole. Of larger memory only pages that the program has ever written are: pages
+//! are read-only at first, and the first write to one makes it writable for good and puts it on the list. So whoever
+//! writes, instrumented or not, the cost of a reset is that of what the program changes.
+
+use std::ffi::c_void;
+
+const PAGE: usize = 4096;
+/// Memory up to this size is copied back as a whole.
+const SMALL: usize = 2 * PAGE;
+
+/// Ranges of memory and what they held.
+#[derive(Debug, Default)]
+pub struct Pages {
+    kept: Vec<(usize, Vec<u8>)>,
+    /// Pieces of pages that are written: address, which range, length.
+    dirty: Vec<(usize, usize, usize)>,
+    watched: bool,
+}
+
+impl Pages {
+    /// What these ranges hold now is what they will be put back to.
+    pub fn keep(ranges: impl Iterator<Item = (usize, usize)>) -> Pages {
+        let mut pages = Pages::default();
+        for (from, to) in ranges {
+            // SAFETY: the program's writable memory.
+            pages.kept.push((from, unsafe { std::slice::from_raw_parts(from as *const u8, to - from) }.to_vec()));
+        }
+        let pieces: Vec<usize> = (0..pages.kept.len()).flat_map(|i| pages.pieces(i)).collect();
+        if pages.kept.iter().map(|(_, bytes)| bytes.len()).sum::<usize>() <= SMALL {
+            pages.dirty = pieces.into_iter().flat_map(|at| pages.touching(at)).collect();
+            return pages;
+        }
+        pages.watched = true;
+        for at in pieces {
+            // SAFETY: a write to these pages is caught by the handler, which calls `written`.
+            unsafe { libc::mprotect((at & !(PAGE - 1)) as *mut c_void, PAGE, libc::PROT_READ) };
+        }
+        pages
+    }
+
+    /// Where the pieces of a range begin that are on different pages.
+    fn pieces(&self, i: usize) -> Vec<usize> {
+        let (start, bytes) = &self.kept[i];
+        let next = (start & !(PAGE - 1)) + PAGE;
+        std::iter::once(*start).chain((next..start + bytes.len()).step_by(PAGE)).collect()
+    }
+
+    /// The pieces that are on the same page as this address and begin at it or are no other's.
+    fn touching(&self, at: usize) -> Vec<(usize, usize, usize)> {
+        let page = at & !(PAGE - 1);
+        let piece = |(i, (start, bytes)): (usize, &(usize, Vec<u8>))| {
+            let (from, to) = (page.max(*start), (page + PAGE).min(start + bytes.len()));
+            (from < to).then(|| (from, i, to - from))
+        };
+        let all = self.kept.iter().enumerate().filter_map(piece);
+        if self.watched { all.collect() } else { all.filter(|piece| piece.0 == at).collect() }
+    }
+
+    /// The program writes to this address. Whether it may now, and could not before.
+    pub fn written(&mut self, addr: usize) -> bool {
+        if !self.watched {
+            return false;
+        }
+        let page = addr & !(PAGE - 1);
+        let pieces = self.touching(addr);
+        if pieces.is_empty() || self.dirty.iter().any(|&(at, ..)| at & !(PAGE - 1) == page) {
+            return false;
+        }
+        self.dirty.extend(pieces);
+        // SAFETY: a page that was made read-only above.
+        unsafe { libc::mprotect(page as *mut c_void, PAGE, libc::PROT_READ | libc::PROT_WRITE) == 0 }
+    }
+
+    /// Puts everything back.
+    #[inline]
+    pub fn restore(&self) {
+        for &(at, i, len) in &self.dirty {
+            let (start, bytes) = &self.kept[i];
+            // SAFETY: the piece is writable, and as long as that.
+            unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr().add(at - start), at as *mut u8, len) };
+        }
+    }
+
+    /// Bytes that are put back for each execution.
+    pub fn bytes(&self) -> usize {
+        self.dirty.iter().map(|&(.., len)| len).sum()
+    }
+}

@@ -1,0 +1,215 @@
+//! The program as the explorer sees it.
+
+use super::fault;
+use super::heap::Heap;
+use super::hooks;
+use super::layout::{self, ARENA, ARENA_LEN, HEAPS, HEAP_SIZE, LIFE, MAX_THREADS, MODULE_SHADOW, SHADOW, STACKS, STACK_SIZE, TABLE, TABLE_LEN};
+use super::module::{LoadError, Module};
+use super::world::{Divergence, Facts, Pending, Stand, World, install, world};
+use membar_core::{Access, AccessKind, Barrier, Performed};
+use membar_explore::{Next, Program, Waiting};
+use std::ffi::{CString, OsStr, c_void};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// How to run a program.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Bytes of heap that an execution may use.
+    pub heap: usize,
+    /// Volatile accesses are seq_cst atomics.
+    pub volatile_atomic: bool,
+    /// Code that reports do not name, as ranges of offsets in the object.
+    pub wrappers: Vec<(u32, u32)>,
+}
+
+/// A loaded program, at some state of an execution. There can be one in a process.
+#[derive(Debug)]
+pub struct Native(());
+
+fn map(at: usize, len: usize, access: i32) -> Result<(), LoadError> {
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED_NOREPLACE;
+    // SAFETY: a new mapping where there is none.
+    let got = unsafe { libc::mmap(at as *mut c_void, len, access, flags, -1, 0) };
+    if got as usize == at {
+        return Ok(());
+    }
+    Err(LoadError::Open(format!("no room at {at:#x} for {} MiB: {}", len >> 20, std::io::Error::last_os_error())))
+}
+
+impl Native {
+    /// Loads a program. Its constructors run.
+    pub fn load(object: &Path, args: &[&OsStr], options: &Options) -> Result<Native, LoadError> {
+        const WRITE: i32 = libc::PROT_READ | libc::PROT_WRITE;
+        map(TABLE, TABLE_LEN, WRITE)?;
+        map(ARENA, ARENA_LEN, WRITE)?;
+        map(SHADOW, 4 * ARENA_LEN, WRITE)?;
+        map(LIFE, MAX_THREADS * HEAP_SIZE / 16, WRITE)?;
+        for thread in 0..MAX_THREADS {
+            let guard = STACKS + thread * STACK_SIZE;
+            // SAFETY: a page of the arena.
+            unsafe { libc::mprotect(guard as *mut c_void, layout::GUARD, libc::PROT_NONE) };
+        }
+        for (i, function) in hooks::functions().into_iter().enumerate() {
+            // SAFETY: the table has room for all.
+            unsafe { *((TABLE + 8 * i) as *mut usize) = function };
+        }
+        // The C++ library asks whether there are threads before it counts references atomically.
+        unsafe extern "C" {
+            static mut __libc_single_threaded: u8;
+        }
+        // SAFETY: the C library's own, which nobody else uses meanwhile.
+        unsafe { __libc_single_threaded = 0 };
+        // The unwinder that Rust's functions use must have been used once: the program's own has tables of its own, and
+        // an exception of the program that passes a hook needs both.
+        let _ = std::panic::catch_unwind(|| std::panic::resume_unwind(Box::new(())));
+        install(World::new(Heap::new(if options.heap == 0 { HEAP_SIZE } else { options.heap })));
+        fault::catch();
+        let module = Module::load(object)?;
+        map(MODULE_SHADOW - 4096, 4 * module.len + 2 * 4096, WRITE)?;
+        let w = world();
+        // The arguments are on the heap before it is kept, so that the program may change them.
+        let mut pointers: Vec<usize> = Vec::new();
+        for arg in args {
+            let text = CString::new(arg.as_bytes()).unwrap_or_default();
+            let bytes = text.as_bytes_with_nul();
+            let block = w.heap.allocate(0, bytes.len(), 16, 0, 0).unwrap_or(HEAPS);
+            // SAFETY: a new block of that size.
+            unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), block as *mut u8, bytes.len()) };
+            pointers.push(block);
+        }
+        pointers.push(0);
+        let vector = w.heap.allocate(0, 8 * pointers.len(), 16, 0, 0).unwrap_or(HEAPS);
+        // SAFETY: a new block of that size.
+        unsafe { std::ptr::copy_nonoverlapping(pointers.as_ptr(), vector as *mut usize, pointers.len()) };
+        unsafe extern "C" {
+            static environ: usize;
+        }
+        // SAFETY: the C library's own.
+        w.args = [args.len(), vector, unsafe { environ }];
+        w.loaded(module);
+        w.volatile_atomic = options.volatile_atomic;
+        if !options.wrappers.is_empty() {
+            w.wrappers = vec![0; w.module.len.div_ceil(64)];
+            for &(from, to) in &options.wrappers {
+                for at in from as usize..(to as usize).min(w.module.len) {
+                    w.wrappers[at / 64] |= 1 << (at % 64);
+                }
+            }
+        }
+        world().begin();
+        Ok(Native(()))
+    }
+
+    /// Begins again, knowing this, with these barriers after accesses, and with these schedules not to be run but to be
+    /// reported.
+    pub fn prepare(&mut self, facts: &Facts, barriers: &[(u32, Barrier)], poison: Vec<(Vec<u8>, String)>) {
+        let w = world();
+        w.know(facts);
+        w.barriers = barriers.iter().copied().collect();
+        w.poison = poison;
+        w.begin();
+    }
+
+    /// The schedule that is being run is written here: a flag of four bytes that is not touched, its length, its steps.
+    pub(crate) fn set_black_box(&mut self, at: *mut u8, len: usize) {
+        world().black_box = at;
+        world().black_box_len = len - 8;
+    }
+
+    /// What has been learnt, and whether it is more than was known from the beginning: then what was explored does not count.
+    pub fn facts() -> (Facts, bool) {
+        let w = world();
+        (w.facts(), w.grown || w.shadow.grown)
+    }
+
+    /// If the program did something else the second time.
+    pub fn divergence() -> Option<Divergence> {
+        world().diverged.clone()
+    }
+
+    /// Executions begun, steps made, bytes put back for each execution.
+    pub fn statistics() -> (u64, u64, usize) {
+        let w = world();
+        (w.executions, w.steps, w.pages.bytes())
+    }
+}
+
+pub(super) fn access(pending: &Pending) -> Access {
+    let Pending { cell, site, kind, barrier, expected, compares, .. } = *pending;
+    let expected = compares.then_some(expected);
+    Access { kind, barrier, addr: cell, site, expected }
+}
+
+impl Program for Native {
+    fn threads(&self) -> usize {
+        world().known
+    }
+
+    #[inline]
+    fn next(&self, thread: usize) -> Next {
+        let w = world();
+        if w.void {
+            return Next::Done;
+        }
+        match w.threads[thread].slots.last() {
+            Some(slot) => match slot.stand {
+                Stand::Access => Next::Access(access(&slot.pending)),
+                Stand::Fault => Next::Fault,
+                Stand::Done => Next::Done,
+            },
+            None => Next::Done,
+        }
+    }
+
+    #[inline]
+    fn waiting(&self, thread: usize) -> Waiting<'_> {
+        let w = world();
+        let this = &w.threads[thread];
+        let Some(slot) = this.slots.last() else { return Waiting::default() };
+        if slot.pending.waits {
+            return Waiting { round: std::slice::from_ref(&slot.awaited), repeated: 0 };
+        }
+        let (from, to) = slot.idle.round;
+        Waiting { round: &this.log[from as usize..to as usize], repeated: slot.idle.repeated as usize }
+    }
+
+    fn may_wait(&self, thread: usize) -> bool {
+        let w = world();
+        w.threads[thread].slots.len() == 1 && thread > 0 || w.is_over()
+    }
+
+    #[inline]
+    fn value(&self, addr: u32) -> u64 {
+        world().values.get(addr as usize).copied().unwrap_or(0)
+    }
+
+    #[inline]
+    fn step(&mut self, thread: usize) -> Performed {
+        let (pending, old, new) = world().step(thread);
+        let writes = match pending.kind {
+            AccessKind::Load => false,
+            AccessKind::Store => true,
+            AccessKind::Rmw => !pending.compares || pending.expected == old,
+        };
+        Performed { thread: thread as u32, access: access(&pending), writes, old, new }
+    }
+
+    #[inline]
+    fn undo(&mut self) {
+        world().undo();
+    }
+
+    fn restart(&mut self, _: usize) {
+        world().rewind();
+    }
+
+    fn state(&self, state: &mut Vec<u64>) {
+        // What private memory held at an earlier state is not known, so no two states are known to be the same.
+        state.push(world().path.len() as u64);
+    }
+
+    fn fault(&self, thread: usize) -> String {
+        world().threads[thread].fault_text()
+    }
+}

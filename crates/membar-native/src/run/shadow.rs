@@ -1,0 +1,422 @@
+//! Which bytes of the program's memory are a location that threads share.
+//!
+//! # Problem
+//!
+//! The engine wants dense addresses with one value each, and only accesses that somebody else could notice. A program has
+//! bytes, accessed in pieces of any size, most of them by one thread only.
+//!
+//! # Algorithm
+//!
+//! The bytes that are accessed together are a *cell*. The word of a cell's first byte says how many bytes it has and
+//! who knows it: one thread (then its accesses are nobody else's business), several that only read, or several of which one
+//! writes. In the last case it is *visible*: it has a number, and accesses to it are steps of the execution.
+//!
+//! What is not known from the beginning is learnt: when a second thread comes to a cell that has been one thread's, earlier
+//! accesses have been missed. The cell is made visible, and [`Shadow::grown`] says that what has been explored so far has
+//! to be explored again. Cells become visible and smaller (or, if they are atomic, larger) and never go back, so this
+//! ends.
+//!
+//! When accesses of different sizes overlap, cells are cut at the borders, and an access to several cells is several steps, as plain
+//! accesses of C are. If one of the accesses is atomic, the cells are made one instead, and an access to a part of it
+//! counts as an access to the whole.
+//!
+//! # Invariants
+//!
+//! The cells of 16 aligned bytes do not overlap; only the first byte of a cell has a word other than 0.
+//!
+//! # Guarantees
+//!
+//! In an execution during which nothing has grown, every access to a cell that two threads access, and one of them writes
+//! while there are several, has been a step.
+
+use super::layout::{ARENA, ARENA_LEN, MODULE_SHADOW, SHADOW};
+use serde::{Deserialize, Serialize};
+
+/// Bits 0 to 4 of a word: the size of the cell.
+const SIZE: u32 = 31;
+/// Some access is atomic.
+const ATOMIC: u32 = 1 << 5;
+/// The one thread that knows the cell has written it.
+const WRITTEN: u32 = 1 << 6;
+/// From here on: who knows the cell. A thread + 1, or [`READERS`], or [`VISIBLE`] + the cell's number.
+const WHO: u32 = 7;
+const READERS: u32 = 65;
+const VISIBLE: u32 = 128;
+
+/// A visible cell. Addresses below the arena are relative to the program's object.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub struct Cell {
+    /// The address of its first byte, or its offset in the program's object.
+    pub at: u64,
+    /// Bytes, 1 to 16.
+    pub size: u8,
+    /// Whether it is accessed atomically: then it is not cut.
+    pub atomic: bool,
+}
+
+/// What an access is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Hit {
+    /// Nobody else's business.
+    Private,
+    /// To this cell, all of it.
+    Exact(u32),
+    /// To a part of this cell.
+    Part(u32),
+    /// To several cells: [`Shadow::cells_in`] lists those that are visible.
+    Several,
+}
+
+/// The words, and what the visible cells are.
+#[derive(Debug)]
+pub struct Shadow {
+    module: usize,
+    module_len: usize,
+    /// Visible cells by number, with their absolute addresses; `size` 0 for those that are no more.
+    pub cells: Vec<Cell>,
+    /// Whether cells have become visible, or others, since the program was set up.
+    pub grown: bool,
+}
+
+impl Shadow {
+    /// For a program whose object is loaded here.
+    pub fn new(module: usize, module_len: usize) -> Shadow {
+        Shadow { module, module_len, cells: Vec::new(), grown: false }
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        for (at, len) in [(SHADOW, 4 * ARENA_LEN), (MODULE_SHADOW - 4096, 4 * self.module_len + 2 * 4096)] {
+            // SAFETY: private anonymous memory that is mapped there: it reads as zero afterwards.
+            unsafe { libc::madvise(at as *mut libc::c_void, len, libc::MADV_DONTNEED) };
+        }
+        self.cells.clear();
+        self.grown = false;
+    }
+
+    /// The word of this address, if it is memory that is looked after.
+    #[inline(always)]
+    fn word(&self, addr: usize) -> Option<*mut u32> {
+        let offset = addr.wrapping_sub(ARENA);
+        if offset < ARENA_LEN {
+            return Some((SHADOW + 4 * offset) as *mut u32);
+        }
+        let offset = addr.wrapping_sub(self.module);
+        (offset < self.module_len).then_some((MODULE_SHADOW + 4 * offset) as *mut u32)
+    }
+
+    /// What this access is, and notes it.
+    #[inline(always)]
+    pub fn access(&mut self, thread: usize, addr: usize, size: usize, write: bool, atomic: bool) -> Hit {
+        let Some(word) = self.word(addr) else { return Hit::Private };
+        // SAFETY: the shadow is mapped as a whole, for the arena and for the object.
+        let now = unsafe { *word };
+        let (atomic_bit, who) = (if atomic { ATOMIC } else { 0 }, now >> WHO);
+        if now & SIZE == size as u32 && now & atomic_bit == atomic_bit {
+            if who >= VISIBLE {
+                return Hit::Exact(who - VISIBLE);
+            }
+            if who == thread as u32 + 1 && (!write || now & WRITTEN != 0) || who == READERS && !write {
+                return Hit::Private;
+            }
+        }
+        self.learn(thread, addr, size, write, atomic)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn learn(&mut self, thread: usize, addr: usize, size: usize, write: bool, atomic: bool) -> Hit {
+        let granule = addr & !15;
+        if addr + size > granule + 16 {
+            // Over the edge: two accesses.
+            let first = granule + 16 - addr;
+            let (a, b) = (
+                self.access(thread, addr, first, write, atomic),
+                self.access(thread, addr + first, size - first, write, atomic),
+            );
+            return if (a, b) == (Hit::Private, Hit::Private) { Hit::Private } else { Hit::Several };
+        }
+        let words = self.words(granule);
+        let (from, to) = (addr - granule, addr - granule + size);
+        let cells: Vec<(usize, usize)> =
+            (0..16).filter(|&i| words[i] != 0).map(|i| (i, i + (words[i] & SIZE) as usize)).collect();
+        let over: Vec<(usize, usize)> = cells.into_iter().filter(|&(a, b)| a < to && from < b).collect();
+        match over[..] {
+            [] => {
+                words[from] = size as u32
+                    | (thread as u32 + 1) << WHO
+                    | if write { WRITTEN } else { 0 }
+                    | if atomic { ATOMIC } else { 0 };
+                Hit::Private
+            }
+            [(a, b)] if (a, b) == (from, to) => {
+                if atomic {
+                    words[a] |= ATOMIC;
+                }
+                self.meet(thread, granule + a, write)
+            }
+            [(a, b)] if words[a] & ATOMIC != 0 && a <= from && to <= b => match self.meet(thread, granule + a, write) {
+                Hit::Exact(cell) => Hit::Part(cell),
+                other => other,
+            },
+            _ if atomic || over.iter().any(|&(a, _)| words[a] & ATOMIC != 0) => {
+                let (a, b) = (over[0].0.min(from), over[over.len() - 1].1.max(to));
+                self.make_one(granule, &over, a, b, thread, write)
+            }
+            _ => {
+                self.cut(granule, &over, from, to, thread);
+                let mut at = from;
+                let mut any = false;
+                while at < to {
+                    let size = (self.words(granule)[at] & SIZE) as usize;
+                    any |= self.meet(thread, granule + at, write) != Hit::Private;
+                    at += size.max(1);
+                }
+                if any { Hit::Several } else { Hit::Private }
+            }
+        }
+    }
+
+    /// The words of 16 aligned bytes.
+    fn words(&self, granule: usize) -> &'static mut [u32; 16] {
+        let word = self.word(granule).or_else(|| self.word(granule + 15).map(|last| last.wrapping_sub(15)));
+        let word = word.expect("memory that is looked after");
+        // SAFETY: the shadow is mapped as a whole, with room at both ends; nobody else holds a reference to it.
+        unsafe { &mut *word.cast() }
+    }
+
+    /// The thread accesses a cell as it is.
+    fn meet(&mut self, thread: usize, addr: usize, write: bool) -> Hit {
+        let Some(word) = self.word(addr) else { return Hit::Private };
+        // SAFETY: as above.
+        let word = unsafe { &mut *word };
+        let who = *word >> WHO;
+        let kept = *word & (SIZE | ATOMIC);
+        match who {
+            VISIBLE.. => Hit::Exact(who - VISIBLE),
+            READERS if !write => Hit::Private,
+            _ if who == thread as u32 + 1 => {
+                if write {
+                    *word |= WRITTEN;
+                }
+                Hit::Private
+            }
+            _ if who != READERS && !write && *word & WRITTEN == 0 => {
+                *word = kept | READERS << WHO;
+                Hit::Private
+            }
+            _ => {
+                *word = kept;
+                Hit::Exact(self.show(addr))
+            }
+        }
+    }
+
+    /// Makes a cell visible.
+    pub fn show(&mut self, addr: usize) -> u32 {
+        let cell = self.cells.len() as u32;
+        self.grown = true;
+        let Some(word) = self.word(addr) else { return cell };
+        // SAFETY: as above.
+        let word = unsafe { &mut *word };
+        self.cells.push(Cell { at: addr as u64, size: (*word & SIZE) as u8, atomic: *word & ATOMIC != 0 });
+        *word = *word & (SIZE | ATOMIC) | (VISIBLE + cell) << WHO;
+        cell
+    }
+
+    /// Makes the cell at an address visible, if it is one and is not yet.
+    pub fn show_at(&mut self, addr: usize) {
+        if let Some(word) = self.word(addr)
+            // SAFETY: as above.
+            && unsafe { *word } != 0
+            && self.number(addr).is_none()
+        {
+            self.show(addr);
+        }
+    }
+
+    /// Makes one cell of all of these.
+    fn make_one(&mut self, granule: usize, over: &[(usize, usize)], a: usize, b: usize, thread: usize, write: bool) -> Hit {
+        let words = self.words(granule);
+        let mut one = (b - a) as u32 | ATOMIC;
+        let mut seen = None;
+        for &(at, _) in over {
+            let who = words[at] >> WHO;
+            if who >= VISIBLE {
+                self.cells[(who - VISIBLE) as usize].size = 0;
+            }
+            seen = Some(match seen {
+                None => who,
+                Some(before) if before == who => who,
+                Some(_) => VISIBLE,
+            });
+            one |= words[at] & WRITTEN;
+            words[at] = 0;
+        }
+        let who = seen.unwrap_or(thread as u32 + 1);
+        words[a] = one | who.min(READERS) << WHO;
+        if who >= VISIBLE {
+            return Hit::Part(self.show(granule + a));
+        }
+        match self.meet(thread, granule + a, write) {
+            Hit::Exact(cell) => Hit::Part(cell),
+            other => other,
+        }
+    }
+
+    /// Cuts cells at the ends of an access, and makes cells of what is in between.
+    fn cut(&mut self, granule: usize, over: &[(usize, usize)], from: usize, to: usize, thread: usize) {
+        let words = self.words(granule);
+        let mut free = from;
+        for &(a, b) in over {
+            if free < a {
+                words[free] = (a - free) as u32 | (thread as u32 + 1) << WHO;
+            }
+            free = b;
+            let borders = [a, from.clamp(a, b), to.clamp(a, b), b];
+            let word = words[a];
+            let who = word >> WHO;
+            if (from <= a || from >= b) && (to <= a || to >= b) {
+                continue;
+            }
+            if who >= VISIBLE {
+                self.cells[(who - VISIBLE) as usize].size = 0;
+            }
+            words[a] = 0;
+            for pair in borders.windows(2).filter(|pair| pair[0] < pair[1]) {
+                words[pair[0]] = word & !SIZE | (pair[1] - pair[0]) as u32;
+                if who >= VISIBLE {
+                    self.show(granule + pair[0]);
+                }
+            }
+        }
+        if free < to {
+            words[free] = (to - free) as u32 | (thread as u32 + 1) << WHO;
+        }
+    }
+
+    /// The thread makes an end of these bytes, of which it writes every cell that anybody knows.
+    pub fn claim(&mut self, thread: usize, addr: usize, size: usize) {
+        let mut at = addr;
+        while at < addr + size {
+            // SAFETY: as above.
+            let cell = self.word(at).map_or(0, |word| unsafe { *word } & SIZE) as usize;
+            if cell > 0 {
+                self.meet(thread, at, true);
+            } else if at % 16 == 0 && self.words(at).iter().all(|&word| word == 0) {
+                at += 15;
+            }
+            at += cell.max(1);
+        }
+    }
+
+    /// Adds the visible cells in this range, in order.
+    pub fn cells_in(&self, addr: usize, size: usize, cells: &mut Vec<u32>) {
+        let mut at = addr;
+        while let Some((cell, next)) = self.next_in(at, addr + size) {
+            cells.push(cell);
+            at = next;
+        }
+    }
+
+    /// The first visible cell that begins in this range, and where it ends. The cell that covers the first byte counts.
+    pub fn next_in(&self, from: usize, to: usize) -> Option<(u32, usize)> {
+        let mut at = from;
+        if self.word(at).is_some_and(|word| unsafe { *word } == 0) {
+            // In the middle of a cell, perhaps.
+            let covers = (at & !15..at).rev().find_map(|before| {
+                // SAFETY: as above.
+                let now = self.word(before).map_or(0, |word| unsafe { *word });
+                (now != 0).then_some((before, now))
+            });
+            if let Some((before, now)) = covers
+                && before + (now & SIZE) as usize > at
+                && now >> WHO >= VISIBLE
+            {
+                return Some(((now >> WHO) - VISIBLE, before + (now & SIZE) as usize));
+            }
+        }
+        while at < to {
+            // SAFETY: as above.
+            let now = self.word(at).map_or(0, |word| unsafe { *word });
+            let size = (now & SIZE) as usize;
+            if now >> WHO >= VISIBLE {
+                return Some(((now >> WHO) - VISIBLE, at + size));
+            }
+            at += size.max(1);
+        }
+        None
+    }
+
+    /// Makes a cell of these bytes that is visible whoever accesses it.
+    pub fn reveal(&mut self, cell: Cell) -> u32 {
+        let at = cell.at as usize;
+        let Some(word) = self.word(at) else { return 0 };
+        // SAFETY: as above.
+        unsafe { *word = u32::from(cell.size) | if cell.atomic { ATOMIC } else { 0 } };
+        self.show(at)
+    }
+
+    /// The number of the cell that is exactly these bytes, if it is visible.
+    #[inline]
+    pub fn number(&self, addr: usize) -> Option<u32> {
+        // SAFETY: as above.
+        let now = unsafe { *self.word(addr)? };
+        (now >> WHO).checked_sub(VISIBLE)
+    }
+}
+
+/// The value of a cell. A cell of more than 8 bytes has a value by which it can be told from others.
+#[inline]
+pub fn read(cell: &Cell) -> u64 {
+    let at = cell.at as *const u8;
+    if cell.size <= 8 && cell.at & 0xfff <= 0xff8 && cell.size > 0 {
+        // On one page, so that the bytes behind the cell can be read too.
+        // SAFETY: as below.
+        return unsafe { at.cast::<u64>().read_unaligned() } & u64::MAX >> (64 - 8 * u32::from(cell.size));
+    }
+    // SAFETY: a cell is memory of the program: it has been accessed.
+    unsafe {
+        match cell.size {
+            1 => u64::from(at.read()),
+            2 => u64::from(at.cast::<u16>().read_unaligned()),
+            4 => u64::from(at.cast::<u32>().read_unaligned()),
+            8 => at.cast::<u64>().read_unaligned(),
+            n => {
+                let mut bytes = [0u8; 16];
+                std::ptr::copy_nonoverlapping(at, bytes.as_mut_ptr(), usize::from(n.min(16)));
+                wide(u128::from_le_bytes(bytes))
+            }
+        }
+    }
+}
+
+/// What a cell holds.
+pub fn bytes(cell: &Cell) -> [u8; 16] {
+    let mut bytes = [0; 16];
+    // SAFETY: a cell is memory of the program.
+    unsafe { std::ptr::copy_nonoverlapping(cell.at as *const u8, bytes.as_mut_ptr(), usize::from(cell.size.min(16))) };
+    bytes
+}
+
+/// Changes what a cell holds.
+pub fn set_bytes(cell: &Cell, bytes: &[u8; 16]) {
+    // SAFETY: a cell is memory of the program.
+    unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), cell.at as *mut u8, usize::from(cell.size.min(16))) };
+}
+
+/// Makes a cell have this value. One of more than 8 bytes keeps what it has unless the value fits 8.
+pub fn write(cell: &Cell, value: u64) {
+    if cell.size > 8 && (value >> 63 != 0 || value == read(cell)) {
+        return;
+    }
+    let mut all = [0; 16];
+    all[..8].copy_from_slice(&value.to_le_bytes());
+    set_bytes(cell, &all);
+}
+
+/// A value of up to 16 bytes as the engine sees it: itself, if it fits.
+pub fn wide(value: u128) -> u64 {
+    let (low, high) = (value as u64, (value >> 64) as u64);
+    if high == 0 { low } else { (low ^ high.rotate_left(29)).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1 << 63 }
+}

@@ -1,0 +1,58 @@
+//! The functions that a program's object calls and that membar stands in for.
+//!
+//! The object is linked with one stub for each name in the table of [`super::hooks`]. A stub leaves its caller's
+//! registers where [`super::layout::REGS`] says, and jumps to the function whose address is in the table. Stubs are weak: a program that has
+//! a function of its own by one of these names keeps it.
+//!
+//! The registers are what a waiting loop is recognised by (see [`super::idle`]): together with the stack they are all
+//! that a thread knows.
+
+use super::hooks::NAMES;
+use super::layout::{REGS, TABLE};
+use std::fmt::Write;
+
+/// The stubs as an assembly file.
+pub fn assembly() -> String {
+    let mut text = String::from("\t.text\n");
+    for (i, name) in NAMES.iter().enumerate() {
+        let entry = TABLE + 8 * i;
+        let _ = write!(text, "\t.weak {name}\n\t.type {name}, @function\n{name}:\n");
+        match *name {
+            "__membar_asm" => {
+                // The caller is inline assembly that expects nothing to change, flags and vector registers included.
+                text.push_str("\tpushfq\n");
+                for register in SCRATCH {
+                    let _ = writeln!(text, "\tpushq %{register}");
+                }
+                // The return address is above what was pushed; REGS gets the stack pointer as it would be in a call.
+                let _ = writeln!(text, "\tleaq {}(%rsp), %r10", 8 * (SCRATCH.len() + 1));
+                registers(&mut text, "r10");
+                text.push_str("\tmovq %rax, %rdx\n\tpushq %rbp\n\tmovq %rsp, %rbp\n\tsubq $528, %rsp\n\tandq $-64, %rsp\n");
+                text.push_str("\tfxsave64 (%rsp)\n\tcld\n");
+                let _ = writeln!(text, "\tcall *{entry}");
+                text.push_str("\tfxrstor64 (%rsp)\n\tmovq %rbp, %rsp\n\tpopq %rbp\n");
+                for register in SCRATCH.iter().rev() {
+                    let _ = writeln!(text, "\tpopq %{register}");
+                }
+                text.push_str("\tpopfq\n\tret\n");
+            }
+            "__tsan_func_entry" | "__tsan_func_exit" | "__tsan_init" => text.push_str("\tret\n"),
+            _ => {
+                registers(&mut text, "rsp");
+                let _ = writeln!(text, "\tjmp *{entry}");
+            }
+        }
+        let _ = writeln!(text, "\t.size {name}, .-{name}");
+    }
+    text.push_str("\t.section .note.GNU-stack,\"\",@progbits\n");
+    text
+}
+
+/// The registers that a call may change.
+const SCRATCH: [&str; 9] = ["rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11"];
+
+fn registers(text: &mut String, stack: &str) {
+    for (i, register) in [stack, "rbx", "rbp", "r12", "r13", "r14", "r15"].iter().enumerate() {
+        let _ = writeln!(text, "\tmovq %{register}, {}", REGS + 8 * i);
+    }
+}

@@ -1,0 +1,317 @@
+//! Runs one schedule and tells everything about it, for reports; and lets somebody else be memory, for the certifier.
+
+use super::fault;
+use super::layout::{CONTROL, CONTROL_SIZE, ENDED, MAX_THREADS, STACKS, STACK_SIZE, STARTED, TLS, TLS_SIZE};
+use super::program::{Native, access};
+use super::shadow::{self, read};
+use super::world::{END_SITE, START_SITE, Slot, Stand, world};
+use crate::process::{Puppet, Strings};
+use membar_core::{Access, AccessKind, Barrier, Performed};
+use membar_explore::{Next, Program};
+use serde::{Deserialize, Serialize};
+
+/// An access as it was made, or would be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Made {
+    /// Who.
+    pub thread: u32,
+    /// 0 load, 1 store, 2 read-modify-write.
+    kind: u8,
+    /// 0 none, 1 store, 2 full.
+    barrier: u8,
+    /// Which cell.
+    pub addr: u32,
+    /// Which instruction, as an offset in the object.
+    pub site: u32,
+    expected: Option<u64>,
+    writes: bool,
+    old: u64,
+    new: u64,
+}
+
+impl Made {
+    fn new(performed: &Performed) -> Made {
+        let Access { kind, barrier, addr, site, expected } = performed.access;
+        let Performed { thread, writes, old, new, .. } = *performed;
+        Made { thread, kind: kind as u8, barrier: barrier as u8, addr, site, expected, writes, old, new }
+    }
+
+    /// As the engine has it.
+    pub fn performed(&self) -> Performed {
+        let kind = [AccessKind::Load, AccessKind::Store, AccessKind::Rmw][usize::from(self.kind.min(2))];
+        let barrier = [Barrier::None, Barrier::Store, Barrier::Full][usize::from(self.barrier.min(2))];
+        let access = Access { kind, barrier, addr: self.addr, site: self.site, expected: self.expected };
+        Performed { thread: self.thread, access, writes: self.writes, old: self.old, new: self.new }
+    }
+}
+
+/// Where a cell is.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Location {
+    /// In the object, at this offset.
+    Object {
+        /// The offset.
+        offset: u64,
+    },
+    /// A thread-local variable.
+    ThreadLocal {
+        /// Whose.
+        thread: u32,
+        /// The offset in the object's block.
+        offset: u64,
+    },
+    /// On the stack of a thread, whose frames are these: instruction and canonical frame address, innermost first.
+    Stack {
+        /// Whose.
+        thread: u32,
+        /// The address.
+        addr: u64,
+        /// The frames.
+        frames: Vec<(u32, u64)>,
+    },
+    /// In a block of the heap.
+    Heap {
+        /// Who allocated it.
+        thread: u32,
+        /// Which of its blocks it is.
+        number: u32,
+        /// The size of the block.
+        size: u64,
+        /// The offset in the block.
+        offset: u64,
+        /// Return addresses of the allocation.
+        stack: Vec<u32>,
+    },
+    /// The word by which a thread is known to have been started, to have ended, or to have been woken.
+    Control {
+        /// Whose.
+        thread: u32,
+        /// `start`, `end` or `wake`.
+        what: String,
+    },
+}
+
+/// A cell that was accessed.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Located {
+    /// Its number.
+    pub addr: u32,
+    /// Its address in the process.
+    pub at: u64,
+    /// Its size.
+    pub size: u8,
+    /// Where it is.
+    pub location: Location,
+}
+
+/// A step and who called for it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct TracedStep {
+    /// The step.
+    pub made: Made,
+    /// Return addresses, innermost first, as offsets in the object.
+    pub stack: Vec<u32>,
+}
+
+/// Where a thread stands after the last step.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Standing {
+    /// It would make this access next.
+    Access(TracedStep, bool),
+    /// It has ended, or was never started.
+    Done,
+    /// It cannot go on.
+    Fault(String),
+}
+
+/// What happened.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Traced {
+    /// The steps. Fewer than were asked for if the thread of the next one could not make one.
+    pub steps: Vec<TracedStep>,
+    /// The threads after them.
+    pub threads: Vec<Standing>,
+    /// The functions that threads run, as offsets in the object.
+    pub starts: Vec<u32>,
+    /// The cells that were accessed.
+    pub cells: Vec<Located>,
+    /// What pointers that were read or written point to: address and place.
+    pub pointees: Vec<(u64, Location)>,
+}
+
+impl Native {
+    /// Runs a schedule from the beginning.
+    pub(crate) fn trace(&mut self, schedule: &[u8]) -> Traced {
+        world().begin();
+        let mut traced = Traced { steps: Vec::new(), threads: Vec::new(), starts: Vec::new(), cells: Vec::new(), pointees: Vec::new() };
+        for &thread in schedule {
+            let thread = usize::from(thread);
+            if thread >= self.threads() || !matches!(self.next(thread), Next::Access(_)) {
+                break;
+            }
+            let stack = stack(thread);
+            let performed = self.step(thread);
+            locate(performed.access.addr, &mut traced.cells);
+            for value in [performed.old, performed.new] {
+                point(value, &mut traced.pointees);
+            }
+            traced.steps.push(TracedStep { made: Made::new(&performed), stack });
+        }
+        for thread in 0..self.threads() {
+            let standing = match self.next(thread) {
+                Next::Access(access) if access.site == START_SITE => Standing::Done,
+                Next::Access(access) => {
+                    locate(access.addr, &mut traced.cells);
+                    let value = self.value(access.addr);
+                    let made = Performed { thread: thread as u32, access, writes: false, old: value, new: value };
+                    let waits = !self.waiting(thread).round.is_empty();
+                    Standing::Access(TracedStep { made: Made::new(&made), stack: stack(thread) }, waits)
+                }
+                Next::Done | Next::Long => Standing::Done,
+                Next::Fault => Standing::Fault(self.fault(thread)),
+            };
+            traced.threads.push(standing);
+            let start = if thread == 0 { world().module.main } else { world().threads[thread].start };
+            traced.starts.push(world().module.offset(start));
+        }
+        world().begin();
+        traced
+    }
+
+    /// A step of a program whose accesses somebody else performs.
+    pub(crate) fn puppet(&mut self, puppet: Puppet) -> Strings {
+        let w = world();
+        match puppet {
+            Puppet::Start => {
+                w.begin();
+                Strings::Done
+            }
+            Puppet::Next(thread) => match now(thread) {
+                Some((Stand::Access, slot)) => {
+                    let pending = slot.pending;
+                    let Access { kind, barrier, addr, site, expected } = access(&pending);
+                    let value = read(&w.shadow.cells[pending.cell as usize]);
+                    let blocked = pending.waits && slot.awaited.blocks(value);
+                    Strings::Access { kind: kind as u8, barrier: barrier as u8, addr, site, expected, blocked }
+                }
+                Some((Stand::Fault, _)) => Strings::Fault,
+                Some((Stand::Done, _)) | None => Strings::Done,
+            },
+            Puppet::Perform(thread, value) => {
+                let Some((Stand::Access, slot)) = now(thread) else { return Strings::Done };
+                let cell = w.shadow.cells[slot.pending.cell as usize];
+                let before = shadow::bytes(&cell);
+                shadow::write(&cell, value);
+                w.perform(thread);
+                let new = read(&cell);
+                shadow::set_bytes(&cell, &before);
+                Strings::Value(new)
+            }
+            Puppet::Value(addr) => Strings::Value(w.shadow.cells.get(addr as usize).map_or(0, read)),
+            Puppet::Set(addr, value) => {
+                if let Some(cell) = w.shadow.cells.get(addr as usize) {
+                    shadow::write(cell, value);
+                }
+                Strings::Done
+            }
+        }
+    }
+}
+
+/// Where a thread stands, and what it is about to do if it is.
+fn now(thread: usize) -> Option<(Stand, Slot)> {
+    let thread = world().threads.get(thread)?;
+    Some((thread.stand, *thread.slots.last()?))
+}
+
+/// Who called for the thread's next access.
+fn stack(thread: usize) -> Vec<u32> {
+    let w = world();
+    let Some((Stand::Access, Slot { pending, .. })) = now(thread) else { return Vec::new() };
+    if matches!(pending.site, START_SITE | END_SITE) {
+        return Vec::new();
+    }
+    let (sp, frame) = w.threads[thread].frame;
+    // SAFETY: the stack pointer of the stub's caller: the return address is there.
+    let pc = unsafe { *(sp as *const usize) };
+    let mut stack: Vec<u32> = fault::walk(pc, frame, thread, 64).iter().map(|&pc| w.module.offset(pc)).collect();
+    if !stack.contains(&pending.site) {
+        // Found behind code without frame pointers.
+        stack.insert(1.min(stack.len()), pending.site);
+    }
+    stack.retain(|&pc| pc != u32::MAX);
+    stack
+}
+
+fn locate(addr: u32, cells: &mut Vec<Located>) {
+    if cells.iter().any(|cell| cell.addr == addr) {
+        return;
+    }
+    let Some(cell) = world().shadow.cells.get(addr as usize) else { return };
+    let location = location(cell.at as usize).unwrap_or(Location::Object { offset: u64::MAX });
+    cells.push(Located { addr, at: cell.at, size: cell.size, location });
+}
+
+/// What a value points to, if it looks like a pointer.
+fn point(value: u64, pointees: &mut Vec<(u64, Location)>) {
+    const MOST: usize = 4096;
+    if value < 0x1_0000 || pointees.len() == MOST || pointees.iter().any(|(at, _)| *at == value) {
+        return;
+    }
+    pointees.extend(location(value as usize).map(|location| (value, location)));
+}
+
+/// Where an address is.
+pub(super) fn location(at: usize) -> Option<Location> {
+    let w = world();
+    let offset = |pc: usize| w.module.offset(pc);
+    let control = CONTROL..CONTROL + MAX_THREADS * CONTROL_SIZE;
+    Some(if at.wrapping_sub(w.module.base) < w.module.len {
+        Location::Object { offset: (at - w.module.base) as u64 }
+    } else if let Some(block) = w.heap.find(at) {
+        Location::Heap {
+            thread: block.thread as u32,
+            number: block.number,
+            size: block.size as u64,
+            offset: (at - block.start) as u64,
+            stack: [block.pc, block.caller].iter().map(|&pc| offset(pc)).filter(|&pc| pc != u32::MAX).collect(),
+        }
+    } else if (STACKS..STACKS + MAX_THREADS * STACK_SIZE).contains(&at) {
+        let thread = (at - STACKS) / STACK_SIZE;
+        Location::Stack { thread: thread as u32, addr: at as u64, frames: frames(thread) }
+    } else if (TLS..TLS + MAX_THREADS * TLS_SIZE).contains(&at) {
+        Location::ThreadLocal { thread: ((at - TLS) / TLS_SIZE) as u32, offset: ((at - TLS) % TLS_SIZE) as u64 }
+    } else if control.contains(&at) {
+        let what = match (at - CONTROL) % CONTROL_SIZE {
+            STARTED => "start",
+            ENDED => "end",
+            _ => "wake",
+        };
+        Location::Control { thread: ((at - CONTROL) / CONTROL_SIZE) as u32, what: what.into() }
+    } else {
+        return None;
+    })
+}
+
+/// The frames of a thread: where each goes on, and its canonical frame address.
+fn frames(thread: usize) -> Vec<(u32, u64)> {
+    let w = world();
+    let (sp, mut frame) = w.threads[thread].frame;
+    let stack = STACKS + thread * STACK_SIZE + 4096..STACKS + (thread + 1) * STACK_SIZE - 16;
+    if !stack.contains(&sp) {
+        return Vec::new();
+    }
+    // SAFETY: within the stack, which is mapped; so below.
+    let mut pc = unsafe { *(sp as *const usize) };
+    let mut frames = Vec::new();
+    while stack.contains(&frame) && frame % 8 == 0 && frames.len() < 64 {
+        frames.push((w.module.offset(pc), frame as u64 + 16));
+        let (next, back) = unsafe { (*(frame as *const usize), *((frame + 8) as *const usize)) };
+        pc = back;
+        if next <= frame {
+            break;
+        }
+        frame = next;
+    }
+    frames
+}

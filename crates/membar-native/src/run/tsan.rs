@@ -1,0 +1,223 @@
+//! The functions that code compiled with `-fsanitize=thread` calls.
+//!
+//! Plain and volatile accesses are announced and then made by the program. Atomic operations are made here. What each
+//! memory order means under TSO and PSO:
+//!
+//! | operation | before it | after it |
+//! |---|---|---|
+//! | release or seq_cst store; release, acq_rel or seq_cst read-modify-write | store barrier | |
+//! | seq_cst store | | full barrier |
+//! | release or acq_rel fence | store barrier | |
+//! | seq_cst fence | full barrier | |
+//!
+//! Every read-modify-write is interlocked, compare-exchanges that fail included. Everything else is plain.
+
+use super::access::{self, Event, plain, whole_range};
+use super::shadow::wide;
+use super::world::world;
+use membar_core::{AccessKind, Barrier};
+
+const RELEASE: i32 = 3;
+const ACQ_REL: i32 = 4;
+const SEQ_CST: i32 = 5;
+
+fn before(order: i32) -> Barrier {
+    if matches!(order & 0xff, RELEASE | ACQ_REL | SEQ_CST) { Barrier::Store } else { Barrier::None }
+}
+
+/// Adds a barrier after the last access of the thread that runs.
+pub fn barrier(barrier: Barrier) {
+    let w = world();
+    let thread = &mut w.threads[w.current];
+    thread.barrier = thread.barrier.max(barrier);
+}
+
+pub extern "C-unwind" fn read_plain<const N: usize>(addr: usize) {
+    plain(addr, N, false);
+}
+
+pub extern "C-unwind" fn write_plain<const N: usize>(addr: usize) {
+    plain(addr, N, true);
+}
+
+pub extern "C-unwind" fn early_write<const N: usize>(addr: usize) {
+    access::early_write(addr, N);
+}
+
+pub extern "C-unwind" fn early_write_range(addr: usize, size: usize) {
+    access::early_write(addr, size);
+}
+
+pub extern "C-unwind" fn read_volatile<const N: usize>(addr: usize) {
+    if world().volatile_atomic {
+        Event::atomic(AccessKind::Load, addr, N).announce();
+    } else {
+        plain(addr, N, false);
+    }
+}
+
+pub extern "C-unwind" fn write_volatile<const N: usize>(addr: usize) {
+    if world().volatile_atomic {
+        Event::atomic(AccessKind::Store, addr, N).before(Barrier::Store).announce();
+        barrier(Barrier::Full);
+    } else {
+        plain(addr, N, true);
+    }
+}
+
+pub extern "C-unwind" fn read_range(addr: usize, size: usize) {
+    whole_range(addr, size, false);
+}
+
+pub extern "C-unwind" fn write_range(addr: usize, size: usize) {
+    whole_range(addr, size, true);
+}
+
+pub extern "C-unwind" fn vptr_update(addr: usize, value: usize) {
+    // Constructors of derived classes write the pointer once more: only what changes it is seen by others.
+    // SAFETY: the object is being built by the caller.
+    if unsafe { *(addr as *const usize) } != value {
+        plain(addr, 8, true);
+    }
+}
+
+pub extern "C-unwind" fn nothing() {}
+
+pub extern "C-unwind" fn thread_fence(order: i32) {
+    match order {
+        SEQ_CST => barrier(Barrier::Full),
+        RELEASE | ACQ_REL => barrier(Barrier::Store),
+        _ => {}
+    }
+}
+
+pub extern "C-unwind" fn inline_assembly(addr: usize, what: u32, rax: u64) {
+    let size = (what & 0xff) as usize;
+    match what >> 8 {
+        1 => plain(addr, size, false),
+        2 => plain(addr, size, true),
+        3 => Event::atomic(AccessKind::Rmw, addr, size).before(Barrier::Store).announce(),
+        4 => {
+            let mask = if size >= 8 { u64::MAX } else { (1 << (8 * size)) - 1 };
+            Event::atomic(AccessKind::Rmw, addr, size).before(Barrier::Store).expects(rax & mask).announce();
+        }
+        5 => barrier(Barrier::Full),
+        6 => barrier(Barrier::Store),
+        _ => {}
+    }
+}
+
+/// Integers of all sizes.
+pub trait Int: Copy + PartialEq {
+    fn value(self) -> u64;
+    fn add(self, other: Self) -> Self;
+    fn sub(self, other: Self) -> Self;
+    fn and(self, other: Self) -> Self;
+    fn or(self, other: Self) -> Self;
+    fn xor(self, other: Self) -> Self;
+    fn nand(self, other: Self) -> Self;
+}
+
+macro_rules! int {
+    ($($ty:ty: $value:expr),*) => {$(
+        impl Int for $ty {
+            fn value(self) -> u64 { let value: fn($ty) -> u64 = $value; value(self) }
+            fn add(self, other: Self) -> Self { self.wrapping_add(other) }
+            fn sub(self, other: Self) -> Self { self.wrapping_sub(other) }
+            fn and(self, other: Self) -> Self { self & other }
+            fn or(self, other: Self) -> Self { self | other }
+            fn xor(self, other: Self) -> Self { self ^ other }
+            fn nand(self, other: Self) -> Self { !(self & other) }
+        }
+    )*};
+}
+int!(u8: u64::from, u16: u64::from, u32: u64::from, u64: |v| v, u128: wide);
+
+pub extern "C-unwind" fn atomic_load<T: Int>(addr: *const T, _order: i32) -> T {
+    Event::atomic(AccessKind::Load, addr as usize, size_of::<T>()).announce();
+    // SAFETY: the program accesses this memory; a bad pointer is caught as a fault of the program.
+    unsafe { addr.read_unaligned() }
+}
+
+pub extern "C-unwind" fn atomic_store<T: Int>(addr: *mut T, value: T, order: i32) {
+    Event::atomic(AccessKind::Store, addr as usize, size_of::<T>()).before(before(order)).announce();
+    // SAFETY: as above.
+    unsafe { addr.write_unaligned(value) };
+    if order & 0xff == SEQ_CST {
+        barrier(Barrier::Full);
+    }
+}
+
+fn update<T: Int>(addr: *mut T, order: i32, new: impl Fn(T) -> T) -> T {
+    Event::atomic(AccessKind::Rmw, addr as usize, size_of::<T>()).before(before(order)).announce();
+    // SAFETY: as above.
+    unsafe {
+        let old = addr.read_unaligned();
+        addr.write_unaligned(new(old));
+        old
+    }
+}
+
+pub extern "C-unwind" fn atomic_exchange<T: Int>(addr: *mut T, value: T, order: i32) -> T {
+    update(addr, order, |_| value)
+}
+
+pub extern "C-unwind" fn atomic_fetch_add<T: Int>(addr: *mut T, value: T, order: i32) -> T {
+    update(addr, order, |old| old.add(value))
+}
+
+pub extern "C-unwind" fn atomic_fetch_sub<T: Int>(addr: *mut T, value: T, order: i32) -> T {
+    update(addr, order, |old| old.sub(value))
+}
+
+pub extern "C-unwind" fn atomic_fetch_and<T: Int>(addr: *mut T, value: T, order: i32) -> T {
+    update(addr, order, |old| old.and(value))
+}
+
+pub extern "C-unwind" fn atomic_fetch_or<T: Int>(addr: *mut T, value: T, order: i32) -> T {
+    update(addr, order, |old| old.or(value))
+}
+
+pub extern "C-unwind" fn atomic_fetch_xor<T: Int>(addr: *mut T, value: T, order: i32) -> T {
+    update(addr, order, |old| old.xor(value))
+}
+
+pub extern "C-unwind" fn atomic_fetch_nand<T: Int>(addr: *mut T, value: T, order: i32) -> T {
+    update(addr, order, |old| old.nand(value))
+}
+
+pub extern "C-unwind" fn atomic_compare_exchange<T: Int>(
+    addr: *mut T,
+    expected: *mut T,
+    desired: T,
+    order: i32,
+    _failure: i32,
+) -> i32 {
+    // SAFETY: as above; `expected` is the caller's own.
+    let wanted = unsafe { expected.read_unaligned() };
+    let old = atomic_compare_exchange_val(addr, wanted, desired, order, _failure);
+    if old == wanted {
+        return 1;
+    }
+    unsafe { expected.write_unaligned(old) };
+    0
+}
+
+pub extern "C-unwind" fn atomic_compare_exchange_val<T: Int>(
+    addr: *mut T,
+    wanted: T,
+    desired: T,
+    order: i32,
+    _failure: i32,
+) -> T {
+    let event = Event::atomic(AccessKind::Rmw, addr as usize, size_of::<T>()).before(before(order));
+    event.expects(wanted.value()).announce();
+    // SAFETY: as above.
+    unsafe {
+        let old = addr.read_unaligned();
+        if old == wanted {
+            addr.write_unaligned(desired);
+        }
+        old
+    }
+}

@@ -1,0 +1,201 @@
+//! A program under verification: processes that run it, and what is known about it.
+//!
+//! Which memory is shared, which threads there are and where loops are is learnt by running the program ([`Facts`]). Whenever
+//! something new shows, what has been explored does not count, and exploration begins again with it. A few random
+//! executions at first find nearly all of it. Facts only grow, so this ends.
+
+use crate::process::{Process, ProcessError, Puppet, Setup, Statistics, Strings, Task};
+use crate::run::{Divergence, Facts, Traced};
+use membar_certify::replay::{Cause, Threads};
+use membar_core::{Access, AccessKind, Barrier};
+use membar_explore::Strategy;
+use membar_verify::{Checkpoint, Effort, Settings, Verification, Watching};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Executions that are run to learn about the program, and the time that they may take.
+const LEARNING: u64 = 512;
+const LEARNING_TIME: Duration = Duration::from_secs(2);
+
+/// Why a verification has no result.
+#[derive(Debug, thiserror::Error)]
+pub enum SessionError {
+    /// The program did something else the second time.
+    #[error("the program is not deterministic")]
+    Diverged(Divergence),
+    /// A process could not do its work.
+    #[error(transparent)]
+    Process(#[from] ProcessError),
+}
+
+/// A program under verification.
+pub struct Session {
+    processes: Vec<Process>,
+    facts: Facts,
+    learnt: bool,
+    /// How often exploration has begun again because of something new.
+    pub restarts: u32,
+}
+
+impl Session {
+    /// Starts as many processes.
+    pub fn start(setup: &Setup, jobs: usize) -> Result<Session, SessionError> {
+        let process = |_| Process::start(setup.clone());
+        let processes = (0..jobs.max(1)).map(process).collect::<Result<Vec<_>, _>>()?;
+        Ok(Session { processes, facts: Facts::default(), learnt: false, restarts: 0 })
+    }
+
+    /// What is known about the program.
+    pub fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    /// Begins with what was known before, from a verification that is taken up again.
+    pub fn know(&mut self, facts: Facts) {
+        self.facts = facts;
+        self.learnt = true;
+    }
+
+    /// What it cost so far, in all processes.
+    pub fn statistics(&self) -> Statistics {
+        self.processes.iter().fold(Statistics::default(), |sum, process| Statistics {
+            resets: sum.resets + process.statistics.resets,
+            steps: sum.steps + process.statistics.steps,
+            reset_bytes: sum.reset_bytes.max(process.statistics.reset_bytes),
+            resident: sum.resident.max(process.statistics.resident),
+        })
+    }
+
+    /// Explores from a checkpoint, or from the beginning if that turns out to know too little, until it is done, `go_on` says
+    /// otherwise, or `stop` is set. `barriers` are added after accesses, by instruction. `go_on` also gets what is known.
+    pub fn verify(
+        &mut self,
+        checkpoint: Checkpoint,
+        effort: Effort,
+        barriers: &[(u32, Barrier)],
+        stop: &AtomicBool,
+        mut go_on: impl FnMut(&Verification<Process>, &Facts) -> bool,
+    ) -> Result<Checkpoint, SessionError> {
+        self.learn(checkpoint.settings, stop)?;
+        self.explore(checkpoint, effort, barriers, stop, &mut go_on)
+    }
+
+    /// Finds out about the program, unless that has been done.
+    pub fn learn(&mut self, settings: Settings, stop: &AtomicBool) -> Result<(), SessionError> {
+        if !self.learnt {
+            self.learnt = true;
+            let strategy = Strategy::Random { executions: LEARNING, seed: 1 };
+            let settings = Settings { strategy, watching: Watching::Nothing, ..settings };
+            let began = Instant::now();
+            let one = Effort { jobs: 1, max_executions: u64::MAX, stop_at_first: false };
+            self.explore(Checkpoint::new(settings), one, &[], stop, |_, _| began.elapsed() < LEARNING_TIME)?;
+            self.restarts = 0;
+        }
+        Ok(())
+    }
+
+    fn explore(
+        &mut self,
+        mut checkpoint: Checkpoint,
+        effort: Effort,
+        barriers: &[(u32, Barrier)],
+        stop: &AtomicBool,
+        mut go_on: impl FnMut(&Verification<Process>, &Facts) -> bool,
+    ) -> Result<Checkpoint, SessionError> {
+        loop {
+            let settings = checkpoint.settings;
+            let task = Task {
+                facts: self.facts.clone(),
+                barriers: barriers.to_vec(),
+                settings,
+                stop_at_first: effort.stop_at_first,
+            };
+            for process in &mut self.processes {
+                process.begin(task.clone())?;
+            }
+            let workers = std::mem::take(&mut self.processes);
+            let mut verification = Verification::new(checkpoint, workers, effort);
+            let mut grown = None;
+            while !verification.is_done() {
+                verification.advance(stop);
+                grown = verification.workers().iter().find_map(|process| process.grown.clone());
+                let broken = verification.workers().iter().any(|p| p.failed.is_some() || p.diverged.is_some());
+                if grown.is_some() || broken || !go_on(&verification, &self.facts) || stop.load(Ordering::Relaxed) {
+                    break;
+                }
+            }
+            let result = verification.checkpoint();
+            self.processes = verification.into_workers();
+            for process in &mut self.processes {
+                if let Some(why) = process.failed.take() {
+                    return Err(ProcessError::Failed(why).into());
+                }
+                if let Some(divergence) = process.diverged.clone() {
+                    return Err(SessionError::Diverged(divergence));
+                }
+            }
+            match grown {
+                Some(facts) => {
+                    self.facts = facts;
+                    self.restarts += 1;
+                    checkpoint = Checkpoint::new(settings);
+                }
+                None => return Ok(result),
+            }
+        }
+    }
+
+    /// Runs a schedule and tells what happens.
+    pub fn trace(&mut self, schedule: &[u8]) -> Result<Traced, SessionError> {
+        Ok(self.processes[0].trace(schedule)?)
+    }
+
+    /// The program for the certifier: somebody else performs its accesses.
+    pub fn puppet(&mut self) -> impl Threads + '_ {
+        let process = &mut self.processes[0];
+        process.puppet(Puppet::Start);
+        Strung { process }
+    }
+}
+
+/// A program whose accesses somebody else performs.
+struct Strung<'a> {
+    process: &'a mut Process,
+}
+
+impl Threads for Strung<'_> {
+    fn threads(&self) -> usize {
+        self.process.threads
+    }
+
+    fn next(&mut self, thread: usize) -> Result<Access, Cause> {
+        let id = thread as u32;
+        match self.process.puppet(Puppet::Next(thread)) {
+            Some(Strings::Access { blocked: true, addr, .. }) => Err(Cause::Blocked { thread: id, addr }),
+            Some(Strings::Access { kind, barrier, addr, site, expected, blocked: false }) => {
+                let kind = [AccessKind::Load, AccessKind::Store, AccessKind::Rmw][usize::from(kind.min(2))];
+                let barrier = [Barrier::None, Barrier::Store, Barrier::Full][usize::from(barrier.min(2))];
+                Ok(Access { kind, barrier, addr, site, expected })
+            }
+            Some(Strings::Done) => Err(Cause::Ended(id)),
+            _ => Err(Cause::Fault { thread: id }),
+        }
+    }
+
+    fn perform(&mut self, thread: usize, read: u64) -> Option<u64> {
+        let access = self.next(thread).ok()?;
+        let Some(Strings::Value(value)) = self.process.puppet(Puppet::Perform(thread, read)) else { return None };
+        access.writes_on(read).then_some(value)
+    }
+
+    fn value(&mut self, addr: u32) -> u64 {
+        match self.process.puppet(Puppet::Value(addr)) {
+            Some(Strings::Value(value)) => value,
+            _ => 0,
+        }
+    }
+
+    fn set(&mut self, addr: u32, value: u64) {
+        self.process.puppet(Puppet::Set(addr, value));
+    }
+}

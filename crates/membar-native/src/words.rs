@@ -1,0 +1,341 @@
+//! What reports call the threads, places, variables and values of a program.
+//!
+//! # Problem
+//!
+//! A run ([`Traced`]) is made of offsets in the object and addresses of cells; a report speaks of `flag[0]`, of `node#1.next`
+//! and of line 12 of `dekker.c`.
+//!
+//! # Algorithm
+//!
+//! Everything comes from [`Symbols`]. Blocks of the heap have no names; they are the type's name and a number, in the order in
+//! which a report mentions them. Since the same blocks are the same in every execution ([`Location::Heap`]: who allocated it, and
+//! as which of its blocks), so are their names in one report.
+//!
+//! # Guarantees
+//!
+//! Everything has a name, if need be an ugly one. Names are not made harmless for a terminal.
+
+use crate::run::{Located, Location, Standing, Traced};
+use crate::symbols::{Frame, Named, Scalar, Symbols};
+use membar_core::Barrier;
+use rustc_hash::FxHashMap;
+
+/// Where an access is made.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Place {
+    /// The function; empty if it is not known.
+    pub function: String,
+    /// The file; empty if it is not known.
+    pub file: String,
+    /// The line, from 1; 0 if it is not known.
+    pub line: u32,
+    /// The column, from 1; 0 if it is not known.
+    pub column: u32,
+    /// The text of the line.
+    pub text: String,
+}
+
+/// The words of a program.
+#[derive(Debug)]
+pub struct Words {
+    symbols: Symbols,
+    /// Blocks by who allocated them, as which of its blocks, and their type.
+    blocks: FxHashMap<(u32, u32, String), u32>,
+    /// How many blocks of each type have a number.
+    numbers: FxHashMap<String, u32>,
+}
+
+impl Words {
+    /// Nothing has been mentioned yet.
+    pub fn new(symbols: Symbols) -> Words {
+        Words { symbols, blocks: FxHashMap::default(), numbers: FxHashMap::default() }
+    }
+
+    /// What they come from.
+    pub fn symbols(&self) -> &Symbols {
+        &self.symbols
+    }
+
+    /// `main`, `T1`, `T2`
+    pub fn thread(id: u32) -> String {
+        if id == 0 { "main".into() } else { format!("T{id}") }
+    }
+
+    /// Where a step is made that these return addresses lead to, the innermost first.
+    pub fn place(&self, traced: &Traced, thread: u32, stack: &[u32], addr: u32) -> Place {
+        if !stack.is_empty() {
+            return self.place_of(stack);
+        }
+        // The beginning and the end of a thread are no instructions.
+        let start = traced.starts.get(thread as usize).map_or(0, |start| u64::from(*start) + 1);
+        let frame = self.symbols.user_frame(start);
+        let (what, name) = match traced.cells.iter().find(|cell| cell.addr == addr).map(|cell| &cell.location) {
+            Some(Location::Control { what, .. }) if what == "end" => ("ends", Words::thread(thread)),
+            _ => ("starts", Words::thread(thread)),
+        };
+        let frame = frame.unwrap_or(Frame { function: String::new(), file: String::new(), line: 0, column: 0 });
+        let Frame { function, file, line, column } = frame;
+        Place { function, file, line, column, text: format!("{name} {what}") }
+    }
+
+    /// The user's place that these return addresses lead to, the innermost first.
+    pub fn place_of(&self, stack: &[u32]) -> Place {
+        let wide: Vec<u64> = stack.iter().map(|pc| u64::from(*pc)).collect();
+        let frame = self.symbols.user_place(&wide).or_else(|| self.symbols.place(*wide.first()?).into_iter().next());
+        let Some(Frame { function, file, line, column }) = frame else { return Place::default() };
+        let text = self.symbols.source_line(&file, line).unwrap_or_default();
+        Place { function, file, line, column, text }
+    }
+
+    /// The stack in the user's files, the innermost first; all of it if none of it is.
+    pub fn stack(&self, stack: &[u32]) -> Vec<Frame> {
+        let all: Vec<Frame> = stack.iter().flat_map(|pc| self.symbols.place(u64::from(*pc))).collect();
+        let user = |frame: &&Frame| self.symbols.is_user_file(&frame.file);
+        let own: Vec<Frame> = all.iter().filter(user).cloned().collect();
+        if own.is_empty() { all } else { own }
+    }
+
+    /// The name of a cell.
+    pub fn address(&mut self, traced: &Traced, addr: u32) -> String {
+        match traced.cells.iter().find(|cell| cell.addr == addr) {
+            Some(cell) => self.named(&cell.location, u32::from(cell.size)).name,
+            None => format!("cell {addr}"),
+        }
+    }
+
+    /// Whether the cell is one that threads are known by: not a variable of the program.
+    pub fn is_control(traced: &Traced, addr: u32) -> bool {
+        let control = |cell: &Located| matches!(cell.location, Location::Control { .. });
+        traced.cells.iter().any(|cell| cell.addr == addr && control(cell))
+    }
+
+    /// A value of a cell.
+    pub fn value(&mut self, traced: &Traced, addr: u32, value: u64) -> String {
+        let Some(cell) = traced.cells.iter().find(|cell| cell.addr == addr) else { return value.to_string() };
+        let size = u32::from(cell.size);
+        let ty = self.named(&cell.location, size).ty;
+        let pointer = matches!(ty, Scalar::Pointer { .. } | Scalar::Unknown | Scalar::Unsigned | Scalar::Signed);
+        let pointee = traced.pointees.iter().find(|(at, _)| *at == value && size >= 8 && pointer);
+        match pointee {
+            Some((_, location)) => self.pointer(location, &ty, value),
+            None => ty.show(value, size),
+        }
+    }
+
+    /// A pointer to this, which a cell of such a type holds.
+    fn pointer(&mut self, location: &Location, ty: &Scalar, value: u64) -> String {
+        match location {
+            Location::Heap { thread, number, size, offset, stack } => {
+                let (block, _) = self.block(*thread, *number, *size, 0, 1, stack);
+                if *offset == 0 { format!("&{block}") } else { format!("&{block}+{offset}") }
+            }
+            Location::Object { offset } => {
+                let named = self.symbols.variable(*offset, 1);
+                named.map_or_else(|| ty.show(value, 8), |named| format!("&{}", named.name))
+            }
+            Location::Stack { .. } | Location::ThreadLocal { .. } => format!("&{}", self.named(location, 1).name),
+            Location::Control { thread, .. } => Words::thread(*thread),
+        }
+    }
+
+    /// Name and type of what is at a place.
+    pub fn named(&mut self, location: &Location, size: u32) -> Named {
+        let unknown = |name: String| Named { name, ty: Scalar::Unknown };
+        let whose = |thread: u32, name: String| match thread {
+            0 => name,
+            id => format!("{}'s {name}", Words::thread(id)),
+        };
+        match location {
+            Location::Object { offset } => {
+                self.symbols.variable(*offset, size).unwrap_or_else(|| unknown(format!("data+{offset:#x}")))
+            }
+            Location::ThreadLocal { thread, offset } => {
+                let named = self.symbols.thread_local(*offset, size);
+                let Named { name, ty } = named.unwrap_or_else(|| unknown(format!("thread-local+{offset:#x}")));
+                Named { name: format!("{}'s {name}", Words::thread(*thread)), ty }
+            }
+            Location::Stack { thread, addr, frames } => {
+                let local = |&(pc, cfa): &(u32, u64)| self.symbols.local(u64::from(pc), cfa, *addr, size);
+                let Named { name, ty } =
+                    frames.iter().find_map(local).unwrap_or_else(|| unknown(format!("stack+{:#x}", addr & 0xf_ffff)));
+                Named { name: whose(*thread, name), ty }
+            }
+            Location::Heap { thread, number, size: block, offset, stack } => {
+                let (name, part) = self.block(*thread, *number, *block, *offset, size, stack);
+                match part {
+                    Some(Named { name: path, ty }) => Named { name: format!("{name}{path}"), ty },
+                    None if *offset == 0 => unknown(name),
+                    None => unknown(format!("{name}+{offset}")),
+                }
+            }
+            Location::Control { thread, what } => {
+                let what = if what == "wake" { "wake-up" } else { what };
+                unknown(format!("{what} of {}", Words::thread(*thread)))
+            }
+        }
+    }
+
+    /// The name of a block, and of some bytes in it if its type is known.
+    fn block(
+        &mut self,
+        thread: u32,
+        number: u32,
+        block: u64,
+        offset: u64,
+        size: u32,
+        stack: &[u32],
+    ) -> (String, Option<Named>) {
+        let stack: Vec<u64> = stack.iter().map(|pc| u64::from(*pc)).collect();
+        let pc = self.symbols.user_pc(&stack).or(stack.first().copied());
+        let typed = pc.and_then(|pc| self.symbols.heap(pc, block, offset, size));
+        let (ty, part) = match typed {
+            Some((ty, part)) => (ty, Some(part)),
+            None => ("block".to_owned(), None),
+        };
+        let ty = ty.strip_prefix("struct ").unwrap_or(&ty).to_owned();
+        let numbers = &mut self.numbers;
+        let id = *self.blocks.entry((thread, number, ty.clone())).or_insert_with(|| {
+            let next = numbers.entry(ty.clone()).or_default();
+            *next += 1;
+            *next
+        });
+        let part = part.map(|Named { name, ty }| {
+            let path = if name.is_empty() || name.starts_with(['.', '[', '+']) { name } else { format!(".{name}") };
+            Named { name: path, ty }
+        });
+        (format!("{ty}#{id}"), part)
+    }
+
+    /// The message of a fault in words, and its stack. `limit` if it is about something that membar does not run.
+    pub fn fault(&mut self, why: &str) -> Fault {
+        let (message, stack) = why.split_once('\n').unwrap_or((why, ""));
+        let (limit, message) = match message.strip_prefix("limit: ") {
+            Some(message) => (true, message),
+            None => (false, message),
+        };
+        let offset = |text: &str| u32::from_str_radix(text, 16).ok();
+        Fault { limit, message: self.marked(message), stack: stack.split(' ').filter_map(offset).collect() }
+    }
+
+    /// A message with its marks replaced.
+    fn marked(&mut self, message: &str) -> String {
+        let mut words = String::new();
+        let mut rest = message;
+        while let Some(at) = rest.find("@v").into_iter().chain(rest.find("@p")).min() {
+            let (before, mark) = rest.split_at(at);
+            words.push_str(before);
+            let Some((mark, after)) = mark.split_once(';') else {
+                rest = mark;
+                break;
+            };
+            match mark.split_at(2) {
+                ("@v", json) => words.push_str(&match serde_json::from_str::<Location>(json) {
+                    Ok(location) => format!("`{}`", self.named(&location, 1).name),
+                    Err(_) => "something".into(),
+                }),
+                (_, stack) => {
+                    let stack: Vec<u32> = stack.split(',').filter_map(|pc| u32::from_str_radix(pc, 16).ok()).collect();
+                    let Place { file, line, .. } = self.place_of(&stack);
+                    words.push_str(&if file.is_empty() { "an unknown place".into() } else { format!("{file}:{line}") });
+                }
+            }
+            rest = after;
+        }
+        words + rest
+    }
+
+    /// What a thread that cannot go on waits for: the variable, and who changed it last, with the place.
+    pub fn wait(&mut self, traced: &Traced, thread: u32) -> Option<Wait> {
+        let Some(Standing::Access(step, _)) = traced.threads.get(thread as usize) else { return None };
+        let location = &traced.cells.iter().find(|cell| cell.addr == step.made.addr)?.location;
+        let place = self.place(traced, thread, &step.stack, step.made.addr);
+        let last = traced.steps.iter().rev().find(|other| {
+            let performed = other.made.performed();
+            performed.access.addr == step.made.addr && performed.writes
+        });
+        let holder = last.map(|last| (last.made.thread, self.place_of(&last.stack)));
+        let sync = step.made.performed().access.kind == membar_core::AccessKind::Rmw;
+        let what = match location {
+            Location::Control { thread, what } if what == "end" => Waits::End(*thread),
+            Location::Control { .. } => Waits::Woken,
+            location => {
+                let name = self.named(location, 1).name;
+                if sync { Waits::Lock(name) } else { Waits::Value(name) }
+            }
+        };
+        Some(Wait { what, place, holder })
+    }
+}
+
+/// What a thread waits for, and where.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Wait {
+    /// For what.
+    pub what: Waits,
+    /// Where.
+    pub place: Place,
+    /// Who changed it last, and where.
+    pub holder: Option<(u32, Place)>,
+}
+
+/// What a thread waits for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Waits {
+    /// The end of a thread.
+    End(u32),
+    /// To be woken, at a condition variable.
+    Woken,
+    /// A mutex or another object that threads wait for each other with.
+    Lock(String),
+    /// Another value of a variable.
+    Value(String),
+}
+
+/// A fault in words.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Fault {
+    /// It is about something that membar does not run, and no error of the program.
+    pub limit: bool,
+    /// What happened.
+    pub message: String,
+    /// Return addresses, the innermost first.
+    pub stack: Vec<u32>,
+}
+
+/// The languages of fences.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Dialect {
+    /// `atomic_thread_fence(memory_order_seq_cst)`
+    C,
+    /// `std::atomic_thread_fence(std::memory_order_seq_cst)`
+    Cxx,
+}
+
+impl Dialect {
+    fn order(self, barrier: Barrier) -> &'static str {
+        match (self, barrier) {
+            (Dialect::C, Barrier::Full) => "memory_order_seq_cst",
+            (Dialect::C, _) => "memory_order_release",
+            (Dialect::Cxx, Barrier::Full) => "std::memory_order_seq_cst",
+            (Dialect::Cxx, _) => "std::memory_order_release",
+        }
+    }
+
+    /// A fence as the source would have it.
+    pub fn fence(self, barrier: Barrier) -> String {
+        let name = if self == Dialect::C { "atomic_thread_fence" } else { "std::atomic_thread_fence" };
+        format!("{name}({})", self.order(barrier))
+    }
+
+    /// The memory order that does the same as the fence, if the line is an atomic operation that has one.
+    pub fn stronger(self, barrier: Barrier, line: &str) -> Option<String> {
+        let builtin = line.contains("__ATOMIC_") || line.contains("__atomic_");
+        let explicit = ["memory_order", "_explicit", ".store(", "->store(", "atomic_store", "compare_exchange", "fetch_", ".exchange("];
+        match () {
+            () if builtin && barrier == Barrier::Full => Some("__ATOMIC_SEQ_CST".into()),
+            () if builtin => Some("__ATOMIC_RELEASE".into()),
+            () if explicit.iter().any(|word| line.contains(word)) => Some(self.order(barrier).into()),
+            () => None,
+        }
+    }
+}
