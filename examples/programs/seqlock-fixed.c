@@ -1,0 +1,77 @@
+/* A sequence lock: the writer counts before and after it writes, and a reader that saw an odd
+ * count or two different ones reads again. Readers store nothing.
+ *
+ * Used in Linux since 2002 (S. Hemminger); the idea is in L. Lamport, "Concurrent reading and
+ * writing", 1977. In terms of C11: H.-J. Boehm, "Can seqlocks get along with programming language
+ * memory models?", MSPC 2012.
+ *
+ * Safe on tso and on pso.
+ *
+ * The fix: a release fence after the count has become odd, and a release store to make it even.
+ * The data are between the two, in any order: a reader that meets them halfway reads the odd count
+ * then, and does not look at the data again before it is even.
+ */
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stddef.h>
+
+#ifndef N
+#define N 2 /* writes */
+#endif
+
+static atomic_int count;
+static atomic_int x, y; /* always equal */
+
+static void publish(int value)
+{
+    int c = atomic_load_explicit(&count, memory_order_relaxed);
+
+    atomic_store_explicit(&count, c + 1, memory_order_relaxed);
+    atomic_thread_fence(memory_order_release);
+    atomic_store_explicit(&x, value, memory_order_relaxed);
+    atomic_store_explicit(&y, value, memory_order_relaxed);
+    atomic_store_explicit(&count, c + 2, memory_order_release);
+}
+
+static void look(int *a, int *b)
+{
+    int c;
+
+    do {
+        while ((c = atomic_load_explicit(&count, memory_order_acquire)) % 2 != 0)
+            ;
+        *a = atomic_load_explicit(&x, memory_order_relaxed);
+        *b = atomic_load_explicit(&y, memory_order_relaxed);
+        atomic_thread_fence(memory_order_acquire);
+    } while (atomic_load_explicit(&count, memory_order_relaxed) != c);
+}
+
+static void *writer(void *arg)
+{
+    (void)arg;
+    for (int i = 0; i < N; i++)
+        publish(i + 1);
+    return NULL;
+}
+
+static void *reader(void *arg)
+{
+    int a, b;
+
+    (void)arg;
+    look(&a, &b);
+    assert(a == b);
+    return NULL;
+}
+
+int main(void)
+{
+    pthread_t t, u;
+
+    pthread_create(&t, NULL, writer, NULL);
+    pthread_create(&u, NULL, reader, NULL);
+    pthread_join(t, NULL);
+    pthread_join(u, NULL);
+    return 0;
+}
