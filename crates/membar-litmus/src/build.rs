@@ -83,7 +83,11 @@ impl Builder {
     pub(crate) fn temp(&mut self, span: &Range<usize>) -> Parsed<Reg> {
         match self.free.pop() {
             Some(reg) => Ok(reg),
-            None => self.reg(span),
+            None => {
+                let reg = self.reg(span)?;
+                self.code.temps.push(reg);
+                Ok(reg)
+            }
         }
     }
 

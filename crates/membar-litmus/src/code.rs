@@ -154,6 +154,8 @@ pub struct ThreadCode {
     pub instrs: Vec<Instr>,
     /// The initial value of each register, which also says how many there are.
     pub regs: Vec<u64>,
+    /// Registers that the test does not name: what they hold at the end nobody can tell.
+    pub temps: Vec<Reg>,
 }
 
 /// Where an instruction that accesses memory stands in the source.

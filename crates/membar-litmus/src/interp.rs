@@ -8,7 +8,7 @@
 //!
 //! Only registers that are *live* at the head are compared: whatever is written before it is read again cannot matter.
 //! So `while (x != 1);` is idle from its first round on, whatever the register held before the loop. At the end of a
-//! thread all registers are live, since they can be observed.
+//! thread all registers are live that the test names, since they can be observed.
 //!
 //! # Invariants
 //!
@@ -20,7 +20,7 @@
 //! [`Program::undo`] takes a step back by restoring the registers of the one thread that moved, the one cell that changed,
 //! and the lengths of lists that only grow. A step costs a copy of one thread's registers, whatever the program's size.
 
-use crate::code::{Code, Crash, Instr, Operand, Place, Settled, Update};
+use crate::code::{Code, Crash, Instr, Operand, Place, Reg, Settled, ThreadCode, Update};
 use membar_core::{Access, Performed};
 use membar_explore::{Awaited, Next, Program, Waiting};
 use std::sync::Arc;
@@ -105,7 +105,7 @@ impl Interpreter {
             regs.extend_from_slice(&thread.regs);
             regs.resize(regs.len() + width - thread.regs.len(), 0);
         }
-        let loops = code.threads.iter().map(|thread| Loops::new(&thread.instrs, thread.regs.len())).collect();
+        let loops = code.threads.iter().map(|thread| Loops::new(thread)).collect();
         let begin = PlaceInCode { pc: 0, settled: Settled::Done, quiet: 0, round: (0, 0), repeated: 0 };
         let thread = Thread { place: begin, log: Vec::new(), visits: Vec::new(), live: Vec::new() };
         let mut program = Interpreter {
@@ -291,7 +291,8 @@ impl Program for Interpreter {
 }
 
 impl Loops {
-    fn new(instrs: &[Instr], regs: usize) -> Loops {
+    fn new(thread: &ThreadCode) -> Loops {
+        let (instrs, regs) = (&thread.instrs, thread.regs.len());
         let mut head = vec![None; instrs.len()];
         let mut heads = Vec::new();
         for (pc, instr) in instrs.iter().enumerate() {
@@ -306,16 +307,17 @@ impl Loops {
         if heads.is_empty() {
             return Loops::default();
         }
-        let live = live_registers(instrs, regs);
+        let live = live_registers(thread);
         let live = heads.iter().map(|&pc| (0..regs as u16).filter(|&r| live[pc][r as usize]).collect()).collect();
         Loops { head, live }
     }
 }
 
 /// For each instruction, which registers may be read after it begins and before they are written.
-fn live_registers(instrs: &[Instr], regs: usize) -> Vec<Vec<bool>> {
+fn live_registers(thread: &ThreadCode) -> Vec<Vec<bool>> {
+    let (instrs, regs) = (&thread.instrs, thread.regs.len());
     let mut live = vec![vec![false; regs]; instrs.len()];
-    let at_end = vec![true; regs];
+    let at_end: Vec<bool> = (0..regs).map(|reg| !thread.temps.contains(&(reg as Reg))).collect();
     loop {
         let mut changed = false;
         for pc in (0..instrs.len()).rev() {

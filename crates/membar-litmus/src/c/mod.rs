@@ -491,7 +491,7 @@ impl<'t> Function<'_, 't> {
 
     fn temp(&mut self, span: &Range<usize>) -> Parsed<Reg> {
         if self.used == self.temps.len() {
-            let reg = self.b.reg(span)?;
+            let reg = self.b.temp(span)?;
             self.temps.push(reg);
         }
         self.used += 1;

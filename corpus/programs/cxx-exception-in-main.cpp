@@ -1,0 +1,2 @@
+// expect: error: abort
+int main() { throw 1; }

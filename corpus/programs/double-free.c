@@ -1,0 +1,9 @@
+// expect: error: twice
+#include <stdlib.h>
+int main(void)
+{
+    char *p = malloc(10);
+    free(p);
+    free(p);
+    return 0;
+}

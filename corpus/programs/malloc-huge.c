@@ -1,0 +1,8 @@
+// expect: error: limit
+#include <stdlib.h>
+int main(void)
+{
+    void *p = malloc((size_t)1 << 40);
+    free(p);
+    return 0;
+}

@@ -1,0 +1,13 @@
+// expect: error: unlocks the mutex
+#include <pthread.h>
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static void *run(void *p) { pthread_mutex_unlock(&m); return p; }
+int main(void)
+{
+    pthread_t t;
+    pthread_mutex_lock(&m);
+    pthread_create(&t, 0, run, 0);
+    pthread_join(t, 0);
+    pthread_mutex_unlock(&m);
+    return 0;
+}
