@@ -20,6 +20,9 @@ use crate::symbols::{Frame, Named, Scalar, Symbols};
 use membar_core::Barrier;
 use rustc_hash::FxHashMap;
 
+/// What the run side fills new blocks with.
+const FRESH: u8 = 0xbe;
+
 /// Where an access is made.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Place {
@@ -115,6 +118,9 @@ impl Words {
         let size = u32::from(cell.size);
         let ty = self.named(&cell.location, size).ty;
         let pointer = matches!(ty, Scalar::Pointer { .. } | Scalar::Unknown | Scalar::Unsigned | Scalar::Signed);
+        if matches!(cell.location, Location::Heap { .. }) && is_fresh(value, size) {
+            return "uninitialised".into();
+        }
         let pointee = traced.pointees.iter().find(|(at, _)| *at == value && size >= 8 && pointer);
         match pointee {
             Some((_, location)) => self.pointer(location, &ty, value),
@@ -130,8 +136,10 @@ impl Words {
                 if *offset == 0 { format!("&{block}") } else { format!("&{block}+{offset}") }
             }
             Location::Object { offset } => {
-                let named = self.symbols.variable(*offset, 1);
-                named.map_or_else(|| ty.show(value, 8), |named| format!("&{}", named.name))
+                let whole = self.symbols.variable_at(*offset);
+                let named = whole.or_else(|| self.symbols.variable(*offset, 1).map(|named| named.name));
+                let named = named.map(|name| if name.starts_with("_ZTV") { "vtable".into() } else { name });
+                named.map_or_else(|| ty.show(value, 8), |name| format!("&{name}"))
             }
             Location::Stack { .. } | Location::ThreadLocal { .. } => format!("&{}", self.named(location, 1).name),
             Location::Control { thread, .. } => Words::thread(*thread),
@@ -186,7 +194,8 @@ impl Words {
         stack: &[u32],
     ) -> (String, Option<Named>) {
         let stack: Vec<u64> = stack.iter().map(|pc| u64::from(*pc)).collect();
-        let pc = self.symbols.user_pc(&stack).or(stack.first().copied());
+        // What a library allocates for itself is none of the user's types.
+        let pc = self.symbols.user_pc(&stack);
         let typed = pc.and_then(|pc| self.symbols.heap(pc, block, offset, size));
         let (ty, part) = match typed {
             Some((ty, part)) => (ty, Some(part)),
@@ -265,6 +274,12 @@ impl Words {
         };
         Some(Wait { what, place, holder })
     }
+}
+
+/// Whether this is what the heap holds before anything is written there.
+fn is_fresh(value: u64, size: u32) -> bool {
+    let bytes = value.to_le_bytes();
+    size > 1 && bytes.iter().take(size as usize).all(|byte| *byte == FRESH)
 }
 
 /// What a thread waits for, and where.

@@ -103,7 +103,7 @@ impl Event {
                 thread.dirty |= self.kind != AccessKind::Load;
                 thread.private += 1;
                 if thread.private >= thread.suspect && !w.alone {
-                    suspect(self.addr, self.kind != AccessKind::Load);
+                    suspect(self.addr, self.kind != AccessKind::Load, true);
                 }
                 return;
             }
@@ -156,7 +156,7 @@ pub fn plain(addr: usize, size: usize, write: bool) {
             thread.dirty |= write && addr.wrapping_sub(stack_base(id) - STACK_SIZE) >= STACK_SIZE;
             thread.private += 1;
             if thread.private >= thread.suspect {
-                suspect(addr, write);
+                suspect(addr, write, false);
             }
             if thread.early.is_some() {
                 late(addr, size, write);
@@ -169,7 +169,7 @@ pub fn plain(addr: usize, size: usize, write: bool) {
 /// The thread has made many accesses that are nobody else's business. If it goes round in a circle, then what it reads is
 /// what it waits for: others will write it, once they get to run.
 #[cold]
-fn suspect(addr: usize, write: bool) {
+fn suspect(addr: usize, write: bool, atomic: bool) {
     /// Accesses after which to look, and how many to look at.
     const FIRST: u32 = 1000;
     const WATCHED: u32 = 256;
@@ -177,11 +177,14 @@ fn suspect(addr: usize, write: bool) {
     let id = w.current;
     let thread = &mut w.threads[id];
     let state = |entry| super::idle::state(register(0), entry);
+    let own = addr.wrapping_sub(stack_base(id) - STACK_SIZE) < STACK_SIZE;
+    let patience = if !own { 1 } else if atomic { 2 } else { 4 };
     if thread.suspect == 0 || thread.private > thread.suspect + WATCHED {
         thread.suspect = (2 * thread.suspect).clamp(FIRST, 1 << 30);
         thread.circle = None;
-    } else if write && !thread.dirty {
-        // On its stack, which is part of its state.
+    } else if !thread.dirty && (write || thread.suspect < patience * FIRST) {
+        // On its stack, which is part of its state. If there is nothing else, then it may be a variable that it lent to
+        // others; rather an atomic one than what the compiler keeps there.
     } else if thread.dirty {
         thread.circle = None;
         thread.dirty = false;
@@ -279,7 +282,7 @@ fn make() {
 pub fn plain_within(addr: usize, size: usize, write: bool) {
     let registers = Registers::save();
     plain(addr, size, write);
-    registers.restore();
+    registers.restore_after(addr);
 }
 
 /// Each visible cell of a range is a step of its own, made here.

@@ -2,7 +2,7 @@
 //!
 //! A thread that goes wrong never runs on; it has a message and the return addresses of its stack. Signals are caught on a stack
 //! of their own. If the program runs at that time, the handler makes it continue in [`land`], on yet another stack, which hands
-//! over to the scheduler for good. Names are not looked up here: a message holds marks, `@v…;` for a variable, `@p…;` for a place,
+//! over to the scheduler for good. A thread that runs for too long within a library is stopped where it comes back from there. Names are not looked up here: a message holds marks, `@v…;` for a variable, `@p…;` for a place,
 //! that whoever prints it replaces (see [`crate::words`]).
 
 use super::heap::{Block, Heap};
@@ -70,6 +70,7 @@ static SIGNAL: AtomicUsize = AtomicUsize::new(0);
 static ADDRESS: AtomicUsize = AtomicUsize::new(0);
 static PC: AtomicUsize = AtomicUsize::new(0);
 static FRAME: AtomicUsize = AtomicUsize::new(0);
+static STACK: AtomicUsize = AtomicUsize::new(0);
 /// The value of [`super::world::World::steps`] at the last tick, and how many ticks it has been that.
 static STEPS: AtomicU64 = AtomicU64::new(0);
 static TICKS: AtomicUsize = AtomicUsize::new(0);
@@ -101,7 +102,9 @@ pub fn catch() {
 }
 
 unsafe extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+    // What has no address that exists comes without one.
     // SAFETY: the kernel passes valid pointers.
+    let nowhere = signal == libc::SIGSEGV && unsafe { (*info).si_code } == SI_KERNEL;
     let (addr, context) = unsafe { ((*info).si_addr() as usize, &mut *context.cast::<libc::ucontext_t>()) };
     let registers = &mut context.uc_mcontext.gregs;
     let pc = registers[libc::REG_RIP as usize] as usize;
@@ -112,11 +115,14 @@ unsafe extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: 
             TICKS.store(0, Ordering::Relaxed);
             return;
         }
-        // In a function of the C library it may hold a lock that others need: wait until it is back.
-        if TICKS.fetch_add(1, Ordering::Relaxed) < PATIENCE || !w.module.is_code(pc) {
+        if TICKS.fetch_add(1, Ordering::Relaxed) < PATIENCE {
             return;
         }
         TICKS.store(0, Ordering::Relaxed);
+        if !w.module.is_code(pc) {
+            // In a function of the C library it may hold a lock that others need.
+            return stop_on_return(registers[libc::REG_RSP as usize] as usize);
+        }
     } else if (signal == libc::SIGSEGV || signal == libc::SIGBUS) && w.pages.written(addr) {
         return;
     }
@@ -130,12 +136,66 @@ unsafe extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: 
         return;
     }
     SIGNAL.store(signal as usize, Ordering::Relaxed);
-    ADDRESS.store(addr, Ordering::Relaxed);
+    ADDRESS.store(if nowhere { usize::MAX } else { addr }, Ordering::Relaxed);
+    STACK.store(registers[libc::REG_RSP as usize] as usize, Ordering::Relaxed);
     PC.store(pc, Ordering::Relaxed);
     FRAME.store(registers[libc::REG_RBP as usize] as usize, Ordering::Relaxed);
     registers[libc::REG_RIP as usize] = land as *const () as i64;
     registers[libc::REG_RSP as usize] = LANDING.load(Ordering::Relaxed) as i64 - 8;
     registers[libc::REG_RBP as usize] = 0;
+}
+
+/// Of `si_code`: the kernel does not know more.
+const SI_KERNEL: c_int = 0x80;
+
+/// Makes the function that the program called last return to [`returned`].
+fn stop_on_return(from: usize) {
+    let w = world();
+    let base = stack_base(w.current);
+    if !(base - STACK_SIZE + GUARD..base).contains(&from) {
+        return;
+    }
+    for at in (from & !7..base).step_by(8).take(1 << 14) {
+        // SAFETY: within the stack of the thread that runs.
+        let pc = unsafe { *(at as *const usize) };
+        if w.module.is_code(pc) && is_after_call(pc) {
+            SIGNAL.store(libc::SIGPROF as usize, Ordering::Relaxed);
+            (ADDRESS.store(0, Ordering::Relaxed), PC.store(pc, Ordering::Relaxed));
+            STACK.store(at + 8, Ordering::Relaxed);
+            // SAFETY: as above; it is not needed any more.
+            unsafe { *(at as *mut usize) = returned as *const () as usize };
+            return;
+        }
+    }
+}
+
+/// Whether the instruction before this one may be a call.
+fn is_after_call(pc: usize) -> bool {
+    // SAFETY: the object's code, which does not begin here.
+    let byte = |back: usize| unsafe { *((pc - back) as *const u8) };
+    byte(5) == 0xe8 || [2, 3, 6, 7].into_iter().any(|n| byte(n) == 0xff && byte(n - 1) >> 3 & 7 == 2)
+}
+
+/// Where a function returns to whose caller is not to go on.
+#[unsafe(naked)]
+extern "C" fn returned() -> ! {
+    core::arch::naked_asm!(
+        "mov [rip + {frame}], rbp",
+        "mov rsp, [rip + {landing}]",
+        "xor ebp, ebp",
+        "call {land}",
+        "ud2",
+        frame = sym FRAME,
+        landing = sym LANDING,
+        land = sym land,
+    )
+}
+
+/// What a stack pointer points to, if it is one of this thread's.
+fn top(thread: usize, sp: usize) -> Option<usize> {
+    let stack = stack_base(thread) - STACK_SIZE + GUARD..stack_base(thread);
+    // SAFETY: within the stack, which is mapped.
+    (stack.contains(&sp) && sp % 8 == 0).then(|| unsafe { *(sp as *const usize) })
 }
 
 /// Where a program continues that has gone wrong.
@@ -147,6 +207,9 @@ extern "C" fn land() -> ! {
     let guard = stack_base(id) - STACK_SIZE;
     let message = match signal {
         libc::SIGSEGV | libc::SIGBUS if (guard..guard + GUARD).contains(&addr) => "its stack overflows".into(),
+        libc::SIGSEGV if addr == usize::MAX => {
+            "uses an address that cannot exist, or a misaligned vector (segmentation fault)".into()
+        }
         libc::SIGSEGV | libc::SIGBUS if addr < 0x1000 => "uses a null pointer".into(),
         libc::SIGSEGV | libc::SIGBUS => "accesses memory that is not there, or may not be written (segmentation fault)".into(),
         libc::SIGFPE => "divides by zero, or another arithmetic error (SIGFPE)".into(),
@@ -157,8 +220,8 @@ extern "C" fn land() -> ! {
     };
     // A jump to nowhere: the caller is all there is to tell. In a hook or a library the caller of the stub is.
     if !w.module.is_code(pc) {
-        // SAFETY: the stack pointer of the last stub's caller.
-        pc = unsafe { *(register(0) as *const usize) };
+        let called = top(id, STACK.load(Ordering::Relaxed)).filter(|&pc| w.module.is_code(pc));
+        pc = called.or_else(|| top(id, register(0))).unwrap_or(0);
     } else {
         // A return address is what others expect: one past the instruction.
         pc += 1;

@@ -28,4 +28,4 @@ pub use module::LoadError;
 pub use program::{Native, Options};
 pub use shadow::Cell;
 pub use trace::{Located, Location, Made, Standing, Traced, TracedStep};
-pub use world::{Divergence, Facts};
+pub use world::{BEFORE, Divergence, Facts};

@@ -63,6 +63,8 @@ impl Native {
         // The unwinder that Rust's functions use must have been used once: the program's own has tables of its own, and
         // an exception of the program that passes a hook needs both.
         let _ = std::panic::catch_unwind(|| std::panic::resume_unwind(Box::new(())));
+        // SAFETY: what was just mapped, but for the registers, which are on pages of their own. Nobody writes it any more.
+        unsafe { libc::mprotect(TABLE as *mut c_void, layout::REGS - TABLE, libc::PROT_READ) };
         install(World::new(Heap::new(if options.heap == 0 { HEAP_SIZE } else { options.heap })));
         fault::catch();
         let module = Module::load(object)?;

@@ -102,7 +102,7 @@ impl Shadow {
             return Some((SHADOW + 4 * offset) as *mut u32);
         }
         let offset = addr.wrapping_sub(self.module);
-        (offset < self.module_len).then_some((MODULE_SHADOW + 4 * offset) as *mut u32)
+        (offset < self.module_len).then(|| (MODULE_SHADOW + 4 * offset) as *mut u32)
     }
 
     /// What this access is, and notes it.

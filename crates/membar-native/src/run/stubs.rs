@@ -27,10 +27,11 @@ pub fn assembly() -> String {
                 // The return address is above what was pushed; REGS gets the stack pointer as it would be in a call.
                 let _ = writeln!(text, "\tleaq {}(%rsp), %r10", 8 * (SCRATCH.len() + 1));
                 registers(&mut text, "r10");
-                text.push_str("\tmovq %rax, %rdx\n\tpushq %rbp\n\tmovq %rsp, %rbp\n\tsubq $528, %rsp\n\tandq $-64, %rsp\n");
-                text.push_str("\tfxsave64 (%rsp)\n\tcld\n");
-                let _ = writeln!(text, "\tcall *{entry}");
-                text.push_str("\tfxrstor64 (%rsp)\n\tmovq %rbp, %rsp\n\tpopq %rbp\n");
+                let _ = writeln!(text, "\tmovq %rax, %r11\n\tpushq %rbp\n\tmovq %rsp, %rbp\n\tsubq ${AREA}, %rsp\n\tandq $-64, %rsp");
+                text.push_str(&vectors(true));
+                let _ = writeln!(text, "\tmovq %r11, %rdx\n\tcld\n\tcall *{entry}");
+                text.push_str(&vectors(false));
+                text.push_str("\tmovq %rbp, %rsp\n\tpopq %rbp\n");
                 for register in SCRATCH.iter().rev() {
                     let _ = writeln!(text, "\tpopq %{register}");
                 }
@@ -50,6 +51,27 @@ pub fn assembly() -> String {
 
 /// The registers that a call may change.
 const SCRATCH: [&str; 9] = ["rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11"];
+
+/// Room for all vector registers as `xsave` stores them, up to those of AVX-512.
+const AREA: usize = 2752;
+/// x87, SSE, AVX and AVX-512.
+const COMPONENTS: u32 = 0xe7;
+
+/// Saves the vector registers at the stack pointer, or restores them. The machine that builds is the one that runs.
+fn vectors(save: bool) -> String {
+    if !std::arch::is_x86_feature_detected!("xsave") {
+        return format!("\t{} (%rsp)\n", if save { "fxsave64" } else { "fxrstor64" });
+    }
+    let mut text = format!("\tmovl ${COMPONENTS}, %eax\n\txorl %edx, %edx\n");
+    if save {
+        // The header, of which the instruction writes only a part.
+        for at in (512..576).step_by(8) {
+            let _ = writeln!(text, "\tmovq $0, {at}(%rsp)");
+        }
+    }
+    let _ = writeln!(text, "\t{} (%rsp)", if save { "xsave64" } else { "xrstor64" });
+    text
+}
 
 fn registers(text: &mut String, stack: &str) {
     for (i, register) in [stack, "rbx", "rbp", "r12", "r13", "r14", "r15"].iter().enumerate() {

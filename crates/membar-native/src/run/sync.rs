@@ -129,7 +129,63 @@ pub extern "C-unwind" fn equal(a: usize, b: usize) -> c_int {
     c_int::from(a == b)
 }
 
+/// Ends the thread. First come the handlers of `pthread_cleanup_push`: in C each is a place to jump to, in C++ a destructor
+/// of a frame that is unwound.
 pub extern "C-unwind" fn exit_thread(result: usize) -> ! {
+    world().threads[current()].result = result;
+    if world().threads[current()].cleanups.is_empty() {
+        unwind();
+    }
+    clean_up()
+}
+
+/// `_Unwind_Exception`.
+#[repr(C, align(16))]
+struct Exception([usize; 4]);
+
+unsafe extern "C-unwind" {
+    fn _Unwind_ForcedUnwind(exception: *mut Exception, stop: usize, argument: usize) -> c_int;
+    fn siglongjmp(to: usize, value: c_int) -> !;
+}
+
+/// Runs the destructors of all frames of the thread.
+fn unwind() {
+    extern "C-unwind" fn stop(_: c_int, actions: c_int, _: u64, _: usize, _: usize, _: usize) -> c_int {
+        const END_OF_STACK: c_int = 16;
+        if actions & END_OF_STACK != 0 {
+            leave_thread();
+        }
+        0
+    }
+    // It must outlive this frame; the thread has one only.
+    let exception = &raw mut world().threads[current()].exception;
+    // SAFETY: `stop` fits, and never returns at the end.
+    unsafe { _Unwind_ForcedUnwind(exception.cast(), stop as *const () as usize, 0) };
+}
+
+/// Goes to the handler that was pushed last. It comes back by [`unwind_next`].
+fn clean_up() -> ! {
+    match world().threads[current()].cleanups.pop() {
+        // SAFETY: the program has called `sigsetjmp` with it, in a frame that is still there.
+        Some(buffer) => unsafe { siglongjmp(buffer, 1) },
+        None => leave_thread(),
+    }
+}
+
+pub extern "C-unwind" fn register_cancel(buffer: usize) {
+    world().threads[current()].cleanups.push(buffer);
+}
+
+pub extern "C-unwind" fn unregister_cancel(_: usize) {
+    world().threads[current()].cleanups.pop();
+}
+
+pub extern "C-unwind" fn unwind_next(_: usize) -> ! {
+    clean_up()
+}
+
+fn leave_thread() -> ! {
+    let result = world().threads[current()].result;
     thread::end(result);
     let w = world();
     let id = w.current;

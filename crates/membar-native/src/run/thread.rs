@@ -55,7 +55,7 @@ pub unsafe fn call_back(function: usize, a: usize, b: usize) -> usize {
     let function: extern "C-unwind" fn(usize, usize) -> usize = unsafe { std::mem::transmute(function) };
     let registers = Registers::save();
     let result = function(a, b);
-    registers.restore();
+    registers.restore_after(a);
     result
 }
 

@@ -33,11 +33,12 @@ pub fn barrier(barrier: Barrier) {
 }
 
 pub extern "C-unwind" fn read_plain<const N: usize>(addr: usize) {
-    plain(addr, N, false);
+    // The machine moves no more than 8 bytes at once that it promises anything about.
+    if N > 8 { whole_range(addr, N, false) } else { plain(addr, N, false) }
 }
 
 pub extern "C-unwind" fn write_plain<const N: usize>(addr: usize) {
-    plain(addr, N, true);
+    if N > 8 { whole_range(addr, N, true) } else { plain(addr, N, true) }
 }
 
 pub extern "C-unwind" fn early_write<const N: usize>(addr: usize) {
@@ -52,7 +53,7 @@ pub extern "C-unwind" fn read_volatile<const N: usize>(addr: usize) {
     if world().volatile_atomic {
         Event::atomic(AccessKind::Load, addr, N).announce();
     } else {
-        plain(addr, N, false);
+        read_plain::<N>(addr);
     }
 }
 
@@ -61,7 +62,7 @@ pub extern "C-unwind" fn write_volatile<const N: usize>(addr: usize) {
         Event::atomic(AccessKind::Store, addr, N).before(Barrier::Store).announce();
         barrier(Barrier::Full);
     } else {
-        plain(addr, N, true);
+        write_plain::<N>(addr);
     }
 }
 

@@ -45,6 +45,9 @@ pub const START_SITE: u32 = u32::MAX - 1;
 /// See [`START_SITE`].
 pub const END_SITE: u32 = u32::MAX - 2;
 
+/// A barrier for a site with this bit comes before the access, otherwise after it.
+pub const BEFORE: u32 = 1 << 31;
+
 /// What a thread is about to do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Pending {
@@ -152,6 +155,10 @@ pub struct Thread {
     pub circle: Option<(usize, u64)>,
     pub was_dirty: bool,
     pub keys: Vec<usize>,
+    /// Handlers of `pthread_cleanup_push`, as places to jump to.
+    pub cleanups: Vec<usize>,
+    /// For the unwinder.
+    pub exception: [u128; 2],
     /// Destructors of its thread-local objects.
     pub dtors: Vec<(usize, usize)>,
     /// Mutexes that it holds.
@@ -307,8 +314,14 @@ impl Registers {
     /// Puts them back, but for the last, which counts how often: to the caller a hook is one instruction, and whoever looks
     /// for a waiting loop must not take two steps of one call for two rounds (see [`super::idle`]).
     #[inline(always)]
-    pub fn restore(mut self) {
-        self.0[6] = self.0[6].wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(1);
+    pub fn restore(self) {
+        self.restore_after(1);
+    }
+
+    /// The same, after something of which there may have been several steps.
+    #[inline(always)]
+    pub fn restore_after(mut self, what: usize) {
+        self.0[6] = self.0[6].wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(what);
         // SAFETY: as above.
         unsafe { *(REGS as *mut [usize; 7]) = self.0 };
     }
@@ -341,6 +354,8 @@ impl Thread {
             circle: None,
             was_dirty: false,
             keys: Vec::new(),
+            cleanups: Vec::new(),
+            exception: [0; 2],
             dtors: Vec::new(),
             held: Vec::new(),
             early: None,
@@ -542,6 +557,7 @@ impl World {
             (thread.detached, thread.joined, thread.dirty, thread.was_dirty) = (false, false, false, false);
             (thread.private, thread.suspect) = (0, 1000);
             thread.keys.clear();
+            thread.cleanups.clear();
             thread.dtors.clear();
             thread.held.clear();
             thread.early = None;
@@ -674,9 +690,14 @@ impl World {
     /// Whether the program as a whole has ended, or would have if a thread had not gone wrong: whoever waits then is not
     /// waited for.
     pub fn is_over(&self) -> bool {
-        let ended = |thread: &Thread| thread.slots.last().is_some_and(|slot| slot.stand == Stand::Done);
-        let wrong = |thread: &Thread| thread.slots.last().is_some_and(|slot| slot.stand == Stand::Fault);
-        ended(&self.threads[0]) || self.threads[..self.known].iter().any(wrong)
+        let is = |thread: &Thread, stand| thread.slots.last().is_some_and(|slot| slot.stand == stand);
+        // A thread that ends makes one last access; one that has called `exit` does not.
+        let exited = |thread: &Thread| {
+            is(thread, Stand::Done)
+                && thread.slots.iter().rev().nth(1).is_some_and(|slot| slot.pending.site != END_SITE)
+        };
+        is(&self.threads[0], Stand::Done)
+            || self.threads[..self.known].iter().any(|thread| is(thread, Stand::Fault) || exited(thread))
     }
 
     /// Makes the step of a thread whose stand is an access: what it was, what was there before, and what is there now.
@@ -798,6 +819,12 @@ impl World {
         let thread = &mut world.threads[id];
         pending.barrier = pending.barrier.max(thread.barrier);
         thread.barrier = Barrier::None;
+        if !world.barriers.is_empty()
+            && let Some(&barrier) = world.barriers.get(&(pending.site | BEFORE))
+        {
+            pending.barrier = pending.barrier.max(barrier);
+        }
+        let thread = &mut world.threads[id];
         (thread.private, thread.suspect) = (0, 1000);
         thread.low = thread.low.min(register(0));
         thread.frame = (register(0), register(2));
@@ -818,7 +845,7 @@ impl World {
                 thread.suspend();
             }
         } else {
-            let idle = world.look(id, pending.cell, pending.kind, pending.waits);
+            let idle = world.look(id, &pending);
             let slots = &mut world.threads[id].slots;
             if slots.len() == slots.capacity() {
                 slots.reserve(64);
@@ -875,7 +902,7 @@ impl World {
 
     /// Looks what came of the last step, and whether the thread waits for something.
     #[inline]
-    fn look(&mut self, id: usize, cell: u32, kind: AccessKind, waits: bool) -> Idle {
+    fn look(&mut self, id: usize, &Pending { cell, kind, waits, expected, .. }: &Pending) -> Idle {
         if waits {
             let value = read(&self.shadow.cells[cell as usize]);
             self.set_value(cell, value);
@@ -901,7 +928,7 @@ impl World {
         }
         (thread.dirty, thread.was_dirty) = (false, false);
         if kind.reads() && !waits {
-            self.look_round(id, &mut idle);
+            self.look_round(id, &mut idle, u64::from(cell) << 32 ^ expected);
         }
         let thread = &self.threads[id];
         idle.log = thread.log.len() as u32;
@@ -911,12 +938,13 @@ impl World {
 
     /// Looks whether the thread has been here before.
     #[inline]
-    fn look_round(&mut self, id: usize, idle: &mut Idle) {
+    fn look_round(&mut self, id: usize, idle: &mut Idle, about: u64) {
         let pc = self.module.offset(unsafe_read(register(0)));
         let Some(known) = self.loops.get_mut(pc as usize) else { return };
         let thread = &mut self.threads[id];
         if *known {
-            let state = super::idle::state(register(0), thread.entry);
+            // What the call is about is in registers that it may change.
+            let state = super::idle::state(register(0), thread.entry) ^ about.wrapping_mul(0x9e37_79b9_7f4a_7c15);
             idle.visit(pc, state, &thread.log, &mut thread.visits);
             return;
         }

@@ -185,6 +185,13 @@ impl Symbols {
         self.index().variable(offset, size).or_else(|| self.image.variable(offset, size))
     }
 
+    /// The name of the variable that begins here.
+    pub fn variable_at(&self, offset: u64) -> Option<String> {
+        let variables = &self.index().variables;
+        let at = variables.partition_point(|variable| variable.start < offset);
+        variables.get(at).filter(|variable| variable.start == offset).map(|variable| variable.name.clone())
+    }
+
     /// The thread-local variable that covers these bytes of the module's TLS block.
     pub fn thread_local(&self, offset: u64, size: u32) -> Option<Named> {
         let size = u64::from(size.max(1));
