@@ -448,7 +448,7 @@ mod tests {
             (".byte 0xf0,0x0f", "data"),
             (".rept 3\nmovl $1,(%rax)\n.endr", "macro"),
             (".intel_syntax noprefix\nmov [rax],1\n.att_syntax", "Intel"),
-            ("lock cmpxchg16b (%rdi)", "accesses memory"),
+            ("cmpxchg16b (%rdi)", "without `lock`"),
         ] {
             let found = function(&format!("#APP\n{body}\n#NO_APP"));
             assert_eq!(found.notes.len(), 1, "{body}");

@@ -26,6 +26,8 @@ pub(super) enum Kind {
     FullFence = 5,
     StoreFence = 6,
     Yield = 7,
+    /// Expects one half of the value in `rax` or `eax`, the other in `rdx` or `edx`.
+    CompareExchangePair = 8,
 }
 
 /// A call to insert before an instruction.
@@ -48,6 +50,7 @@ pub(super) enum Effect<'a> {
 }
 
 const UNKNOWN: &str = "accesses memory in a way membar does not see";
+const UNLOCKED: &str = "compares and exchanges without `lock`, which membar does not see";
 const NONDETERMINISTIC: &str = "is not seen by membar, and its result may differ from run to run";
 
 /// Read and write their last operand, which may be memory.
@@ -218,7 +221,7 @@ fn access<'a>(statement: &Statement<'a>, memory: Memory<'a>, lock: bool) -> Effe
             "cmpxchg" if lock => one(Kind::CompareExchange, size, memory),
             "xadd" if lock => one(Kind::ReadModifyWrite, size, memory),
             "xadd" => Effect::Hooks(vec![hook(Kind::Load, size), hook(Kind::Store, size)]),
-            "cmpxchg" => Effect::Unseen("compares and exchanges without `lock`, which membar does not see"),
+            "cmpxchg" => Effect::Unseen(UNLOCKED),
             // With a register the instruction reaches beyond its operand.
             stem if bits => match (statement.operands.first(), stem, lock) {
                 (Some(Operand::Immediate(_)), "bt", false) => one(Kind::Load, size, memory),
@@ -246,8 +249,12 @@ fn access<'a>(statement: &Statement<'a>, memory: Memory<'a>, lock: bool) -> Effe
             _ => one(Kind::Load, size, memory),
         };
     }
-    if lock {
-        return Effect::Unseen(UNKNOWN);
+    match mnemonic {
+        "cmpxchg16b" if lock => return one(Kind::CompareExchangePair, 16, memory),
+        "cmpxchg8b" if lock => return one(Kind::CompareExchangePair, 8, memory),
+        "cmpxchg16b" | "cmpxchg8b" => return Effect::Unseen(UNLOCKED),
+        _ if lock => return Effect::Unseen(UNKNOWN),
+        _ => {}
     }
     if mnemonic.starts_with("set") && destination {
         return one(Kind::Store, 1, memory);
@@ -350,8 +357,9 @@ mod tests {
             ("lock cmpxchgq %rdx, x(%rip)", "CompareExchange 8"),
             ("lock cmpxchg %dx, (%rdi)", "CompareExchange 2"),
             ("cmpxchgl %edx, (%rdi)", "unseen"),
-            ("lock cmpxchg16b (%rdi)", "unseen"),
-            ("lock cmpxchg8b (%rdi)", "unseen"),
+            ("lock cmpxchg16b (%rdi)", "CompareExchangePair 16"),
+            ("lock cmpxchg8b (%rdi)", "CompareExchangePair 8"),
+            ("cmpxchg16b (%rdi)", "unseen"),
             ("lock xaddl %eax, 4(%rbx)", "ReadModifyWrite 4"),
             ("xaddl %eax, 4(%rbx)", "Load 4, Store 4"),
             ("lock incl (%rdi)", "ReadModifyWrite 4"),

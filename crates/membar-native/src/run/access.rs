@@ -90,8 +90,12 @@ impl Event {
                 expected = None;
                 cell
             }
-            Hit::Private | Hit::Several if self.blocks() => {
-                // Nobody else knows it, so nobody will ever change it.
+            // One that blocks: nobody else knows it, so nobody will ever change it. And an interlocked operation empties
+            // store buffers whatever it works on (one that synchronises fully says so by its barriers).
+            Hit::Private | Hit::Several
+                if self.blocks()
+                    || self.kind == AccessKind::Rmw && self.before != Barrier::Full && !w.alone && w.shadow.has(self.addr) =>
+            {
                 w.shadow.number(self.addr).unwrap_or_else(|| {
                     w.shadow.access(id, self.addr, self.size, true, true);
                     w.shadow.number(self.addr).unwrap_or_else(|| w.shadow.show(self.addr))

@@ -9,7 +9,7 @@ use super::heap::{Block, Heap};
 use super::layout::{GUARD, STACK_SIZE, stack_base};
 use super::world::{Fault, register, world};
 use std::ffi::{c_int, c_void};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 /// Ends the thread that runs with this message, from a hook.
 pub fn raise(message: String) -> ! {
@@ -74,6 +74,8 @@ static STACK: AtomicUsize = AtomicUsize::new(0);
 /// The value of [`super::world::World::steps`] at the last tick, and how many ticks it has been that.
 static STEPS: AtomicU64 = AtomicU64::new(0);
 static TICKS: AtomicUsize = AtomicUsize::new(0);
+/// [`land`] is at work: whatever goes wrong now is not the program's next fault.
+static LOST: AtomicBool = AtomicBool::new(false);
 /// The top of the stack that [`land`] runs on.
 static LANDING: AtomicUsize = AtomicUsize::new(0);
 
@@ -126,7 +128,8 @@ unsafe extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: 
     } else if (signal == libc::SIGSEGV || signal == libc::SIGBUS) && w.pages.written(addr) {
         return;
     }
-    if !w.running {
+    // What the program calls `abort` for is no signal: this is the C library, or us, and nothing can be relied on.
+    if !w.running || LOST.load(Ordering::Relaxed) || signal == libc::SIGABRT {
         // Our own mistake, or the program has destroyed our memory.
         // SAFETY: back to the default, which ends the process when the instruction is tried again.
         unsafe { libc::signal(signal, libc::SIG_DFL) };
@@ -200,6 +203,7 @@ fn top(thread: usize, sp: usize) -> Option<usize> {
 
 /// Where a program continues that has gone wrong.
 extern "C" fn land() -> ! {
+    LOST.store(true, Ordering::Relaxed);
     let (signal, addr) = (SIGNAL.load(Ordering::Relaxed) as c_int, ADDRESS.load(Ordering::Relaxed));
     let (mut pc, frame) = (PC.load(Ordering::Relaxed), FRAME.load(Ordering::Relaxed));
     let w = world();
@@ -214,7 +218,6 @@ extern "C" fn land() -> ! {
         libc::SIGSEGV | libc::SIGBUS => "accesses memory that is not there, or may not be written (segmentation fault)".into(),
         libc::SIGFPE => "divides by zero, or another arithmetic error (SIGFPE)".into(),
         libc::SIGILL => "runs an illegal instruction (SIGILL)".into(),
-        libc::SIGABRT => "aborts".into(),
         libc::SIGPROF => "runs on without any access to shared memory: an endless loop".into(),
         other => format!("is stopped by signal {other}"),
     };
@@ -227,5 +230,6 @@ extern "C" fn land() -> ! {
         pc += 1;
     }
     let stack = walk(pc, frame, id, 64);
+    LOST.store(false, Ordering::Relaxed);
     w.threads[id].stop(Fault { message, stack })
 }

@@ -224,6 +224,11 @@ impl Shadow {
         cell
     }
 
+    /// Whether the memory at an address is looked after.
+    pub fn has(&self, addr: usize) -> bool {
+        self.word(addr).is_some()
+    }
+
     /// Makes the cell at an address visible, if it is one and is not yet.
     pub fn show_at(&mut self, addr: usize) {
         if let Some(word) = self.word(addr)

@@ -129,38 +129,40 @@ pub extern "C-unwind" fn equal(a: usize, b: usize) -> c_int {
     c_int::from(a == b)
 }
 
-/// Ends the thread. First come the handlers of `pthread_cleanup_push`: in C each is a place to jump to, in C++ a destructor
-/// of a frame that is unwound.
+/// Ends the thread. First come the handlers of `pthread_cleanup_push`: in C each is a place to jump to. In C++ they, and
+/// all destructors, would have to be run by an unwinder, but the program's own is out of reach, and ours has other tables.
 pub extern "C-unwind" fn exit_thread(result: usize) -> ! {
     world().threads[current()].result = result;
     if world().threads[current()].cleanups.is_empty() {
-        unwind();
+        no_destructors();
     }
     clean_up()
 }
 
-/// `_Unwind_Exception`.
-#[repr(C, align(16))]
-struct Exception([usize; 4]);
-
 unsafe extern "C-unwind" {
-    fn _Unwind_ForcedUnwind(exception: *mut Exception, stop: usize, argument: usize) -> c_int;
+    fn _Unwind_Backtrace(each: usize, argument: usize) -> c_int;
+    fn _Unwind_GetIP(context: usize) -> usize;
+    fn _Unwind_GetLanguageSpecificData(context: usize) -> usize;
     fn siglongjmp(to: usize, value: c_int) -> !;
 }
 
-/// Runs the destructors of all frames of the thread.
-fn unwind() {
-    extern "C-unwind" fn stop(_: c_int, actions: c_int, _: u64, _: usize, _: usize, _: usize) -> c_int {
-        const END_OF_STACK: c_int = 16;
-        if actions & END_OF_STACK != 0 {
-            leave_thread();
+/// Refuses to go on if a frame of the thread has something to run when it is left.
+fn no_destructors() {
+    extern "C-unwind" fn each(context: usize, found: usize) -> c_int {
+        // SAFETY: called by the unwinder with a frame, and by us with a flag.
+        unsafe {
+            if world().module.is_code(_Unwind_GetIP(context)) && _Unwind_GetLanguageSpecificData(context) != 0 {
+                *(found as *mut bool) = true;
+            }
         }
         0
     }
-    // It must outlive this frame; the thread has one only.
-    let exception = &raw mut world().threads[current()].exception;
-    // SAFETY: `stop` fits, and never returns at the end.
-    unsafe { _Unwind_ForcedUnwind(exception.cast(), stop as *const () as usize, 0) };
+    let mut found = false;
+    // SAFETY: `each` fits.
+    unsafe { _Unwind_Backtrace(each as *const () as usize, &raw mut found as usize) };
+    if found {
+        fault::raise("limit: calls `pthread_exit` where destructors or handlers of C++ would have to run".into());
+    }
 }
 
 /// Goes to the handler that was pushed last. It comes back by [`unwind_next`].

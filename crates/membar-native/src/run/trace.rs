@@ -146,7 +146,7 @@ impl Native {
         let mut traced = Traced { steps: Vec::new(), threads: Vec::new(), starts: Vec::new(), cells: Vec::new(), pointees: Vec::new() };
         for &thread in schedule {
             let thread = usize::from(thread);
-            if thread >= self.threads() || !matches!(self.next(thread), Next::Access(_)) {
+            if thread >= self.threads() || !matches!(self.next(thread), Next::Access(_)) || is_blocked(thread) {
                 break;
             }
             let stack = stack(thread);
@@ -222,6 +222,12 @@ impl Native {
 fn now(thread: usize) -> Option<(Stand, Slot)> {
     let thread = world().threads.get(thread)?;
     Some((thread.stand, *thread.slots.last()?))
+}
+
+/// Whether what the thread is about to do cannot be done now.
+fn is_blocked(thread: usize) -> bool {
+    let Some((Stand::Access, Slot { pending, awaited, .. })) = now(thread) else { return false };
+    pending.waits && awaited.blocks(read(&world().shadow.cells[pending.cell as usize]))
 }
 
 /// Who called for the thread's next access.

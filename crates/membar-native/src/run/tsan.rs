@@ -92,9 +92,11 @@ pub extern "C-unwind" fn thread_fence(order: i32) {
     }
 }
 
-pub extern "C-unwind" fn inline_assembly(addr: usize, what: u32, rax: u64) {
+pub extern "C-unwind" fn inline_assembly(addr: usize, what: u32, rax: u64, rdx: u64) {
     let size = (what & 0xff) as usize;
     match what >> 8 {
+        1 if size > 8 => whole_range(addr, size, false),
+        2 if size > 8 => whole_range(addr, size, true),
         1 => plain(addr, size, false),
         2 => plain(addr, size, true),
         3 => Event::atomic(AccessKind::Rmw, addr, size).before(Barrier::Store).announce(),
@@ -104,6 +106,11 @@ pub extern "C-unwind" fn inline_assembly(addr: usize, what: u32, rax: u64) {
         }
         5 => barrier(Barrier::Full),
         6 => barrier(Barrier::Store),
+        8 => {
+            let expected =
+                if size == 8 { rdx << 32 | rax & 0xffff_ffff } else { wide(u128::from(rdx) << 64 | u128::from(rax)) };
+            Event::atomic(AccessKind::Rmw, addr, size).before(Barrier::Store).expects(expected).announce();
+        }
         _ => {}
     }
 }

@@ -157,8 +157,6 @@ pub struct Thread {
     pub keys: Vec<usize>,
     /// Handlers of `pthread_cleanup_push`, as places to jump to.
     pub cleanups: Vec<usize>,
-    /// For the unwinder.
-    pub exception: [u128; 2],
     /// Destructors of its thread-local objects.
     pub dtors: Vec<(usize, usize)>,
     /// Mutexes that it holds.
@@ -355,7 +353,6 @@ impl Thread {
             was_dirty: false,
             keys: Vec::new(),
             cleanups: Vec::new(),
-            exception: [0; 2],
             dtors: Vec::new(),
             held: Vec::new(),
             early: None,
