@@ -46,8 +46,22 @@ const DEATHS: usize = 32;
 /// What the parent asks for.
 #[derive(Serialize, Deserialize)]
 enum Call {
-    Load { object: Vec<u8>, args: Vec<Vec<u8>>, shared: Vec<u8>, heap: usize, volatile_atomic: bool, wrappers: Vec<(u32, u32)>, show: bool },
-    Begin { facts: Facts, barriers: Vec<(u32, u8)>, settings: Settings, stop_at_first: bool, poison: Vec<(Vec<u8>, String)> },
+    Load {
+        object: Vec<u8>,
+        args: Vec<Vec<u8>>,
+        shared: Vec<u8>,
+        heap: usize,
+        volatile_atomic: bool,
+        wrappers: Vec<(u32, u32)>,
+        show: bool,
+    },
+    Begin {
+        facts: Facts,
+        barriers: Vec<(u32, u8)>,
+        settings: Settings,
+        stop_at_first: bool,
+        poison: Vec<(Vec<u8>, String)>,
+    },
     Work(Order),
     Trace(Vec<u8>),
     Puppet(Puppet),
@@ -424,10 +438,15 @@ impl Work for Process {
                 Err(error) => {
                     let path = self.shared.path();
                     let why = match error {
-                        ProcessError::Died(how) => format!("ends the whole process ({how}): it has destroyed memory that is not its own"),
+                        ProcessError::Died(how) => {
+                            format!("ends the whole process ({how}): it has destroyed memory that is not its own")
+                        }
                         error => error.to_string(),
                     };
-                    if self.poison.len() == DEATHS || path.is_empty() || self.poison.iter().any(|(known, _)| *known == path) {
+                    if self.poison.len() == DEATHS
+                        || path.is_empty()
+                        || self.poison.iter().any(|(known, _)| *known == path)
+                    {
                         self.failed = Some(why);
                     } else {
                         self.poison.push((path, why));
@@ -494,7 +513,8 @@ pub fn serve() -> io::Result<()> {
                 let program = native.take().or_else(|| local.take().map(|local| local.into_parts().0));
                 match program {
                     Some(mut program) => {
-                        let level = |barrier: u8| [Barrier::None, Barrier::Store, Barrier::Full][usize::from(barrier.min(2))];
+                        let level =
+                            |barrier: u8| [Barrier::None, Barrier::Store, Barrier::Full][usize::from(barrier.min(2))];
                         let barriers: Vec<_> = barriers.iter().map(|&(site, barrier)| (site, level(barrier))).collect();
                         program.prepare(&facts, &barriers, poison);
                         let threads = program.threads();

@@ -32,7 +32,8 @@ fn main() {
         Some("serve") => process::serve().expect("pipes"),
         Some("--list") => {}
         _ => {
-            let programs = std::env::var("MEMBAR_NATIVE_PROGRAMS").ok().and_then(|n| n.parse().ok()).unwrap_or(2 * BATCH);
+            let programs =
+                std::env::var("MEMBAR_NATIVE_PROGRAMS").ok().and_then(|n| n.parse().ok()).unwrap_or(2 * BATCH);
             let mut compilers = vec!["gcc"];
             if std::process::Command::new("clang").arg("--version").output().is_ok() {
                 compilers.push("clang");
@@ -45,7 +46,9 @@ fn main() {
                 run(compiler, from as u64, BATCH.min(programs - from), &mut totals);
             }
             let Totals { programs, classes, unsafe_, errors, loops } = totals;
-            println!("{programs} programs: {classes} classes, {unsafe_} unsafe, {errors} with errors, {loops} with loops");
+            println!(
+                "{programs} programs: {classes} classes, {unsafe_} unsafe, {errors} with errors, {loops} with loops"
+            );
             // Not vacuous.
             assert!(unsafe_ * 10 > programs && unsafe_ < 2 * programs && loops * 5 > programs && classes > programs);
         }
@@ -82,13 +85,8 @@ fn run(compiler: &str, from: u64, count: usize, totals: &mut Totals) {
     let dir = tempfile::tempdir().expect("a directory");
     let file = dir.path().join("random.c");
     std::fs::write(&file, &source).expect("writable");
-    let request = Request {
-        sources: &[file],
-        flags: &[],
-        dir: dir.path(),
-        cc: Some(OsString::from(compiler)),
-        cxx: None,
-    };
+    let request =
+        Request { sources: &[file], flags: &[], dir: dir.path(), cc: Some(OsString::from(compiler)), cxx: None };
     let built = build::build(&request).expect("it compiles");
     let symbols = Symbols::load(&built.object).expect("symbols");
     for (i, (code, lines, loops)) in programs.iter().enumerate() {

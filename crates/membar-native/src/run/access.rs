@@ -14,8 +14,10 @@
 use super::fault;
 use super::heap::{Life, is_heap, life};
 use super::layout::{STACK_SIZE, stack_base};
+use super::registers::{Registers, register};
 use super::shadow::{self, Hit, read};
-use super::world::{Registers, NOTHING, Pending, World, register, world};
+use super::slot::{NOTHING, Pending};
+use super::world::{World, world};
 use membar_core::{AccessKind, Barrier};
 use membar_explore::Awaited;
 
@@ -94,7 +96,10 @@ impl Event {
             // store buffers whatever it works on (one that synchronises fully says so by its barriers).
             Hit::Private | Hit::Several
                 if self.blocks()
-                    || self.kind == AccessKind::Rmw && self.before != Barrier::Full && !w.alone && w.shadow.has(self.addr) =>
+                    || self.kind == AccessKind::Rmw
+                        && self.before != Barrier::Full
+                        && !w.alone
+                        && w.shadow.has(self.addr) =>
             {
                 w.shadow.number(self.addr).unwrap_or_else(|| {
                     w.shadow.access(id, self.addr, self.size, true, true);
@@ -182,7 +187,13 @@ fn suspect(addr: usize, write: bool, atomic: bool) {
     let thread = &mut w.threads[id];
     let state = |entry| super::idle::state(register(0), entry);
     let own = addr.wrapping_sub(stack_base(id) - STACK_SIZE) < STACK_SIZE;
-    let patience = if !own { 1 } else if atomic { 2 } else { 4 };
+    let patience = if !own {
+        1
+    } else if atomic {
+        2
+    } else {
+        4
+    };
     if thread.suspect == 0 || thread.private > thread.suspect + WATCHED {
         thread.suspect = (2 * thread.suspect).clamp(FIRST, 1 << 30);
         thread.circle = None;

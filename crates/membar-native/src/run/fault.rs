@@ -5,9 +5,11 @@
 //! over to the scheduler for good. A thread that runs for too long within a library is stopped where it comes back from there. Names are not looked up here: a message holds marks, `@v…;` for a variable, `@p…;` for a place,
 //! that whoever prints it replaces (see [`crate::words`]).
 
+use super::coroutine::Fault;
 use super::heap::{Block, Heap};
 use super::layout::{GUARD, STACK_SIZE, stack_base};
-use super::world::{Fault, register, world};
+use super::registers::register;
+use super::world::world;
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
@@ -94,7 +96,9 @@ pub fn catch() {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = handle as *const () as usize;
         action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESTART;
-        for signal in [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGABRT, libc::SIGTRAP, libc::SIGPROF] {
+        for signal in
+            [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGABRT, libc::SIGTRAP, libc::SIGPROF]
+        {
             libc::sigaction(signal, &action, std::ptr::null_mut());
         }
         let tick = libc::timeval { tv_sec: 0, tv_usec: 100_000 };
@@ -215,7 +219,9 @@ extern "C" fn land() -> ! {
             "uses an address that cannot exist, or a misaligned vector (segmentation fault)".into()
         }
         libc::SIGSEGV | libc::SIGBUS if addr < 0x1000 => "uses a null pointer".into(),
-        libc::SIGSEGV | libc::SIGBUS => "accesses memory that is not there, or may not be written (segmentation fault)".into(),
+        libc::SIGSEGV | libc::SIGBUS => {
+            "accesses memory that is not there, or may not be written (segmentation fault)".into()
+        }
         libc::SIGFPE => "divides by zero, or another arithmetic error (SIGFPE)".into(),
         libc::SIGILL => "runs an illegal instruction (SIGILL)".into(),
         libc::SIGPROF => "runs on without any access to shared memory: an endless loop".into(),
@@ -231,5 +237,7 @@ extern "C" fn land() -> ! {
     }
     let stack = walk(pc, frame, id, 64);
     LOST.store(false, Ordering::Relaxed);
+    // If even handing over fails, then the program has destroyed what that needs.
+    w.running = false;
     w.threads[id].stop(Fault { message, stack })
 }

@@ -100,7 +100,7 @@ pub fn state(from: usize, to: usize) -> u64 {
     // Four lanes: a chain of multiplications would take longer than everything else.
     let mut lanes = [from as u64, 1, 2, 3];
     for i in 1..7 {
-        lanes[i % 4] = mix(lanes[i % 4], super::world::register(i) as u64);
+        lanes[i % 4] = mix(lanes[i % 4], super::registers::register(i) as u64);
     }
     let words = (to.saturating_sub(from)) / 8;
     // SAFETY: the stack of a running thread, between its stack pointer and its first frame.

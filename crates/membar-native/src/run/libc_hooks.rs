@@ -9,12 +9,13 @@ use super::fault;
 use super::heap::BadFree;
 use super::layout::{ARENA, ARENA_LEN, TLS, TLS_SIZE};
 use super::module::text;
+use super::registers::register;
 use super::thread;
-use super::world::{register, world};
+use super::world::world;
 use membar_core::{AccessKind, Barrier};
+use std::ffi::{c_char, c_double, c_int, c_long, c_void};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::ffi::{c_char, c_double, c_int, c_long, c_void};
 
 // The heap.
 
@@ -437,7 +438,7 @@ fn over() -> ! {
     let w = world();
     let id = w.current;
     w.over = true;
-    w.threads[id].stand = super::world::Stand::Done;
+    w.threads[id].stand = super::slot::Stand::Done;
     loop {
         world().threads[id].suspend();
     }
@@ -624,12 +625,55 @@ pub extern "C-unwind" fn syscall(number: c_long, a: usize, b: usize, c: usize) -
 }
 
 pub const REFUSED: &[&str] = &[
-    "fork", "vfork", "execv", "execve", "execvp", "execl", "execlp", "posix_spawn", "posix_spawnp", "system", "popen",
-    "wait", "waitpid", "kill", "raise", "signal", "sigaction", "sigwait", "sigwaitinfo", "sigsuspend", "pause", "alarm",
-    "setitimer", "timer_create", "pthread_kill", "pthread_cancel", "pthread_tryjoin_np", "pthread_timedjoin_np",
-    "socket", "connect", "accept", "recv", "select", "poll", "ppoll", "epoll_wait", "epoll_create1", "pipe", "eventfd",
-    "sem_open", "shm_open", "mq_open", "msgget", "semget", "dlopen", "pthread_mutexattr_setpshared", "aio_read",
-    "swapcontext", "makecontext",
+    "fork",
+    "vfork",
+    "execv",
+    "execve",
+    "execvp",
+    "execl",
+    "execlp",
+    "posix_spawn",
+    "posix_spawnp",
+    "system",
+    "popen",
+    "wait",
+    "waitpid",
+    "kill",
+    "raise",
+    "signal",
+    "sigaction",
+    "sigwait",
+    "sigwaitinfo",
+    "sigsuspend",
+    "pause",
+    "alarm",
+    "setitimer",
+    "timer_create",
+    "pthread_kill",
+    "pthread_cancel",
+    "pthread_tryjoin_np",
+    "pthread_timedjoin_np",
+    "socket",
+    "connect",
+    "accept",
+    "recv",
+    "select",
+    "poll",
+    "ppoll",
+    "epoll_wait",
+    "epoll_create1",
+    "pipe",
+    "eventfd",
+    "sem_open",
+    "shm_open",
+    "mq_open",
+    "msgget",
+    "semget",
+    "dlopen",
+    "pthread_mutexattr_setpshared",
+    "aio_read",
+    "swapcontext",
+    "makecontext",
 ];
 
 pub extern "C-unwind" fn refused<const I: usize>() -> c_int {

@@ -7,6 +7,9 @@
 #![allow(unsafe_code)]
 
 mod access;
+mod announce;
+mod coroutine;
+mod facts;
 mod fault;
 mod heap;
 mod hooks;
@@ -16,7 +19,9 @@ mod libc_hooks;
 mod module;
 mod pages;
 mod program;
+mod registers;
 mod shadow;
+mod slot;
 pub mod stubs;
 mod sync;
 mod thread;
@@ -24,8 +29,9 @@ mod trace;
 mod tsan;
 mod world;
 
+pub use facts::{Divergence, Facts};
 pub use module::LoadError;
 pub use program::{Native, Options};
 pub use shadow::Cell;
+pub use slot::BEFORE;
 pub use trace::{Located, Location, Made, Standing, Traced, TracedStep};
-pub use world::{BEFORE, Divergence, Facts};

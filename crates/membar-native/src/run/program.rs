@@ -1,11 +1,16 @@
 //! The program as the explorer sees it.
 
+use super::facts::{Divergence, Facts};
 use super::fault;
 use super::heap::Heap;
 use super::hooks;
-use super::layout::{self, ARENA, ARENA_LEN, HEAPS, HEAP_SIZE, LIFE, MAX_THREADS, MODULE_SHADOW, SHADOW, STACKS, STACK_SIZE, TABLE, TABLE_LEN};
+use super::layout::{
+    self, ARENA, ARENA_LEN, HEAP_SIZE, HEAPS, LIFE, MAX_THREADS, MODULE_SHADOW, SHADOW, STACK_SIZE, STACKS, TABLE,
+    TABLE_LEN,
+};
 use super::module::{LoadError, Module};
-use super::world::{Divergence, Facts, Pending, Stand, World, install, world};
+use super::slot::{Pending, Stand};
+use super::world::{World, install, world};
 use membar_core::{Access, AccessKind, Barrier, Performed};
 use membar_explore::{Next, Program, Waiting};
 use std::ffi::{CString, OsStr, c_void};

@@ -241,7 +241,15 @@ impl Shadow {
     }
 
     /// Makes one cell of all of these.
-    fn make_one(&mut self, granule: usize, over: &[(usize, usize)], a: usize, b: usize, thread: usize, write: bool) -> Hit {
+    fn make_one(
+        &mut self,
+        granule: usize,
+        over: &[(usize, usize)],
+        a: usize,
+        b: usize,
+        thread: usize,
+        write: bool,
+    ) -> Hit {
         let words = self.words(granule);
         let mut one = (b - a) as u32 | ATOMIC;
         let mut seen = None;

@@ -27,7 +27,10 @@ pub fn assembly() -> String {
                 // The return address is above what was pushed; REGS gets the stack pointer as it would be in a call.
                 let _ = writeln!(text, "\tleaq {}(%rsp), %r10", 8 * (SCRATCH.len() + 1));
                 registers(&mut text, "r10");
-                let _ = writeln!(text, "\tmovq %rax, %r11\n\tmovq %rdx, %rcx\n\tpushq %rbp\n\tmovq %rsp, %rbp\n\tsubq ${AREA}, %rsp\n\tandq $-64, %rsp");
+                let _ = writeln!(
+                    text,
+                    "\tmovq %rax, %r11\n\tmovq %rdx, %rcx\n\tpushq %rbp\n\tmovq %rsp, %rbp\n\tsubq ${AREA}, %rsp\n\tandq $-64, %rsp"
+                );
                 text.push_str(&vectors(true));
                 let _ = writeln!(text, "\tmovq %r11, %rdx\n\tcld\n\tcall *{entry}");
                 text.push_str(&vectors(false));

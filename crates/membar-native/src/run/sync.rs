@@ -15,9 +15,10 @@
 use super::access::{Event, plain};
 use super::fault;
 use super::layout::{ENDED, STARTED, WOKEN, control};
+use super::registers::Registers;
 use super::thread;
 use super::tsan::barrier;
-use super::world::{Registers, world};
+use super::world::world;
 use membar_core::Barrier;
 use std::ffi::c_int;
 
@@ -191,7 +192,7 @@ fn leave_thread() -> ! {
     thread::end(result);
     let w = world();
     let id = w.current;
-    w.threads[id].stand = super::world::Stand::Done;
+    w.threads[id].stand = super::slot::Stand::Done;
     loop {
         world().threads[id].suspend();
     }
@@ -744,7 +745,6 @@ pub extern "C-unwind" fn call_once(control: usize, function: usize) {
 pub extern "C-unwind" fn fine() -> c_int {
     0
 }
-
 
 /// What `std::atomic::wait` and its kin are made of: waits while the word holds the value, until somebody wakes it.
 pub fn futex(addr: usize, operation: c_int, value: u32) -> c_int {

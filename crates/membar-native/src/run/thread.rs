@@ -3,7 +3,9 @@
 use super::access::Event;
 use super::fault;
 use super::layout::{ENDED, control};
-use super::world::{END_SITE, Registers, world};
+use super::registers::Registers;
+use super::slot::END_SITE;
+use super::world::world;
 use membar_core::Barrier;
 
 /// Calls a function of the program. Nothing above it on the stack can be unwound: an exception that nobody catches ends

@@ -1,10 +1,11 @@
 //! Runs one schedule and tells everything about it, for reports; and lets somebody else be memory, for the certifier.
 
 use super::fault;
-use super::layout::{CONTROL, CONTROL_SIZE, ENDED, MAX_THREADS, STACKS, STACK_SIZE, STARTED, TLS, TLS_SIZE};
+use super::layout::{CONTROL, CONTROL_SIZE, ENDED, MAX_THREADS, STACK_SIZE, STACKS, STARTED, TLS, TLS_SIZE};
 use super::program::{Native, access};
 use super::shadow::{self, read};
-use super::world::{END_SITE, START_SITE, Slot, Stand, world};
+use super::slot::{END_SITE, START_SITE, Slot, Stand};
+use super::world::world;
 use crate::process::{Puppet, Strings};
 use membar_core::{Access, AccessKind, Barrier, Performed};
 use membar_explore::{Next, Program};
@@ -143,7 +144,13 @@ impl Native {
     /// Runs a schedule from the beginning.
     pub(crate) fn trace(&mut self, schedule: &[u8]) -> Traced {
         world().begin();
-        let mut traced = Traced { steps: Vec::new(), threads: Vec::new(), starts: Vec::new(), cells: Vec::new(), pointees: Vec::new() };
+        let mut traced = Traced {
+            steps: Vec::new(),
+            threads: Vec::new(),
+            starts: Vec::new(),
+            cells: Vec::new(),
+            pointees: Vec::new(),
+        };
         for &thread in schedule {
             let thread = usize::from(thread);
             if thread >= self.threads() || !matches!(self.next(thread), Next::Access(_)) || is_blocked(thread) {

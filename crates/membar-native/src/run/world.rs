@@ -26,191 +26,24 @@
 //! There is one world in a process, and one thread of the operating system that uses it. References to it never live across
 //! a switch between coroutines.
 
+use super::coroutine::{Fault, Region, Routine, Thread};
+use super::facts::Divergence;
 use super::heap::Heap;
 use super::idle::Idle;
-use super::layout::{self, CONTROL, ENDED, MAX_THREADS, REGS, STARTED, STACK_SIZE, WOKEN, control, stack_base};
+use super::layout::{self, CONTROL, MAX_THREADS, STACK_SIZE, STARTED, control, stack_base};
 use super::module::Module;
 use super::pages::Pages;
-use super::shadow::{Cell, Shadow, read};
-use corosensei::stack::{Stack, StackPointer};
+use super::shadow::{Shadow, read};
+use super::slot::{END_SITE, NOTHING, Pending, START_SITE, Slot, Stand};
 use corosensei::{Coroutine, Yielder};
 use membar_core::{AccessKind, Barrier};
 use membar_explore::Awaited;
 use rustc_hash::FxHashMap;
-use serde::{Deserialize, Serialize};
 use std::cell::UnsafeCell;
-
-/// Sites of accesses that no instruction of the program makes: the beginning and the end of a thread.
-pub const START_SITE: u32 = u32::MAX - 1;
-/// See [`START_SITE`].
-pub const END_SITE: u32 = u32::MAX - 2;
-
-/// A barrier for a site with this bit comes before the access, otherwise after it.
-pub const BEFORE: u32 = 1 << 31;
-
-/// What a thread is about to do.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Pending {
-    /// If it compares: what it expects.
-    pub expected: u64,
-    pub cell: u32,
-    pub site: u32,
-    pub kind: AccessKind,
-    pub barrier: Barrier,
-    /// It writes only if the cell holds `expected`.
-    pub compares: bool,
-    /// It may be disabled: the thread's `awaited` says when.
-    pub waits: bool,
-}
-
-impl Pending {
-    /// A plain access.
-    pub fn plain(cell: u32, site: u32, kind: AccessKind) -> Pending {
-        Pending { expected: 0, cell, site, kind, barrier: Barrier::None, compares: false, waits: false }
-    }
-}
-
-/// Where a thread stands.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Stand {
-    /// It is about to make an access.
-    Access,
-    Done,
-    Fault,
-}
-
-/// What is known of a thread after some of its steps.
-#[derive(Clone, Copy, Debug)]
-pub struct Slot {
-    /// What it is about to do, if it is.
-    pub pending: Pending,
-    pub stand: Stand,
-    /// What the pending access waits for, if it does.
-    pub awaited: Awaited,
-    pub idle: Idle,
-}
-
-impl Slot {
-    /// The access that the thread is about to make.
-    #[inline]
-    pub fn access(&self) -> Option<&Pending> {
-        (self.stand == Stand::Access).then_some(&self.pending)
-    }
-}
-
-pub const NOTHING: Awaited = Awaited { addr: 0, value: 0, until: false };
-
-/// The program did something else the second time.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Divergence {
-    /// The thread.
-    pub thread: u32,
-    /// The step of the path before which it stood.
-    pub step: u32,
-    /// Instructions, as offsets in the object: of what it did first, and of what it did now.
-    pub first: Option<u32>,
-    /// See `first`.
-    pub second: Option<u32>,
-}
-
-/// A stack of the arena.
-struct Region(usize);
-
-// SAFETY: each region is mapped, aligned, with a guard page, and belongs to one thread.
-unsafe impl Stack for Region {
-    fn base(&self) -> StackPointer {
-        StackPointer::new(stack_base(self.0)).expect("not null")
-    }
-    fn limit(&self) -> StackPointer {
-        StackPointer::new(stack_base(self.0) - STACK_SIZE).expect("not null")
-    }
-}
-
-type Routine = Coroutine<(), (), (), Region>;
-
-/// A thread of the program.
-pub struct Thread {
-    routine: Option<Routine>,
-    yielder: *const Yielder<(), ()>,
-    /// What it runs.
-    pub start: usize,
-    pub arg: usize,
-    pub result: usize,
-    pub detached: bool,
-    pub joined: bool,
-    /// How many threads it has created.
-    pub kids: u32,
-    /// The strongest barrier since its last access.
-    pub barrier: Barrier,
-    /// Where its own frames begin.
-    pub entry: usize,
-    /// The lowest stack pointer seen.
-    low: usize,
-    /// It has written private memory other than its stack since its last announcement.
-    pub dirty: bool,
-    /// Accesses since its last announcement that were nobody else's business, how many of them are no reason to worry, and
-    /// where it was when they were that many.
-    pub private: u32,
-    pub suspect: u32,
-    pub circle: Option<(usize, u64)>,
-    pub was_dirty: bool,
-    pub keys: Vec<usize>,
-    /// Handlers of `pthread_cleanup_push`, as places to jump to.
-    pub cleanups: Vec<usize>,
-    /// Destructors of its thread-local objects.
-    pub dtors: Vec<(usize, usize)>,
-    /// Mutexes that it holds.
-    pub held: Vec<usize>,
-    /// A write that comes after the next read: address and size.
-    pub early: Option<(usize, usize)>,
-    /// Cells that it has written although their stores are steps still to come, with the bytes they held.
-    pub later: Vec<(u32, [u8; 16])>,
-    /// Cells that hold something older until its next announcement, with the bytes to put back.
-    pub patched: Vec<(u32, [u8; 16])>,
-    /// Where that store is made.
-    pub later_site: u32,
-    /// Scratch: cells that are read and written as a whole, and what was read.
-    pub sources: Vec<u32>,
-    pub targets: Vec<u32>,
-    pub reads: Vec<[u8; 16]>,
-    pub random: u64,
-    pub clock: u64,
-    pub errno: i32,
-    /// Why it cannot go on.
-    pub fault: Option<Fault>,
-    /// What it announced, after each of its steps on the path.
-    pub slots: Vec<Slot>,
-    pub log: Vec<Awaited>,
-    pub visits: Vec<super::idle::Visit>,
-    /// How many announcements it has made since the last reset.
-    said: usize,
-    pub stand: Stand,
-    /// The caller of the announcement: stack and frame pointers.
-    pub frame: (usize, usize),
-}
-
-/// Why a thread cannot go on.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Fault {
-    pub message: String,
-    /// Return addresses, innermost first.
-    pub stack: Vec<usize>,
-}
-
-/// What is learnt about a program while it runs, and what has to be known from the beginning for the result to count.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct Facts {
-    /// Visible cells; those below the arena are relative to the program's object.
-    pub cells: Vec<Cell>,
-    /// Threads other than the first: who creates them, and as which of its threads.
-    pub threads: Vec<(u8, u32)>,
-    /// Instructions that threads come to more than once, as offsets in the object.
-    pub loops: Vec<u32>,
-}
 
 /// How threads are run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Mode {
+pub enum Mode {
     /// Steps are made for the first time.
     Live,
     /// The path is run again.
@@ -225,20 +58,20 @@ pub struct World {
     pub shadow: Shadow,
     pub threads: Vec<Thread>,
     /// Threads by who creates them, and as which of its threads; and how many there are.
-    ids: FxHashMap<(u8, u32), u8>,
+    pub ids: FxHashMap<(u8, u32), u8>,
     pub known: usize,
     pub unjoined: usize,
     pub heap: Heap,
     pub module: Module,
     pub pages: Pages,
-    mode: Mode,
+    pub mode: Mode,
     pub path: Vec<u8>,
-    live: usize,
-    at: usize,
+    pub live: usize,
+    pub at: usize,
     /// The value before the step that is being made, and after it.
-    old: u64,
-    new: u64,
-    stepping: Option<(u32, AccessKind)>,
+    pub old: u64,
+    pub new: u64,
+    pub stepping: Option<(u32, AccessKind)>,
     /// What each step replaced.
     pub frames: Vec<(u32, u64)>,
     pub values: Vec<u64>,
@@ -249,8 +82,8 @@ pub struct World {
     pub executions: u64,
     pub steps: u64,
     /// What has been seen at each offset of the object: in which execution, by which threads; and whether it is a loop.
-    stamps: Vec<(u32, u64)>,
-    loops: Vec<bool>,
+    pub stamps: Vec<(u32, u64)>,
+    pub loops: Vec<bool>,
     pub loop_list: Vec<u32>,
     /// Barriers to add after accesses, by site.
     pub barriers: FxHashMap<u32, Barrier>,
@@ -272,7 +105,7 @@ pub struct World {
     /// One bit for each byte of the object: whether it is code that reports should not name but its caller.
     pub wrappers: Vec<u64>,
     /// Where the C library keeps `errno`.
-    errno: *mut i32,
+    pub errno: *mut i32,
 }
 
 struct Global(UnsafeCell<Option<Box<World>>>);
@@ -295,85 +128,6 @@ pub fn install(world: World) {
     *slot = Some(Box::new(world));
     let pointer: *mut World = &mut **slot.as_mut().expect("just set");
     POINTER.store(pointer, std::sync::atomic::Ordering::Relaxed);
-}
-
-/// All the registers that a stub leaves, for whoever goes on in a hook after other code of the program has run.
-#[derive(Clone, Copy)]
-pub struct Registers([usize; 7]);
-
-impl Registers {
-    #[inline(always)]
-    pub fn save() -> Registers {
-        // SAFETY: mapped before anything of the program runs.
-        // One by one, as the stub has written them: a wider load would wait for its stores.
-        Registers(std::array::from_fn(|i| unsafe { ((REGS + 8 * i) as *const usize).read_volatile() }))
-    }
-
-    /// Puts them back, but for the last, which counts how often: to the caller a hook is one instruction, and whoever looks
-    /// for a waiting loop must not take two steps of one call for two rounds (see [`super::idle`]).
-    #[inline(always)]
-    pub fn restore(self) {
-        self.restore_after(1);
-    }
-
-    /// The same, after something of which there may have been several steps.
-    #[inline(always)]
-    pub fn restore_after(mut self, what: usize) {
-        self.0[6] = self.0[6].wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(what);
-        // SAFETY: as above.
-        unsafe { *(REGS as *mut [usize; 7]) = self.0 };
-    }
-}
-
-/// A register of the caller of the stub that was entered last: 0 is the stack pointer, which points to the return address.
-#[inline(always)]
-pub fn register(i: usize) -> usize {
-    // SAFETY: mapped before anything of the program runs.
-    unsafe { *((REGS + 8 * i) as *const usize) }
-}
-
-impl Thread {
-    fn new() -> Thread {
-        Thread {
-            routine: None,
-            yielder: std::ptr::null(),
-            start: 0,
-            arg: 0,
-            result: 0,
-            detached: false,
-            joined: false,
-            kids: 0,
-            barrier: Barrier::None,
-            entry: 0,
-            low: usize::MAX,
-            dirty: false,
-            private: 0,
-            suspect: 1000,
-            circle: None,
-            was_dirty: false,
-            keys: Vec::new(),
-            cleanups: Vec::new(),
-            dtors: Vec::new(),
-            held: Vec::new(),
-            early: None,
-            later: Vec::new(),
-            patched: Vec::new(),
-            later_site: 0,
-            sources: Vec::new(),
-            targets: Vec::new(),
-            reads: Vec::new(),
-            random: 0,
-            clock: 0,
-            errno: 0,
-            fault: None,
-            slots: Vec::new(),
-            log: Vec::new(),
-            visits: Vec::new(),
-            said: 0,
-            stand: Stand::Done,
-            frame: (0, 0),
-        }
-    }
 }
 
 impl World {
@@ -437,77 +191,8 @@ impl World {
         self.key_snapshot = self.key_dtors.len();
     }
 
-    /// What has been learnt.
-    pub fn facts(&self) -> Facts {
-        let relative = |cell: &Cell| {
-            let inside = (cell.at as usize).wrapping_sub(self.module.base) < self.module.len;
-            let at = if inside { cell.at - self.module.base as u64 } else { cell.at };
-            Cell { at, ..*cell }
-        };
-        let mut threads: Vec<_> = self.ids.iter().map(|(key, id)| (*id, *key)).collect();
-        threads.sort_unstable();
-        Facts {
-            cells: self.shadow.cells.iter().filter(|cell| cell.size > 0).map(relative).collect(),
-            threads: threads.into_iter().map(|(_, key)| key).collect(),
-            loops: self.loop_list.clone(),
-        }
-    }
-
-    /// Knows this and nothing else.
-    pub fn know(&mut self, facts: &Facts) {
-        self.shadow.clear();
-        self.ids.clear();
-        self.known = 1;
-        self.values.clear();
-        for &site in &std::mem::take(&mut self.loop_list) {
-            self.loops[site as usize] = false;
-        }
-        for thread in &mut self.threads {
-            thread.slots.clear();
-        }
-        for &(parent, nth) in &facts.threads {
-            self.thread_id(parent as usize, nth);
-        }
-        for cell in &facts.cells {
-            let inside = (cell.at as usize) < self.module.len;
-            let at = if inside { cell.at + self.module.base as u64 } else { cell.at };
-            if self.shadow.number(at as usize).is_none() {
-                self.shadow.reveal(Cell { at, ..*cell });
-            }
-        }
-        for &site in &facts.loops {
-            if let Some(known) = self.loops.get_mut(site as usize)
-                && !*known
-            {
-                *known = true;
-                self.loop_list.push(site);
-            }
-        }
-        (self.grown, self.shadow.grown, self.diverged, self.void) = (false, false, None, false);
-    }
-
-    /// The number of the thread that this one creates as its n-th. `None` if there are too many.
-    pub fn thread_id(&mut self, parent: usize, nth: u32) -> Option<usize> {
-        if let Some(&id) = self.ids.get(&(parent as u8, nth)) {
-            return Some(usize::from(id));
-        }
-        if self.known == MAX_THREADS {
-            return None;
-        }
-        let id = self.known;
-        self.known += 1;
-        self.ids.insert((parent as u8, nth), id as u8);
-        self.grown = true;
-        for offset in [STARTED, ENDED, WOKEN] {
-            self.shadow.reveal(Cell { at: (control(id) + offset) as u64, size: 4, atomic: true });
-        }
-        self.threads[id].slots.clear();
-        self.unborn(id);
-        Some(id)
-    }
-
     /// What a thread that has not been started is about to do: to wait for that.
-    fn unborn(&mut self, id: usize) {
+    pub fn unborn(&mut self, id: usize) {
         let cell = self.shadow.number(control(id) + STARTED).expect("visible");
         let pending = Pending { waits: true, ..Pending::plain(cell, START_SITE, AccessKind::Load) };
         let new = self.threads[id].slots.is_empty();
@@ -523,7 +208,7 @@ impl World {
     }
 
     #[inline]
-    fn set_value(&mut self, cell: u32, value: u64) {
+    pub fn set_value(&mut self, cell: u32, value: u64) {
         let cell = cell as usize;
         if cell >= self.values.len() {
             self.values.resize(cell + 1, 0);
@@ -544,7 +229,8 @@ impl World {
             } else if id != 0 {
                 continue;
             }
-            let from = thread.low.min(stack_base(id)).saturating_sub(1024).max(stack_base(id) - STACK_SIZE + layout::GUARD);
+            let from =
+                thread.low.min(stack_base(id)).saturating_sub(1024).max(stack_base(id) - STACK_SIZE + layout::GUARD);
             // SAFETY: the stack is mapped and nobody runs on it.
             unsafe { std::ptr::write_bytes(from as *mut u8, 0, stack_base(id) - from) };
             wipe_below(from, stack_base(id) - STACK_SIZE + layout::GUARD);
@@ -675,7 +361,7 @@ impl World {
     }
 
     #[cold]
-    fn diverge(&mut self, id: usize, second: Option<u32>) {
+    pub fn diverge(&mut self, id: usize, second: Option<u32>) {
         let thread = &self.threads[id];
         let slot = thread.slots.get(thread.said).or(thread.slots.last());
         let first = slot.and_then(Slot::access).map(|pending| pending.site);
@@ -804,184 +490,6 @@ impl World {
         thread.log.truncate(idle.log as usize);
         thread.visits.truncate(idle.visits as usize);
     }
-
-    /// The thread that runs is about to do this. Returns when it may.
-    ///
-    /// `MORE` if the hook may announce more on behalf of its caller, or complain about it: then the caller's registers are
-    /// as they were.
-    #[inline(always)]
-    pub fn announce<const MORE: bool>(mut pending: Pending, awaited: Awaited) {
-        let world = world();
-        let id = world.current;
-        let thread = &mut world.threads[id];
-        pending.barrier = pending.barrier.max(thread.barrier);
-        thread.barrier = Barrier::None;
-        if !world.barriers.is_empty()
-            && let Some(&barrier) = world.barriers.get(&(pending.site | BEFORE))
-        {
-            pending.barrier = pending.barrier.max(barrier);
-        }
-        let thread = &mut world.threads[id];
-        (thread.private, thread.suspect) = (0, 1000);
-        thread.low = thread.low.min(register(0));
-        thread.frame = (register(0), register(2));
-        thread.stand = Stand::Access;
-        let registers = MORE.then(Registers::save);
-        if world.mode == Mode::Again {
-            let known = thread.slots.get(thread.said).and_then(Slot::access);
-            if known != Some(&pending) {
-                world.diverge(id, Some(pending.site));
-                world.threads[id].suspend();
-            }
-            let thread = &mut world.threads[id];
-            thread.said += 1;
-            (thread.dirty, thread.was_dirty) = (false, false);
-            if world.at < world.path.len() && usize::from(world.path[world.at]) == id {
-                world.at += 1;
-            } else {
-                thread.suspend();
-            }
-        } else {
-            let idle = world.look(id, &pending);
-            let slots = &mut world.threads[id].slots;
-            if slots.len() == slots.capacity() {
-                slots.reserve(64);
-            }
-            // Field by field: a copy of the whole right after its parts have been written would wait for them.
-            // SAFETY: there is room for one more, all of which is written.
-            unsafe {
-                let slot = slots.as_mut_ptr().add(slots.len());
-                (&raw mut (*slot).pending).write(pending);
-                (&raw mut (*slot).stand).write(Stand::Access);
-                (&raw mut (*slot).awaited).write(awaited);
-                (&raw mut (*slot).idle).write(idle);
-                slots.set_len(slots.len() + 1);
-            }
-            world.threads[id].suspend();
-        }
-        if let Some(registers) = registers {
-            registers.restore();
-        }
-        let world = self::world();
-        if !world.barriers.is_empty()
-            && let Some(&barrier) = world.barriers.get(&pending.site)
-        {
-            world.threads[id].barrier = barrier;
-        }
-    }
-
-    /// The instruction that a report should name for a call from `pc`, which may be in code that only wraps.
-    #[inline]
-    pub fn user_site(&self, pc: u32, frame: usize) -> u32 {
-        if !self.is_wrapper(pc) {
-            return pc;
-        }
-        self.caller_of_wrapper(frame).unwrap_or(pc)
-    }
-
-    #[inline]
-    fn is_wrapper(&self, pc: u32) -> bool {
-        let pc = pc.wrapping_sub(1) as usize;
-        self.wrappers.get(pc / 64).is_none_or(|bits| bits >> (pc % 64) & 1 != 0)
-    }
-
-    fn caller_of_wrapper(&self, frame: usize) -> Option<u32> {
-        let stack = super::fault::walk(0, frame, self.current, 32);
-        let user = |pc: usize| {
-            let pc = self.module.offset(pc);
-            (pc != u32::MAX && !self.is_wrapper(pc)).then_some(pc)
-        };
-        // Code without frame pointers hides its caller from the chain: what looks like a return address then will do.
-        let (from, to) = (register(0), self.threads[self.current].entry.min(frame.max(register(0))));
-        let hidden = (from..to).step_by(8).take(256).find_map(|at| user(unsafe_read(at)));
-        hidden.or_else(|| stack[1..].iter().find_map(|&pc| user(pc)))
-    }
-
-    /// Looks what came of the last step, and whether the thread waits for something.
-    #[inline]
-    fn look(&mut self, id: usize, &Pending { cell, kind, waits, expected, .. }: &Pending) -> Idle {
-        if waits {
-            let value = read(&self.shadow.cells[cell as usize]);
-            self.set_value(cell, value);
-        }
-        let made = self.stepping.take();
-        if let Some((cell, _)) = made {
-            self.new = read(&self.shadow.cells[cell as usize]);
-        }
-        let thread = &mut self.threads[id];
-        let mut idle = match thread.slots.last() {
-            Some(slot) => slot.idle,
-            None => Idle::default(),
-        };
-        // Where there is no loop nobody waits in one.
-        if !self.loop_list.is_empty() {
-            if let Some((cell, kind)) = made {
-                idle.made(cell, kind, self.old, self.new, &mut thread.log);
-            }
-            if thread.dirty | thread.was_dirty {
-                idle.quiet = thread.log.len() as u32;
-                idle.round = (0, 0);
-            }
-        }
-        (thread.dirty, thread.was_dirty) = (false, false);
-        if kind.reads() && !waits {
-            self.look_round(id, &mut idle, u64::from(cell) << 32 ^ expected);
-        }
-        let thread = &self.threads[id];
-        idle.log = thread.log.len() as u32;
-        idle.visits = thread.visits.len() as u32;
-        idle
-    }
-
-    /// Looks whether the thread has been here before.
-    #[inline]
-    fn look_round(&mut self, id: usize, idle: &mut Idle, about: u64) {
-        let pc = self.module.offset(unsafe_read(register(0)));
-        let Some(known) = self.loops.get_mut(pc as usize) else { return };
-        let thread = &mut self.threads[id];
-        if *known {
-            // What the call is about is in registers that it may change.
-            let state = super::idle::state(register(0), thread.entry) ^ about.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            idle.visit(pc, state, &thread.log, &mut thread.visits);
-            return;
-        }
-        let (stamp, now) = (&mut self.stamps[pc as usize], self.executions as u32);
-        if stamp.0 != now {
-            *stamp = (now, 1 << id);
-        } else if stamp.1 >> id & 1 == 0 {
-            stamp.1 |= 1 << id;
-        } else {
-            *known = true;
-            self.loop_list.push(pc);
-            self.grown = true;
-        }
-    }
-}
-
-impl Thread {
-    /// Hands over to the scheduler.
-    #[inline]
-    pub fn suspend(&self) {
-        // SAFETY: set when the thread began, and valid as long as it runs.
-        unsafe { (*self.yielder).suspend(()) }
-    }
-
-    /// What to say about its fault. The marks in it are replaced by whoever has the names.
-    pub fn fault_text(&self) -> String {
-        let Some(fault) = &self.fault else { return String::new() };
-        let base = world().module.base;
-        let frames: Vec<String> = fault.stack.iter().map(|pc| format!("{:x}", pc.wrapping_sub(base))).collect();
-        format!("{}\n{}", fault.message, frames.join(" "))
-    }
-
-    /// The thread cannot go on.
-    pub fn stop(&mut self, fault: Fault) -> ! {
-        self.stand = Stand::Fault;
-        self.fault = Some(fault);
-        loop {
-            self.suspend();
-        }
-    }
 }
 
 /// Wipes what functions that announce nothing have left on the stack below what is known to be used, down to the first
@@ -999,11 +507,4 @@ fn wipe_below(mut from: usize, limit: usize) {
         below.fill(0);
         from -= STRIDE;
     }
-}
-
-/// What is at an address that is known to be mapped.
-#[inline(always)]
-fn unsafe_read(addr: usize) -> usize {
-    // SAFETY: the callers pass a stack pointer of a running thread.
-    unsafe { *(addr as *const usize) }
 }

@@ -1,0 +1,165 @@
+//! A thread of the program as a coroutine, and everything that is its own.
+
+use super::layout::{STACK_SIZE, stack_base};
+use super::slot::{Slot, Stand};
+use super::world::world;
+use corosensei::stack::{Stack, StackPointer};
+use corosensei::{Coroutine, Yielder};
+use membar_core::Barrier;
+use membar_explore::Awaited;
+
+/// A stack of the arena.
+pub struct Region(pub usize);
+
+// SAFETY: each region is mapped, aligned, with a guard page, and belongs to one thread.
+unsafe impl Stack for Region {
+    fn base(&self) -> StackPointer {
+        StackPointer::new(stack_base(self.0)).expect("not null")
+    }
+    fn limit(&self) -> StackPointer {
+        StackPointer::new(stack_base(self.0) - STACK_SIZE).expect("not null")
+    }
+}
+
+/// A thread's coroutine.
+pub type Routine = Coroutine<(), (), (), Region>;
+
+/// A thread of the program.
+pub struct Thread {
+    pub routine: Option<Routine>,
+    pub yielder: *const Yielder<(), ()>,
+    /// What it runs.
+    pub start: usize,
+    pub arg: usize,
+    pub result: usize,
+    pub detached: bool,
+    pub joined: bool,
+    /// How many threads it has created.
+    pub kids: u32,
+    /// The strongest barrier since its last access.
+    pub barrier: Barrier,
+    /// Where its own frames begin.
+    pub entry: usize,
+    /// The lowest stack pointer seen.
+    pub low: usize,
+    /// It has written private memory other than its stack since its last announcement.
+    pub dirty: bool,
+    /// Accesses since its last announcement that were nobody else's business, how many of them are no reason to worry, and
+    /// where it was when they were that many.
+    pub private: u32,
+    pub suspect: u32,
+    pub circle: Option<(usize, u64)>,
+    pub was_dirty: bool,
+    pub keys: Vec<usize>,
+    /// Handlers of `pthread_cleanup_push`, as places to jump to.
+    pub cleanups: Vec<usize>,
+    /// Destructors of its thread-local objects.
+    pub dtors: Vec<(usize, usize)>,
+    /// Mutexes that it holds.
+    pub held: Vec<usize>,
+    /// A write that comes after the next read: address and size.
+    pub early: Option<(usize, usize)>,
+    /// Cells that it has written although their stores are steps still to come, with the bytes they held.
+    pub later: Vec<(u32, [u8; 16])>,
+    /// Cells that hold something older until its next announcement, with the bytes to put back.
+    pub patched: Vec<(u32, [u8; 16])>,
+    /// Where that store is made.
+    pub later_site: u32,
+    /// Scratch: cells that are read and written as a whole, and what was read.
+    pub sources: Vec<u32>,
+    pub targets: Vec<u32>,
+    pub reads: Vec<[u8; 16]>,
+    pub random: u64,
+    pub clock: u64,
+    pub errno: i32,
+    /// Why it cannot go on.
+    pub fault: Option<Fault>,
+    /// What it announced, after each of its steps on the path.
+    pub slots: Vec<Slot>,
+    pub log: Vec<Awaited>,
+    pub visits: Vec<super::idle::Visit>,
+    /// How many announcements it has made since the last reset.
+    pub said: usize,
+    pub stand: Stand,
+    /// The caller of the announcement: stack and frame pointers.
+    pub frame: (usize, usize),
+}
+
+/// Why a thread cannot go on.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Fault {
+    pub message: String,
+    /// Return addresses, innermost first.
+    pub stack: Vec<usize>,
+}
+
+impl Thread {
+    /// One that has not been started.
+    pub fn new() -> Thread {
+        Thread {
+            routine: None,
+            yielder: std::ptr::null(),
+            start: 0,
+            arg: 0,
+            result: 0,
+            detached: false,
+            joined: false,
+            kids: 0,
+            barrier: Barrier::None,
+            entry: 0,
+            low: usize::MAX,
+            dirty: false,
+            private: 0,
+            suspect: 1000,
+            circle: None,
+            was_dirty: false,
+            keys: Vec::new(),
+            cleanups: Vec::new(),
+            dtors: Vec::new(),
+            held: Vec::new(),
+            early: None,
+            later: Vec::new(),
+            patched: Vec::new(),
+            later_site: 0,
+            sources: Vec::new(),
+            targets: Vec::new(),
+            reads: Vec::new(),
+            random: 0,
+            clock: 0,
+            errno: 0,
+            fault: None,
+            slots: Vec::new(),
+            log: Vec::new(),
+            visits: Vec::new(),
+            said: 0,
+            stand: Stand::Done,
+            frame: (0, 0),
+        }
+    }
+}
+
+impl Thread {
+    /// Hands over to the scheduler.
+    #[inline]
+    pub fn suspend(&self) {
+        // SAFETY: set when the thread began, and valid as long as it runs.
+        unsafe { (*self.yielder).suspend(()) }
+    }
+
+    /// What to say about its fault. The marks in it are replaced by whoever has the names.
+    pub fn fault_text(&self) -> String {
+        let Some(fault) = &self.fault else { return String::new() };
+        let base = world().module.base;
+        let frames: Vec<String> = fault.stack.iter().map(|pc| format!("{:x}", pc.wrapping_sub(base))).collect();
+        format!("{}\n{}", fault.message, frames.join(" "))
+    }
+
+    /// The thread cannot go on.
+    pub fn stop(&mut self, fault: Fault) -> ! {
+        self.stand = Stand::Fault;
+        self.fault = Some(fault);
+        loop {
+            self.suspend();
+        }
+    }
+}

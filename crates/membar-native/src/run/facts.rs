@@ -1,0 +1,101 @@
+//! What is learnt about a program while it runs.
+
+use super::layout::{ENDED, MAX_THREADS, STARTED, WOKEN, control};
+use super::shadow::Cell;
+use super::world::World;
+use serde::{Deserialize, Serialize};
+
+/// What is learnt about a program while it runs, and what has to be known from the beginning for the result to count.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Facts {
+    /// Visible cells; those below the arena are relative to the program's object.
+    pub cells: Vec<Cell>,
+    /// Threads other than the first: who creates them, and as which of its threads.
+    pub threads: Vec<(u8, u32)>,
+    /// Instructions that threads come to more than once, as offsets in the object.
+    pub loops: Vec<u32>,
+}
+
+/// The program did something else the second time.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Divergence {
+    /// The thread.
+    pub thread: u32,
+    /// The step of the path before which it stood.
+    pub step: u32,
+    /// Instructions, as offsets in the object: of what it did first, and of what it did now.
+    pub first: Option<u32>,
+    /// See `first`.
+    pub second: Option<u32>,
+}
+
+impl World {
+    /// What has been learnt.
+    pub fn facts(&self) -> Facts {
+        let relative = |cell: &Cell| {
+            let inside = (cell.at as usize).wrapping_sub(self.module.base) < self.module.len;
+            let at = if inside { cell.at - self.module.base as u64 } else { cell.at };
+            Cell { at, ..*cell }
+        };
+        let mut threads: Vec<_> = self.ids.iter().map(|(key, id)| (*id, *key)).collect();
+        threads.sort_unstable();
+        Facts {
+            cells: self.shadow.cells.iter().filter(|cell| cell.size > 0).map(relative).collect(),
+            threads: threads.into_iter().map(|(_, key)| key).collect(),
+            loops: self.loop_list.clone(),
+        }
+    }
+
+    /// Knows this and nothing else.
+    pub fn know(&mut self, facts: &Facts) {
+        self.shadow.clear();
+        self.ids.clear();
+        self.known = 1;
+        self.values.clear();
+        for &site in &std::mem::take(&mut self.loop_list) {
+            self.loops[site as usize] = false;
+        }
+        for thread in &mut self.threads {
+            thread.slots.clear();
+        }
+        for &(parent, nth) in &facts.threads {
+            self.thread_id(parent as usize, nth);
+        }
+        for cell in &facts.cells {
+            let inside = (cell.at as usize) < self.module.len;
+            let at = if inside { cell.at + self.module.base as u64 } else { cell.at };
+            if self.shadow.number(at as usize).is_none() {
+                self.shadow.reveal(Cell { at, ..*cell });
+            }
+        }
+        for &site in &facts.loops {
+            if let Some(known) = self.loops.get_mut(site as usize)
+                && !*known
+            {
+                *known = true;
+                self.loop_list.push(site);
+            }
+        }
+        (self.grown, self.shadow.grown, self.diverged, self.void) = (false, false, None, false);
+    }
+
+    /// The number of the thread that this one creates as its n-th. `None` if there are too many.
+    pub fn thread_id(&mut self, parent: usize, nth: u32) -> Option<usize> {
+        if let Some(&id) = self.ids.get(&(parent as u8, nth)) {
+            return Some(usize::from(id));
+        }
+        if self.known == MAX_THREADS {
+            return None;
+        }
+        let id = self.known;
+        self.known += 1;
+        self.ids.insert((parent as u8, nth), id as u8);
+        self.grown = true;
+        for offset in [STARTED, ENDED, WOKEN] {
+            self.shadow.reveal(Cell { at: (control(id) + offset) as u64, size: 4, atomic: true });
+        }
+        self.threads[id].slots.clear();
+        self.unborn(id);
+        Some(id)
+    }
+}

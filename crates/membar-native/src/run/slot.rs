@@ -1,0 +1,65 @@
+//! What a thread has announced, and is kept for each of its steps.
+
+use super::idle::Idle;
+use membar_core::{AccessKind, Barrier};
+use membar_explore::Awaited;
+
+/// Sites of accesses that no instruction of the program makes: the beginning and the end of a thread.
+pub const START_SITE: u32 = u32::MAX - 1;
+/// See [`START_SITE`].
+pub const END_SITE: u32 = u32::MAX - 2;
+
+/// A barrier for a site with this bit comes before the access, otherwise after it.
+pub const BEFORE: u32 = 1 << 31;
+
+/// What a thread is about to do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Pending {
+    /// If it compares: what it expects.
+    pub expected: u64,
+    pub cell: u32,
+    pub site: u32,
+    pub kind: AccessKind,
+    pub barrier: Barrier,
+    /// It writes only if the cell holds `expected`.
+    pub compares: bool,
+    /// It may be disabled: the thread's `awaited` says when.
+    pub waits: bool,
+}
+
+impl Pending {
+    /// A plain access.
+    pub fn plain(cell: u32, site: u32, kind: AccessKind) -> Pending {
+        Pending { expected: 0, cell, site, kind, barrier: Barrier::None, compares: false, waits: false }
+    }
+}
+
+/// Where a thread stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stand {
+    /// It is about to make an access.
+    Access,
+    Done,
+    Fault,
+}
+
+/// What is known of a thread after some of its steps.
+#[derive(Clone, Copy, Debug)]
+pub struct Slot {
+    /// What it is about to do, if it is.
+    pub pending: Pending,
+    pub stand: Stand,
+    /// What the pending access waits for, if it does.
+    pub awaited: Awaited,
+    pub idle: Idle,
+}
+
+impl Slot {
+    /// The access that the thread is about to make.
+    #[inline]
+    pub fn access(&self) -> Option<&Pending> {
+        (self.stand == Stand::Access).then_some(&self.pending)
+    }
+}
+
+pub const NOTHING: Awaited = Awaited { addr: 0, value: 0, until: false };
