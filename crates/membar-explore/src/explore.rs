@@ -1,6 +1,6 @@
 //! One search for all strategies: advanced in rounds, watched, stopped, saved and taken up again.
 
-use crate::sample::{Choice, ORDER};
+use crate::sample::{self, Choice};
 use crate::tree::{self, Frontier};
 use crate::work::{Answer, Order, Work};
 use crate::worker::{Counts, Mode};
@@ -126,8 +126,8 @@ impl SearchState {
     }
 }
 
-/// Executions drawn in one round.
-const DRAWN: u64 = 32 * ORDER;
+/// Orders of executions drawn at random in one round.
+const ORDERS: u64 = 32;
 
 /// Lets workers run a program as its [`SearchState`] says.
 pub struct Search<W> {
@@ -204,9 +204,10 @@ impl<W: Work + Send> Search<W> {
     fn draw(&mut self, choice: Choice, executions: u64, seed: u64, stop: &AtomicBool, seen: &mut impl FnMut(W::Part)) {
         let from = self.state.drawn;
         // The first one is run alone: its length is what the others are planned with.
-        let to = if from == 0 { executions.min(1) } else { executions.min(from.saturating_add(DRAWN)) };
-        let wanted = |from: u64| ORDER.min(to - from);
-        let begins = || (from..to).step_by(ORDER as usize);
+        let size = sample::order(from);
+        let to = if from == 0 { executions.min(1) } else { executions.min(from.saturating_add(ORDERS * size)) };
+        let wanted = |from: u64| size.min(to - from);
+        let begins = || (from..to).step_by(size as usize);
         let order = |from: u64| Order::Draw { choice, seed, from, to: from + wanted(from) };
         let orders: Vec<Order> = begins().map(order).collect();
         let answers = tree::in_parallel(&mut self.workers, &orders, stop);

@@ -17,8 +17,12 @@ use membar_core::Rng;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Executions that are asked for at a time.
-pub(crate) const ORDER: u64 = 64;
+/// Executions that are asked for at a time after this many have been drawn. Few at first, so that the first results come
+/// soon; more later on, since passing an order on to another process takes as long as some ten executions of a small program.
+/// What is drawn, and what comes of it, does not depend on how it is divided.
+pub(crate) fn order(drawn: u64) -> u64 {
+    (drawn / 64).clamp(64, 512)
+}
 
 /// How to choose.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]

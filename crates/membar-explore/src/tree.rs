@@ -199,12 +199,13 @@ pub(crate) fn round<W: Work + Send>(
     }
     let items = frontier.items.split_off(frontier.items.len().saturating_sub(ROUND));
     let budget = BUDGET.min(limit.div_ceil(items.len().max(1) as u64));
-    // The last item is the deepest: it goes first.
+    // The first item is the shallowest and has most to do. With several workers the last ones should be short, so that none
+    // is waited for.
     let order = |item: &Item| Order::Run { mode, task: Task::new(frontier, item), budget };
-    let orders: Vec<Order> = items.iter().rev().map(order).collect();
+    let orders: Vec<Order> = items.iter().map(order).collect();
     let answers = in_parallel(workers, &orders, stop);
-    // Added in reverse, so that the first item's remains end on top of the stack.
-    for (item, answer) in items.iter().rev().zip(answers).rev() {
+    // In this order, so that the last item's remains end on top of the stack.
+    for (item, answer) in items.iter().zip(answers) {
         match answer {
             Answer::Ran(outcome) => {
                 take(&outcome.counts, outcome.part);

@@ -106,6 +106,8 @@ pub struct Statistics {
     pub resets: u64,
     /// Accesses made for the first time, not to get to a state again.
     pub steps: u64,
+    /// Accesses made again, to get to a state.
+    pub replayed: u64,
     /// Bytes of data that a reset copies, but for stacks.
     pub reset_bytes: usize,
     /// Bytes of memory that the process holds.
@@ -571,8 +573,8 @@ pub fn serve() -> io::Result<()> {
 }
 
 fn statistics() -> Statistics {
-    let (resets, steps, reset_bytes) = Native::statistics();
+    let (resets, steps, replayed, reset_bytes) = Native::statistics();
     let pages = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages: u64 = pages.split_whitespace().nth(1).and_then(|n| n.parse().ok()).unwrap_or(0);
-    Statistics { resets, steps, reset_bytes, resident: pages * 4096 }
+    Statistics { resets, steps, replayed, reset_bytes, resident: pages * 4096 }
 }

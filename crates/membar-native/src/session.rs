@@ -61,6 +61,7 @@ impl Session {
         self.processes.iter().fold(Statistics::default(), |sum, process| Statistics {
             resets: sum.resets + process.statistics.resets,
             steps: sum.steps + process.statistics.steps,
+            replayed: sum.replayed + process.statistics.replayed,
             reset_bytes: sum.reset_bytes.max(process.statistics.reset_bytes),
             resident: sum.resident.max(process.statistics.resident),
         })
@@ -86,9 +87,22 @@ impl Session {
             self.learnt = true;
             let strategy = Strategy::Random { executions: LEARNING, seed: 1 };
             let settings = Settings { strategy, watching: Watching::Nothing, ..settings };
-            let began = Instant::now();
             let one = Effort { jobs: 1, max_executions: u64::MAX, stop_at_first: false };
-            self.explore(Checkpoint::new(settings), one, &[], stop, |_, _| began.elapsed() < LEARNING_TIME)?;
+            let (began, enough, done) = (Instant::now(), AtomicBool::new(false), AtomicBool::new(false));
+            std::thread::scope(|scope| {
+                // Executions may be long: they are stopped on time, too.
+                scope.spawn(|| {
+                    while !done.load(Ordering::Relaxed) {
+                        if began.elapsed() > LEARNING_TIME || stop.load(Ordering::Relaxed) {
+                            enough.store(true, Ordering::Relaxed);
+                        }
+                        std::thread::sleep(Duration::from_millis(5));
+                    }
+                });
+                let learnt = self.explore(Checkpoint::new(settings), one, &[], &enough, |_, _| true);
+                done.store(true, Ordering::Relaxed);
+                learnt
+            })?;
             self.restarts = 0;
         }
         Ok(())

@@ -136,7 +136,7 @@ impl Words {
                 if *offset == 0 { format!("&{block}") } else { format!("&{block}+{offset}") }
             }
             Location::Object { offset } => {
-                let whole = self.symbols.variable_at(*offset);
+                let whole = self.symbols.object(*offset);
                 let named = whole.or_else(|| self.symbols.variable(*offset, 1).map(|named| named.name));
                 let named = named.map(|name| if name.starts_with("_ZTV") { "vtable".into() } else { name });
                 named.map_or_else(|| ty.show(value, 8), |name| format!("&{name}"))

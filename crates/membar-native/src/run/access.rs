@@ -11,6 +11,7 @@
 //!
 //! gcc announces the write of a structure assignment before its read, but makes both after that: [`early_write`].
 
+use super::coroutine::Thread;
 use super::fault;
 use super::heap::{Life, is_heap, life};
 use super::layout::{STACK_SIZE, stack_base};
@@ -109,7 +110,9 @@ impl Event {
             Hit::Private | Hit::Several => {
                 let thread = &mut w.threads[id];
                 thread.barrier = thread.barrier.max(self.before);
-                thread.dirty |= self.kind != AccessKind::Load;
+                if self.kind != AccessKind::Load {
+                    thread.wrote(self.addr, self.size);
+                }
                 thread.private += 1;
                 if thread.private >= thread.suspect && !w.alone {
                     suspect(self.addr, self.kind != AccessKind::Load, true);
@@ -162,7 +165,9 @@ pub fn plain(addr: usize, size: usize, write: bool) {
         Hit::Private => {
             // The stack is compared as a whole where it matters.
             let thread = &mut w.threads[id];
-            thread.dirty |= write && addr.wrapping_sub(stack_base(id) - STACK_SIZE) >= STACK_SIZE;
+            if write && addr.wrapping_sub(stack_base(id) - STACK_SIZE) >= STACK_SIZE {
+                thread.wrote(addr, size);
+            }
             thread.private += 1;
             if thread.private >= thread.suspect {
                 suspect(addr, write, false);
@@ -185,7 +190,7 @@ fn suspect(addr: usize, write: bool, atomic: bool) {
     let w = world();
     let id = w.current;
     let thread = &mut w.threads[id];
-    let state = |entry| super::idle::state(register(0), entry);
+    let state = |thread: &Thread| super::idle::state(register(0), thread.entry, &thread.written);
     let own = addr.wrapping_sub(stack_base(id) - STACK_SIZE) < STACK_SIZE;
     let patience = if !own {
         1
@@ -207,12 +212,12 @@ fn suspect(addr: usize, write: bool, atomic: bool) {
         thread.was_dirty = true;
     } else if let Some((at, before)) = thread.circle {
         // A deep stack is read only where it may have been seen before.
-        if at == addr && before == state(thread.entry) {
+        if at == addr && before == state(thread) {
             thread.circle = None;
             w.shadow.show_at(addr);
         }
     } else {
-        thread.circle = Some((addr, state(thread.entry)));
+        thread.circle = Some((addr, state(thread)));
     }
 }
 
@@ -389,7 +394,9 @@ fn range(id: usize, addr: usize, size: usize, write: bool) {
     while at < addr + size {
         let to = ((at & !7) + 8).min(addr + size);
         if w.shadow.access(id, at, to - at, write, false) == Hit::Private {
-            w.threads[id].dirty |= write;
+            if write {
+                w.threads[id].wrote(at, to - at);
+            }
         }
         at = to;
     }

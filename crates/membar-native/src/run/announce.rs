@@ -84,7 +84,7 @@ impl World {
     }
 
     #[inline]
-    fn is_wrapper(&self, pc: u32) -> bool {
+    pub fn is_wrapper(&self, pc: u32) -> bool {
         let pc = pc.wrapping_sub(1) as usize;
         self.wrappers.get(pc / 64).is_none_or(|bits| bits >> (pc % 64) & 1 != 0)
     }
@@ -145,7 +145,7 @@ impl World {
         let thread = &mut self.threads[id];
         if *known {
             // What the call is about is in registers that it may change.
-            let state = super::idle::state(register(0), thread.entry) ^ about.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            let state = super::idle::state(register(0), thread.entry, &thread.written) ^ about.wrapping_mul(0x9e37_79b9_7f4a_7c15);
             idle.visit(pc, state, &thread.log, &mut thread.visits);
             return;
         }

@@ -44,6 +44,8 @@ pub struct Thread {
     pub low: usize,
     /// It has written private memory other than its stack since its last announcement.
     pub dirty: bool,
+    /// Private memory other than its stack that it has written in this execution: address and size.
+    pub written: Vec<(usize, usize)>,
     /// Accesses since its last announcement that were nobody else's business, how many of them are no reason to worry, and
     /// where it was when they were that many.
     pub private: u32,
@@ -109,6 +111,7 @@ impl Thread {
             entry: 0,
             low: usize::MAX,
             dirty: false,
+            written: Vec::new(),
             private: 0,
             suspect: 1000,
             circle: None,
@@ -139,6 +142,17 @@ impl Thread {
 }
 
 impl Thread {
+    /// It has written memory that is nobody else's.
+    #[inline]
+    pub fn wrote(&mut self, addr: usize, size: usize) {
+        /// What is written beyond that is not looked at, and counts as a change.
+        const MOST: usize = 64;
+        if self.written.last() == Some(&(addr, size)) || self.written.contains(&(addr, size)) {
+            return;
+        }
+        if self.written.len() < MOST { self.written.push((addr, size)) } else { self.dirty = true }
+    }
+
     /// Hands over to the scheduler.
     #[inline]
     pub fn suspend(&self) {

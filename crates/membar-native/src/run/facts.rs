@@ -58,6 +58,8 @@ impl World {
         for thread in &mut self.threads {
             thread.slots.clear();
         }
+        // What one thread alone does depends on no facts.
+        self.endless.retain(|(path, _)| path.is_empty());
         for &(parent, nth) in &facts.threads {
             self.thread_id(parent as usize, nth);
         }

@@ -236,8 +236,12 @@ extern "C" fn land() -> ! {
         pc += 1;
     }
     let stack = walk(pc, frame, id, 64);
+    let fault = Fault { message, stack };
+    if signal == libc::SIGPROF {
+        w.never_ends(&fault);
+    }
     LOST.store(false, Ordering::Relaxed);
     // If even handing over fails, then the program has destroyed what that needs.
     w.running = false;
-    w.threads[id].stop(Fault { message, stack })
+    w.threads[id].stop(fault)
 }

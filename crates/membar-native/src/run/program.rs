@@ -135,10 +135,10 @@ impl Native {
         world().diverged.clone()
     }
 
-    /// Executions begun, steps made, bytes put back for each execution.
-    pub fn statistics() -> (u64, u64, usize) {
+    /// Executions begun, steps made for the first time and again, bytes put back for each execution.
+    pub fn statistics() -> (u64, u64, u64, usize) {
         let w = world();
-        (w.executions, w.steps, w.pages.bytes())
+        (w.executions, w.steps, w.replayed, w.pages.bytes())
     }
 }
 

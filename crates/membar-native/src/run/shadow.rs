@@ -76,12 +76,16 @@ pub struct Shadow {
     pub cells: Vec<Cell>,
     /// Whether cells have become visible, or others, since the program was set up.
     pub grown: bool,
+    /// Pages of the arena that have cells: memory is large, and most of it has none.
+    pages: Vec<bool>,
 }
+
+const PAGE: usize = 4096;
 
 impl Shadow {
     /// For a program whose object is loaded here.
     pub fn new(module: usize, module_len: usize) -> Shadow {
-        Shadow { module, module_len, cells: Vec::new(), grown: false }
+        Shadow { module, module_len, cells: Vec::new(), grown: false, pages: vec![false; ARENA_LEN / PAGE] }
     }
 
     /// Forgets everything.
@@ -91,6 +95,7 @@ impl Shadow {
             unsafe { libc::madvise(at as *mut libc::c_void, len, libc::MADV_DONTNEED) };
         }
         self.cells.clear();
+        self.pages.fill(false);
         self.grown = false;
     }
 
@@ -137,6 +142,9 @@ impl Shadow {
             return if (a, b) == (Hit::Private, Hit::Private) { Hit::Private } else { Hit::Several };
         }
         let words = self.words(granule);
+        if let Some(page) = self.pages.get_mut(addr.wrapping_sub(ARENA) / PAGE) {
+            *page = true;
+        }
         let (from, to) = (addr - granule, addr - granule + size);
         let cells: Vec<(usize, usize)> =
             (0..16).filter(|&i| words[i] != 0).map(|i| (i, i + (words[i] & SIZE) as usize)).collect();
@@ -350,6 +358,10 @@ impl Shadow {
             }
         }
         while at < to {
+            if self.pages.get(at.wrapping_sub(ARENA) / PAGE) == Some(&false) {
+                at = (at & !(PAGE - 1)) + PAGE;
+                continue;
+            }
             // SAFETY: as above.
             let now = self.word(at).map_or(0, |word| unsafe { *word });
             let size = (now & SIZE) as usize;
@@ -365,6 +377,9 @@ impl Shadow {
     pub fn reveal(&mut self, cell: Cell) -> u32 {
         let at = cell.at as usize;
         let Some(word) = self.word(at) else { return 0 };
+        if let Some(page) = self.pages.get_mut(at.wrapping_sub(ARENA) / PAGE) {
+            *page = true;
+        }
         // SAFETY: as above.
         unsafe { *word = u32::from(cell.size) | if cell.atomic { ATOMIC } else { 0 } };
         self.show(at)

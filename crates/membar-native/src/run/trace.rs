@@ -249,8 +249,9 @@ fn stack(thread: usize) -> Vec<u32> {
     let pc = unsafe { *(sp as *const usize) };
     let mut stack: Vec<u32> = fault::walk(pc, frame, thread, 64).iter().map(|&pc| w.module.offset(pc)).collect();
     if !stack.contains(&pending.site) {
-        // Found behind code without frame pointers.
-        stack.insert(1.min(stack.len()), pending.site);
+        // Found behind code without frame pointers; or the caller is another one already, of the thread's next access.
+        let hidden = stack.first().is_some_and(|&pc| !w.wrappers.is_empty() && w.is_wrapper(pc));
+        stack.insert(usize::from(hidden), pending.site);
     }
     stack.retain(|&pc| pc != u32::MAX);
     stack

@@ -81,6 +81,8 @@ pub struct World {
     pub diverged: Option<Divergence>,
     pub executions: u64,
     pub steps: u64,
+    /// Steps made again, to come to a state.
+    pub replayed: u64,
     /// What has been seen at each offset of the object: in which execution, by which threads; and whether it is a loop.
     pub stamps: Vec<(u32, u64)>,
     pub loops: Vec<bool>,
@@ -95,6 +97,8 @@ pub struct World {
     pub running: bool,
     /// Schedules that are not to be run to their end, and what to say instead.
     pub poison: Vec<(Vec<u8>, String)>,
+    /// Schedules after which a thread runs for ever, and what is known of that: it took long enough to find out.
+    pub endless: Vec<(Vec<u8>, Fault)>,
     /// Where the schedule that is being run is written.
     pub black_box: *mut u8,
     pub black_box_len: usize,
@@ -158,6 +162,7 @@ impl World {
             diverged: None,
             executions: 0,
             steps: 0,
+            replayed: 0,
             stamps: Vec::new(),
             loops: Vec::new(),
             loop_list: Vec::new(),
@@ -169,6 +174,7 @@ impl World {
             key_snapshot: 0,
             running: false,
             poison: Vec::new(),
+            endless: Vec::new(),
             black_box: std::ptr::null_mut(),
             black_box_len: 0,
             over: false,
@@ -240,6 +246,7 @@ impl World {
             (thread.detached, thread.joined, thread.dirty, thread.was_dirty) = (false, false, false, false);
             (thread.private, thread.suspect) = (0, 1000);
             thread.keys.clear();
+            thread.written.clear();
             thread.cleanups.clear();
             thread.dtors.clear();
             thread.held.clear();
@@ -299,6 +306,7 @@ impl World {
 
     /// Goes to the end of the path.
     pub fn catch_up(&mut self) {
+        self.replayed += self.path.len() as u64;
         self.reset();
         self.record_path();
         self.mode = Mode::Again;
@@ -331,7 +339,9 @@ impl World {
 
     /// Runs the first thread to its first announcement.
     fn begin_main(&mut self) {
-        self.go(0);
+        if self.endless.is_empty() || !self.is_endless(None) {
+            self.go(0);
+        }
         if self.threads[0].slots.is_empty() {
             self.push_end(0);
         }
@@ -400,7 +410,7 @@ impl World {
         self.old = old;
         self.stepping = Some((pending.cell, pending.kind));
         self.record(self.path.len(), id);
-        if self.poison.is_empty() || !self.is_poisoned(id) {
+        if (self.poison.is_empty() || !self.is_poisoned(id)) && (self.endless.is_empty() || !self.is_endless(Some(id))) {
             self.go(id);
         }
         let new = match self.stepping.take() {
@@ -442,6 +452,29 @@ impl World {
                 *self.black_box.add(8 + at) = id as u8;
                 *self.black_box.add(4).cast::<u32>() = at as u32 + 1;
             }
+        }
+    }
+
+    /// Whether the thread, or the first one if the program is only beginning, is known to run for ever from here.
+    #[cold]
+    fn is_endless(&mut self, id: Option<usize>) -> bool {
+        let (path, id) = (&self.path[..], id.map(|id| id as u8));
+        let is = |known: &[u8]| match id {
+            Some(id) => known.split_last() == Some((&id, path)),
+            None => known.is_empty(),
+        };
+        let Some((_, fault)) = self.endless.iter().find(|(known, _)| is(known)) else { return false };
+        let thread = &mut self.threads[usize::from(id.unwrap_or(0))];
+        (thread.fault, thread.stand) = (Some(fault.clone()), Stand::Fault);
+        true
+    }
+
+    /// The thread that runs would run for ever. Noted if this is the first time that it is here.
+    pub fn never_ends(&mut self, fault: &Fault) {
+        let first = self.stepping.is_some();
+        if self.mode == Mode::Live && (first || self.path.is_empty()) {
+            let step = first.then_some(self.current as u8);
+            self.endless.push((self.path.iter().copied().chain(step).collect(), fault.clone()));
         }
     }
 

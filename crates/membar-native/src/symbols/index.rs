@@ -7,7 +7,7 @@
 use super::Named;
 use super::entry::{Die, Static};
 use super::names::{ScopeId, Scopes};
-use super::path::{Reach, spot};
+use super::path::{Reach, object, spot};
 use super::types::Types;
 use rustc_hash::FxHashMap;
 
@@ -74,10 +74,18 @@ impl Index {
         self.find(&self.thread_locals, offset, size)
     }
 
+    /// The name of the largest thing that begins here, arrays apart.
+    pub fn object(&self, offset: u64) -> Option<String> {
+        let variable = covering(&self.variables, offset)?;
+        let at = offset - variable.start;
+        match variable.ty {
+            Some(ty) => object(self, ty, at).map(|path| variable.name.clone() + &path),
+            None => (at == 0).then(|| variable.name.clone()),
+        }
+    }
+
     fn find(&self, variables: &[Variable], offset: u64, size: u64) -> Option<Named> {
-        let after = variables.partition_point(|variable| variable.start <= offset);
-        let mut near = variables[..after].iter().rev().take(MAX_TRIES);
-        let variable = near.find(|variable| offset - variable.start < variable.size)?;
+        let variable = covering(variables, offset)?;
         Some(self.named(variable.name.clone(), variable.ty, Reach { at: offset - variable.start, size }))
     }
 
@@ -101,6 +109,13 @@ impl Index {
     pub fn complete<'a>(&'a self, own: &'a Declared) -> Option<Complete<'a>> {
         complete(&self.declared, own)
     }
+}
+
+/// The variable that is at an address.
+fn covering(variables: &[Variable], offset: u64) -> Option<&Variable> {
+    let after = variables.partition_point(|variable| variable.start <= offset);
+    let mut near = variables[..after].iter().rev().take(MAX_TRIES);
+    near.find(|variable| offset - variable.start < variable.size)
 }
 
 /// As [`Index::complete`], while the index is made.

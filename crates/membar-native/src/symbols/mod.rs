@@ -185,11 +185,10 @@ impl Symbols {
         self.index().variable(offset, size).or_else(|| self.image.variable(offset, size))
     }
 
-    /// The name of the variable that begins here.
-    pub fn variable_at(&self, offset: u64) -> Option<String> {
-        let variables = &self.index().variables;
-        let at = variables.partition_point(|variable| variable.start < offset);
-        variables.get(at).filter(|variable| variable.start == offset).map(|variable| variable.name.clone())
+    /// What a pointer to this place points to: a variable, an element or a member, whichever is largest; of an array its
+    /// element. None if nothing begins here.
+    pub fn object(&self, offset: u64) -> Option<String> {
+        self.index().object(offset)
     }
 
     /// The thread-local variable that covers these bytes of the module's TLS block.

@@ -64,6 +64,37 @@ pub(super) fn spot(index: &Index, ty: Die, reach: Reach) -> Spot {
     Walk { index, steps: MAX_STEPS }.go(ty, reach, Voice::Loud, MAX_DEPTH)
 }
 
+/// The path of the largest thing that begins here, arrays apart: what a pointer to here points to. None if nothing does.
+pub(super) fn object(index: &Index, ty: Die, at: u64) -> Option<String> {
+    let walk = Walk { index, steps: MAX_STEPS };
+    let (mut die, mut at, mut path) = (ty, at, String::new());
+    for _ in 0..MAX_DEPTH {
+        let ty = index.types.bare(die)?;
+        match &ty.kind {
+            Kind::Array { element: Some(element), counts } => {
+                let size = index.types.size(*element).filter(|size| *size > 0)?;
+                path.push_str(&indices(at / size, counts));
+                (die, at) = (*element, at % size);
+            }
+            _ if at == 0 => return Some(path),
+            Kind::Record { members, closure, .. } if voice_of(ty) == Voice::Loud => {
+                let contains = |member: &&Member| {
+                    let (from, to) = walk.extent(member);
+                    member.bits.is_none() && (from..to).contains(&at)
+                };
+                let member = members.iter().find(contains)?;
+                if let Some(name) = &member.name {
+                    path.push('.');
+                    path.push_str(shown(name, *closure));
+                }
+                (die, at) = (member.ty?, at - member.at);
+            }
+            _ => return None,
+        }
+    }
+    None
+}
+
 struct Walk<'a> {
     index: &'a Index,
     steps: u32,
