@@ -28,6 +28,9 @@ use super::shadow::Cell;
 use membar_core::AccessKind;
 use membar_explore::Awaited;
 
+/// How many earlier visits to an instruction are looked at: a loop may count its tries, and begin again at some number.
+const TRIES: usize = 32;
+
 /// What is known about a thread's waiting, after some of its steps.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Idle {
@@ -81,9 +84,8 @@ impl Idle {
             visits.push(Visit { site, log: now, state });
             return;
         }
-        let before = visits.iter().rev().take_while(|v| v.log >= self.quiet).find(|v| v.site == site);
-        if let Some(before) = before
-            && before.state == state
+        let before = visits.iter().rev().take_while(|v| v.log >= self.quiet).filter(|v| v.site == site);
+        if let Some(before) = before.take(TRIES).find(|v| v.state == state)
             && before.log < now
         {
             (self.round, self.repeated) = ((before.log, now), 0);

@@ -1,6 +1,7 @@
 //! The program as the explorer sees it.
 
 use super::facts::{Divergence, Facts};
+use super::coroutine::Region;
 use super::fault;
 use super::heap::Heap;
 use super::hooks;
@@ -11,6 +12,7 @@ use super::layout::{
 use super::module::{LoadError, Module};
 use super::slot::{Pending, Stand};
 use super::world::{World, install, world};
+use corosensei::{Coroutine, Yielder};
 use membar_core::{Access, AccessKind, Barrier, Performed};
 use membar_explore::{Next, Program, Waiting};
 use std::ffi::{CString, OsStr, c_void};
@@ -40,6 +42,26 @@ fn map(at: usize, len: usize, access: i32) -> Result<(), LoadError> {
         return Ok(());
     }
     Err(LoadError::Open(format!("no room at {at:#x} for {} MiB: {}", len >> 20, std::io::Error::last_os_error())))
+}
+
+/// Loads the object on the stack of the program's first thread: constructors may go wrong like anything else.
+fn load_on_stack(object: &Path) -> Result<Module, LoadError> {
+    let mut loaded = None;
+    let (result, path) = (&raw mut loaded, object.to_path_buf());
+    let mut routine = Coroutine::with_stack(Region(0), move |yielder: &Yielder<(), ()>, ()| {
+        world().threads[0].yielder = yielder;
+        // SAFETY: the caller waits for this.
+        unsafe { *result = Some(Module::load(&path)) };
+    });
+    world().running = true;
+    let done = routine.resume(()).as_return().is_some();
+    world().running = false;
+    if !done {
+        // SAFETY: nothing on that stack will be used again.
+        unsafe { routine.force_reset() };
+    }
+    let fault = || world().threads[0].fault.take().map(|fault| fault.message).unwrap_or_default();
+    loaded.unwrap_or_else(|| Err(LoadError::Constructor(fault())))
 }
 
 impl Native {
@@ -72,7 +94,7 @@ impl Native {
         unsafe { libc::mprotect(TABLE as *mut c_void, layout::REGS - TABLE, libc::PROT_READ) };
         install(World::new(Heap::new(if options.heap == 0 { HEAP_SIZE } else { options.heap })));
         fault::catch();
-        let module = Module::load(object)?;
+        let module = load_on_stack(object)?;
         map(MODULE_SHADOW - 4096, 4 * module.len + 2 * 4096, WRITE)?;
         let w = world();
         // The arguments are on the heap before it is kept, so that the program may change them.

@@ -56,7 +56,7 @@ pub extern "C-unwind" fn create(out: usize, attributes: usize, start: usize, arg
     let w = world();
     let parent = w.current;
     if w.module.base == 0 {
-        return libc::EAGAIN;
+        fault::raise("limit: creates a thread before `main`".into());
     }
     let nth = w.threads[parent].kids;
     let Some(id) = w.thread_id(parent, nth) else {
