@@ -27,10 +27,17 @@ pub enum Command {
     Monitor(Monitor),
     /// `membar litmus`: tests a second
     Litmus(Litmus),
+    /// C and C++ programs: executions a second, the cost of a reset and of an event, memory, time to the first violation
+    Native(Native),
+    /// Makes the tables of docs/results.md: the benchmarks of the papers; exit code 1 if their shape does not agree
+    Results(Results),
     /// Compares time and memory with what was promised; exit code 1 if something is missed
     Floors(Floors),
     /// Writes one trace, for measurements of your own
     Write(Write),
+    /// Runs a program for another process of this one
+    #[command(hide = true)]
+    RunProgram,
     /// Writes many small traces into one file
     #[command(hide = true)]
     WriteSmall(WriteSmall),
@@ -243,6 +250,40 @@ pub struct Litmus {
 }
 
 #[derive(Args, Debug)]
+pub struct Native {
+    /// Measure this often and take the best
+    #[arg(long, default_value_t = 3, value_name = "TIMES")]
+    pub best_of: u32,
+    /// One program, a few thousand executions
+    #[arg(long)]
+    pub quick: bool,
+    /// The membar to measure [default: the one next to this program, built first when cargo runs this]
+    #[arg(long, value_name = "PATH")]
+    pub membar: Option<PathBuf>,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+#[derive(Args, Debug)]
+pub struct Results {
+    /// Only these programs; docs/results.md is not written then
+    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
+    pub only: Vec<String>,
+    /// Seconds for an exploration
+    #[arg(long, default_value_t = 60, value_name = "SECONDS")]
+    pub time: u64,
+    /// Processes that run the program
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    pub jobs: usize,
+    /// The document; what it says around the tables stays
+    #[arg(long, default_value = "docs/results.md", value_name = "FILE")]
+    pub out: PathBuf,
+    /// Print tables as Markdown
+    #[arg(long)]
+    pub markdown: bool,
+}
+
+#[derive(Args, Debug)]
 pub struct Floors {
     /// Only these [default: all; with --in-process those that need no membar]
     #[arg(long, value_enum, value_delimiter = ',', value_name = "WHAT")]
@@ -351,6 +392,7 @@ pub enum Part {
     Explore,
     Monitor,
     Litmus,
+    Native,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]

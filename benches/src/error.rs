@@ -21,6 +21,13 @@ pub enum Error {
     NoMembar(PathBuf),
     #[error("{} says something unexpected about {about}: {said}", program.display())]
     Unexpected { program: PathBuf, about: String, said: String },
+    #[error("{name}: {message}")]
+    Program { name: String, message: String },
+    #[error("{} has no marks for where the tables belong", .0.display())]
+    NoMarks(PathBuf),
+    #[error("C and C++ programs are run on x86-64 Linux only")]
+    #[cfg_attr(all(target_os = "linux", target_arch = "x86_64"), allow(dead_code))]
+    Platform,
     #[error("no read of this trace has another value to return, so it cannot be corrupted")]
     NothingToCorrupt,
     #[error("{0}")]

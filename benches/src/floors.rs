@@ -34,14 +34,20 @@ pub fn run(args: &Floors) -> Result<ExitCode, Error> {
     let mut results = Results::begin(&args.common.output, &what, subject);
     let mut measured = Measured { args, runner, table: Table::default(), missed: 0 };
     // Exploration comes last: the memory of this process counts as that of those which it starts.
-    for part in [Part::Check, Part::Monitor, Part::Litmus, Part::Explore] {
-        let possible = matches!(part, Part::Check | Part::Explore) || measured.runner.has_membar();
+    for part in [Part::Check, Part::Monitor, Part::Litmus, Part::Explore, Part::Native] {
+        let native = cfg!(all(target_os = "linux", target_arch = "x86_64"));
+        let possible = match part {
+            Part::Check | Part::Explore => true,
+            Part::Monitor | Part::Litmus => measured.runner.has_membar(),
+            Part::Native => native,
+        };
         if if args.only.is_empty() { possible } else { args.only.contains(&part) } {
             let title = match part {
                 Part::Check => format!("check: TSO, p={P}, a={A}"),
                 Part::Monitor => format!("monitor: tso and pso, a={A}, rates for processor time"),
                 Part::Litmus => "litmus: rates for processor time".to_owned(),
                 Part::Explore => "verify: one worker, rates for processor time".to_owned(),
+                Part::Native => "verify, C and C++: class monitor for TSO, rates for processor time".to_owned(),
             };
             measured.table = Table::new(title, &["what", "floor", "measured", "", "details"]);
             match part {
@@ -49,6 +55,7 @@ pub fn run(args: &Floors) -> Result<ExitCode, Error> {
                 Part::Monitor => measured.monitor()?,
                 Part::Litmus => measured.litmus()?,
                 Part::Explore => measured.explore(),
+                Part::Native => measured.native()?,
             }
             results.table(&measured.table);
         }
@@ -204,6 +211,80 @@ impl Measured<'_> {
             let what = format!("dpor, {}, monitor {}", subject.name, watcher.name());
             self.at_least(what, 150_000.0, speed.rate(), "classes/s", details);
         }
+    }
+
+    #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+    fn native(&mut self) -> Result<(), Error> {
+        Err(Error::Platform)
+    }
+
+    /// Programs of 20 to 40 accesses an execution.
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    fn native(&mut self) -> Result<(), Error> {
+        use crate::native::Source;
+        use crate::speed::{PREEMPTIONS, Plan, Row, first_of_command, first_violation, growth};
+        use membar_verify::Watching;
+        let quick = self.args.scale_down > 1;
+        let plan = Plan::new(quick, self.args.best_of);
+        let bounded = Strategy::Bounded { preemptions: PREEMPTIONS };
+        let ways = [("random", plan.random()), ("bounded", bounded), ("dpor", Strategy::Dpor)];
+        for name in ["dekker", "peterson", "bakery", "msn", "treiber"] {
+            // With one round most of these programs have too few classes to measure anything.
+            for ((how, strategy), (n, floor)) in ways.into_iter().zip([(1, 500_000.0), (1, 500_000.0), (2, 200_000.0)])
+            {
+                let source = Source::example(name, Some(n));
+                let cost = plan.measure(&source, strategy, Watching::Class, 1)?;
+                let details = format!(
+                    "{} executions of {:.0} events, cpu {:.3} s, wall {:.3} s",
+                    cost.counts.executions,
+                    cost.events(),
+                    cost.cpu(),
+                    cost.wall
+                );
+                self.at_least(format!("{how}, {}", source.name), floor, cost.rate(), "executions/s", details);
+            }
+        }
+        // Searches that go on for a while: nobody needs two workers for milliseconds.
+        for (name, sizes) in [("dekker", [1, 2, 3]), ("msn", [1, 2, 2])] {
+            for ((how, strategy), n) in ways.into_iter().zip(sizes) {
+                let row = Row::measure(&plan, &Source::example(name, Some(n)), how, strategy)?;
+                let details = format!(
+                    "{} executions, wall {:.3} s to {:.3} s, cpu {:.3} s to {:.3} s; by that {:.2} times",
+                    row.one.counts.executions,
+                    row.one.wall,
+                    row.two.wall,
+                    row.one.cpu(),
+                    row.two.cpu(),
+                    row.possible()
+                );
+                let ratio = row.ratio();
+                let what = format!("two jobs, {how}, {}", row.name);
+                self.note(what, "≥ 1.8 times".to_owned(), format!("{ratio:.2} times"), ratio >= 1.8, details);
+            }
+        }
+        let [(few, before), (many, after)] = growth(quick)?;
+        let details =
+            format!("{:.2} MB after {few}, {:.2} MB after {many} executions", before as f64 / 1e6, after as f64 / 1e6);
+        self.at_most("memory, msn".to_owned(), 1.05, after as f64 / before as f64, "times", details);
+        let (mut wall, mut compiling) = first_violation()?;
+        for _ in 1..self.args.best_of {
+            let next = first_violation()?;
+            (wall, compiling) = (wall.min(next.0), compiling.min(next.1));
+        }
+        let (floor, details) = ("≤ 1 s".to_owned(), format!("compiling {compiling:.3} s"));
+        self.note(
+            "first violation in dekker.c".to_owned(),
+            floor.clone(),
+            format!("{wall:.3} s"),
+            wall <= 1.0,
+            details,
+        );
+        if self.runner.has_membar() {
+            let (wall, cpu) = first_of_command(&self.runner, self.args.best_of)?;
+            let what = "membar verify dekker.c --stop-at-first".to_owned();
+            self.note(what, floor, format!("{wall:.3} s"), wall <= 1.0, format!("cpu {cpu:.3} s"));
+        }
+        Ok(())
     }
 
     /// 128K and 1M operations, and each doubling on the way.

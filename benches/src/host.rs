@@ -73,7 +73,7 @@ impl Results {
 }
 
 /// Processor, cores and load: `AMD EPYC 9B14, 2 cores, load 0.31`.
-fn machine() -> String {
+pub fn machine() -> String {
     let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = cpuinfo.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
     let model = model.map_or(std::env::consts::ARCH, |(_, name)| name.trim());

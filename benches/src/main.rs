@@ -7,12 +7,17 @@
 //! cargo run --release -p membar-bench -- explore            interleavings and classes a second, with and without monitors
 //! cargo run --release -p membar-bench -- monitor            events a second against threads and length
 //! cargo run --release -p membar-bench -- litmus             litmus tests a second
+//! cargo run --release -p membar-bench -- native             C and C++ programs: executions a second, memory, first violation
+//! cargo run --release -p membar-bench -- results            the tables of docs/results.md
 //! cargo run --release -p membar-bench -- write --n 1M --out large.trace
 //! ```
 //!
 //! Traces come from `membar-stress` and are decided from text by `membar check`, a process of its own each time, so time
 //! and memory are what a user sees: starting, reading, deciding, certifying. Traces are written by a process of its own,
 //! too: the memory of a process that starts another one counts as that one's.
+//!
+//! C and C++ programs are explored from the libraries, too; the processes that run them are this program again, with its
+//! hidden command `run-program`.
 //!
 //! `membar monitor` and `membar litmus` are measured in the same way. Exploration is measured from the libraries: with and
 //! without a monitor in turn, in one process, since what is asked is how they differ.
@@ -25,6 +30,8 @@
 //! | `check` | `--in-process`: the same job without `membar`, and with the paper's plan |
 //! | `grid`, `figures` | results about `membar check` |
 //! | `explore`, `monitor`, `litmus` | results about programs and interleavings |
+//! | `native`, `speed` | C and C++ programs: running them; how fast that is |
+//! | `results`, `published` | the benchmarks of the papers, and what the papers say |
 //! | `floors` | everything that was promised, met or missed |
 //! | `table`, `host` | how and where results are shown and kept |
 
@@ -41,6 +48,16 @@ mod host;
 mod litmus;
 mod monitor;
 mod table;
+
+// Programs are run as x86-64 code, with what Linux offers for that.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod native;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod published;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod results;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod speed;
 
 use clap::Parser;
 use cli::{Cli, Command};
@@ -65,6 +82,14 @@ fn run(command: Command) -> Result<ExitCode, Error> {
         Command::Once(args) => explore::once(&args),
         Command::Monitor(args) => monitor::run(&args),
         Command::Litmus(args) => litmus::run(&args),
+        #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+        Command::Native(args) => speed::run(&args),
+        #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+        Command::Results(args) => results::run(&args),
+        #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+        Command::RunProgram => native::serve(),
+        #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+        Command::Native(_) | Command::Results(_) | Command::RunProgram => Err(Error::Platform),
         Command::Floors(args) => floors::run(&args),
         Command::Write(args) => case::write(&args),
         Command::WriteSmall(args) => case::write_small(&args),

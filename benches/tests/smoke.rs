@@ -132,3 +132,26 @@ fn written_traces_can_be_read() {
     assert_eq!((traces.len(), traces[0].len(), traces[0].threads()), (1, 100, 3));
     assert!(!traces[0].orders.is_empty() && !traces[0].finals.is_empty());
 }
+
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[test]
+fn native() {
+    let directory = tempfile::tempdir().unwrap();
+    let (code, out) = run(directory.path(), &["native", "--quick"]);
+    assert_eq!(code, 0);
+    for part in ["dekker, N=1", "random", "bounded", "dpor", "ns a reset", "10000", "the libraries"] {
+        assert!(out.contains(part), "{part} is missing: {out}");
+    }
+}
+
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[test]
+fn results() {
+    let directory = tempfile::tempdir().unwrap();
+    let arguments = ["results", "--only=dekker,msn", "--out=results.md"];
+    let (code, out) = run(directory.path(), &arguments);
+    assert_eq!(code, 0, "{out}");
+    assert!(out.contains("The shape agrees"), "{out}");
+    let text = std::fs::read_to_string(directory.path().join("results.md")).unwrap();
+    assert!(text.contains("| msn-fixed |") && text.contains("| dekker | 60 | 79 |"), "{text}");
+}

@@ -15,4 +15,5 @@ int main()
     long v = 5;
     s.get(v);
     t.join();
+    return v != 5;
 }

@@ -1,5 +1,6 @@
-// expect: tso=safe pso=safe
-// std::scoped_lock takes two mutexes in any order without a deadlock.
+// expect: tso=undecided pso=undecided
+// driver: --strategy bounded:1 --steps 200
+// std::scoped_lock takes two mutexes in any order without a deadlock, but may try for ever.
 #include <mutex>
 #include <thread>
 static std::mutex a, b;

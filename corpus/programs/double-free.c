@@ -2,7 +2,7 @@
 #include <stdlib.h>
 int main(void)
 {
-    char *p = malloc(10);
+    char *volatile p = malloc(10);
     free(p);
     free(p);
     return 0;

@@ -1,5 +1,5 @@
 // expect: tso=safe pso=safe
-// args: one two
+// driver: --arg one --arg two
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>

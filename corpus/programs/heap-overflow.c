@@ -2,9 +2,9 @@
 #include <stdlib.h>
 int main(void)
 {
-    int *volatile p = malloc(16 * sizeof *p);
+    volatile int *volatile p = malloc(16 * sizeof *p);
     for (int i = 0; i <= 16; i++)
         p[i] = i;
-    free(p);
+    free((void *)p);
     return 0;
 }

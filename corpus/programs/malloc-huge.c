@@ -2,7 +2,7 @@
 #include <stdlib.h>
 int main(void)
 {
-    void *p = malloc((size_t)1 << 40);
+    void *volatile p = malloc((size_t)1 << 40);
     free(p);
     return 0;
 }

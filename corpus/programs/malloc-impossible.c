@@ -6,7 +6,9 @@
 int main(void)
 {
     volatile size_t all = SIZE_MAX;
-    assert(malloc(all) == NULL);
-    assert(calloc(all, 8) == NULL);
+    void *volatile p = malloc(all);
+    assert(p == NULL);
+    p = calloc(all, 8);
+    assert(p == NULL);
     return 0;
 }

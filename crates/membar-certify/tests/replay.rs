@@ -33,7 +33,10 @@ fn exchange(at: u32) -> Instr {
 fn code(threads: &[&[Instr]]) -> Code {
     let cell = |name: &str, pointer| Cell { name: name.into(), pointer, ty: Int::I32, init: 0 };
     Code {
-        threads: threads.iter().map(|instrs| ThreadCode { instrs: instrs.to_vec(), regs: vec![0], temps: Vec::new() }).collect(),
+        threads: threads
+            .iter()
+            .map(|instrs| ThreadCode { instrs: instrs.to_vec(), regs: vec![0], temps: Vec::new() })
+            .collect(),
         cells: vec![cell("x", 0x1000), cell("y", 0x1008)],
         sites: vec![Site { thread: 0, line: 1, column: 1, text: "any".into() }],
     }

@@ -51,8 +51,8 @@ const STRATEGIES: [Strategy; 5] = [
     Strategy::Exhaustive,
     Strategy::Dpor,
     Strategy::Bounded { preemptions: 2 },
-    Strategy::Random { executions: 5000, seed: 1 },
-    Strategy::Pct { executions: 5000, seed: 1, depth: 3 },
+    Strategy::Random { executions: 40_000, seed: 1 },
+    Strategy::Pct { executions: 40_000, seed: 1, depth: 3 },
 ];
 
 fn run<W: Work<Part = Seen> + Send>(workers: Vec<W>, strategy: Strategy) -> (Seen, SearchState, Vec<W>) {

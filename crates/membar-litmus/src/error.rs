@@ -98,7 +98,9 @@ impl ErrorKind {
     /// The fix, in a few words.
     pub fn help(&self) -> Cow<'static, str> {
         match self {
-            ErrorKind::NotLitmus => "write the algorithm as a litmus test of dialect C".into(),
+            ErrorKind::NotLitmus => {
+                "`membar verify` takes C and C++ programs; final states are for litmus tests".into()
+            }
             ErrorKind::Syntax { help, .. }
             | ErrorKind::Unsupported { help, .. }
             | ErrorKind::Unknown { help, .. }

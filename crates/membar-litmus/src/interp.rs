@@ -105,7 +105,7 @@ impl Interpreter {
             regs.extend_from_slice(&thread.regs);
             regs.resize(regs.len() + width - thread.regs.len(), 0);
         }
-        let loops = code.threads.iter().map(|thread| Loops::new(thread)).collect();
+        let loops = code.threads.iter().map(Loops::new).collect();
         let begin = PlaceInCode { pc: 0, settled: Settled::Done, quiet: 0, round: (0, 0), repeated: 0 };
         let thread = Thread { place: begin, log: Vec::new(), visits: Vec::new(), live: Vec::new() };
         let mut program = Interpreter {

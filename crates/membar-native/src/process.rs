@@ -22,7 +22,7 @@
 
 use crate::run::{Divergence, Facts, Native, Options, Traced};
 use membar_core::Barrier;
-use membar_explore::{Answer, Local, Order, Program, Work};
+use membar_explore::{Answer, Local, Order, Program, Strategy, Work};
 use membar_verify::{Seen, Settings, Watch};
 use serde::{Deserialize, Serialize};
 use std::ffi::{OsStr, OsString};
@@ -40,6 +40,8 @@ use std::time::{Duration, Instant};
 const SHARED: usize = 1 << 20;
 /// How long a child may take to come to the end of an execution when it is time to stop.
 const GRACE: Duration = Duration::from_secs(5);
+/// How long a child may do nothing.
+const BLOCKED: Duration = Duration::from_secs(10);
 /// How many schedules may end a child before we give up.
 const DEATHS: usize = 32;
 
@@ -89,6 +91,7 @@ pub(crate) enum Strings {
 
 /// What a child answers.
 #[derive(Serialize, Deserialize)]
+#[allow(clippy::large_enum_variant)] // one at a time, and gone at once
 enum Reply {
     Ready,
     Failed(String),
@@ -357,19 +360,30 @@ impl Process {
     /// The next reply. If it is time to stop, the child is told so, and killed if that does not help.
     fn receive(&mut self, stop: Option<&AtomicBool>) -> Result<Reply, ProcessError> {
         let mut told: Option<Instant> = None;
-        while let Some(stop) = stop
-            && self.from.buffer().is_empty()
-        {
+        let (mut used, mut since) = (0, Instant::now());
+        while self.from.buffer().is_empty() {
             let mut poll = libc::pollfd { fd: self.from.get_ref().as_raw_fd(), events: libc::POLLIN, revents: 0 };
             // SAFETY: one valid entry.
             if unsafe { libc::poll(&mut poll, 1, 20) } > 0 {
                 break;
             }
-            if stop.load(Ordering::Relaxed) {
+            if stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
                 self.shared.stop().store(1, Ordering::Relaxed);
                 if told.get_or_insert_with(Instant::now).elapsed() > GRACE {
                     let _ = self.child.kill();
                 }
+            }
+            // A program that loops is stopped by the child itself; one that waits for the world outside is not.
+            match processor_time(self.child.id()) {
+                now if now != used => (used, since) = (now, Instant::now()),
+                _ if since.elapsed() > BLOCKED => {
+                    let _ = self.child.kill();
+                    let _ = self.child.wait();
+                    return Err(ProcessError::Failed(
+                        "the program waits for something outside of membar's control".into(),
+                    ));
+                }
+                _ => {}
             }
         }
         let mut line = Vec::new();
@@ -518,7 +532,8 @@ pub fn serve() -> io::Result<()> {
                         let level =
                             |barrier: u8| [Barrier::None, Barrier::Store, Barrier::Full][usize::from(barrier.min(2))];
                         let barriers: Vec<_> = barriers.iter().map(|&(site, barrier)| (site, level(barrier))).collect();
-                        program.prepare(&facts, &barriers, poison);
+                        let sampling = matches!(settings.strategy, Strategy::Random { .. } | Strategy::Pct { .. });
+                        program.prepare(&facts, &barriers, poison, sampling);
                         let threads = program.threads();
                         let watch = Watch::new(&settings, threads, stop_at_first);
                         local = Some(Local::new(program, watch, settings.max_steps));
@@ -570,6 +585,14 @@ pub fn serve() -> io::Result<()> {
         to.flush()?;
     }
     Ok(())
+}
+
+/// Processor time that a process has used so far, in ticks; without processes that it has waited for.
+fn processor_time(id: u32) -> u64 {
+    let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+    // After the name, which is in parentheses and may contain anything: state is the first field, user time the 12th.
+    let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields);
+    fields.split_whitespace().skip(11).take(2).filter_map(|field| field.parse::<u64>().ok()).sum()
 }
 
 fn statistics() -> Statistics {

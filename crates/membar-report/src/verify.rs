@@ -2,11 +2,11 @@
 
 use crate::data::SCHEMA;
 use crate::style::{Style, count, list, quoted_path, safe};
-use crate::text::wrapped;
+use crate::text;
 use serde::Serialize;
 use serde_json::Value;
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 /// What came of verifying one program under one model.
@@ -41,6 +41,18 @@ pub struct VerifyReport {
     /// How to go on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advice: Option<String>,
+    /// What compiled the program, if something did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compiler: Option<String>,
+    /// What of the program is not seen, and what the compiler said.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<NoteRef>,
+    /// What running the program cost.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub statistics: Option<StatisticsRef>,
+    /// How to replay a schedule of it.
+    #[serde(skip)]
+    pub command: ReplayCommand,
     /// Fences that make the program safe, checked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plan: Option<Vec<FenceRef>>,
@@ -50,11 +62,83 @@ pub struct VerifyReport {
     pub errors: Vec<ErrorRef>,
 }
 
+/// Something to know about how the program was built.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct NoteRef {
+    /// `assembly`, `library`, `warning` or `flag`.
+    pub kind: &'static str,
+    /// In words.
+    pub message: String,
+    /// The file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// The line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+}
+
+impl NoteRef {
+    /// `note: dekker.c:12: …`; of what a compiler said, the line of each warning.
+    pub fn text(&self) -> Vec<String> {
+        let place = match (&self.file, self.line) {
+            (Some(file), Some(line)) => format!("{}:{line}: ", safe(file)),
+            _ => String::new(),
+        };
+        let lines = || self.message.lines().filter(|line| !line.trim().is_empty());
+        let warnings: Vec<&str> = lines().filter(|line| line.contains("warning: ")).collect();
+        let shown = if self.kind == "warning" && !warnings.is_empty() { warnings } else { lines().take(1).collect() };
+        shown.iter().map(|line| format!("note: {place}{}", safe(line.trim()))).collect()
+    }
+}
+
+/// What running a compiled program cost.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct StatisticsRef {
+    /// How often the program was put back to its beginning.
+    pub resets: u64,
+    /// Accesses made for the first time.
+    pub accesses: u64,
+    /// Accesses made again, to come to a state.
+    pub replayed: u64,
+    /// Bytes of data that a reset puts back, but for stacks.
+    pub reset_bytes: u64,
+    /// Bytes of memory of the largest process.
+    pub resident_bytes: u64,
+    /// Seconds for one access, first or again, everything included.
+    pub seconds_per_access: f64,
+    /// How often exploration began again because the program showed something new.
+    pub restarts: u32,
+}
+
+/// How to replay a schedule: what comes before it, and what comes at the end of the line.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ReplayCommand {
+    /// The programs, as they can be typed into a shell.
+    pub program: String,
+    /// Options and flags, as they can be typed; with a blank before them, or empty.
+    pub flags: String,
+}
+
+impl ReplayCommand {
+    /// For a program that is one file.
+    pub fn of(program: &str) -> ReplayCommand {
+        ReplayCommand { program: quoted_path(program), flags: String::new() }
+    }
+
+    /// The command for a schedule.
+    fn line(&self, schedule: &str, options: &str) -> String {
+        format!("membar replay {} {}{options}{}", self.program, quoted_path(schedule), self.flags)
+    }
+}
+
 /// An access of the program.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct AccessRef {
     /// The file.
     pub file: String,
+    /// The function, if the program has any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub function: Option<String>,
     /// The line, from 1.
     pub line: u32,
     /// The column, from 1.
@@ -75,6 +159,12 @@ pub struct AccessRef {
     /// The value written, as text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub write: Option<String>,
+    /// It is about threads that begin and end, and left out where it does not matter.
+    #[serde(skip)]
+    pub control: bool,
+    /// There are others on its line, so the column matters.
+    #[serde(skip)]
+    pub crowded: bool,
 }
 
 /// A violation.
@@ -130,10 +220,18 @@ pub struct StepRef {
 /// A place for a fence.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct FenceRef {
+    /// The file.
+    pub file: String,
+    /// The function, if the program has any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub function: Option<String>,
     /// The thread.
     pub thread_name: String,
     /// What to write there.
     pub fence: String,
+    /// What does the same: a stronger memory order of an access that is there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instead: Option<String>,
     /// After the instruction in this line
     pub after_line: u32,
     /// and column,
@@ -149,12 +247,42 @@ pub struct FenceRef {
 pub struct ErrorRef {
     /// `deadlock`, `livelock` or `fault`.
     pub kind: &'static str,
-    /// In words.
+    /// In words; lines after the first say more.
     pub message: String,
+    /// Where it happened, the innermost call first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stack: Vec<FrameRef>,
     /// A schedule that leads there.
     pub schedule: String,
     /// In how many of the explored executions it occurs.
     pub executions: u64,
+}
+
+/// A call.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct FrameRef {
+    /// The function.
+    pub function: String,
+    /// The file.
+    pub file: String,
+    /// The line, from 1.
+    pub line: u32,
+}
+
+impl FrameRef {
+    fn text(&self) -> String {
+        match (self.function.as_str(), self.line) {
+            (function, 0) => format!("at {}", safe(function)),
+            ("", line) => format!("at {}:{line}", safe(&self.file)),
+            (function, line) => format!("at {} ({}:{line})", safe(function), safe(&self.file)),
+        }
+    }
+}
+
+impl ErrorRef {
+    fn headline(&self) -> &str {
+        self.message.lines().next().unwrap_or_default()
+    }
 }
 
 /// The JSON document for one program or several. `errors` are what was wrong with the input.
@@ -178,12 +306,32 @@ pub fn verify_json(reports: &[VerifyReport], errors: &[Value], several: bool, ou
     out.write_all(b"\n")
 }
 
+/// Breaks long lines at blanks, but not within quoted source.
+fn wrapped(words: &str, width: usize, newline: &str) -> String {
+    const KEPT: char = '\u{a0}';
+    let mut quoted = false;
+    let keep = |c: char| {
+        quoted ^= c == '`';
+        if c == ' ' && quoted { KEPT } else { c }
+    };
+    let kept: String = words.chars().map(keep).collect();
+    // Very long source is better broken than on a line of its own.
+    let long = kept.split(' ').any(|word| word.chars().count() > width);
+    text::wrapped(if long { words } else { &kept }, width, newline).replace(KEPT, " ")
+}
+
 /// How wide the columns of threads may get before the execution is listed line by line.
 const WIDTH: usize = 110;
 /// Violations shown in full; the JSON report has all.
 const SHOWN: usize = 5;
 /// Steps of an execution that are shown.
 const STEPS: usize = 60;
+/// Calls of a stack that are shown.
+const FRAMES: usize = 12;
+/// Characters of a line of source that are shown in a column.
+const SOURCE: usize = 44;
+/// Characters of what an access does that are kept in line.
+const EFFECT: usize = 30;
 
 impl VerifyReport {
     /// Writes the report for a terminal. `all` shows every violation in full.
@@ -200,7 +348,7 @@ impl VerifyReport {
             }
             "error" => {
                 let verdict = style.bad("ERROR");
-                writeln!(out, "{verdict}  {program}: {}", safe(&self.errors[0].message))?;
+                writeln!(out, "{verdict}  {program}: {}", safe(self.errors[0].headline()))?;
             }
             _ => {
                 let verdict = style.open("UNDECIDED");
@@ -215,9 +363,15 @@ impl VerifyReport {
         };
         if let Some(first) = self.violations.first() {
             line("What:", &first.sentence(), out)?;
-            if let Some(plan) = &self.plan {
-                let it = if plan.len() == 1 { "it" } else { "these" };
-                line("Fix: ", &format!("{} (checked: safe with {it})", fences(plan)), out)?;
+            match &self.plan {
+                Some(plan) => {
+                    let it = if plan.len() == 1 { "it" } else { "these" };
+                    line("Fix: ", &format!("{} (checked: safe with {it})", fences(plan)), out)?;
+                }
+                None => {
+                    let more = if self.violations.len() > 1 { "; the others are below" } else { "" };
+                    line("Try: ", &format!("{}, against this one{more}", fences(&first.fences)), out)?;
+                }
             }
         }
         line("Seen:", &self.explored(), out)?;
@@ -227,10 +381,18 @@ impl VerifyReport {
         if let Some(advice) = &self.advice {
             line("Next:", advice, out)?;
         }
+        if let Some(cost) = self.statistics.as_ref().filter(|_| all) {
+            line("Cost:", &cost.words(), out)?;
+        }
         for error in &self.errors {
             let n = count(error.executions as usize, "execution");
-            writeln!(out, "\n{}: {} ({n})", style.bad(error.kind), safe(&error.message))?;
-            writeln!(out, "  See it: membar replay {} {}", quoted_path(&self.program), quoted_path(&error.schedule))?;
+            writeln!(out, "\n{}: {} ({n})", style.bad(error.kind), safe(error.headline()))?;
+            error.message.lines().skip(1).try_for_each(|line| writeln!(out, "    {}", safe(line)))?;
+            error.stack.iter().take(FRAMES).try_for_each(|frame| writeln!(out, "    {}", frame.text()))?;
+            if error.stack.len() > FRAMES {
+                writeln!(out, "    … {} more", error.stack.len() - FRAMES)?;
+            }
+            writeln!(out, "  See it: {}", self.command.line(&error.schedule, ""))?;
         }
         let shown = if all { self.violations.len() } else { SHOWN };
         for (i, violation) in self.violations.iter().take(shown).enumerate() {
@@ -245,6 +407,25 @@ impl VerifyReport {
             }
         }
         Ok(())
+    }
+
+    /// Finds out which lines have accesses in more than one column.
+    pub fn look_at_columns(&mut self) {
+        let mut columns: BTreeMap<(String, u32), BTreeSet<u32>> = BTreeMap::new();
+        self.accesses(|access| {
+            columns.entry((access.file.clone(), access.line)).or_default().insert(access.column);
+        });
+        self.accesses(|access| {
+            access.crowded = columns.get(&(access.file.clone(), access.line)).is_some_and(|columns| columns.len() > 1);
+        });
+    }
+
+    fn accesses(&mut self, mut each: impl FnMut(&mut AccessRef)) {
+        for violation in &mut self.violations {
+            each(&mut violation.store);
+            each(&mut violation.access);
+            violation.cycle.iter_mut().for_each(|link| each(&mut link.access));
+        }
     }
 
     fn explored(&self) -> String {
@@ -270,52 +451,130 @@ impl VerifyReport {
         let n = count(self.interleavings as usize, self.unit);
         writeln!(
             out,
-            "  In {} of {n}. See the SC execution: membar replay {} {} --model {}",
+            "  In {} of {n}. See the SC execution: {}",
             violation.executions,
-            quoted_path(&self.program),
-            violation.schedule,
-            self.model
+            self.command.line(&violation.schedule, &format!(" --model {}", self.model)),
         )
     }
 }
 
+/// The name of a file without its directories.
+fn base(file: &str) -> &str {
+    file.rsplit('/').next().unwrap_or(file)
+}
+
 impl AccessRef {
-    /// `P0 line 7`
+    /// `P0 line 7`, or `dekker.c:7 (lock, T1)` where there are functions.
     fn place(&self) -> String {
-        format!("{} line {}", safe(&self.thread_name), self.line)
+        let thread = safe(&self.thread_name);
+        match &self.function {
+            None => format!("{thread} line {}", self.line),
+            Some(_) if self.line == 0 => thread,
+            Some(function) if function.is_empty() || *function == self.thread_name => {
+                format!("{} ({thread})", self.position())
+            }
+            Some(function) => format!("{} ({}, {thread})", self.position(), safe(function)),
+        }
+    }
+
+    /// `dekker.c:7`, with the column if that is needed.
+    fn position(&self) -> String {
+        let column = if self.crowded && self.column > 0 { format!(":{}", self.column) } else { String::new() };
+        format!("{}:{}{column}", safe(base(&self.file)), self.line)
     }
 
     /// `P0 line 7 `MOV [x],$1``
     fn short(&self) -> String {
-        format!("{} `{}`", self.place(), safe(&self.text))
+        let text = if self.function.is_some() { self.source() } else { safe(&self.text) };
+        if text.is_empty() { self.place() } else { format!("{} `{text}`", self.place()) }
+    }
+
+    /// What it does.
+    fn effect(&self, writes: bool) -> String {
+        let address = &self.address;
+        safe(&match (&self.read, &self.write) {
+            (Some(read), Some(write)) => format!("{address} = {read}, then {write}"),
+            (Some(read), None) => format!("{address} = {read}"),
+            (None, Some(write)) if writes => format!("{address} := {write}"),
+            _ => String::new(),
+        })
+    }
+
+    /// The source, as far as there is room for it.
+    fn source(&self) -> String {
+        match self.text.char_indices().nth(SOURCE) {
+            Some((at, _)) => format!("{}…", safe(&self.text[..at])),
+            None => safe(&self.text),
+        }
     }
 }
 
 impl FenceRef {
+    /// `in P0`, or `in `lock` (dekker.c)`
+    fn part(&self) -> String {
+        match &self.function {
+            Some(function) if !function.is_empty() => format!("in `{}` ({})", safe(function), safe(base(&self.file))),
+            Some(_) => format!("in {}", safe(base(&self.file))),
+            None => format!("in {}", safe(&self.thread_name)),
+        }
+    }
+
     fn place(&self) -> String {
         let Self { after_line, before_line, after_column, before_column, .. } = self;
-        let thread = safe(&self.thread_name);
-        match before_line.cmp(after_line) {
-            Ordering::Greater => format!("in {thread} between lines {after_line} and {before_line}"),
+        let place = match before_line.cmp(after_line) {
+            Ordering::Greater if *after_line == 0 => format!("before line {before_line}"),
+            Ordering::Greater => format!("between lines {after_line} and {before_line}"),
             Ordering::Equal if before_column > after_column => {
-                format!("in {thread} between columns {after_column} and {before_column} of line {after_line}")
+                format!("between columns {after_column} and {before_column} of line {after_line}")
             }
-            _ => format!("in {thread} after line {after_line}"),
+            _ => format!("after line {after_line}"),
+        };
+        match &self.instead {
+            Some(instead) => format!("{place} (or {})", safe(instead)),
+            None => place,
         }
     }
 }
 
-/// Fences of one kind together.
+/// Fences of one kind together, and of those the ones in one part of the program.
 fn fences(all: &[FenceRef]) -> String {
-    let mut kinds: Vec<(&str, Vec<String>)> = Vec::new();
+    /// A part of the program, and places in it.
+    type Part = (String, Vec<String>);
+    let mut kinds: Vec<(&str, Vec<Part>)> = Vec::new();
     for fence in all {
-        match kinds.iter_mut().find(|(kind, _)| *kind == fence.fence) {
-            Some((_, places)) => places.push(fence.place()),
-            None => kinds.push((&fence.fence, vec![fence.place()])),
+        let at = kinds.iter().position(|(kind, _)| *kind == fence.fence).unwrap_or_else(|| {
+            kinds.push((&fence.fence, Vec::new()));
+            kinds.len() - 1
+        });
+        let (parts, part, place) = (&mut kinds[at].1, fence.part(), fence.place());
+        match parts.iter_mut().find(|(known, _)| *known == part) {
+            Some((_, places)) if places.contains(&place) => {}
+            Some((_, places)) => places.push(place),
+            None => parts.push((part, vec![place])),
         }
     }
-    let kinds: Vec<String> = kinds.iter().map(|(kind, places)| format!("`{kind}` {}", list(places, "and"))).collect();
-    kinds.join("; ")
+    let part = |(part, places): &Part| format!("{part} {}", list(places, "and"));
+    let kind = |(kind, parts): &(&str, Vec<_>)| {
+        let parts: Vec<String> = parts.iter().map(part).collect();
+        format!("`{kind}` {}", list(&parts, "and"))
+    };
+    kinds.iter().map(kind).collect::<Vec<_>>().join("; ")
+}
+
+impl StatisticsRef {
+    fn words(&self) -> String {
+        let Self { resets, accesses, replayed, reset_bytes, .. } = self;
+        let nanoseconds = 1e9 * self.seconds_per_access;
+        let megabytes = self.resident_bytes as f64 / 1e6;
+        let again = match self.restarts {
+            0 => String::new(),
+            n => format!("; begun again {} because something new showed", count(n as usize, "time")),
+        };
+        format!(
+            "{resets} resets of {reset_bytes} bytes, {accesses} accesses and {replayed} again, {nanoseconds:.0} ns each, \
+             {megabytes:.0} MB resident{again}"
+        )
+    }
 }
 
 impl ViolationRef {
@@ -326,21 +585,34 @@ impl ViolationRef {
             "store" => "writes",
             _ => "accesses",
         };
-        format!(
-            "{} {done} `{}` while {} is still in a store buffer",
-            access.short(),
-            safe(&access.address),
-            store.short()
-        )
+        let address = safe(&access.address);
+        let buffered = "is still in a store buffer";
+        // An interlocked operation is never in a buffer: something before the access is.
+        let relaxed = |link: &&LinkRef| link.kept == Some(false);
+        match self.cycle.iter().rev().find(relaxed) {
+            Some(late) if store.kind == "rmw" => format!(
+                "{} {done} `{address}` before {} changes it, and while {} {buffered}",
+                access.short(),
+                store.place(),
+                late.access.short()
+            ),
+            _ => format!("{} {done} `{address}` while {} {buffered}", access.short(), store.short()),
+        }
     }
 }
 
 impl LinkRef {
     fn words(&self, next: &AccessRef, model: &str) -> String {
         let address = safe(&self.access.address);
-        let line = match next.line == self.access.line {
-            true => format!("column {} of that line", next.column),
-            false => format!("line {}", next.line),
+        let (same_file, same_line) = (next.file == self.access.file, next.line == self.access.line);
+        let same_function = next.function == self.access.function;
+        let line = match () {
+            () if same_file && same_line && next.column == self.access.column => {
+                format!("its {} of {}", next.kind, safe(&next.address))
+            }
+            () if same_file && same_line => format!("column {} of that line", next.column),
+            () if same_file && same_function => format!("line {}", next.line),
+            () => next.place(),
         };
         match (self.relation, self.kept) {
             ("po", Some(true)) => format!("is before {line} in its thread, and {model} keeps that order"),
@@ -356,28 +628,40 @@ impl LinkRef {
 fn run(steps: &[StepRef], style: Style, out: &mut impl Write) -> io::Result<()> {
     let mut rows = Vec::new();
     let mut at = 0;
+    let files = steps.iter().filter(|step| !step.access.control).map(|step| &step.access.file);
+    let several = files.collect::<BTreeSet<_>>().len() > 1;
     while at < steps.len() {
         let step = &steps[at];
         let access = &step.access;
         // A store that reaches memory at once is one row.
         let at_once = steps.get(at + 1).is_some_and(|next| next.step == "commit" && next.access == *access);
-        let value = match (&access.read, &access.write) {
-            (Some(read), Some(write)) => format!("  {} = {read}, then {write}", access.address),
-            (Some(read), None) => format!("  {} = {read}", access.address),
-            _ => String::new(),
+        let number = match several {
+            true => format!("{}:{}", safe(base(&access.file)), access.line),
+            false => format!("{:>3}", access.line),
         };
-        let text = format!("{:>3}  {}{}", access.line, safe(&access.text), safe(&value));
-        let text = match (step.step, step.delayed, step.overtakes) {
-            ("commit", true, _) => format!("{text}  <- reaches memory now"),
-            ("commit", ..) => format!("{text}  <- reaches memory"),
-            ("issue", true, _) => format!("{text}  -> delayed in the store buffer"),
-            ("issue", _, true) => format!("{text}  overtakes it"),
-            _ if access.kind == "store" && !at_once => format!("{text}  -> store buffer"),
-            _ => text,
+        let mark = match (step.step, step.delayed, step.overtakes) {
+            ("commit", true, _) => "<- reaches memory now",
+            ("commit", ..) => "<- reaches memory",
+            ("issue", true, _) if access.kind == "rmw" => "too late",
+            ("issue", true, _) => "-> delayed in the store buffer",
+            ("issue", _, true) => "overtakes it",
+            _ if access.kind == "store" && !at_once => "-> store buffer",
+            _ => "",
         };
         let marked = step.delayed || step.overtakes;
-        rows.push(Row { thread: access.thread, name: safe(&access.thread_name), text, marked });
         at += if at_once && step.step == "issue" { 2 } else { 1 };
+        if access.control && !marked {
+            continue;
+        }
+        rows.push(Row {
+            thread: access.thread,
+            name: safe(&access.thread_name),
+            number,
+            text: access.source(),
+            effect: access.effect(access.function.is_some()),
+            mark: mark.into(),
+            marked,
+        });
     }
     columns(&rows, STEPS, style, out)
 }
@@ -386,17 +670,34 @@ fn run(steps: &[StepRef], style: Style, out: &mut impl Write) -> io::Result<()> 
 struct Row {
     thread: u32,
     name: String,
+    /// Its line, or which step it is.
+    number: String,
     text: String,
+    /// What it does to memory.
+    effect: String,
+    /// What is special about it.
+    mark: String,
     marked: bool,
+}
+
+impl Row {
+    /// With its parts as wide as this, at least.
+    fn line(&self, number: usize, text: usize, effect: usize) -> String {
+        let parts = [(&self.text, text), (&self.effect, effect), (&self.mark, 0)];
+        let parts = parts.iter().filter(|(part, width)| !part.is_empty() || *width > 0);
+        let line = parts.map(|(part, width)| format!("  {part:width$}")).collect::<String>();
+        format!("{:<number$}{}", self.number, line).trim_end().to_owned()
+    }
 }
 
 /// The last `most` rows in columns, one a thread, or one after the other with the thread's name where columns would be too
 /// wide.
 fn columns(rows: &[Row], most: usize, style: Style, out: &mut impl Write) -> io::Result<()> {
     const GAP: usize = 3;
+    let width = |text: &str| text.chars().count();
     let mut threads: BTreeMap<u32, (usize, &str)> = BTreeMap::new();
     for row in rows {
-        let width = row.text.chars().count().max(row.name.chars().count() + 5);
+        let width = width(&row.line(0, 0, 0)).max(width(&row.name) + 5);
         let known = threads.entry(row.thread).or_insert((0, &row.name));
         known.0 = known.0.max(width);
     }
@@ -410,13 +711,17 @@ fn columns(rows: &[Row], most: usize, style: Style, out: &mut impl Write) -> io:
             threads.values().map(|(width, name)| format!("{:width$}", format!("     {name}"), width = width + GAP));
         writeln!(out, "    {}", style.heading(head.collect::<String>().trim_end()))?;
     }
+    let widest = |part: fn(&Row) -> &str| rows.iter().map(|row| width(part(row))).max().unwrap_or(0);
+    let (name, number) = (widest(|row| &row.name), widest(|row| &row.number));
+    let (text, effect) = (widest(|row| &row.text), widest(|row| &row.effect).min(EFFECT));
     for row in &rows[hidden..] {
-        let text = if row.marked { style.bad(&row.text).to_string() } else { row.text.clone() };
+        let line = if aside { row.line(0, 0, 0) } else { row.line(number, text, effect) };
+        let line = if row.marked { style.bad(&line).to_string() } else { line };
         if aside {
             let before = threads.range(..row.thread).map(|(_, (width, _))| width + GAP).sum();
-            writeln!(out, "    {}{text}", " ".repeat(before))?;
+            writeln!(out, "    {}{line}", " ".repeat(before))?;
         } else {
-            writeln!(out, "    {}: {text}", row.name)?;
+            writeln!(out, "    {:name$}  {line}", row.name)?;
         }
     }
     Ok(())
@@ -470,22 +775,79 @@ impl ReplayReport {
         writeln!(out, "{}: schedule {}, {steps}, sequentially consistent\n", safe(&self.program), self.schedule)?;
         let rows = self.steps.iter().enumerate().map(|(i, step)| {
             let access = &step.access;
-            let value = match (&access.read, &access.write) {
-                (Some(read), Some(write)) => format!("{} = {read}, then {write}", access.address),
-                (Some(read), None) => format!("{} = {read}", access.address),
-                (None, Some(write)) => format!("{} := {write}", access.address),
-                (None, None) => String::new(),
-            };
             let mark = match (step.overtakes, self.model) {
-                (Some(store), Some(model)) => format!("   {model}: could overtake step {store}"),
+                (Some(store), Some(model)) => format!(" {model}: could overtake step {store}"),
                 _ => String::new(),
             };
-            let text = format!("{:>3}  {}  {}{mark}", i + 1, safe(&access.text), safe(&value));
-            Row { thread: access.thread, name: safe(&access.thread_name), text, marked: step.overtakes.is_some() }
+            let number = match &access.function {
+                Some(function) if access.line > 0 => {
+                    format!("{:>3}  {} {}", i + 1, access.position(), safe(function))
+                }
+                _ => format!("{:>3}", i + 1),
+            };
+            Row {
+                thread: access.thread,
+                name: safe(&access.thread_name),
+                number,
+                text: access.source(),
+                effect: access.effect(true),
+                mark,
+                marked: step.overtakes.is_some(),
+            }
         });
         columns(&rows.collect::<Vec<_>>(), usize::MAX, style, out)?;
         let memory: Vec<String> = self.memory.iter().map(|(name, value)| format!("{}={value}", safe(name))).collect();
         writeln!(out, "\n  memory: {}", memory.join(" "))?;
-        self.threads.iter().try_for_each(|thread| writeln!(out, "  {}", safe(thread)))
+        let lines = |thread: &str| thread.lines().map(safe).collect::<Vec<_>>().join("\n      ");
+        self.threads.iter().try_for_each(|thread| writeln!(out, "  {}", lines(thread)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_line_of_a_fault_is_its_heading() {
+        let message =
+            "P1 cannot go on: assertion `x == 1' failed\n  at check, a.c:7\n  at main, a.c:\x1b[2J12".to_owned();
+        let error = ErrorRef { kind: "fault", message, stack: Vec::new(), schedule: "ab".into(), executions: 1 };
+        let report = VerifyReport {
+            program: "a.c".into(),
+            model: "tso",
+            verdict: "error",
+            complete: true,
+            strategy: "dpor".into(),
+            monitor: "class",
+            unit: "class",
+            interleavings: 1,
+            cut: 0,
+            events: 2,
+            seconds: 0.0,
+            incomplete: None,
+            advice: None,
+            compiler: None,
+            notes: Vec::new(),
+            statistics: None,
+            command: ReplayCommand::of("a.c"),
+            plan: None,
+            violations: Vec::new(),
+            errors: vec![error],
+        };
+        let (mut text, mut json) = (Vec::new(), Vec::new());
+        report.text(Style { color: false }, false, &mut text).unwrap();
+        verify_json(&[report], &[], false, &mut json).unwrap();
+        let expected = "\
+ERROR  a.c: P1 cannot go on: assertion `x == 1' failed
+  Seen: 1 class (dpor, 0.00 s)
+
+fault: P1 cannot go on: assertion `x == 1' failed (1 execution)
+      at check, a.c:7
+      at main, a.c:\u{FFFD}[2J12
+  See it: membar replay a.c ab
+";
+        assert_eq!(String::from_utf8(text).unwrap(), expected);
+        let json: Value = serde_json::from_slice(&json).unwrap();
+        assert_eq!(json["errors"][0]["message"].as_str().map(|message| message.lines().count()), Some(3));
     }
 }

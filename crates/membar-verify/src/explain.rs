@@ -148,12 +148,7 @@ pub fn explain<P: Program>(program: &mut P, found: &Found, model: Relaxation) ->
 }
 
 /// Explains a violation, given the steps of its schedule and what its thread would do next.
-pub fn explain_run(
-    steps: &[Performed],
-    next: Option<Access>,
-    found: &Found,
-    model: Relaxation,
-) -> Option<Explanation> {
+pub fn explain_run(steps: &[Performed], next: Option<Access>, found: &Found, model: Relaxation) -> Option<Explanation> {
     let (before, access) = if found.tried {
         (steps, next?)
     } else {

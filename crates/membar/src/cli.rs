@@ -2,6 +2,7 @@
 
 use crate::quantity;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -18,7 +19,7 @@ Examples:
   membar check --model sc --model tso *.trace
   simulator | membar check -               answers each trace as its `check` line arrives
   membar shrink run.trace -o small.trace   the smallest part that is still forbidden
-  membar verify SB.litmus                  does this program stay sequentially consistent on tso?
+  membar verify dekker.c                   does this program stay sequentially consistent on tso?
   membar litmus --model pso SB.litmus      every final state
 
 Exit codes: 0 everything allowed or safe, 1 something forbidden or unsafe, 2 bad usage or input, 3 undecided."
@@ -44,6 +45,14 @@ pub enum Command {
     Verify(Verify),
     /// Run one schedule of a program again, step by step
     Replay(Replay),
+    /// Compile C for `membar verify`, in place of the compiler of a build
+    Cc(Compile),
+    /// Compile C++ for `membar verify`, in place of the compiler of a build
+    #[command(name = "c++")]
+    Cxx(Compile),
+    /// Run a program for another process of membar
+    #[command(hide = true)]
+    RunProgram,
     /// List all final states of litmus tests, in herd's layout
     Litmus(Litmus),
     /// Follow a recorded sequentially consistent interleaving and find where TSO or PSO can leave it
@@ -180,18 +189,22 @@ pub struct Shrink {
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  membar verify SB.litmus                      every execution class, under tso
-  membar verify --model pso tests/             every .litmus file in a directory
-  membar verify --strategy bounded --preemptions 2 bakery.litmus
-  membar verify --strategy pct --executions 100000 --seed 7 bakery.litmus
-  membar verify --time 1h --jobs 2 --resume bakery.state bakery.litmus
+  membar verify dekker.c                       compiled, and explored class by class, under tso
+  membar verify main.c queue.c -- -Iinc -DN=3  one program of two files, with flags for the compiler
+  membar verify SB.litmus tests/               litmus tests; of a directory, each file
+  make CC=\"membar cc\" && membar verify ./test -- 2 items
+                                               a program with a build of its own, and its arguments
+  membar verify --model pso --strategy bounded --preemptions 2 bakery.c
+  membar verify --strategy pct --executions 100000 --seed 7 bakery.c
+  membar verify --time 1h --jobs 2 --resume bakery.state bakery.c
                                                can be interrupted, and goes on where it was
-  membar verify --format json SB.litmus        for programs
+  membar verify --format json dekker.c         for programs
 
 Only sequentially consistent executions are explored; a monitor finds on them what store buffers could do.
 Exit codes: 0 safe, 1 unsafe or an error of the program, 2 bad usage or input, 3 undecided.")]
 pub struct Verify {
-    /// Litmus tests, directories of them, or @lists; `-` is standard input.
+    /// C and C++ sources, which together are one program; a program built with `membar cc`; litmus tests; directories of
+    /// sources and tests; @lists; `-` is a litmus test on standard input.
     #[arg(required = true, value_name = "PROGRAM")]
     pub programs: Vec<PathBuf>,
 
@@ -251,9 +264,68 @@ pub struct Verify {
     #[arg(short, long, conflicts_with = "verbose")]
     pub quiet: bool,
 
-    /// Show every violation in full.
+    /// Show every violation in full, and what it cost.
     #[arg(short, long)]
     pub verbose: bool,
+
+    #[command(flatten)]
+    pub native: NativeArgs,
+}
+
+/// How C and C++ programs are compiled and run.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "C and C++ programs")]
+pub struct NativeArgs {
+    /// Give the program this argument; may be repeated. What an executable gets may also follow `--`.
+    #[arg(long = "arg", value_name = "ARG", allow_hyphen_values = true)]
+    pub args: Vec<OsString>,
+
+    /// What to assume where the language leaves it open.
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub assume: Vec<Assumption>,
+
+    /// Heap that one execution may use: 512MB, 1GiB, or none [default: 64MiB]
+    #[arg(long, value_name = "LIMIT", value_parser = MemoryParser)]
+    pub memory: Option<Memory>,
+
+    /// The compiler, gcc or clang [default: $CC or $CXX, else what is installed]
+    #[arg(long, value_name = "COMPILER")]
+    pub cc: Option<OsString>,
+
+    /// After sources: flags for the compiler and linker. After an executable: its arguments.
+    #[arg(last = true, value_name = "FLAGS")]
+    pub flags: Vec<OsString>,
+}
+
+/// What C and C++ leave open.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Assumption {
+    /// Volatile accesses are like any others: the machine may reorder them (the default)
+    #[value(name = "volatile=plain")]
+    VolatilePlain,
+    /// Volatile accesses are seq_cst atomics, as some compilers make them
+    #[value(name = "volatile=atomic")]
+    VolatileAtomic,
+}
+
+/// `membar cc` and `membar c++`
+#[derive(Args, Debug)]
+#[command(
+    disable_help_flag = true,
+    after_help = "\
+Examples:
+  make CC=\"membar cc\" CXX=\"membar c++\"      then: membar verify ./program -- its arguments
+  CC=\"membar cc\" CXX=\"membar c++\" cmake -B build && cmake --build build
+  membar cc -O2 -c queue.c
+
+All arguments go to the compiler, and what it makes works as always; beside that it carries what `membar verify` needs.
+The compiler is gcc or clang, or what MEMBAR_CC and MEMBAR_CXX name.
+Exit codes: those of the compiler."
+)]
+pub struct Compile {
+    /// What the compiler is called with.
+    #[arg(value_name = "ARGUMENTS", trailing_var_arg = true, allow_hyphen_values = true)]
+    pub args: Vec<OsString>,
 }
 
 fn steps(text: &str) -> Result<usize, String> {
@@ -315,23 +387,24 @@ pub enum VerifyFormat {
 
 /// `membar replay`
 #[derive(Args, Debug)]
-#[command(after_help = "\
+#[command(
+    override_usage = "membar replay [OPTIONS] <PROGRAM>... <SCHEDULE> [-- <FLAGS>...]",
+    after_help = "\
 Examples:
   membar replay SB.litmus ab2a                 thread 0, thread 1 twice, thread 0
   membar replay SB.litmus ab2a --model tso     also where tso could leave this execution
   membar replay SB.litmus ab2a --format json
+  membar replay main.c queue.c a12b3 -- -DN=3  a program as it was verified
 
 A schedule says who makes the next access: `a` to `z` are threads 0 to 25, `A` to `Z` 26 to 51, `{52}` and so on the
 others; a number repeats the thread before it. `membar verify` prints one with everything it finds.
-Exit codes: 0 the schedule could be run, 2 bad usage or input, or a thread in it cannot run.")]
+Exit codes: 0 the schedule could be run, 2 bad usage or input, or a thread in it cannot run."
+)]
 pub struct Replay {
-    /// A litmus test; `-` is standard input.
-    #[arg(value_name = "PROGRAM")]
-    pub program: PathBuf,
-
-    /// The schedule.
-    #[arg(value_name = "SCHEDULE")]
-    pub schedule: String,
+    /// The program, as for `membar verify`: a litmus test (`-` is standard input), sources, or an executable; and last the
+    /// schedule.
+    #[arg(required = true, num_args = 2.., value_names = ["PROGRAM", "SCHEDULE"])]
+    words: Vec<OsString>,
 
     /// Mark where an access could overtake a store under this model.
     #[arg(short, long, value_enum, value_name = "MODEL")]
@@ -340,6 +413,25 @@ pub struct Replay {
     /// How the steps are written: for people or as JSON.
     #[arg(short, long, value_enum, default_value_t = VerifyFormat::Text, value_name = "FORMAT")]
     pub format: VerifyFormat,
+
+    /// Explore the program this long before: a schedule counts the accesses to memory that is then known to be shared.
+    #[arg(long, value_name = "TIME", value_parser = TimeParser)]
+    pub learn: Option<Time>,
+
+    #[command(flatten)]
+    pub native: NativeArgs,
+}
+
+impl Replay {
+    /// The files of the program, and the schedule.
+    pub fn program_and_schedule(&self) -> (Vec<PathBuf>, String) {
+        match &self.words[..] {
+            [program @ .., schedule] => {
+                (program.iter().map(PathBuf::from).collect(), schedule.to_string_lossy().into_owned())
+            }
+            [] => (Vec::new(), String::new()),
+        }
+    }
 }
 
 /// `membar litmus`

@@ -22,6 +22,10 @@ fn main() -> ExitCode {
         let _ = writeln!(std::io::stderr(), "internal error: {info}\n{}", decide::REPORT_BUG);
         std::process::exit(i32::from(stop::BAD));
     }));
+    // What a compiler is called with is not for us to understand.
+    if let Some(code) = cmd::cc::called() {
+        return code;
+    }
     let cli = Cli::parse();
     let style = Style { color: colored(cli.color) };
     let result = match &cli.command {
@@ -29,6 +33,9 @@ fn main() -> ExitCode {
         Command::Shrink(args) => cmd::shrink::run(args),
         Command::Verify(args) => cmd::verify::run(args, style),
         Command::Replay(args) => cmd::replay::run(args, style),
+        Command::Cc(args) => cmd::cc::run(cmd::cc::Language::C, &args.args),
+        Command::Cxx(args) => cmd::cc::run(cmd::cc::Language::Cxx, &args.args),
+        Command::RunProgram => cmd::programs::serve(),
         Command::Litmus(args) => cmd::litmus::run(args),
         Command::Monitor(args) => cmd::monitor::run(args, style),
         Command::Models(args) => cmd::models::run(args, style),

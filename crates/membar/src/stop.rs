@@ -1,5 +1,6 @@
 //! How a command ends, and the interrupt key.
 
+use membar::report::safe;
 use std::fmt;
 use std::io;
 use std::sync::Arc;
@@ -23,10 +24,49 @@ pub const UNDECIDED: u8 = 3;
 pub enum Failure {
     /// Something the user can put right; the text is complete.
     Usage(String),
+    /// Something is wrong with one of the programs; others may be fine.
+    Input(Box<Problem>),
     /// Nobody reads the results any more.
     Closed,
     /// The results cannot be written.
     Write(io::Error),
+}
+
+/// What is wrong with an input.
+#[derive(Clone, Debug)]
+pub struct Problem {
+    /// For people, complete.
+    pub text: String,
+    /// For programs: `file`, `line`, `column`, `message`, `help`.
+    pub json: serde_json::Value,
+}
+
+impl Problem {
+    /// About a file, at a line if it is not 0.
+    pub fn failure(file: &str, line: u32, message: &str, help: &str) -> Failure {
+        let place = match (file, line) {
+            ("", _) => String::new(),
+            (file, 0) => format!("{}: ", safe(file)),
+            (file, line) => format!("{}:{line}: ", safe(file)),
+        };
+        let clean = |text: &str| {
+            let line = |line: &str| line.chars().map(membar::core::harmless).collect::<String>();
+            text.lines().map(line).collect::<Vec<_>>().join("\n")
+        };
+        let help_line = if help.is_empty() { String::new() } else { format!("\n = help: {}", clean(help)) };
+        let text = format!("error: {place}{}{help_line}", clean(message));
+        let number = (line > 0).then_some(line);
+        let json = serde_json::json!({
+            "file": file, "line": number, "column": null, "message": message, "help": help,
+        });
+        Failure::Input(Box::new(Problem { text, json }))
+    }
+}
+
+impl From<membar::litmus::Error> for Failure {
+    fn from(error: membar::litmus::Error) -> Failure {
+        Failure::Input(Box::new(Problem { text: error.render(), json: error.json() }))
+    }
 }
 
 impl From<io::Error> for Failure {
@@ -39,6 +79,7 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Failure::Usage(text) => f.write_str(text.trim_end()),
+            Failure::Input(problem) => f.write_str(problem.text.trim_end()),
             Failure::Closed => f.write_str("error: standard output was closed"),
             Failure::Write(error) => write!(f, "error: cannot write the results: {error}"),
         }

@@ -174,7 +174,7 @@ fn a_search_can_be_taken_up_again() {
     let resumed = loop {
         parts += 1;
         let jobs = if parts % 2 == 0 { "2" } else { "1" };
-        let executions = (parts * 1000).to_string();
+        let executions = (parts * 200).to_string();
         let args = [
             "verify",
             "--resume",

@@ -105,7 +105,6 @@ impl Blocking {
     fn op(&self, thread: usize) -> Option<Op> {
         self.threads[thread].get(self.pc[thread]).copied()
     }
-
 }
 
 impl Program for Blocking {

@@ -393,10 +393,8 @@ fn range(id: usize, addr: usize, size: usize, write: bool) {
     let mut at = addr;
     while at < addr + size {
         let to = ((at & !7) + 8).min(addr + size);
-        if w.shadow.access(id, at, to - at, write, false) == Hit::Private {
-            if write {
-                w.threads[id].wrote(at, to - at);
-            }
+        if w.shadow.access(id, at, to - at, write, false) == Hit::Private && write {
+            w.threads[id].wrote(at, to - at);
         }
         at = to;
     }

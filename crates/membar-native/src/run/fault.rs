@@ -52,7 +52,7 @@ pub fn frames(pc: usize, frame: usize) -> Vec<usize> {
 pub fn walk(pc: usize, mut frame: usize, thread: usize, most: usize) -> Vec<usize> {
     let stack = stack_base(thread) - STACK_SIZE + GUARD..stack_base(thread) - 16;
     let mut frames = vec![pc];
-    while stack.contains(&frame) && frame % 8 == 0 && frames.len() < most {
+    while stack.contains(&frame) && frame.is_multiple_of(8) && frames.len() < most {
         // SAFETY: within the stack, which is mapped.
         let (next, back) = unsafe { (*(frame as *const usize), *((frame + 8) as *const usize)) };
         if back == 0 {
@@ -167,7 +167,8 @@ fn stop_on_return(from: usize) {
         let pc = unsafe { *(at as *const usize) };
         if w.module.is_code(pc) && is_after_call(pc) {
             SIGNAL.store(libc::SIGPROF as usize, Ordering::Relaxed);
-            (ADDRESS.store(0, Ordering::Relaxed), PC.store(pc, Ordering::Relaxed));
+            ADDRESS.store(0, Ordering::Relaxed);
+            PC.store(pc, Ordering::Relaxed);
             STACK.store(at + 8, Ordering::Relaxed);
             // SAFETY: as above; it is not needed any more.
             unsafe { *(at as *mut usize) = returned as *const () as usize };
@@ -202,7 +203,7 @@ extern "C" fn returned() -> ! {
 fn top(thread: usize, sp: usize) -> Option<usize> {
     let stack = stack_base(thread) - STACK_SIZE + GUARD..stack_base(thread);
     // SAFETY: within the stack, which is mapped.
-    (stack.contains(&sp) && sp % 8 == 0).then(|| unsafe { *(sp as *const usize) })
+    (stack.contains(&sp) && sp.is_multiple_of(8)).then(|| unsafe { *(sp as *const usize) })
 }
 
 /// Where a program continues that has gone wrong.

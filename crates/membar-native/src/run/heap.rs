@@ -124,7 +124,7 @@ impl Heap {
 
     /// The block that begins here.
     pub fn block(&self, start: usize) -> Result<Block, BadFree> {
-        if !is_heap(start) || start % 16 != 0 {
+        if !is_heap(start) || !start.is_multiple_of(16) {
             return Err(BadFree::NoBlock);
         }
         let thread = (start - HEAPS) / HEAP_SIZE;

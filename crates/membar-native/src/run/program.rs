@@ -1,7 +1,7 @@
 //! The program as the explorer sees it.
 
-use super::facts::{Divergence, Facts};
 use super::coroutine::Region;
+use super::facts::{Divergence, Facts};
 use super::fault;
 use super::heap::Heap;
 use super::hooks;
@@ -131,9 +131,16 @@ impl Native {
     }
 
     /// Begins again, knowing this, with these barriers after accesses, and with these schedules not to be run but to be
-    /// reported.
-    pub fn prepare(&mut self, facts: &Facts, barriers: &[(u32, Barrier)], poison: Vec<(Vec<u8>, String)>) {
+    /// reported. `sampling` if executions are run from beginning to end, and no state is gone back to.
+    pub fn prepare(
+        &mut self,
+        facts: &Facts,
+        barriers: &[(u32, Barrier)],
+        poison: Vec<(Vec<u8>, String)>,
+        sampling: bool,
+    ) {
         let w = world();
+        w.sampling = sampling;
         w.know(facts);
         w.barriers = barriers.iter().copied().collect();
         w.poison = poison;

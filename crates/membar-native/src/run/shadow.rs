@@ -324,7 +324,7 @@ impl Shadow {
             let cell = self.word(at).map_or(0, |word| unsafe { *word } & SIZE) as usize;
             if cell > 0 {
                 self.meet(thread, at, true);
-            } else if at % 16 == 0 && self.words(at).iter().all(|&word| word == 0) {
+            } else if at.is_multiple_of(16) && self.words(at).iter().all(|&word| word == 0) {
                 at += 15;
             }
             at += cell.max(1);

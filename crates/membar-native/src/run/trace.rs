@@ -143,6 +143,9 @@ pub struct Traced {
 impl Native {
     /// Runs a schedule from the beginning.
     pub(crate) fn trace(&mut self, schedule: &[u8]) -> Traced {
+        // A loop that shows only here, because the explorer came to it in two parts, is no reason to stop.
+        let sampling = std::mem::replace(&mut world().sampling, true);
+        world().void = false;
         world().begin();
         let mut traced = Traced {
             steps: Vec::new(),
@@ -181,6 +184,7 @@ impl Native {
             let start = if thread == 0 { world().module.main } else { world().threads[thread].start };
             traced.starts.push(world().module.offset(start));
         }
+        world().sampling = sampling;
         world().begin();
         traced
     }

@@ -78,6 +78,8 @@ pub struct World {
     pub grown: bool,
     /// What is run no longer counts: the program has shown something new about itself, or is not deterministic.
     pub void: bool,
+    /// Executions are run once, from beginning to end: what is learnt in the middle of one does not stop it.
+    pub sampling: bool,
     pub diverged: Option<Divergence>,
     pub executions: u64,
     pub steps: u64,
@@ -159,6 +161,7 @@ impl World {
             values: Vec::new(),
             grown: false,
             void: false,
+            sampling: false,
             diverged: None,
             executions: 0,
             steps: 0,
@@ -410,7 +413,8 @@ impl World {
         self.old = old;
         self.stepping = Some((pending.cell, pending.kind));
         self.record(self.path.len(), id);
-        if (self.poison.is_empty() || !self.is_poisoned(id)) && (self.endless.is_empty() || !self.is_endless(Some(id))) {
+        if (self.poison.is_empty() || !self.is_poisoned(id)) && (self.endless.is_empty() || !self.is_endless(Some(id)))
+        {
             self.go(id);
         }
         let new = match self.stepping.take() {
@@ -422,7 +426,7 @@ impl World {
             None => self.new,
         };
         self.live = self.path.len() + 1;
-        self.void = self.grown | self.shadow.grown;
+        self.void = (self.grown | self.shadow.grown) & !self.sampling;
         self.path.push(id as u8);
         self.frames.push((pending.cell, old));
         self.set_value(pending.cell, new);

@@ -1,6 +1,7 @@
 //! `membar litmus`: all final states of litmus tests, in herd's layout.
 
 use super::output::shown_name;
+use super::programs::is_source;
 use crate::cli::{Litmus, LitmusFormat, LitmusModel};
 use crate::stop::{self, Failure, Interrupt};
 use membar::litmus::{Error, ErrorKind, LitmusTest, Model, Record, crash_message, outcomes};
@@ -155,7 +156,11 @@ fn answer(args: &Litmus, path: &Path, models: &[Model], interrupt: &Interrupt) -
     let mut answer = Answer::default();
     let file = shown_name(path);
     let started = Instant::now();
-    let test = match read(path).and_then(|bytes| LitmusTest::parse(&file, &bytes)) {
+    let bytes = match is_source(path) && path.exists() {
+        true => Err(Error::whole_file(ErrorKind::NotLitmus, &file)),
+        false => read(path),
+    };
+    let test = match bytes.and_then(|bytes| LitmusTest::parse(&file, &bytes)) {
         Ok(test) => test,
         Err(error) => {
             (answer.bad, answer.unreadable) = (true, true);
@@ -233,15 +238,31 @@ fn collect_within(path: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result
         return Ok(());
     }
     if path.is_dir() {
-        let before = files.len();
-        directory(path, 0, files).map_err(|error| failed(error, path))?;
-        if files.len() == before {
-            let error = io::Error::new(io::ErrorKind::NotFound, "no .litmus file is in this directory");
-            return Err(failed(error, path));
-        }
-        return Ok(());
+        let wanted = |path: &Path| path.extension().is_some_and(|extension| extension == "litmus");
+        return directory_of(path, "no .litmus file is in this directory", &wanted, files);
     }
     files.push(path.to_owned());
+    Ok(())
+}
+
+/// Whether an argument names a list of files.
+pub fn is_list(path: &Path) -> bool {
+    path.to_string_lossy().starts_with('@') && !path.exists()
+}
+
+/// Adds the files of a directory that are wanted; `none` says that there are none.
+pub fn directory_of(
+    path: &Path,
+    none: &'static str,
+    wanted: &dyn Fn(&Path) -> bool,
+    files: &mut Vec<PathBuf>,
+) -> Result<(), Error> {
+    let failed = |error: io::Error| Error::whole_file(ErrorKind::Read(error), &shown_name(path));
+    let before = files.len();
+    directory(path, 0, wanted, files).map_err(failed)?;
+    if files.len() == before {
+        return Err(failed(io::Error::new(io::ErrorKind::NotFound, none)));
+    }
     Ok(())
 }
 
@@ -257,7 +278,7 @@ fn joined(base: &Path, entry: &str) -> PathBuf {
     }
 }
 
-fn directory(path: &Path, depth: usize, files: &mut Vec<PathBuf>) -> io::Result<()> {
+fn directory(path: &Path, depth: usize, wanted: &dyn Fn(&Path) -> bool, files: &mut Vec<PathBuf>) -> io::Result<()> {
     let mut entries = std::fs::read_dir(path)?.collect::<io::Result<Vec<_>>>()?;
     entries.sort_by_key(std::fs::DirEntry::file_name);
     for entry in entries {
@@ -265,9 +286,9 @@ fn directory(path: &Path, depth: usize, files: &mut Vec<PathBuf>) -> io::Result<
         // Links to directories are left alone: they may lead back.
         if entry.file_type()?.is_dir() {
             if depth < NESTED {
-                directory(&path, depth + 1, files)?;
+                directory(&path, depth + 1, wanted, files)?;
             }
-        } else if path.extension().is_some_and(|extension| extension == "litmus") {
+        } else if wanted(&path) {
             files.push(path);
         }
     }

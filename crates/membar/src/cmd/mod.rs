@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+pub mod cc;
 pub mod check;
 pub mod demo;
 mod jobs;
@@ -7,6 +8,7 @@ pub mod litmus;
 pub mod models;
 pub mod monitor;
 mod output;
+pub mod programs;
 pub mod replay;
 pub mod shrink;
 pub mod verify;

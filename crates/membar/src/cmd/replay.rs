@@ -1,76 +1,32 @@
 //! `membar replay`: runs one schedule of a program again, step by step.
 
-use super::litmus::read;
-use super::output::shown_name;
-use super::verify::{Names, relaxation};
+use super::programs::{Input, Litmus, Native, Stand, Subject, check_flags, inputs};
+use super::verify::relaxation;
 use crate::cli::{Replay, VerifyFormat};
-use crate::stop::{self, Failure};
-use membar::explore::{Next, Program, Schedule};
-use membar::litmus::{Interpreter, LitmusTest};
+use crate::stop::{self, Failure, Interrupt};
+use membar::explore::Schedule;
 use membar::monitor::ClassMonitor;
 use membar::report::verify::{ReplayReport, ReplayStep};
 use membar::report::{Style, safe};
 use membar::verify::Event;
 use std::io::{self, BufWriter, Write};
-use std::sync::Arc;
+use std::time::Duration;
+
+/// How long to explore a program if its schedule cannot be run at first.
+const LEARN: Duration = Duration::from_secs(10);
 
 /// Runs the command.
 pub fn run(args: &Replay, style: Style) -> Result<u8, Failure> {
-    let name = shown_name(&args.program);
-    let test = read(&args.program).and_then(|bytes| LitmusTest::parse(&name, &bytes));
-    let test = test.map_err(|error| Failure::Usage(error.render()))?;
-    let schedule: Schedule = args.schedule.parse().map_err(|error| Failure::Usage(safe(&format!("error: {error}"))))?;
-    let names = Names { file: &name, test: &test };
-    let mut program = Interpreter::new(Arc::new(test.code.clone()));
-    let threads = program.threads();
-    let mut monitor = args.model.map(|model| ClassMonitor::new(relaxation(model), threads));
-    let mut steps = Vec::new();
-    for (i, &thread) in schedule.0.iter().enumerate() {
-        let refused = |why: &str| {
-            let text = safe(&args.schedule);
-            Failure::Usage(format!("error: step {} of `{text}`: thread {thread} {why}", i + 1))
-        };
-        let thread = usize::from(thread);
-        if thread >= threads {
-            return Err(refused(&format!(
-                "does not exist: the program has threads 0 to {}",
-                threads.saturating_sub(1)
-            )));
-        }
-        match program.next(thread) {
-            Next::Access(_) => {}
-            Next::Done => return Err(refused("has ended")),
-            Next::Fault => return Err(refused(&format!("cannot go on: {}", program.fault(thread)))),
-            Next::Long => return Err(refused("runs on without an access for too long")),
-        }
-        let performed = program.step(thread);
-        let overtakes = monitor.as_mut().and_then(|monitor| monitor.push(&performed).ok().flatten());
-        steps.push(ReplayStep {
-            access: names.access(&Event::new(i, &performed)),
-            overtakes: overtakes.map(|overtaken| overtaken.store + 1),
-        });
+    let (programs, schedule) = args.program_and_schedule();
+    let (inputs, failures) = inputs(&programs);
+    if let Some(failure) = failures.into_iter().next() {
+        return Err(failure);
     }
-    let cells = test.code.cells.iter().zip(program.memory()).enumerate();
-    let memory = cells.map(|(i, (cell, &value))| (cell.name.clone(), names.value(i as u32, value))).collect();
-    let left = (0..threads)
-        .map(|thread| match program.next(thread) {
-            Next::Access(access) => {
-                let site = &test.code.sites[access.site as usize];
-                let waits = if program.waiting(thread).round.is_empty() { "" } else { ", waiting" };
-                format!("P{thread} is at line {} `{}`{waits}", site.line, site.text)
-            }
-            Next::Done => format!("P{thread} has ended"),
-            Next::Fault => format!("P{thread} cannot go on: {}", program.fault(thread)),
-            Next::Long => format!("P{thread} runs on without an access for too long"),
-        })
-        .collect();
-    let report = ReplayReport {
-        program: name.clone(),
-        schedule: schedule.to_string(),
-        model: args.model.map(|model| relaxation(model).name()),
-        steps,
-        memory,
-        threads: left,
+    check_flags(&inputs, &args.native.flags)?;
+    let report = match &inputs[..] {
+        [Input::Litmus(path)] => replay(&mut Litmus::open(path)?, &schedule, args)?,
+        [native] => replay(&mut Native::open(native, &args.native, 1)?, &schedule, args)?,
+        _ => return Err(Failure::Usage("error: a schedule belongs to one program, but several were given".into())),
     };
     let mut out = BufWriter::new(io::stdout());
     match args.format {
@@ -79,4 +35,46 @@ pub fn run(args: &Replay, style: Style) -> Result<u8, Failure> {
     }
     out.flush()?;
     Ok(stop::ALLOWED)
+}
+
+fn replay<S: Subject>(subject: &mut S, text: &str, args: &Replay) -> Result<ReplayReport, Failure> {
+    let schedule: Schedule = text.parse().map_err(|error| Failure::Usage(safe(&format!("error: {error}"))))?;
+    let learn = args.learn.map(|time| time.0.unwrap_or(Duration::MAX));
+    let interrupt = Interrupt::on_key();
+    subject.prepare(learn, &interrupt.0)?;
+    let mut run = subject.trace(&schedule.0)?;
+    if run.steps.len() < schedule.0.len() && learn.is_none() {
+        // Perhaps it was found when more was known.
+        subject.prepare(Some(LEARN), &interrupt.0)?;
+        run = subject.trace(&schedule.0)?;
+    }
+    let threads = run.next.len();
+    if let Some(&thread) = schedule.0.get(run.steps.len()) {
+        let standing = |subject: &mut S| subject.standing(&run, usize::from(thread));
+        let why = match run.next.get(usize::from(thread)) {
+            None => format!("does not exist: the program has threads 0 to {}", threads.saturating_sub(1)),
+            Some(Stand::Done) if standing(subject).ends_with("has ended") => "has ended".into(),
+            Some(Stand::Stuck(_)) => format!("cannot go on\n    {}", standing(subject)),
+            Some(Stand::Access(_) | Stand::Done) => format!("cannot make a step: {}", standing(subject)),
+        };
+        let (step, text) = (run.steps.len() + 1, safe(text));
+        return Err(Failure::Usage(format!("error: step {step} of `{text}`: thread {thread} {why}")));
+    }
+    let mut monitor = args.model.map(|model| ClassMonitor::new(relaxation(model), threads));
+    let mut steps = Vec::new();
+    for (i, performed) in run.steps.iter().enumerate() {
+        let overtakes = monitor.as_mut().and_then(|monitor| monitor.push(performed).ok().flatten());
+        steps.push(ReplayStep {
+            access: subject.access(&run, &Event::new(i, performed)),
+            overtakes: overtakes.map(|overtaken| overtaken.store + 1),
+        });
+    }
+    Ok(ReplayReport {
+        program: subject.name().into(),
+        schedule: schedule.to_string(),
+        model: args.model.map(|model| relaxation(model).name()),
+        steps,
+        memory: subject.memory(&run),
+        threads: (0..threads).map(|thread| subject.standing(&run, thread)).collect(),
+    })
 }

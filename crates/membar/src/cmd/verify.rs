@@ -1,24 +1,19 @@
 //! `membar verify`: explores a program, says what was found, and keeps what is needed to go on.
 
-mod names;
+mod explain;
 mod plan;
 mod resume;
 
-pub use names::Names;
-
-use super::litmus::{collect, read};
-use super::output::shown_name;
+use super::programs::{About, Input, Litmus, Native, Round, Subject, check_flags, inputs};
 use crate::cli::{Cli, Command, StrategyName, Verify, VerifyFormat, VerifyModel, VerifyMonitor};
-use crate::stop::{self, Failure, Interrupt};
+use crate::stop::{self, Failure, Interrupt, Problem};
 use clap::Parser;
 use membar::core::Relaxation;
-use membar::explore::Strategy;
-use membar::litmus::{Error, ErrorKind, Interpreter, LitmusTest};
-use membar::report::verify::{AccessRef, VerifyReport, verify_json};
+use membar::explore::{SearchState, Strategy};
+use membar::report::verify::{NoteRef, VerifyReport, verify_json};
 use membar::report::{Style, count, safe};
-use membar::verify::{Checkpoint, Effort, Settings, Verdict, Verification, Watching};
+use membar::verify::{Checkpoint, Effort, ErrorKind, Seen, Settings, Verdict, Watching};
 use std::io::{self, BufWriter, IsTerminal, Write};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -31,65 +26,61 @@ const DRAWN: u64 = 10_000;
 /// Runs the command.
 pub fn run(args: &Verify, style: Style) -> Result<u8, Failure> {
     let settings = settings(args)?;
-    let mut session = Session::default();
-    let mut files = Vec::new();
-    for path in &args.programs {
-        if let Err(error) = collect(path, &mut files) {
-            session.bad(&error);
-        }
+    let mut batch = Batch::default();
+    let (inputs, failures) = inputs(&args.programs);
+    for failure in failures {
+        batch.fail(failure)?;
     }
-    if args.resume.is_some() && files.len() > 1 {
+    check_flags(&inputs, &args.native.flags)?;
+    if args.resume.is_some() && inputs.len() > 1 {
         let message = "error: --resume keeps the state of one program, but several were given";
         return Err(Failure::Usage(message.into()));
     }
-    match session.run(args, settings, &files, style) {
-        Ok(()) => Ok(session.code()),
+    match batch.run(args, settings, &inputs, style) {
+        Ok(()) => Ok(batch.code()),
         // Nobody reads on. What was found counts all the same, and the rest is not known.
-        Err(Failure::Closed) if session.code() == stop::ALLOWED => Ok(stop::UNDECIDED),
-        Err(Failure::Closed) => Ok(session.code()),
+        Err(Failure::Closed) if batch.code() == stop::ALLOWED => Ok(stop::UNDECIDED),
+        Err(Failure::Closed) => Ok(batch.code()),
         Err(failure) => Err(failure),
     }
 }
 
 /// What has come of the programs so far.
 #[derive(Default)]
-struct Session {
+struct Batch {
     reports: Vec<VerifyReport>,
     /// What was wrong with the input.
     errors: Vec<serde_json::Value>,
     interrupted: bool,
 }
 
-impl Session {
-    fn bad(&mut self, error: &Error) {
-        let _ = io::stderr().write_all(error.render().as_bytes());
-        self.errors.push(error.json());
+impl Batch {
+    /// Something is wrong with one of the programs; anything else ends everything.
+    fn fail(&mut self, failure: Failure) -> Result<(), Failure> {
+        let Failure::Input(problem) = failure else { return Err(failure) };
+        let Problem { text, json } = *problem;
+        let _ = writeln!(io::stderr(), "{}", text.trim_end());
+        self.errors.push(json);
+        Ok(())
     }
 
-    fn run(&mut self, args: &Verify, settings: Settings, files: &[PathBuf], style: Style) -> Result<(), Failure> {
+    fn run(&mut self, args: &Verify, settings: Settings, inputs: &[Input], style: Style) -> Result<(), Failure> {
         let interrupt = Interrupt::on_key();
         let mut out = BufWriter::new(io::stdout());
-        for file in files {
+        for input in inputs {
             if interrupt.pressed() && !self.reports.is_empty() {
                 self.interrupted = true;
                 let _ = writeln!(io::stderr(), "interrupted: what came after is left out");
                 break;
             }
-            let name = shown_name(file);
-            let source = ["c", "cc", "cpp", "cxx"].iter().any(|end| file.extension().is_some_and(|e| e == *end));
-            let test = match source {
-                true => Err(Error::whole_file(ErrorKind::NotLitmus, &name)),
-                false => read(file).and_then(|bytes| LitmusTest::parse(&name, &bytes)),
-            };
-            let test = match test {
-                Ok(test) => test,
-                Err(error) => {
+            let report = match verify_input(input, args, settings, &interrupt) {
+                Ok(report) => report,
+                Err(failure) => {
                     out.flush()?;
-                    self.bad(&error);
+                    self.fail(failure)?;
                     continue;
                 }
             };
-            let report = verify(&name, &test, args, settings, &interrupt)?;
             let shown = args.format == VerifyFormat::Text && !(args.quiet && report.verdict == "safe");
             self.reports.push(report);
             if shown {
@@ -97,7 +88,7 @@ impl Session {
                 out.flush()?;
             }
         }
-        let several = args.programs.len() > 1 || files.len() != 1 || args.programs[0].is_dir();
+        let several = inputs.len() != 1 || args.programs[0].is_dir();
         if args.format == VerifyFormat::Json {
             verify_json(&self.reports, &self.errors, several, &mut out)?;
         } else if several && !args.quiet && !self.reports.is_empty() {
@@ -124,12 +115,23 @@ impl Session {
     }
 }
 
+fn verify_input(
+    input: &Input,
+    args: &Verify,
+    settings: Settings,
+    interrupt: &Interrupt,
+) -> Result<VerifyReport, Failure> {
+    match input {
+        Input::Litmus(path) => verify(&mut Litmus::open(path)?, args, settings, interrupt),
+        native => verify(&mut Native::open(native, &args.native, usize::from(args.jobs))?, args, settings, interrupt),
+    }
+}
+
 /// What `membar verify` says about this litmus test.
 pub fn examine(name: &str, text: &str) -> Result<VerifyReport, Failure> {
-    let test = LitmusTest::parse(name, text.as_bytes()).map_err(|error| Failure::Usage(error.render()))?;
     let cli = Cli::try_parse_from(["membar", "verify", name]).map_err(|error| Failure::Usage(error.to_string()))?;
     let Command::Verify(args) = cli.command else { unreachable!("that is what was written") };
-    verify(name, &test, &args, settings(&args)?, &Interrupt::default())
+    verify(&mut Litmus::parse(name, text.as_bytes())?, &args, settings(&args)?, &Interrupt::default())
 }
 
 /// The model as the machine that it is.
@@ -173,75 +175,100 @@ fn settings(args: &Verify) -> Result<Settings, Failure> {
     Ok(Settings { model, strategy, watching, max_steps: args.steps })
 }
 
-fn verify(
-    name: &str,
-    test: &LitmusTest,
+fn verify<S: Subject>(
+    subject: &mut S,
     args: &Verify,
     settings: Settings,
     interrupt: &Interrupt,
 ) -> Result<VerifyReport, Failure> {
+    let name = subject.name().to_owned();
+    say(&subject.about(0.0).notes);
     let began = Instant::now();
-    let code = Arc::new(test.code.clone());
-    let program = Interpreter::new(Arc::clone(&code));
     let (mut checkpoint, mut before) = (Checkpoint::new(settings), 0.0);
+    let fingerprint = subject.fingerprint();
     if let Some(path) = &args.resume
-        && let Some(saved) = resume::load(path, test, settings)?
+        && let Some(saved) = resume::load(path, fingerprint, settings)?
     {
-        (checkpoint, before) = saved;
+        if !subject.know(saved.facts) {
+            return Err(resume::no_state(path));
+        }
+        (checkpoint, before) = (saved.checkpoint, saved.seconds);
     }
     let effort = Effort {
         jobs: usize::from(args.jobs),
         max_executions: args.executions.unwrap_or(u64::MAX),
         stop_at_first: args.stop_at_first,
     };
-    let mut verification = Verification::new(checkpoint, program, effort);
     let deadline = args.time.0.and_then(|time| began.checked_add(time));
-    let mut line = ProgressLine::new(name, settings.strategy);
+    let mut line = ProgressLine::new(&name, settings.strategy);
     let mut saved = Instant::now();
-    let mut stopped = None;
+    let (mut stopped, mut failed) = (None, None);
+    let late = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
+    const INTERRUPTED: &str = "interrupted";
+    const LATE: &str = "the time limit was reached (--time)";
     // A round takes milliseconds, but with many steps an execution may take long: the flag stops it on time.
     let watchdog = Watchdog::new(deadline, interrupt);
-    while !verification.is_done() {
-        verification.advance(&watchdog.stop);
-        if verification.has_found_first() {
-            stopped = Some("stopped at the first finding (--stop-at-first)");
-        } else if verification.is_done() {
-            break;
-        } else if interrupt.pressed() {
-            stopped = Some("interrupted");
-        } else if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-            stopped = Some("the time limit was reached (--time)");
-        } else if verification.is_out_of_executions() {
-            stopped = Some("the limit of executions was reached (--executions)");
-        }
-        let seconds = before + began.elapsed().as_secs_f64();
+    let mut go_on = |round: &Round<'_>| {
+        stopped = match () {
+            () if round.has_first => Some("stopped at the first finding (--stop-at-first)"),
+            () if round.is_done => return true,
+            () if interrupt.pressed() => Some(INTERRUPTED),
+            () if late() => Some(LATE),
+            () if round.is_out => Some("the limit of executions was reached (--executions)"),
+            () => None,
+        };
         if let Some(path) = &args.resume
             && (stopped.is_some() || saved.elapsed() > CHECKPOINT)
         {
-            resume::save(path, test, &verification.checkpoint(), seconds)?;
+            let seconds = before + began.elapsed().as_secs_f64();
+            let state = resume::State { checkpoint: (round.checkpoint)(), facts: (round.facts)(), seconds };
+            failed = resume::save(path, fingerprint, &state).err();
             saved = Instant::now();
         }
-        if stopped.is_some() {
-            break;
-        }
-        line.draw(&verification, began);
-    }
+        line.draw(round.search, round.seen, began);
+        stopped.is_none() && failed.is_none() && !is_limited(round.seen)
+    };
+    let checkpoint = subject.explore(checkpoint, effort, &[], &watchdog.stop, &mut go_on);
     line.clear();
-    let checkpoint = verification.checkpoint();
-    let seconds = before + began.elapsed().as_secs_f64();
-    if let Some(path) = &args.resume {
-        resume::save(path, test, &checkpoint, seconds)?;
+    let checkpoint = checkpoint?;
+    if let Some(failure) = failed {
+        return Err(failure);
     }
-    let names = Names { file: name, test };
-    let mut report = report(&names, &checkpoint, seconds, stopped)?;
+    if stopped.is_none() && !checkpoint.search.is_done() {
+        stopped = Some(if interrupt.pressed() { INTERRUPTED } else { LATE });
+    }
+    let seconds = before + began.elapsed().as_secs_f64();
+    let about = subject.about(began.elapsed().as_secs_f64());
+    if let Some(path) = &args.resume {
+        let state = resume::State { checkpoint: checkpoint.clone(), facts: subject.facts(), seconds };
+        resume::save(path, fingerprint, &state)?;
+    }
+    let mut report = report(subject, &checkpoint, about, seconds, stopped)?;
     if args.resume.is_none() && report.verdict == "undecided" && stopped.is_some() && args.executions.is_none() {
         let how = "to be able to go on where it stopped: --resume FILE";
         report.advice.get_or_insert_with(|| how.into());
     }
     if checkpoint.verdict() == Verdict::Unsafe && checkpoint.search.is_complete() && !interrupt.pressed() {
-        report.plan = plan::plan(&names, &checkpoint, interrupt);
+        report.plan = plan::plan(subject, &checkpoint, interrupt);
     }
     Ok(report)
+}
+
+/// Whether the program did something that cannot be run: then nothing is known about it.
+fn is_limited(seen: &Seen) -> bool {
+    let limit = |kind: &ErrorKind| matches!(kind, ErrorKind::Fault { why, .. } if why.starts_with("limit: "));
+    seen.errors.iter().any(|error| limit(&error.kind))
+}
+
+/// Notes of the build, one a line, each once.
+fn say(notes: &[NoteRef]) {
+    let mut said: Vec<String> = Vec::new();
+    for line in notes.iter().flat_map(NoteRef::text) {
+        if !said.contains(&line) {
+            let _ = writeln!(io::stderr(), "{line}");
+            said.push(line);
+        }
+    }
 }
 
 /// Sets a flag at a time, or when the key is pressed, so that work in a round ends.
@@ -292,13 +319,12 @@ impl<'a> ProgressLine<'a> {
         ProgressLine { name, unit, live: io::stderr().is_terminal(), shown: false, drawn: Instant::now() }
     }
 
-    fn draw(&mut self, verification: &Verification<Interpreter>, began: Instant) {
+    fn draw(&mut self, search: &SearchState, seen: &Seen, began: Instant) {
         let seconds = began.elapsed().as_secs_f64();
         if !self.live || seconds < 2.0 || (self.shown && self.drawn.elapsed() < Duration::from_millis(200)) {
             return;
         }
         (self.shown, self.drawn) = (true, Instant::now());
-        let (search, seen) = (verification.search(), verification.seen());
         let executions = search.counts().executions;
         let covered = match search.share() {
             Some(share) if share > 0.001 => {
@@ -329,9 +355,10 @@ fn unit(strategy: Strategy) -> &'static str {
     if strategy == Strategy::Dpor { "class" } else { "interleaving" }
 }
 
-fn report(
-    names: &Names<'_>,
+fn report<S: Subject>(
+    subject: &mut S,
     checkpoint: &Checkpoint,
+    about: About,
     seconds: f64,
     stopped: Option<&str>,
 ) -> Result<VerifyReport, Failure> {
@@ -373,14 +400,14 @@ fn report(
         }),
         None => None,
     };
-    let mut violations = Vec::new();
-    for found in &checkpoint.seen.violations {
-        violations.push(names.violation(found, model)?);
+    let mut errors = Vec::new();
+    for error in &checkpoint.seen.errors {
+        errors.push(subject.error(error)?);
     }
-    let place = |access: &AccessRef| (access.line, access.column, access.thread);
-    violations.sort_by_key(|violation| (violation.run.len(), place(&violation.store), place(&violation.access)));
-    Ok(VerifyReport {
-        program: names.file.into(),
+    let violations = explain::violations(subject, &checkpoint.seen.violations, model)?;
+    let About { compiler, notes, statistics, command } = about;
+    let mut report = VerifyReport {
+        program: subject.name().into(),
         model: model.name(),
         verdict: match checkpoint.verdict() {
             Verdict::Safe => "safe",
@@ -414,8 +441,14 @@ fn report(
         seconds,
         incomplete,
         advice,
+        compiler,
+        notes,
+        statistics,
+        command,
         plan: None,
         violations,
-        errors: checkpoint.seen.errors.iter().map(|error| names.error(error)).collect(),
-    })
+        errors,
+    };
+    report.look_at_columns();
+    Ok(report)
 }

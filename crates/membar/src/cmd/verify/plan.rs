@@ -3,87 +3,71 @@
 //! Fences of all violations are put in, and of those that are left then, until there are none; then each is tried without,
 //! or weaker. Every try is a whole verification, so the result is as sure as any verdict.
 
-use super::{Names, Watchdog};
+use super::super::programs::Subject;
+use super::Watchdog;
+use super::explain::case;
 use crate::stop::Interrupt;
 use membar::core::{Barrier, Relaxation};
 use membar::explore::Strategy;
-use membar::litmus::Interpreter;
-use membar::report::verify::FenceRef;
-use membar::verify::{Checkpoint, Effort, Settings, Verification, Watching, explain};
+use membar::report::verify::{AccessRef, FenceRef};
+use membar::verify::{Checkpoint, Effort, Settings, Watching};
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Time to look for them.
 const PLANNING: Duration = Duration::from_secs(5);
 
-/// Fences after stores, by instruction: how strong, and the instruction before which they are needed.
-type Plan = BTreeMap<u32, (Barrier, u32)>;
+/// Fences by where they are ([`Subject::spot`]): how strong, after what, and before what they are needed.
+type Plan = BTreeMap<u32, (Barrier, AccessRef, AccessRef)>;
 
 /// Fences that make the program safe, none of which can be left out or made weaker. `None` if they are not found in time.
-pub fn plan(names: &Names<'_>, checkpoint: &Checkpoint, interrupt: &Interrupt) -> Option<Vec<FenceRef>> {
+pub fn plan<S: Subject>(subject: &mut S, checkpoint: &Checkpoint, interrupt: &Interrupt) -> Option<Vec<FenceRef>> {
     let deadline = Instant::now() + PLANNING;
     let model = checkpoint.settings.model;
     let settings = Settings { strategy: Strategy::Dpor, watching: Watching::Class, ..checkpoint.settings };
-    let check = |plan: &Plan| -> Option<Checkpoint> {
-        let barriers: Vec<(u32, Barrier)> = plan.iter().map(|(site, (barrier, _))| (*site, *barrier)).collect();
-        let program = Interpreter::new(Arc::new(names.test.code.with_barriers(&barriers)));
-        let mut verification = Verification::new(Checkpoint::new(settings), program, Effort::default());
+    let check = |subject: &mut S, plan: &Plan| -> Option<Checkpoint> {
+        let barriers: Vec<(u32, Barrier)> = plan.iter().map(|(site, (barrier, ..))| (*site, *barrier)).collect();
         let watchdog = Watchdog::new(Some(deadline), interrupt);
-        while !verification.is_done() {
-            verification.advance(&watchdog.stop);
-            if Instant::now() >= deadline || interrupt.pressed() {
-                return None;
-            }
-            if !verification.seen().violations.is_empty() && verification.search().counts().executions > 10_000 {
-                break;
-            }
-        }
-        Some(verification.checkpoint())
+        let over = || Instant::now() >= deadline || interrupt.pressed();
+        let result =
+            subject.explore(Checkpoint::new(settings), Effort::default(), &barriers, &watchdog.stop, &mut |round| {
+                let enough = !round.seen.violations.is_empty() && round.search.counts().executions > 10_000;
+                !over() && !enough
+            });
+        result.ok().filter(|_| !over())
     };
     let mut plan = Plan::new();
     let mut seen = checkpoint.seen.clone();
-    let mut code = names.test.code.clone();
     while !seen.violations.is_empty() {
-        let mut program = Interpreter::new(Arc::new(code));
         for found in &seen.violations {
-            let explanation = explain(&mut program, found, model)?;
-            for fence in &explanation.fences {
-                let site = |i: usize| explanation.events[i].access.site;
-                let known = plan.entry(site(fence.after)).or_insert((fence.barrier, site(fence.before)));
+            let case = case(subject, found, model).ok()??;
+            for fence in &case.explanation.fences {
+                let event = |i: usize| &case.explanation.events[i];
+                let (after, before) = (subject.access(&case.run, event(fence.after)), event(fence.before));
+                let before = subject.access(&case.run, before);
+                let sites = (event(fence.after).access.site, event(fence.before).access.site);
+                let spot = subject.spot(fence.barrier, sites.0, sites.1);
+                let known = plan.entry(spot).or_insert((fence.barrier, after, before));
                 known.0 = known.0.max(fence.barrier);
             }
         }
-        let barriers: Vec<(u32, Barrier)> = plan.iter().map(|(site, (barrier, _))| (*site, *barrier)).collect();
-        code = names.test.code.with_barriers(&barriers);
-        seen = check(&plan)?.seen;
+        seen = check(subject, &plan)?.seen;
     }
+    let mut works =
+        |plan: &Plan| check(subject, plan).map(|result| result.is_complete() && result.seen.violations.is_empty());
     for site in plan.keys().copied().collect::<Vec<_>>() {
         let whole = plan.clone();
         plan.remove(&site);
-        let works = |plan: &Plan| check(plan).map(|result| result.is_complete() && result.seen.violations.is_empty());
         if works(&plan)? {
             continue;
         }
         plan = whole;
-        let barrier = plan[&site].0;
-        if barrier == Barrier::Full && model == Relaxation::Pso {
+        if plan[&site].0 == Barrier::Full && model == Relaxation::Pso {
             plan.entry(site).and_modify(|entry| entry.0 = Barrier::Store);
             if !works(&plan)? {
                 plan.entry(site).and_modify(|entry| entry.0 = Barrier::Full);
             }
         }
     }
-    let fences = plan.iter().map(|(after, (barrier, before))| {
-        let site = |site: &u32| &names.test.code.sites[*site as usize];
-        FenceRef {
-            thread_name: format!("P{}", site(after).thread),
-            fence: names.instruction(*barrier).into(),
-            after_line: site(after).line,
-            after_column: site(after).column,
-            before_line: site(before).line,
-            before_column: site(before).column,
-        }
-    });
-    Some(fences.collect())
+    Some(plan.values().map(|(barrier, after, before)| subject.fence(*barrier, after, before)).collect())
 }

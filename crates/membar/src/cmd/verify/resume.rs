@@ -1,12 +1,23 @@
 //! What `--resume` keeps on disk.
 
+use super::super::programs::hash;
 use crate::stop::Failure;
-use membar::litmus::LitmusTest;
 use membar::report::safe;
 use membar::verify::{Checkpoint, Settings};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::io;
 use std::path::Path;
+
+/// A verification that can be taken up again.
+pub struct State {
+    /// Where it is.
+    pub checkpoint: Checkpoint,
+    /// What was learnt about the program.
+    pub facts: Value,
+    /// How long it took to get there.
+    pub seconds: f64,
+}
 
 /// The first line of what `--resume` keeps; the second one is the checkpoint.
 #[derive(Serialize, Deserialize)]
@@ -17,29 +28,31 @@ struct Saved {
     /// A hash of the second line: a search that was damaged could miss something.
     checkpoint: u64,
     seconds: f64,
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    facts: Value,
 }
 
 const SAVED: u32 = 1;
 
-/// FNV-1a: stable from one build to the next.
-fn hash(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+fn bad(path: &Path, why: &str) -> Failure {
+    Failure::Usage(format!("error: {} {why}\n = help: remove it to begin again", safe(&path.to_string_lossy())))
 }
 
-fn fingerprint(test: &LitmusTest) -> u64 {
-    hash(format!("{:?}", test.code).as_bytes())
+/// The file holds something else.
+pub fn no_state(path: &Path) -> Failure {
+    bad(path, "is no state of a verification")
 }
 
-/// The state that the file keeps, and how long it took to get there; `None` if there is no file.
-pub fn load(path: &Path, test: &LitmusTest, settings: Settings) -> Result<Option<(Checkpoint, f64)>, Failure> {
+/// The state that the file keeps; `None` if there is no file.
+pub fn load(path: &Path, fingerprint: u64, settings: Settings) -> Result<Option<State>, Failure> {
     let shown = safe(&path.to_string_lossy());
     let bytes = match std::fs::read(path) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(Failure::Usage(format!("error: cannot read {shown}: {error}"))),
     };
-    let bad = |why: &str| Failure::Usage(format!("error: {shown} {why}\n = help: remove it to begin again"));
-    let no_state = || bad("is no state of a verification");
+    let bad = |why: &str| bad(path, why);
+    let no_state = || no_state(path);
     let end = bytes.iter().position(|&byte| byte == b'\n').ok_or_else(no_state)?;
     let (first, second) = (&bytes[..end], &bytes[end + 1..]);
     let saved: Saved = serde_json::from_slice(first).map_err(|_| no_state())?;
@@ -49,22 +62,29 @@ pub fn load(path: &Path, test: &LitmusTest, settings: Settings) -> Result<Option
     if saved.checkpoint != hash(second) {
         return Err(bad("is damaged"));
     }
-    if saved.program != fingerprint(test) {
+    if saved.program != fingerprint {
         return Err(bad("belongs to another program"));
     }
     let checkpoint: Checkpoint = serde_json::from_slice(second).map_err(|_| no_state())?;
     if checkpoint.settings != settings {
         return Err(bad("was begun with other settings (model, strategy and its numbers, monitor or steps)"));
     }
-    Ok(Some((checkpoint, saved.seconds)))
+    Ok(Some(State { checkpoint, facts: saved.facts, seconds: saved.seconds }))
 }
 
 /// Keeps the state.
-pub fn save(path: &Path, test: &LitmusTest, checkpoint: &Checkpoint, seconds: f64) -> Result<(), Failure> {
+pub fn save(path: &Path, fingerprint: u64, state: &State) -> Result<(), Failure> {
     let shown = safe(&path.to_string_lossy());
     let failed = |error: io::Error| Failure::Usage(format!("error: cannot write {shown}: {error}"));
-    let second = serde_json::to_vec(checkpoint).map_err(|error| failed(error.into()))?;
-    let first = Saved { membar_checkpoint: SAVED, program: fingerprint(test), checkpoint: hash(&second), seconds };
+    let second = serde_json::to_vec(&state.checkpoint).map_err(|error| failed(error.into()))?;
+    let State { facts, seconds, .. } = state;
+    let first = Saved {
+        membar_checkpoint: SAVED,
+        program: fingerprint,
+        checkpoint: hash(&second),
+        seconds: *seconds,
+        facts: facts.clone(),
+    };
     let mut bytes = serde_json::to_vec(&first).map_err(|error| failed(error.into()))?;
     bytes.push(b'\n');
     bytes.extend(second);

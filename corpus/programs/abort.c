@@ -1,0 +1,3 @@
+// expect: error: abort
+#include <stdlib.h>
+int main(void) { abort(); }

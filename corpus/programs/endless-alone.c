@@ -1,0 +1,7 @@
+// expect: error: endless loop
+int main(void)
+{
+    volatile unsigned n = 0;
+    for (;;)
+        n++;
+}

@@ -1,0 +1,7 @@
+// expect: error: endless loop
+#include <stdio.h>
+int main(void)
+{
+    for (;;)
+        printf("and again\n");
+}

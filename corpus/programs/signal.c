@@ -1,0 +1,8 @@
+// expect: error: limit: calls `signal`
+#include <signal.h>
+static void on(int n) { (void)n; }
+int main(void)
+{
+    signal(SIGINT, on);
+    return 0;
+}

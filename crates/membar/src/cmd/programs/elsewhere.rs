@@ -1,0 +1,96 @@
+//! C and C++ programs where they cannot be run.
+
+use super::{About, Input, Language, Round, Run, Subject};
+use crate::cli::NativeArgs;
+use crate::stop::Failure;
+use membar::core::{Barrier, Relaxation};
+use membar::report::verify::{AccessRef, ErrorRef, FenceRef};
+use membar::verify::{Checkpoint, Effort, Event, Explanation, ProgramError};
+use std::ffi::OsString;
+use std::sync::atomic::AtomicBool;
+
+const NOT_HERE: &str =
+    "error: C and C++ programs are run on x86-64 Linux only\n = help: litmus tests can be verified here";
+
+fn not_here<T>() -> Result<T, Failure> {
+    Err(Failure::Usage(NOT_HERE.into()))
+}
+
+/// Answers another process of membar.
+pub fn serve() -> Result<u8, Failure> {
+    not_here()
+}
+
+/// Behaves as the compiler does.
+pub fn compile(_: Language, _: &[OsString]) -> Result<u8, Failure> {
+    not_here()
+}
+
+/// A compiled program: there is none.
+pub enum Native {}
+
+impl Native {
+    /// Compiles and loads a program.
+    pub fn open(_: &Input, _: &NativeArgs, _: usize) -> Result<Native, Failure> {
+        not_here()
+    }
+}
+
+impl Subject for Native {
+    type Detail = ();
+
+    fn name(&self) -> &str {
+        match *self {}
+    }
+
+    fn fingerprint(&self) -> u64 {
+        match *self {}
+    }
+
+    fn explore(
+        &mut self,
+        _: Checkpoint,
+        _: Effort,
+        _: &[(u32, Barrier)],
+        _: &AtomicBool,
+        _: &mut dyn FnMut(&Round<'_>) -> bool,
+    ) -> Result<Checkpoint, Failure> {
+        match *self {}
+    }
+
+    fn trace(&mut self, _: &[u8]) -> Result<Run<()>, Failure> {
+        match *self {}
+    }
+
+    fn confirms(&mut self, _: Relaxation, _: &Explanation) -> bool {
+        match *self {}
+    }
+
+    fn place(&self, _: &Run<()>, _: &Event) -> (String, u32, u32) {
+        match *self {}
+    }
+
+    fn access(&mut self, _: &Run<()>, _: &Event) -> AccessRef {
+        match *self {}
+    }
+
+    fn fence(&self, _: Barrier, _: &AccessRef, _: &AccessRef) -> FenceRef {
+        match *self {}
+    }
+
+    fn error(&mut self, _: &ProgramError) -> Result<ErrorRef, Failure> {
+        match *self {}
+    }
+
+    fn memory(&mut self, _: &Run<()>) -> Vec<(String, String)> {
+        match *self {}
+    }
+
+    fn standing(&mut self, _: &Run<()>, _: usize) -> String {
+        match *self {}
+    }
+
+    fn about(&self, _: f64) -> About {
+        match *self {}
+    }
+}

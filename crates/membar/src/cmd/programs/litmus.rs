@@ -1,0 +1,206 @@
+//! Litmus tests as programs to verify.
+
+use super::super::litmus::read;
+use super::super::output::shown_name;
+use super::{About, Round, Run, Stand, Subject, hash};
+use crate::stop::Failure;
+use membar::certify::replay;
+use membar::core::{AccessKind, Barrier, Relaxation};
+use membar::explore::{Next, Program};
+use membar::litmus::{Arch, Code, Interpreter, LitmusTest, Site};
+use membar::report::verify::{AccessRef, ErrorRef, FenceRef, ReplayCommand};
+use membar::verify::{Checkpoint, Effort, ErrorKind, Event, Explanation, ProgramError, Verification};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// A litmus test.
+pub struct Litmus {
+    name: String,
+    test: LitmusTest,
+    /// Its code, with the barriers of the last exploration.
+    code: Arc<Code>,
+}
+
+impl Litmus {
+    /// Reads a test.
+    pub fn open(path: &Path) -> Result<Litmus, Failure> {
+        Litmus::parse(&shown_name(path), &read(path)?)
+    }
+
+    /// A test that was read.
+    pub fn parse(name: &str, text: &[u8]) -> Result<Litmus, Failure> {
+        let test = LitmusTest::parse(name, text)?;
+        Ok(Litmus { name: name.into(), code: Arc::new(test.code.clone()), test })
+    }
+
+    fn site(&self, event: &Event) -> &Site {
+        &self.test.code.sites[event.access.site as usize]
+    }
+
+    /// A value as text: an address by its name.
+    fn value(&self, addr: u32, value: u64) -> String {
+        match self.test.pointed_at(value) {
+            Some(name) => name.to_owned(),
+            None if self.test.code.cells[addr as usize].ty.signed => (value as i64).to_string(),
+            None => value.to_string(),
+        }
+    }
+}
+
+impl Subject for Litmus {
+    /// Memory, and which threads wait.
+    type Detail = (Vec<u64>, Vec<bool>);
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn fingerprint(&self) -> u64 {
+        hash(format!("{:?}", self.test.code).as_bytes())
+    }
+
+    fn explore(
+        &mut self,
+        checkpoint: Checkpoint,
+        effort: Effort,
+        barriers: &[(u32, Barrier)],
+        stop: &AtomicBool,
+        go_on: &mut dyn FnMut(&Round<'_>) -> bool,
+    ) -> Result<Checkpoint, Failure> {
+        self.code = Arc::new(self.test.code.with_barriers(barriers));
+        let mut verification = Verification::local(checkpoint, Interpreter::new(Arc::clone(&self.code)), effort);
+        while !verification.is_done() {
+            verification.advance(stop);
+            let round = Round {
+                search: verification.search(),
+                seen: verification.seen(),
+                has_first: verification.has_found_first(),
+                is_done: verification.is_done(),
+                is_out: verification.is_out_of_executions(),
+                checkpoint: &|| verification.checkpoint(),
+                facts: &|| serde_json::Value::Null,
+            };
+            if !go_on(&round) {
+                break;
+            }
+        }
+        Ok(verification.checkpoint())
+    }
+
+    fn trace(&mut self, schedule: &[u8]) -> Result<Run<Self::Detail>, Failure> {
+        let mut program = Interpreter::new(Arc::clone(&self.code));
+        let threads = program.threads();
+        let mut steps = Vec::new();
+        for &thread in schedule {
+            let thread = usize::from(thread);
+            if thread >= threads || !matches!(program.next(thread), Next::Access(_)) {
+                break;
+            }
+            steps.push(program.step(thread));
+        }
+        let stand = |thread: usize| match program.next(thread) {
+            Next::Access(access) => Stand::Access(access),
+            Next::Done => Stand::Done,
+            Next::Fault => Stand::Stuck(format!("cannot go on: {}", program.fault(thread))),
+            Next::Long => Stand::Stuck("runs on without an access for too long".into()),
+        };
+        let waits = (0..threads).map(|thread| !program.waiting(thread).round.is_empty()).collect();
+        let next = (0..threads).map(stand).collect();
+        Ok(Run { steps, next, detail: (program.memory().to_vec(), waits) })
+    }
+
+    fn confirms(&mut self, model: Relaxation, explanation: &Explanation) -> bool {
+        let mut threads = replay::Litmus::new(&self.code);
+        replay::confirms(&mut threads, model, &explanation.steps(), &explanation.claims())
+    }
+
+    fn place(&self, _: &Run<Self::Detail>, event: &Event) -> (String, u32, u32) {
+        (self.name.clone(), self.site(event).line, self.site(event).column)
+    }
+
+    fn access(&mut self, _: &Run<Self::Detail>, event: &Event) -> AccessRef {
+        let site = self.site(event);
+        let value = |value: Option<u64>| value.map(|value| self.value(event.access.addr, value));
+        AccessRef {
+            file: self.name.clone(),
+            function: None,
+            line: site.line,
+            column: site.column,
+            thread: event.thread,
+            thread_name: format!("P{}", event.thread),
+            text: site.text.clone(),
+            kind: kind(event.access.kind),
+            address: self.test.code.cells[event.access.addr as usize].name.clone(),
+            read: value(event.read),
+            write: value(event.write),
+            control: false,
+            crowded: false,
+        }
+    }
+
+    fn fence(&self, barrier: Barrier, after: &AccessRef, before: &AccessRef) -> FenceRef {
+        let fence = match (self.test.arch, barrier) {
+            (Arch::X86, Barrier::Full) => "MFENCE",
+            (Arch::X86, _) => "SFENCE",
+            (Arch::X86_64, Barrier::Full) => "mfence",
+            (Arch::X86_64, _) => "sfence",
+            (Arch::C, Barrier::Full) => "atomic_thread_fence(memory_order_seq_cst);",
+            (Arch::C, _) => "atomic_thread_fence(memory_order_release);",
+        };
+        FenceRef {
+            file: self.name.clone(),
+            function: None,
+            thread_name: after.thread_name.clone(),
+            fence: fence.into(),
+            instead: None,
+            after_line: after.line,
+            after_column: after.column,
+            before_line: before.line,
+            before_column: before.column,
+        }
+    }
+
+    fn error(&mut self, error: &ProgramError) -> Result<ErrorRef, Failure> {
+        let (kind, message) = match &error.kind {
+            ErrorKind::Deadlock { threads } => {
+                let names: Vec<String> = threads.iter().map(|thread| format!("P{thread}")).collect();
+                let (who, waits) = (names.join(", "), if names.len() == 1 { "waits" } else { "wait" });
+                ("deadlock", format!("{who} {waits} for a value that nobody will write"))
+            }
+            ErrorKind::Livelock => ("livelock", "the threads come back to where they were, again and again".into()),
+            ErrorKind::Fault { thread, why } => ("fault", format!("P{thread} cannot go on: {why}")),
+        };
+        let schedule = error.schedule.to_string();
+        Ok(ErrorRef { kind, message, stack: Vec::new(), schedule, executions: error.executions })
+    }
+
+    fn memory(&mut self, run: &Run<Self::Detail>) -> Vec<(String, String)> {
+        let cells = self.test.code.cells.iter().zip(&run.detail.0).enumerate();
+        cells.map(|(i, (cell, &value))| (cell.name.clone(), self.value(i as u32, value))).collect()
+    }
+
+    fn standing(&mut self, run: &Run<Self::Detail>, thread: usize) -> String {
+        match &run.next[thread] {
+            Stand::Access(access) => {
+                let site = &self.test.code.sites[access.site as usize];
+                let waits = if run.detail.1[thread] { ", waiting" } else { "" };
+                format!("P{thread} is at line {} `{}`{waits}", site.line, site.text)
+            }
+            Stand::Done => format!("P{thread} has ended"),
+            Stand::Stuck(why) => format!("P{thread} {why}"),
+        }
+    }
+
+    fn about(&self, _: f64) -> About {
+        About { command: ReplayCommand::of(&self.name), ..About::default() }
+    }
+}
+
+pub(super) fn kind(kind: AccessKind) -> &'static str {
+    match kind {
+        AccessKind::Load => "load",
+        AccessKind::Store => "store",
+        AccessKind::Rmw => "rmw",
+    }
+}

@@ -1,0 +1,549 @@
+//! C and C++ programs to verify: compiled, run in processes of their own, and named by their debug information.
+
+use super::litmus::kind;
+use super::{About, Input, Language, Round, Run, Stand, Subject, hash};
+use crate::cli::{Assumption, NativeArgs};
+use crate::stop::{self, Failure, Problem};
+use membar::core::{Barrier, Performed, Relaxation};
+use membar::explore::Strategy;
+use membar::report::quoted_path;
+use membar::report::verify::{AccessRef, ErrorRef, FenceRef, FrameRef, NoteRef, ReplayCommand, StatisticsRef};
+use membar::verify::{Checkpoint, Effort, ErrorKind, Event, Explanation, ProgramError, Settings, Watching};
+use membar_native::build::{self, BuildError, Built, Note, NoteKind, Request};
+use membar_native::process::{ProcessError, Setup};
+use membar_native::run::{BEFORE, Divergence, Standing, Traced, TracedStep};
+use membar_native::session::{Session, SessionError};
+use membar_native::symbols::Symbols;
+use membar_native::words::{Dialect, Place, Wait, Waits, Words};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::io::Write;
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// Heap that one execution may use if nothing is said.
+const HEAP: usize = 64 << 20;
+
+/// A compiled program.
+pub struct Native {
+    name: String,
+    /// The first source, or the executable.
+    main: String,
+    session: Session,
+    words: Words,
+    dialect: Dialect,
+    compiler: String,
+    notes: Vec<NoteRef>,
+    command: ReplayCommand,
+    fingerprint: u64,
+    /// Where the object and the memory that processes share are.
+    _dir: TempDir,
+}
+
+/// Answers another process of membar until that ends.
+pub fn serve() -> Result<u8, Failure> {
+    // The program's messages go nowhere, but a bug of ours must be heard.
+    if let Ok(stderr) = std::io::stderr().as_fd().try_clone_to_owned() {
+        let stderr = std::fs::File::from(stderr);
+        std::panic::set_hook(Box::new(move |info| {
+            let _ = writeln!(&stderr, "internal error: {info}\n{}", crate::decide::REPORT_BUG);
+            std::process::exit(i32::from(stop::BAD));
+        }));
+    }
+    // Whoever asked is gone, or will say what is wrong.
+    Ok(if membar_native::process::serve().is_ok() { stop::ALLOWED } else { stop::BAD })
+}
+
+/// Behaves as the compiler does.
+pub fn compile(language: Language, args: &[OsString]) -> Result<u8, Failure> {
+    let language = match language {
+        Language::C => build::Language::C,
+        Language::Cxx => build::Language::Cxx,
+    };
+    let status = build::wrapper(language, args).map_err(|error| failed("", &error))?;
+    Ok(u8::try_from(status).unwrap_or(stop::FORBIDDEN))
+}
+
+/// The C++ compiler that belongs to a C compiler: `g++-12` for `gcc-12`.
+fn cxx_driver(cc: &OsStr) -> OsString {
+    let Some(text) = cc.to_str().filter(|text| !text.contains("++")) else { return cc.to_owned() };
+    let (directory, name) =
+        text.rsplit_once('/').map_or(("", text), |(directory, _)| text.split_at(directory.len() + 1));
+    let cxx = [("gcc", "g++"), ("clang", "clang++")].into_iter().find_map(|(c, cxx)| {
+        let at = name.rfind(c)?;
+        Some(format!("{directory}{}{cxx}{}", &name[..at], &name[at + c.len()..]))
+    });
+    cxx.map_or_else(|| cc.to_owned(), OsString::from)
+}
+
+fn failed(file: &str, error: &BuildError) -> Failure {
+    let message = error.to_string();
+    // What the compiler says has its own places.
+    let file = if matches!(error, BuildError::File { .. }) { "" } else { file };
+    Problem::failure(file, 0, message.trim_end(), &error.help())
+}
+
+impl Native {
+    /// Compiles and loads a program.
+    pub fn open(input: &Input, args: &NativeArgs, jobs: usize) -> Result<Native, Failure> {
+        let dir = tempfile::Builder::new().prefix("membar-").tempdir();
+        let dir =
+            dir.map_err(|error| Failure::Usage(format!("error: cannot make a directory for the program: {error}")))?;
+        let (files, built): (Vec<&Path>, Result<Built, BuildError>) = match input {
+            Input::Sources(sources) => {
+                let (cc, cxx) = (args.cc.clone(), args.cc.as_deref().map(cxx_driver));
+                let request = Request { sources, flags: &args.flags, dir: dir.path(), cc, cxx };
+                (sources.iter().map(PathBuf::as_path).collect(), build::build(&request))
+            }
+            Input::Executable(path) | Input::Litmus(path) => {
+                (vec![path.as_path()], build::build_executable(path, dir.path()))
+            }
+        };
+        let shown: Vec<String> = files.iter().map(|file| file.to_string_lossy().into_owned()).collect();
+        let main = shown.first().cloned().unwrap_or_default();
+        let built = built.map_err(|error| failed("", &error))?;
+        let problem = |error: &dyn std::fmt::Display| Problem::failure(&main, 0, &error.to_string(), "");
+        let symbols = Symbols::load(&built.object).map_err(|error| problem(&error))?;
+        let mut program_args = vec![match input {
+            Input::Sources(_) => files.first().and_then(|file| file.file_stem()).unwrap_or_default().to_owned(),
+            _ => files.first().map(|file| file.as_os_str().to_owned()).unwrap_or_default(),
+        }];
+        program_args.extend(args.args.iter().cloned());
+        if !matches!(input, Input::Sources(_)) {
+            program_args.extend(args.flags.iter().cloned());
+        }
+        let volatile_atomic = args.assume.last() == Some(&Assumption::VolatileAtomic);
+        let heap = args.memory.map_or(HEAP, |memory| memory.0.unwrap_or(usize::MAX / 2));
+        let object = std::fs::read(&built.object).map_err(|error| problem(&error))?;
+        let fingerprint = hash(&object) ^ hash(format!("{program_args:?} {volatile_atomic} {heap}").as_bytes());
+        let exe = std::env::current_exe().map_err(|error| problem(&error))?;
+        let setup = Setup {
+            exe,
+            exe_args: vec!["run-program".into()],
+            object: built.object,
+            args: program_args,
+            dir: dir.path().to_owned(),
+            heap,
+            volatile_atomic,
+            wrappers: symbols.wrappers(),
+            show: false,
+        };
+        let cxx = files.iter().any(|file| build::Language::of(file) == Some(build::Language::Cxx));
+        let dialect = if cxx { Dialect::Cxx } else { Dialect::C };
+        let name = shown.join(" ");
+        let words = Words::new(symbols);
+        let session = Session::start(&setup, jobs).map_err(|error| trouble(&main, &words, &error))?;
+        let command = command(&shown, args);
+        let notes = built.notes.iter().map(note).collect();
+        let compiler = built.compiler;
+        Ok(Native { name, main, session, words, dialect, compiler, notes, command, fingerprint, _dir: dir })
+    }
+
+    /// The step that an event is, or the one that its thread would make next.
+    fn step<'a>(&self, run: &'a Run<Traced>, event: &Event) -> Option<&'a TracedStep> {
+        match run.detail.steps.get(event.step as usize) {
+            Some(step) => Some(step),
+            None => match run.detail.threads.get(event.thread as usize) {
+                Some(Standing::Access(step, _)) => Some(step),
+                _ => None,
+            },
+        }
+    }
+
+    fn place_of(&self, run: &Run<Traced>, event: &Event) -> Place {
+        let stack = self.step(run, event).map_or(&[][..], |step| &step.stack);
+        self.words.place(&run.detail, event.thread, stack, event.access.addr)
+    }
+
+    /// Where these return addresses lead to, in the user's files.
+    fn frames(&self, stack: &[u32]) -> Vec<FrameRef> {
+        let frame = |frame: membar_native::symbols::Frame| FrameRef {
+            function: frame.function,
+            file: frame.file,
+            line: frame.line,
+        };
+        self.words.stack(stack).into_iter().map(frame).collect()
+    }
+
+    fn deadlock(&mut self, error: &ProgramError, threads: &[u32]) -> Result<String, Failure> {
+        let traced = self.trace(&error.schedule.0)?.detail;
+        let waits: Vec<(u32, Option<Wait>)> =
+            threads.iter().map(|&thread| (thread, self.words.wait(&traced, thread))).collect();
+        let heading: Vec<String> = waits.iter().map(|(thread, wait)| waiting(*thread, wait.as_ref())).collect();
+        let mut message = heading.join(", ");
+        for (thread, wait) in &waits {
+            let Some(Wait { what, place, holder }) = wait else { continue };
+            message += &format!("\n{} is at {} `{}`", Words::thread(*thread), at(place), place.text);
+            match (what, holder) {
+                (Waits::Lock(name), Some((holder, place))) if holder != thread => {
+                    message += &format!("; {} has `{name}` since {}", Words::thread(*holder), at(place));
+                }
+                (Waits::Lock(name), Some((_, place))) => {
+                    message += &format!("; it has `{name}` itself, since {}", at(place));
+                }
+                _ => {}
+            }
+        }
+        Ok(message)
+    }
+}
+
+/// `T1 waits for `m``
+fn waiting(thread: u32, wait: Option<&Wait>) -> String {
+    let thread = Words::thread(thread);
+    match wait.map(|wait| &wait.what) {
+        Some(Waits::End(other)) => format!("{thread} waits for the end of {}", Words::thread(*other)),
+        Some(Waits::Woken) => format!("{thread} waits to be woken"),
+        Some(Waits::Lock(name)) => format!("{thread} waits for `{name}`"),
+        Some(Waits::Value(name)) => format!("{thread} waits for `{name}` to change"),
+        None => format!("{thread} waits"),
+    }
+}
+
+/// `lock (dekker.c:12)`
+fn at(place: &Place) -> String {
+    match place {
+        Place { file, function, .. } if file.is_empty() => function.clone(),
+        Place { function, file, line, .. } if function.is_empty() => format!("{file}:{line}"),
+        Place { function, file, line, .. } => format!("{function} ({file}:{line})"),
+    }
+}
+
+/// A fault as a sentence about its thread.
+fn sentence(thread: u32, message: &str) -> String {
+    let thread = Words::thread(thread);
+    let colon = ["assertion ", "its ", "a thread "].iter().any(|start| message.starts_with(start));
+    match () {
+        () if message.starts_with("the program ") => message.to_owned(),
+        () if colon => format!("{thread}: {message}"),
+        () => format!("{thread} {message}"),
+    }
+}
+
+fn note(note: &Note) -> NoteRef {
+    let kind = match note.kind {
+        NoteKind::Assembly => "assembly",
+        NoteKind::Library => "library",
+        NoteKind::Flag => "flag",
+        _ => "warning",
+    };
+    let (file, line) = note.place.clone().unzip();
+    NoteRef { kind, message: note.what.trim_end().to_owned(), file, line }
+}
+
+/// How to replay a schedule of a program that was asked for so.
+fn command(files: &[String], args: &NativeArgs) -> ReplayCommand {
+    let quoted = |text: &OsString| quoted_path(&text.to_string_lossy());
+    let mut flags = String::new();
+    for arg in &args.args {
+        flags += &format!(" --arg={}", quoted(arg));
+    }
+    if args.assume.last() == Some(&Assumption::VolatileAtomic) {
+        flags += " --assume volatile=atomic";
+    }
+    if let Some(memory) = args.memory {
+        flags += &memory.0.map_or(" --memory none".into(), |bytes| format!(" --memory {bytes}b"));
+    }
+    if let Some(cc) = &args.cc {
+        flags += &format!(" --cc {}", quoted(cc));
+    }
+    if !args.flags.is_empty() {
+        flags += " --";
+        flags += &args.flags.iter().map(|flag| format!(" {}", quoted(flag))).collect::<String>();
+    }
+    let program: Vec<String> = files.iter().map(|file| quoted_path(file)).collect();
+    ReplayCommand { program: program.join(" "), flags }
+}
+
+/// Why there is no result.
+fn trouble(main: &str, words: &Words, error: &SessionError) -> Failure {
+    match error {
+        SessionError::Diverged(divergence) => diverged(main, words, divergence),
+        SessionError::Process(ProcessError::Died(how)) => Problem::failure(
+            main,
+            0,
+            &format!("the process that runs the program has ended: {how}"),
+            "if the program has code that runs before `main`, look there first",
+        ),
+        SessionError::Process(error) => Problem::failure(main, 0, &error.to_string(), ""),
+    }
+}
+
+fn diverged(main: &str, words: &Words, divergence: &Divergence) -> Failure {
+    let Divergence { thread, step, first, second } = divergence;
+    let thread = Words::thread(*thread);
+    let place = |site: &Option<u32>| match site {
+        None => "it ends, or cannot go on".to_owned(),
+        Some(site) => {
+            let place = words.place_of(&[*site]);
+            match place.file.is_empty() {
+                true => "it begins or ends".to_owned(),
+                false => format!("{}:{} (in {}): {}", place.file, place.line, place.function, place.text),
+            }
+        }
+    };
+    let message = format!(
+        "the program is not deterministic: run again along the same schedule, {thread} does something else after step \
+         {step}\n    the first time  {}\n    the second time {}",
+        place(first),
+        place(second)
+    );
+    let help = "look for memory that is read before it is written, for addresses that decide something (order, hash), and \
+                for time, random numbers or input from outside";
+    Problem::failure(main, 0, &message, help)
+}
+
+impl Subject for Native {
+    type Detail = Traced;
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn fingerprint(&self) -> u64 {
+        self.fingerprint
+    }
+
+    fn facts(&self) -> Value {
+        serde_json::to_value(self.session.facts()).unwrap_or_default()
+    }
+
+    fn know(&mut self, facts: Value) -> bool {
+        let facts = serde_json::from_value(facts).map(|facts| self.session.know(facts));
+        facts.is_ok()
+    }
+
+    fn explore(
+        &mut self,
+        checkpoint: Checkpoint,
+        effort: Effort,
+        barriers: &[(u32, Barrier)],
+        stop: &AtomicBool,
+        go_on: &mut dyn FnMut(&Round<'_>) -> bool,
+    ) -> Result<Checkpoint, Failure> {
+        let result = self.session.verify(checkpoint, effort, barriers, stop, |verification, facts| {
+            let round = Round {
+                search: verification.search(),
+                seen: verification.seen(),
+                has_first: verification.has_found_first(),
+                is_done: verification.is_done(),
+                is_out: verification.is_out_of_executions(),
+                checkpoint: &|| verification.checkpoint(),
+                facts: &|| serde_json::to_value(facts).unwrap_or_default(),
+            };
+            go_on(&round)
+        });
+        result.map_err(|error| trouble(&self.main, &self.words, &error))
+    }
+
+    fn prepare(&mut self, learn: Option<Duration>, stop: &AtomicBool) -> Result<(), Failure> {
+        let strategy = Strategy::Dpor;
+        let settings = Settings { model: Relaxation::Tso, strategy, watching: Watching::Nothing, max_steps: 10_000 };
+        let learnt = match learn {
+            None => self.session.learn(settings, stop),
+            Some(time) => {
+                let (began, effort) = (Instant::now(), Effort::default());
+                let go_on = |_: &_, _: &_| began.elapsed() < time;
+                self.session.verify(Checkpoint::new(settings), effort, &[], stop, go_on).map(|_| ())
+            }
+        };
+        learnt.map_err(|error| trouble(&self.main, &self.words, &error))
+    }
+
+    fn trace(&mut self, schedule: &[u8]) -> Result<Run<Traced>, Failure> {
+        let traced = self.session.trace(schedule).map_err(|error| trouble(&self.main, &self.words, &error))?;
+        let steps: Vec<Performed> = traced.steps.iter().map(|step| step.made.performed()).collect();
+        let stand = |standing: &Standing| match standing {
+            Standing::Access(step, _) => Stand::Access(step.made.performed().access),
+            Standing::Done => Stand::Done,
+            Standing::Fault(why) => Stand::Stuck(why.clone()),
+        };
+        Ok(Run { steps, next: traced.threads.iter().map(stand).collect(), detail: traced })
+    }
+
+    fn confirms(&mut self, model: Relaxation, explanation: &Explanation) -> bool {
+        let mut puppet = self.session.puppet();
+        membar::certify::replay::confirms(&mut puppet, model, &explanation.steps(), &explanation.claims())
+    }
+
+    fn place(&self, run: &Run<Traced>, event: &Event) -> (String, u32, u32) {
+        let Place { file, line, column, .. } = self.place_of(run, event);
+        (file, line, column)
+    }
+
+    fn access(&mut self, run: &Run<Traced>, event: &Event) -> AccessRef {
+        let Place { function, file, line, column, text } = self.place_of(run, event);
+        let (traced, addr) = (&run.detail, event.access.addr);
+        let address = self.words.address(traced, addr);
+        let mut value = |value: Option<u64>| value.map(|value| self.words.value(traced, addr, value));
+        AccessRef {
+            file: if file.is_empty() { self.main.clone() } else { file },
+            function: Some(function),
+            line,
+            column,
+            thread: event.thread,
+            thread_name: Words::thread(event.thread),
+            text,
+            kind: kind(event.access.kind),
+            address,
+            read: value(event.read),
+            write: value(event.write),
+            control: Words::is_control(traced, addr),
+            crowded: false,
+        }
+    }
+
+    /// A full fence is just behind the store, as a stronger memory order of that store would have it; one for stores is just
+    /// before the later one.
+    fn spot(&self, barrier: Barrier, after: u32, before: u32) -> u32 {
+        if barrier == Barrier::Full { after } else { before | BEFORE }
+    }
+
+    fn fence(&self, barrier: Barrier, after: &AccessRef, before: &AccessRef) -> FenceRef {
+        let full = barrier == Barrier::Full;
+        let anchor = if full { after } else { before };
+        let what = if anchor.kind == "rmw" { "read-modify-write" } else { "store" };
+        let instead = self.dialect.stronger(barrier, &anchor.text);
+        let instead = instead.map(|order| format!("make the {what} at line {} `{order}`", anchor.line));
+        // Where the other access is in another function, or comes first in a loop, only one place says something.
+        let near = after.file == before.file && after.function == before.function;
+        let near = near && (after.line, after.column) < (before.line, before.column);
+        let place = |access: &AccessRef, shown: bool| if shown { (access.line, access.column) } else { (0, 0) };
+        let (after_place, before_place) = (place(after, near || full), place(before, near || !full));
+        FenceRef {
+            file: anchor.file.clone(),
+            function: anchor.function.clone(),
+            thread_name: anchor.thread_name.clone(),
+            fence: self.dialect.fence(barrier),
+            instead,
+            after_line: after_place.0,
+            after_column: after_place.1,
+            before_line: before_place.0,
+            before_column: before_place.1,
+        }
+    }
+
+    fn error(&mut self, error: &ProgramError) -> Result<ErrorRef, Failure> {
+        let mut stack = Vec::new();
+        let (kind, message) = match &error.kind {
+            ErrorKind::Deadlock { threads } => ("deadlock", self.deadlock(error, threads)?),
+            ErrorKind::Livelock => ("livelock", "the threads come back to where they were, again and again".into()),
+            ErrorKind::Fault { thread, why } => {
+                let fault = self.words.fault(why);
+                stack = self.frames(&fault.stack);
+                if fault.limit {
+                    let place =
+                        stack.first().map_or((self.main.as_str(), 0), |frame| (frame.file.as_str(), frame.line));
+                    let help = match fault.message.contains("--memory") {
+                        true => "give more with --memory, or make the program need less",
+                        false => "leave this out of what is verified, with a macro that you define: -- -DVERIFY",
+                    };
+                    return Err(Problem::failure(place.0, place.1, &fault.message, help));
+                }
+                ("fault", sentence(*thread, &fault.message))
+            }
+        };
+        let schedule = error.schedule.to_string();
+        Ok(ErrorRef { kind, message, stack, schedule, executions: error.executions })
+    }
+
+    fn memory(&mut self, run: &Run<Traced>) -> Vec<(String, String)> {
+        let mut last: BTreeMap<u32, u64> = BTreeMap::new();
+        for step in &run.steps {
+            if !Words::is_control(&run.detail, step.access.addr) {
+                last.insert(step.access.addr, step.new);
+            }
+        }
+        let name = |(addr, value): (u32, u64)| {
+            (self.words.address(&run.detail, addr), self.words.value(&run.detail, addr, value))
+        };
+        let mut memory: Vec<(String, String)> = last.into_iter().map(name).collect();
+        memory.sort();
+        memory
+    }
+
+    fn standing(&mut self, run: &Run<Traced>, thread: usize) -> String {
+        let name = Words::thread(thread as u32);
+        match &run.detail.threads[thread] {
+            Standing::Access(step, _) if step.stack.is_empty() => format!("{name} is about to end"),
+            Standing::Access(step, waits) => {
+                let place = self.words.place(&run.detail, thread as u32, &step.stack, step.made.addr);
+                let at = at(&place);
+                match waits {
+                    true => {
+                        let wait = self.words.wait(&run.detail, thread as u32);
+                        format!("{} at {at} `{}`", waiting(thread as u32, wait.as_ref()), place.text)
+                    }
+                    false => format!("{name} is at {at} `{}`", place.text),
+                }
+            }
+            Standing::Done => {
+                let began = thread == 0 || run.detail.steps.iter().any(|step| step.made.thread as usize == thread);
+                format!("{name} {}", if began { "has ended" } else { "has not begun" })
+            }
+            Standing::Fault(why) => {
+                let fault = self.words.fault(why);
+                let stack = self.frames(&fault.stack);
+                let lines =
+                    stack.iter().map(|frame| format!("\n    at {} ({}:{})", frame.function, frame.file, frame.line));
+                sentence(thread as u32, &fault.message) + &lines.collect::<String>()
+            }
+        }
+    }
+
+    fn about(&self, seconds: f64) -> About {
+        let statistics = self.session.statistics();
+        About {
+            compiler: Some(self.compiler.clone()),
+            notes: self.notes.clone(),
+            statistics: Some(StatisticsRef {
+                resets: statistics.resets,
+                accesses: statistics.steps,
+                replayed: statistics.replayed,
+                reset_bytes: statistics.reset_bytes as u64,
+                resident_bytes: statistics.resident,
+                seconds_per_access: seconds / (statistics.steps + statistics.replayed).max(1) as f64,
+                restarts: self.session.restarts,
+            }),
+            command: match self.session.restarts {
+                0 => self.command.clone(),
+                // What was learnt on the way has to be known again for a schedule to mean the same.
+                _ => ReplayCommand {
+                    flags: format!(" --learn {}s{}", seconds.ceil() + 1.0, self.command.flags),
+                    ..self.command.clone()
+                },
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cxx_drivers() {
+        for (cc, cxx) in [
+            ("gcc", "g++"),
+            ("gcc-12", "g++-12"),
+            ("/opt/clang/bin/clang-16", "/opt/clang/bin/clang++-16"),
+            ("x86_64-linux-gnu-gcc", "x86_64-linux-gnu-g++"),
+            ("g++", "g++"),
+            ("clang++", "clang++"),
+            ("cc", "cc"),
+        ] {
+            assert_eq!(cxx_driver(OsStr::new(cc)), cxx);
+        }
+    }
+
+    #[test]
+    fn faults_are_sentences() {
+        assert_eq!(sentence(1, "uses a null pointer"), "T1 uses a null pointer");
+        assert_eq!(sentence(0, "assertion `x` fails"), "main: assertion `x` fails");
+        assert_eq!(sentence(2, "the program ends with status 1"), "the program ends with status 1");
+    }
+}

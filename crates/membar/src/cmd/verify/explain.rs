@@ -1,0 +1,99 @@
+//! From violations as they are found to what reports show, each confirmed.
+
+use super::super::programs::{Run, Stand, Subject};
+use crate::stop::Failure;
+use membar::core::Relaxation;
+use membar::report::safe;
+use membar::report::verify::{LinkRef, StepRef, ViolationRef};
+use membar::verify::{Explanation, Found, Link, Relation, RunStep, explain_run};
+
+/// A violation, explained.
+pub struct Case<T> {
+    /// The SC run that shows it.
+    pub run: Run<T>,
+    /// The execution under the model.
+    pub explanation: Explanation,
+}
+
+/// Runs the schedule of a violation again and explains what could happen there. `None` if it cannot be.
+pub fn case<S: Subject>(subject: &mut S, found: &Found, model: Relaxation) -> Result<Option<Case<S::Detail>>, Failure> {
+    let run = subject.trace(&found.schedule.0)?;
+    let next = match run.next.get(found.thread as usize) {
+        Some(Stand::Access(access)) => Some(*access),
+        _ => None,
+    };
+    if run.steps.len() < found.schedule.0.len() {
+        return Ok(None);
+    }
+    let explanation = explain_run(&run.steps, next, found, model);
+    Ok(explanation.map(|explanation| Case { run, explanation }))
+}
+
+/// All violations in words, those with short executions first. Each has been confirmed by separate code.
+pub fn violations<S: Subject>(
+    subject: &mut S,
+    found: &[Found],
+    model: Relaxation,
+) -> Result<Vec<ViolationRef>, Failure> {
+    let mut cases = Vec::new();
+    for found in found {
+        let case = case(subject, found, model)?;
+        // Separate code runs it on a machine with buffers, compares what is read, and looks for a cycle by itself.
+        let confirmed = case.filter(|case| subject.confirms(model, &case.explanation));
+        let Some(case) = confirmed else {
+            return Err(Failure::Usage(format!(
+                "internal error: a violation could not be confirmed ({}, schedule {})\n{}",
+                safe(subject.name()),
+                found.schedule,
+                crate::decide::REPORT_BUG
+            )));
+        };
+        let place = |i: usize| {
+            let event = &case.explanation.events[i];
+            (subject.place(&case.run, event), event.thread)
+        };
+        let key = (case.explanation.run.len(), place(case.explanation.store), place(case.explanation.events.len() - 1));
+        cases.push((key, found, case));
+    }
+    // Before anything is named: names are numbered as they are mentioned.
+    cases.sort_by(|a, b| a.0.cmp(&b.0));
+    Ok(cases.iter().map(|(_, found, case)| violation(subject, found, case)).collect())
+}
+
+fn violation<S: Subject>(subject: &mut S, found: &Found, case: &Case<S::Detail>) -> ViolationRef {
+    let Case { run, explanation } = case;
+    let events: Vec<_> = explanation.events.iter().map(|event| subject.access(run, event)).collect();
+    let overtaking = events.len() - 1;
+    let link = |link: &Link| LinkRef {
+        access: events[link.from].clone(),
+        relation: match link.relation {
+            Relation::Po { .. } => "po",
+            Relation::Rf => "rf",
+            Relation::Co => "co",
+            Relation::Fr => "fr",
+        },
+        kept: match link.relation {
+            Relation::Po { kept } => Some(kept),
+            _ => None,
+        },
+    };
+    let step = |step: &RunStep| {
+        let (step, i) = match *step {
+            RunStep::Issue(i) => ("issue", i),
+            RunStep::Commit(i) => ("commit", i),
+        };
+        let (delayed, overtakes) = (i == explanation.store, i == overtaking && step == "issue");
+        StepRef { step, access: events[i].clone(), delayed, overtakes }
+    };
+    let fences = &explanation.fences;
+    ViolationRef {
+        store: events[explanation.store].clone(),
+        access: events[overtaking].clone(),
+        cycle: explanation.cycle.iter().map(link).collect(),
+        run: explanation.run.iter().map(step).collect(),
+        fences: fences.iter().map(|f| subject.fence(f.barrier, &events[f.after], &events[f.before])).collect(),
+        schedule: found.schedule.to_string(),
+        executions: found.executions,
+        certified: true,
+    }
+}
