@@ -1,7 +1,7 @@
 // expect: error: segmentation fault
 int main(void)
 {
-    char *volatile p = (char *)"text";
+    volatile char *volatile p = (char *)"text";
     p[0] = 'T';
     return 0;
 }

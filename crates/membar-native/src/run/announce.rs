@@ -45,6 +45,11 @@ impl World {
             let thread = &mut world.threads[id];
             thread.said += 1;
             (thread.dirty, thread.was_dirty) = (false, false);
+            if pending.kind.reads() && !pending.waits {
+                let pc = world.module.offset(word_at(register(0)));
+                world.stamp(id, pc);
+            }
+            let thread = &mut world.threads[id];
             if world.at < world.path.len() && usize::from(world.path[world.at]) == id {
                 world.at += 1;
             } else {
@@ -146,22 +151,25 @@ impl World {
     #[inline]
     fn look_round(&mut self, id: usize, idle: &mut Idle, about: u64) {
         let pc = self.module.offset(word_at(register(0)));
-        let Some(known) = self.loops.get_mut(pc as usize) else { return };
-        let thread = &mut self.threads[id];
-        if *known {
-            // What the call is about is in registers that it may change.
-            let state = super::idle::state(register(0), thread.entry, &thread.written)
-                ^ about.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            idle.visit(pc, state, &thread.log, &mut thread.visits);
-            return;
+        if self.loops.get(pc as usize) != Some(&true) {
+            return self.stamp(id, pc);
         }
-        let (stamp, now) = (&mut self.stamps[pc as usize], self.executions as u32);
+        // What the call is about is in registers that it may change.
+        let thread = &mut self.threads[id];
+        let state = super::idle::state(register(0), thread.entry, &thread.written);
+        idle.visit(pc, state ^ about.wrapping_mul(0x9e37_79b9_7f4a_7c15), &thread.log, &mut thread.visits);
+    }
+
+    /// Notes that the thread has come to this read, and whether it has before: then it is in a loop.
+    #[inline]
+    fn stamp(&mut self, id: usize, pc: u32) {
+        let (Some(stamp), now) = (self.stamps.get_mut(pc as usize), self.executions as u32) else { return };
         if stamp.0 != now {
             *stamp = (now, 1 << id);
         } else if stamp.1 >> id & 1 == 0 {
             stamp.1 |= 1 << id;
-        } else {
-            *known = true;
+        } else if !self.loops[pc as usize] {
+            self.loops[pc as usize] = true;
             self.loop_list.push(pc);
             self.grown = true;
         }

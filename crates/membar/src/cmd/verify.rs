@@ -406,16 +406,20 @@ fn report<S: Subject>(
     }
     let violations = explain::violations(subject, &checkpoint.seen.violations, model)?;
     let About { compiler, notes, statistics, command } = about;
+    // What was not seen may be what breaks it.
+    let unseen = notes.iter().find(|note| note.kind == "assembly").filter(|_| checkpoint.verdict() == Verdict::Safe);
+    let incomplete = incomplete.or_else(|| unseen.map(|note| format!("not all accesses were seen: {}", note.message)));
     let mut report = VerifyReport {
         program: subject.name().into(),
         model: model.name(),
         verdict: match checkpoint.verdict() {
+            Verdict::Safe if unseen.is_some() => "undecided",
             Verdict::Safe => "safe",
             Verdict::Unsafe => "unsafe",
             Verdict::Error => "error",
             Verdict::Undecided => "undecided",
         },
-        complete: checkpoint.is_complete(),
+        complete: checkpoint.is_complete() && unseen.is_none(),
         strategy: match strategy {
             Strategy::Exhaustive => "exhaustive".into(),
             Strategy::Bounded { .. } => match checkpoint.search.preemptions_done() {

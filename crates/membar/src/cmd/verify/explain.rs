@@ -57,6 +57,18 @@ pub fn violations<S: Subject>(
     }
     // Before anything is named: names are numbered as they are mentioned.
     cases.sort_by(|a, b| a.0.cmp(&b.0));
+    // A compiler may copy code: instructions that stand for the same accesses of the source are one.
+    let mut shown = Vec::new();
+    cases.retain(|(key, _, case)| {
+        let kind = |i: usize| case.explanation.events[i].access.kind;
+        let ends = (kind(case.explanation.store), kind(case.explanation.events.len() - 1));
+        let places = (key.1.0.clone(), key.2.0.clone(), ends);
+        let new = !shown.contains(&places);
+        if new {
+            shown.push(places);
+        }
+        new
+    });
     Ok(cases.iter().map(|(_, found, case)| violation(subject, found, case)).collect())
 }
 
