@@ -7,7 +7,7 @@
 //!
 //! # Protocol
 //!
-//! A [`Call`] and its [`Reply`] are lines of JSON on the child's standard input and output, which the program itself does
+//! A call and its reply are lines of JSON on the child's standard input and output, which the program itself does
 //! not get to see. Beside that they share a page of memory: the parent says there that it is time to stop, and the child which
 //! schedule it is running. If a child dies, the parent starts another one, and tells it not to run that schedule again
 //! but to report it as an error: so exploration goes on.

@@ -22,7 +22,7 @@ mod program;
 mod registers;
 mod shadow;
 mod slot;
-pub mod stubs;
+pub(crate) mod stubs;
 mod sync;
 mod thread;
 mod trace;
