@@ -20,7 +20,7 @@
 // Shared memory and the system calls that set a child up.
 #![allow(unsafe_code)]
 
-use crate::run::{Divergence, Facts, Native, Options, Traced};
+use crate::run::{Divergence, Facts, Native, Options, Traced, barrier_of};
 use membar_core::Barrier;
 use membar_explore::{Answer, Local, Order, Program, Strategy, Work};
 use membar_verify::{Seen, Settings, Watch};
@@ -529,9 +529,8 @@ pub fn serve() -> io::Result<()> {
                 let program = native.take().or_else(|| local.take().map(|local| local.into_parts().0));
                 match program {
                     Some(mut program) => {
-                        let level =
-                            |barrier: u8| [Barrier::None, Barrier::Store, Barrier::Full][usize::from(barrier.min(2))];
-                        let barriers: Vec<_> = barriers.iter().map(|&(site, barrier)| (site, level(barrier))).collect();
+                        let barriers: Vec<_> =
+                            barriers.iter().map(|&(site, barrier)| (site, barrier_of(barrier))).collect();
                         let sampling = matches!(settings.strategy, Strategy::Random { .. } | Strategy::Pct { .. });
                         program.prepare(&facts, &barriers, poison, sampling);
                         let threads = program.threads();

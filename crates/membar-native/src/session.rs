@@ -5,9 +5,9 @@
 //! executions at first find nearly all of it. Facts only grow, so this ends.
 
 use crate::process::{Process, ProcessError, Puppet, Setup, Statistics, Strings, Task};
-use crate::run::{Divergence, Facts, Traced};
+use crate::run::{Divergence, Facts, Traced, barrier_of, kind_of};
 use membar_certify::replay::{Cause, Threads};
-use membar_core::{Access, AccessKind, Barrier};
+use membar_core::{Access, Barrier};
 use membar_explore::Strategy;
 use membar_verify::{Checkpoint, Effort, Settings, Verification, Watching};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -187,9 +187,7 @@ impl Threads for Strung<'_> {
         match self.process.puppet(Puppet::Next(thread)) {
             Some(Strings::Access { blocked: true, addr, .. }) => Err(Cause::Blocked { thread: id, addr }),
             Some(Strings::Access { kind, barrier, addr, site, expected, blocked: false }) => {
-                let kind = [AccessKind::Load, AccessKind::Store, AccessKind::Rmw][usize::from(kind.min(2))];
-                let barrier = [Barrier::None, Barrier::Store, Barrier::Full][usize::from(barrier.min(2))];
-                Ok(Access { kind, barrier, addr, site, expected })
+                Ok(Access { kind: kind_of(kind), barrier: barrier_of(barrier), addr, site, expected })
             }
             Some(Strings::Done) => Err(Cause::Ended(id)),
             _ => Err(Cause::Fault { thread: id }),

@@ -5,7 +5,7 @@ use super::slot::{Slot, Stand};
 use super::world::world;
 use corosensei::stack::{Stack, StackPointer};
 use corosensei::{Coroutine, Yielder};
-use membar_core::Barrier;
+use membar_core::{Barrier, Rng};
 use membar_explore::Awaited;
 
 /// A stack of the arena.
@@ -71,7 +71,7 @@ pub struct Thread {
     pub sources: Vec<u32>,
     pub targets: Vec<u32>,
     pub reads: Vec<[u8; 16]>,
-    pub random: u64,
+    pub random: Rng,
     pub clock: u64,
     pub errno: i32,
     /// Why it cannot go on.
@@ -127,7 +127,7 @@ impl Thread {
             sources: Vec::new(),
             targets: Vec::new(),
             reads: Vec::new(),
-            random: 0,
+            random: Rng::new(0),
             clock: 0,
             errno: 0,
             fault: None,

@@ -13,7 +13,13 @@
 //! same saved registers, the same stack up to its first frame (return addresses included), the same contents of whatever
 //! else it has written that is its own, having changed no shared memory in between, it is in the state that it was in then.
 //!
-//! Only instructions that a thread comes to more than once are looked at; they are learnt like visible cells.
+//! Only instructions that a thread comes to more than once are looked at; they are learnt like visible cells. A loop may count
+//! its tries and begin again at some number: then several rounds of the loop together are one idle round.
+//!
+//! # Guarantees
+//!
+//! What is called an idle round is one, but for states that differ and have the same 64-bit hash, and for memory that code
+//! without instrumentation writes. A round that is not recognised costs executions, never an answer.
 //!
 //! # Deviations
 //!

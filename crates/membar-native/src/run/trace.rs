@@ -39,11 +39,20 @@ impl Made {
 
     /// As the engine has it.
     pub fn performed(&self) -> Performed {
-        let kind = [AccessKind::Load, AccessKind::Store, AccessKind::Rmw][usize::from(self.kind.min(2))];
-        let barrier = [Barrier::None, Barrier::Store, Barrier::Full][usize::from(self.barrier.min(2))];
+        let (kind, barrier) = (kind_of(self.kind), barrier_of(self.barrier));
         let access = Access { kind, barrier, addr: self.addr, site: self.site, expected: self.expected };
         Performed { thread: self.thread, access, writes: self.writes, old: self.old, new: self.new }
     }
+}
+
+/// The kind of an access, from its number.
+pub(crate) fn kind_of(number: u8) -> AccessKind {
+    [AccessKind::Load, AccessKind::Store, AccessKind::Rmw][usize::from(number.min(2))]
+}
+
+/// A barrier, from its number.
+pub(crate) fn barrier_of(number: u8) -> Barrier {
+    [Barrier::None, Barrier::Store, Barrier::Full][usize::from(number.min(2))]
 }
 
 /// Where a cell is.

@@ -36,7 +36,7 @@ use super::pages::Pages;
 use super::shadow::{Shadow, read};
 use super::slot::{END_SITE, NOTHING, Pending, START_SITE, Slot, Stand};
 use corosensei::{Coroutine, Yielder};
-use membar_core::{AccessKind, Barrier};
+use membar_core::{AccessKind, Barrier, Rng};
 use membar_explore::Awaited;
 use rustc_hash::FxHashMap;
 use std::cell::UnsafeCell;
@@ -256,7 +256,7 @@ impl World {
             thread.early = None;
             thread.later.clear();
             thread.patched.clear();
-            (thread.random, thread.clock, thread.errno) = (0, 0, 0);
+            (thread.random, thread.clock, thread.errno) = (Rng::new(id as u64), 0, 0);
             thread.fault = None;
             thread.said = usize::from(id != 0);
         }

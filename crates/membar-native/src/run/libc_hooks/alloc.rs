@@ -1,0 +1,135 @@
+//! Allocation: the program's heap is ours (`run/heap.rs`).
+
+use super::*;
+
+pub(super) fn allocate(size: usize, align: usize) -> usize {
+    let w = world();
+    let id = w.current;
+    // SAFETY: the stack pointer of the stub's caller.
+    let pc = unsafe { *(register(0) as *const usize) };
+    let caller = if w.module.base == 0 { 0 } else { fault::walk(pc, register(2), id, 2).get(1).copied().unwrap_or(0) };
+    w.threads[id].dirty = true;
+    match w.heap.allocate(id, size, align, pc, caller) {
+        Some(block) => block,
+        None if size > isize::MAX as usize / 2 => 0,
+        None if w.module.base == 0 => 0,
+        None => fault::raise(format!(
+            "limit: needs more heap than an execution may have ({} MiB in all, {} MiB a thread); see --memory",
+            w.heap.limit >> 20,
+            crate::run::layout::HEAP_SIZE >> 20
+        )),
+    }
+}
+
+pub extern "C-unwind" fn malloc(size: usize) -> usize {
+    allocate(size, 16)
+}
+
+pub extern "C-unwind" fn calloc(n: usize, size: usize) -> usize {
+    let Some(size) = n.checked_mul(size) else { return 0 };
+    let block = allocate(size, 16);
+    if block != 0 {
+        // SAFETY: a new block of that size.
+        unsafe { std::ptr::write_bytes(block as *mut u8, 0, size) };
+    }
+    block
+}
+
+pub extern "C-unwind" fn free(pointer: usize) {
+    if pointer == 0 {
+        return;
+    }
+    let w = world();
+    match w.heap.block(pointer) {
+        Ok(block) if block.alive => {
+            w.threads[w.current].dirty = true;
+            if !w.alone {
+                // Whoever accesses the block races with this.
+                let id = w.current;
+                w.shadow.claim(id, block.start, block.size);
+                crate::run::access::each(block.start, block.size, AccessKind::Store);
+            }
+            // Another thread may have freed it meanwhile.
+            match world().heap.block(pointer) {
+                Ok(block) if block.alive => world().heap.free(&block),
+                _ => fault::raise(format!("frees {} twice", fault::block(&block))),
+            }
+        }
+        Ok(block) => fault::raise(format!("frees {} twice", fault::block(&block))),
+        Err(BadFree::NoBlock) => {
+            let ours = pointer.wrapping_sub(ARENA) < ARENA_LEN || pointer.wrapping_sub(w.module.base) < w.module.len;
+            if ours {
+                fault::raise("frees something that is not the beginning of a block of the heap".into());
+            }
+            // SAFETY: from a function of the C library that allocates for its caller.
+            unsafe { libc::free(pointer as *mut c_void) };
+        }
+    }
+}
+
+pub extern "C-unwind" fn realloc(pointer: usize, size: usize) -> usize {
+    if pointer == 0 {
+        return malloc(size);
+    }
+    if size == 0 {
+        free(pointer);
+        return 0;
+    }
+    let old = match world().heap.block(pointer) {
+        Ok(block) => block.size,
+        // SAFETY: as in `free`.
+        Err(_) => unsafe { libc::malloc_usable_size(pointer as *mut c_void) },
+    };
+    let block = allocate(size, 16);
+    if block != 0 {
+        memcpy(block, pointer, old.min(size));
+        free(pointer);
+    }
+    block
+}
+
+pub extern "C-unwind" fn reallocarray(pointer: usize, n: usize, size: usize) -> usize {
+    n.checked_mul(size).map_or(0, |size| realloc(pointer, size))
+}
+
+pub extern "C-unwind" fn aligned_alloc(align: usize, size: usize) -> usize {
+    if align.is_power_of_two() && align <= 1 << 20 { allocate(size, align) } else { 0 }
+}
+
+pub extern "C-unwind" fn posix_memalign(out: *mut usize, align: usize, size: usize) -> c_int {
+    if !align.is_power_of_two() || align > 1 << 20 {
+        return libc::EINVAL;
+    }
+    let block = allocate(size, align);
+    plain(out as usize, 8, true);
+    // SAFETY: the program's own variable.
+    unsafe { *out = block };
+    0
+}
+
+pub extern "C-unwind" fn valloc(size: usize) -> usize {
+    allocate(size, 4096)
+}
+
+pub extern "C-unwind" fn usable_size(pointer: usize) -> usize {
+    world().heap.block(pointer).map_or(0, |block| block.size)
+}
+
+pub extern "C-unwind" fn new_aligned(size: usize, align: usize) -> usize {
+    allocate(size, align)
+}
+
+pub extern "C-unwind" fn mmap(addr: usize, len: usize, _: c_int, flags: c_int, _: c_int, _: c_long) -> usize {
+    if addr != 0 || flags & libc::MAP_ANONYMOUS == 0 {
+        fault::raise("limit: calls `mmap` for something else than new memory, which membar does not run".into());
+    }
+    let block = allocate(len, 4096);
+    // SAFETY: a new block of that size.
+    unsafe { std::ptr::write_bytes(block as *mut u8, 0, len) };
+    block
+}
+
+pub extern "C-unwind" fn munmap(addr: usize, _: usize) -> c_int {
+    free(addr);
+    0
+}

@@ -1,0 +1,75 @@
+//! The end of a program, and thread-local variables.
+
+use super::*;
+
+pub extern "C-unwind" fn exit(status: c_int) -> ! {
+    thread::exit(status);
+    over()
+}
+
+pub extern "C-unwind" fn exit_at_once(status: c_int) -> ! {
+    world().exit_handlers.clear();
+    thread::exit(status);
+    over()
+}
+
+fn over() -> ! {
+    let w = world();
+    let id = w.current;
+    w.over = true;
+    w.threads[id].stand = crate::run::slot::Stand::Done;
+    loop {
+        world().threads[id].suspend();
+    }
+}
+
+pub extern "C-unwind" fn abort() -> ! {
+    fault::raise("aborts".into())
+}
+
+pub extern "C-unwind" fn assert_fail(expr: *const c_char, file: *const c_char, line: u32, _: *const c_char) -> ! {
+    fault::raise(format!("assertion `{}` fails ({}:{line})", text(expr), text(file)))
+}
+
+pub extern "C-unwind" fn stack_smashed() -> ! {
+    fault::raise("writes beyond a variable on its stack (stack smashing)".into())
+}
+
+pub extern "C-unwind" fn at_exit(function: usize, argument: usize, _: usize) -> c_int {
+    world().exit_handlers.push((function, argument));
+    0
+}
+
+pub extern "C-unwind" fn at_exit_plain(function: usize) -> c_int {
+    at_exit(function, 0, 0)
+}
+
+pub extern "C-unwind" fn at_thread_exit(function: usize, object: usize, _: usize) -> c_int {
+    let w = world();
+    let id = w.current;
+    w.threads[id].dtors.push((function, object));
+    0
+}
+
+// Thread-local variables.
+
+#[repr(C)]
+pub struct TlsIndex {
+    module: usize,
+    offset: usize,
+}
+
+unsafe extern "C" {
+    fn __tls_get_addr(index: *const TlsIndex) -> *mut c_void;
+}
+
+pub extern "C-unwind" fn tls_get_addr(index: *const TlsIndex) -> usize {
+    // SAFETY: the compiler's own table.
+    let TlsIndex { module, offset } = unsafe { index.read() };
+    let w = world();
+    if w.module.base == 0 || !w.module.is_own_tls(module) {
+        // SAFETY: the real function, for the thread of the operating system.
+        return unsafe { __tls_get_addr(index) } as usize;
+    }
+    TLS + w.current * TLS_SIZE + offset
+}

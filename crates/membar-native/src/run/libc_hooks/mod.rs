@@ -1,0 +1,30 @@
+//! Functions of the C library that must be the same in every execution, or that membar has to see into.
+//!
+//! The heap is ours ([`super::heap`]). Functions that copy or compare memory announce what they read and write. Time stands
+//! still but for what a thread itself sees pass; random numbers are each thread's own; both are the same in every
+//! execution. What blocks on the world outside, or makes processes, is refused by name.
+
+mod alloc;
+mod ending;
+mod environment;
+mod outside;
+mod strings;
+
+pub use alloc::*;
+pub use ending::*;
+pub use environment::*;
+pub use outside::*;
+pub use strings::*;
+
+use super::access::{plain_within as plain, whole_range};
+use super::fault;
+use super::heap::BadFree;
+use super::layout::{ARENA, ARENA_LEN, TLS, TLS_SIZE};
+use super::module::text;
+use super::registers::register;
+use super::thread;
+use super::world::world;
+use membar_core::{AccessKind, Barrier};
+use std::ffi::{c_char, c_double, c_int, c_long, c_void};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};

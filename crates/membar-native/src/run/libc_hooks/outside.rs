@@ -1,0 +1,201 @@
+//! Time, random numbers, and what else the system is asked for: the same in every execution, or refused.
+
+use super::*;
+use membar_core::Rng;
+
+// Time: a thread sees a millisecond pass each time it looks.
+
+const EPOCH: u64 = 1_000_000_000;
+
+fn now() -> (u64, u64) {
+    let w = world();
+    let id = w.current;
+    let thread = &mut w.threads[id];
+    thread.clock += 1_000_000;
+    thread.dirty = true;
+    (EPOCH + thread.clock / 1_000_000_000, thread.clock % 1_000_000_000)
+}
+
+pub extern "C-unwind" fn time(out: *mut c_long) -> c_long {
+    let seconds = now().0 as c_long;
+    if !out.is_null() {
+        plain(out as usize, 8, true);
+        // SAFETY: the program's own variable.
+        unsafe { *out = seconds };
+    }
+    seconds
+}
+
+pub extern "C-unwind" fn clock_gettime(_: c_int, out: *mut [u64; 2]) -> c_int {
+    let (seconds, nanos) = now();
+    plain(out as usize, 16, true);
+    // SAFETY: the program's own variable.
+    unsafe { *out = [seconds, nanos] };
+    0
+}
+
+pub extern "C-unwind" fn timespec_get(out: *mut [u64; 2], base: c_int) -> c_int {
+    clock_gettime(0, out);
+    base
+}
+
+pub extern "C-unwind" fn gettimeofday(out: *mut [u64; 2], _: usize) -> c_int {
+    let (seconds, nanos) = now();
+    plain(out as usize, 16, true);
+    // SAFETY: the program's own variable.
+    unsafe { *out = [seconds, nanos / 1000] };
+    0
+}
+
+pub extern "C-unwind" fn clock() -> c_long {
+    let (seconds, nanos) = now();
+    ((seconds - EPOCH) * 1_000_000 + nanos / 1000) as c_long
+}
+
+pub extern "C-unwind" fn rest() -> c_int {
+    0
+}
+
+/// One that waits for nothing but time is a way to sleep.
+pub extern "C-unwind" fn poll(_: usize, files: usize, timeout: c_int) -> c_int {
+    if files == 0 && timeout >= 0 { rest() } else { refuse("poll") }
+}
+
+pub extern "C-unwind" fn ppoll(_: usize, files: usize, timeout: usize) -> c_int {
+    if files == 0 && timeout != 0 { rest() } else { refuse("ppoll") }
+}
+
+pub extern "C-unwind" fn select(files: c_int, _: usize, _: usize, _: usize, timeout: usize) -> c_int {
+    if files == 0 && timeout != 0 { rest() } else { refuse("select") }
+}
+
+// Random numbers.
+
+fn random_bits() -> u64 {
+    let w = world();
+    let id = w.current;
+    let thread = &mut w.threads[id];
+    thread.dirty = true;
+    thread.random.next()
+}
+
+pub extern "C-unwind" fn rand() -> c_int {
+    (random_bits() >> 33) as c_int
+}
+
+pub extern "C-unwind" fn random() -> c_long {
+    (random_bits() >> 33) as c_long
+}
+
+pub extern "C-unwind" fn mrand48() -> c_long {
+    c_long::from(random_bits() as i32)
+}
+
+pub extern "C-unwind" fn drand48() -> c_double {
+    (random_bits() >> 11) as f64 / (1u64 << 53) as f64
+}
+
+pub extern "C-unwind" fn srand(seed: u32) {
+    let w = world();
+    let id = w.current;
+    w.threads[id].random = Rng::new(u64::from(seed) << 6 | id as u64);
+}
+
+pub extern "C-unwind" fn arc4random() -> u32 {
+    random_bits() as u32
+}
+
+pub extern "C-unwind" fn getrandom(to: usize, n: usize, _: u32) -> isize {
+    for at in to..to + n {
+        memset(at, random_bits() as c_int, 1);
+    }
+    n as isize
+}
+
+pub extern "C-unwind" fn getentropy(to: usize, n: usize) -> c_int {
+    getrandom(to, n, 0);
+    0
+}
+
+// What the system is asked for.
+
+pub extern "C-unwind" fn gettid() -> c_int {
+    1000 + world().current as c_int
+}
+
+pub extern "C-unwind" fn zero() -> c_int {
+    0
+}
+
+/// Only what needs nobody else: who am I, yield, and barriers on all processors.
+pub extern "C-unwind" fn syscall(number: c_long, a: usize, b: usize, c: usize) -> c_long {
+    match number {
+        libc::SYS_gettid => c_long::from(gettid()),
+        libc::SYS_sched_yield => 0,
+        // Which commands there are: none, as on an older kernel.
+        libc::SYS_membarrier if a == 0 => 0,
+        libc::SYS_membarrier => {
+            crate::run::tsan::barrier(Barrier::Full);
+            fault::raise("limit: calls `membarrier`, which membar does not run: it orders other threads too".into())
+        }
+        libc::SYS_futex => c_long::from(crate::run::sync::futex(a, b as c_int, c as u32)),
+        other => fault::raise(format!("limit: makes system call {other}, which membar does not run")),
+    }
+}
+
+pub const REFUSED: &[&str] = &[
+    "fork",
+    "vfork",
+    "execv",
+    "execve",
+    "execvp",
+    "execl",
+    "execlp",
+    "posix_spawn",
+    "posix_spawnp",
+    "system",
+    "popen",
+    "wait",
+    "waitpid",
+    "kill",
+    "raise",
+    "signal",
+    "sigaction",
+    "sigwait",
+    "sigwaitinfo",
+    "sigsuspend",
+    "pause",
+    "alarm",
+    "setitimer",
+    "timer_create",
+    "pthread_kill",
+    "pthread_cancel",
+    "pthread_tryjoin_np",
+    "pthread_timedjoin_np",
+    "socket",
+    "connect",
+    "accept",
+    "recv",
+    "epoll_wait",
+    "epoll_create1",
+    "pipe",
+    "eventfd",
+    "sem_open",
+    "shm_open",
+    "mq_open",
+    "msgget",
+    "semget",
+    "dlopen",
+    "pthread_mutexattr_setpshared",
+    "aio_read",
+    "swapcontext",
+    "makecontext",
+];
+
+pub extern "C-unwind" fn refused<const I: usize>() -> c_int {
+    refuse(REFUSED[I])
+}
+
+fn refuse(name: &str) -> ! {
+    fault::raise(format!("limit: calls `{name}`, which membar does not run"))
+}

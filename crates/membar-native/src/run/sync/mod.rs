@@ -1,0 +1,69 @@
+//! Threads, locks and everything else of POSIX that threads wait for each other with.
+//!
+//! Objects are kept in the memory that the program gives them, in a layout of our own that a zeroed or statically initialised object
+//! fits. Each operation is one or a few steps ([`super::access`]) that synchronise memory fully (POSIX 4.12). An operation that would
+//! block is disabled until it can be made, so no schedule has it fail first.
+//!
+//! * *mutex*: 0 free, 1 held; behind it depth, owner and kind.
+//! * *condition variable*: the queue of waiting threads, first come first served. A waiting thread waits for a word of its own that
+//!   the signalling thread sets. No spurious wake-ups.
+//! * *reader-writer lock*: the number of readers, or all ones for a writer. *semaphore*: its value. *spin lock*: 0 or 1. *barrier*:
+//!   arrived, generation, wanted. *once*: 0, 1 running, 2 done.
+//! * *timed* operations do not wait: what can be had at once is had, otherwise the time is up. The scheduler decides how much others
+//!   have done by then, so both outcomes are explored.
+
+mod c11;
+mod cond;
+mod keys;
+mod locks;
+mod mutex;
+mod once;
+mod threads;
+
+pub use c11::*;
+pub use cond::*;
+pub use keys::*;
+pub use locks::*;
+pub use mutex::*;
+pub use once::*;
+pub use threads::*;
+
+use super::access::{Event, plain};
+use super::fault;
+use super::layout::{ENDED, STARTED, WOKEN, control};
+use super::registers::Registers;
+use super::thread;
+use super::tsan::barrier;
+use super::world::world;
+use membar_core::Barrier;
+use std::ffi::c_int;
+
+/// What a hook returns for a thread: never 0, and the same in every execution.
+fn handle(id: usize) -> usize {
+    control(id)
+}
+
+/// The thread behind a handle.
+fn thread_of(handle: usize) -> Option<usize> {
+    let offset = handle.checked_sub(control(0))?;
+    let id = offset / super::layout::CONTROL_SIZE;
+    (handle == control(id) && id < world().known).then_some(id)
+}
+
+fn word(addr: usize) -> &'static mut u32 {
+    // SAFETY: an object of the program, or a control block; a bad pointer is a fault of the program.
+    unsafe { &mut *(addr as *mut u32) }
+}
+
+fn full() {
+    barrier(Barrier::Full);
+}
+
+fn current() -> usize {
+    world().current
+}
+
+/// Does nothing but say so.
+pub extern "C-unwind" fn fine() -> c_int {
+    0
+}

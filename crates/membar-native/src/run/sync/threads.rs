@@ -1,0 +1,153 @@
+//! Creating, joining, detaching and leaving threads.
+
+use super::*;
+
+unsafe extern "C" {
+    fn pthread_attr_getdetachstate(attributes: usize, state: &mut c_int) -> c_int;
+}
+
+pub extern "C-unwind" fn create(out: usize, attributes: usize, start: usize, arg: usize) -> c_int {
+    let w = world();
+    let parent = w.current;
+    if w.module.base == 0 {
+        fault::raise("limit: creates a thread before `main`".into());
+    }
+    let nth = w.threads[parent].kids;
+    let Some(id) = w.thread_id(parent, nth) else {
+        fault::raise(format!("creates more threads than the {} that membar runs", crate::run::layout::MAX_THREADS - 1));
+    };
+    w.threads[parent].kids += 1;
+    let detached = attributes != 0 && {
+        let mut state = 0;
+        // SAFETY: attributes that the program has initialised.
+        unsafe { pthread_attr_getdetachstate(attributes, &mut state) };
+        state == libc::PTHREAD_CREATE_DETACHED
+    };
+    let thread = &mut w.threads[id];
+    (thread.start, thread.arg, thread.detached) = (start, arg, detached);
+    if out != 0 {
+        plain(out, 8, true);
+        // SAFETY: the program's own variable.
+        unsafe { *(out as *mut usize) = handle(id) };
+    }
+    Event::sync(control(id) + STARTED, 4).always().announce();
+    *word(control(id) + STARTED) = 1;
+    let w = world();
+    w.unjoined += 1;
+    w.alone = false;
+    full();
+    0
+}
+
+pub(super) fn join_thread(target: usize) -> Option<usize> {
+    let id = thread_of(target)?;
+    if id == current() {
+        fault::raise("joins itself".into());
+    }
+    if world().threads[id].joined || world().threads[id].detached {
+        fault::raise("joins a thread that has been joined or detached".into());
+    }
+    Event::sync(control(id) + ENDED, 4).while_not(0).always().announce();
+    let w = world();
+    w.threads[id].joined = true;
+    w.unjoined -= 1;
+    w.alone = w.unjoined == 0 && w.current == 0;
+    full();
+    Some(w.threads[id].result)
+}
+
+pub extern "C-unwind" fn join(target: usize, result: *mut usize) -> c_int {
+    let Some(value) = join_thread(target) else { return libc::ESRCH };
+    if !result.is_null() {
+        plain(result as usize, 8, true);
+        // SAFETY: the program's own variable.
+        unsafe { *result = value };
+    }
+    0
+}
+
+pub extern "C-unwind" fn detach(target: usize) -> c_int {
+    match thread_of(target) {
+        Some(id) => {
+            world().threads[id].detached = true;
+            0
+        }
+        None => libc::ESRCH,
+    }
+}
+
+pub extern "C-unwind" fn this_thread() -> usize {
+    handle(current())
+}
+
+pub extern "C-unwind" fn equal(a: usize, b: usize) -> c_int {
+    c_int::from(a == b)
+}
+
+/// Ends the thread. First come the handlers of `pthread_cleanup_push`: in C each is a place to jump to. In C++ they, and
+/// all destructors, would have to be run by an unwinder, but the program's own is out of reach, and ours has other tables.
+pub extern "C-unwind" fn exit_thread(result: usize) -> ! {
+    world().threads[current()].result = result;
+    if world().threads[current()].cleanups.is_empty() {
+        no_destructors();
+    }
+    clean_up()
+}
+
+unsafe extern "C-unwind" {
+    fn _Unwind_Backtrace(each: usize, argument: usize) -> c_int;
+    fn _Unwind_GetIP(context: usize) -> usize;
+    fn _Unwind_GetLanguageSpecificData(context: usize) -> usize;
+    fn siglongjmp(to: usize, value: c_int) -> !;
+}
+
+/// Refuses to go on if a frame of the thread has something to run when it is left.
+fn no_destructors() {
+    extern "C-unwind" fn each(context: usize, found: usize) -> c_int {
+        // SAFETY: called by the unwinder with a frame, and by us with a flag.
+        unsafe {
+            if world().module.is_code(_Unwind_GetIP(context)) && _Unwind_GetLanguageSpecificData(context) != 0 {
+                *(found as *mut bool) = true;
+            }
+        }
+        0
+    }
+    let mut found = false;
+    // SAFETY: `each` fits.
+    unsafe { _Unwind_Backtrace(each as *const () as usize, &raw mut found as usize) };
+    if found {
+        fault::raise("limit: calls `pthread_exit` where destructors or handlers of C++ would have to run".into());
+    }
+}
+
+/// Goes to the handler that was pushed last. It comes back by [`unwind_next`].
+fn clean_up() -> ! {
+    match world().threads[current()].cleanups.pop() {
+        // SAFETY: the program has called `sigsetjmp` with it, in a frame that is still there.
+        Some(buffer) => unsafe { siglongjmp(buffer, 1) },
+        None => leave_thread(),
+    }
+}
+
+pub extern "C-unwind" fn register_cancel(buffer: usize) {
+    world().threads[current()].cleanups.push(buffer);
+}
+
+pub extern "C-unwind" fn unregister_cancel(_: usize) {
+    world().threads[current()].cleanups.pop();
+}
+
+pub extern "C-unwind" fn unwind_next(_: usize) -> ! {
+    clean_up()
+}
+
+fn leave_thread() -> ! {
+    let result = world().threads[current()].result;
+    thread::end(result);
+    let w = world();
+    let id = w.current;
+    w.threads[id].stand = crate::run::slot::Stand::Done;
+    loop {
+        world().threads[id].suspend();
+    }
+}
