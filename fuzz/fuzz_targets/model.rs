@@ -4,7 +4,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use membar_check::Checker;
-use membar_core::{Model, Trace};
+use membar_core::{Kind, Model, Trace};
 use membar_fuzz::agree;
 use membar_stress::{Small, small};
 use std::sync::OnceLock;
@@ -17,11 +17,15 @@ fn traces() -> &'static [Trace] {
 
 fn assert_sound(model: &Model) {
     assert!(!model.name.is_empty());
-    assert!(model.ppo.load_store.on_one_address() && model.ppo.store_store.on_one_address());
+    let on_one = |earlier, later| model.ppo.entry(earlier, later).on_one_address();
+    assert!(on_one(Kind::Load, Kind::Store) && on_one(Kind::Store, Kind::Store));
     if model.coherence {
-        assert!(model.ppo.load_load.on_one_address());
-        assert!(model.store_forwarding || model.ppo.store_load.on_one_address());
+        assert!(model.write_order && on_one(Kind::Load, Kind::Load));
+        assert!(model.store_forwarding || on_one(Kind::Store, Kind::Load));
     }
+    assert!(model.write_order || on_one(Kind::Store, Kind::Load));
+    let locks = [Kind::Acquire, Kind::Release];
+    assert!(!model.lock_exclusion || locks.iter().all(|&e| locks.iter().all(|&l| on_one(e, l))));
 }
 
 fuzz_target!(|bytes: &[u8]| {

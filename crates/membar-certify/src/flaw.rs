@@ -17,11 +17,18 @@ pub enum Flaw {
     Twice(OpId),
     /// The order lacks the operation.
     Missing(OpId),
-    /// The order reverses two operations of one thread that the model or a barrier keeps.
+    /// The order reverses two operations of one thread that the model, a barrier, or the thread's own clock keeps.
     ProgramOrder {
         /// Earlier in program order, later in the witness.
         earlier: OpId,
         /// Later in program order.
+        later: OpId,
+    },
+    /// The order reverses two operations of which one ended before the other began, by the clock of all threads.
+    Time {
+        /// It ended first, and is later in the witness.
+        earlier: OpId,
+        /// It began after that.
         later: OpId,
     },
     /// The read recorded another value than this order gives it.
@@ -30,6 +37,20 @@ pub enum Flaw {
         read: OpId,
         /// What it would return.
         gives: u64,
+    },
+    /// There is no write order, and what the read returned is overwritten before it.
+    Overwritten {
+        /// The read.
+        read: OpId,
+        /// After the write that it returned, and before the read.
+        by: OpId,
+    },
+    /// There is no write order, and what is recorded as the final value is overwritten.
+    FinalOverwritten {
+        /// The address.
+        addr: AddrId,
+        /// After the write of that value.
+        by: OpId,
     },
     /// The order leaves another value at the end than was recorded.
     FinalValue {
@@ -53,7 +74,7 @@ pub enum Flaw {
     NoLemma,
     /// The last lemma assumes something.
     Conditional,
-    /// The assumption is not about two different writes of one address.
+    /// The assumption is not about two different writes of one address; where there is no write order, of one lock.
     Assumption {
         /// Index of the lemma.
         lemma: usize,
@@ -68,6 +89,14 @@ pub enum Flaw {
         step: usize,
         /// Why not.
         reason: Reason,
+    },
+    /// There is no write order, and R7 says only what is not before the read: the step has to be in the cycle, once, and the
+    /// only one of its sort there.
+    NotBefore {
+        /// Index of the lemma.
+        lemma: usize,
+        /// Index of the step.
+        step: usize,
     },
     /// The cycle is empty, names no step at this place, or is broken after it.
     Cycle {
@@ -101,8 +130,12 @@ pub enum Reason {
     OtherWrite,
     /// No `order` line lists the two writes in this order.
     WriteOrder,
-    /// The lock is released, or the two are not on one lock.
+    /// Neither is an acquire or a release.
     Lock,
+    /// The first did not end before the second began, by clocks that can be compared, or was not done at its end.
+    Time,
+    /// A premise only says what is not before something.
+    NotBefore,
     /// It is not what the lemma assumes.
     Assume,
     /// The other lemma is not earlier, or does not refute the opposite under what is assumed here.
@@ -122,7 +155,9 @@ impl fmt::Display for Reason {
             Reason::Forwarded => "a thread may read its own store early",
             Reason::OtherWrite => "the rule needs another write to the read's address",
             Reason::WriteOrder => "no `order` line says so",
-            Reason::Lock => "the second is not an acquire that keeps the first's lock",
+            Reason::Lock => "neither is an acquire or a release",
+            Reason::Time => "the first was not done, by the clock, before the second began",
+            Reason::NotBefore => "a premise only says what is not before something",
             Reason::Assume => "the lemma does not assume this",
             Reason::Case => "the other lemma does not refute the opposite here",
         })
@@ -137,6 +172,15 @@ impl fmt::Display for Flaw {
             Flaw::Missing(op) => write!(f, "op{} is not in the order", op.0),
             Flaw::ProgramOrder { earlier, later } => {
                 write!(f, "op{} has to come before op{}, later in its thread", earlier.0, later.0)
+            }
+            Flaw::Time { earlier, later } => {
+                write!(f, "op{} has to come before op{}, which began after it ended", earlier.0, later.0)
+            }
+            Flaw::Overwritten { read, by } => {
+                write!(f, "op{} overwrites what op{} returned, and is before it", by.0, read.0)
+            }
+            Flaw::FinalOverwritten { addr, by } => {
+                write!(f, "op{} overwrites the final value of address {}", by.0, addr.0)
             }
             Flaw::Value { read, gives } => {
                 write!(f, "op{} read another value than {gives}, which this order gives it", read.0)
@@ -154,6 +198,12 @@ impl fmt::Display for Flaw {
                 write!(f, "lemma {lemma}: assumption {index} is not about two writes of one address")
             }
             Flaw::Step { lemma, step, reason } => write!(f, "lemma {lemma}, step {step}: {reason}"),
+            Flaw::NotBefore { lemma, step } => {
+                write!(
+                    f,
+                    "lemma {lemma}, step {step}: it only says what is not before a read, and has to close the cycle"
+                )
+            }
             Flaw::Cycle { lemma, place } => write!(f, "lemma {lemma}: no closed cycle (at its entry {place})"),
         }
     }

@@ -3,8 +3,9 @@
 //! `membar-check` is fast and therefore long; this crate is short. It sees a [`Trace`], a [`Model`] and a certificate,
 //! and either agrees or names the first [`Flaw`]. No algorithm is shared with the checker, nor anything that was
 //! computed for it: writes are identified by address and value, locks are paired, `final` and `order` lines are read
-//! here once more. What is trusted: that [`Trace::resolve`] succeeded (so a value identifies the write of an address)
-//! and that it grouped operations by thread in the order of the text.
+//! here once more. What is trusted: that [`Trace::resolve`] succeeded (so a value identifies the write of an address, and
+//! sessions end), that it grouped operations by thread in the order of the text, and that [`Trace::set_clock`] read the
+//! timestamps as it says.
 //!
 //! * [`witness`]: is this total order a memory order of the trace?
 //! * [`proof`]: does each step follow by its rule, and does each lemma end in a cycle?
@@ -17,33 +18,51 @@
 //!
 //! # What a memory order is
 //!
-//! A total order `≤` of all operations but barriers; a read-modify-write, an acquire and a release are one point each,
-//! and count as a load and as a store. It is allowed if all of these hold:
+//! A total order `≤` of all operations but barriers; a read-modify-write is one point and counts as a load and as a store.
+//! An acquire and the next release of its lock by its thread are the ends of a session, which holds what is between them
+//! in program order. A total order is allowed if all of these hold:
 //!
 //! 1. **Program order.** An earlier and a later operation of one thread keep their order if, for some pair of what they
-//!    count as, the model's table says so (always, on one address, or because the earlier one ended strictly before the
-//!    later one began) or a barrier between them has that pair in its mask ([`Model::sync`] for `sync`).
-//! 2. **Value.** A read returns the write that is last in `≤` among those before it in `≤` or, for a plain load where
+//!    count as (load, store, acquire, release), one of the conditions of the model's entry for that pair holds:
+//!    * always;
+//!    * they are on one address, or on one lock;
+//!    * one session: the access is in the session that the acquire began or that the release will end; for two accesses, any
+//!      session of the thread holds both. (Between two operations on locks, a release and what follows it, and an acquire
+//!      and what precedes it, this never holds.)
+//!    * guarded: the lock of one has a `guard` line with the address of the other;
+//!    * time: the earlier one ended strictly before the later one began, by clocks that can be compared.
+//!
+//!    They also keep it if a barrier between them has such a pair in its mask ([`Model::sync`] for `sync`); for a barrier, an
+//!    acquire and a release each count as a load and as a store.
+//! 2. **Time.** If one operation ended strictly before another one began, by clocks that can be compared, and was done at its
+//!    end (it is no plain store, or the model's writes are atomic), it is before the other. Where clocks are those of
+//!    threads, this is about an earlier and a later operation of one thread; where there is one clock, about any two. When
+//!    an operation began and ended is [`Trace::period`].
+//! 3. **Value.** A read returns the write that is last in `≤` among those before it in `≤` or, for a plain load where
 //!    the model forwards stores, before it in its own thread; the initial value where there is none.
-//! 3. **Final.** The last write in `≤` of an address with a `final` line has that value.
-//! 4. **Write order.** The writes of an address with an `order` line appear in that sequence.
-//! 5. **Lock exclusion**, where the model has it. Among the operations on one lock, a release comes directly after its
-//!    acquire, and an acquire is followed directly by its release or by nothing.
+//! 4. **Final.** The last write in `≤` of an address with a `final` line has that value.
+//! 5. **Write order.** The writes of an address with an `order` line appear in that sequence.
+//! 6. **Lock exclusion**, where the model has it. Among the operations on one lock, a release comes directly after its
+//!    acquire.
+//!
+//! Where the model has no write order ([`Model::write_order`]), memory order is partial. It is the transitive closure of
+//! what 1 and 2 put in order, of the write before each read that returned it (also in one thread: nothing is forwarded),
+//! of the sequences of 5, and, with 6, of one total order of the operations on each lock in which a release comes directly
+//! after its acquire; initial values are before all operations, and final values are read after all of them. It is allowed
+//! if it has no cycle and, instead of 3 and 4, no other write of the address is between a read and the write that it
+//! returned: there is no `w'` with `w < w' < read`. A witness is still a total order: it has to go along with every edge,
+//! and says in which order sessions were.
 //!
 //! # What a proof is
 //!
-//! See [`membar_core::Rule`] for the rules. Each is checked to be a true consequence of the five points above, so the
+//! See [`membar_core::Rule`] for the rules. Each is checked to be a true consequence of the points above, so the
 //! events on a cycle would each be strictly before itself. The test suites hold both halves against brute force: all
 //! permutations of small traces, and all steps that this crate accepts on them.
 //!
 //! ```
-//! use membar_core::{Mask, Model, OpId, Ppo, ResolveScratch, Trace, When, Witness};
+//! use membar_core::{Model, Ppo, ResolveScratch, Trace, When, Witness};
 //!
-//! let ppo = Ppo { load_load: When::ALWAYS, load_store: When::ALWAYS, store_load: When::ALWAYS, store_store: When::ALWAYS };
-//! let sc = Model {
-//!     name: "sc".into(), title: String::new(), about: String::new(),
-//!     ppo, sync: Mask::FULL, store_forwarding: true, coherence: true, lock_exclusion: true,
-//! };
+//! let sc = Model::new("sc", Ppo::new(When::ALWAYS, When::ALWAYS, When::ALWAYS, When::ALWAYS));
 //! let mut trace = Trace::new();
 //! let (t, u, x) = (trace.thread_id(0), trace.thread_id(1), trace.memory_id(0));
 //! let store = trace.push_store(t, x, 1, 1);
@@ -57,6 +76,8 @@
 
 mod flaw;
 mod locks;
+mod overwritten;
+mod past;
 mod proof;
 pub mod replay;
 mod witness;

@@ -7,26 +7,32 @@
 //! the write of an address, so "`S` is what `L` returned" is a comparison of `S`'s value with `L`'s: nothing is
 //! searched. A path is its steps, head to tail.
 //!
-//! Invariants: a step that was accepted has `from < to` strictly in every memory order, or else there is no memory
-//! order; so a cycle of steps is a contradiction. A lemma's assumptions are about two different writes each, so where
-//! a lemma refuted one order of them the other one holds.
+//! Invariants: a step that was accepted has `from` strictly before `to` in every memory order, or else there is no memory
+//! order; so a cycle of steps is a contradiction. A lemma's assumptions are about two different writes each, one of which
+//! is before the other, so where a lemma refuted one order of them the other one holds.
 //!
-//! Complexity: O(size of the proof) with a logarithm for `order` lines and case splits, plus O(n + a) for reading the
-//! lines and pairing the locks.
+//! Where there is no write order, writes are in order on each lock only (if sessions exclude each other), so R5, R6 and
+//! assumptions are for locks. R7 about a read `L` of an address is the one step that is no order: it says that `S'` is not
+//! before `L`. A cycle with one such step is a contradiction all the same: its other steps lead from `S'` to `L`.
+//!
+//! Complexity: O(size of the proof) with a logarithm for `order` lines, guards and case splits, plus O(n + a) for reading
+//! the lines and pairing the locks.
 //!
 //! Deviations from Manovit and Hangal: R6 and R7 take a path where the paper takes `≤`; the ends of the trace are
-//! events; locks are read-modify-writes. R6 excludes `S' = L` and R7 `S' = L`, which only arise for a
-//! read-modify-write: its own write is not among those it may return. R5 for a read-modify-write needs the model to
-//! keep the pair in order, since it does not read from its own thread early.
+//! events; an acquire is a write of its lock, and a release a read-modify-write of it. R6 excludes `S' = L` and R7
+//! `S' = L`, which only arise for a read-modify-write: its own write is not among those it may return. R5 for a
+//! read-modify-write or a release needs the model to keep the pair in order, since it does not read from its own thread
+//! early.
 
-use crate::locks::Locks;
+use crate::locks::{Guards, Locks};
 use crate::{Flaw, Reason};
-use membar_core::{AddrId, Event, Lemma, Model, OpId, OpKind, Proof, Rule, Step, Trace, When};
+use membar_core::{AddrId, Compare, Event, Kind, Kinds, Lemma, Mask, Model, OpId, OpKind, Proof, Rule, Step, Trace};
 
 /// Buffers, kept between traces.
 #[derive(Default, Debug)]
 pub(crate) struct Scratch {
     locks: Locks,
+    guards: Guards,
     /// Per address: its initial value. Empty where all are 0.
     initial: Vec<u64>,
     /// Per address: its recorded final value. Empty where the trace has none.
@@ -45,6 +51,7 @@ impl Scratch {
             Proof::Cycle(lemmas) => lemmas,
         };
         self.locks.pair(trace);
+        self.guards.read(trace);
         match lemmas.last() {
             None => return Err(Flaw::NoLemma),
             Some(last) if !last.assume.is_empty() => return Err(Flaw::Conditional),
@@ -93,7 +100,7 @@ impl Scratch {
 
     /// No write of the address has the value that the operation read there, nor was it initial.
     fn unwritten(&self, trace: &Trace, op: OpId) -> Result<(), Flaw> {
-        let reads = op.index() < trace.len() && matches!(trace.kind(op), OpKind::Load | OpKind::Rmw);
+        let reads = op.index() < trace.len() && trace.kind(op).reads();
         let gives = |write: OpId| {
             let writes = matches!(trace.kind(write), OpKind::Store | OpKind::Rmw);
             writes && trace.addr(write) == trace.addr(op) && trace.write(write) == trace.read(op)
@@ -114,6 +121,11 @@ struct Context<'a> {
     at: usize,
 }
 
+const LOAD: Kinds = Kinds(1);
+const STORE: Kinds = Kinds(2);
+const ACCESS: Kinds = Kinds(3);
+const ALL: Kinds = Kinds(15);
+
 /// `reason` unless `holds`.
 fn ensure(holds: bool, reason: Reason) -> Result<(), Reason> {
     if holds { Ok(()) } else { Err(reason) }
@@ -124,11 +136,13 @@ impl Context<'_> {
         let (lemma, at) = (&self.lemmas[self.at], self.at);
         for (index, assumed) in lemma.assume.iter().enumerate() {
             let (first, second) = (assumed.first, assumed.second);
-            let one_address = match (first, second) {
-                (Event::INIT, other) | (other, Event::INIT) => self.written(other).is_some(),
-                _ => self.written(first).is_some() && self.written(first) == self.written(second),
+            let written = match (first, second) {
+                (Event::INIT, other) | (other, Event::INIT) => self.written(other),
+                _ => self.written(first).filter(|&addr| self.written(second) == Some(addr)),
             };
-            if first == second || !one_address {
+            let one = if first == Event::INIT { second } else { first };
+            let ordered = self.model.write_order || self.model.lock_exclusion && self.is_lock(one);
+            if first == second || written.is_none() || !ordered {
                 return Err(Flaw::Assumption { lemma: at, index });
             }
         }
@@ -138,6 +152,16 @@ impl Context<'_> {
         if lemma.cycle.is_empty() {
             return Err(Flaw::Cycle { lemma: at, place: 0 });
         }
+        self.cycle()?;
+        if !self.model.write_order {
+            self.one_not_before()?;
+        }
+        Ok(())
+    }
+
+    /// The steps of the cycle follow each other.
+    fn cycle(&self) -> Result<(), Flaw> {
+        let (lemma, at) = (&self.lemmas[self.at], self.at);
         for (place, &index) in lemma.cycle.iter().enumerate() {
             let next = lemma.cycle[(place + 1) % lemma.cycle.len()];
             match (lemma.steps.get(index as usize), lemma.steps.get(next as usize)) {
@@ -146,6 +170,31 @@ impl Context<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Each step that only says what is not before a read is in the cycle, once and alone.
+    fn one_not_before(&self) -> Result<(), Flaw> {
+        let (lemma, at) = (&self.lemmas[self.at], self.at);
+        let mut in_cycle = lemma.cycle.iter().filter(|&&step| self.not_before(&lemma.steps[step as usize]));
+        let (first, second) = (in_cycle.next(), in_cycle.next());
+        if let Some(&second) = second {
+            return Err(Flaw::NotBefore { lemma: at, step: second as usize });
+        }
+        let outside = |&(step, _): &(usize, &Step)| first.is_none_or(|&first| first as usize != step);
+        match lemma.steps.iter().enumerate().filter(outside).find(|(_, step)| self.not_before(step)) {
+            Some((step, _)) => Err(Flaw::NotBefore { lemma: at, step }),
+            None => Ok(()),
+        }
+    }
+
+    /// Does the step say no more than that `to` is not before `from`, since writes have no order? (Its rule was checked.)
+    fn not_before(&self, step: &Step) -> bool {
+        step.rule == Rule::AfterRead && !self.model.write_order && !self.is_lock(step.from)
+    }
+
+    /// Is it an operation on a lock?
+    fn is_lock(&self, event: Event) -> bool {
+        self.memory_op(event).is_some_and(|op| self.trace.kind(op).locks())
     }
 
     /// The operation, if it has a place in memory order.
@@ -161,7 +210,7 @@ impl Context<'_> {
     /// The address (or lock) that the operation writes.
     fn written(&self, event: Event) -> Option<AddrId> {
         let op = self.memory_op(event)?;
-        self.trace.kind(op).stores().then(|| self.trace.addr(op))
+        self.trace.kind(op).writes().then(|| self.trace.addr(op))
     }
 
     /// Does it write this address? The initial writes are of every address.
@@ -215,29 +264,52 @@ impl Context<'_> {
         trace.thread(earlier) == trace.thread(later) && trace.po(earlier) < trace.po(later)
     }
 
-    /// Does the entry hold for these two operations of one thread?
-    fn kept(&self, when: When, earlier: OpId, later: OpId) -> bool {
-        let trace = self.trace;
+    /// Does the table keep this earlier and this later operation of one thread in order, as operations of these kinds?
+    fn kept(&self, earlier: (OpId, Kind), later: (OpId, Kind)) -> bool {
+        let (trace, locks) = (self.trace, &self.lines.locks);
+        let when = self.model.ppo.entry(earlier.1, later.1);
+        let ((earlier, e), (later, l)) = (earlier, later);
+        let one_session = || match (e, l) {
+            (Kind::Acquire, Kind::Load | Kind::Store) => locks.after_acquire(trace, earlier, later),
+            (Kind::Load | Kind::Store, Kind::Release) => locks.before_release(trace, earlier, later),
+            (Kind::Load | Kind::Store, Kind::Load | Kind::Store) => locks.one_session(trace, earlier, later),
+            _ => false,
+        };
+        let guarded = || match (e.locks(), l.locks()) {
+            (true, false) => self.lines.guards.has(trace.addr(earlier), trace.addr(later)),
+            (false, true) => self.lines.guards.has(trace.addr(later), trace.addr(earlier)),
+            _ => false,
+        };
         when.always
             || when.same_address && trace.addr(earlier) == trace.addr(later)
-            || when.time && trace.span(earlier).before(trace.span(later))
+            || when.same_session && one_session()
+            || when.guarded && guarded()
+            || when.time && trace.ended_before(earlier, later)
     }
 
-    /// R1, R2, SL: some pair of what the two count as is among `pairs`, as (earlier stores, later stores), and kept.
-    fn program_order(&self, step: &Step, pairs: &[(bool, bool)]) -> Result<(), Reason> {
+    /// R1, R2, SL, Lock: the table keeps the two in order, as operations of some of these kinds.
+    fn program_order(&self, step: &Step, from: Kinds, to: Kinds) -> Result<(), Reason> {
         let (earlier, later) = (self.op(step.from)?, self.op(step.to)?);
         ensure(self.in_program_order(earlier, later), Reason::ProgramOrder)?;
-        let kept = pairs.iter().any(|&(earlier_stores, later_stores)| {
-            let when = self.model.ppo.entry(earlier_stores, later_stores);
-            self.counts(earlier, earlier_stores) && self.counts(later, later_stores) && self.kept(when, earlier, later)
-        });
+        let kinds = |op: OpId, among: Kinds| Kinds(self.trace.kind(op).kinds().0 & among.0);
+        let kept =
+            kinds(earlier, from).iter().any(|e| kinds(later, to).iter().any(|l| self.kept((earlier, e), (later, l))));
         ensure(kept, Reason::Model)
     }
 
-    /// Does it count as a load, or as a store?
-    fn counts(&self, op: OpId, as_store: bool) -> bool {
-        let kind = self.trace.kind(op);
-        if as_store { kind.stores() } else { kind.loads() }
+    /// Does the table keep the two in order because they are on one address or lock?
+    fn kept_on_one_address(&self, earlier: OpId, later: OpId) -> bool {
+        let kinds = |op: OpId| self.trace.kind(op).kinds();
+        kinds(earlier).iter().any(|e| kinds(later).iter().any(|l| self.model.ppo.entry(e, l).on_one_address()))
+    }
+
+    /// Does the mask have a pair of what the two count as? An acquire and a release count as a load and as a store.
+    fn masked(&self, mask: Mask, earlier: OpId, later: OpId) -> bool {
+        let counts = |op: OpId| {
+            let kind = self.trace.kind(op);
+            [(false, kind != OpKind::Store), (true, kind != OpKind::Load)].into_iter().filter(|&(_, counts)| counts)
+        };
+        counts(earlier).any(|(e, _)| counts(later).any(|(l, _)| mask.contains(Mask::pair(e, l))))
     }
 
     /// Are the premises a path from `start` to `end`?
@@ -257,10 +329,26 @@ impl Context<'_> {
         let step = &lemma.steps[index];
         let (from, to) = (step.from, step.to);
         ensure(step.premises.iter().all(|&premise| (premise as usize) < index), Reason::Premise)?;
+        let order = |&premise: &u32| !self.not_before(&lemma.steps[premise as usize]);
+        ensure(model.write_order || step.premises.iter().all(order), Reason::NotBefore)?;
         match step.rule {
-            Rule::LoadOp => self.program_order(step, &[(false, false), (false, true)]),
-            Rule::StoreStore => self.program_order(step, &[(true, true)]),
-            Rule::StoreLoad => self.program_order(step, &[(true, false)]),
+            Rule::LoadOp => self.program_order(step, LOAD, ACCESS),
+            Rule::StoreStore => self.program_order(step, STORE, STORE),
+            Rule::StoreLoad => self.program_order(step, STORE, LOAD),
+            Rule::Lock => {
+                ensure(self.is_lock(from) || self.is_lock(to), Reason::Lock)?;
+                self.program_order(step, ALL, ALL)
+            }
+            Rule::Time => {
+                let (earlier, later) = (self.op(from)?, self.op(to)?);
+                let compared = match trace.compare() {
+                    Compare::Nothing => false,
+                    Compare::Threads => self.in_program_order(earlier, later),
+                    Compare::Everything => earlier != later,
+                };
+                let done = model.done_at_end(trace.kind(earlier));
+                ensure(compared && done && trace.ended_before(earlier, later), Reason::Time)
+            }
             Rule::Membar { fence } => {
                 let (earlier, later) = (self.op(from)?, self.op(to)?);
                 let barrier = fence.index() < trace.len() && trace.kind(fence) == OpKind::Fence;
@@ -268,10 +356,7 @@ impl Context<'_> {
                 let between = self.in_program_order(earlier, fence) && self.in_program_order(fence, later);
                 ensure(between, Reason::ProgramOrder)?;
                 let mask = trace.mask(fence).unwrap_or(model.sync);
-                let orders = [(false, false), (false, true), (true, false), (true, true)].iter().any(|&(e, l)| {
-                    self.counts(earlier, e) && self.counts(later, l) && mask.contains(membar_core::Mask::pair(e, l))
-                });
-                ensure(orders, Reason::Barrier)
+                ensure(self.masked(mask, earlier, later), Reason::Barrier)
             }
             Rule::ReadsFrom => {
                 if to == Event::FINAL {
@@ -284,21 +369,23 @@ impl Context<'_> {
                 let load = self.op(to)?;
                 ensure(self.returned(load, from), Reason::Source)?;
                 let own = self.memory_op(from).is_some_and(|store| self.in_program_order(store, load));
-                let early = own && model.store_forwarding && trace.kind(load) == OpKind::Load;
+                let early = own && model.store_forwarding && model.write_order && trace.kind(load) == OpKind::Load;
                 ensure(!early, Reason::Forwarded)
             }
             Rule::OwnStore { load } => {
                 let (own, load) = (self.op(from)?, self.op(load.into())?);
                 let sees_own = match trace.kind(load) {
                     OpKind::Load => true,
-                    OpKind::Rmw => model.ppo.store_store.on_one_address() || model.ppo.store_load.on_one_address(),
+                    OpKind::Rmw | OpKind::Release => self.kept_on_one_address(own, load),
                     _ => false,
                 };
-                ensure(model.store_forwarding && sees_own, Reason::Model)?;
+                let ordered = model.write_order || trace.kind(load).locks();
+                ensure(model.store_forwarding && sees_own && ordered, Reason::Model)?;
                 ensure(self.in_program_order(own, load), Reason::ProgramOrder)?;
                 self.read_and_other(load.into(), to, from)
             }
             Rule::BeforeRead { load } => {
+                ensure(model.write_order || self.is_lock(load), Reason::Model)?;
                 self.read_and_other(load, to, from)?;
                 self.path(step, from, load)
             }
@@ -319,12 +406,6 @@ impl Context<'_> {
             }
             Rule::Init => ensure(from == Event::INIT && (to == Event::FINAL || self.op(to).is_ok()), Reason::Event),
             Rule::Final => ensure(to == Event::FINAL && (from == Event::INIT || self.op(from).is_ok()), Reason::Event),
-            Rule::Held => {
-                let acquire = self.op(to)?;
-                ensure(model.lock_exclusion, Reason::Model)?;
-                let held = trace.kind(acquire) == OpKind::Acquire && self.lines.locks.partner(acquire).is_none();
-                ensure(held && from != to && self.writes(from, trace.addr(acquire)), Reason::Lock)
-            }
             Rule::Assume(i) => {
                 let assumed = lemma.assume.get(i as usize);
                 ensure(assumed.is_some_and(|a| a.first == from && a.second == to), Reason::Assume)

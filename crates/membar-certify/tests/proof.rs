@@ -1,9 +1,11 @@
 //! Hand-made proofs: each rule once where it holds and where it does not, broken proofs, garbage.
 
 mod common;
-use common::{Random, model, models, pso, random_trace, rmo, sc, trace, tso, wmo};
+use common::{
+    ANY, Random, ec, lc, lock_models, model, models, pso, random_model, random_trace, rmo, sc, scope, trace, tso, wmo,
+};
 use membar_certify::{Certifier, Flaw, Reason, proof};
-use membar_core::{Assumption, Event, Lemma, Mask, Model, OpId, Proof, Rule, Step, When};
+use membar_core::{Assumption, Event, Kind, Lemma, Mask, Model, OpId, Proof, Rule, Step, When};
 
 const INIT: Event = Event::INIT;
 const FINAL: Event = Event::FINAL;
@@ -235,23 +237,181 @@ fn write_order_rule() {
 }
 
 #[test]
-fn lock_rules() {
-    let text = "0 acq L; 0 rel L; 1 acq L; 1 rel L; 2 acq L; 2 acq K; 0 acq L; 0 rel L";
+fn sessions_read_their_acquire() {
+    let text = "0 acq L; 0 rel L; 1 acq L; 1 rel L; 2 acq L; 2 acq K; 0 acq L; 0 rel L; 2 rel K; 2 rel L";
     let open = Model { lock_exclusion: false, ..rmo() };
     assert_eq!(one(text, &rmo(), ev(0), ev(1), Rule::ReadsFrom), Ok(()));
     assert_eq!(one(text, &open, ev(0), ev(1), Rule::ReadsFrom), Err(Reason::Source));
     assert_eq!(one(text, &rmo(), ev(0), ev(7), Rule::ReadsFrom), Err(Reason::Source));
     assert_eq!(one(text, &rmo(), ev(2), ev(1), Rule::ReadsFrom), Err(Reason::Source));
-    assert_eq!(one(text, &rmo(), ev(1), ev(4), Rule::Held), Ok(()));
-    assert_eq!(one(text, &rmo(), INIT, ev(4), Rule::Held), Ok(()));
-    assert_eq!(one(text, &open, ev(1), ev(4), Rule::Held), Err(Reason::Model));
-    assert_eq!(one(text, &rmo(), ev(4), ev(4), Rule::Held), Err(Reason::Lock));
-    assert_eq!(one(text, &rmo(), ev(1), ev(5), Rule::Held), Err(Reason::Lock));
-    assert_eq!(one(text, &rmo(), ev(1), ev(2), Rule::Held), Err(Reason::Lock));
-    assert_eq!(one(text, &rmo(), ev(1), ev(3), Rule::Held), Err(Reason::Lock));
-    // Two threads keep one lock.
-    let steps = [step(ev(0), ev(1), Rule::Held, &[]), step(ev(1), ev(0), Rule::Held, &[])];
-    assert_eq!(check("0 acq L; 1 acq L", &rmo(), &[lemma(&[], &steps, &[0, 1])]), Ok(()));
+    assert_eq!(one(text, &rmo(), ev(4), ev(9), Rule::ReadsFrom), Ok(()));
+    // A thread's earlier session is before its next one, if the model keeps operations on one lock in order.
+    let own = Rule::OwnStore { load: OpId(7) };
+    assert_eq!(one(text, &rmo(), ev(1), ev(6), own), Ok(()));
+    assert_eq!(one(text, &model("bare", [When::NEVER; 4]), ev(1), ev(6), own), Err(Reason::Model));
+}
+
+#[test]
+fn lock_rule() {
+    let text = "guard L x; 0 x=1; 0 acq L; 0 x:1; 0 y:0=1; 0 acq K; 0 z=1; 0 rel L; 0 y=2; 0 rel K; 1 x=2";
+    let (x, l, load, rmw, k, z, rel_l, y, rel_k) = (ev(0), ev(1), ev(2), ev(3), ev(4), ev(5), ev(6), ev(7), ev(8));
+    let lock = |model: &Model, from, to| one(text, model, from, to, Rule::Lock);
+    // Everything, also where the other is a read-modify-write; accesses have rules of their own.
+    assert_eq!(lock(&sc(), x, l), Ok(()));
+    assert_eq!(lock(&sc(), l, rmw), Ok(()));
+    assert_eq!(lock(&sc(), l, k), Ok(()));
+    assert_eq!(lock(&sc(), rel_l, y), Ok(()));
+    assert_eq!(lock(&sc(), x, load), Err(Reason::Lock));
+    assert_eq!(lock(&sc(), l, ev(9)), Err(Reason::ProgramOrder));
+    assert_eq!(lock(&sc(), load, l), Err(Reason::ProgramOrder));
+    assert_eq!(one(text, &sc(), l, load, Rule::LoadOp), Err(Reason::Model));
+    assert_eq!(one(text, &sc(), l, rmw, Rule::StoreStore), Err(Reason::Model));
+    // Guarded, inside the session or not.
+    assert_eq!(lock(&ec(), l, load), Ok(()));
+    assert_eq!(lock(&ec(), x, rel_l), Ok(()));
+    assert_eq!(lock(&ec(), l, rmw), Err(Reason::Model));
+    assert_eq!(lock(&ec(), x, rel_k), Err(Reason::Model));
+    assert_eq!(lock(&ec(), l, rel_l), Ok(()));
+    assert_eq!(lock(&ec(), l, k), Err(Reason::Model));
+    // Inside the session of that acquire or release; no matter which other one it is in.
+    assert_eq!(lock(&scope(), l, load), Ok(()));
+    assert_eq!(lock(&scope(), l, z), Ok(()));
+    assert_eq!(lock(&scope(), l, y), Err(Reason::Model));
+    assert_eq!(lock(&scope(), k, y), Ok(()));
+    assert_eq!(lock(&scope(), rmw, rel_l), Ok(()));
+    assert_eq!(lock(&scope(), rmw, rel_k), Err(Reason::Model));
+    assert_eq!(lock(&scope(), x, rel_l), Err(Reason::Model));
+    assert_eq!(lock(&scope(), rel_l, y), Err(Reason::Model));
+    assert_eq!(lock(&scope(), x, l), Err(Reason::Model));
+    // Two accesses: any session of the thread that holds both.
+    let mut inside = model("inside", [When::NEVER; 4]);
+    inside.ppo.set(Kind::Store, Kind::Store, When::SAME_SESSION);
+    assert_eq!(one(text, &inside, rmw, z, Rule::StoreStore), Ok(()));
+    assert_eq!(one(text, &inside, z, y, Rule::StoreStore), Ok(()));
+    assert_eq!(one(text, &inside, rmw, y, Rule::StoreStore), Err(Reason::Model));
+    assert_eq!(one(text, &inside, x, z, Rule::StoreStore), Err(Reason::Model));
+    // For barriers, both count as a load and as a store.
+    let fenced = "0 acq L; 0 membar 4; 0 x:0; 0 rel L; 0 membar 1; 0 y=1; 0 z:0";
+    let membar = |from, to, fence| one(fenced, &rmo(), from, to, Rule::Membar { fence: OpId(fence) });
+    assert_eq!(membar(ev(0), ev(2), 1), Ok(()));
+    assert_eq!(membar(ev(3), ev(5), 4), Err(Reason::Barrier));
+    assert_eq!(membar(ev(3), ev(6), 4), Ok(()));
+    assert_eq!(membar(ev(0), ev(3), 1), Ok(()));
+}
+
+#[test]
+fn time_rule() {
+    let text = "0 x=1 @1-2; 0 y:0 @4-5; 0 acq L @7-8; 0 rel L @7-; 1 z:0 @9-10; 1 y=1 @1-2; 0 sync @0-0";
+    let time = |text: &str, model: &Model, from, to| one(text, model, ev(from), ev(to), Rule::Time);
+    let atomic = Model { atomic_writes: true, ..rmo() };
+    assert_eq!(time(text, &rmo(), 1, 2), Ok(()));
+    assert_eq!(time(text, &rmo(), 0, 1), Err(Reason::Time));
+    assert_eq!(time(text, &atomic, 0, 1), Ok(()));
+    assert_eq!(time(text, &rmo(), 2, 1), Err(Reason::Time));
+    assert_eq!(time(text, &rmo(), 2, 3), Err(Reason::Time));
+    assert_eq!(time(text, &rmo(), 1, 4), Err(Reason::Time));
+    assert_eq!(time(text, &atomic, 5, 4), Err(Reason::Time));
+    assert_eq!(time(text, &rmo(), 6, 1), Err(Reason::Event));
+    assert_eq!(one(text, &rmo(), INIT, ev(1), Rule::Time), Err(Reason::Event));
+    let one_clock = format!("clock 0; {text}");
+    assert_eq!(time(&one_clock, &rmo(), 2, 4), Ok(()));
+    assert_eq!(time(&one_clock, &atomic, 5, 4), Ok(()));
+    assert_eq!(time(&one_clock, &atomic, 5, 1), Ok(()));
+    assert_eq!(time(&one_clock, &rmo(), 3, 4), Err(Reason::Time));
+    assert_eq!(time(&one_clock, &rmo(), 4, 4), Err(Reason::Time));
+    assert_eq!(time(&format!("clock 1; {text}"), &rmo(), 2, 4), Err(Reason::Time));
+    // A thread that says it did the later operation first, by one clock.
+    let backwards = "clock 0; 0 x:0 @5-6; 0 x:0 @1-2";
+    let steps = [step(ev(1), ev(0), Rule::Time, &[]), step(ev(0), ev(1), Rule::LoadOp, &[])];
+    assert_eq!(check(backwards, &wmo(), &[lemma(&[], &steps, &[0, 1])]), Ok(()));
+    assert_eq!(time(&backwards[8..], &wmo(), 1, 0), Err(Reason::Time));
+    // What the table says about time of stores is R2.
+    let stores = "0 x=1 @1-2; 0 y=1 @3-4";
+    let timed = model("timed", [When::NEVER, When::NEVER, When::NEVER, common::TIME]);
+    assert_eq!(one(stores, &timed, ev(0), ev(1), Rule::StoreStore), Ok(()));
+    assert_eq!(time(stores, &timed, 0, 1), Err(Reason::Time));
+}
+
+#[test]
+fn without_write_order() {
+    // The second read of 0 comes after x=1, in a session that follows its one.
+    let text = "0 acq L; 0 x:0=1; 0 rel L; 1 acq L; 1 x:0=2; 1 rel L; 2 x=3; 2 x:3; final x 1";
+    let po = |from, to| step(ev(from), ev(to), Rule::Lock, &[]);
+    let rf = |from, to| step(ev(from), ev(to), Rule::ReadsFrom, &[]);
+    let session = |mine: [u32; 3], other: [u32; 3]| {
+        [
+            rf(mine[0], mine[2]),
+            step(ev(mine[0]), ev(other[0]), Rule::Assume(0), &[]),
+            step(ev(mine[2]), ev(other[0]), Rule::AfterRead, &[1]),
+            po(mine[1], mine[2]),
+            po(other[0], other[1]),
+            step(INIT, ev(mine[1]), Rule::Init, &[]),
+            step(ev(other[1]), ev(mine[1]), Rule::AfterRead, &[5]),
+        ]
+    };
+    let (a, b) = ([0, 1, 2], [3, 4, 5]);
+    let first = lemma(&[(0, 3)], &session(a, b), &[6, 3, 2, 4]);
+    let mut second = lemma(&[], &session(b, a), &[6, 3, 2, 4]);
+    second.steps[1].rule = Rule::Case(0);
+    assert_eq!(check(text, &lc(), &[first.clone(), second.clone()]), Ok(()));
+    let bad = |change: &dyn Fn(&mut Lemma)| {
+        let mut changed = first.clone();
+        change(&mut changed);
+        check(text, &lc(), &[changed, second.clone()]).unwrap_err()
+    };
+    // The same step twice, two of its sort, or one that is not in the cycle.
+    let not_before = |step| Flaw::NotBefore { lemma: 0, step };
+    assert_eq!(bad(&|l| l.cycle = vec![6, 3, 2, 4, 6, 3, 2, 4]), not_before(6));
+    let stray = step(ev(4), ev(1), Rule::AfterRead, &[5]);
+    assert_eq!(bad(&|l| l.steps.push(stray.clone())), not_before(7));
+    let two = "0 x=1; 0 x:0; 1 x=2; 1 x:0";
+    let po_read = |from, to| step(ev(from), ev(to), Rule::StoreLoad, &[]);
+    let init = |to| step(INIT, ev(to), Rule::Init, &[]);
+    let after = |from, to, init| step(ev(from), ev(to), Rule::AfterRead, &[init]);
+    let steps = [po_read(0, 1), po_read(2, 3), init(0), init(2), after(1, 2, 3), after(3, 0, 2)];
+    assert_eq!(check(two, &lc(), &[lemma(&[], &steps, &[0, 4, 1, 5])]), Err(not_before(5)));
+    let steps = [po_read(0, 1), init(0), after(1, 0, 1)];
+    assert_eq!(check(two, &lc(), &[lemma(&[], &steps, &[0, 2])]), Ok(()));
+    // It is no premise, of whatever rule.
+    let on = |rule, premises: &[u32]| {
+        let steps = [po_read(0, 1), init(0), after(1, 0, 1), step(ev(1), ev(0), rule, premises)];
+        last(two, &lc(), &steps)
+    };
+    assert_eq!(on(Rule::AfterRead, &[1, 2]), Err(Reason::NotBefore));
+    assert_eq!(on(Rule::Case(0), &[2]), Err(Reason::NotBefore));
+    // On addresses there is no R5, no R6 and nothing to assume; a thread's own store is before what reads it.
+    assert_eq!(one(two, &lc(), ev(0), INIT, Rule::OwnStore { load: OpId(1) }), Err(Reason::Model));
+    let before = step(ev(0), INIT, Rule::BeforeRead { load: ev(1) }, &[0]);
+    assert_eq!(last(two, &lc(), &[po_read(0, 1), before]), Err(Reason::Model));
+    let at_end = step(ev(0), ev(1), Rule::BeforeRead { load: FINAL }, &[0]);
+    assert_eq!(last(text, &lc(), &[step(ev(0), FINAL, Rule::Final, &[]), at_end]), Err(Reason::Model));
+    assert_eq!(one(text, &lc(), ev(6), ev(7), Rule::ReadsFrom), Ok(()));
+    assert_eq!(one(text, &lc(), ev(1), FINAL, Rule::ReadsFrom), Ok(()));
+    let assumes = |model: &Model, first, second| {
+        let mut lemma = lemma(&[], &[step(first, second, Rule::Assume(0), &[])], &[]);
+        lemma.assume.push(Assumption { first, second });
+        check(text, model, &[lemma, Lemma::default()])
+    };
+    let refused = Err(Flaw::Assumption { lemma: 0, index: 0 });
+    let fine = Err(Flaw::Cycle { lemma: 0, place: 0 });
+    assert_eq!(assumes(&lc(), ev(1), ev(4)), refused);
+    assert_eq!(assumes(&lc(), INIT, ev(4)), refused);
+    assert_eq!(assumes(&lc(), ev(2), ev(3)), fine);
+    assert_eq!(assumes(&lc(), ev(3), INIT), fine);
+    assert_eq!(assumes(&Model { lock_exclusion: false, ..lc() }, ev(2), ev(3)), refused);
+    // On locks they are as ever.
+    let release = [rf(0, 2), step(ev(5), ev(2), Rule::Assume(0), &[])];
+    let r6 = step(ev(5), ev(0), Rule::BeforeRead { load: ev(2) }, &[1]);
+    let with = lemma(&[(5, 2)], &[&release[..], &[r6]].concat(), &[]);
+    assert_eq!(check(text, &lc(), &[with, Lemma::default()]), fine);
+    // A final value that is overwritten.
+    let end = "0 x=1; 0 x=2; final x 1";
+    let steps = [
+        step(ev(0), ev(1), Rule::StoreStore, &[]),
+        step(FINAL, ev(1), Rule::AfterRead, &[0]),
+        step(ev(1), FINAL, Rule::Final, &[]),
+    ];
+    assert_eq!(check(end, &lc(), &[lemma(&[], &steps, &[1, 2])]), Ok(()));
 }
 
 #[test]
@@ -300,7 +460,7 @@ fn case_splits() {
 
 #[test]
 fn unwritten_values() {
-    let text = "init y 3; 0 x:1; 0 y:3; 0 x=2; 1 x:2; 0 sync; 1 y:0; 1 acq L; 1 x:9=4";
+    let text = "init y 3; 0 x:1; 0 y:3; 0 x=2; 1 x:2; 0 sync; 1 y:0; 1 acq L; 1 x:9=4; 1 rel L";
     let found: Vec<u32> =
         (0..12).filter(|&op| proof(&trace(text), &sc(), &Proof::Unwritten(OpId(op))).is_ok()).collect();
     assert_eq!(found, [0, 5, 7]);
@@ -310,10 +470,10 @@ fn unwritten_values() {
 fn garbage_is_refused_without_panic() {
     let mut random = Random(0xBAD);
     let mut certifier = Certifier::new();
-    let models = models();
+    let models = [models(), lock_models()].concat();
     let mut flaws = 0;
     for round in 0..60_000usize {
-        let Some(trace) = random_trace(&mut random, 6) else { continue };
+        let Some(trace) = random_trace(&mut random, ANY) else { continue };
         let n = trace.len() as u64;
         let event = |random: &mut Random| match random.below(8) {
             0 => INIT,
@@ -330,7 +490,7 @@ fn garbage_is_refused_without_panic() {
             for at in 0..random.below(6) {
                 let (from, to, other) = (event(&mut random), event(&mut random), event(&mut random));
                 let index = random.below(4) as u32;
-                let rule = match random.below(14) {
+                let rule = match random.below(15) {
                     0 => Rule::LoadOp,
                     1 => Rule::StoreStore,
                     2 => Rule::StoreLoad,
@@ -342,8 +502,9 @@ fn garbage_is_refused_without_panic() {
                     8 => Rule::WriteOrder,
                     9 => Rule::Init,
                     10 => Rule::Final,
-                    11 => Rule::Held,
-                    12 => Rule::Assume(index),
+                    11 => Rule::Lock,
+                    12 => Rule::Time,
+                    13 => Rule::Assume(index),
                     _ => Rule::Case(if random.one_in(5) { u32::MAX } else { index }),
                 };
                 let premises = (0..random.below(3)).map(|_| random.below(at + 2) as u32).collect();
@@ -354,7 +515,9 @@ fn garbage_is_refused_without_panic() {
         }
         let garbage =
             if random.one_in(20) { Proof::Unwritten(OpId(event(&mut random).0)) } else { Proof::Cycle(lemmas) };
-        if let Err(flaw) = certifier.proof(&trace, &models[round % models.len()], &garbage) {
+        let any = random_model(&mut random);
+        let model = models.get(round % (2 * models.len())).unwrap_or(&any);
+        if let Err(flaw) = certifier.proof(&trace, model, &garbage) {
             flaws += 1;
             assert!(!flaw.to_string().is_empty());
         }

@@ -58,12 +58,13 @@ pub(crate) fn blame(
             Decision::Forbidden => continue,
             Decision::Undecided(_) => return None,
         }
-        let found = returned(checker, trace, model, read);
-        let mut legal = vec![found];
+        // In a partial order the last write is one of several that could be returned: all have to be tried.
+        let found = model.write_order.then(|| returned(checker, trace, model, read));
+        let mut legal: Vec<Source> = found.into_iter().collect();
         if small {
-            let candidates = trace.ops().filter(|&op| trace.kind(op).stores() && trace.addr(op) == trace.addr(read));
+            let candidates = trace.ops().filter(|&op| trace.kind(op).writes() && trace.addr(op) == trace.addr(read));
             for source in [Source::INIT].into_iter().chain(candidates.map(Source::op)) {
-                if source != found
+                if Some(source) != found
                     && checker.decide_with(trace, model, Some((read, source)), limits) == Decision::Allowed
                 {
                     legal.push(source);
@@ -109,7 +110,7 @@ fn returned(checker: &Checker, trace: &Trace, model: &Model, read: OpId) -> Sour
             seen = true;
             continue;
         }
-        if !trace.kind(op).stores() || trace.addr(op) != trace.addr(read) {
+        if !trace.kind(op).writes() || trace.addr(op) != trace.addr(read) {
             continue;
         }
         if !seen {

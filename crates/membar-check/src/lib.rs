@@ -5,23 +5,20 @@
 //!
 //! | file | does |
 //! |---|---|
-//! | `ppo` | preserved program order of any model as a linear number of edges |
+//! | `ppo` | preserved program order of any model, and time, as a linear number of edges |
 //! | `problem` | the graph: program order, reads-from, and what is visible inside one thread |
 //! | `conflict` | write order given: rules A1-A7, linear time, complete |
 //! | `read` | write order not given: when to infer, when to search |
 //! | `saturate` | rules R6 and R7 with reverse vector clocks |
 //! | `schedule` | the TOO heuristic and the complete search |
+//! | `location` | models without a write order |
 //! | `prove`, `shortest` | from edges and conflicts to a proof; the shortest proof of a few operations |
 //! | `shrink`, `blame` | the smallest forbidden part; the read that is to blame and what it could have returned |
 //!
 //! ```
 //! use membar_check::{Checker, Limits};
-//! # use membar_core::{Mask, Model, Ppo, ResolveScratch, Trace, Verdict, When};
-//! # let sc = Model {
-//! #     name: "sc".into(), title: String::new(), about: String::new(),
-//! #     ppo: Ppo { load_load: When::ALWAYS, load_store: When::ALWAYS, store_load: When::ALWAYS, store_store: When::ALWAYS },
-//! #     sync: Mask::FULL, store_forwarding: true, coherence: true, lock_exclusion: true,
-//! # };
+//! # use membar_core::{Model, Ppo, ResolveScratch, Trace, Verdict, When};
+//! # let sc = Model::new("sc", Ppo::new(When::ALWAYS, When::ALWAYS, When::ALWAYS, When::ALWAYS));
 //! let mut trace = Trace::new(); // store buffering: both threads miss the other's store
 //! let (a, b) = (trace.thread_id(0), trace.thread_id(1));
 //! let (x, y) = (trace.named_id("x"), trace.named_id("y"));
@@ -37,7 +34,9 @@
 
 mod blame;
 mod conflict;
+pub mod diff;
 mod limits;
+mod location;
 mod ppo;
 mod problem;
 mod prove;
@@ -53,7 +52,7 @@ pub use limits::Limits;
 pub use read::{Effort, Plan};
 pub use shrink::Part;
 
-use membar_core::{Event, Lemma, Model, OpId, Proof, Rule, Source, Step, Trace, Undecided, Verdict, Witness};
+use membar_core::{Compare, Event, Lemma, Model, OpId, Proof, Rule, Source, Step, Trace, Undecided, Verdict, Witness};
 use problem::{Obvious, Problem};
 use prove::Prover;
 use read::{Decided, ReadProblem};
@@ -71,6 +70,8 @@ pub enum Algorithm {
     Too,
     /// The search.
     Search,
+    /// The same with timestamps of one clock: only what was pending at one time is in question.
+    Timed,
 }
 
 impl Algorithm {
@@ -82,6 +83,7 @@ impl Algorithm {
             Algorithm::Rules => "rules",
             Algorithm::Too => "too",
             Algorithm::Search => "search",
+            Algorithm::Timed => "timed",
         }
     }
 }
@@ -221,7 +223,8 @@ impl Checker {
             Decided::Cycle | Decided::BeforeInit { .. } => (Algorithm::Rules, Decision::Forbidden),
             Decided::Open(reason) => (Algorithm::Search, Decision::Undecided(reason)),
         };
-        self.algorithm = Some(algorithm);
+        let timed = trace.has_times() && trace.compare() == Compare::Everything;
+        self.algorithm = Some(if timed { Algorithm::Timed } else { algorithm });
         self.refutation = match decided {
             Decided::Conflict => Some(Refutation::Conflict),
             Decided::Cycle => Some(Refutation::Cycle),

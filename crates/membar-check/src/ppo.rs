@@ -1,26 +1,36 @@
-//! Preserved program order as few edges.
+//! Preserved program order and time as few edges.
 //!
-//! Problem: the model orders pairs of one thread's operations (by kind, by address, by time, across barriers). List
-//! edges whose transitive closure, seen from operations, is exactly that order.
+//! Problem: the model orders pairs of one thread's operations (by kind, by address, by session, by guard, across
+//! barriers), and timestamps order pairs of one or of all threads. List edges whose transitive closure, seen from
+//! operations, is exactly that order.
 //!
 //! Algorithm: one walk along each thread.
-//! 1. *Always* entries between kinds that are themselves in order (loads among loads, stores among stores) need only
-//!    the last operation of the earlier kind.
+//! 1. *Always* entries from a kind that is itself in order (loads among loads, say) need only the last operation of the
+//!    earlier kind.
 //! 2. *Always* entries from a kind that is not in order among itself, and barriers, use a *collector*: a node after all
 //!    operations of the earlier kinds and before all of the later kinds. Collectors of one kind pair form a chain, so an
 //!    operation gets one edge into the next collector and one out of the last.
-//! 3. *Same-address* entries keep the last store and the last load (or, where loads of one address are unordered, all
-//!    loads since the last store) of each address.
-//! 4. *Time* entries use a chain of collectors sorted by time: an operation that ended at `e` enters the chain at `e`,
-//!    one that began at `b` leaves it just before `b`. Where the chain would relate a later operation to an earlier one,
-//!    the thread is split in halves: each half by itself, then the first half to the second.
+//! 3. *Same-address* entries keep the last operation of each kind (or, where loads of one address are unordered, all
+//!    loads since the last store) of each address and lock.
+//! 4. *Same-session* entries keep the sessions that are open: an access comes after their acquires, a release after what
+//!    its session holds; entries between accesses have a chain of collectors in each session.
+//! 5. *Guarded* entries keep, for each lock, the accesses to what it guards since its last release.
+//! 6. *Time* uses a chain of collectors sorted by time: an operation that ended at `e` enters the chain at `e`, one that
+//!    began at `b` leaves it just before `b`. One chain serves all threads if they have one clock. With a clock each, time
+//!    counts in program order only: where the chain would relate a later operation to an earlier one, the thread is
+//!    split in halves, each half by itself, then the first half to the second.
 //!
-//! Complexity: O(n) edges, O(n log n) with time entries on threads whose operations began out of program order.
+//! Complexity: O(n) edges; times the number of sessions open at once for 4, of locks that guard one address for 5;
+//! O(n log n) for 6.
 //!
-//! Guarantees: a path between two operations of one thread that passes only collectors implies that the *pair itself*
-//! is ordered by the model or by one barrier between them; proofs rely on this to name one rule for it.
+//! Guarantees: a path between two operations that passes only collectors implies that the *pair itself* is ordered by
+//! the model, by one barrier between them or by time; proofs rely on this to name one rule for it.
+//!
+//! References: Lv et al., "Efficiently and completely verifying synchronized consistency models", 2014, section 3 (local
+//! order) and Definition 1 (relaxed time order: a store's relaxed commit time is the earliest one of what follows it, which
+//! here is a path from the store to that and on along the chain of 6).
 
-use membar_core::{Mask, Model, OpId, OpKind, Trace};
+use membar_core::{Compare, Kind, Kinds, Model, OpId, OpKind, Ppo, ThreadId, Trace, When};
 
 /// Edges and collectors of one trace.
 #[derive(Default)]
@@ -34,60 +44,92 @@ pub(crate) struct PpoEdges {
 
 const NONE: u32 = u32::MAX;
 
-/// The kinds of operation on one side of a collector: loads, stores or both, as bits 1 and 2.
-type Kinds = u8;
-const LOADS: Kinds = 1;
-const STORES: Kinds = 2;
+/// Per earlier kind, the later kinds that are ordered after it.
+type Rows = [Kinds; 4];
 
-/// All collectors of one pair of kind sets, in one thread.
+/// All collectors of one pair of kind sets, in one thread or session.
 #[derive(Default)]
 struct Chain {
     from: Kinds,
     to: Kinds,
     /// The last collector, and the place in program order where it was made.
     tail: Option<(u32, u32)>,
-    /// The last load and the last store not yet behind a collector, where each stands for all earlier ones.
-    last: [Option<u32>; 2],
+    /// The last operation of each kind not yet behind a collector, where it stands for all earlier ones.
+    last: [Option<u32>; 4],
     /// Other operations not yet behind a collector.
     pending: Vec<u32>,
 }
 
 impl Chain {
     fn waits(&self) -> bool {
-        !self.pending.is_empty() || self.last != [None; 2]
+        !self.pending.is_empty() || self.last != [None; 4]
     }
+}
+
+/// A session that has begun and not yet ended.
+struct Session {
+    lock: u32,
+    acquire: u32,
+    /// What the release has to come after.
+    inside: Vec<u32>,
+    /// Same-session entries between accesses.
+    chains: Vec<Chain>,
 }
 
 #[derive(Default)]
 struct Scratch {
     chains: Vec<Chain>,
-    last_load: Vec<u32>,
-    last_store: Vec<u32>,
+    /// Per address the last load and the last store; per lock the last acquire and the last release.
+    last: [Vec<u32>; 2],
     /// Loads of an address since its last store, linked, where they are not ordered among themselves.
     open_loads: Vec<u32>,
     next_open: Vec<u32>,
     touched: Vec<u32>,
     preds: Vec<u32>,
+    sessions: Vec<Session>,
+    /// Per address the locks that guard it; empty if no entry asks.
+    guards: Vec<Vec<u32>>,
+    /// Per lock the accesses to what it guards, since its last acquire and since its last release.
+    guarded: [Vec<Vec<u32>>; 2],
 }
 
-fn kinds(kind: OpKind) -> Kinds {
-    (kind.loads() as u8) | (kind.stores() as u8) << 1
+/// In which of two columns a kind is kept.
+fn column(kind: Kind) -> usize {
+    kind as usize & 1
 }
 
-/// Splits a mask into rectangles of kinds: at most two.
-fn rectangles(mask: Mask) -> impl Iterator<Item = (Kinds, Kinds)> {
-    let row = |stores: bool| {
-        (mask.contains(Mask::pair(stores, false)) as u8) | (mask.contains(Mask::pair(stores, true)) as u8) << 1
-    };
-    let (loads, stores) = (row(false), row(true));
-    let both = if loads == stores { [(LOADS | STORES, loads), (0, 0)] } else { [(LOADS, loads), (STORES, stores)] };
-    both.into_iter().filter(|&(from, to)| from != 0 && to != 0)
+/// Splits a table into rectangles of kinds: at most four.
+fn rectangles(rows: Rows) -> impl Iterator<Item = (Kinds, Kinds)> {
+    (0..4).filter_map(move |i| {
+        let first = !rows[i].is_empty() && !rows[..i].contains(&rows[i]);
+        first.then(|| {
+            let from = (0..4).filter(|&j| rows[j] == rows[i]).fold(0, |all, j| all | 1 << j);
+            (Kinds(from), rows[i])
+        })
+    })
 }
 
-/// The rectangle of a barrier's mask for which its own node is the collector.
-pub(crate) fn first_rectangle(mask: Mask) -> (Kinds, Kinds) {
-    rectangles(mask).next().unwrap_or((0, 0))
+/// What a barrier orders besides what is in order anyway.
+fn barrier(trace: &Trace, model: &Model, always: &Rows, fence: OpId) -> Rows {
+    let mut rows = trace.mask(fence).unwrap_or(model.sync).rows();
+    for (row, always) in rows.iter_mut().zip(always) {
+        row.0 &= !always.0;
+    }
+    rows
 }
+
+/// The later kinds for which a barrier's own node is the collector.
+pub(crate) fn first_collected(trace: &Trace, model: &Model, fence: OpId) -> Kinds {
+    let always = model.ppo.rows(|when| when.always);
+    rectangles(barrier(trace, model, &always, fence)).next().map_or(Kinds::NONE, |(_, to)| to)
+}
+
+/// Does any entry from one of these kinds to one of those satisfy `test`?
+fn any_entry(ppo: &Ppo, earlier: Kinds, later: Kinds, test: impl Fn(When) -> bool) -> bool {
+    earlier.iter().any(|e| later.iter().any(|l| test(ppo.entry(e, l))))
+}
+
+const LOCKS: [Kind; 2] = [Kind::Acquire, Kind::Release];
 
 impl PpoEdges {
     /// Lists the edges of `trace` under `model`. Nodes `0..n` are the operations in (thread, program order) order;
@@ -95,214 +137,273 @@ impl PpoEdges {
     pub fn build(&mut self, trace: &Trace, model: &Model, first_collector: u32) {
         self.edges.clear();
         self.next_node = first_collector;
-        let always = model.ppo.always();
         let s = &mut self.scratch;
         let addrs = trace.addrs();
-        for column in [&mut s.last_load, &mut s.last_store, &mut s.open_loads] {
+        let [loads, stores] = &mut s.last;
+        for column in [loads, stores, &mut s.open_loads] {
             column.clear();
             column.resize(addrs, NONE);
         }
         s.next_open.clear();
-        if !model.ppo.load_load.on_one_address() {
+        if !model.ppo.entry(Kind::Load, Kind::Load).on_one_address() {
             s.next_open.resize(trace.len(), NONE);
         }
-        // Collectors that the model itself needs: an always-entry whose earlier kind is not in order.
-        let ordered = |stores: bool| always.contains(Mask::pair(stores, stores));
-        let mut implicit = Mask::NONE;
-        for (pair, _, _) in Mask::PAIRS {
-            let stores = pair.intersects(Mask::STORE_LOAD | Mask::STORE_STORE);
-            if always.contains(pair) && !ordered(stores) {
-                implicit = implicit | pair;
+        s.guards.clear();
+        if model.ppo.any(|when| when.guarded) {
+            s.guards.resize(addrs, Vec::new());
+            for guard in &trace.guards {
+                for addr in &guard.addrs {
+                    s.guards[addr.index()].push(guard.lock.0);
+                }
+            }
+            for lists in &mut s.guarded {
+                lists.resize_with(addrs, Vec::new);
             }
         }
+        let always = model.ppo.rows(|when| when.always);
         let mut base = 0u32;
         for t in 0..trace.threads() {
-            let ops = trace.thread_ops(membar_core::ThreadId(t as u32));
-            self.thread(trace, model, always, implicit, ops, base);
+            let ops = trace.thread_ops(ThreadId(t as u32));
+            self.thread(trace, model, &always, ops, base);
             if trace.has_times() {
-                self.time(trace, model, ops, base);
+                self.time(trace, model, &always, ops, base);
             }
             base += ops.len() as u32;
         }
+        if trace.has_times() && trace.compare() == Compare::Everything {
+            self.global_time(trace, model);
+        }
     }
 
-    fn thread(&mut self, trace: &Trace, model: &Model, always: Mask, implicit: Mask, ops: &[OpId], base: u32) {
+    fn thread(&mut self, trace: &Trace, model: &Model, always: &Rows, ops: &[OpId], base: u32) {
         let ppo = &model.ppo;
         let PpoEdges { edges, next_node, scratch: s } = self;
+        let ordered = |kind: Kind| always[kind as usize].has(kind);
+        // Collectors that the model itself needs: an always-entry whose earlier kind is not in order.
+        let implicit = Kind::ALL.map(|kind| if ordered(kind) { Kinds::NONE } else { always[kind as usize] });
         s.chains.clear();
-        for (from, to) in rectangles(implicit) {
-            s.chains.push(Chain { from, to, ..Chain::default() });
-        }
+        s.chains.extend(rectangles(implicit).map(|(from, to)| Chain { from, to, ..Chain::default() }));
         let implicit_chains = s.chains.len();
-        for &op in ops {
-            if trace.kind(op) == OpKind::Fence {
-                let mask = trace.mask(op).unwrap_or(model.sync) & !always;
-                for (from, to) in rectangles(mask) {
-                    if !s.chains.iter().any(|chain| chain.from == from && chain.to == to) {
-                        s.chains.push(Chain { from, to, ..Chain::default() });
-                    }
+        for &op in ops.iter().filter(|&&op| trace.kind(op) == OpKind::Fence) {
+            for (from, to) in rectangles(barrier(trace, model, always, op)) {
+                if !s.chains[implicit_chains..].iter().any(|chain| chain.from == from && chain.to == to) {
+                    s.chains.push(Chain { from, to, ..Chain::default() });
                 }
             }
         }
-        let loads_ordered = always.contains(Mask::LOAD_LOAD);
-        let stores_ordered = always.contains(Mask::STORE_STORE);
-        let load_list = !ppo.load_load.on_one_address();
+        let load_list = !ppo.entry(Kind::Load, Kind::Load).on_one_address();
         // An operation of an ordered kind stands for all earlier ones of that kind.
-        let ordered_kinds: Kinds = (loads_ordered as u8 * LOADS) | (stores_ordered as u8 * STORES);
-        let (mut last_load, mut last_store) = (NONE, NONE);
-        let kind_of = |node: u32| kinds(trace.kind(ops[(node - base) as usize]));
+        let ordered_kinds = Kinds(Kind::ALL.iter().fold(0, |all, &kind| all | (ordered(kind) as u8) << kind as u8));
+        let sessions = trace.has_locks() && ppo.any(|when| when.same_session);
+        let mut last_of = [NONE; 4];
+        let kinds_of = |node: u32| trace.kind(ops[(node - base) as usize]).kinds();
 
         for (i, &op) in ops.iter().enumerate() {
             let node = base + i as u32;
             let kind = trace.kind(op);
             if kind == OpKind::Fence {
-                let mask = trace.mask(op).unwrap_or(model.sync) & !always;
-                for (from, to) in rectangles(mask) {
-                    let chain = s.chains.iter_mut().find(|c| c.from == from && c.to == to).expect("made above");
+                for (n, (from, to)) in rectangles(barrier(trace, model, always, op)).enumerate() {
+                    let mut made = s.chains[implicit_chains..].iter_mut();
+                    let chain = made.find(|c| c.from == from && c.to == to).expect("made above");
                     // The fence's own node serves as its first collector.
-                    let collector = if (from, to) == first_rectangle(mask) {
-                        node
-                    } else {
-                        *next_node += 1;
-                        *next_node - 1
-                    };
+                    let collector = if n == 0 { node } else { fresh(next_node) };
                     collect(chain, collector, node, edges);
                 }
                 continue;
             }
-            let me = kinds(kind);
-            let (loads, stores) = (kind.loads(), kind.stores());
+            let me = kind.kinds();
             for chain in &mut s.chains[..implicit_chains] {
-                if chain.to & me != 0 && chain.waits() {
-                    *next_node += 1;
-                    collect(chain, *next_node - 1, node, edges);
+                if chain.to.meets(me) && chain.waits() {
+                    collect(chain, fresh(next_node), node, edges);
                 }
             }
             s.preds.clear();
-            let entry_always = |earlier_stores: bool| {
-                (loads && always.contains(Mask::pair(earlier_stores, false)))
-                    || (stores && always.contains(Mask::pair(earlier_stores, true)))
-            };
             let mut wanted = |pred: u32| {
                 if pred != NONE && !s.preds.contains(&pred) {
                     s.preds.push(pred);
                 }
             };
-            if loads_ordered && entry_always(false) {
-                wanted(last_load);
-            }
-            if stores_ordered && entry_always(true) {
-                wanted(last_store);
+            for earlier in Kind::ALL {
+                if ordered(earlier) && always[earlier as usize].meets(me) {
+                    wanted(last_of[earlier as usize]);
+                }
             }
             let x = trace.addr(op).index();
-            if s.last_load[x] == NONE && s.last_store[x] == NONE {
+            if s.last[0][x] == NONE && s.last[1][x] == NONE {
                 s.touched.push(x as u32);
             }
-            let same = |earlier_stores: bool| {
-                (loads && ppo.entry(earlier_stores, false).same_address)
-                    || (stores && ppo.entry(earlier_stores, true).same_address)
-            };
-            if same(true) {
-                wanted(s.last_store[x]);
-            }
-            if same(false) {
-                if load_list {
+            let peers = if kind.locks() { LOCKS } else { [Kind::Load, Kind::Store] };
+            for earlier in peers {
+                if !any_entry(ppo, Kinds::of(earlier), me, |when| when.same_address) {
+                    continue;
+                }
+                if earlier == Kind::Load && load_list {
                     let mut open = s.open_loads[x];
                     while open != NONE {
                         wanted(open);
                         open = s.next_open[open as usize];
                     }
                 } else {
-                    wanted(s.last_load[x]);
+                    wanted(s.last[column(earlier)][x]);
+                }
+            }
+            if sessions && !kind.locks() {
+                let after_acquire = any_entry(ppo, Kinds::of(Kind::Acquire), me, |when| when.same_session);
+                let before_release = any_entry(ppo, me, Kinds::of(Kind::Release), |when| when.same_session);
+                for session in &mut s.sessions {
+                    if after_acquire {
+                        wanted(session.acquire);
+                    }
+                    if before_release {
+                        session.inside.push(node);
+                    }
+                    for chain in &mut session.chains {
+                        if chain.to.meets(me) && chain.waits() {
+                            collect(chain, fresh(next_node), node, edges);
+                        }
+                        if chain.to.meets(me)
+                            && let Some((collector, _)) = chain.tail
+                        {
+                            edges.push((collector, node));
+                        }
+                        if chain.from.meets(me) {
+                            chain.pending.push(node);
+                        }
+                    }
+                }
+            }
+            if !s.guards.is_empty() && !kind.locks() {
+                for &lock in &s.guards[x] {
+                    for earlier in LOCKS {
+                        if any_entry(ppo, Kinds::of(earlier), me, |when| when.guarded) {
+                            wanted(s.last[column(earlier)][lock as usize]);
+                        }
+                        if any_entry(ppo, me, Kinds::of(earlier), |when| when.guarded) {
+                            s.guarded[column(earlier)][lock as usize].push(node);
+                            s.touched.push(lock);
+                        }
+                    }
                 }
             }
             // Of two predecessors that are always in order, the later one stands for both.
             let implied = |a: u32, b: u32| {
-                let (ka, kb) = (kind_of(a), kind_of(b));
-                a < b
-                    && [(LOADS, LOADS), (LOADS, STORES), (STORES, LOADS), (STORES, STORES)].iter().any(|&(f, t)| {
-                        ka & f != 0 && kb & t != 0 && always.contains(Mask::pair(f == STORES, t == STORES))
-                    })
+                let (from, to) = (kinds_of(a), kinds_of(b));
+                a < b && from.iter().any(|kind| always[kind as usize].meets(to))
             };
             for &pred in &s.preds {
                 if s.preds.len() > 4 || !s.preds.iter().any(|&other| implied(pred, other)) {
                     edges.push((pred, node));
                 }
             }
+            if kind.locks() {
+                if !s.guards.is_empty() {
+                    let kind = if kind == OpKind::Acquire { Kind::Acquire } else { Kind::Release };
+                    edges.extend(s.guarded[column(kind)][x].drain(..).map(|access| (access, node)));
+                }
+                if kind == OpKind::Acquire && sessions {
+                    let accesses = Kind::ALL.map(|earlier| {
+                        let later = |l: &Kind| !l.locks() && ppo.entry(earlier, *l).same_session;
+                        let row = Kind::ALL.iter().filter(|l| later(l)).fold(0, |all, &l| all | Kinds::of(l).0);
+                        Kinds(if earlier.locks() { 0 } else { row })
+                    });
+                    let chains = rectangles(accesses).map(|(from, to)| Chain { from, to, ..Chain::default() });
+                    s.sessions.push(Session {
+                        lock: x as u32,
+                        acquire: node,
+                        inside: Vec::new(),
+                        chains: chains.collect(),
+                    });
+                } else if let Some(at) = s.sessions.iter().position(|session| session.lock == x as u32) {
+                    let session = s.sessions.swap_remove(at);
+                    edges.extend(session.inside.iter().map(|&access| (access, node)));
+                }
+            }
             for chain in &mut s.chains {
-                if chain.to & me != 0
+                if chain.to.meets(me)
                     && let Some((collector, place)) = chain.tail
                 {
                     // A predecessor after the collector, of a kind that it covers, is already behind it.
-                    let covered = s.preds.iter().any(|&pred| pred > place && kind_of(pred) & chain.to != 0);
+                    let covered = s.preds.iter().any(|&pred| pred > place && kinds_of(pred).meets(chain.to));
                     if !covered {
                         edges.push((collector, node));
                     }
                 }
-                let from = chain.from & me;
-                if from & LOADS & ordered_kinds != 0 {
-                    chain.last[0] = Some(node);
+                let from = Kinds(chain.from.0 & me.0);
+                for kind in Kinds(from.0 & ordered_kinds.0).iter() {
+                    chain.last[kind as usize] = Some(node);
                 }
-                if from & STORES & ordered_kinds != 0 {
-                    chain.last[1] = Some(node);
-                }
-                if from & !ordered_kinds != 0 {
+                if from.0 & !ordered_kinds.0 != 0 {
                     chain.pending.push(node);
                 }
             }
-            if loads {
-                last_load = node;
-                s.last_load[x] = node;
-                if load_list {
+            for kind in me.iter() {
+                last_of[kind as usize] = node;
+                s.last[column(kind)][x] = node;
+            }
+            if load_list {
+                if me.has(Kind::Store) {
+                    // Earlier loads of the address are behind this store, which is behind every later one.
+                    s.open_loads[x] = NONE;
+                }
+                if me.has(Kind::Load) {
                     s.next_open[node as usize] = s.open_loads[x];
                     s.open_loads[x] = node;
                 }
             }
-            if stores {
-                last_store = node;
-                s.last_store[x] = node;
-                // Earlier loads of the address are behind this store, which is behind every later one.
-                s.open_loads[x] = NONE;
-                if loads && load_list {
-                    s.next_open[node as usize] = NONE;
-                    s.open_loads[x] = node;
+        }
+        s.sessions.clear();
+        for x in s.touched.drain(..) {
+            let x = x as usize;
+            s.last[0][x] = NONE;
+            s.last[1][x] = NONE;
+            s.open_loads[x] = NONE;
+            for lists in &mut s.guarded {
+                if let Some(list) = lists.get_mut(x) {
+                    list.clear();
                 }
             }
         }
-        for x in s.touched.drain(..) {
-            s.last_load[x as usize] = NONE;
-            s.last_store[x as usize] = NONE;
-            s.open_loads[x as usize] = NONE;
-        }
     }
 
-    /// Time entries of one thread.
-    fn time(&mut self, trace: &Trace, model: &Model, ops: &[OpId], base: u32) {
-        let ppo = &model.ppo;
-        let later = |stores: bool| {
-            (ppo.entry(stores, false).time as u8 * LOADS) | (ppo.entry(stores, true).time as u8 * STORES)
-        };
-        let (after_loads, after_stores) = (later(false), later(true));
-        let groups: [(Kinds, Kinds); 2] = if after_loads == after_stores {
-            [(LOADS | STORES, after_loads), (0, 0)]
-        } else {
-            [(LOADS, after_loads), (STORES, after_stores)]
-        };
-        for (from, to) in groups {
-            if from == 0 || to == 0 {
-                continue;
+    /// Time inside one thread: the model's entries, and the time axiom unless one chain for all threads follows.
+    fn time(&mut self, trace: &Trace, model: &Model, always: &Rows, ops: &[OpId], base: u32) {
+        let mut rows = model.ppo.rows(|when| when.time);
+        for (kind, row) in Kind::ALL.into_iter().zip(&mut rows) {
+            if kind != Kind::Store || model.atomic_writes {
+                *row = if trace.compare() == Compare::Everything { Kinds::NONE } else { Kinds(15) };
             }
-            let mut timed: Vec<Timed> = Vec::new();
+            row.0 &= !always[kind as usize].0;
+        }
+        let mut timed: Vec<Timed> = Vec::new();
+        for (from, to) in rectangles(rows) {
+            timed.clear();
             for (i, &op) in ops.iter().enumerate() {
-                let (me, span) = (kinds(trace.kind(op)), trace.span(op));
-                let begin = span.begin.filter(|_| me & to != 0);
-                let end = span.end.filter(|_| me & from != 0);
+                let (me, period) = (trace.kind(op).kinds(), trace.period(op));
+                let begin = period.begin.filter(|_| me.meets(to));
+                let end = period.end.filter(|_| me.meets(from));
                 if begin.is_some() || end.is_some() {
                     timed.push(Timed { node: base + i as u32, begin, end });
                 }
             }
             self.time_range(&timed);
         }
+    }
+
+    /// The time axiom where all threads have one clock.
+    fn global_time(&mut self, trace: &Trace, model: &Model) {
+        let mut timed: Vec<Timed> = Vec::new();
+        let mut node = 0;
+        for t in 0..trace.threads() {
+            for &op in trace.thread_ops(ThreadId(t as u32)) {
+                let (kind, period) = (trace.kind(op), trace.period(op));
+                if kind != OpKind::Fence {
+                    let end = period.end.filter(|_| model.done_at_end(kind));
+                    timed.push(Timed { node, begin: period.begin, end });
+                }
+                node += 1;
+            }
+        }
+        self.time_chain(&timed, &timed);
     }
 
     fn time_range(&mut self, timed: &[Timed]) {
@@ -359,10 +460,16 @@ struct Timed {
     end: Option<u64>,
 }
 
+/// A new node.
+fn fresh(next_node: &mut u32) -> u32 {
+    *next_node += 1;
+    *next_node - 1
+}
+
 /// Makes `collector` the chain's next one, at `place` in program order.
 fn collect(chain: &mut Chain, collector: u32, place: u32, edges: &mut Vec<(u32, u32)>) {
     edges.extend(chain.pending.drain(..).map(|op| (op, collector)));
-    edges.extend(chain.last.iter_mut().filter_map(|last| last.take()).map(|op| (op, collector)));
+    edges.extend(chain.last.iter_mut().filter_map(Option::take).map(|op| (op, collector)));
     if let Some((tail, _)) = chain.tail {
         edges.push((tail, collector));
     }

@@ -1,9 +1,13 @@
 //! The read problem as a graph.
 //!
 //! Problem: given a trace and a model, name the points of memory order (nodes) and everything about their order that
-//! needs no inference: preserved program order (R1-R3), reads-from (R4), own stores (R5), given write orders (A6), final
-//! values, locks that stay held, and the part of R6 that is visible inside one thread (a thread that reads first one
-//! write of an address and then another has seen the first one overwritten).
+//! needs no inference: preserved program order (R1-R3, locks), time, reads-from (R4), own stores (R5), given write orders
+//! (A6), final values, and the part of R6 that is visible inside one thread (a thread that reads first one write of an
+//! address and then another has seen the first one overwritten).
+//!
+//! A lock is an address: an acquire writes it, a release reads its acquire and writes it, so that nothing comes between
+//! the two. Where the model has no write order, locks are the only addresses that count as written; what a load may return
+//! is then up to [`crate::location`].
 //!
 //! Nodes: `0..n` are the operations, numbered by thread and program order, so that a thread is a range; then one node per
 //! address for its initial value; then the collectors of [`crate::ppo`].
@@ -11,7 +15,7 @@
 //! Complexity: O(n), with O(n log n) for time entries (see [`crate::ppo`]).
 
 use crate::ppo::PpoEdges;
-use membar_core::{Event, Model, OpId, OpKind, Rule, Source, ThreadId, Trace};
+use membar_core::{Compare, Event, Kind, Model, OpId, OpKind, Rule, Source, ThreadId, Trace, When};
 
 /// No node.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -21,8 +25,8 @@ pub(crate) const WRITES: u8 = 2;
 /// Reads from its own thread's earlier store, possibly before that store is in memory order.
 pub(crate) const FORWARDED: u8 = 4;
 
-/// Counts as a load in program order.
-pub(crate) const LOADS: u8 = 8;
+/// Writes an address that has no write order.
+pub(crate) const WRITES_DATA: u8 = 8;
 
 /// An edge that is neither program order nor reads-from.
 #[derive(Clone, Copy, Debug)]
@@ -50,8 +54,6 @@ pub(crate) enum Why {
     SeenBefore(u32, u32),
     /// R6 through the final value.
     Final,
-    /// The lock stays held.
-    Held,
     /// A6.
     WriteOrder,
     /// R6 through this load; the path uses extras below the limit.
@@ -106,6 +108,13 @@ pub(crate) struct Problem {
     pub obvious: Option<Obvious>,
     /// Is the write order given for every address with two writes or more?
     pub conflict: bool,
+    /// Has the model no write order?
+    pub partial: bool,
+    /// Then, per address, how many writes and how many reads of data there are,
+    pub data_writes: Vec<u32>,
+    pub data_reads: Vec<u32>,
+    /// and each final value's address and write.
+    pub finals: Vec<(u32, u32)>,
     ppo: PpoEdges,
     per_addr: Vec<u32>,
     per_addr2: Vec<u32>,
@@ -126,10 +135,10 @@ impl Problem {
         self.flags[node as usize] & WRITES != 0
     }
 
-    /// Does it count as a load in program order?
+    /// Does it write an address that has no write order?
     #[inline]
-    pub fn loads(&self, node: u32) -> bool {
-        self.flags[node as usize] & LOADS != 0
+    pub fn writes_data(&self, node: u32) -> bool {
+        self.flags[node as usize] & WRITES_DATA != 0
     }
 
     /// May it read before its source is in memory order?
@@ -196,9 +205,13 @@ impl Problem {
         self.nodes = self.ppo.next_node as usize;
         self.describe_nodes(trace, model, other);
         self.group_readers();
+        self.partial = !model.write_order;
+        if self.partial {
+            self.count_data(trace);
+        }
         self.observe(trace, model);
-        self.finals_and_locks(trace, model);
-        self.given_orders(trace);
+        self.finals(trace, model);
+        self.given_orders(trace, model);
         self.static_extras = self.extras.len();
         self.link();
     }
@@ -229,7 +242,11 @@ impl Problem {
             for &op in trace.thread_ops(ThreadId(t as u32)) {
                 let kind = trace.kind(op);
                 let node = self.flags.len() as u32;
-                let mut flags = if kind.stores() { WRITES } else { 0 } | if kind.loads() { LOADS } else { 0 };
+                let mut flags = match (kind.writes(), model.write_order || kind.locks()) {
+                    (true, true) => WRITES,
+                    (true, false) => WRITES_DATA,
+                    (false, _) => 0,
+                };
                 let source = match kind {
                     _ if other.is_some_and(|(read, _)| read == op) => other.map_or(Source::NONE, |(_, source)| source),
                     OpKind::Release if !model.lock_exclusion => Source::NONE,
@@ -248,6 +265,7 @@ impl Problem {
                     flags |= READS;
                     if kind == OpKind::Load
                         && model.store_forwarding
+                        && model.write_order
                         && src < node
                         && src >= self.thread_start[t]
                         && (src as usize) < n
@@ -302,9 +320,31 @@ impl Problem {
         self.per_addr2 = fill;
     }
 
+    /// What [`crate::location`] has to look at.
+    fn count_data(&mut self, trace: &Trace) {
+        for column in [&mut self.data_writes, &mut self.data_reads] {
+            column.clear();
+            column.resize(self.addrs, 0);
+        }
+        for node in 0..self.ops {
+            if let Some(x) = (self.addr[node] != NONE).then_some(self.addr[node] as usize) {
+                self.data_writes[x] += (self.flags[node] & WRITES_DATA != 0) as u32;
+                self.data_reads[x] += (self.flags[node] & READS != 0) as u32;
+            }
+        }
+        self.finals.clear();
+        self.finals.extend(trace.finals.iter().zip(trace.final_sources()).map(|(end, source)| {
+            let init = (self.ops + end.addr.index()) as u32;
+            (end.addr.0, source.as_op().map_or(init, |op| self.node_of[op.index()]))
+        }));
+    }
+
     /// R5, and R6 inside one thread.
     fn observe(&mut self, trace: &Trace, model: &Model) {
-        let loads_ordered = model.ppo.load_load.on_one_address();
+        if !model.write_order {
+            return; // a release and its acquire have nothing between them in their thread
+        }
+        let loads_ordered = model.ppo.entry(Kind::Load, Kind::Load).on_one_address();
         // Per address: the write that this thread last saw, and through which node it saw it.
         let mut seen = std::mem::take(&mut self.per_addr);
         let mut through = std::mem::take(&mut self.per_addr2);
@@ -355,51 +395,45 @@ impl Problem {
         self.per_addr2 = through;
     }
 
-    fn finals_and_locks(&mut self, trace: &Trace, model: &Model) {
-        if trace.finals.is_empty() && (trace.held().is_empty() || !model.lock_exclusion) {
+    fn finals(&mut self, trace: &Trace, model: &Model) {
+        if trace.finals.is_empty() || !model.write_order {
             return;
         }
         // Per address: the write after which nothing comes.
-        let mut last = vec![(NONE, Why::Final); self.addrs];
+        let mut last = vec![NONE; self.addrs];
         for (end, source) in trace.finals.iter().zip(trace.final_sources()) {
-            last[end.addr.index()].0 = match source.as_op() {
+            last[end.addr.index()] = match source.as_op() {
                 Some(op) => self.node_of[op.index()],
                 None => (self.ops + end.addr.index()) as u32,
             };
-        }
-        if model.lock_exclusion {
-            for &op in trace.held() {
-                let node = self.node_of[op.index()];
-                let first = std::mem::replace(&mut last[trace.addr(op).index()], (node, Why::Held)).0;
-                if first != NONE {
-                    let both = [first, node].map(|node| self.op(trace, node).expect("an acquire"));
-                    self.obvious.get_or_insert(Obvious::Core(both.to_vec()));
-                }
-            }
         }
         for node in 0..self.ops as u32 {
             let x = self.addr[node as usize];
             if x == NONE || !self.writes(node) {
                 continue;
             }
-            let (to, why) = last[x as usize];
+            let to = last[x as usize];
             if to == NONE || to == node {
                 continue;
             }
             if self.is_init(to) {
                 self.obvious.get_or_insert(Obvious::Core(vec![self.op(trace, node).expect("a write")]));
             } else {
-                self.extras.push(Extra::new(node, to, why));
+                self.extras.push(Extra::new(node, to, Why::Final));
             }
         }
     }
 
-    fn given_orders(&mut self, trace: &Trace) {
+    fn given_orders(&mut self, trace: &Trace, model: &Model) {
         for ops in trace.order_ops() {
             for pair in ops.windows(2) {
                 let [from, to] = [0, 1].map(|i| self.node_of[pair[i].index()]);
                 self.extras.push(Extra::new(from, to, Why::WriteOrder));
             }
+        }
+        if !model.write_order {
+            self.conflict = false;
+            return;
         }
         let mut given = vec![0u32; self.addrs];
         for order in &trace.orders {
@@ -443,42 +477,51 @@ impl Problem {
     }
 }
 
-/// The rule by which the model orders this pair of operations of one thread, `earlier` first in program order.
+/// The rule that orders this pair of operations: the model's, if they are of one thread and `earlier` is first in program
+/// order, or time.
 pub(crate) fn pair_rule(trace: &Trace, model: &Model, earlier: OpId, later: OpId) -> Option<Rule> {
+    let in_order = trace.thread(earlier) == trace.thread(later) && trace.po(earlier) < trace.po(later);
+    if in_order && let Some(rule) = program_order(trace, model, earlier, later) {
+        return Some(rule);
+    }
+    let comparable = in_order || trace.compare() == Compare::Everything;
+    let done = model.done_at_end(trace.kind(earlier));
+    (comparable && done && trace.ended_before(earlier, later)).then_some(Rule::Time)
+}
+
+/// The rule by which the model keeps the program order of this pair of one thread.
+fn program_order(trace: &Trace, model: &Model, earlier: OpId, later: OpId) -> Option<Rule> {
     let (a, b) = (trace.op(earlier), trace.op(later));
-    if a.thread != b.thread || trace.po(earlier) >= trace.po(later) {
-        return None;
-    }
     let same = a.addr == b.addr;
-    let time = a.span.before(b.span);
-    let applies = |earlier_stores: bool, later_stores: bool| {
-        let when = model.ppo.entry(earlier_stores, later_stores);
-        let kinds = if earlier_stores { a.kind.stores() } else { a.kind.loads() }
-            && if later_stores { b.kind.stores() } else { b.kind.loads() };
-        kinds && (when.always || (when.same_address && same) || (when.time && time))
+    let guarded = || trace.guards(a.addr, b.addr) || trace.guards(b.addr, a.addr);
+    let one_session = || match (a.kind, b.kind) {
+        (OpKind::Acquire, _) => trace.in_session(earlier, later),
+        (_, OpKind::Release) => trace.in_session(later, earlier),
+        _ => trace.one_session(earlier, later),
     };
-    if applies(false, false) || applies(false, true) {
-        return Some(Rule::LoadOp);
-    }
-    if applies(true, true) {
-        return Some(Rule::StoreStore);
-    }
-    if applies(true, false) {
-        return Some(Rule::StoreLoad);
+    let kept = |when: When| {
+        when.always
+            || (when.same_address && same)
+            || (when.time && trace.ended_before(earlier, later))
+            || (when.same_session && one_session())
+            || (when.guarded && guarded())
+    };
+    for e in a.kind.kinds().iter() {
+        for l in b.kind.kinds().iter() {
+            if kept(model.ppo.entry(e, l)) {
+                return Some(match (e, l) {
+                    _ if e.locks() || l.locks() => Rule::Lock,
+                    (Kind::Load, _) => Rule::LoadOp,
+                    (_, Kind::Store) => Rule::StoreStore,
+                    _ => Rule::StoreLoad,
+                });
+            }
+        }
     }
     let between = &trace.thread_ops(a.thread)[trace.po(earlier) as usize + 1..trace.po(later) as usize];
-    between.iter().copied().find_map(|fence| {
-        let mask = match trace.kind(fence) {
-            OpKind::Fence => trace.mask(fence).unwrap_or(model.sync),
-            _ => return None,
-        };
-        let crosses = [false, true].iter().any(|&e| {
-            [false, true].iter().any(|&l| {
-                mask.contains(membar_core::Mask::pair(e, l))
-                    && (if e { a.kind.stores() } else { a.kind.loads() })
-                    && (if l { b.kind.stores() } else { b.kind.loads() })
-            })
-        });
+    between.iter().copied().filter(|&op| trace.kind(op) == OpKind::Fence).find_map(|fence| {
+        let rows = trace.mask(fence).unwrap_or(model.sync).rows();
+        let crosses = a.kind.kinds().iter().any(|e| rows[e as usize].meets(b.kind.kinds()));
         crosses.then_some(Rule::Membar { fence })
     })
 }

@@ -22,7 +22,7 @@
 //! Deviations from the paper: it reports a cycle of the graph; we also say why each edge is there.
 
 use crate::problem::{NONE, Problem, Why, pair_rule};
-use crate::schedule::{Conflict, Guess, Wait, WaitWhy};
+use crate::schedule::{Conflict, Guess, Overwritten, Wait, WaitWhy};
 use membar_core::{Assumption, Event, Lemma, Model, Proof, Rule, Step, Trace};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
@@ -69,7 +69,7 @@ impl<'a> Prover<'a> {
 
     /// The proof that ends in this cycle, which rests on no guess.
     pub fn cycle(mut self, cycle: Vec<Wait>) -> Proof {
-        self.write(&Conflict { guesses: Vec::new(), cycle, implied: Vec::new() });
+        self.write(&Conflict { guesses: Vec::new(), cycle, implied: Vec::new(), overwritten: None });
         Proof::Cycle(self.lemmas)
     }
 
@@ -113,9 +113,28 @@ impl<'a> Prover<'a> {
         let mut draft = Draft { guesses: conflict.guesses.clone(), ..Draft::default() };
         draft.implied.extend(conflict.implied.iter().map(|&(guess, lemma)| ((guess.first, guess.second), lemma)));
         draft.lemma.assume = conflict.guesses.iter().map(|&guess| self.assumption(guess)).collect();
-        draft.lemma.cycle = self.path(&mut draft, &conflict.cycle, true);
+        if let Some(overwritten) = &conflict.overwritten {
+            self.overwritten(&mut draft, conflict, overwritten);
+        } else {
+            draft.lemma.cycle = self.path(&mut draft, &conflict.cycle, true);
+        }
         self.lemmas.push(draft.lemma);
         self.lemmas.len() as u32 - 1
+    }
+
+    /// The cycle of a read whose value was overwritten in a partial order.
+    fn overwritten(&mut self, draft: &mut Draft, conflict: &Conflict, overwritten: &Overwritten) {
+        let by = self.event(overwritten.by);
+        let mut premise = self.path(draft, &overwritten.premise, false);
+        if premise.is_empty() {
+            premise.push(self.add_events(draft, Event::INIT, by, Rule::Init, vec![]));
+        }
+        let (read, mut cycle) = match conflict.cycle.split_last() {
+            Some((close, way)) => (self.event(close.from), self.path(draft, way, false)),
+            None => (Event::FINAL, vec![self.add_events(draft, by, Event::FINAL, Rule::Final, vec![])]),
+        };
+        cycle.push(self.add_events(draft, read, by, Rule::AfterRead, premise));
+        draft.lemma.cycle = cycle;
     }
 
     fn lemma(&mut self, conflict: u32) -> u32 {
@@ -187,6 +206,7 @@ impl<'a> Prover<'a> {
             WaitWhy::ReadsFrom => self.add(draft, from, to_event, Rule::ReadsFrom, vec![]),
             WaitWhy::Extra(extra) => self.extra(draft, extra),
             WaitWhy::Overwrites => self.overwrites(draft, from, to),
+            WaitWhy::Overwritten => unreachable!("closes a cycle, see `overwritten`"),
             WaitWhy::Assumed => self.holds(draft, Guess { first: from, second: to }),
             WaitWhy::Graph => {
                 let ops = [from, to].map(|node| self.p.op(self.trace, node).expect("an operation"));
@@ -233,7 +253,6 @@ impl<'a> Prover<'a> {
                 };
                 self.add(draft, from, to_event, Rule::BeforeRead { load: Event::FINAL }, vec![end])
             }
-            Why::Held => self.add(draft, from, to_event, Rule::Held, vec![]),
             Why::WriteOrder => self.add(draft, from, to_event, Rule::WriteOrder, vec![]),
             Why::BeforeRead { load, limit } => {
                 let path = self.search(draft, from, load, limit);
@@ -353,11 +372,9 @@ impl<'a> Prover<'a> {
             for &next in p.succ(node) {
                 visit(next, WaitWhy::Graph);
             }
-            if p.writes(node) {
-                for &reader in p.readers(node) {
-                    if !p.forwarded(reader) {
-                        visit(reader, WaitWhy::ReadsFrom);
-                    }
+            for &reader in p.readers(node) {
+                if !p.forwarded(reader) {
+                    visit(reader, WaitWhy::ReadsFrom);
                 }
             }
             for &i in self.by_from.get(&node).into_iter().flatten() {

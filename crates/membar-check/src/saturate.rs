@@ -6,9 +6,11 @@
 //! Algorithm, one pass:
 //! 1. Sort the graph topologically; a cycle ends the matter.
 //! 2. Going backwards, give each node its reverse clock: for each thread, from which place of program order on all loads
-//!    (column L) and all stores (column S) of that thread are after the node. Loads, or stores, that a model keeps in order form
-//!    one virtual SC processor a thread. Those that it keeps in order per address only have a column that speaks of the
-//!    node's own address; it is passed on between nodes of one address, which is enough, see below.
+//!    (column L) and all stores (column S) of that thread are after the node; acquires and releases have columns of their
+//!    own. Loads, or stores, that a model keeps in order form one virtual SC processor a thread. Those that it keeps in
+//!    order per address only have a column that speaks of the node's own address; it is passed on between nodes of one
+//!    address, which is enough, see below. Where it is not (sessions, guards, locks that order less than all, time), and the
+//!    addresses are few, each address has columns of its own.
 //! 3. For each store S of address x, the first store of x in each thread after S is a candidate S' of R7, and the first
 //!    load of x in each thread after S that reads another write is a candidate L of R6. Among the candidates only minimal ones give
 //!    an edge, and only if the clocks do not show it already.
@@ -22,7 +24,8 @@
 //! orders *all* later loads or stores of its thread, which the thread-wide columns carry; and where it leads through a load L of x
 //! to a store, R6 has made the edge to w(L), which is a store of x, and the path goes on from there.
 //!
-//! Complexity: O((n + e) p) a pass, and as many words of memory: 2p a node for sc and tso, 3p for pso and rmo, 4p for wmo.
+//! Complexity: O((n + e) p) a pass, and as many words of memory: 2p a node for sc and tso, 3p for pso and rmo, 4p for wmo,
+//! 2p more with locks; 2pa with columns for each of a addresses and locks.
 //!
 //! Guarantees: sound for every model. To a fixed point it finds what the paper's figure 1 finds, except that with loads
 //! which are not ordered even on one address (rmo), and with collectors that relate single kinds, it may find less; the
@@ -30,15 +33,15 @@
 //!
 //! Deviations from the paper: edges are added after the pass, not during it (a clock updated in place is wrong for
 //! all nodes already behind it, and would be repaired only by the next pass); only minimal candidates are used (the
-//! others follow); per-address clocks are kept for the node's own address only, where the paper has one virtual processor for
-//! each address, whose clocks would need p·a words a node.
+//! others follow); per-address clocks are kept for the node's own address only where that is enough, where the paper has
+//! one virtual processor for each address, whose clocks need p·a words a node.
 //!
 //! References: Manovit, Hangal, SPAA 2005, 4.2, 4.4 and 4.6.
 
 use crate::limits::Limits;
 use crate::problem::{Extra, NONE, Problem, Why};
 use crate::sort::Sorter;
-use membar_core::{Model, OpKind, ThreadId, Trace, Undecided};
+use membar_core::{Kind, Kinds, Model, OpKind, ThreadId, Trace, Undecided};
 
 /// What a pass did.
 #[derive(Debug, PartialEq, Eq)]
@@ -57,43 +60,73 @@ pub(crate) enum Pass {
 #[derive(Clone, Copy, Default)]
 struct Columns {
     threads: usize,
+    /// Does each address have columns of its own: two groups, loads and stores?
+    each_address: bool,
+    /// The groups that speak of all operations of a kind: two, or four where there are locks.
+    shared: usize,
     /// Where the own-address columns of loads and stores begin, if there are any.
     own_loads: Option<usize>,
     own_stores: Option<usize>,
     width: usize,
-    loads: Effect,
-    stores: Effect,
+    /// Per kind, what an operation promises about the rest of its thread: all operations of these kinds are after it.
+    promises: [Kinds; 4],
+    /// Are the loads of one address in order, and do they come after earlier stores?
+    loads_ordered: bool,
+    loads_after_stores: bool,
 }
 
-/// What an operation of one kind promises about the rest of its thread.
-#[derive(Clone, Copy, Default)]
-struct Effect {
-    all_loads: bool,
-    all_stores: bool,
-    own_loads: bool,
-    own_stores: bool,
-}
+/// Columns for each address are worth up to so many words in all.
+const MOST_WORDS: usize = 1 << 26;
 
 impl Columns {
-    fn new(threads: usize, model: &Model) -> Columns {
-        let ppo = &model.ppo;
-        let effect = |stores: bool| Effect {
-            all_loads: ppo.entry(stores, false).always,
-            all_stores: ppo.entry(stores, true).always,
-            own_loads: ppo.entry(stores, false).on_one_address(),
-            own_stores: ppo.entry(stores, true).on_one_address(),
-        };
-        let mut columns = Columns { threads, width: 2 * threads, ..Columns::default() };
-        (columns.loads, columns.stores) = (effect(false), effect(true));
-        if !columns.stores.all_stores {
+    fn new(trace: &Trace, model: &Model, p: &Problem) -> Columns {
+        let (ppo, threads) = (&model.ppo, trace.threads());
+        let promises = ppo.rows(|when| when.always);
+        let loads_ordered = ppo.entry(Kind::Load, Kind::Load).on_one_address();
+        let loads_after_stores = ppo.entry(Kind::Store, Kind::Load).on_one_address() && loads_ordered;
+        let in_order = |kind: Kind| promises[kind as usize].has(kind);
+        let (locks, all_ordered) = (trace.has_locks(), in_order(Kind::Load) && in_order(Kind::Store));
+        let beyond = ppo.any(|when| when.same_session || when.guarded)
+            || (trace.has_times() && !all_ordered)
+            || (locks && !ppo.locks_are_accesses());
+        let each = 2 * threads * trace.addrs();
+        let mut columns = Columns { threads, promises, loads_ordered, loads_after_stores, ..Columns::default() };
+        if beyond && each.saturating_mul(p.nodes) <= MOST_WORDS {
+            return Columns { each_address: true, shared: each, width: each, ..columns };
+        }
+        columns.shared = if locks { 4 } else { 2 } * threads;
+        columns.width = columns.shared;
+        let own_locks = locks && !(in_order(Kind::Acquire) && in_order(Kind::Release));
+        if !in_order(Kind::Store) || own_locks {
             columns.own_stores = Some(columns.width);
             columns.width += threads;
         }
-        if !columns.loads.all_loads && columns.loads.own_loads {
+        if (!in_order(Kind::Load) && loads_ordered) || own_locks {
             columns.own_loads = Some(columns.width);
             columns.width += threads;
         }
         columns
+    }
+
+    /// From which place on all reads of `x`, an address or a lock (`lock`), in thread `t` are after a node on `x`.
+    #[inline]
+    fn loads_from(&self, row: &[u32], x: usize, lock: bool, t: usize) -> u32 {
+        if self.each_address {
+            return row[2 * x * self.threads + t];
+        }
+        let shared = row[if lock { 3 * self.threads } else { 0 } + t];
+        self.own_loads.map_or(shared, |column| shared.min(row[column + t]))
+    }
+
+    /// The same for writes.
+    #[inline]
+    fn stores_from(&self, row: &[u32], x: usize, lock: bool, t: usize) -> u32 {
+        if self.each_address {
+            return row[(2 * x + 1) * self.threads + t];
+        }
+        let shared =
+            if lock { row[2 * self.threads + t].max(row[3 * self.threads + t]) } else { row[self.threads + t] };
+        self.own_stores.map_or(shared, |column| shared.min(row[column + t]))
     }
 }
 
@@ -116,28 +149,35 @@ pub(crate) struct Saturator {
     stores: Vec<u32>,
     /// Per entry of `loads`: the next entry of the segment that reads another write.
     next_other: Vec<u32>,
-    /// What a barrier's own node promises: bit 1 all loads, bit 2 all stores.
-    fence_effect: Vec<u8>,
+    /// What the node of an operation or barrier promises: all of these kinds in the rest of its thread.
+    promises: Vec<Kinds>,
+    /// Is it a lock?
+    lock: Vec<bool>,
 }
 
 impl Saturator {
     /// Bytes that the clocks of this problem take.
     pub fn bytes(trace: &Trace, model: &Model, p: &Problem) -> usize {
-        Columns::new(trace.threads(), model).width * 4 * (p.nodes + 8)
+        Columns::new(trace, model, p).width * 4 * (p.nodes + 8)
     }
 
     /// Prepares for a problem.
     pub fn start(&mut self, trace: &Trace, model: &Model, p: &Problem) {
-        self.columns = Columns::new(trace.threads(), model);
+        self.columns = Columns::new(trace, model, p);
         self.group(p);
-        let always = model.ppo.always();
-        self.fence_effect.clear();
-        self.fence_effect.resize(p.ops, 0);
+        self.promises.clear();
+        self.lock.clear();
+        self.lock.resize(p.addrs, false);
         for t in 0..trace.threads() {
-            for (i, &op) in trace.thread_ops(ThreadId(t as u32)).iter().enumerate() {
-                if trace.kind(op) == OpKind::Fence {
-                    let mask = trace.mask(op).unwrap_or(model.sync) & !always;
-                    self.fence_effect[p.thread_start[t] as usize + i] = crate::ppo::first_rectangle(mask).1;
+            for &op in trace.thread_ops(ThreadId(t as u32)) {
+                let kind = trace.kind(op);
+                self.promises.push(if kind == OpKind::Fence {
+                    crate::ppo::first_collected(trace, model, op)
+                } else {
+                    Kinds(kind.kinds().iter().fold(0, |all, kind| all | self.columns.promises[kind as usize].0))
+                });
+                if kind.locks() {
+                    self.lock[trace.addr(op).index()] = true;
                 }
             }
         }
@@ -227,10 +267,10 @@ impl Saturator {
     }
 
     fn compute_clocks(&mut self, p: &Problem, sorter: &Sorter, limits: &Limits) -> Option<Undecided> {
-        let Columns { width, threads, own_loads, own_stores, loads, stores } = self.columns;
+        let Columns { width, threads, each_address, shared, own_loads, own_stores, .. } = self.columns;
+        let Columns { loads_ordered, loads_after_stores, .. } = self.columns;
         self.clocks.clear();
         self.clocks.resize(p.nodes * width, NONE);
-        let shared = 2 * threads;
         for (i, &node) in sorter.order.iter().rev().enumerate() {
             if i % 4096 == 0
                 && let Some(reason) = limits.passed()
@@ -249,43 +289,43 @@ impl Saturator {
                 continue;
             }
             let t = p.thread(node);
-            let place = node;
             let row = &mut self.clocks[at..at + width];
-            let mut promise = |column: usize| row[column + t] = row[column + t].min(place);
-            if x == NONE {
-                let effect = self.fence_effect[node as usize];
-                if effect & 1 != 0 {
-                    promise(0);
+            let mut promise = |column: usize| row[column + t] = row[column + t].min(node);
+            let (reads, writes) = (p.reads(node), p.writes(node));
+            if each_address {
+                // What else it is before, its successors have said.
+                if reads && loads_ordered {
+                    promise(2 * x as usize * threads);
                 }
-                if effect & 2 != 0 {
-                    promise(threads);
+                if writes {
+                    promise((2 * x as usize + 1) * threads);
                 }
                 continue;
             }
-            for (applies, effect) in [(p.loads(node), loads), (p.writes(node), stores)] {
-                if !applies {
-                    continue;
+            for kind in self.promises[node as usize].iter() {
+                if (kind as usize) * threads < shared {
+                    promise(kind as usize * threads);
                 }
-                if effect.all_loads {
-                    promise(0);
-                }
-                if effect.all_stores {
-                    promise(threads);
-                }
-                if let Some(column) = own_loads
-                    && effect.own_loads
-                {
-                    promise(column);
-                }
-                if let Some(column) = own_stores
-                    && effect.own_stores
-                {
-                    promise(column);
-                }
+            }
+            if x == NONE {
+                continue;
+            }
+            // On its own address: loads come before all that follows but loads that are not in order, stores before
+            // stores, operations on a lock before each other.
+            let lock = self.lock[x as usize];
+            if let Some(column) = own_loads
+                && (lock || (reads && loads_ordered) || (writes && loads_after_stores))
+            {
+                promise(column);
+            }
+            if let Some(column) = own_stores
+                && (lock || reads || writes)
+            {
+                promise(column);
             }
             // A place counts its own operation as reached, which is so for its own kind.
             if let Some(column) = own_stores
-                && p.writes(node)
+                && writes
             {
                 self.merge_own(p, node, column);
             }
@@ -295,13 +335,13 @@ impl Saturator {
 
     /// Own-address columns of the first store of the address in each thread after `store`.
     fn merge_own(&mut self, p: &Problem, store: u32, column: usize) {
-        let Columns { width, threads, .. } = self.columns;
+        let width = self.columns.width;
         let x = p.addr[store as usize] as usize;
         let at = store as usize * width;
         for s in self.addr_segments[x]..self.addr_segments[x + 1] {
             let segment = self.segments[s as usize];
             let t = segment.thread as usize;
-            let from = self.clocks[at + threads + t].min(self.clocks[at + column + t]);
+            let from = self.columns.stores_from(&self.clocks[at..at + width], x, self.lock[x], t);
             let list = &self.stores[segment.stores.0 as usize..segment.stores.1 as usize];
             let first = list.partition_point(|&node| node < from || (node == store));
             if let Some(&next) = list.get(first)
@@ -316,15 +356,14 @@ impl Saturator {
     /// Is `later`, a store, after `node`, whose address is the store's, by the clocks?
     #[inline]
     fn reaches_store(&self, p: &Problem, node: u32, later: u32) -> bool {
-        let Columns { width, threads, own_stores, .. } = self.columns;
-        let row = &self.clocks[node as usize * width..][..width];
-        let t = p.thread(later);
-        later >= row[threads + t] || own_stores.is_some_and(|column| later >= row[column + t])
+        let width = self.columns.width;
+        let (row, x) = (&self.clocks[node as usize * width..][..width], p.addr[later as usize] as usize);
+        later >= self.columns.stores_from(row, x, self.lock[x], p.thread(later))
     }
 
     /// R6 and R7 for the stores of one address.
     fn infer(&mut self, p: &mut Problem, rank: &[u32], x: usize, limit: u32) -> Option<Pass> {
-        let Columns { width, threads, own_loads, own_stores, .. } = self.columns;
+        let (columns, width, lock) = (self.columns, self.columns.width, self.lock[x]);
         let range = self.addr_segments[x] as usize..self.addr_segments[x + 1] as usize;
         let mut next_store: Vec<u32> = vec![0; range.len()];
         let mut next_load: Vec<u32> = vec![0; range.len()];
@@ -344,10 +383,7 @@ impl Saturator {
                     for (k, s) in range.clone().enumerate() {
                         let segment = &self.segments[s];
                         let t = segment.thread as usize;
-                        let mut from = row[threads + t];
-                        if let Some(column) = own_stores {
-                            from = from.min(row[column + t]);
-                        }
+                        let from = columns.stores_from(row, x, lock, t);
                         let mut at = next_store[k];
                         while at > segment.stores.0 && self.stores[at as usize - 1] >= from {
                             at -= 1;
@@ -376,10 +412,7 @@ impl Saturator {
                 for (k, s) in range.clone().enumerate() {
                     let segment = &self.segments[s];
                     let t = segment.thread as usize;
-                    let mut from = row[t];
-                    if let Some(column) = own_loads {
-                        from = from.min(row[column + t]);
-                    }
+                    let from = columns.loads_from(row, x, lock, t);
                     let mut at = next_load[k];
                     while at > segment.loads.0 && self.loads[at as usize - 1] >= from {
                         at -= 1;

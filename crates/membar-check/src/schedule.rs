@@ -72,6 +72,8 @@ pub(crate) enum WaitWhy {
     Overwrites,
     /// The conflict assumes so.
     Assumed,
+    /// `from` returned a write that `to` has overwritten, by the conflict's premise; see [`crate::location`].
+    Overwritten,
 }
 
 /// `first` before `second`: heads of chains of read-modify-writes on one address.
@@ -96,6 +98,16 @@ pub(crate) struct Conflict {
     pub guesses: Vec<Guess>,
     pub cycle: Vec<Wait>,
     pub implied: Vec<(Guess, u32)>,
+    /// Where a read returned an overwritten value in a partial order.
+    pub overwritten: Option<Box<Overwritten>>,
+}
+
+/// The write that overwrote, and the way to it from the one that was read (empty for an initial value). If the cycle is
+/// empty, it is the final value that was overwritten.
+#[derive(Clone, Debug)]
+pub(crate) struct Overwritten {
+    pub by: u32,
+    pub premise: Vec<Wait>,
 }
 
 impl Conflict {
@@ -155,11 +167,11 @@ const WINDOW: usize = 32;
 #[derive(Default)]
 pub(crate) struct Scheduler {
     indegree: Vec<u32>,
-    place: Vec<u32>,
+    pub(crate) place: Vec<u32>,
     /// The nodes executed so far, in order.
     pub order: Vec<u32>,
     current: Vec<u32>,
-    overwritten: Vec<u32>,
+    pub(crate) overwritten: Vec<u32>,
     pending: Vec<u32>,
     ready_head: Vec<u32>,
     ready_next: Vec<u32>,
@@ -179,8 +191,8 @@ pub(crate) struct Scheduler {
     /// Where each choice is.
     choice_of: FxHashMap<Guess, u32>,
     /// Static predecessors, made at the first conflict.
-    pred_start: Vec<u32>,
-    pred: Vec<u32>,
+    pub(crate) pred_start: Vec<u32>,
+    pub(crate) pred: Vec<u32>,
     head: Vec<u32>,
     /// Readers of a write before this place of its list have executed.
     first_reader: Vec<u32>,
@@ -257,7 +269,9 @@ impl Scheduler {
                 continue;
             }
             self.longest = self.longest.max(self.order.len());
-            if self.order.len() == p.nodes - p.addrs {
+            let complete = self.order.len() == p.nodes - p.addrs;
+            let wrong = if complete && p.partial { self.overwritten_read(p) } else { None };
+            if complete && wrong.is_none() {
                 return Run::Order;
             }
             if left == 0 {
@@ -270,7 +284,7 @@ impl Scheduler {
                 self.leave();
                 return Run::Limit(reason);
             }
-            let conflict = self.find_conflict(p);
+            let conflict = wrong.unwrap_or_else(|| self.find_conflict(p));
             if !self.resolve_conflict(p, conflict) {
                 self.leave();
                 return Run::Refuted;
@@ -487,6 +501,10 @@ impl Scheduler {
                 }
                 _ => {}
             }
+        }
+        if p.partial && p.writes_data(node) {
+            let readers = p.readers(node);
+            self.todo.extend(readers.iter().filter(|&&r| self.indegree[r as usize] == 0));
         }
         if p.writes(node) {
             let x = p.addr[i] as usize;

@@ -55,13 +55,19 @@ pub(crate) fn prove(trace: &Trace, model: &Model) -> Option<Proof> {
         Search { trace, events, edges: vec![None; m * m], cost: vec![FAR; m * m], next: vec![usize::MAX; m * m] };
     search.observe(model);
     let reads = search.reads(model);
+    // Without a write order, R6 and R7 are about locks, and R7 on an address can only close a cycle.
+    let is_lock = |&(read, _, _): &(usize, usize, usize)| {
+        search.events[read].as_op().is_some_and(|op| trace.kind(op) == OpKind::Release)
+    };
+    let (inferring, closing) =
+        if model.write_order { (reads, Vec::new()) } else { reads.into_iter().partition(is_lock) };
     loop {
         search.shortest_paths();
-        if !search.infer(&reads) {
+        if !search.infer(&inferring) {
             break;
         }
     }
-    search.proof()
+    search.proof(&closing)
 }
 
 impl Search<'_> {
@@ -112,13 +118,14 @@ impl Search<'_> {
             let Some(source) = self.source(trace.source(a)).filter(|_| !excluded) else { continue };
             let forwarded = trace.kind(a) == OpKind::Load
                 && model.store_forwarding
+                && model.write_order
                 && trace.source(a).as_op().is_some_and(po_before);
             if !forwarded && source != init {
                 self.fact(source, i, Rule::ReadsFrom);
             }
-            if model.store_forwarding && trace.kind(a) != OpKind::Release {
+            if model.store_forwarding && model.write_order && trace.kind(a) != OpKind::Release {
                 for (j, &b) in ops.iter().enumerate() {
-                    if j != source && trace.kind(b).stores() && trace.addr(b) == trace.addr(a) && po_before(b) {
+                    if j != source && trace.kind(b).writes() && trace.addr(b) == trace.addr(a) && po_before(b) {
                         self.fact(j, source, Rule::OwnStore { load: a });
                     }
                 }
@@ -131,15 +138,6 @@ impl Search<'_> {
                 }
             }
         }
-        if model.lock_exclusion {
-            for &held in trace.held() {
-                for (j, &b) in ops.iter().enumerate() {
-                    if b != held && trace.addr(b) == trace.addr(held) {
-                        self.fact(j, self.index(held.into()), Rule::Held);
-                    }
-                }
-            }
-        }
     }
 
     /// (read, its source, another write of the address)
@@ -149,7 +147,7 @@ impl Search<'_> {
         let mut add = |read: usize, source: usize, addr| {
             for (j, event) in self.events.iter().enumerate() {
                 if let Some(op) = event.as_op()
-                    && trace.kind(op).stores()
+                    && trace.kind(op).writes()
                     && trace.addr(op) == addr
                     && j != source
                     && j != read
@@ -219,15 +217,31 @@ impl Search<'_> {
         better
     }
 
-    fn proof(&self) -> Option<Proof> {
+    fn proof(&self, closing: &[(usize, usize, usize)]) -> Option<Proof> {
         let m = self.m();
+        let cost = |i: usize, j: usize| self.cost[i * m + j];
         // The cheapest way from an event back to itself, in cost and then in length.
-        let best = (0..m)
-            .filter(|&i| self.cost[i * m + i] < FAR)
-            .min_by_key(|&i| (self.cost[i * m + i], self.path(i, i).len()))?;
+        let best = (0..m).filter(|&i| cost(i, i) < FAR).min_by_key(|&i| (cost(i, i), self.path(i, i).len()));
+        let around = |&&(read, source, write): &&(usize, usize, usize)| cost(source, write) + cost(write, read) + 1;
+        let closed = closing.iter().filter(|found| around(found) < FAR).min_by_key(around);
         let mut lemma = Lemma::default();
         let mut done = vec![u32::MAX; m * m];
-        lemma.cycle = self.path(best, best).into_iter().map(|edge| self.write(edge, &mut lemma, &mut done)).collect();
+        match (best, closed) {
+            (Some(i), closed) if closed.is_none_or(|found| cost(i, i) <= around(&found)) => {
+                lemma.cycle = self.path(i, i).into_iter().map(|edge| self.write(edge, &mut lemma, &mut done)).collect();
+            }
+            (_, Some(&(read, source, write))) => {
+                let mut ways = [(source, write), (write, read)].map(|(from, to)| {
+                    self.path(from, to).into_iter().map(|edge| self.write(edge, &mut lemma, &mut done)).collect()
+                });
+                let premises: Vec<u32> = std::mem::take(&mut ways[0]);
+                lemma.cycle = std::mem::take(&mut ways[1]);
+                lemma.cycle.push(lemma.steps.len() as u32);
+                let (from, to) = (self.events[read], self.events[write]);
+                lemma.steps.push(Step { from, to, rule: Rule::AfterRead, premises });
+            }
+            _ => return None,
+        }
         Some(Proof::Cycle(vec![lemma]))
     }
 

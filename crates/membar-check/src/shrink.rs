@@ -17,7 +17,7 @@
 
 use crate::limits::Limits;
 use crate::{Checker, Decision};
-use membar_core::{Model, OpId, OpKind, ResolveScratch, Trace};
+use membar_core::{Model, OpId, ResolveScratch, Trace};
 
 /// A part of a trace.
 pub struct Part {
@@ -30,21 +30,13 @@ pub struct Part {
 /// The operations and everything that they depend on: sources, and both ends of lock sessions.
 pub(crate) fn closure(trace: &Trace, ops: &[OpId]) -> Vec<OpId> {
     let mut keep = vec![false; trace.len()];
-    let mut release = vec![None; if ops.iter().any(|&op| trace.kind(op) == OpKind::Acquire) { trace.len() } else { 0 }];
-    if !release.is_empty() {
-        for op in trace.ops().filter(|&op| trace.kind(op) == OpKind::Release) {
-            if let Some(acquire) = trace.source(op).as_op() {
-                release[acquire.index()] = Some(op);
-            }
-        }
-    }
     let mut todo: Vec<OpId> = ops.to_vec();
     while let Some(op) = todo.pop() {
         if std::mem::replace(&mut keep[op.index()], true) {
             continue;
         }
         todo.extend(trace.source(op).as_op());
-        todo.extend(release.get(op.index()).copied().flatten());
+        todo.extend(trace.partner(op));
     }
     trace.ops().filter(|op| keep[op.index()]).collect()
 }
@@ -57,8 +49,6 @@ struct Shrinker<'a> {
     scratch: ResolveScratch,
     limits: &'a Limits,
     keep: Vec<bool>,
-    /// The release of each released acquire.
-    release: Vec<Option<OpId>>,
 }
 
 /// Parts of at most so many operations are small enough.
@@ -116,12 +106,6 @@ pub(crate) fn shrink(whole: &Trace, model: &Model, ops: Vec<OpId>, last_first: b
     };
     let mut core = whole.restricted_to(&ops, source_kept, |_| true);
     core.resolve(&mut ResolveScratch::default()).ok()?;
-    let mut release = vec![None; core.len()];
-    for op in core.ops().filter(|&op| core.kind(op) == OpKind::Release) {
-        if let Some(acquire) = core.source(op).as_op() {
-            release[acquire.index()] = Some(op);
-        }
-    }
     let items = core.len() + core.finals.len() + core.orders.len();
     let mut shrinker = Shrinker {
         core: &core,
@@ -130,7 +114,6 @@ pub(crate) fn shrink(whole: &Trace, model: &Model, ops: Vec<OpId>, last_first: b
         scratch: ResolveScratch::default(),
         limits,
         keep: vec![true; items],
-        release,
     };
     let keep = shrinker.keep.clone();
     shrinker.forbidden(&keep)?;
@@ -187,9 +170,8 @@ impl Shrinker<'_> {
                     continue;
                 }
                 let without_source = core.source(op).as_op().is_some_and(|source| !keep[source.index()]);
-                // An acquire that was released must not come to hold the lock for good.
-                let without_release = self.release[op.index()].is_some_and(|release| !keep[release.index()]);
-                if without_source || without_release {
+                let half_session = core.partner(op).is_some_and(|other| !keep[other.index()]);
+                if without_source || half_session {
                     keep[op.index()] = false;
                     changed = true;
                 }

@@ -85,11 +85,9 @@ impl Sorter {
         for &next in &self.derived[self.derived_start[i] as usize..self.derived_start[i + 1] as usize] {
             f(next);
         }
-        if p.writes(node) {
-            for &reader in p.readers(node) {
-                if !p.forwarded(reader) {
-                    f(reader);
-                }
+        for &reader in p.readers(node) {
+            if !p.forwarded(reader) {
+                f(reader);
             }
         }
     }
@@ -103,10 +101,8 @@ impl Sorter {
             for &to in p.succ(from) {
                 before[to as usize] = Wait { from, to, why: WaitWhy::Graph };
             }
-            if p.writes(from) {
-                for &to in p.readers(from).iter().filter(|&&reader| !p.forwarded(reader)) {
-                    before[to as usize] = Wait { from, to, why: WaitWhy::ReadsFrom };
-                }
+            for &to in p.readers(from).iter().filter(|&&reader| !p.forwarded(reader)) {
+                before[to as usize] = Wait { from, to, why: WaitWhy::ReadsFrom };
             }
         }
         for (i, extra) in p.extras.iter().enumerate().skip(p.static_extras) {

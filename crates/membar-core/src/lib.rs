@@ -11,6 +11,7 @@
 //! Start with [`Trace`]: `membar-trace` fills one from text, `membar-check` decides it, `membar-certify` re-checks
 //! the verdict and `membar-report` shows it.
 
+mod clock;
 mod excerpt;
 mod ids;
 mod model;
@@ -20,9 +21,10 @@ mod rng;
 mod run;
 mod trace;
 
+pub use clock::{Clock, Compare};
 pub use excerpt::{Excerpt, columns, harmless, lossy};
 pub use ids::{AddrId, OpId, Source, ThreadId};
-pub use model::{Mask, Model, Ppo, When};
+pub use model::{Kind, Kinds, Mask, Model, Ppo, When};
 pub use proof::{Assumption, Event, Flip, Lemma, Proof, Rule, Step, Undecided, Verdict, Witness};
 pub use resolve::{Malformed, ResolveScratch};
 pub use rng::Rng;

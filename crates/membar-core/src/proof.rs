@@ -47,6 +47,10 @@ impl fmt::Debug for Event {
 /// In the descriptions `L` is a read, `S = w(L)` the write it returned, `S'` another write to the same address, `;` is
 /// program order and `≤` memory order. The two ends count as a write of every address ([`Event::INIT`]) and as a read
 /// of every address with a recorded final value ([`Event::FINAL`]). A release reads from its acquire.
+///
+/// Where the model has no write order, memory order is partial: R5 and R6 and the order of two stores do not hold there,
+/// except for locks; and R7 on an address is not an order but says that `S'` is not before `L`. There it must be a step
+/// of the lemma's cycle, the only such step in it, and no premise.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Rule {
     /// R1 (LoadOp): `L ; X ⇒ L ≤ X`, where the model's load-load or load-store entry says so.
@@ -81,8 +85,12 @@ pub enum Rule {
     Init,
     /// Every operation is before the reading of final values.
     Final,
-    /// The second is an acquire that is never released: no other operation on that lock can follow it.
-    Held,
+    /// An acquire or a release and another operation of its thread, in program order, where the model's entry for the
+    /// two kinds says so.
+    Lock,
+    /// The first ended before the second began, by clocks that can be compared, and the first had taken effect for
+    /// everybody when it ended: it is not a store, unless the model's writes are atomic.
+    Time,
     /// Assumption of this lemma, by index.
     Assume(u32),
     /// An earlier lemma, by index, refuted the opposite order under other assumptions, each of which holds here: it is
@@ -105,7 +113,8 @@ impl Rule {
             Rule::WriteOrder => "A6",
             Rule::Init => "Init",
             Rule::Final => "Final",
-            Rule::Held => "Held",
+            Rule::Lock => "Lock",
+            Rule::Time => "Time",
             Rule::Assume(_) => "Assume",
             Rule::Case(_) => "Case",
         }
@@ -121,7 +130,8 @@ impl Rule {
             Rule::ReadsFrom | Rule::OwnStore { .. } | Rule::BeforeRead { .. } | Rule::AfterRead => "Value",
             Rule::WriteOrder => "WriteOrder",
             Rule::Init | Rule::Final => "Value",
-            Rule::Held => "LockExclusion",
+            Rule::Lock => "LockOrder",
+            Rule::Time => "Time",
             Rule::Assume(_) | Rule::Case(_) => "Order",
         }
     }

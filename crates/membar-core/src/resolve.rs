@@ -91,6 +91,9 @@ pub enum Malformed {
         lock: AddrName,
         /// The release.
         line: u64,
+        /// The last operation on the lock before it in the text, if there is one: this thread's last release, or
+        /// else another thread's.
+        other: Option<u64>,
     },
     /// An acquire by a thread that already holds the lock.
     AcquireHeld {
@@ -100,6 +103,15 @@ pub enum Malformed {
         line: u64,
         /// The first.
         other: u64,
+    },
+    /// An acquire without a release.
+    HeldAtEnd {
+        /// The lock.
+        lock: AddrName,
+        /// The acquire.
+        line: u64,
+        /// Where the trace ends.
+        end: u64,
     },
 }
 
@@ -348,8 +360,25 @@ impl Trace {
         Ok(())
     }
 
+    #[cold]
+    fn unheld(&self, release: OpId) -> Malformed {
+        let lock = self.addr(release);
+        let on_lock = |&op: &OpId| op < release && self.addr(op) == lock;
+        let own = |op: &OpId| self.thread(*op) == self.thread(release);
+        let other = self.ops().filter(on_lock).filter(own).last().or_else(|| self.ops().filter(on_lock).last());
+        Malformed::ReleaseUnheld {
+            lock: self.name_of(lock),
+            line: self.line(release),
+            other: other.map(|op| self.line(op)),
+        }
+    }
+
     fn pair_locks(&mut self, holder: &mut rustc_hash::FxHashMap<(u32, u32), OpId>) -> Result<(), Malformed> {
-        self.held.clear();
+        self.partner.clear();
+        if !self.kind.iter().any(|kind| kind.locks()) {
+            return Ok(());
+        }
+        self.partner.resize(self.kind.len(), OpId(0));
         holder.clear();
         for i in 0..self.kind.len() {
             let op = OpId(i as u32);
@@ -363,17 +392,23 @@ impl Trace {
                 }
                 OpKind::Release => {
                     let Some(acquire) = holder.remove(&key) else {
-                        let lock = self.name_of(self.addr[i]);
-                        return Err(Malformed::ReleaseUnheld { lock, line: self.line(op) });
+                        return Err(self.unheld(op));
                     };
                     self.rf[i] = Source::op(acquire);
+                    self.partner[i] = acquire;
+                    self.partner[acquire.index()] = op;
                 }
                 _ => {}
             }
         }
-        self.held.extend(holder.values());
-        self.held.sort_unstable();
-        Ok(())
+        match holder.values().min() {
+            Some(&open) => Err(Malformed::HeldAtEnd {
+                lock: self.name_of(self.addr(open)),
+                line: self.line(open),
+                end: self.end_line(),
+            }),
+            None => Ok(()),
+        }
     }
 }
 
@@ -432,14 +467,22 @@ mod tests {
 
     #[test]
     fn locks_pair_per_thread() {
-        let trace = resolve(|t| {
-            let (a, b, l) = (t.thread_id(0), t.thread_id(1), t.lock_id("L"));
-            t.push_acquire(a, l, 1);
-            t.push_acquire(b, l, 2);
-            t.push_release(a, l, 3);
-        })
-        .unwrap();
-        assert_eq!(trace.source(OpId(2)), Source::op(OpId(0)));
-        assert_eq!(trace.held(), [OpId(1)]);
+        let pairs = |release: bool| {
+            resolve(|t| {
+                let (a, b, l, x) = (t.thread_id(0), t.thread_id(1), t.lock_id("L"), t.named_id("x"));
+                t.push_acquire(a, l, 1);
+                t.push_acquire(b, l, 2);
+                t.push_load(a, x, 0, 3);
+                t.push_release(a, l, 4);
+                if release {
+                    t.push_release(b, l, 5);
+                }
+            })
+        };
+        let trace = pairs(true).unwrap();
+        assert_eq!(trace.source(OpId(3)), Source::op(OpId(0)));
+        assert_eq!((trace.partner(OpId(0)), trace.partner(OpId(4))), (Some(OpId(3)), Some(OpId(1))));
+        assert!(trace.in_session(OpId(3), OpId(2)) && !trace.in_session(OpId(1), OpId(2)));
+        assert!(matches!(pairs(false), Err(Malformed::HeldAtEnd { line: 2, end: 4, .. })));
     }
 }

@@ -1,6 +1,6 @@
 //! A recorded execution, in columns.
 
-use crate::{AddrId, Mask, OpId, Source, ThreadId};
+use crate::{AddrId, Clock, Kinds, Mask, OpId, Source, ThreadId};
 use rustc_hash::FxHashMap;
 use std::fmt;
 
@@ -16,23 +16,36 @@ pub enum OpKind {
     Rmw,
     /// A barrier: `sync` or `membar`.
     Fence,
-    /// Takes a lock: a read-modify-write of the lock whose values are not recorded.
+    /// Takes a lock: writes the lock, over a release of it or its initial state.
     Acquire,
     /// Gives a lock back: a read-modify-write of the lock that reads from its acquire.
     Release,
 }
 
 impl OpKind {
-    /// Does it count as a load in preserved program order?
+    /// What it is in preserved program order; a barrier is nothing.
     #[inline]
-    pub fn loads(self) -> bool {
-        !matches!(self, OpKind::Store | OpKind::Fence)
+    pub fn kinds(self) -> Kinds {
+        const KINDS: [Kinds; 6] = [Kinds(1), Kinds(2), Kinds(3), Kinds(0), Kinds(4), Kinds(8)];
+        KINDS[self as usize]
     }
 
-    /// Does it count as a store in preserved program order, and write its address?
+    /// Is it an access that returns a value?
     #[inline]
-    pub fn stores(self) -> bool {
+    pub fn reads(self) -> bool {
+        matches!(self, OpKind::Load | OpKind::Rmw)
+    }
+
+    /// Does it write its address or lock?
+    #[inline]
+    pub fn writes(self) -> bool {
         !matches!(self, OpKind::Load | OpKind::Fence)
+    }
+
+    /// Is it an acquire or a release?
+    #[inline]
+    pub fn locks(self) -> bool {
+        matches!(self, OpKind::Acquire | OpKind::Release)
     }
 }
 
@@ -160,7 +173,9 @@ pub struct Trace {
     pub(crate) line: Vec<u32>,
     /// Empty where no operation has a timestamp.
     pub(crate) spans: Vec<Span>,
+    pub(crate) clock: Clock,
     first_line: u64,
+    end_line: Option<u64>,
 
     thread_names: Vec<u32>,
     thread_small: Vec<u32>,
@@ -188,7 +203,8 @@ pub struct Trace {
     pub(crate) initial: Vec<u64>,
     pub(crate) final_sources: Vec<Source>,
     pub(crate) order_ops: Vec<Vec<OpId>>,
-    pub(crate) held: Vec<OpId>,
+    /// The other end of the session of an acquire or a release; empty where there are none.
+    pub(crate) partner: Vec<OpId>,
 }
 
 /// Names below this are found by index, others by hash.
@@ -227,12 +243,24 @@ impl Trace {
         self.write.clear();
         self.line.clear();
         self.spans.clear();
+        self.clock = Clock::default();
         self.inits.clear();
         self.finals.clear();
         self.orders.clear();
         self.guards.clear();
         self.rf.clear();
         self.first_line = first_line;
+        self.end_line = None;
+    }
+
+    /// Says at which line of the text the trace ends.
+    pub fn set_end_line(&mut self, line: u64) {
+        self.end_line = Some(line);
+    }
+
+    /// The line at which the trace ends: the one that was set, or its last operation's.
+    pub fn end_line(&self) -> u64 {
+        self.end_line.unwrap_or_else(|| self.ops().map(|op| self.line(op)).max().unwrap_or(self.first_line))
     }
 
     /// The id of the thread with this name.
@@ -392,19 +420,19 @@ impl Trace {
         self.spans[op.index()] = span;
     }
 
-    /// The trace made of these operations only, in their order, with this trace's names, lines and initial values, those
-    /// of its `final` and `order` lines that the two functions keep (by index), the latter restricted to what is left, and
-    /// no guards. Not yet resolved.
+    /// The trace made of these operations only, in their order, with this trace's names, lines, clock, guards and initial
+    /// values, and those of its `final` and `order` lines that the two functions keep (by index), the latter restricted to
+    /// what is left. Not yet resolved.
     ///
     /// Operation `i` of the result is `ops[i]`; threads and addresses are numbered anew. To be meaningful, `ops` must hold the
-    /// write that each of its reads, and each final value kept, returned.
+    /// write that each of its reads, and each final value kept, returned, and whole sessions.
     pub fn restricted_to(
         &self,
         ops: &[OpId],
         keep_final: impl Fn(usize) -> bool,
         keep_order: impl Fn(usize) -> bool,
     ) -> Trace {
-        let mut part = Trace { first_line: self.first_line, ..Trace::default() };
+        let mut part = Trace { first_line: self.first_line, clock: self.clock, ..Trace::default() };
         let mut renamed: FxHashMap<AddrId, AddrId> = FxHashMap::default();
         for &id in ops {
             let mut op = self.op(id);
@@ -423,6 +451,12 @@ impl Trace {
                 part.inits.push(Init { addr, ..*init });
             }
         }
+        for guard in &self.guards {
+            let addrs: Vec<AddrId> = guard.addrs.iter().filter_map(|addr| renamed.get(addr)).copied().collect();
+            if let Some(&lock) = renamed.get(&guard.lock) {
+                part.guards.push(Guard { lock, addrs, line: guard.line });
+            }
+        }
         for (i, order) in self.orders.iter().enumerate() {
             let Some(&addr) = renamed.get(&order.addr) else { continue };
             if !keep_order(i) {
@@ -430,7 +464,7 @@ impl Trace {
             }
             let mut left: Vec<u64> = ops
                 .iter()
-                .filter(|&&op| self.kind(op).stores() && self.addr(op) == order.addr)
+                .filter(|&&op| self.kind(op).writes() && self.addr(op) == order.addr)
                 .map(|&op| self.write(op))
                 .collect();
             left.sort_unstable();
@@ -510,15 +544,10 @@ impl Trace {
         (self.kind(op) == OpKind::Fence && bits != SYNC_BITS).then(|| Mask::from_bits(bits as u8))
     }
 
-    /// When it was pending.
+    /// When it was pending, as recorded.
     #[inline]
     pub fn span(&self, op: OpId) -> Span {
         self.spans.get(op.index()).copied().unwrap_or(Span::UNKNOWN)
-    }
-
-    /// Does any operation have a timestamp?
-    pub fn has_times(&self) -> bool {
-        !self.spans.is_empty()
     }
 
     /// Its line in the text, from 1.
@@ -586,8 +615,35 @@ impl Trace {
         &self.order_ops
     }
 
-    /// Acquires that are never released.
-    pub fn held(&self) -> &[OpId] {
-        &self.held
+    /// The release that ends an acquire's session, the acquire that began a release's.
+    #[inline]
+    pub fn partner(&self, op: OpId) -> Option<OpId> {
+        self.kind(op).locks().then(|| self.partner[op.index()])
+    }
+
+    /// Is an operation of the same thread inside the session of this acquire or release, its ends included?
+    pub fn in_session(&self, end: OpId, op: OpId) -> bool {
+        let Some(other) = self.partner(end) else { return false };
+        let (a, b) = (self.po(end), self.po(other));
+        self.thread(end) == self.thread(op) && (a.min(b)..=a.max(b)).contains(&self.po(op))
+    }
+
+    /// Does a session of their thread hold both operations?
+    pub fn one_session(&self, earlier: OpId, later: OpId) -> bool {
+        let ops = self.thread_ops(self.thread(earlier));
+        let before = &ops[..=self.po(earlier) as usize];
+        before
+            .iter()
+            .any(|&op| self.kind(op) == OpKind::Acquire && self.in_session(op, earlier) && self.in_session(op, later))
+    }
+
+    /// Does a lock guard an address?
+    pub fn guards(&self, lock: AddrId, addr: AddrId) -> bool {
+        self.guards.iter().any(|guard| guard.lock == lock && guard.addrs.contains(&addr))
+    }
+
+    /// Does any operation take a lock?
+    pub fn has_locks(&self) -> bool {
+        !self.partner.is_empty()
     }
 }

@@ -8,7 +8,7 @@ use std::ops::Range;
 pub enum ErrorKind {
     /// Not TOML.
     Syntax,
-    /// A key or table is given twice.
+    /// A key or table is given twice, or a pair of kinds by two keys of which neither is more specific.
     DuplicateKey,
     /// A key that model files do not have.
     UnknownKey,
@@ -18,6 +18,8 @@ pub enum ErrorKind {
     WrongType,
     /// A word that is no condition or no pair.
     UnknownWord,
+    /// A condition where it means nothing.
+    Misplaced,
     /// A word is listed twice.
     RepeatedWord,
     /// A list without entries.

@@ -5,14 +5,15 @@
 
 use crate::contradiction::{self, Settings};
 use crate::error::{line_of, nearest, quoted};
+use crate::table::{self, Table};
 use crate::{ErrorKind, ModelError, Place, builtin};
-use membar_core::{Mask, Model, Ppo, When};
+use membar_core::{Mask, Model};
 use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-type Span = Range<usize>;
-type Value<'t> = Spanned<DeValue<'t>>;
+pub(crate) type Span = Range<usize>;
+pub(crate) type Value<'t> = Spanned<DeValue<'t>>;
 
 /// Reads a model. `file_name` is for messages only.
 ///
@@ -60,7 +61,7 @@ impl Doc<'_> {
         quoted(&text.split_whitespace().collect::<Vec<_>>().join(" ")).trim_matches('`').to_owned()
     }
 
-    fn error(&self, kind: ErrorKind, span: &Span, message: String) -> ModelError {
+    pub(crate) fn error(&self, kind: ErrorKind, span: &Span, message: String) -> ModelError {
         ModelError::new(kind, message).at(self.place(span))
     }
 }
@@ -68,14 +69,11 @@ impl Doc<'_> {
 /// The tables of a model file and their keys; the first is the file itself.
 const KEYS: [(&str, &[&str]); 4] = [
     ("", &["name", "title", "about", "ppo", "barriers", "axioms"]),
-    ("ppo", &["load-load", "load-store", "store-load", "store-store"]),
+    ("ppo", &table::KEYS),
     ("barriers", &["sync"]),
-    ("axioms", &["store-forwarding", "coherence", "lock-exclusion"]),
+    ("axioms", &["store-forwarding", "coherence", "lock-exclusion", "write-order", "atomic-writes"]),
 ];
 
-const CONDITIONS: [&str; 4] = ["always", "never", "same-address", "time"];
-const CONDITIONS_HELP: &str =
-    r#"write "always", "never", "same-address", "time", or a list such as ["same-address", "time"]"#;
 const PAIRS_HELP: &str = r#"write "all", or a list of "load-load", "load-store", "store-load" and "store-store""#;
 
 /// Reads a model of whatever name.
@@ -99,28 +97,23 @@ pub(crate) fn parse_text(file: &str, text: &str) -> Result<Model, ModelError> {
     }
     let [barriers, axioms] = [top.section("barriers")?, top.section("axioms")?];
     let set = Settings {
-        load_load: ppo.when("load-load")?,
-        load_store: ppo.when("load-store")?,
-        store_load: ppo.when("store-load")?,
-        store_store: ppo.when("store-store")?,
+        table: Table::read(&ppo)?,
         store_forwarding: axioms.switch("store-forwarding")?,
         coherence: axioms.switch("coherence")?,
+        write_order: axioms.switch("write-order")?,
     };
     let on = |set: &Option<Set<bool>>, default: bool| set.as_ref().map_or(default, |set| set.value);
     let model = Model {
         name: name.value,
         title,
         about,
-        ppo: Ppo {
-            load_load: set.load_load.value,
-            load_store: set.load_store.value,
-            store_load: set.store_load.value,
-            store_store: set.store_store.value,
-        },
+        ppo: set.table.ppo(),
         sync: barriers.mask("sync")?,
         store_forwarding: on(&set.store_forwarding, true),
         coherence: on(&set.coherence, false),
         lock_exclusion: on(&axioms.switch("lock-exclusion")?, true),
+        write_order: on(&set.write_order, true),
+        atomic_writes: on(&axioms.switch("atomic-writes")?, false),
     };
     valid_name(&doc, &model.name, &name.span)?;
     contradiction::check(&doc, &model, &set)?;
@@ -198,8 +191,8 @@ fn first_use(table: &DeTable<'_>, key: &str, limit: usize) -> Option<usize> {
 }
 
 /// A table of the file, or the place where it could be.
-struct Section<'d, 't> {
-    doc: &'d Doc<'t>,
+pub(crate) struct Section<'d, 't> {
+    pub doc: &'d Doc<'t>,
     /// As in [`KEYS`].
     name: &'static str,
     span: Span,
@@ -208,7 +201,7 @@ struct Section<'d, 't> {
 
 impl<'d, 't> Section<'d, 't> {
     /// The key as it is named in messages: `ppo.load-load`.
-    fn path(&self, key: &str) -> String {
+    pub(crate) fn path(&self, key: &str) -> String {
         if self.name.is_empty() { key.to_owned() } else { format!("{}.{key}", self.name) }
     }
 
@@ -216,11 +209,19 @@ impl<'d, 't> Section<'d, 't> {
         self.table?.iter().find(|(name, _)| name.get_ref() == key).map(|(name, value)| (name.span(), value))
     }
 
+    /// All entries, in the order of the text.
+    pub(crate) fn entries(&self) -> Vec<(&'d str, Span, &'d Value<'t>)> {
+        let mut entries: Vec<_> =
+            self.table.into_iter().flatten().map(|(key, value)| (key.get_ref().as_ref(), key.span(), value)).collect();
+        entries.sort_by_key(|(_, span, _)| span.start);
+        entries
+    }
+
     fn required(&self, key: &str) -> Result<&'d Value<'t>, ModelError> {
         self.get(key).map(|(_, value)| value).ok_or_else(|| self.missing(key))
     }
 
-    fn missing(&self, key: &str) -> ModelError {
+    pub(crate) fn missing(&self, key: &str) -> ModelError {
         let example = match self.name {
             "ppo" => r#"add `load-store = "always"`, for example, below `[ppo]`"#.replace("load-store", key),
             _ => r#"add `name = "my-model"` at the top of the file"#.to_owned(),
@@ -243,6 +244,8 @@ impl<'d, 't> Section<'d, 't> {
                 "" => "it belongs at the top of the file, above the first table".to_owned(),
                 home => format!("it belongs below `[{home}]`"),
             })
+        } else if self.name == "ppo" {
+            error.help(table::KEYS_HELP)
         } else {
             error.help(format!("the keys are {}", known.join(", ")))
         })
@@ -290,7 +293,12 @@ impl<'d, 't> Section<'d, 't> {
     }
 
     /// The words of a string or of a list of strings, each once.
-    fn words(&self, key: &str, value: &'d Value<'t>, help: &str) -> Result<Vec<(&'d str, Span)>, ModelError> {
+    pub(crate) fn words(
+        &self,
+        key: &str,
+        value: &'d Value<'t>,
+        help: &str,
+    ) -> Result<Vec<(&'d str, Span)>, ModelError> {
         if let Some(word) = value.get_ref().as_str() {
             return Ok(vec![(word, value.span())]);
         }
@@ -318,40 +326,12 @@ impl<'d, 't> Section<'d, 't> {
         Ok(words)
     }
 
-    fn unknown_word(&self, word: &str, span: &Span, what: &str, known: &[&str], help: &str) -> ModelError {
+    pub(crate) fn unknown_word(&self, word: &str, span: &Span, what: &str, known: &[&str], help: &str) -> ModelError {
         let error = self.doc.error(ErrorKind::UnknownWord, span, format!("{} is no {what}", quoted(word)));
         match nearest(word, known.iter().copied()) {
             Some(meant) => error.help(format!("did you mean `{meant}`?")),
             None => error.help(help),
         }
-    }
-
-    /// An entry of the preserved-program-order table.
-    fn when(&self, key: &str) -> Result<Set<When>, ModelError> {
-        let value = self.required(key)?;
-        let words = self.words(key, value, CONDITIONS_HELP)?;
-        let mut when = When::NEVER;
-        for (word, span) in &words {
-            match *word {
-                "always" => when.always = true,
-                "never" => {}
-                "same-address" => when.same_address = true,
-                "time" => when.time = true,
-                _ => return Err(self.unknown_word(word, span, "condition", &CONDITIONS, CONDITIONS_HELP)),
-            }
-        }
-        let alone = words.iter().find(|(word, _)| matches!(*word, "always" | "never"));
-        let other = words.iter().find(|(word, _)| alone.is_some_and(|(alone, _)| alone != word));
-        if let (Some((alone, at)), Some((other, other_at))) = (alone, other) {
-            let message = format!("`{alone}` contradicts `{other}` in `{}`", self.path(key));
-            let line = line_of(self.doc.text, other_at.start);
-            return Err(self
-                .doc
-                .error(ErrorKind::Contradiction, at, message)
-                .note(format!("`{other}` is listed at line {line}; any condition of a list suffices"))
-                .help(format!("`{alone}` can only stand alone: write `{key} = \"{alone}\"`, or remove it")));
-        }
-        Ok(Set { value: when, span: value.span() })
     }
 
     /// What a barrier orders; everything where nothing is said.

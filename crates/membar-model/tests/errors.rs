@@ -62,6 +62,61 @@ const CASES: &[(&str, ErrorKind, &[Edit])] = {
             Contradiction,
             &[("load-load   = \"always\"", "load-load   = \"time\"")],
         ),
+        (
+            "pair given by two groups",
+            DuplicateKey,
+            &[(
+                "[barriers]",
+                "access-release = \"always\"\nload-sync = \"always\"\nsync-sync = \"always\"\n[barriers]",
+            )],
+        ),
+        ("unknown key of locks, misspelt", UnknownKey, &[("[barriers]", "aquire-access = \"always\"\n[barriers]")]),
+        ("unknown key of locks", UnknownKey, &[("[barriers]", "lock-anything = \"always\"\n[barriers]")]),
+        ("lock pairs missing", MissingKey, &[("[barriers]", "acquire-access = \"always\"\n[barriers]")]),
+        (
+            "one lock pair missing",
+            MissingKey,
+            &[("[barriers]", "acquire-sync = \"always\"\nrelease-release = \"same-lock\"\n[barriers]")],
+        ),
+        ("lock pair too weak", Contradiction, &[("[barriers]", "sync-sync = \"time\"\n[barriers]")]),
+        (
+            "lock pair never",
+            Contradiction,
+            &[("[barriers]", "release-acquire = \"never\"\nsync-sync = \"always\"\n[barriers]")],
+        ),
+        ("same-lock of accesses", Misplaced, &[("\"never\"", "\"same-lock\"")]),
+        ("same-address of locks", Misplaced, &[("[barriers]", "sync-sync = [\"same-address\", \"time\"]\n[barriers]")]),
+        (
+            "same-address of lock and access",
+            Misplaced,
+            &[("[barriers]", "acquire-load = \"same-address\"\n[barriers]")],
+        ),
+        (
+            "same-session of a group that is too wide",
+            Misplaced,
+            &[("[barriers]", "access-sync = \"same-session\"\n[barriers]")],
+        ),
+        ("same-session outside", Misplaced, &[("[barriers]", "release-access = \"same-session\"\n[barriers]")]),
+        ("guarded accesses", Misplaced, &[("\"never\"", "\"guarded\"")]),
+        ("guarded locks", Misplaced, &[("[barriers]", "acquire-acquire = \"guarded\"\n[barriers]")]),
+        ("unknown condition of locks", UnknownWord, &[("[barriers]", "sync-sync = \"one lock\"\n[barriers]")]),
+        (
+            "unknown condition of lock and access",
+            UnknownWord,
+            &[("[barriers]", "release-load = \"inside\"\n[barriers]")],
+        ),
+        (
+            "coherence without write order",
+            Contradiction,
+            &[("coherence = true", "coherence = true\nwrite-order = false")],
+        ),
+        ("no write order and early loads", Contradiction, &[("coherence = true", "write-order = false")]),
+        (
+            "no write order and early loads, timed",
+            Contradiction,
+            &[("coherence = true", "write-order = false"), ("\"never\"", "[\"time\", \"same-session\"]")],
+        ),
+        ("new switch of the wrong type", WrongType, &[("coherence = true", "atomic-writes = 1")]),
         ("coherence without forwarding", Contradiction, &[("store-forwarding = true", "store-forwarding = false")]),
         ("name empty", BadName, &[("\"mine\"", "\"\"")]),
         ("name with a space", BadName, &[("\"mine\"", "\"My model\"")]),
@@ -69,6 +124,19 @@ const CASES: &[(&str, ErrorKind, &[Edit])] = {
         ("after tabs and wide characters", UnknownWord, &[("store-load  = \"never\"", "\tstore-load = 'é\u{4e16}'")]),
     ]
 };
+
+/// Without lock exclusion nothing is asked of the pairs of locks.
+#[test]
+fn locks_that_exclude_nobody_may_pass_each_other() {
+    let locks =
+        edited(&[("[barriers]", "sync-sync = \"never\"\n[barriers]"), ("coherence = true", "lock-exclusion = false")]);
+    assert!(parse("my.toml", &locks).is_ok());
+    let missing = edited(&[
+        ("[barriers]", "load-acquire = \"time\"\n[barriers]"),
+        ("coherence = true", "lock-exclusion = false"),
+    ]);
+    assert!(parse("my.toml", &missing).is_ok());
+}
 
 fn edited(edits: &[Edit]) -> String {
     edits.iter().fold(BASE.to_owned(), |text, (from, to)| {
@@ -121,19 +189,19 @@ fn unknown_models() {
     insta::assert_snapshot!(
         ["tos", "TSO", "power", ""].map(|name| fault(name).to_string()).join("\n\n"), @"
     error: there is no model `tos`
-     = built-in models: sc, tso, pso, wmo, rmo
+     = built-in models: sc, tso, pso, wmo, rmo, wc, rc, rcpc, ec, scope, lc
      = help: did you mean `tso`?
 
     error: there is no model `TSO`
-     = built-in models: sc, tso, pso, wmo, rmo
+     = built-in models: sc, tso, pso, wmo, rmo, wc, rc, rcpc, ec, scope, lc
      = help: did you mean `tso`?
 
     error: there is no model `power`
-     = built-in models: sc, tso, pso, wmo, rmo
+     = built-in models: sc, tso, pso, wmo, rmo, wc, rc, rcpc, ec, scope, lc
      = help: for a model of your own, give the path of its `.toml` file
 
     error: there is no model ``
-     = built-in models: sc, tso, pso, wmo, rmo
+     = built-in models: sc, tso, pso, wmo, rmo, wc, rc, rcpc, ec, scope, lc
      = help: for a model of your own, give the path of its `.toml` file
     ");
 }

@@ -4,7 +4,7 @@
 //!
 //! Algorithm (figure 1 of the paper): with `L` a read, `S` the write that it returned, `S'` another write to that
 //! address, `;` program order and `≤` memory order,
-//! 1. R1, R2, R3: all pairs of one thread that the model or a barrier keeps in order;
+//! 1. R1, R2, R3: all pairs of one thread that the model or a barrier keeps in order, and all that time orders;
 //! 2. R4: `S ≤ L`, unless `S ; L` and `L` is a plain load that the model lets read its thread's stores early;
 //! 3. R5: `S' ; L ⇒ S' ≤ S` for such loads;
 //! 4. A6: the `order` lines;
@@ -12,7 +12,10 @@
 //!
 //! Two more nodes stand for the ends: one writes all initial values, before everything; one reads all recorded final
 //! values, after everything. Acquires and releases are read-modify-writes of their lock; a release reads from its
-//! acquire, and an acquire that is never released comes after all else on its lock.
+//! acquire.
+//!
+//! Where the model has no write order, memory order is partial. R4 then holds for a thread's own stores too, R5, R6 and
+//! R7 hold for locks only, and a write between a read and the write that it returned refutes the trace.
 //!
 //! Complexity: O(n^5); a closure is O(n^3), and each round adds an edge.
 //!
@@ -23,8 +26,8 @@
 //!
 //! References: Manovit and Hangal, "Efficient Algorithms for Verifying Memory Consistency", SPAA 2005.
 
-use crate::orders::keeps;
-use membar_core::{AddrId, Model, OpId, OpKind, Source, Trace};
+use crate::orders::{keeps, timed};
+use membar_core::{AddrId, AddrName, Model, OpId, OpKind, Source, Trace};
 
 /// What the rules found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -81,8 +84,10 @@ pub fn refute(trace: &Trace, model: &Model) -> Outcome {
         order.add(init, op.index());
         order.add(op.index(), end);
     }
-    for (earlier, later) in pairs(trace).filter(|&(earlier, later)| keeps(trace, model, earlier, later)) {
-        order.add(earlier.index(), later.index());
+    for (earlier, later) in pairs(trace) {
+        if keeps(trace, model, earlier, later) || timed(trace, model, earlier, later) {
+            order.add(earlier.index(), later.index());
+        }
     }
     for writes in trace.order_ops() {
         for pair in writes.windows(2) {
@@ -92,7 +97,7 @@ pub fn refute(trace: &Trace, model: &Model) -> Outcome {
 
     let mut reads = Vec::new();
     for op in trace.ops() {
-        let reads_early = trace.kind(op) == OpKind::Load && model.store_forwarding;
+        let reads_early = trace.kind(op) == OpKind::Load && model.store_forwarding && model.write_order;
         let own_earlier = |other: OpId| trace.thread(other) == trace.thread(op) && trace.po(other) < trace.po(op);
         let is_read = match trace.kind(op) {
             OpKind::Load | OpKind::Rmw => true,
@@ -116,17 +121,18 @@ pub fn refute(trace: &Trace, model: &Model) -> Outcome {
     for (end_line, &source) in trace.finals.iter().zip(trace.final_sources()) {
         reads.push(Read { node: end, addr: end_line.addr, source: node_of(source) });
     }
-    for &held in trace.held().iter().filter(|_| model.lock_exclusion) {
-        for other in writes(trace, trace.addr(held)).filter(|&other| other != held) {
-            order.add(other.index(), held.index());
-        }
-    }
-
+    // Without a write order, what is inferred from a read is about locks only.
+    let (inferring, rest): (Vec<Read>, Vec<Read>) =
+        reads.into_iter().partition(|read| model.write_order || is_lock(trace, read.addr));
     order.close();
-    while !order.cyclic() && infer(trace, &reads, &mut order) {
+    while !order.cyclic() && infer(trace, &inferring, &mut order) {
         order.close();
     }
-    if order.cyclic() { Outcome::Refuted } else { Outcome::Open }
+    let overwritten = |read: &Read| {
+        let between = |op: OpId| order.before[read.source][op.index()] && order.before[op.index()][read.node];
+        writes(trace, read.addr).any(between)
+    };
+    if order.cyclic() || rest.iter().any(overwritten) { Outcome::Refuted } else { Outcome::Open }
 }
 
 /// R6 and R7, once for every read and write.
@@ -146,7 +152,11 @@ fn infer(trace: &Trace, reads: &[Read], order: &mut Relation) -> bool {
 }
 
 fn writes(trace: &Trace, addr: AddrId) -> impl Iterator<Item = OpId> {
-    trace.memory_ops().filter(move |&op| trace.kind(op).stores() && trace.addr(op) == addr)
+    trace.memory_ops().filter(move |&op| trace.kind(op).writes() && trace.addr(op) == addr)
+}
+
+fn is_lock(trace: &Trace, addr: AddrId) -> bool {
+    matches!(trace.addr_names()[addr.index()], AddrName::Lock(_))
 }
 
 fn pairs(trace: &Trace) -> impl Iterator<Item = (OpId, OpId)> {

@@ -1,20 +1,23 @@
 //! Slow and obvious deciders, to compare the fast ones with.
 //!
-//! Three answers to "does the model allow this trace?", none of which shares code with the checker:
+//! Four answers to "does the model allow this trace?", none of which shares code with the checker:
 //!
 //! * [`machine`]: exhaustive search over the states of an abstract machine (SC, TSO, PSO, WMO) that has to reproduce
 //!   the recorded values. This is what the models mean to a hardware designer.
-//! * [`orders`]: exhaustive search over memory orders, for any [`Model`](membar_core::Model). This is what the models
-//!   mean on paper.
+//! * [`orders`]: exhaustive search over memory orders, for any [`Model`](membar_core::Model), with time; and [`location`]
+//!   where memory order is partial. This is what the models mean on paper.
+//! * [`frontier`]: the algorithms of Lv and others (2014), who search over write orders and session orders instead,
+//!   without and with time. They take traces of any length.
 //! * [`fixpoint`]: the rules R1 to R7 of Manovit and Hangal (SPAA 2005) with an explicit transitive closure. It refutes
 //!   or leaves open: the strength that a fast checker must have before it searches.
 //!
 //! The first two have nothing in common and agree on every trace of their tests, which is the reason to trust either.
-//! The third takes from the second which pairs of a thread stay in order, and must never refute what that allows.
+//! The other two take from the second which pairs of a thread stay in order. The third must agree with it, the fourth must
+//! never refute what it allows.
 //!
 //! ```
-//! use membar_core::{Mask, Model, Ppo, ResolveScratch, Trace, When};
-//! use membar_oracle::{Machine, machine, orders};
+//! use membar_core::{Model, Ppo, ResolveScratch, Trace, When};
+//! use membar_oracle::{Machine, frontier, frontier::Algorithm, machine, orders};
 //!
 //! // Two threads store to one address and load the other; both loads miss the other thread's store.
 //! let mut trace = Trace::new();
@@ -29,22 +32,9 @@
 //! assert!(!machine::decide(&trace, Machine::Sc));
 //! assert!(machine::decide(&trace, Machine::Tso));
 //!
-//! let tso = Model {
-//!     name: "tso".into(),
-//!     title: String::new(),
-//!     about: String::new(),
-//!     ppo: Ppo {
-//!         load_load: When::ALWAYS,
-//!         load_store: When::ALWAYS,
-//!         store_load: When::NEVER,
-//!         store_store: When::ALWAYS,
-//!     },
-//!     sync: Mask::FULL,
-//!     store_forwarding: true,
-//!     coherence: true,
-//!     lock_exclusion: true,
-//! };
+//! let tso = Model::new("tso", Ppo::new(When::ALWAYS, When::ALWAYS, When::NEVER, When::ALWAYS));
 //! assert!(orders::decide(&trace, &tso));
+//! assert!(frontier::decide(&trace, &tso, Algorithm::Baseline));
 //! ```
 //!
 //! # Programs
@@ -64,10 +54,12 @@
 //! ```
 //!
 //! Time and memory are exponential: traces and programs of a dozen operations take microseconds to milliseconds. The
-//! deciders of traces take at most 64 operations.
+//! deciders of traces take at most 64 operations, frontiers excepted.
 
 pub mod builder;
 pub mod fixpoint;
+pub mod frontier;
+pub mod location;
 pub mod machine;
 pub mod named;
 pub mod orders;

@@ -9,7 +9,8 @@
 //! 3. a barrier makes what follows it wait for what precedes it, for the pairs in its mask.
 //!
 //! So a load never waits for a store, except across a barrier: it takes the value of the last store to its address that
-//! its thread has not yet performed, if there is one.
+//! its thread has not yet performed, if there is one. An acquire or a release is a load and a store here. Times are
+//! compared inside a thread only.
 
 use crate::machine::Memory;
 use membar_core::{Mask, OpId, OpKind, Trace};
@@ -65,16 +66,18 @@ fn perform(trace: &Trace, state: &State, op: OpId) -> Option<State> {
 }
 
 fn waits(trace: &Trace, op: OpId, earlier: OpId, barriers: Mask) -> bool {
+    let loads = |kind: OpKind| kind.reads() || kind.locks();
+    let stores = OpKind::writes;
     let (kind, earlier_kind) = (trace.kind(op), trace.kind(earlier));
     let same_address = trace.addr(op) == trace.addr(earlier);
-    let after = trace.span(earlier).before(trace.span(op));
+    let after = trace.ended_before(earlier, op);
     let across = |pair: Mask| barriers.contains(pair);
-    let for_load = earlier_kind.loads()
+    let for_load = loads(earlier_kind)
         && (same_address
             || after
-            || kind.loads() && across(Mask::LOAD_LOAD)
-            || kind.stores() && across(Mask::LOAD_STORE));
-    let for_store = earlier_kind.stores()
-        && (kind.stores() && (same_address || across(Mask::STORE_STORE)) || kind.loads() && across(Mask::STORE_LOAD));
+            || loads(kind) && across(Mask::LOAD_LOAD)
+            || stores(kind) && across(Mask::LOAD_STORE));
+    let for_store = stores(earlier_kind)
+        && (stores(kind) && (same_address || across(Mask::STORE_STORE)) || loads(kind) && across(Mask::STORE_LOAD));
     for_load || for_store
 }

@@ -2,10 +2,10 @@
 
 mod models;
 
-use membar_core::{Model, Trace};
-use membar_oracle::{Machine, Outcome, fixpoint, machine, orders};
+use membar_core::{Clock, Compare, Model, Trace};
+use membar_oracle::{Machine, Outcome, fixpoint, frontier, machine, orders};
 use membar_stress::{Mix, Observe, Small, Workload, figures, simulate, small};
-use models::models;
+use models::{all, models};
 
 /// Runs all deciders on the small traces of these knobs and returns, per model, (allowed, forbidden, refuted).
 fn compare(knobs: &Small, seeds: std::ops::Range<u64>) -> Vec<(String, usize, usize, usize)> {
@@ -24,6 +24,7 @@ fn compare(knobs: &Small, seeds: std::ops::Range<u64>) -> Vec<(String, usize, us
             weaker_forbids |= !allowed;
             let refuted = fixpoint::refute(&trace, model) == Outcome::Refuted;
             assert!(!(refuted && allowed), "{} seed {seed}: refuted but allowed\n{}", model.name, show(&trace));
+            assert_eq!(by_frontiers(&trace, model), allowed, "{} seed {seed}\n{}", model.name, show(&trace));
             *count = (count.0 + usize::from(allowed), count.1 + usize::from(!allowed), count.2 + usize::from(refuted));
         }
     }
@@ -33,6 +34,10 @@ fn compare(knobs: &Small, seeds: std::ops::Range<u64>) -> Vec<(String, usize, us
 fn show(trace: &Trace) -> String {
     let lines = trace.ops().map(|op| format!("{:?}\n", trace.op(op)));
     format!("{}{:?}\n{:?}\n{:?}", lines.collect::<String>(), trace.inits, trace.finals, trace.orders)
+}
+
+fn by_frontiers(trace: &Trace, model: &Model) -> bool {
+    frontier::decide(trace, model, frontier::Algorithm::Baseline)
 }
 
 fn check(what: &str, knobs: &Small, seeds: std::ops::Range<u64>) {
@@ -65,6 +70,28 @@ fn oracle_locks() {
 fn oracle_times_and_orders() {
     let knobs = Small { times: true, orders: true, finals: true, inits: true, ..Small::PLAIN };
     check("times", &knobs, 30_000..35_000);
+}
+
+/// These have what others have not: times that no machine had, odd values, rings. On one clock, and for models with locks.
+#[test]
+fn oracle_all_models_on_one_clock() {
+    let mut counts = [0; 2];
+    for seed in 40_000..42_000 {
+        let mut trace = small(&Small::ALL, seed);
+        trace.set_clock(Clock { compare: Compare::Everything, ..Clock::default() });
+        for model in all().iter() {
+            let allowed = orders::decide(&trace, model);
+            let about = || format!("{} seed {seed}\n{}", model.name, show(&trace));
+            counts[usize::from(allowed)] += 1;
+            assert!(!allowed || fixpoint::refute(&trace, model) == Outcome::Open, "{}", about());
+            if model.write_order {
+                assert_eq!(by_frontiers(&trace, model), allowed, "{}", about());
+                let active = frontier::decide(&trace, model, frontier::Algorithm::Active);
+                assert_eq!(active, allowed, "{}", about());
+            }
+        }
+    }
+    assert!(counts.iter().all(|&n| n > 3000), "{counts:?}");
 }
 
 /// Each model allows something that the next stronger one forbids.
@@ -110,6 +137,7 @@ fn figure_5_is_allowed() {
     let trace = figures::fig5();
     assert_eq!(fixpoint::refute(&trace, &tso()), Outcome::Open);
     assert!(orders::decide(&trace, &tso()));
+    assert!(by_frontiers(&trace, &tso()));
     assert!(machine::decide(&trace, Machine::Tso));
 }
 
@@ -118,6 +146,7 @@ fn doubled_figure_5_needs_search() {
     let trace = figures::fig5_doubled();
     assert_eq!(fixpoint::refute(&trace, &tso()), Outcome::Open);
     assert!(!orders::decide(&trace, &tso()));
+    assert!(!by_frontiers(&trace, &tso()));
     assert!(!machine::decide(&trace, Machine::Tso));
 }
 
@@ -130,6 +159,7 @@ fn implied_orders_need_search_too() {
         for model in &models()[..2] {
             assert_eq!(fixpoint::refute(&trace, model), Outcome::Open, "{pairs:?}");
             assert_eq!(orders::decide(&trace, model), expected, "{pairs:?} {}", model.name);
+            assert_eq!(by_frontiers(&trace, model), expected, "{pairs:?} {}", model.name);
         }
     }
 }

@@ -131,7 +131,7 @@ pub struct Edge {
     pub from: EventRef,
     /// The later event.
     pub to: EventRef,
-    /// Short name of the rule: `R1` to `R7`, `SL`, `A6`, `Init`, `Final`, `Held`, `Assume`, `Case`.
+    /// Short name of the rule: `R1` to `R7`, `SL`, `A6`, `Init`, `Final`, `Lock`, `Time`, `Assume`, `Case`.
     pub rule: &'static str,
     /// The axiom that the rule follows from.
     pub axiom: &'static str,

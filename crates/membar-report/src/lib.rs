@@ -18,15 +18,11 @@
 //! This crate knows no algorithm: what a checker found out is handed over in small structs ([`Decided`], [`Blame`]).
 //!
 //! ```
-//! use membar_core::{Mask, Model, OpId, Ppo, Proof, Verdict, When};
+//! use membar_core::{Model, OpId, Ppo, Proof, Verdict, When};
 //! use membar_report::{Decided, Report, text};
 //!
 //! let trace = membar_trace::parse("t.trace", b"0: x := 1\n1: x == 7\ncheck\n").unwrap().remove(0);
-//! let model = Model {
-//!     name: "sc".into(), title: String::new(), about: String::new(),
-//!     ppo: Ppo { load_load: When::ALWAYS, load_store: When::ALWAYS, store_load: When::ALWAYS, store_store: When::ALWAYS },
-//!     sync: Mask::FULL, store_forwarding: true, coherence: true, lock_exclusion: true,
-//! };
+//! let model = Model::new("sc", Ppo::new(When::ALWAYS, When::ALWAYS, When::ALWAYS, When::ALWAYS));
 //! let verdict = Verdict::Forbidden(Proof::Unwritten(OpId(1)));
 //! let report = Report::new(&Decided::new("t.trace", 0, &trace, &model, &verdict));
 //! let mut out = Vec::new();

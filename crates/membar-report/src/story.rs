@@ -122,11 +122,7 @@ fn nobody_to_blame(words: &Words<'_>, proof: &Proof, involved: &[OpId]) -> Strin
     };
     let mut finals: Vec<u64> = Vec::new();
     let mut orders: Vec<u64> = Vec::new();
-    let mut held: Vec<OpId> = Vec::new();
     for step in steps() {
-        if step.rule == Rule::Held {
-            held.extend([step.from, step.to].into_iter().filter_map(Event::as_op));
-        }
         let address = match step.rule {
             Rule::BeforeRead { load: Event::FINAL } => words.addr(step.from),
             Rule::AfterRead if step.from == Event::FINAL => words.addr(step.to),
@@ -138,19 +134,10 @@ fn nobody_to_blame(words: &Words<'_>, proof: &Proof, involved: &[OpId]) -> Strin
             orders.extend(words.order_line(words.addr(step.from)));
         }
     }
-    held.sort_unstable();
-    held.dedup();
     finals.sort_unstable();
     finals.dedup();
     orders.sort_unstable();
     orders.dedup();
-    if let [_, _] = held[..]
-        && held.iter().all(|op| trace.held().contains(op))
-    {
-        let lines: Vec<String> = held.iter().map(|&op| words.op(op).long()).collect();
-        let lock = words.name(trace.addr(held[0]));
-        return format!("Two threads hold lock {lock} at once: {}.", list(&lines, "and"));
-    }
     if !finals.is_empty() {
         let text = |end: &Final| format!("{} == {} (line {})", words.name(end.addr), end.value, end.line);
         let is_meant = |end: &&Final| finals.binary_search(&end.line).is_ok();

@@ -303,7 +303,8 @@ fn in_short(edge: &Edge) -> &'static str {
         "R5" | "R6" => "older write, by what was read",
         "R7" => "read before it was overwritten",
         "A6" => "recorded write order",
-        "Held" => "lock never given back",
+        "Lock" => "lock",
+        "Time" => "ended before it began",
         _ => "because",
     }
 }

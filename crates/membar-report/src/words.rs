@@ -4,7 +4,7 @@
 
 use crate::data::{End, EventRef};
 use crate::style::list;
-use membar_core::{AddrId, Event, Lemma, Model, OpId, OpKind, Rule, Step, Trace};
+use membar_core::{AddrId, Event, Kind, Lemma, Model, OpId, OpKind, Rule, Step, Trace, When};
 use std::collections::HashMap;
 
 /// What sentences are about.
@@ -115,9 +115,8 @@ impl<'a> Words<'a> {
         let about = self.about(step);
         let (from, to) = (self.short(step.from, about), self.short(step.to, about));
         match step.rule {
-            Rule::LoadOp => self.kept(step, &[(false, false), (false, true)]),
-            Rule::StoreStore => self.kept(step, &[(true, true)]),
-            Rule::StoreLoad => self.kept(step, &[(true, false)]),
+            Rule::LoadOp | Rule::StoreStore | Rule::StoreLoad | Rule::Lock => self.kept(step),
+            Rule::Time => self.time(step),
             Rule::Membar { fence } => {
                 format!("the barrier between them (line {}: {}) orders them", self.trace.line(fence), self.text(fence))
             }
@@ -147,7 +146,6 @@ impl<'a> Words<'a> {
             }
             Rule::Init => "initial values come first".into(),
             Rule::Final => "final values come last".into(),
-            Rule::Held => format!("{to} keeps {} for good, so nothing on that lock can follow", self.of(about)),
             Rule::Assume(_) => "assumed in this case".into(),
             Rule::Case(index) => {
                 let also = cited(&step.premises, numbers);
@@ -241,28 +239,57 @@ impl<'a> Words<'a> {
         event.as_op().map_or(0, |op| self.trace.line(op))
     }
 
+    /// The one had ended before the other began.
+    fn time(&self, step: &Step) -> String {
+        let (Some(from), Some(to)) = (step.from.as_op(), step.to.as_op()) else { return "time".into() };
+        let trace = self.trace;
+        let moment = |recorded: Option<u64>, used: Option<u64>| match (recorded, used) {
+            (Some(recorded), Some(used)) if recorded != used => format!("{recorded}, taken as {used}"),
+            (_, used) => used.unwrap_or(0).to_string(),
+        };
+        let ended = moment(trace.span(from).end, trace.period(from).end);
+        let began = moment(trace.span(to).begin, trace.period(to).begin);
+        format!("line {} had ended ({ended}) before line {} began ({began})", trace.line(from), trace.line(to))
+    }
+
     /// Program order that the model keeps: which entry of its table says so.
-    fn kept(&self, step: &Step, pairs: &[(bool, bool)]) -> String {
+    fn kept(&self, step: &Step) -> String {
         let (Some(from), Some(to)) = (step.from.as_op(), step.to.as_op()) else { return "program order".into() };
         let (trace, model) = (self.trace, self.model);
-        let counts = |op: OpId, stores: bool| if stores { trace.kind(op).stores() } else { trace.kind(op).loads() };
-        let entries =
-            pairs.iter().filter(|&&(e, l)| counts(from, e) && counts(to, l)).map(|&(e, l)| model.ppo.entry(e, l));
-        let mut kept = model.ppo.load_load;
-        (kept.always, kept.same_address, kept.time) = (false, false, false);
-        for entry in entries {
-            kept.always |= entry.always;
-            kept.same_address |= entry.same_address;
-            kept.time |= entry.time;
-        }
+        let wanted = |e: Kind, l: Kind| match step.rule {
+            Rule::LoadOp => e == Kind::Load && !l.locks(),
+            Rule::StoreStore => (e, l) == (Kind::Store, Kind::Store),
+            Rule::StoreLoad => (e, l) == (Kind::Store, Kind::Load),
+            _ => e.locks() || l.locks(),
+        };
         let (first, second) = (trace.kind(from), trace.kind(to));
+        let mut kept = When::NEVER;
+        for e in first.kinds().iter() {
+            for l in second.kinds().iter().filter(|&l| wanted(e, l)) {
+                kept = kept.or(model.ppo.entry(e, l));
+            }
+        }
         let pair = format!("under {} {} stays before a later {}", model.name, a(first), noun(second));
+        let one_session = || match (first, second) {
+            (OpKind::Acquire, _) => trace.in_session(from, to),
+            (_, OpKind::Release) => trace.in_session(to, from),
+            _ => trace.one_session(from, to),
+        };
+        let [lock, data] = if first.locks() { [from, to] } else { [to, from] }.map(|op| trace.addr(op));
         if kept.always {
             format!("{pair} of its thread")
         } else if kept.same_address && trace.addr(from) == trace.addr(to) {
-            format!("{pair} of its thread and address")
+            format!("{pair} of its thread and {}", if first.locks() { "lock" } else { "address" })
+        } else if kept.same_session && one_session() {
+            format!("{pair} inside its session")
+        } else if kept.guarded && trace.guards(lock, data) {
+            format!(
+                "{pair} of its thread where the lock guards the data, as {} guards {}",
+                self.name(lock),
+                self.name(data)
+            )
         } else {
-            let (ended, began) = (trace.span(from).end.unwrap_or(0), trace.span(to).begin.unwrap_or(0));
+            let (ended, began) = (trace.period(from).end.unwrap_or(0), trace.period(to).begin.unwrap_or(0));
             format!("{pair} that begins ({began}) after it has ended ({ended})")
         }
     }

@@ -26,7 +26,7 @@ pub fn interleaving(work: &Workload, out: &mut impl Write) -> io::Result<()> {
         let cell = &mut memory[addr as usize];
         let kind = work.mix.kind(rng.below(work.mix.total().max(1)));
         let before = *cell;
-        if kind.stores() {
+        if kind.writes() {
             value += 1;
             *cell = value;
         }

@@ -35,6 +35,7 @@ pub mod figures;
 mod interleaving;
 mod machine;
 mod small;
+pub mod synchronized;
 mod workload;
 
 pub use corrupt::{Corrupted, corrupt};

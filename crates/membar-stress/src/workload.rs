@@ -105,8 +105,8 @@ impl Workload {
             for _ in 0..share {
                 let kind = self.mix.kind(rng.below(total));
                 let addr = rng.below(addresses);
-                value += u64::from(kind.stores());
-                instrs.push(Instr { kind, addr, value: if kind.stores() { value } else { 0 }, mask: None });
+                value += u64::from(kind.writes());
+                instrs.push(Instr { kind, addr, value: if kind.writes() { value } else { 0 }, mask: None });
             }
             starts.push(instrs.len() as u32);
         }

@@ -246,6 +246,7 @@ fn malformed_message(fault: &Malformed) -> String {
         }
         Malformed::ReleaseUnheld { lock, .. } => format!("{lock} is released by a thread that does not hold it"),
         Malformed::AcquireHeld { lock, .. } => format!("{lock} is acquired by a thread that already holds it"),
+        Malformed::HeldAtEnd { lock, .. } => format!("{lock} is still held when the trace ends"),
     }
 }
 
@@ -285,6 +286,7 @@ impl ErrorKind {
                 Malformed::FinalUnwritten { .. } => "the final value is that of the last store, or the initial one",
                 Malformed::ReleaseUnheld { .. } => "put an `acq` of that lock before it in the same thread",
                 Malformed::AcquireHeld { .. } => "put a `rel` of that lock between the two",
+                Malformed::HeldAtEnd { .. } => "put a `rel` of that lock after it in the same thread",
             },
         }
     }
@@ -300,6 +302,8 @@ impl ErrorKind {
                 | Malformed::AcquireHeld { other, .. },
             ) => Some(other),
             ErrorKind::Malformed(Malformed::WritesInitial { init, .. }) => init,
+            ErrorKind::Malformed(Malformed::ReleaseUnheld { other, .. }) => other,
+            ErrorKind::Malformed(Malformed::HeldAtEnd { end, .. }) => Some(end),
             _ => None,
         }
     }
@@ -317,6 +321,11 @@ impl ErrorKind {
                 Malformed::WritesInitial { .. } => "initial value set",
                 Malformed::OrderMisses { .. } => "written",
                 Malformed::AcquireHeld { .. } => "first acquired",
+                Malformed::ReleaseUnheld { other: None, .. } => {
+                    return Some("nothing before it in the trace is about that lock".into());
+                }
+                Malformed::ReleaseUnheld { .. } => "the last operation on it before this one is",
+                Malformed::HeldAtEnd { .. } => "the trace ends",
                 _ => "first given",
             },
             _ => return None,

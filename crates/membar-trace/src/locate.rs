@@ -42,7 +42,8 @@ fn line_of(fault: &Malformed) -> u64 {
         | Malformed::OrderMisses { line, .. }
         | Malformed::FinalUnwritten { line, .. }
         | Malformed::ReleaseUnheld { line, .. }
-        | Malformed::AcquireHeld { line, .. } => line,
+        | Malformed::AcquireHeld { line, .. }
+        | Malformed::HeldAtEnd { line, .. } => line,
     }
 }
 
@@ -71,7 +72,8 @@ fn blame(fault: &Malformed, original: &[u8]) -> Option<Range<usize>> {
         Malformed::Repeated { .. }
         | Malformed::OrderMisses { .. }
         | Malformed::ReleaseUnheld { .. }
-        | Malformed::AcquireHeld { .. } => parser.addr_at,
+        | Malformed::AcquireHeld { .. }
+        | Malformed::HeldAtEnd { .. } => parser.addr_at,
     })
 }
 

@@ -244,6 +244,7 @@ impl<'a> Reader<'a> {
 
     /// At `check`: do the lines make sense together?
     fn finish(&mut self, trace: &mut Trace) -> Result<(), Error> {
+        trace.set_end_line(self.line);
         trace.resolve(&mut self.scratch).map_err(|fault| {
             self.state = State::AfterFault;
             locate::locate(fault, &self.name, trace, self.whole.then(|| &self.buf[self.kept..self.pos]))

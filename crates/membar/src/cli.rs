@@ -90,6 +90,8 @@ Examples:
   membar check run.trace                        tso is the default model
   membar check --model sc --model tso *.trace   a table: one row a trace, one column a model
   membar check --model my-model.toml run.trace  a model of your own
+  membar check --model scope --clock global --sampled-every 600 run.trace
+                                                timestamps of one clock, from scans every 600 cycles
   simulator | membar check -                    answers each trace as its `check` line arrives
   membar check --format json run.trace.gz       verdicts with proofs, for programs
   membar check --format axe - < tests.axe       OK or NO, one line a trace
@@ -114,6 +116,9 @@ pub struct Check {
     pub keep_going: bool,
 
     #[command(flatten)]
+    pub clock: ClockArgs,
+
+    #[command(flatten)]
     pub limits: LimitArgs,
 
     /// Decide this many traces at the same time; results stay in order.
@@ -127,6 +132,47 @@ pub struct Check {
     /// Show a memory order for each allowed trace (twice: all of it, however long).
     #[arg(short, long, action = clap::ArgAction::Count)]
     pub verbose: u8,
+}
+
+/// What the timestamps of traces mean.
+#[derive(Args, Debug, Clone, Copy)]
+pub struct ClockArgs {
+    /// Which operations can be compared by their timestamps (`@ begin:end`).
+    #[arg(long, value_enum, default_value_t = ClockScope::Local, value_name = "CLOCK")]
+    pub clock: ClockScope,
+
+    /// How far a timestamp may be off: every period is widened by this on both sides.
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    pub clock_error: u64,
+
+    /// Timestamps are those of scans, this far apart: an event happened up to so long before the scan that saw it. An
+    /// operation without a timestamp lies between its neighbours.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub sampled_every: Option<u64>,
+}
+
+/// Which operations can be compared by their timestamps.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum ClockScope {
+    /// All: there is one clock
+    Global,
+    /// Those of one thread: each thread has its own clock
+    Local,
+    /// None: timestamps are ignored
+    None,
+}
+
+impl ClockArgs {
+    /// As the library says it.
+    pub fn clock(self) -> membar::core::Clock {
+        use membar::core::Compare;
+        let compare = match self.clock {
+            ClockScope::Global => Compare::Everything,
+            ClockScope::Local => Compare::Threads,
+            ClockScope::None => Compare::Nothing,
+        };
+        membar::core::Clock { compare, error: self.clock_error, sampled_every: self.sampled_every }
+    }
 }
 
 /// Limits of one decision.
@@ -180,6 +226,9 @@ pub struct Shrink {
     /// Write the result to this file instead of standard output.
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub clock: ClockArgs,
 
     #[command(flatten)]
     pub limits: LimitArgs,
@@ -515,8 +564,8 @@ pub struct Monitor {
     pub monitors: Vec<MonitorName>,
 
     /// How results are written: for people or as JSON.
-    #[arg(short, long, value_enum, default_value_t = MonitorFormat::Text, value_name = "FORMAT")]
-    pub format: MonitorFormat,
+    #[arg(short, long, value_enum, default_value_t = DataFormat::Text, value_name = "FORMAT")]
+    pub format: DataFormat,
 
     /// Write the run that the first tso or pso monitor simulates, up to its first violation, to this file.
     #[arg(long, value_name = "FILE")]
@@ -571,7 +620,7 @@ impl MonitorName {
 
 /// How results of monitors are written.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub enum MonitorFormat {
+pub enum DataFormat {
     /// For people
     Text,
     /// For programs
@@ -601,6 +650,29 @@ pub enum ModelsAction {
         /// A built-in name or the path of a .toml file.
         #[arg(value_name = "NAME")]
         name: String,
+    },
+    /// The smallest traces that one model allows and another forbids
+    #[command(after_help = "\
+Examples:
+  membar models diff rc scope
+  membar models diff tso my-tso.toml --time 5m
+
+Exit codes: 1 they differ, 0 no difference was found (the output says how far it was looked for), 2 bad usage, 3 undecided.")]
+    Diff {
+        /// A built-in name or the path of a .toml file.
+        #[arg(value_name = "A")]
+        a: String,
+        /// The other one.
+        #[arg(value_name = "B")]
+        b: String,
+        /// Look at traces of up to this many operations.
+        #[arg(long, default_value_t = 8, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=12))]
+        operations: u8,
+        /// How results are written.
+        #[arg(short, long, value_enum, default_value_t = DataFormat::Text, value_name = "FORMAT")]
+        format: DataFormat,
+        #[command(flatten)]
+        limits: LimitArgs,
     },
 }
 

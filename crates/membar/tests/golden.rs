@@ -42,7 +42,10 @@ golden! {
     barriers: "tso", SB.replace("0: y", "0: sync\n0: y").replace("1: x", "1: membar #StoreLoad\n1: x");
     times: "wmo", "0: x := 1\n0: membar #StoreStore\n0: y := 1\n1: y == 1 @ :10\n1: x == 0 @ 11:\ncheck\n";
     not_atomic: "tso", "0: { x == 0; x := 1 }\n1: { x == 0; x := 2 }\ncheck\n";
-    lock_held_twice: "tso", "0: acq L\n1: acq L\ncheck\n";
+    lock_held_by_two: "tso", "0: acq L\n0: x := 1\n0: x == 2\n0: rel L\n1: acq L\n1: x := 2\n1: x == 1\n1: rel L\ncheck\n";
+    scope_by_session: "scope", "0: acq L\n0: x := 1\n0: rel L\n1: acq L\n1: x == 0\n1: y := 1\n1: rel L\n0: acq L\n0: y == 0\n0: rel L\ncheck\n";
+    entry_by_guard: "ec", "guard L: x\n0: acq L\n0: x := 1\n0: rel L\n0: acq L\n0: rel L\n1: acq L\n1: x == 1\n1: rel L\n1: acq L\n1: x == 0\n1: rel L\ncheck\n";
+    location_overwritten: "lc", "0: acq L\n0: x := 1\n0: x := 2\n0: rel L\n1: acq L\n1: x == 2\n1: x == 1\n1: rel L\ncheck\n";
     lock_lost_update: "tso",
         "0: acq L\n0: x == 0\n0: x := 1\n0: rel L\n1: acq L\n1: x == 0\n1: x := 2\n1: rel L\ncheck\n";
     final_value: "tso", "0: x := 1\n0: x := 2\nfinal x == 1\ncheck\n";

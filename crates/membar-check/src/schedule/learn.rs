@@ -4,7 +4,7 @@
 //! because they were learned, which in turn rests on decisions; [`Time`] orders decisions. See the parent module for the
 //! algorithm.
 
-use super::{ALWAYS, Choice, Conflict, DynEdge, Guess, Nogood, Scheduler, Time, Wait, WaitWhy};
+use super::{ALWAYS, Choice, Conflict, DynEdge, Guess, Nogood, Overwritten, Scheduler, Time, Wait, WaitWhy};
 use crate::problem::{Extra, NONE, Problem, Why};
 
 /// What to do with a store whose execution would repeat a conflict.
@@ -135,7 +135,19 @@ impl Scheduler {
         let mut cycle = self.by_stages(p, cycle);
         let guesses = self.rests_on(p, &cycle);
         cycle.shrink_to_fit();
-        self.explain(p, Conflict { guesses, cycle, implied: Vec::new() })
+        self.explain(p, Conflict { guesses, cycle, implied: Vec::new(), overwritten: None })
+    }
+
+    /// The conflict that a read of an overwritten value makes.
+    pub(crate) fn partial_conflict(&self, p: &Problem, cycle: Vec<Wait>, premise: Vec<Wait>, by: u32) -> Conflict {
+        let mut guesses = self.rests_on(p, &cycle);
+        for guess in self.rests_on(p, &premise) {
+            if !guesses.contains(&guess) {
+                guesses.push(guess);
+            }
+        }
+        let overwritten = Some(Box::new(Overwritten { by, premise }));
+        self.explain(p, Conflict { guesses, cycle, implied: Vec::new(), overwritten })
     }
 
     /// The guesses that some edges rest on.
@@ -199,7 +211,8 @@ impl Scheduler {
                 back.push(Wait { from: edge.second, to: edge.first, why: WaitWhy::Assumed });
                 let since = |guess: &Guess| self.standing(p, *guess).expect("a conflict is about guesses that stand").0;
                 let level = guesses.iter().map(since).max().expect("not empty");
-                let mut conflict = self.explain(p, Conflict { guesses, cycle: back, implied: Vec::new() });
+                let mut conflict =
+                    self.explain(p, Conflict { guesses, cycle: back, implied: Vec::new(), overwritten: None });
                 conflict.guesses.push(edge.flip());
                 let lemma = self.conflicts.len() as u32;
                 self.learned_bytes += conflict.bytes();

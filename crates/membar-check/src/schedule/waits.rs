@@ -13,7 +13,7 @@ const FAR: usize = 1000;
 /// Readers that it may try.
 const STARTS: usize = 8;
 impl Scheduler {
-    fn make_preds(&mut self, p: &Problem) {
+    pub(crate) fn make_preds(&mut self, p: &Problem) {
         if !self.pred_start.is_empty() {
             return;
         }

@@ -109,6 +109,7 @@ fn read(args: &Check, interrupt: &Interrupt, progress: &Arc<Progress>, consumer:
             }
             match result {
                 Ok(()) => {
+                    trace.set_clock(args.clock.clock());
                     progress.trace(trace.len());
                     consumer.trace(&file, reader.trace_index(), &mut trace)?;
                 }

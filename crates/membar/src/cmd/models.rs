@@ -1,19 +1,26 @@
 //! `membar models`: the built-in models, as data.
 
-use crate::cli::{Models, ModelsAction};
-use crate::stop::{ALLOWED, Failure};
-use membar::report::{Style, safe};
+use crate::cli::{DataFormat, LimitArgs, Models, ModelsAction};
+use crate::decide::{Budget, Chosen, Decider, Detail};
+use crate::progress::Progress;
+use crate::stop::{ALLOWED, FORBIDDEN, Failure, Interrupt, UNDECIDED};
+use membar::Trace;
+use membar::check::diff::{Side, Size, separate};
+use membar::report::{Style, count, safe};
 use std::fmt::Write as _;
 use std::io::Write;
 
 /// Runs the command.
 pub fn run(args: &Models, style: Style) -> Result<u8, Failure> {
-    let text = match &args.action {
-        None | Some(ModelsAction::List) => list(style),
-        Some(ModelsAction::Show { name }) => show(name)?,
+    let (text, code) = match &args.action {
+        None | Some(ModelsAction::List) => (list(style), ALLOWED),
+        Some(ModelsAction::Show { name }) => (show(name)?, ALLOWED),
+        Some(ModelsAction::Diff { a, b, operations, format, limits }) => {
+            diff([a, b], usize::from(*operations), *format, limits, style)?
+        }
     };
     std::io::stdout().write_all(text.as_bytes())?;
-    Ok(ALLOWED)
+    Ok(code)
 }
 
 fn list(style: Style) -> String {
@@ -24,7 +31,11 @@ fn list(style: Style) -> String {
         let pad = width - model.name.len();
         let _ = writeln!(text, "{}{:pad$}  {}", style.heading(&model.name), "", model.title);
     }
-    let _ = writeln!(text, "\nStrongest first: each allows everything that the one before it allows.");
+    let _ = writeln!(
+        text,
+        "\nThe first five are each weaker than the one before; the others order accesses by locks only."
+    );
+    let _ = writeln!(text, "`membar models diff A B` finds the smallest traces that tell two apart.");
     let _ = writeln!(text, "`membar models show NAME` prints one as a file; `--model FILE.toml` uses yours.");
     text
 }
@@ -36,4 +47,108 @@ fn show(name: &str) -> Result<String, Failure> {
     membar::model::load(name).map_err(|error| Failure::Usage(error.to_string()))?;
     std::fs::read_to_string(name)
         .map_err(|error| Failure::Usage(format!("error: the model file `{}` cannot be read: {error}", safe(name))))
+}
+
+/// What is known about one side of a difference.
+struct Known {
+    allows: String,
+    forbids: String,
+    side: Side,
+    text: Option<String>,
+}
+
+fn diff(
+    names: [&str; 2],
+    ops: usize,
+    format: DataFormat,
+    limits: &LimitArgs,
+    style: Style,
+) -> Result<(String, u8), Failure> {
+    let [a, b] = [Chosen::load(names[0])?, Chosen::load(names[1])?];
+    let interrupt = Interrupt::on_key();
+    let limits = Budget::new(limits, &interrupt).start();
+    let progress = Progress::start();
+    let size = Size { ops, ..Size::default() };
+    let found = separate(&a.model, &b.model, size, &limits, &mut |now| {
+        progress.file(&format!(
+            "{} of {} in {}",
+            now.decided,
+            count(now.ops, "operation"),
+            count(now.threads, "thread")
+        ));
+    });
+    progress.finish();
+    let known = |allows: &Chosen, forbids: &Chosen, side: Side| -> Result<Known, Failure> {
+        let text = match side.trace() {
+            Some(trace) => Some(confirmed(trace, allows, forbids)?),
+            None => None,
+        };
+        Ok(Known { allows: allows.arg.clone(), forbids: forbids.arg.clone(), side, text })
+    };
+    let sides = [known(&a, &b, found.only_first)?, known(&b, &a, found.only_second)?];
+    let differ = sides.iter().any(|side| side.text.is_some());
+    let open = sides.iter().any(|side| matches!(side.side, Side::Open { .. }));
+    let code = if differ { FORBIDDEN } else { [ALLOWED, UNDECIDED][usize::from(open)] };
+    let text = match format {
+        DataFormat::Text => diff_text(&sides, differ, style),
+        DataFormat::Json => diff_json(&sides),
+    };
+    Ok((text, code))
+}
+
+/// The trace as text, once both verdicts have been certified.
+fn confirmed(trace: &Trace, allows: &Chosen, forbids: &Chosen) -> Result<String, Failure> {
+    let mut decider = Decider::default();
+    for (chosen, wanted) in [(allows, "allowed"), (forbids, "forbidden")] {
+        let answer = decider.answer(("the trace", 0, trace), &chosen.model, &Budget::none(), Detail::Verdict);
+        let verdict = answer.map(|answer| answer.verdict);
+        if verdict != Ok(wanted) {
+            let name = safe(&chosen.arg);
+            return Err(Failure::Usage(format!("internal error: {name} does not say `{wanted}`: {verdict:?}")));
+        }
+    }
+    let mut text = Vec::new();
+    membar::trace::write_trace(trace, &mut text)?;
+    Ok(String::from_utf8_lossy(&text).into_owned())
+}
+
+fn diff_text(sides: &[Known; 2], differ: bool, style: Style) -> String {
+    let mut text = String::new();
+    let [a, b] = [safe(&sides[0].allows), safe(&sides[1].allows)];
+    let head = if differ { "differ" } else { "were not told apart" };
+    let _ = writeln!(text, "{}", style.heading(&format!("{a} and {b} {head}.")));
+    for Known { allows, forbids, side, text: trace } in sides {
+        let (allows, forbids) = (safe(allows), safe(forbids));
+        let _ = write!(text, "\nAllowed by {allows}, forbidden by {forbids}: ");
+        let _ = match side {
+            Side::Trace(found) => writeln!(text, "{}, the fewest that can be.", count(found.len(), "operation")),
+            Side::Never => writeln!(text, "nothing, of any size: what {forbids} keeps in order, {allows} keeps too."),
+            Side::None { ops } => writeln!(text, "nothing of up to {}.", count(*ops, "operation")),
+            Side::Open { ops, reason } => {
+                writeln!(text, "nothing of up to {}; then {reason}.", count(*ops, "operation"))
+            }
+        };
+        for line in trace.iter().flat_map(|trace| trace.lines()) {
+            let _ = writeln!(text, "    {line}");
+        }
+    }
+    if differ {
+        let _ = writeln!(text, "\nSave a trace to a file and `membar check --model NAME FILE` explains it.");
+    }
+    text
+}
+
+fn diff_json(sides: &[Known; 2]) -> String {
+    let side = |known: &Known| {
+        let (status, ops) = match &known.side {
+            Side::Trace(trace) => ("found", Some(trace.len())),
+            Side::Never => ("never", None),
+            Side::None { ops } => ("none", Some(*ops)),
+            Side::Open { ops, .. } => ("undecided", Some(*ops)),
+        };
+        serde_json::json!({
+            "allows": known.allows, "forbids": known.forbids, "status": status, "operations": ops, "trace": known.text,
+        })
+    };
+    format!("{}\n", serde_json::json!({ "schema": 1, "differences": [side(&sides[0]), side(&sides[1])] }))
 }

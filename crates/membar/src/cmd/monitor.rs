@@ -1,7 +1,7 @@
 //! `membar monitor`: follows recorded interleavings and reports where a weaker machine can leave sequential consistency.
 
 use super::output::shown_name;
-use crate::cli::{Monitor, MonitorFormat};
+use crate::cli::{DataFormat, Monitor};
 use crate::input;
 use crate::progress::Progress;
 use crate::stop::{self, Failure, Interrupt};
@@ -37,7 +37,7 @@ pub fn run(args: &Monitor, style: Style) -> Result<u8, Failure> {
         progress: Progress::start(),
         out: Output {
             out: BufWriter::new(io::stdout()),
-            json: (args.format == MonitorFormat::Json).then(Json::default),
+            json: (args.format == DataFormat::Json).then(Json::default),
             style,
             quiet: args.quiet,
             last: None,

@@ -7,7 +7,7 @@ use crate::input;
 use crate::progress::Progress;
 use crate::stop::{ALLOWED, BAD, FORBIDDEN, Failure, Interrupt, UNDECIDED};
 use membar::Trace;
-use membar::core::AddrId;
+use membar::core::{AddrId, Clock};
 use membar::report::count;
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -46,6 +46,7 @@ pub fn run(args: &Shrink) -> Result<u8, Failure> {
                 continue;
             }
         }
+        trace.set_clock(args.clock.clock());
         progress.trace(trace.len());
         if args.trace.is_some_and(|wanted| wanted != number) {
             continue;
@@ -58,7 +59,7 @@ pub fn run(args: &Shrink) -> Result<u8, Failure> {
                 let part = decider.shrink(&trace, &chosen.model, &budget);
                 let part = part.map(|(_, part)| part).ok_or_else(|| internal("it cannot be shrunk".into()))?;
                 let text = annotated(&part, &name, number, &chosen.arg, trace.len()).map_err(Failure::from)?;
-                verify(&mut decider, &text, &chosen).map_err(internal)?;
+                verify(&mut decider, &text, &chosen, args.clock.clock()).map_err(internal)?;
                 progress.finish();
                 return write(args, &text, &part, &trace);
             }
@@ -153,9 +154,10 @@ fn declared(part: &Trace) -> HashMap<String, u64> {
 }
 
 /// The text reads back as a forbidden trace.
-fn verify(decider: &mut Decider, text: &str, chosen: &Chosen) -> Result<(), String> {
-    let traces = membar::trace::parse("the result", text.as_bytes()).map_err(|error| error.to_string())?;
-    let [trace] = &traces[..] else { return Err("the result is not one trace".into()) };
+fn verify(decider: &mut Decider, text: &str, chosen: &Chosen, clock: Clock) -> Result<(), String> {
+    let mut traces = membar::trace::parse("the result", text.as_bytes()).map_err(|error| error.to_string())?;
+    let [trace] = &mut traces[..] else { return Err("the result is not one trace".into()) };
+    trace.set_clock(clock);
     let answer = decider.answer(("the result", 0, trace), &chosen.model, &Budget::none(), Detail::Verdict)?;
     if answer.verdict == "forbidden" { Ok(()) } else { Err("the result is not forbidden".into()) }
 }
