@@ -1,46 +1,57 @@
 //! Random programs and the simulated machines that run them.
 //!
-//! A [`Workload`] is the size, mix and seed of a random racy program in which every write has a value of its own.
-//! [`simulate`] runs it on a [`Machine`] that obeys SC, TSO or PSO by construction and records a
-//! [`Trace`](membar_core::Trace): a trace that the model allows, of any size, at about ten million operations a second.
-//! [`corrupt`] then changes one read, which is what a bug in a cache or in a store buffer looks like from outside.
+//! A [`Profile`] says what kind of racy program to write (how many threads, which mix, who shares what); with a seed it becomes a
+//! [`Program`] in which every write has a value of its own. A machine runs it: one of this crate's ([`machines`]), each of which
+//! obeys a memory model by construction unless a bug of it is switched on, or a real one. What it read is a [`Record`], when it did so
+//! are [`Times`], and [`trace()`] makes a [`Trace`](membar_core::Trace) of them.
 //!
 //! ```
-//! use membar_stress::{Machine, Mix, Observe, Workload, corrupt, simulate};
+//! use membar_stress::{Machine, Observe, profile, sampled, trace};
 //!
-//! let work = Workload { threads: 4, addresses: 16, ops: 10_000, mix: Mix::PAPER, seed: 1 };
-//! let trace = simulate(&work, Machine::Tso, Observe::default());
-//! let wrong = corrupt(&trace, 2).unwrap();
-//! assert_eq!(wrong.trace.len(), trace.len());
-//! assert_ne!(wrong.trace.read(wrong.op), trace.read(wrong.op));
+//! let program = profile::load("producer-consumer").unwrap().program(1).unwrap();
+//! let run = Machine::Tso.run(&program, 2);
+//! let scans = sampled(&run.times, 600); // what a scan of counters every 600 cycles shows
+//! let trace = trace(&program, &run.record, Some(&scans), Observe::default()).unwrap();
+//! assert_eq!(trace.len(), program.operations());
 //! ```
 //!
 //! Everything is a function of its seed: the same seed gives the same trace on every machine.
 //!
 //! | to get | use |
 //! |---|---|
-//! | a large allowed trace | [`simulate`], with [`Observe`] for write orders and final values |
-//! | a program of your own on a machine | [`Program`] and [`run`] |
+//! | a random program | [`profile::load`] and [`Profile::program`] |
+//! | a program of your own | [`ProgramBuilder`] |
+//! | its run on a machine, with or without bugs | [`Machine::run`], [`Setup::run`] |
+//! | a trace of results from elsewhere | [`Record::new`] and [`trace()`] |
+//! | a large allowed trace in one line | [`simulate`] with [`Workload`], and [`Observe`] for write orders and final values |
 //! | a large trace with one wrong value | [`corrupt`] |
 //! | a long SC interleaving as text | [`interleaving()`] |
 //! | a small trace near the border of what is allowed | [`small`] with [`Small`] for what it may hold |
 //! | a trace from the literature | [`figures`] |
 //!
-//! Simulated machines are stronger than their models allow in two ways: buffers hold at most eight stores, and a
-//! partial barrier with `#StoreLoad` stops the whole thread. So not every allowed trace can come out of them.
+//! Simulated machines are stronger than their models allow: buffers and windows are small, and some barriers wait for more than
+//! they must. So not every allowed trace can come out of them.
 
 mod corrupt;
 mod cycle;
 pub mod figures;
+mod generate;
 mod interleaving;
-mod machine;
+pub mod machines;
+mod names;
+pub mod profile;
+mod program;
+mod record;
 mod small;
 pub mod synchronized;
 mod workload;
 
 pub use corrupt::{Corrupted, corrupt};
 pub use interleaving::interleaving;
-pub use machine::{Machine, Observe, run, simulate};
+pub use machines::{Bug, Machine, Setup, simulate};
 pub use membar_core::Rng;
+pub use profile::{Profile, ProfileError, Shares, Sharing};
+pub use program::{Instr, MOST_INSTRUCTIONS, Program, ProgramBuilder, ProgramError};
+pub use record::{Observe, Record, Run, Times, sampled, trace};
 pub use small::{Small, small};
-pub use workload::{Instr, Mix, Program, Workload};
+pub use workload::{Mix, Workload};

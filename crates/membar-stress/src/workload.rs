@@ -1,7 +1,8 @@
-//! Random racy programs: what each thread does, before any machine has run it.
+//! Plain workloads: loads, stores, exchanges and barriers, uniformly over some addresses.
 
-use crate::Rng;
-use membar_core::{Mask, OpKind};
+use crate::generate::generate;
+use crate::{Profile, Program, Shares};
+use membar_core::OpKind;
 
 /// How often each kind of operation is drawn. Only the proportions count.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,7 +40,7 @@ impl Mix {
     }
 }
 
-/// The size and the seed of a random program.
+/// The size and the seed of a plain random program: a [`Profile`] that is written in one line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Workload {
     /// Number of threads, at least 1.
@@ -54,62 +55,18 @@ pub struct Workload {
     pub seed: u64,
 }
 
-/// One instruction of a [`Program`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Instr {
-    /// What it does.
-    pub kind: OpKind,
-    /// Number of the address, or of the lock of an acquire or release; unused by a barrier.
-    pub addr: u32,
-    /// The value it writes, if it writes.
-    pub value: u64,
-    /// What a barrier orders; `None` is `sync`.
-    pub mask: Option<Mask>,
-}
-
-/// A program without branches: per thread the instructions, one thread after the other.
-///
-/// Invariant: no address gets one value twice or its initial value; a thread releases only locks that it holds and
-/// acquires only those that it does not.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Program {
-    /// All instructions.
-    pub instrs: Vec<Instr>,
-    /// Thread `t` has `instrs[starts[t]..starts[t + 1]]`.
-    pub starts: Vec<u32>,
-    /// The initial value of each address.
-    pub initial: Vec<u64>,
-    /// Number of locks.
-    pub locks: u32,
-}
-
-impl Program {
-    /// Number of threads.
-    pub fn threads(&self) -> usize {
-        self.starts.len() - 1
-    }
-}
-
 impl Workload {
-    /// The program: every thread draws its instructions from its own stream of random numbers; written values are
-    /// 1, 2, 3, … through the threads, so that each is globally unique.
+    /// The program. Written values are 1, 2, 3, … through the threads.
     pub fn program(&self) -> Program {
-        let (threads, addresses) = (self.threads.max(1), self.addresses.max(1));
-        let total = self.mix.total().max(1);
-        let mut instrs = Vec::with_capacity(self.ops as usize);
-        let mut starts = vec![0];
-        let mut value = 0;
-        for t in 0..threads {
-            let mut rng = Rng::stream(self.seed, t as u64);
-            let share = self.ops / threads + u32::from(t < self.ops % threads);
-            for _ in 0..share {
-                let kind = self.mix.kind(rng.below(total));
-                let addr = rng.below(addresses);
-                value += u64::from(kind.writes());
-                instrs.push(Instr { kind, addr, value: if kind.writes() { value } else { 0 }, mask: None });
-            }
-            starts.push(instrs.len() as u32);
-        }
-        Program { instrs, starts, initial: vec![0; addresses as usize], locks: 0 }
+        let Mix { loads, stores, rmws, fences } = self.mix;
+        let loads = if self.mix.total() == 0 { 1 } else { loads };
+        let threads = self.threads.max(1);
+        let profile = Profile {
+            threads,
+            addresses: self.addresses.max(1),
+            mix: Shares { loads, stores, exchanges: rmws, barriers: fences, ..Shares::default() },
+            ..Profile::blank()
+        };
+        generate(&profile, |t| self.ops / threads + u32::from(t < self.ops % threads), self.seed)
     }
 }
