@@ -144,6 +144,11 @@ impl Runner {
         Ok((best, out))
     }
 
+    /// The answer about the only trace, as `membar check --format json` printed it.
+    pub fn answer(&self, out: &str) -> Result<Answer, Error> {
+        answer(self.membar.as_deref().unwrap_or(&self.bench), out)
+    }
+
     fn command(&self, file: &Path, model: &str, format: &str) -> (&Path, Vec<String>) {
         let file = file.to_string_lossy();
         let arguments = ["check", "--model", model, "--format", format, &file].map(str::to_owned).to_vec();

@@ -19,6 +19,8 @@ pub enum Command {
     Grid(Grid),
     /// Figures 6 to 8 of the TSOtool paper: % TOO found, analysis time, time against n, p and a
     Figures(Figures),
+    /// Figures 4 and 5 of the MODV paper: locks and time, against the number of operations and cores
+    Locks(Locks),
     /// Exploring programs: interleavings and classes a second, and what monitors add to that
     Explore(Explore),
     /// Explores one program once, for profilers
@@ -209,6 +211,18 @@ pub enum WatcherName {
 }
 
 #[derive(Args, Debug)]
+pub struct Locks {
+    /// The most operations of a trace
+    #[arg(long, default_value_t = 1_000_000, value_name = "N")]
+    pub most: u32,
+    /// Seconds that the published algorithms get for one trace
+    #[arg(long, default_value_t = 20, value_name = "SECONDS")]
+    pub limit: u64,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+#[derive(Args, Debug)]
 pub struct Monitor {
     /// Events of the curve against threads
     #[arg(long, default_value = "1M", value_parser = size, value_name = "N")]
@@ -389,6 +403,7 @@ pub struct Parse {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum Part {
     Check,
+    Locks,
     Explore,
     Monitor,
     Litmus,

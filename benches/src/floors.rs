@@ -34,16 +34,17 @@ pub fn run(args: &Floors) -> Result<ExitCode, Error> {
     let mut results = Results::begin(&args.common.output, &what, subject);
     let mut measured = Measured { args, runner, table: Table::default(), missed: 0 };
     // Exploration comes last: the memory of this process counts as that of those which it starts.
-    for part in [Part::Check, Part::Monitor, Part::Litmus, Part::Explore, Part::Native] {
+    for part in [Part::Check, Part::Locks, Part::Monitor, Part::Litmus, Part::Explore, Part::Native] {
         let native = cfg!(all(target_os = "linux", target_arch = "x86_64"));
         let possible = match part {
             Part::Check | Part::Explore => true,
-            Part::Monitor | Part::Litmus => measured.runner.has_membar(),
+            Part::Locks | Part::Monitor | Part::Litmus => measured.runner.has_membar(),
             Part::Native => native,
         };
         if if args.only.is_empty() { possible } else { args.only.contains(&part) } {
             let title = match part {
                 Part::Check => format!("check: TSO, p={P}, a={A}"),
+                Part::Locks => "locks and time: scope, 16 cores, scans every 600 cycles".to_owned(),
                 Part::Monitor => format!("monitor: tso and pso, a={A}, rates for processor time"),
                 Part::Litmus => "litmus: rates for processor time".to_owned(),
                 Part::Explore => "verify: one worker, rates for processor time".to_owned(),
@@ -52,6 +53,7 @@ pub fn run(args: &Floors) -> Result<ExitCode, Error> {
             measured.table = Table::new(title, &["what", "floor", "measured", "", "details"]);
             match part {
                 Part::Check => measured.check()?,
+                Part::Locks => measured.locks()?,
                 Part::Monitor => measured.monitor()?,
                 Part::Litmus => measured.litmus()?,
                 Part::Explore => measured.explore(),
@@ -121,6 +123,39 @@ impl Measured<'_> {
         self.corrupted()?;
         self.small()?;
         self.parsing()
+    }
+
+    /// The MODV paper's workload, from text, with timestamps and without.
+    fn locks(&mut self) -> Result<(), Error> {
+        let file = self.runner.file("locks.trace");
+        let mut each = Vec::new();
+        for (n, timed, floor) in
+            [(100_000, true, 2.0), (1_000_000, true, 25.0), (100_000, false, 30.0), (1_000_000, false, 300.0)]
+        {
+            let n = self.scaled(n);
+            let trace = crate::locks::run_of(16, n, 7);
+            let mut out = std::io::BufWriter::new(std::fs::File::create(&file).map_err(Error::file("write", &file))?);
+            membar_trace::write_trace(&trace, &mut out).map_err(Error::file("write", &file))?;
+            drop(out);
+            let scan = crate::locks::SCAN.to_string();
+            let clock = if timed { ["global", "--sampled-every", &scan] } else { ["none", "--sampled-every", &scan] };
+            let name = file.to_string_lossy();
+            let arguments = ["check", "--model", "scope", "--format", "json", &name, "--clock"];
+            let arguments: Vec<String> = arguments.iter().chain(&clock).map(|&text| text.to_owned()).collect();
+            let (cost, out) = self.runner.membar(&arguments, self.args.best_of)?;
+            let answer = self.runner.answer(&out)?;
+            let what = format!("{n} operations, {}", if timed { "timed" } else { "untimed" });
+            self.seconds(what, floor, cost, &answer);
+            if timed {
+                each.push(cost.cpu / f64::from(n));
+            }
+        }
+        if let [small, large] = each[..] {
+            let growth = (large / small - 1.0) * 100.0;
+            let details = "processor time an operation, 10 times as many".to_owned();
+            self.at_most("growth beyond linear, timed".to_owned(), 15.0, growth, "%", details);
+        }
+        Ok(())
     }
 
     /// Events a second; neither cost nor memory grows with the length.

@@ -8,6 +8,7 @@
 //! cargo run --release -p membar-bench -- monitor            events a second against threads and length
 //! cargo run --release -p membar-bench -- litmus             litmus tests a second
 //! cargo run --release -p membar-bench -- native             C and C++ programs: executions a second, memory, first violation
+//! cargo run --release -p membar-bench -- locks              figures 4 and 5 of the MODV paper: locks and time
 //! cargo run --release -p membar-bench -- results            the tables of docs/results.md
 //! cargo run --release -p membar-bench -- write --n 1M --out large.trace
 //! ```
@@ -28,7 +29,7 @@
 //! | `case` | which trace: machine, mix, n, p, a, seed; making and writing it |
 //! | `child` | runs a process, measures time and memory, reads the answer |
 //! | `check` | `--in-process`: the same job without `membar`, and with the paper's plan |
-//! | `grid`, `figures` | results about `membar check` |
+//! | `grid`, `figures`, `locks` | results about `membar check` |
 //! | `explore`, `monitor`, `litmus` | results about programs and interleavings |
 //! | `native`, `speed` | C and C++ programs: running them; how fast that is |
 //! | `results`, `published` | the benchmarks of the papers, and what the papers say |
@@ -46,6 +47,7 @@ mod floors;
 mod grid;
 mod host;
 mod litmus;
+mod locks;
 mod monitor;
 mod table;
 
@@ -78,6 +80,7 @@ fn run(command: Command) -> Result<ExitCode, Error> {
     match command {
         Command::Grid(args) => grid::run(&args),
         Command::Figures(args) => figures::run(&args),
+        Command::Locks(args) => locks::run(&args),
         Command::Explore(args) => explore::run(&args),
         Command::Once(args) => explore::once(&args),
         Command::Monitor(args) => monitor::run(&args),

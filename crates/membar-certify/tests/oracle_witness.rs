@@ -81,7 +81,7 @@ fn oracle_any_model() {
     let mut random = Random(0xA11);
     let mut certifier = Certifier::new();
     let (mut total, mut partial, mut traces) = (Count::default(), Count::default(), 0);
-    while traces < 20_000 {
+    while traces < 12_000 {
         let recipe = Recipe { most: if traces % 20 == 0 { 7 } else { 6 }, locked: 2, timed: 2 };
         let Some(trace) = readable(&mut random, recipe) else { continue };
         traces += 1;

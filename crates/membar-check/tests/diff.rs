@@ -378,7 +378,7 @@ fn oracle_smallest_with_locks() {
         model.ppo.set(Kind::Store, Kind::Load, if model.write_order { When::NEVER } else { same });
         Model { store_forwarding: true, sync: Mask::FULL, ..model }
     };
-    let pairs: Vec<_> = (0..40).map(|_| (random(), random())).collect();
+    let pairs: Vec<_> = (0..12).map(|_| (random(), random())).collect();
     use OpKind::{Acquire, Load, Release, Store};
     let alphabet = [(Load, 0), (Store, 0), (Acquire, 0), (Release, 0)];
     let smallest = by_brute_force(&pairs, 7, &alphabet, &[vec![], vec![0]]);

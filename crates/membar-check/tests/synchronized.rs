@@ -78,7 +78,8 @@ fn honest_timestamps_change_nothing_and_wider_ones_allow_more() {
                 Clock { compare: Compare::Threads, ..honest },
                 honest,
                 Clock { error: honest.error + 7, ..honest },
-                Clock { sampled_every: Some(honest.sampled_every.unwrap_or(0) + 30), ..honest },
+                // What has no timestamp gets its neighbours' only where they were sampled.
+                Clock { sampled_every: honest.sampled_every.map(|every| every + 30), ..honest },
             ] {
                 trace.set_clock(clock);
                 let verdict = decided(&mut checker, &mut certifier, &trace, model);

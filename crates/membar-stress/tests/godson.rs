@@ -3,8 +3,11 @@
 //! The judge here is this file's own: with the order of writes known, scope consistency is one graph without cycles.
 //! That nobody reads back in time is then asked of the other machines too.
 
-use membar_core::{OpId, OpKind, Source, Trace};
-use membar_stress::{Instr, Machine, Observe, Program, ProgramBuilder, Run, Setup, machines, profile, trace};
+use membar_check::{Checker, Decision, Limits};
+use membar_core::{Clock, Compare, OpId, OpKind, Source, Trace};
+use membar_stress::{
+    Instr, Machine, Observe, Profile, Program, ProgramBuilder, Run, Setup, machines, profile, sampled, trace,
+};
 
 const WRITE_ORDER: Observe = Observe { write_order: true, finals: true };
 
@@ -209,4 +212,40 @@ fn the_program_of_figure_3() {
     };
     assert_eq!(count(Machine::GodsonT.into()), 0);
     assert!(count("godson-t+stale-region".parse().unwrap()) > 50);
+}
+
+/// The checker's word on it: scope consistency with the machine's timestamps, exact or scanned. `MEMBAR_RUNS=10000` for the long
+/// version.
+#[test]
+fn the_checker_finds_the_bug_and_nothing_else() {
+    let runs = std::env::var("MEMBAR_RUNS").ok().and_then(|n| n.parse().ok()).unwrap_or(300);
+    let scope = membar_model::builtin("scope").expect("built in");
+    let mut checker = Checker::new();
+    let mut forbidden = |setup: Setup, profile: &str, sample: Option<u64>, seed: u64| {
+        // What scans tell takes longer to show.
+        let operations = if sample.is_some() { 1000 } else { 60 };
+        let profile = Profile { operations, ..profile::builtin(profile).expect("built in").clone() };
+        let program = profile.program(seed).expect("valid");
+        let run = setup.run(&program, seed);
+        let times = match sample {
+            Some(every) => sampled(&run.times, every),
+            None => run.times.clone(),
+        };
+        let mut trace = trace(&program, &run.record, Some(&times), Observe::default()).expect("every value once");
+        trace.set_clock(Clock { compare: Compare::Everything, error: 0, sampled_every: sample });
+        checker.decide(&trace, scope, &Limits::default()) != Decision::Allowed
+    };
+    let correct = Setup::from(Machine::GodsonT);
+    let broken = correct.with("stale-region").expect("its bug");
+    for (profile, sample) in [("modv", None), ("modv", Some(40)), ("locks", None), ("default", Some(40))] {
+        let runs = if sample.is_some() { runs / 16 } else { runs };
+        let found = (0..runs).filter(|&seed| forbidden(broken, profile, sample, seed)).count();
+        assert!(found > 0, "{profile} {sample:?}: not found in {runs} runs");
+        for seed in 0..runs {
+            assert!(
+                !forbidden(correct, profile, sample, seed),
+                "{profile} {sample:?} seed {seed}: nothing is wrong here"
+            );
+        }
+    }
 }
