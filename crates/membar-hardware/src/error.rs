@@ -47,7 +47,7 @@ pub enum Error {
     #[error("timestamps need generated code, which reads the time-stamp counter: leave `--engine portable` or timestamps away")]
     NoTimestamps,
     /// The program did not end.
-    #[error("the program did not end within {}s: do its threads wait for each other's locks?", .0.as_secs_f64())]
+    #[error("the program did not end within {}s: do its threads wait for each other?", .0.as_secs_f64())]
     Stuck(Duration),
     /// A thread that was to run it is gone.
     #[error("a thread that was to run the program has died")]
@@ -55,4 +55,19 @@ pub enum Error {
     /// A thread could not be started.
     #[error("cannot start a thread: {0}")]
     Thread(#[source] io::Error),
+    /// A litmus test did something wrong.
+    #[error("line {line}, column {column}: `{text}` {what}")]
+    Crash {
+        /// Where in the file.
+        line: u32,
+        /// Where in the line.
+        column: u32,
+        /// The instruction.
+        text: String,
+        /// What it does wrong.
+        what: String,
+    },
+    /// A litmus test without threads.
+    #[error("the test has no threads")]
+    NoThreads,
 }

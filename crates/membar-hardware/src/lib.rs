@@ -30,7 +30,7 @@ mod clock;
 mod codegen;
 mod cores;
 mod error;
-//LITMUS
+pub mod litmus;
 mod meet;
 mod memory;
 mod pool;

@@ -15,13 +15,17 @@ pub(crate) struct Wait {
 }
 
 impl Wait {
+    /// Gives the core away at once.
+    pub fn impatient() -> Wait {
+        Wait { rounds: PATIENCE }
+    }
+
     #[inline]
     pub fn round(&mut self) {
-        self.rounds += 1;
         if self.rounds < PATIENCE {
+            self.rounds += 1;
             std::hint::spin_loop();
         } else {
-            self.rounds = 0;
             std::thread::yield_now();
         }
     }

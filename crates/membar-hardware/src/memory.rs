@@ -53,11 +53,6 @@ impl Memory {
         self.bytes
     }
 
-    /// Where it begins.
-    pub fn base(&self) -> *mut u8 {
-        self.base
-    }
-
     /// All of its words.
     pub fn words(&self) -> &[AtomicU64] {
         // SAFETY: `base` is aligned to a page and `bytes` bytes from it are ours as long as `self` lives; every bit pattern is a
@@ -82,7 +77,7 @@ mod tests {
     fn is_zero_aligned_and_large_enough() {
         for bytes in [0, 1, 4095, 4096, 100_000] {
             let memory = Memory::new(bytes).unwrap();
-            assert!(memory.bytes() >= bytes && memory.base().addr() % PAGE == 0);
+            assert!(memory.bytes() >= bytes && memory.base.addr() % PAGE == 0);
             assert!(memory.words().iter().all(|word| word.load(Relaxed) == 0));
             memory.words().last().unwrap().store(7, Relaxed);
         }
