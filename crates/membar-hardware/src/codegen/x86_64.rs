@@ -224,6 +224,8 @@ impl Writer<'_> {
 impl Machine {
     pub fn new(thread: usize, steps: &mut Steps<'_>, layout: &Layout) -> Result<Machine, Error> {
         let mut writer = Writer { ops: Assembler::new(0), layout, ahead: 128 };
+        // Most instructions take fewer; the others make it grow.
+        writer.ops.reserve_ops(steps.rest.len() * 20);
         // fn(memory, log, stop) -> went to the end
         dynasm!(writer.ops ; .arch x64 ; lea r8, [DWORD rsi + 128] ; mov r9, rdx);
         for step in steps.by_ref() {

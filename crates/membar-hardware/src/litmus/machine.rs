@@ -220,7 +220,9 @@ impl Writer<'_> {
                 let again = self.ops.new_dynamic_label();
                 self.load(ty);
                 dynasm!(self.ops ; .arch x64 ; =>again ; mov r11, rax);
-                self.get(RCX, value);
+                self.get(RAX, value);
+                extend!(self.ops, ty);
+                dynasm!(self.ops ; .arch x64 ; mov rcx, rax ; mov rax, r11);
                 self.alu(op);
                 dynasm!(self.ops ; .arch x64 ; mov rcx, rax ; mov rax, r11);
                 sized!(self.ops, ty.bits, [lock cmpxchg], cl cx ecx rcx);

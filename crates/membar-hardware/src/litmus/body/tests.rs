@@ -72,9 +72,9 @@ fn compare(test: &LitmusTest) {
     let backwards: Vec<usize> = forwards.iter().rev().copied().collect();
     for order in [forwards, backwards] {
         let expected = expected(test, &order);
-        assert_eq!(one_by_one(test, Engine::Portable, &order), expected, "{} {order:?}", test.name);
+        assert_eq!(one_by_one(test, Engine::Portable, &order), expected, "{} {order:?} {:?}", test.name, test.code.threads);
         if cfg!(all(target_arch = "x86_64", target_os = "linux")) {
-            assert_eq!(one_by_one(test, Engine::Generated, &order), expected, "{} {order:?}", test.name);
+            assert_eq!(one_by_one(test, Engine::Generated, &order), expected, "{} {order:?} {:?}", test.name, test.code.threads);
         }
     }
 }
