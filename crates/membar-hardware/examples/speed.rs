@@ -10,7 +10,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let name = arguments.next().unwrap_or_else(|| "default".into());
     let threads: u32 = arguments.next().map_or(Ok(2), |text| text.parse())?;
     let profile = Profile { threads, operations: (128 << 10) / threads, ..profile::load(&name)? };
-    println!("{:10} {:14} {:>8} {:>12} {:>12} {:>12}", "engine", "timestamps", "ops", "compile ms", "run ms", "with all ms");
+    println!(
+        "{:10} {:14} {:>8} {:>12} {:>12} {:>12}",
+        "engine", "timestamps", "ops", "compile ms", "run ms", "with all ms"
+    );
     for (engine, timestamps) in [
         (Engine::Generated, Timestamps::Off),
         (Engine::Generated, Timestamps::Every(16)),

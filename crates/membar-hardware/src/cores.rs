@@ -110,7 +110,9 @@ mod system {
             set
         };
         // SAFETY: the number is within the set.
-        (0..super::MOST.min(8 * size_of::<libc::cpu_set_t>())).filter(|&core| unsafe { libc::CPU_ISSET(core, &set) }).collect()
+        (0..super::MOST.min(8 * size_of::<libc::cpu_set_t>()))
+            .filter(|&core| unsafe { libc::CPU_ISSET(core, &set) })
+            .collect()
     }
 
     pub fn pin(core: usize) -> io::Result<()> {

@@ -44,7 +44,9 @@ pub enum Error {
     #[error("machine code is generated on x86-64 Linux only: use `--engine portable`")]
     NoGenerator,
     /// Only generated code reads the counter.
-    #[error("timestamps need generated code, which reads the time-stamp counter: leave `--engine portable` or timestamps away")]
+    #[error(
+        "timestamps need generated code, which reads the time-stamp counter: leave `--engine portable` or timestamps away"
+    )]
     NoTimestamps,
     /// The program did not end.
     #[error("the program did not end within {}s: do its threads wait for each other?", .0.as_secs_f64())]

@@ -1,12 +1,12 @@
 //! Runs litmus tests on cores, millions of times.
 //!
-//! A test runs on an array of instances, each with variables of its own. In a batch every thread walks over the array; at each
-//! instance the threads start at one moment: one of them (they take turns) announces a time a little ahead, and all wait for it. What
-//! is left in registers and memory is counted when the batch is over, so that counting disturbs nothing.
+//! A test runs on an array of instances, each with variables of its own. In a batch every thread walks over the array. At an
+//! instance the threads may start at one moment: one of them (they take turns) announces a time a little ahead, and all wait for
+//! it. What is left in registers and memory is counted when the batch is over, so that counting disturbs nothing.
 //!
 //! How often an outcome shows depends on who has which variable in its cache and on a few nanoseconds between the starts. So
-//! batches differ in both ([`tune`](self)), and the ways that show most are used most: first those that show outcomes
-//! which sequential consistency forbids, otherwise those whose outcomes vary most.
+//! batches differ in both, and in how many instances are run between two common starts; the ways that show most in a second are used most: outcomes that
+//! sequential consistency forbids if there are any, otherwise outcomes that differ.
 //!
 //! ```
 //! use membar_hardware::litmus::{self, Amount, Settings};
@@ -95,8 +95,8 @@ impl Default for Settings {
 const BATCH_BYTES: usize = 128 << 10;
 /// From one variable to the next: whoever fetches a line may fetch its neighbour too.
 const SPACING: usize = 2 * LINE;
-/// How far ahead a start is announced, in cycles: what a line takes from one core to another.
-const AHEAD: u64 = 400;
+/// How far ahead a start is announced, at least and at most, in cycles.
+const NOTICE: (u64, u64) = (200, 10_000);
 
 /// Runs a test.
 pub fn run(test: &LitmusTest, settings: &Settings) -> Result<Histogram, Error> {
@@ -155,7 +155,9 @@ pub fn run(test: &LitmusTest, settings: &Settings) -> Result<Histogram, Error> {
         control.watch(settings, start);
         for worker in workers {
             match worker.join() {
-                Ok(Ok(more)) => more.into_iter().for_each(|(values, count)| *counts.entry(values).or_default() += count),
+                Ok(Ok(more)) => {
+                    more.into_iter().for_each(|(values, count)| *counts.entry(values).or_default() += count)
+                }
                 Ok(Err(error)) => control.fail(error),
                 Err(_) => control.fail(Error::Worker),
             }
@@ -243,6 +245,8 @@ struct Group<'a> {
     cores: Vec<usize>,
     /// How far each core's counter is ahead.
     ahead: Vec<i64>,
+    /// How far ahead a start is announced.
+    notice: u64,
     seed: u64,
     /// Instances; a power of two.
     instances: usize,
@@ -258,6 +262,8 @@ struct Group<'a> {
     /// Of the batch: outcomes that are weak, and outcomes that differ from the one before.
     weaks: AtomicU64,
     changes: AtomicU64,
+    /// How long it took, in cycles.
+    cycles: AtomicU64,
     crowded: bool,
 }
 
@@ -284,6 +290,9 @@ impl<'a> Group<'a> {
             weak,
             control,
             ahead: cores.iter().map(|&core| offsets.of(core).ahead).collect(),
+            // The error of an offset is half of a round trip. The announcement waits in its thread's store buffer behind the last
+            // store of the instance before, which may take one itself.
+            notice: (4 * offsets.error() + 100).clamp(NOTICE.0, NOTICE.1),
             cores,
             seed,
             instances,
@@ -295,6 +304,7 @@ impl<'a> Group<'a> {
             tuner: Mutex::new(Tuner::new(seed, crowded)),
             weaks: AtomicU64::new(0),
             changes: AtomicU64::new(0),
+            cycles: AtomicU64::new(0),
             crowded,
         })
     }
@@ -320,6 +330,7 @@ impl<'a> Group<'a> {
             }
             // All walk over the instances in one order, which no prefetcher foresees.
             let step = rng.below(self.instances as u32) as usize | 1;
+            let before = clock::now();
             if let Err(trouble) = self.walk(me, &way, step, &mut scratch) {
                 if let Some(error) = trouble.error(self.test) {
                     self.control.fail(error);
@@ -329,6 +340,7 @@ impl<'a> Group<'a> {
             if !self.meet.wait(&self.control.stop) {
                 break;
             }
+            self.cycles.store(clock::now().saturating_sub(before), Ordering::Relaxed);
             self.count(me, &mut tally);
             if !self.meet.wait(&self.control.stop) {
                 break;
@@ -373,12 +385,12 @@ impl<'a> Group<'a> {
             let instance = turn.wrapping_mul(step) & (self.instances - 1);
             let cells = &memory[instance * self.words..][..self.words];
             let registers = &registers[instance * shown..];
-            if way.together {
+            if way.every > 0 && turn.is_multiple_of(way.every) {
                 let wait = u64::from(rng.below(way.window + 1));
                 let start = &starts[instance * LINE / 8];
                 let mut time = start.load(Ordering::Relaxed);
-                if turn % threads == me {
-                    time = now().wrapping_add(AHEAD) | 1;
+                if turn / way.every % threads == me {
+                    time = now().wrapping_add(self.notice) | 1;
                     start.store(time, Ordering::Relaxed);
                 } else {
                     let mut patience = if self.crowded { Wait::impatient() } else { Wait::default() };
@@ -403,14 +415,19 @@ impl<'a> Group<'a> {
         let threads = self.bodies.len();
         let (share, memory) = (self.instances.div_ceil(threads), self.memory.words());
         let (mut weaks, mut changes) = (0, 0);
-        let places: Vec<_> = self.test.locations.iter().map(|location| match location.spot {
-            Spot::Cell(cell) => (memory, self.words, cell as usize * SPACING / 8, location.ty),
-            Spot::Reg { thread, reg } => {
-                let body = &self.bodies[thread as usize];
-                let at = body.registers.iter().position(|&shown| shown == reg).unwrap_or(0);
-                (self.registers[thread as usize].words(), body.registers.len(), at, location.ty)
-            }
-        }).collect();
+        let places: Vec<_> = self
+            .test
+            .locations
+            .iter()
+            .map(|location| match location.spot {
+                Spot::Cell(cell) => (memory, self.words, cell as usize * SPACING / 8, location.ty),
+                Spot::Reg { thread, reg } => {
+                    let body = &self.bodies[thread as usize];
+                    let at = body.registers.iter().position(|&shown| shown == reg).unwrap_or(0);
+                    (self.registers[thread as usize].words(), body.registers.len(), at, location.ty)
+                }
+            })
+            .collect();
         let mut values = vec![0; places.len()];
         for instance in (me * share..(me + 1) * share).take_while(|&instance| instance < self.instances) {
             let mut changed = false;
@@ -433,8 +450,8 @@ impl<'a> Group<'a> {
         let sum = control.outcomes.fetch_add(self.instances as u64, Ordering::Relaxed) + self.instances as u64;
         let (weaks, changes) = (self.weaks.swap(0, Ordering::Relaxed), self.changes.swap(0, Ordering::Relaxed));
         let mut tuner = self.tuner.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        // A weak outcome is worth more than any number of others.
-        tuner.learn((1000 * weaks + changes) as f64 / self.instances as f64);
+        // How much was seen in how much time; a weak outcome is worth more than any number of others.
+        tuner.learn((1000 * weaks + changes) as f64 / self.cycles.load(Ordering::Relaxed).max(1) as f64);
         tuner.last = sum >= control.enough || control.finish.load(Ordering::Relaxed);
     }
 }

@@ -177,10 +177,11 @@ impl Runner {
     fn results(&self, program: &Program, shared: &Shared) -> Recorded {
         let code = &shared.code;
         let mut reads = vec![0; program.len()];
-        let mut times = self.offsets.as_ref().filter(|_| code.options.timestamps != Timestamps::Off).map(|_| Times {
-            begin: vec![0; program.len()],
-            end: vec![0; program.len()],
-        });
+        let mut times = self
+            .offsets
+            .as_ref()
+            .filter(|_| code.options.timestamps != Timestamps::Off)
+            .map(|_| Times { begin: vec![0; program.len()], end: vec![0; program.len()] });
         for (t, log) in shared.logs.iter().enumerate() {
             let [begin, end] = &shared.periods[t];
             let period = (begin.load(Ordering::Relaxed), end.load(Ordering::Relaxed));
@@ -191,7 +192,8 @@ impl Runner {
             let first = times.begin.iter().copied().min().unwrap_or(0);
             times.begin.iter_mut().chain(&mut times.end).for_each(|time| *time = time.saturating_sub(first));
         }
-        let finals = (0..program.addresses()).map(|addr| shared.memory.words()[code.layout.cell(addr)].load(Ordering::Relaxed));
+        let finals =
+            (0..program.addresses()).map(|addr| shared.memory.words()[code.layout.cell(addr)].load(Ordering::Relaxed));
         let whole = *shared.whole.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let seconds = whole.map_or(0.0, |(first, last)| last.duration_since(first).as_secs_f64());
         Recorded {

@@ -22,7 +22,11 @@ pub(super) struct Body {
 enum How {
     #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
     Machine(Machine),
-    Portable { code: Arc<Code>, thread: usize, spacing: usize },
+    Portable {
+        code: Arc<Code>,
+        thread: usize,
+        spacing: usize,
+    },
 }
 
 /// Why a thread did not get to its end.
@@ -37,7 +41,9 @@ impl Trouble {
     pub fn error(self, test: &LitmusTest) -> Option<Error> {
         let Trouble::Crash(crash) = self else { return None };
         let (site, what) = match crash {
-            Crash::Wild { site, pointer } => (site, format!("goes through {}, which points to no location", pointer as i64)),
+            Crash::Wild { site, pointer } => {
+                (site, format!("goes through {}, which points to no location", pointer as i64))
+            }
             Crash::Size { site, cell } => {
                 let cell = &test.code.cells[cell as usize];
                 (site, format!("accesses `{}`, which has {} bits, as if it had another size", cell.name, cell.ty.bits))

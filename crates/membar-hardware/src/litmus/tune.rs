@@ -1,6 +1,6 @@
 //! How batches are run, and which ways are used most.
 //!
-//! Each way is tried a few times; after that one batch in four is run in a random way, the others in the one that has scored best. Scores of
+//! Each way is tried a few times; after that one batch in eight is run in a random way, the others in the one that has scored best. Scores of
 //! long ago count less, since what goes on beside the test changes.
 
 use membar_stress::Rng;
@@ -20,9 +20,9 @@ pub(super) enum First {
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Way {
     pub first: First,
-    /// Do threads start each instance together?
-    pub together: bool,
-    /// Each waits up to so many cycles longer.
+    /// From one common start to the next, in instances; 0: threads run freely.
+    pub every: usize,
+    /// At a common start each waits up to so many cycles longer.
     pub window: u32,
     /// Makes the chances of each batch its own.
     pub stream: u64,
@@ -44,21 +44,22 @@ struct Score {
     batches: u32,
 }
 
-const WINDOWS: [u32; 5] = [0, 20, 80, 320, 1200];
+/// Common starts, and how far threads may miss them.
+const STARTS: [(usize, u32); 7] = [(0, 0), (1, 0), (16, 0), (16, 200), (1, 50), (1, 200), (1, 800)];
+/// How many of these make sense where threads share cores.
+const CROWDED: usize = 2;
 /// Batches of each way before they are compared.
 const TRIALS: u32 = 2;
 /// What a new score counts at least.
 const FRESH: f64 = 1.0 / 32.0;
 
 impl Tuner {
-    /// With several threads on a core, they cannot start together and need not try.
+    /// With several threads on a core, they cannot start together, and there is little to vary.
     pub fn new(seed: u64, crowded: bool) -> Tuner {
         let mut ways = Vec::new();
         for first in [First::Anybody, First::Reader, First::Writer] {
-            let mut add = |together, window| ways.push((Way { first, together, window, stream: 0 }, Score::default()));
-            add(false, 0);
-            for window in if crowded { &WINDOWS[..1] } else { &WINDOWS[..] } {
-                add(true, *window);
+            for &(every, window) in if crowded { &STARTS[..CROWDED] } else { &STARTS[..] } {
+                ways.push((Way { first, every, window, stream: 0 }, Score::default()));
             }
         }
         Tuner { ways, now: 0, rng: Rng::stream(seed, 77), batches: 0, last: false }
@@ -77,7 +78,7 @@ impl Tuner {
         self.batches += 1;
         self.now = match self.ways.iter().position(|(_, score)| score.batches < TRIALS) {
             Some(untried) => untried,
-            None if self.rng.chance(1, 4) => self.rng.below(self.ways.len() as u32) as usize,
+            None if self.rng.chance(1, 8) => self.rng.below(self.ways.len() as u32) as usize,
             None => self.best(),
         };
     }
@@ -97,11 +98,11 @@ mod tests {
         let mut tuner = Tuner::new(1, false);
         let mut used = 0;
         for _ in 0..1000 {
-            let good = tuner.way().window == 320 && tuner.way().first == First::Reader;
+            let good = tuner.way().window == 800 && tuner.way().first == First::Reader;
             used += u32::from(good);
             tuner.learn(if good { 2.0 } else { 1.0 });
         }
-        assert!((600..950).contains(&used), "{used}");
+        assert!((700..980).contains(&used), "{used}");
         assert!(tuner.ways.iter().all(|(_, score)| score.batches >= TRIALS));
     }
 }

@@ -15,7 +15,11 @@ enum Seen {
     Store(usize, u64),
     Exchange(usize, u64),
     Add(usize, u64),
-    Cas { cell: usize, expected: Expected, value: u64 },
+    Cas {
+        cell: usize,
+        expected: Expected,
+        value: u64,
+    },
     Barrier(Mnemonic),
     Acquire(usize),
     Release(usize),
@@ -278,14 +282,15 @@ impl Reader {
     }
 }
 
-
 fn some_programs() -> Vec<Program> {
     use Instr::*;
     let mut b = ProgramBuilder::new(40, 2);
     b.stride(4096).initial(3, u64::MAX).thread();
     for (addr, value) in [(0, 1), (1, 0x7FFF_FFFF), (2, 0x8000_0000), (3, 0xFFFF_FFFF), (39, 1 << 32), (0, 1 << 63)] {
         b.push(Store { addr, value }).push(Exchange { addr, value: value + 1 }).push(Load { addr });
-        b.push(Add { addr, by: value }).push(Cas { addr, value: value ^ (3 << 40) }).push(Delay { cycles: value as u32 % 999 });
+        b.push(Add { addr, by: value })
+            .push(Cas { addr, value: value ^ (3 << 40) })
+            .push(Delay { cycles: value as u32 % 999 });
         b.push(Cas { addr, value: value ^ (5 << 40) }).push(Load { addr }).push(Cas { addr, value: value ^ (7 << 40) });
     }
     (1..16).for_each(|bits| {
@@ -345,7 +350,8 @@ fn one_by_one(program: &Program, options: Options) -> (Vec<u64>, Vec<u64>) {
         assert!(thread.run(&compiled.layout, memory.words(), log.words(), &stop));
         super::super::collect(Steps::new(program, t, options), log.words(), &mut reads, None, (0, 0), 0);
     }
-    let finals = (0..program.addresses()).map(|addr| memory.words()[compiled.layout.cell(addr)].load(Ordering::Relaxed));
+    let finals =
+        (0..program.addresses()).map(|addr| memory.words()[compiled.layout.cell(addr)].load(Ordering::Relaxed));
     (reads, finals.collect())
 }
 

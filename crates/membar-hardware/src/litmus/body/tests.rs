@@ -13,9 +13,11 @@ fn corpus() -> Vec<LitmusTest> {
         let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
         files.retain(|file| file.extension().is_some_and(|extension| extension == "litmus"));
         files.sort();
-        tests.extend(files.iter().map(|file| {
-            LitmusTest::parse(&file.display().to_string(), &std::fs::read(file).unwrap()).unwrap()
-        }));
+        tests.extend(
+            files
+                .iter()
+                .map(|file| LitmusTest::parse(&file.display().to_string(), &std::fs::read(file).unwrap()).unwrap()),
+        );
     }
     assert!(tests.len() > 20);
     tests
@@ -72,9 +74,21 @@ fn compare(test: &LitmusTest) {
     let backwards: Vec<usize> = forwards.iter().rev().copied().collect();
     for order in [forwards, backwards] {
         let expected = expected(test, &order);
-        assert_eq!(one_by_one(test, Engine::Portable, &order), expected, "{} {order:?} {:?}", test.name, test.code.threads);
+        assert_eq!(
+            one_by_one(test, Engine::Portable, &order),
+            expected,
+            "{} {order:?} {:?}",
+            test.name,
+            test.code.threads
+        );
         if cfg!(all(target_arch = "x86_64", target_os = "linux")) {
-            assert_eq!(one_by_one(test, Engine::Generated, &order), expected, "{} {order:?} {:?}", test.name, test.code.threads);
+            assert_eq!(
+                one_by_one(test, Engine::Generated, &order),
+                expected,
+                "{} {order:?} {:?}",
+                test.name,
+                test.code.threads
+            );
         }
     }
 }
@@ -101,7 +115,8 @@ fn the_corpus_one_thread_after_the_other() {
 
 /// A test with one thread, made of these instructions, that shows all of its registers.
 fn one_thread(instrs: Vec<Instr>, regs: Vec<u64>) -> LitmusTest {
-    let mut test = LitmusTest::parse("t", b"X86_64 T\n{ x=0; y=0; }\n P0 ;\n movl (x),%eax ;\nexists (0:rax=0)").unwrap();
+    let mut test =
+        LitmusTest::parse("t", b"X86_64 T\n{ x=0; y=0; }\n P0 ;\n movl (x),%eax ;\nexists (0:rax=0)").unwrap();
     test.locations.clear();
     for reg in 0..regs.len() as Reg {
         let (name, spot, ty) = (format!("0:{reg}"), Spot::Reg { thread: 0, reg }, membar_litmus::Int::I64);
@@ -117,7 +132,8 @@ fn random_code_of_one_thread() {
     use membar_litmus::{Int, Operand, Update};
     let mut rng = membar_stress::Rng::new(5);
     for round in 0..2000 {
-        let types: Vec<Int> = [8, 16, 32, 64].iter().flat_map(|&bits| [true, false].map(|signed| Int { bits, signed })).collect();
+        let types: Vec<Int> =
+            [8, 16, 32, 64].iter().flat_map(|&bits| [true, false].map(|signed| Int { bits, signed })).collect();
         let registers = 1 + rng.below(16) as usize;
         let mut test = one_thread(Vec::new(), (0..registers).map(|_| rng.next() >> rng.below(64)).collect());
         for cell in &mut test.code.cells {
@@ -145,7 +161,13 @@ fn random_code_of_one_thread() {
             instrs.push(match rng.below(9) {
                 0 => Instr::Set { dst, src: Operand::Value(pointer) },
                 1 => Instr::Set { dst, src: value },
-                2 => Instr::Alu { op: alu(&mut rng), dst, a: operand(&mut rng), b: value, ty: *rng.pick(&types).unwrap() },
+                2 => Instr::Alu {
+                    op: alu(&mut rng),
+                    dst,
+                    a: operand(&mut rng),
+                    b: value,
+                    ty: *rng.pick(&types).unwrap(),
+                },
                 3 => Instr::Load { dst, from: place, ty: Int { signed: rng.chance(1, 2), ..ty }, site },
                 4 => Instr::Store { to: place, value, ty, site },
                 5 => Instr::Branch { cond: value, unless: rng.chance(1, 2), to: at + 1 + rng.below(3) },
