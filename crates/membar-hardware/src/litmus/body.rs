@@ -164,22 +164,37 @@ fn interpret(
 }
 
 fn access(cell: &AtomicU64, request: &Request) -> u64 {
+    use Ordering::{Acquire, Release, SeqCst};
     match request.access.barrier {
         Barrier::None => {}
-        Barrier::Store => fence(Ordering::Release),
-        Barrier::Full => fence(Ordering::SeqCst),
+        Barrier::Store => fence(Release),
+        Barrier::Full => fence(SeqCst),
     }
     match (request.access.kind, request.update) {
-        (AccessKind::Load, _) => cell.load(Ordering::Acquire),
+        (AccessKind::Load, _) => cell.load(Acquire),
         (AccessKind::Store, _) => {
-            cell.store(request.value, Ordering::Release);
+            cell.store(request.value, Release);
             0
         }
-        (AccessKind::Rmw, Some(Change::Exchange)) => cell.swap(request.value, Ordering::SeqCst),
-        (AccessKind::Rmw, _) => {
-            let result = cell.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |old| request.written(old));
-            result.unwrap_or_else(|read| read)
+        (AccessKind::Rmw, update) => {
+            interlock();
+            let read = match update {
+                // Not `fetch_update`, which only loads where there is nothing to write: one that fails is interlocked too.
+                Some(Change::CompareExchange(expected)) => {
+                    cell.compare_exchange(expected, request.value, SeqCst, SeqCst)
+                }
+                _ => cell.fetch_update(SeqCst, SeqCst, |old| request.written(old)),
+            };
+            interlock();
+            read.unwrap_or_else(|read| read)
         }
+    }
+}
+
+/// Atomic instructions of x86 are full barriers anyway; a sequentially consistent one of another processor need not be.
+fn interlock() {
+    if cfg!(not(target_arch = "x86_64")) {
+        fence(Ordering::SeqCst);
     }
 }
 
