@@ -28,7 +28,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let code = Arc::new(runner.compile(&program)?);
             compile = compile.min(start.elapsed().as_secs_f64());
             let start = Instant::now();
-            let recorded = runner.run_compiled(&program, &code, seed)?;
+            let recorded = runner.run_compiled(&code, seed)?;
             all = all.min(start.elapsed().as_secs_f64());
             run = run.min(recorded.seconds);
         }

@@ -217,6 +217,7 @@ impl Layout {
 /// A program as code: made once, run as often as one likes.
 #[derive(Debug)]
 pub struct Compiled {
+    program: Program,
     pub(crate) threads: Vec<Thread>,
     pub(crate) layout: Layout,
     pub(crate) options: Options,
@@ -258,7 +259,13 @@ impl Compiled {
                 Err(_) => Err(Error::Long { thread }),
             }
         });
-        Ok(Compiled { threads: threads.collect::<Result<_, _>>()?, layout, options })
+        let threads = threads.collect::<Result<_, _>>()?;
+        Ok(Compiled { program: program.clone(), threads, layout, options })
+    }
+
+    /// What it is the code of.
+    pub fn program(&self) -> &Program {
+        &self.program
     }
 
     /// Bytes of code of all threads.

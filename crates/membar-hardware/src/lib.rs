@@ -11,7 +11,7 @@
 //! let program = profile::load("default").unwrap().program(1).unwrap();
 //! let mut runner = Runner::new(Settings::default())?;
 //! let run = runner.run(&program, 2)?;
-//! let trace = run.trace(&program, Observe::default())?;
+//! let trace = run.trace(&program, Observe::default()).unwrap();
 //! assert_eq!(trace.len(), program.operations());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

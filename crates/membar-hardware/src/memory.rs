@@ -77,7 +77,7 @@ mod tests {
     fn is_zero_aligned_and_large_enough() {
         for bytes in [0, 1, 4095, 4096, 100_000] {
             let memory = Memory::new(bytes).unwrap();
-            assert!(memory.bytes() >= bytes && memory.base.addr() % PAGE == 0);
+            assert!(memory.bytes() >= bytes && memory.base.addr().is_multiple_of(PAGE));
             assert!(memory.words().iter().all(|word| word.load(Relaxed) == 0));
             memory.words().last().unwrap().store(7, Relaxed);
         }

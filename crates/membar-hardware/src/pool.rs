@@ -3,9 +3,12 @@
 use crate::cores::pin;
 use crate::{Cores, Error};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// How long a thread may take to give up, on a machine as busy as can be.
+const GIVING_UP: Duration = Duration::from_secs(30);
 
 /// What a thread is asked to do; it gets its number.
 pub(crate) type Task = Arc<dyn Fn(usize) + Send + Sync>;
@@ -17,6 +20,8 @@ pub(crate) struct Pool {
     done: Receiver<usize>,
     report: Sender<usize>,
     cores: Cores,
+    /// A thread has died, or a task could not be given to all: nobody knows who is still at work.
+    broken: bool,
 }
 
 #[derive(Debug)]
@@ -29,7 +34,7 @@ impl Pool {
     /// No threads yet.
     pub fn new(cores: Cores) -> Pool {
         let (report, done) = channel();
-        Pool { workers: Vec::new(), done, report, cores }
+        Pool { workers: Vec::new(), done, report, cores, broken: false }
     }
 
     /// Starts threads until there are so many.
@@ -58,28 +63,34 @@ impl Pool {
 
     /// Has threads 0 to `threads` do the task, and waits for them. If that takes longer than `limit`, `give_up` is called, which
     /// makes the task end, and the answer is false.
-    pub fn run(&mut self, threads: usize, task: &Task, limit: Duration, give_up: impl FnOnce()) -> Result<bool, Error> {
+    pub fn run(&mut self, threads: usize, task: &Task, limit: Duration, give_up: impl Fn()) -> Result<bool, Error> {
+        if self.broken {
+            return Err(Error::Worker);
+        }
         self.grow(threads)?;
         for worker in &self.workers[..threads] {
-            let tasks = worker.tasks.as_ref().ok_or(Error::Worker)?;
-            tasks.send(task.clone()).map_err(|_| Error::Worker)?;
+            let given = worker.tasks.as_ref().is_some_and(|tasks| tasks.send(task.clone()).is_ok());
+            if !given {
+                self.broken = true;
+                give_up();
+                return Err(Error::Worker);
+            }
         }
-        let deadline = std::time::Instant::now() + limit;
-        let (mut in_time, mut give_up) = (true, Some(give_up));
-        for _ in 0..threads {
-            loop {
-                let left = deadline.saturating_duration_since(std::time::Instant::now());
-                // Whoever has been told to give up does so at once; one that has died never answers.
-                let left = if in_time { left } else { Duration::from_secs(60) };
-                match self.done.recv_timeout(left) {
-                    Ok(_) => break,
-                    Err(RecvTimeoutError::Timeout) if in_time => {
-                        in_time = false;
-                        if let Some(give_up) = give_up.take() {
-                            give_up();
-                        }
-                    }
-                    Err(_) => return Err(Error::Worker),
+        let deadline = Instant::now() + limit;
+        let mut in_time = true;
+        let mut left = threads;
+        while left > 0 {
+            // Whoever has been told to give up does so at once; one that has died never answers.
+            let time = if in_time { deadline.saturating_duration_since(Instant::now()) } else { GIVING_UP };
+            match self.done.recv_timeout(time) {
+                Ok(_) => left -= 1,
+                Err(_) if in_time => {
+                    in_time = false;
+                    give_up();
+                }
+                Err(_) => {
+                    self.broken = true;
+                    return Err(Error::Worker);
                 }
             }
         }
@@ -95,6 +106,28 @@ impl Drop for Pool {
         for worker in &mut self.workers {
             // A thread that panicked has said so.
             let _ = worker.thread.take().map(JoinHandle::join);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    #[test]
+    fn everybody_does_the_task_once() {
+        let mut pool = Pool::new(Cores::allowed());
+        for threads in [1, 4, 2] {
+            let counts: Arc<Vec<AtomicUsize>> = Arc::new((0..threads).map(|_| AtomicUsize::new(0)).collect());
+            let task: Task = {
+                let counts = counts.clone();
+                Arc::new(move |me| {
+                    counts[me].fetch_add(1, Ordering::Relaxed);
+                })
+            };
+            assert!(pool.run(threads, &task, Duration::from_secs(60), || {}).unwrap());
+            assert!(counts.iter().all(|count| count.load(Ordering::Relaxed) == 1));
         }
     }
 }

@@ -122,16 +122,13 @@ impl Runner {
     /// Runs a program. The seed decides who initialises which address, and how long each thread waits before it starts.
     pub fn run(&mut self, program: &Program, seed: u64) -> Result<Recorded, Error> {
         let code = Arc::new(self.compile(program)?);
-        self.run_compiled(program, &code, seed)
+        self.run_compiled(&code, seed)
     }
 
     /// Runs the code of a program: the same as [`Runner::run`] for who runs it several times, or makes the code elsewhere.
-    ///
-    /// # Panics
-    /// If the code is another program's.
-    pub fn run_compiled(&mut self, program: &Program, code: &Arc<Compiled>, seed: u64) -> Result<Recorded, Error> {
+    pub fn run_compiled(&mut self, code: &Arc<Compiled>, seed: u64) -> Result<Recorded, Error> {
+        let program = code.program();
         let threads = program.threads();
-        assert_eq!(code.threads.len(), threads, "the code of another program");
         self.make_room(code)?;
         let cells = (0..program.addresses()).map(|addr| (code.layout.cell(addr), program.initial(addr)));
         let locks = (0..program.locks()).map(|lock| (code.layout.lock(lock), 0));
@@ -155,7 +152,7 @@ impl Runner {
         if !self.pool.run(threads, &task, self.settings.limit, stop)? {
             return Err(Error::Stuck(self.settings.limit));
         }
-        Ok(self.results(program, &shared))
+        Ok(self.results(&shared))
     }
 
     /// Makes memory and logs large enough. They only grow, so that most runs find their pages in place.
@@ -174,8 +171,9 @@ impl Runner {
         Ok(())
     }
 
-    fn results(&self, program: &Program, shared: &Shared) -> Recorded {
+    fn results(&self, shared: &Shared) -> Recorded {
         let code = &shared.code;
+        let program = code.program();
         let mut reads = vec![0; program.len()];
         let mut times = self
             .offsets

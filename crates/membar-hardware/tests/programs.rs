@@ -140,9 +140,8 @@ fn a_runner_can_be_sent_elsewhere() {
     let mut runner = Runner::new(Settings::default()).unwrap();
     let program = store_buffering(100);
     let code = std::sync::Arc::new(runner.compile(&program).unwrap());
-    let runs = std::thread::spawn(move || {
-        (0..10).map(|seed| runner.run_compiled(&program, &code, seed).unwrap()).collect::<Vec<_>>()
-    });
+    let runs =
+        std::thread::spawn(move || (0..10).map(|seed| runner.run_compiled(&code, seed).unwrap()).collect::<Vec<_>>());
     assert_eq!(runs.join().unwrap().len(), 10);
 }
 

@@ -15,6 +15,7 @@
 //!
 //! Registers: `rdi` the cells, `rsi` where the shown registers go; `rax`, `rcx`, `rdx`, `r11` are scratch.
 #![allow(unsafe_code)]
+#![allow(clippy::useless_conversion)] // of what dynasm! makes
 
 use super::body::Trouble;
 use crate::Error;
