@@ -278,12 +278,14 @@ impl<'a> Group<'a> {
         seed: u64,
     ) -> Result<Group<'a>, Error> {
         let words = test.code.cells.len().max(1) * SPACING / 8;
-        let instances = (BATCH_BYTES / (words * 8)).next_power_of_two().clamp(32, 1024);
-        let registers = bodies.iter().map(|body| Memory::new(instances * body.registers.len().max(1) * 8));
         let mut distinct = cores.clone();
         distinct.sort_unstable();
         distinct.dedup();
         let crowded = distinct.len() < cores.len();
+        // Where threads wait for each other's turn on a core, a batch takes long enough as it is.
+        let most = if crowded { 64 } else { 1024 };
+        let instances = (BATCH_BYTES / (words * 8)).next_power_of_two().clamp(32, most);
+        let registers = bodies.iter().map(|body| Memory::new(instances * body.registers.len().max(1) * 8));
         Ok(Group {
             test,
             bodies,

@@ -72,13 +72,13 @@ fn nothing_shows_that_tso_forbids() {
             continue;
         }
         for engine in engines() {
-            let histogram = outcomes_of(&test, engine, 5_000).unwrap();
+            let histogram = outcomes_of(&test, engine, 2_000).unwrap_or_else(|error| panic!("{}: {error}", test.name));
             assert_eq!(histogram.outside(&tso.states), 0, "{}", histogram.log(&test).against("tso", &tso.states));
             ran += 1;
             seen += histogram.outcomes();
         }
     }
-    assert!(ran > 40 && seen > 100_000, "{ran} {seen}");
+    assert!(ran > 40 && seen > 80_000, "{ran} {seen}");
 }
 
 #[test]

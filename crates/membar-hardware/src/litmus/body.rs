@@ -130,6 +130,9 @@ impl Body {
     }
 }
 
+/// Accesses of one thread before it lets another have its core.
+const PATIENCE: u32 = 200;
+
 /// Interprets a thread. Cells are whole words here, whatever their type: the values in them have the form that it gives.
 fn interpret(
     code: &Code,
@@ -139,7 +142,7 @@ fn interpret(
     regs: &mut [u64],
     stop: &AtomicBool,
 ) -> Result<(), Trouble> {
-    let mut pc = 0;
+    let (mut pc, mut accesses) = (0, 0_u32);
     loop {
         match code.settle(thread, &mut pc, regs, |_, _| {}) {
             Settled::Done => return Ok(()),
@@ -148,8 +151,13 @@ fn interpret(
                 let read = access(&cells[request.access.addr as usize * spacing], &request);
                 code.complete(thread, &mut pc, regs, read);
                 compiler_fence(Ordering::SeqCst);
-                if stop.load(Ordering::Relaxed) {
-                    return Err(Trouble::Stopped);
+                accesses += 1;
+                if accesses.is_multiple_of(PATIENCE) {
+                    if stop.load(Ordering::Relaxed) {
+                        return Err(Trouble::Stopped);
+                    }
+                    // It waits for somebody, who may need this core.
+                    std::thread::yield_now();
                 }
             }
             // It will never end, or not soon: whoever watches notices.

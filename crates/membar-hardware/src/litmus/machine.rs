@@ -11,9 +11,10 @@
 //! | other read-modify-writes | a loop of `lock cmpxchg` |
 //! | full barrier, store barrier | `mfence`, `sfence` |
 //! | access through a pointer | the address is selected by `cmov`, which keeps the dependency; wrong pointers end the thread |
-//! | jump back | looks whether the thread is to stop, so that endless loops end |
+//! | jump back | every 200 times `sched_yield`, and a look whether the thread is to stop, so that endless loops end |
 //!
-//! Registers: `rdi` the cells, `rsi` where the shown registers go; `rax`, `rcx`, `rdx`, `r11` are scratch.
+//! Registers: `rdi` the cells, `rsi` where the shown registers go; `rax`, `rcx`, `rdx`, `r11` are scratch. The system changes
+//! `rax`, `rcx` and `r11` only.
 #![allow(unsafe_code)]
 #![allow(clippy::useless_conversion)] // of what dynasm! makes
 
@@ -29,6 +30,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 const HOMES: [u8; 9] = [8, 9, 10, 3, 5, 12, 13, 14, 15];
 /// How many of them need not be saved.
 const FREE: usize = 3;
+/// Rounds of a loop before the thread lets another have its core.
+const PATIENCE: i32 = 200;
 const RAX: u8 = 0;
 const RCX: u8 = 1;
 
@@ -285,15 +288,25 @@ impl Writer<'_> {
         }
     }
 
-    /// Before a jump back: where the flag is stands on the stack, behind the registers.
+    /// Before a jump back: now and then looks whether the thread is to stop, and lets another have the core, which may be the one
+    /// that is waited for. Behind the registers on the stack are the rounds that are left and where the request to stop is.
     fn look_for_stop(&mut self, at: usize, to: u32) {
         if to as usize > at {
             return;
         }
-        let flag = self.spilled as i32 * 8;
-        dynasm!(self.ops ; .arch x64 ; mov r11, [rsp + flag] ; cmp BYTE [r11], BYTE 0 ; je >on);
+        let rounds = self.spilled as i32 * 8;
+        let flag = rounds + 8;
+        dynasm!(self.ops
+            ; .arch x64
+            ; dec QWORD [rsp + rounds]
+            ; jnz >on
+            ; mov QWORD [rsp + rounds], DWORD PATIENCE
+            ; mov r11, [rsp + flag]
+            ; cmp BYTE [r11], BYTE 0
+            ; je >yields
+        );
         self.end(STOPPED);
-        dynasm!(self.ops ; .arch x64 ; on:);
+        dynasm!(self.ops ; .arch x64 ; yields: ; mov eax, libc::SYS_sched_yield as i32 ; syscall ; on:);
     }
 }
 
@@ -315,7 +328,7 @@ impl Machine {
             dynasm!(writer.ops ; .arch x64 ; push Rq(home));
         }
         if loops {
-            dynasm!(writer.ops ; .arch x64 ; push rdx);
+            dynasm!(writer.ops ; .arch x64 ; push rdx ; push DWORD PATIENCE);
         }
         if spilled > 0 {
             dynasm!(writer.ops ; .arch x64 ; sub rsp, DWORD spilled as i32 * 8);
@@ -337,7 +350,7 @@ impl Machine {
             dynasm!(writer.ops ; .arch x64 ; mov [rsi + at as i32 * 8], rax);
         }
         dynasm!(writer.ops ; .arch x64 ; mov eax, DWORD DONE as i32 ; =>leave);
-        let frame = spilled + usize::from(loops);
+        let frame = spilled + 2 * usize::from(loops);
         if frame > 0 {
             dynasm!(writer.ops ; .arch x64 ; add rsp, DWORD frame as i32 * 8);
         }
