@@ -59,6 +59,8 @@ macro_rules! constant {
 #[derive(Debug)]
 pub(crate) struct Machine {
     code: ExecutableBuffer,
+    /// Words of the log that it writes.
+    words: usize,
 }
 
 /// Puts code into memory that can be executed.
@@ -237,7 +239,7 @@ impl Machine {
         dynasm!(writer.ops ; .arch x64 ; mov eax, 1 ; ret ; ->stopped: ; xor eax, eax ; ret);
         // Labels are all defined, and jumps are shorter than 2 GiB.
         let code = writer.ops.finalize().map_err(|_| Error::Long { thread })?;
-        Ok(Machine { code: executable(&code)? })
+        Ok(Machine { code: executable(&code)?, words: steps.words() })
     }
 
     /// The code.
@@ -245,16 +247,20 @@ impl Machine {
         &self.code
     }
 
-    /// Memory and log are as large as the caller has checked.
+    /// Runs the code of a program with this layout.
+    ///
+    /// # Panics
+    /// If memory or log is smaller than the code needs.
     pub(super) fn run(&self, layout: &Layout, memory: &[AtomicU64], log: &[AtomicU64], stop: &AtomicBool) -> bool {
-        assert!(memory.len() * 8 >= layout.bytes);
-        type Code = extern "sysv64" fn(memory: *mut u8, log: *mut u64, stop: *const bool) -> u64;
+        assert!(memory.len() * 8 >= layout.bytes && log.len() >= self.words);
+        type Code = unsafe extern "sysv64" fn(memory: *mut u8, log: *mut u64, stop: *const bool) -> u64;
         // SAFETY: the buffer holds a whole function of this type from its first byte on, and lives as long as `self`.
         let code: Code = unsafe { std::mem::transmute(self.code.as_ptr()) };
         let base = memory.as_ptr().cast_mut().cast::<u8>();
-        // The code accesses words of `memory` below `layout.bytes` and the words of `log` that its plan gave it, both of which are
-        // there (see above and the caller), atomic, and aligned; it calls nothing and leaves the stack alone.
-        code(base.wrapping_offset(BIAS as isize), log.as_ptr().cast_mut().cast::<u64>(), stop.as_ptr()) != 0
+        let log = log.as_ptr().cast_mut().cast::<u64>();
+        // SAFETY: the code accesses words of `memory` below `layout.bytes` and the first words of `log`, both of which are there (see
+        // above), by aligned accesses; both are atomics, so others may access them meanwhile. It leaves the stack alone.
+        unsafe { code(base.wrapping_offset(BIAS as isize), log, stop.as_ptr()) != 0 }
     }
 }
 

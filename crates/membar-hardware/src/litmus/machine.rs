@@ -372,12 +372,14 @@ impl Machine {
     #[inline]
     pub fn run(&self, cells: &[AtomicU64], registers: &[AtomicU64], stop: &AtomicBool) -> Result<(), Trouble> {
         assert!(cells.len() >= self.words && registers.len() >= self.registers.max(1));
-        type Body = extern "sysv64" fn(cells: *mut u64, registers: *mut u64, stop: *const bool) -> u64;
+        type Body = unsafe extern "sysv64" fn(cells: *mut u64, registers: *mut u64, stop: *const bool) -> u64;
         // SAFETY: the buffer holds a whole function of this type from its first byte on, and lives as long as `self`.
         let body: Body = unsafe { std::mem::transmute(self.code.as_ptr()) };
-        // It accesses the cells, which are there (see above), by aligned accesses within their words, the words for registers,
-        // and its own stack; pointers that a test computes are never used as such.
-        let status = body(cells.as_ptr().cast_mut().cast(), registers.as_ptr().cast_mut().cast(), stop.as_ptr());
+        let (cells, shown) = (cells.as_ptr().cast_mut().cast(), registers.as_ptr().cast_mut().cast());
+        // SAFETY: it accesses the cells and the words for registers, which are there (see above), by aligned accesses within
+        // their words, and its own stack; pointers that a test computes are looked up, and never used as such. All are atomics,
+        // so others may access them meanwhile.
+        let status = unsafe { body(cells, shown, stop.as_ptr()) };
         if status == DONE { Ok(()) } else { Err(self.trouble(status, registers)) }
     }
 
