@@ -1,6 +1,10 @@
 //! Random programs on the real cores of this machine.
 
 use membar_check::{Checker, Decision, Limits};
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+use membar_core::{Clock, Compare};
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+use membar_hardware::Recorded;
 use membar_hardware::{Cores, Engine, Error, Runner, Settings, Timestamps};
 use membar_stress::{Instr, Observe, Profile, Program, ProgramBuilder, profile};
 use std::time::{Duration, Instant};
@@ -105,6 +109,44 @@ fn times_contain_what_happened() {
             }
         }
         assert!(compared > 100, "{compared}");
+    }
+}
+
+/// With timestamps of all cores on one clock, and its error, what happened is still allowed. With clocks that differ by more than
+/// was measured it is not: so times do matter.
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+#[test]
+fn tso_is_never_violated_on_one_clock() {
+    let mut wrong = 0;
+    for profile in profile::builtins() {
+        for every in [1, 6] {
+            let profile = Profile { operations: 300, threads: 2, ..profile.clone() };
+            let timestamps = Timestamps::Every(every);
+            let mut runner = Runner::new(Settings { timestamps, ..Settings::default() }).unwrap();
+            for seed in 0..4 {
+                let program = profile.program(seed).unwrap();
+                let mut run = runner.run(&program, seed).unwrap();
+                let decide = |run: &Recorded| {
+                    let mut trace = run.trace(&program, Observe { finals: true, ..Observe::default() }).unwrap();
+                    trace.set_clock(Clock {
+                        compare: Compare::Everything,
+                        error: run.clock_error,
+                        sampled_every: None,
+                    });
+                    Checker::new().decide(&trace, membar_model::builtin("tso").unwrap(), &Limits::default())
+                };
+                assert_ne!(decide(&run), Decision::Forbidden, "{} {every} {seed} {:?}", profile.name, runner.offsets());
+                let times = run.times.as_mut().unwrap();
+                for i in program.thread(1) {
+                    times.begin[i] += 1 << 40;
+                    times.end[i] += 1 << 40;
+                }
+                wrong += usize::from(decide(&run) == Decision::Forbidden);
+            }
+        }
+    }
+    if several_cores("clocks that differ") {
+        assert!(wrong > 10, "{wrong}");
     }
 }
 
