@@ -395,21 +395,25 @@ impl Shadow {
 }
 
 /// The value of a cell. A cell of more than 8 bytes has a value by which it can be told from others.
-#[inline]
+#[inline(always)]
 pub fn read(cell: &Cell) -> u64 {
-    let at = cell.at as *const u8;
-    if cell.size <= 8 && cell.at & 0xfff <= 0xff8 && cell.size > 0 {
-        // On one page, so that the bytes behind the cell can be read too.
-        // SAFETY: as below.
-        return unsafe { at.cast::<u64>().read_unaligned() } & u64::MAX >> (64 - 8 * u32::from(cell.size));
-    }
+    // As the program writes it: a wider load would have to wait until the store has reached the cache.
     // SAFETY: a cell is memory of the program: it has been accessed.
+    match cell.size {
+        4 => u64::from(unsafe { (cell.at as *const u32).read_unaligned() }),
+        8 => unsafe { (cell.at as *const u64).read_unaligned() },
+        _ => read_other(cell),
+    }
+}
+
+#[inline(never)]
+fn read_other(cell: &Cell) -> u64 {
+    let at = cell.at as *const u8;
+    // SAFETY: as above.
     unsafe {
         match cell.size {
             1 => u64::from(at.read()),
             2 => u64::from(at.cast::<u16>().read_unaligned()),
-            4 => u64::from(at.cast::<u32>().read_unaligned()),
-            8 => at.cast::<u64>().read_unaligned(),
             n => {
                 let mut bytes = [0u8; 16];
                 std::ptr::copy_nonoverlapping(at, bytes.as_mut_ptr(), usize::from(n.min(16)));
