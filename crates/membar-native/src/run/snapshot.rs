@@ -39,6 +39,7 @@ const MOST: usize = 256;
 
 /// The snapshots of states on the path.
 #[derive(Default)]
+#[allow(clippy::vec_box)] // they are large, and moved from list to list
 pub struct Snapshots {
     /// The program allows them.
     pub allowed: bool,
