@@ -15,6 +15,7 @@
 //! | [`verify`] | finds out whether programs stay sequentially consistent |
 //! | `native` | C and C++ programs: compiled, run and named (x86-64 Linux) |
 //! | [`report`] | results as text and as JSON |
+//! | [`stress`] | random programs, and simulated machines that run them |
 //!
 //! # Example
 //!
@@ -53,6 +54,7 @@ pub use membar_monitor as monitor;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use membar_native as native;
 pub use membar_report as report;
+pub use membar_stress as stress;
 pub use membar_trace as trace;
 pub use membar_verify as verify;
 
