@@ -60,6 +60,8 @@ pub enum Command {
     Litmus(Litmus),
     /// Follow a recorded sequentially consistent interleaving and find where TSO or PSO can leave it
     Monitor(Monitor),
+    /// Run random programs, or litmus tests, on this machine's cores and check every result
+    Stress(Stress),
     /// Run random programs on simulated machines, with or without bugs, and check what they do
     Simulate(Simulate),
     /// Write random programs as C, as litmus tests or as text, or traces of simulated machines
@@ -753,9 +755,9 @@ pub struct CampaignArgs {
     #[arg(long, default_value = "8GiB", value_name = "LIMIT", value_parser = MemoryParser)]
     pub memory: Memory,
 
-    /// Test on this many cores; the result is the same.
-    #[arg(short, long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub jobs: u16,
+    /// Check this many tests at the same time; the result is the same [default: 1; stress: one for each core]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub jobs: Option<u16>,
 
     /// Go on after a violation.
     #[arg(short, long)]
@@ -780,6 +782,71 @@ pub struct CampaignArgs {
     /// Nothing but the summary.
     #[arg(short, long)]
     pub quiet: bool,
+}
+
+/// `membar stress`
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  membar stress                            random programs for 10 seconds: does this machine obey its model?
+  membar stress --model sc                 it does not: the first store that waited in a buffer, explained
+  membar stress --profile paper --time 8h --state night.state
+                                           can be interrupted or killed, and goes on where it was
+  membar stress --profile locks --profile atomics --threads 4 --keep-going
+  membar stress --timestamps 16            time-stamp counters of every 16th operation order what is far apart
+  membar stress SB.litmus --time 5s        a litmus test, millions of times: a histogram in litmus7's layout
+  membar stress tests/ --tests 100000 --format json
+
+The same seed gives the same program, but no two runs of it are the same. A violation is kept as a directory with the program, the
+trace, its smallest part and the reason.
+Exit codes: 0 nothing found, 1 a violation, 2 bad usage, 3 nothing found but something undecided.")]
+pub struct Stress {
+    /// Litmus tests to run in place of random programs: files, directories, @lists.
+    #[arg(value_name = "TEST")]
+    pub files: Vec<PathBuf>,
+
+    /// Memory model: a built-in name or the path of a .toml file; for litmus tests sc, tso or pso [default: this machine's,
+    /// tso on x86, wmo elsewhere]
+    #[arg(short, long, value_name = "MODEL")]
+    pub model: Option<String>,
+
+    /// The cores that threads are tied to, such as 0-3,6 [default: all that are allowed]
+    #[arg(long, value_name = "CORES")]
+    pub cores: Option<String>,
+
+    /// Which operations note the time-stamp counter: `every`, each N-th, or `off`.
+    #[arg(long, default_value = "off", value_name = "TIMES", value_parser = hardware_times)]
+    pub timestamps: HardwareTimes,
+
+    /// Run programs through atomics instead of machine code made for them.
+    #[arg(long)]
+    pub portable: bool,
+
+    #[command(flatten)]
+    pub programs: ProgramArgs,
+
+    #[command(flatten)]
+    pub campaign: CampaignArgs,
+}
+
+/// Which operations note the time-stamp counter.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum HardwareTimes {
+    /// None.
+    Off,
+    /// Each of so many.
+    Every(u32),
+}
+
+fn hardware_times(text: &str) -> Result<HardwareTimes, String> {
+    match text {
+        "off" => Ok(HardwareTimes::Off),
+        "every" => Ok(HardwareTimes::Every(1)),
+        _ => match text.parse() {
+            Ok(every) if every > 0 => Ok(HardwareTimes::Every(every)),
+            _ => Err("write `every`, `off`, or a number: 16 for every 16th operation".into()),
+        },
+    }
 }
 
 /// `membar gen`

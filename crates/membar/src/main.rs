@@ -39,6 +39,7 @@ fn main() -> ExitCode {
         Command::RunProgram => cmd::programs::serve(),
         Command::Litmus(args) => cmd::litmus::run(args),
         Command::Monitor(args) => cmd::monitor::run(args, style),
+        Command::Stress(args) => cmd::stress::run(args, style),
         Command::Simulate(args) => cmd::simulate::run(args, style),
         Command::Gen(args) => cmd::generate::run(args),
         Command::Models(args) => cmd::models::run(args, style),

@@ -13,4 +13,5 @@ pub mod programs;
 pub mod replay;
 pub mod shrink;
 pub mod simulate;
+pub mod stress;
 pub mod verify;

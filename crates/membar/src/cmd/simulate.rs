@@ -70,7 +70,7 @@ pub fn plan(
         seed: programs.seed,
         tests,
         time,
-        jobs: usize::from(args.jobs),
+        jobs: usize::from(args.jobs.unwrap_or(1)),
         keep_going: args.keep_going,
         max_violations: args.max_violations,
         output: args.output.clone(),
