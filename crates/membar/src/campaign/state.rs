@@ -29,7 +29,7 @@ fn campaign(plan: &Plan, source: &dyn Source) -> Map<String, Value> {
     let entries = [
         ("version", json!(version)),
         ("source", source.describe()),
-        ("model", json!({ "name": model.name, "hash": fnv(&format!("{model:?}")) })),
+        ("model", json!({ "name": model.name, "text": fnv(&format!("{model:?}")) })),
         ("profiles", json!(profiles)),
         ("seed", json!(plan.seed)),
     ];

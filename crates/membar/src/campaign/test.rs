@@ -8,7 +8,7 @@ use membar::stress::{Observe, Program, Rng};
 use membar::{Limits, Model, Trace};
 use std::time::{Duration, Instant};
 
-/// Of so many tests one is asked whether it shows more than sequential consistency allows.
+/// Of so many tests of each profile one is asked whether it shows more than sequential consistency allows.
 const SAMPLE: u64 = 16;
 /// For no longer than this.
 const SAMPLE_TIME: Duration = Duration::from_millis(500);
@@ -88,7 +88,11 @@ impl<'a> Tester<'a> {
         trace.set_clock(clock);
         let (verdict, first) = self.verdict(&trace).map_err(|fault| self.internal(number, &fault))?;
         let checked = begun.elapsed().as_secs_f64();
-        let relaxed = if verdict == "allowed" && number.is_multiple_of(SAMPLE) { self.relaxed(&trace) } else { None };
+        let relaxed = if verdict == "allowed" && (number / plan.profiles.len() as u64).is_multiple_of(SAMPLE) {
+            self.relaxed(&trace)
+        } else {
+            None
+        };
         let outcome = match verdict {
             "allowed" => Outcome::Allowed { first },
             "forbidden" => Outcome::Forbidden(Box::new(Evidence { program, trace, clock, complete: None })),

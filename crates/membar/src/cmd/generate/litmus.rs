@@ -79,7 +79,12 @@ pub fn text(program: &Program, record: &Record, name: &str, machine: &str, comma
         text.push_str("}\n");
     }
     if reads.is_empty() {
-        return Err("error: this program reads nothing, so there is nothing to ask about it".into());
+        // Nobody reads, so memory is asked: the last store of a thread can always be the last one of all.
+        let last = (0..program.len()).rev().find_map(|i| match program.instr(i) {
+            Instr::Store { addr, value } => Some(format!("x{addr}={value}")),
+            _ => None,
+        });
+        reads.push(last.ok_or("error: this program has barriers only, so there is nothing to ask about it")?);
     }
     let _ = writeln!(text, "\nexists ({})", reads.join(" /\\ "));
     Ok(text)
