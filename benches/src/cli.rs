@@ -21,6 +21,8 @@ pub enum Command {
     Figures(Figures),
     /// Figures 4 and 5 of the MODV paper: locks and time, against the number of operations and cores
     Locks(Locks),
+    /// Tests and operations until each bug of the simulated machines is found, for each profile
+    Detect(Detect),
     /// Exploring programs: interleavings and classes a second, and what monitors add to that
     Explore(Explore),
     /// Explores one program once, for profilers
@@ -218,6 +220,21 @@ pub struct Locks {
     /// Seconds that the published algorithms get for one trace
     #[arg(long, default_value_t = 20, value_name = "SECONDS")]
     pub limit: u64,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+#[derive(Args, Debug)]
+pub struct Detect {
+    /// Operations of each thread of a test
+    #[arg(long, default_value_t = 200, value_name = "N")]
+    pub operations: u32,
+    /// Tests of a round before it is given up
+    #[arg(long, default_value_t = 200, value_name = "N")]
+    pub tests: u64,
+    /// Rounds, each with its own seeds
+    #[arg(long, default_value_t = 5, value_name = "N")]
+    pub rounds: u64,
     #[command(flatten)]
     pub output: Output,
 }

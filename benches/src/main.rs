@@ -9,6 +9,7 @@
 //! cargo run --release -p membar-bench -- litmus             litmus tests a second
 //! cargo run --release -p membar-bench -- native             C and C++ programs: executions a second, memory, first violation
 //! cargo run --release -p membar-bench -- locks              figures 4 and 5 of the MODV paper: locks and time
+//! cargo run --release -p membar-bench -- detect             tests and operations until each bug of a simulated machine is found
 //! cargo run --release -p membar-bench -- results            the tables of docs/results.md
 //! cargo run --release -p membar-bench -- write --n 1M --out large.trace
 //! ```
@@ -30,6 +31,7 @@
 //! | `child` | runs a process, measures time and memory, reads the answer |
 //! | `check` | `--in-process`: the same job without `membar`, and with the paper's plan |
 //! | `grid`, `figures`, `locks` | results about `membar check` |
+//! | `detect` | results about `membar simulate` |
 //! | `explore`, `monitor`, `litmus` | results about programs and interleavings |
 //! | `native`, `speed` | C and C++ programs: running them; how fast that is |
 //! | `results`, `published` | the benchmarks of the papers, and what the papers say |
@@ -40,6 +42,7 @@ mod case;
 mod check;
 mod child;
 mod cli;
+mod detect;
 mod error;
 mod explore;
 mod figures;
@@ -81,6 +84,7 @@ fn run(command: Command) -> Result<ExitCode, Error> {
         Command::Grid(args) => grid::run(&args),
         Command::Figures(args) => figures::run(&args),
         Command::Locks(args) => locks::run(&args),
+        Command::Detect(args) => detect::run(&args),
         Command::Explore(args) => explore::run(&args),
         Command::Once(args) => explore::once(&args),
         Command::Monitor(args) => monitor::run(&args),

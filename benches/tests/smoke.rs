@@ -155,3 +155,14 @@ fn results() {
     let text = std::fs::read_to_string(directory.path().join("results.md")).unwrap();
     assert!(text.contains("| msn-fixed |") && text.contains("| dekker | 60 | 79 |"), "{text}");
 }
+
+#[test]
+fn detect() {
+    let directory = tempfile::tempdir().unwrap();
+    let (code, out) = run(directory.path(), &["detect", "--rounds", "1", "--tests", "40"]);
+    assert_eq!(code, 0, "{out}");
+    assert!(out.contains("Every bug was found."), "{out}");
+    for bug in ["stale-forward", "dropped-dirty", "stale-region"] {
+        assert_eq!(out.lines().filter(|line| line.trim_start().starts_with(bug)).count(), 2, "{bug}: {out}");
+    }
+}

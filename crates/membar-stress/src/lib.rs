@@ -52,6 +52,6 @@ pub use machines::{Bug, Machine, Setup, simulate};
 pub use membar_core::Rng;
 pub use profile::{Profile, ProfileError, Shares, Sharing};
 pub use program::{Instr, MOST_INSTRUCTIONS, Program, ProgramBuilder, ProgramError};
-pub use record::{Observe, Record, Run, Times, sampled, trace};
+pub use record::{Observe, Record, Run, Times, sampled, trace, unresolved};
 pub use small::{Small, small};
 pub use workload::{Mix, Workload};

@@ -144,6 +144,13 @@ pub struct Run {
 ///
 /// Fails if a machine lost an update in such a way that a value was written twice: no correct machine does.
 pub fn trace(program: &Program, record: &Record, times: Option<&Times>, observe: Observe) -> Result<Trace, Malformed> {
+    let mut trace = unresolved(program, record, times, observe);
+    trace.resolve(&mut ResolveScratch::default())?;
+    Ok(trace)
+}
+
+/// The same, not resolved: for those who want to see what was recorded even where it makes no trace.
+pub fn unresolved(program: &Program, record: &Record, times: Option<&Times>, observe: Observe) -> Trace {
     let mut trace = Trace::new();
     trace.clear(1);
     let mut thread_of = Threads { program, last: 0 };
@@ -190,8 +197,7 @@ pub fn trace(program: &Program, record: &Record, times: Option<&Times>, observe:
         }
     }
     add_lines(&mut trace, program, record, observe);
-    trace.resolve(&mut ResolveScratch::default())?;
-    Ok(trace)
+    trace
 }
 
 /// Finds the thread of an instruction; neighbours in a log are often of one thread.

@@ -48,6 +48,11 @@ impl Budget {
         Budget { time: limits.time.0, memory: limits.memory.0, interrupt: interrupt.clone() }
     }
 
+    /// These limits.
+    pub fn of(time: Option<Duration>, memory: Option<usize>, interrupt: &Interrupt) -> Budget {
+        Budget { time, memory, interrupt: interrupt.clone() }
+    }
+
     /// No limits.
     pub fn none() -> Budget {
         Budget { time: None, memory: None, interrupt: Interrupt::default() }
@@ -80,6 +85,8 @@ pub enum Detail {
 pub struct Answer {
     /// `allowed`, `forbidden` or `undecided`.
     pub verdict: &'static str,
+    /// Allowed, by the first order that was tried.
+    pub first: bool,
     /// As much as was asked for.
     pub report: Option<Box<Report>>,
 }
@@ -119,13 +126,14 @@ impl Decider {
         }
         let seconds = started.elapsed().as_secs_f64();
         let name = verdict.name();
+        let first = matches!(verdict, Verdict::Allowed(_)) && effort.conflicts == 0;
         let wanted = match detail {
             Detail::Verdict => false,
             Detail::Violations => !matches!(verdict, Verdict::Allowed(_)),
             Detail::Full { .. } => true,
         };
         if !wanted {
-            return Ok(Answer { verdict: name, report: None });
+            return Ok(Answer { verdict: name, first, report: None });
         }
         let blame = match &verdict {
             Verdict::Forbidden(proof) => self.blame(trace, model, proof, budget),
@@ -140,7 +148,7 @@ impl Decider {
             witness: detail == Detail::Full { witness: true },
             ..Decided::new(file, index, trace, model, &verdict)
         };
-        Ok(Answer { verdict: name, report: Some(Box::new(Report::new(&decided))) })
+        Ok(Answer { verdict: name, first, report: Some(Box::new(Report::new(&decided))) })
     }
 
     fn blame(&mut self, trace: &Trace, model: &Model, proof: &Proof, budget: &Budget) -> Option<Blame> {

@@ -1,5 +1,6 @@
 //! The `membar` command.
 
+mod campaign;
 mod cli;
 mod cmd;
 mod decide;
@@ -38,6 +39,9 @@ fn main() -> ExitCode {
         Command::RunProgram => cmd::programs::serve(),
         Command::Litmus(args) => cmd::litmus::run(args),
         Command::Monitor(args) => cmd::monitor::run(args, style),
+        Command::Stress(args) => cmd::stress::run(args, style),
+        Command::Simulate(args) => cmd::simulate::run(args, style),
+        Command::Gen(args) => cmd::generate::run(args),
         Command::Models(args) => cmd::models::run(args, style),
         Command::Demo(args) => cmd::demo::run(args, style),
         Command::Completions { shell } => completions(*shell),

@@ -3,6 +3,7 @@
 pub mod cc;
 pub mod check;
 pub mod demo;
+pub mod generate;
 mod jobs;
 pub mod litmus;
 pub mod models;
@@ -11,4 +12,6 @@ mod output;
 pub mod programs;
 pub mod replay;
 pub mod shrink;
+pub mod simulate;
+pub mod stress;
 pub mod verify;

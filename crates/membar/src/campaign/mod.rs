@@ -1,0 +1,318 @@
+//! Campaigns: random programs on a machine, one test after the other, every result checked.
+//!
+//! A campaign takes what runs programs, a [`Source`], and a [`Plan`]. The seed of test `i` is the campaign's plus `i`, so one
+//! test can be run again by itself. Tests are claimed in order by workers, each of which writes the program, has it run,
+//! decides the trace and certifies the decision; a source that can run one program at a time waits for itself. The calling
+//! thread takes the results in the order of the tests: so a campaign finds the same, and stops at the same test,
+//! with any number of workers.
+//!
+//! | file | does |
+//! |---|---|
+//! | `test` | one test: from its seed to a verdict |
+//! | `twice` | what a trace says in which a value was written twice |
+//! | `counters` | what is counted |
+//! | `bundle` | a violation as a directory |
+//! | `state` | the file that a campaign goes on from |
+//! | `progress` | the line on a terminal |
+//! | `summary` | the end, for people and as JSON |
+
+mod bundle;
+mod counters;
+mod progress;
+mod state;
+mod summary;
+mod test;
+mod twice;
+
+pub use counters::{Counters, Found};
+pub use summary::Stopped;
+pub use test::run_seed;
+
+use crate::decide::{Budget, Chosen};
+use crate::stop::{Failure, Interrupt};
+use membar::core::Clock;
+use membar::stress::{Profile, Program, Record, Times};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::time::{Duration, Instant};
+use test::{Done, Outcome, Tester};
+
+/// How long nothing may arrive before the progress line is drawn again.
+const TICK: Duration = Duration::from_millis(200);
+/// Time between two saved states.
+const SAVE: Duration = Duration::from_secs(5);
+/// Tests that a worker is ahead of the slowest one, at most.
+const AHEAD: u64 = 32;
+
+/// Something that runs programs. It is used by several threads at once.
+pub trait Source: Sync {
+    /// Its name in directories and messages: `mesi-tso+no-replay`.
+    fn name(&self) -> String;
+    /// What it is, for the files that are kept. A campaign goes on from a state only where this is the same.
+    fn describe(&self) -> serde_json::Value;
+    /// The command and the arguments that choose it: `simulate --machine mesi-tso`.
+    fn command(&self) -> Vec<String>;
+    /// Does the same seed give the same run?
+    fn repeatable(&self) -> bool;
+    /// Runs a program. An error ends the campaign.
+    fn run(&self, program: &Program, seed: u64) -> Result<Observed, String>;
+}
+
+/// What a run showed.
+pub struct Observed {
+    /// What was read.
+    pub record: Record,
+    /// When operations were pending, where that is known.
+    pub times: Option<Times>,
+    /// What the times mean.
+    pub clock: Clock,
+}
+
+/// A profile as the user chose it.
+#[derive(Clone, Debug)]
+pub struct ChosenProfile {
+    /// What was given to `--profile`.
+    pub arg: String,
+    /// The profile, with what other flags changed.
+    pub profile: Profile,
+    /// These flags, to give again.
+    pub flags: Vec<String>,
+}
+
+/// What to do.
+pub struct Plan {
+    /// At least one; tests take them in turn.
+    pub profiles: Vec<ChosenProfile>,
+    /// What traces are checked against.
+    pub model: Chosen,
+    /// The seed of the first test.
+    pub seed: u64,
+    /// So many tests in all, those of earlier runs included.
+    pub tests: Option<u64>,
+    /// So long, this time.
+    pub time: Option<Duration>,
+    /// Workers.
+    pub jobs: usize,
+    /// Go on after a violation.
+    pub keep_going: bool,
+    /// But not after so many.
+    pub max_violations: u64,
+    /// Where violations are kept.
+    pub output: PathBuf,
+    /// Where the campaign goes on from.
+    pub state: Option<PathBuf>,
+    /// Limits of one decision.
+    pub budget: Budget,
+    /// Nothing but the summary.
+    pub quiet: bool,
+}
+
+impl Plan {
+    /// The profile of a test.
+    fn profile(&self, test: u64) -> &ChosenProfile {
+        &self.profiles[(test % self.profiles.len() as u64) as usize]
+    }
+
+    /// The seed of a test.
+    fn seed(&self, test: u64) -> u64 {
+        self.seed.wrapping_add(test)
+    }
+
+    /// The command line that runs one test again.
+    fn command(&self, source: &dyn Source, test: u64) -> String {
+        let profile = self.profile(test);
+        let mut words = vec!["membar".to_owned()];
+        words.extend(source.command());
+        words.extend(["--profile".to_owned(), profile.arg.clone()]);
+        words.extend(profile.flags.iter().cloned());
+        words.extend(["--model".to_owned(), self.model.arg.clone()]);
+        words.extend(["--seed".to_owned(), self.seed(test).to_string(), "--tests".to_owned(), "1".to_owned()]);
+        words.iter().map(|word| membar::report::quoted_path(word)).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// What came of a campaign.
+pub struct Campaign {
+    /// What was counted, in all runs.
+    pub counters: Counters,
+    /// Why it ended.
+    pub stopped: Stopped,
+}
+
+/// Runs a campaign to its end.
+pub fn run(plan: &Plan, source: &dyn Source, interrupt: &Interrupt) -> Result<Campaign, Failure> {
+    let counters = match &plan.state {
+        Some(path) => state::load(path, plan, source)?,
+        None => Counters::default(),
+    };
+    bundle::sweep(&plan.output);
+    let shared = Shared {
+        plan,
+        source,
+        interrupt,
+        deadline: plan.time.and_then(|time| Instant::now().checked_add(time)),
+        claimed: AtomicU64::new(counters.tests),
+        settled: AtomicU64::new(counters.tests),
+        over: AtomicBool::new(false),
+    };
+    let mut collector = Collector {
+        shared: &shared,
+        progress: progress::Line::new(plan, &source.name(), &counters),
+        before: counters.seconds,
+        counters,
+        begun: Instant::now(),
+        saved: Instant::now(),
+    };
+    // Whether it can be written is better known now than after an hour.
+    collector.save()?;
+    let (send, arriving) = sync_channel(2 * plan.jobs);
+    let collected = std::thread::scope(|scope| {
+        for _ in 0..plan.jobs {
+            let (shared, send) = (&shared, send.clone());
+            scope.spawn(move || shared.work(&send));
+        }
+        drop(send);
+        let collected = collector.collect(arriving);
+        shared.over.store(true, Relaxed);
+        collected
+    });
+    collector.progress.clear();
+    collector.counters.seconds = collector.seconds();
+    let saved = collector.save();
+    let stopped = collected?;
+    saved?;
+    Ok(Campaign { counters: collector.counters, stopped })
+}
+
+/// What workers and collector share.
+struct Shared<'a> {
+    plan: &'a Plan,
+    source: &'a dyn Source,
+    interrupt: &'a Interrupt,
+    deadline: Option<Instant>,
+    /// The next test that nobody has taken.
+    claimed: AtomicU64,
+    /// The first test whose result has not been counted.
+    settled: AtomicU64,
+    over: AtomicBool,
+}
+
+impl Shared<'_> {
+    fn late(&self) -> bool {
+        self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
+
+    fn ends(&self) -> bool {
+        self.over.load(Relaxed) || self.interrupt.pressed() || self.late()
+    }
+
+    /// Takes tests until there are none left. What an interrupt left undecided is not sent.
+    fn work(&self, send: &SyncSender<(u64, Result<Done, String>)>) {
+        let mut tester = Tester::new(self.plan, self.source);
+        loop {
+            let ahead = self.claimed.load(Relaxed).saturating_sub(self.settled.load(Relaxed));
+            if ahead >= AHEAD * self.plan.jobs as u64 && !self.ends() {
+                std::thread::sleep(Duration::from_millis(1));
+                continue;
+            }
+            if self.ends() {
+                return;
+            }
+            let number = self.claimed.fetch_add(1, Relaxed);
+            if self.plan.tests.is_some_and(|tests| number >= tests) {
+                return;
+            }
+            let done = tester.test(number);
+            let open = matches!(&done, Ok(Done { outcome: Outcome::Undecided, .. }));
+            if (open && self.interrupt.pressed()) || send.send((number, done)).is_err() {
+                return;
+            }
+        }
+    }
+}
+
+/// Takes results in the order of the tests.
+struct Collector<'a> {
+    shared: &'a Shared<'a>,
+    counters: Counters,
+    /// Seconds of earlier runs.
+    before: f64,
+    begun: Instant,
+    saved: Instant,
+    progress: progress::Line,
+}
+
+impl Collector<'_> {
+    fn seconds(&self) -> f64 {
+        self.before + self.begun.elapsed().as_secs_f64()
+    }
+
+    fn collect(&mut self, arriving: Receiver<(u64, Result<Done, String>)>) -> Result<Stopped, Failure> {
+        let mut early: BTreeMap<u64, Result<Done, String>> = BTreeMap::new();
+        loop {
+            match arriving.recv_timeout(TICK) {
+                Ok((number, done)) => drop(early.insert(number, done)),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            while let Some(done) = early.remove(&self.counters.tests) {
+                if let Some(stopped) = self.count(done.map_err(Failure::Usage)?)? {
+                    return Ok(stopped);
+                }
+            }
+            self.progress.draw(&self.counters, self.seconds());
+            if self.saved.elapsed() > SAVE {
+                self.counters.seconds = self.seconds();
+                self.save()?;
+            }
+        }
+        Ok(match () {
+            () if self.shared.plan.tests.is_some_and(|tests| self.counters.tests >= tests) => Stopped::Tests,
+            () if self.shared.interrupt.pressed() => Stopped::Interrupted,
+            () => Stopped::Time,
+        })
+    }
+
+    /// Counts the next test.
+    fn count(&mut self, done: Done) -> Result<Option<Stopped>, Failure> {
+        let plan = self.shared.plan;
+        let test = self.counters.tests;
+        self.counters.add(&done);
+        self.shared.settled.store(self.counters.tests, Relaxed);
+        let Outcome::Forbidden(evidence) = done.outcome else { return Ok(None) };
+        self.progress.say(&self.counters, self.seconds(), "a violation: making it small");
+        let kept = bundle::write(plan, self.shared.source, test, &evidence)?;
+        self.progress.clear();
+        if plan.keep_going && !plan.quiet {
+            use std::io::Write;
+            // Where standard error is closed nobody wants to know.
+            let _ = writeln!(std::io::stderr(), "violation: seed {}, kept in {}", plan.seed(test), kept.shown());
+        }
+        self.counters.found.push(Found {
+            test,
+            seed: plan.seed(test),
+            profile: plan.profile(test).profile.name.clone(),
+            operations: self.counters.operations,
+            bundle: kept.path.to_string_lossy().into_owned(),
+            what: kept.what,
+            command: plan.command(self.shared.source, test),
+        });
+        self.counters.seconds = self.seconds();
+        self.save()?;
+        Ok(match plan.keep_going {
+            false => Some(Stopped::Violation),
+            true if self.counters.found.len() as u64 >= plan.max_violations => Some(Stopped::Violations),
+            true => None,
+        })
+    }
+
+    fn save(&mut self) -> Result<(), Failure> {
+        self.saved = Instant::now();
+        match &self.shared.plan.state {
+            Some(path) => state::save(path, self.shared.plan, self.shared.source, &self.counters),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! The end of a campaign, for people and as JSON.
+
+use super::{Campaign, Counters, Plan, Source, bundle::profile_json};
+use crate::stop::{ALLOWED, FORBIDDEN, UNDECIDED};
+use membar::report::{Style, count, safe};
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+
+/// Violations that the text lists.
+const LISTED: usize = 10;
+
+/// Why a campaign ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stopped {
+    /// All tests were made.
+    Tests,
+    /// The time was over.
+    Time,
+    /// At a violation.
+    Violation,
+    /// At the last violation that was wanted.
+    Violations,
+    /// By the interrupt key.
+    Interrupted,
+}
+
+impl Stopped {
+    /// The name in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Stopped::Tests => "tests",
+            Stopped::Time => "time",
+            Stopped::Violation => "violation",
+            Stopped::Violations => "max-violations",
+            Stopped::Interrupted => "interrupted",
+        }
+    }
+}
+
+/// A number in few characters: 950, 12.3K, 4.5M.
+pub fn short(number: f64) -> String {
+    match number {
+        n if n < 1e4 => format!("{n:.0}"),
+        n if n < 1e6 => format!("{:.1}K", n / 1e3),
+        n if n < 1e9 => format!("{:.1}M", n / 1e6),
+        n => format!("{:.2}G", n / 1e9),
+    }
+}
+
+impl Campaign {
+    fn verdict(&self) -> &'static str {
+        let Counters { tests, forbidden, undecided, .. } = self.counters;
+        match () {
+            () if forbidden > 0 => "forbidden",
+            () if undecided > 0 || tests == 0 => "undecided",
+            () => "allowed",
+        }
+    }
+
+    /// Forbidden before undecided.
+    pub fn exit_code(&self) -> u8 {
+        match self.verdict() {
+            "forbidden" => FORBIDDEN,
+            "undecided" => UNDECIDED,
+            _ => ALLOWED,
+        }
+    }
+
+    /// For people: what ran, what was found, what next.
+    pub fn text(&self, plan: &Plan, source: &dyn Source, style: Style) -> String {
+        let c = &self.counters;
+        let mut text = String::new();
+        let model = safe(&plan.model.arg);
+        let names: Vec<String> = plan.profiles.iter().map(|chosen| safe(&chosen.profile.name)).collect();
+        let head = match self.verdict() {
+            "forbidden" => style.bad(format!("{} found", count(c.found.len(), "violation"))).to_string(),
+            "undecided" if c.tests == 0 => style.open("nothing was tested").to_string(),
+            "undecided" => style.open(format!("{} undecided", count(c.undecided as usize, "test"))).to_string(),
+            _ => style.good("no violation found").to_string(),
+        };
+        let _ = writeln!(text, "{head}: {} against {model}, profile {}", source.name(), names.join(", "));
+        let last = plan.seed.wrapping_add(c.tests.saturating_sub(1));
+        let ended = match self.stopped {
+            Stopped::Interrupted => ", interrupted",
+            Stopped::Time => ", the time was over",
+            _ => "",
+        };
+        let _ = writeln!(
+            text,
+            "  Ran    {} (seeds {} to {last}), {} operations in {:.1} s{ended}",
+            count(c.tests as usize, "test"),
+            plan.seed,
+            short(c.operations as f64),
+            c.seconds,
+        );
+        let _ = write!(text, "  Speed  {} operations a second", short(c.rate(c.seconds)));
+        if c.check_seconds > 0.0 {
+            let _ = write!(text, "; the checker alone: {}", short(c.operations as f64 / c.check_seconds));
+        }
+        text.push('\n');
+        let _ = write!(text, "  Seen   {:.1}% of the allowed traces ordered at the first attempt", c.first_percent());
+        if c.sampled > 0 {
+            let _ = write!(text, "; {} of {} asked are not sequentially consistent", c.relaxed, c.sampled);
+        }
+        text.push('\n');
+        for found in c.found.iter().take(LISTED) {
+            let place = format!(
+                "seed {}, profile {}, after {} operations",
+                found.seed,
+                safe(&found.profile),
+                short(found.operations as f64)
+            );
+            let _ = writeln!(text, "\n{} {place}", style.bad("violation:"));
+            let _ = writeln!(text, "  What   {}", safe(&found.what.replace('\n', " ")));
+            let _ = writeln!(text, "  Kept   {}", safe(&found.bundle));
+            let _ = writeln!(text, "  Again  {}", safe(&found.command));
+        }
+        if c.found.len() > LISTED {
+            let output = safe(&plan.output.to_string_lossy());
+            let _ = writeln!(text, "\n… and {} more in {output}", c.found.len() - LISTED);
+        }
+        text.push_str(&self.next(plan));
+        text
+    }
+
+    fn next(&self, plan: &Plan) -> String {
+        let c = &self.counters;
+        if let Some(found) = c.found.last() {
+            let bundle = membar::report::quoted_path(&found.bundle);
+            return format!("\nNext: read {bundle}/report.txt; shrunk.trace has the few operations that matter.\n");
+        }
+        match &plan.state {
+            _ if c.undecided > 0 => {
+                "\nNext: allow more time for a trace (--check-time), or give smaller programs.\n".into()
+            }
+            Some(path) if self.stopped != Stopped::Tests => {
+                let path = membar::report::quoted_path(&path.to_string_lossy());
+                format!("\nNext: the same command goes on where {path} says.\n")
+            }
+            _ if c.tests == 0 => String::new(),
+            _ => {
+                let next = plan.seed.wrapping_add(c.tests);
+                format!("\nNext: more tests begin at --seed {next}; other profiles find other bugs (--profile).\n")
+            }
+        }
+    }
+
+    /// For programs.
+    pub fn json(&self, plan: &Plan, source: &dyn Source) -> String {
+        let c = &self.counters;
+        let violations: Vec<Value> = c.found.iter().map(|found| json!(found)).collect();
+        let profiles: Vec<Value> = plan.profiles.iter().map(|chosen| profile_json(&chosen.profile)).collect();
+        let value = json!({
+            "schema": 1,
+            "source": source.describe(),
+            "model": plan.model.arg,
+            "profiles": profiles,
+            "seed": plan.seed,
+            "verdict": self.verdict(),
+            "stopped": self.stopped.name(),
+            "tests": c.tests,
+            "operations": c.operations,
+            "allowed": c.allowed,
+            "forbidden": c.forbidden,
+            "undecided": c.undecided,
+            "first_attempt": c.first_attempt,
+            "sampled": c.sampled,
+            "relaxed": c.relaxed,
+            "seconds": c.seconds,
+            "run_seconds": c.run_seconds,
+            "check_seconds": c.check_seconds,
+            "operations_per_second": c.rate(c.seconds),
+            "violations": violations,
+        });
+        format!("{value}\n")
+    }
+}

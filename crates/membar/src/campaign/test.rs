@@ -1,0 +1,136 @@
+//! One test: from its seed to a verdict.
+
+use super::{Observed, Plan, Source, twice};
+use crate::decide::{Decider, Detail};
+use membar::check::Checker;
+use membar::core::{Clock, ResolveScratch};
+use membar::stress::{Observe, Program, Rng};
+use membar::{Limits, Model, Trace};
+use std::time::{Duration, Instant};
+
+/// Of so many tests of each profile one is asked whether it shows more than sequential consistency allows.
+const SAMPLE: u64 = 16;
+/// For no longer than this.
+const SAMPLE_TIME: Duration = Duration::from_millis(500);
+
+/// The seed of the run of a test's program.
+pub fn run_seed(seed: u64) -> u64 {
+    Rng::stream(seed, u64::MAX).next()
+}
+
+/// What came of a test.
+pub struct Done {
+    /// Operations of the trace.
+    pub operations: u64,
+    /// The verdict.
+    pub outcome: Outcome,
+    /// Whether the trace is not sequentially consistent, where that was asked and found out.
+    pub relaxed: Option<bool>,
+    /// Seconds for the program and its run.
+    pub ran: f64,
+    /// Seconds to decide and to certify.
+    pub checked: f64,
+}
+
+/// The verdict on a test.
+pub enum Outcome {
+    /// Allowed; was an order found at the first attempt?
+    Allowed { first: bool },
+    /// Not known within the limits.
+    Undecided,
+    /// Forbidden.
+    Forbidden(Box<Evidence>),
+}
+
+/// What shows a violation.
+pub struct Evidence {
+    /// What ran.
+    pub program: Program,
+    /// A trace that the model forbids, or what was recorded where that makes no trace.
+    pub trace: Trace,
+    /// What its timestamps mean.
+    pub clock: Clock,
+    /// Everything that was recorded, where that is more: a value that was written twice makes no trace.
+    pub complete: Option<Trace>,
+}
+
+/// Runs tests, keeping its buffers from one to the next.
+pub struct Tester<'a> {
+    plan: &'a Plan,
+    source: &'a dyn Source,
+    decider: Decider,
+    /// Sequential consistency, unless that is what is checked.
+    sc: Option<(&'static Model, Checker)>,
+}
+
+impl<'a> Tester<'a> {
+    pub fn new(plan: &'a Plan, source: &'a dyn Source) -> Tester<'a> {
+        let weaker = plan.model.model.name != "sc";
+        let sc = membar::model::builtin("sc").filter(|_| weaker).map(|model| (model, Checker::new()));
+        Tester { plan, source, decider: Decider::default(), sc }
+    }
+
+    /// Runs a test. The error is for the user, complete.
+    pub fn test(&mut self, number: u64) -> Result<Done, String> {
+        let (plan, seed) = (self.plan, self.plan.seed(number));
+        let begun = Instant::now();
+        let profile = &plan.profile(number).profile;
+        let program = profile.program(seed).map_err(|error| error.to_string())?;
+        let Observed { record, times, clock } = self.source.run(&program, run_seed(seed))?;
+        let mut trace = membar::stress::unresolved(&program, &record, times.as_ref(), Observe::default());
+        let ran = begun.elapsed().as_secs_f64();
+        let operations = trace.len() as u64;
+        let begun = Instant::now();
+        if trace.resolve(&mut ResolveScratch::default()).is_err() {
+            let outcome = Outcome::Forbidden(Box::new(self.twice(program, trace, clock)?));
+            return Ok(Done { operations, outcome, relaxed: None, ran, checked: begun.elapsed().as_secs_f64() });
+        }
+        trace.set_clock(clock);
+        let (verdict, first) = self.verdict(&trace).map_err(|fault| self.internal(number, &fault))?;
+        let checked = begun.elapsed().as_secs_f64();
+        let relaxed = if verdict == "allowed" && (number / plan.profiles.len() as u64).is_multiple_of(SAMPLE) {
+            self.relaxed(&trace)
+        } else {
+            None
+        };
+        let outcome = match verdict {
+            "allowed" => Outcome::Allowed { first },
+            "forbidden" => Outcome::Forbidden(Box::new(Evidence { program, trace, clock, complete: None })),
+            _ => Outcome::Undecided,
+        };
+        Ok(Done { operations, outcome, relaxed, ran, checked })
+    }
+
+    fn verdict(&mut self, trace: &Trace) -> Result<(&'static str, bool), String> {
+        let model = &self.plan.model.model;
+        let answer = self.decider.answer(("the trace", 0, trace), model, &self.plan.budget, Detail::Verdict)?;
+        Ok((answer.verdict, answer.first))
+    }
+
+    fn relaxed(&mut self, trace: &Trace) -> Option<bool> {
+        use membar::check::Decision;
+        let (model, checker) = self.sc.as_mut()?;
+        match checker.decide(trace, model, &Limits::default().within(SAMPLE_TIME)) {
+            Decision::Allowed => Some(false),
+            Decision::Forbidden => Some(true),
+            Decision::Undecided(_) => None,
+        }
+    }
+
+    /// A machine that is right writes every value once. One that writes a value twice has lost an update, and a part of the trace
+    /// shows that.
+    fn twice(&mut self, program: Program, trace: Trace, clock: Clock) -> Result<Evidence, String> {
+        if let Some(mut part) = twice::part(&trace) {
+            part.set_clock(clock);
+            if self.verdict(&part)?.0 == "forbidden" {
+                return Ok(Evidence { program, trace: part, clock, complete: Some(trace) });
+            }
+        }
+        Ok(Evidence { program, trace, clock, complete: None })
+    }
+
+    fn internal(&self, number: u64, fault: &str) -> String {
+        let command = self.plan.command(self.source, number);
+        format!("internal error: {command}: {fault}\n{}", crate::decide::REPORT_BUG)
+    }
+}

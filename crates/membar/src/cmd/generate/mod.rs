@@ -1,0 +1,118 @@
+//! `membar gen`: random programs, or traces of simulated machines, as files.
+
+mod c;
+mod litmus;
+
+use super::simulate::{Simulated, profiles, setup};
+use crate::campaign::{ChosenProfile, run_seed};
+use crate::cli::{Gen, GenKind};
+use crate::stop::{ALLOWED, Failure};
+use membar::report::{quoted_path, safe};
+use membar::stress::{Observe, Program, trace};
+use std::io::Write;
+use std::path::Path;
+
+/// Runs the command.
+pub fn run(args: &Gen) -> Result<u8, Failure> {
+    let profiles = profiles(&args.programs)?;
+    let simulated = Simulated { setup: setup(&args.machine, &[])?, timestamps: args.timestamps };
+    let directory = args.output.as_deref().filter(|path| path.is_dir() || path.to_string_lossy().ends_with('/'));
+    let single = matches!(args.kind, GenKind::C | GenKind::Litmus);
+    if single && args.count > 1 && directory.is_none() {
+        let message = "error: a file holds one program of this kind, but several are asked for\n \
+                       = help: give a directory: `-o tests/`";
+        return Err(Failure::Usage(message.into()));
+    }
+    if let Some(directory) = directory {
+        std::fs::create_dir_all(directory).map_err(cannot_write(directory))?;
+    }
+    let mut all = String::new();
+    for (i, chosen) in (0..args.count).zip(profiles.iter().cycle()) {
+        let seed = args.programs.seed.wrapping_add(i);
+        let one = One { args, chosen, simulated: &simulated, seed };
+        let text = one.text()?;
+        match directory {
+            Some(directory) => {
+                let path = directory.join(format!("{}-{seed}.{}", chosen.profile.name, extension(args.kind)));
+                std::fs::write(&path, text).map_err(cannot_write(&path))?;
+            }
+            None if args.output.is_none() => std::io::stdout().write_all(text.as_bytes())?,
+            None => all += &text,
+        }
+    }
+    if let (Some(path), None) = (&args.output, directory) {
+        std::fs::write(path, all).map_err(cannot_write(path))?;
+    }
+    Ok(ALLOWED)
+}
+
+fn extension(kind: GenKind) -> &'static str {
+    match kind {
+        GenKind::C => "c",
+        GenKind::Litmus => "litmus",
+        GenKind::Text => "txt",
+        GenKind::Trace => "trace",
+    }
+}
+
+fn cannot_write(path: &Path) -> impl FnOnce(std::io::Error) -> Failure {
+    move |error| Failure::Usage(format!("error: cannot write {}: {error}", safe(&path.to_string_lossy())))
+}
+
+/// What is to be written.
+struct One<'a> {
+    args: &'a Gen,
+    chosen: &'a ChosenProfile,
+    simulated: &'a Simulated,
+    seed: u64,
+}
+
+impl One<'_> {
+    fn text(&self) -> Result<String, Failure> {
+        let program = self.chosen.profile.program(self.seed).map_err(|error| Failure::Usage(error.to_string()))?;
+        match self.args.kind {
+            GenKind::C => c::text(&program, &self.command()).map_err(Failure::Usage),
+            GenKind::Litmus => {
+                let name = format!("{}-{}", self.chosen.profile.name, self.seed);
+                let run = self.simulated.setup.run(&program, run_seed(self.seed));
+                litmus::text(&program, &run.record, &name, &self.simulated.setup.to_string(), &self.command())
+                    .map_err(Failure::Usage)
+            }
+            GenKind::Text => Ok(format!("# {}\n{program}", self.command())),
+            GenKind::Trace => self.trace(&program),
+        }
+    }
+
+    fn trace(&self, program: &Program) -> Result<String, Failure> {
+        let run = self.simulated.setup.run(program, run_seed(self.seed));
+        let (times, _) = self.simulated.times(&run);
+        let trace = trace(program, &run.record, times.as_ref(), Observe::default()).map_err(|_| {
+            let (setup, seed) = (self.simulated.setup, self.seed);
+            Failure::Usage(format!(
+                "error: with seed {seed} {setup} writes a value twice, which makes no trace\n \
+                 = help: `membar simulate` says more about it"
+            ))
+        })?;
+        let mut text = format!("# {}\n", self.command()).into_bytes();
+        membar::trace::write_trace(&trace, &mut text)?;
+        Ok(String::from_utf8_lossy(&text).into_owned())
+    }
+
+    /// The command that writes just this.
+    fn command(&self) -> String {
+        let kind = match self.args.kind {
+            GenKind::C => "c",
+            GenKind::Litmus => "litmus",
+            GenKind::Text => "text",
+            GenKind::Trace => "trace",
+        };
+        let mut words = vec!["membar".to_owned(), "gen".into(), "--as".into(), kind.into()];
+        words.extend(["--profile".to_owned(), self.chosen.arg.clone()]);
+        words.extend(self.chosen.flags.iter().cloned());
+        if matches!(self.args.kind, GenKind::Litmus | GenKind::Trace) {
+            words.extend(["--machine".to_owned(), self.simulated.setup.to_string()]);
+        }
+        words.extend(["--seed".to_owned(), self.seed.to_string()]);
+        words.iter().map(|word| quoted_path(word)).collect::<Vec<_>>().join(" ")
+    }
+}

@@ -1,0 +1,226 @@
+//! `membar stress`: random programs, or litmus tests, on this machine's cores; every result checked.
+
+use super::litmus::{collect, read};
+use super::output::shown_name;
+use super::simulate::{finish, plan};
+use crate::campaign::{Observed, Source};
+use crate::cli::{DataFormat, HardwareTimes, Stress};
+use crate::decide::Chosen;
+use crate::stop::{ALLOWED, BAD, FORBIDDEN, Failure, Interrupt, UNDECIDED};
+use membar::core::{Clock, Compare};
+use membar::hardware::{Cores, Engine, Runner, Settings, Timestamps, litmus};
+use membar::litmus::{LitmusTest, outcomes};
+use membar::report::{Style, safe};
+use membar::stress::Program;
+use serde_json::{Value, json};
+use std::io::Write;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+/// Outcomes of a litmus test that was told no end.
+const OUTCOMES: u64 = 1_000_000;
+
+/// Runs the command.
+pub fn run(args: &Stress, style: Style) -> Result<u8, Failure> {
+    let usage = |error: membar::hardware::Error| Failure::Usage(format!("error: {error}"));
+    let cores = args.cores.as_deref().map(Cores::parse).transpose().map_err(usage)?;
+    let engine = if args.portable { Engine::Portable } else { Engine::default() };
+    let interrupt = Interrupt::on_key();
+    if !args.files.is_empty() {
+        return litmus_tests(args, cores.as_ref(), engine, &interrupt);
+    }
+    let timestamps = match args.timestamps {
+        HardwareTimes::Off => Timestamps::Off,
+        HardwareTimes::Every(every) => Timestamps::Every(every),
+    };
+    let settings = Settings { cores, engine, timestamps, ..Settings::default() };
+    let runner = Runner::new(settings.clone()).map_err(usage)?;
+    let hardware = Hardware { cores: runner.cores().to_string(), settings, runner: Mutex::new(runner) };
+    let mut programs = args.programs.clone();
+    if programs.threads.is_none() && programs.profiles.iter().all(|name| !name.ends_with(".toml")) {
+        // A thread for each core: those that take turns on one see each other's stores in order.
+        let count = hardware.runner().cores().count();
+        programs.threads = Some(u32::try_from(count).unwrap_or(u32::MAX).clamp(2, 64));
+    }
+    let model = Chosen::load(args.model.as_deref().unwrap_or(own_model()))?;
+    let mut plan = plan(&programs, &args.campaign, model, &interrupt)?;
+    if args.campaign.jobs.is_none() {
+        // While one test runs, others are made and checked.
+        plan.jobs = std::thread::available_parallelism().map_or(2, std::num::NonZero::get).clamp(2, 64);
+    }
+    finish(&plan, &hardware, &args.campaign, &interrupt, style)
+}
+
+/// The model that this machine promises.
+fn own_model() -> &'static str {
+    if cfg!(any(target_arch = "x86_64", target_arch = "x86")) { "tso" } else { "wmo" }
+}
+
+/// This machine's cores. One program runs at a time.
+struct Hardware {
+    cores: String,
+    settings: Settings,
+    runner: Mutex<Runner>,
+}
+
+impl Hardware {
+    fn runner(&self) -> std::sync::MutexGuard<'_, Runner> {
+        self.runner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn timestamps(&self) -> String {
+        match self.settings.timestamps {
+            Timestamps::Off => "off".into(),
+            Timestamps::Every(1) => "every".into(),
+            Timestamps::Every(n) => n.to_string(),
+        }
+    }
+}
+
+impl Source for Hardware {
+    fn name(&self) -> String {
+        "this-machine".into()
+    }
+
+    fn describe(&self) -> Value {
+        json!({
+            "kind": "hardware",
+            "name": "this-machine",
+            "cores": self.cores,
+            "engine": if self.settings.engine == Engine::Portable { "portable" } else { "generated" },
+            "timestamps": self.timestamps(),
+        })
+    }
+
+    fn command(&self) -> Vec<String> {
+        let mut words = vec!["stress".to_owned()];
+        if self.settings.cores.is_some() {
+            words.extend(["--cores".into(), self.cores.clone()]);
+        }
+        if self.settings.engine == Engine::Portable && Engine::default() != Engine::Portable {
+            words.push("--portable".into());
+        }
+        if self.settings.timestamps != Timestamps::Off {
+            words.extend(["--timestamps".into(), self.timestamps()]);
+        }
+        words
+    }
+
+    fn repeatable(&self) -> bool {
+        false
+    }
+
+    fn run(&self, program: &Program, seed: u64) -> Result<Observed, String> {
+        let told = |error: membar::hardware::Error| error.to_string();
+        let code = Arc::new(self.settings.compile(program).map_err(told)?);
+        let recorded = self.runner().run_compiled(&code, seed).map_err(told)?;
+        let compare = if recorded.times.is_some() { Compare::Everything } else { Compare::default() };
+        let clock = Clock { compare, error: recorded.clock_error, sampled_every: None };
+        Ok(Observed { record: recorded.record, times: recorded.times, clock })
+    }
+}
+
+/// Litmus tests, one after the other, each as a histogram.
+fn litmus_tests(args: &Stress, cores: Option<&Cores>, engine: Engine, interrupt: &Interrupt) -> Result<u8, Failure> {
+    let model = args.model.as_deref().unwrap_or(own_model());
+    let model: membar::litmus::Model = model.parse().map_err(|_| {
+        Failure::Usage(format!(
+            "error: litmus tests are compared with sc, tso or pso, not with `{}`\n = help: random programs, without a \
+             test, are checked against any model",
+            safe(model)
+        ))
+    })?;
+    let (mut files, mut bad, mut forbidden, mut open) = (Vec::new(), false, false, false);
+    let mut complain = |text: &str| {
+        bad = true;
+        let _ = std::io::stderr().write_all(text.as_bytes());
+    };
+    for path in &args.files {
+        if let Err(error) = collect(path, &mut files) {
+            complain(&error.render());
+        }
+    }
+    let mut results = Vec::new();
+    for path in &files {
+        if interrupt.pressed() {
+            open = true;
+            break;
+        }
+        let file = shown_name(path);
+        let test = match parsed(path, &file) {
+            Ok(test) => test,
+            Err(text) => {
+                complain(&text);
+                continue;
+            }
+        };
+        let amount = match (args.campaign.tests, args.campaign.time) {
+            (Some(outcomes), _) => litmus::Amount::Outcomes(outcomes),
+            (None, Some(time)) => time.0.map_or(litmus::Amount::Outcomes(u64::MAX), litmus::Amount::Time),
+            (None, None) => litmus::Amount::Outcomes(OUTCOMES),
+        };
+        let settings = litmus::Settings {
+            cores: cores.cloned(),
+            engine,
+            amount,
+            seed: args.programs.seed,
+            interrupt: Some(Arc::clone(&interrupt.0)),
+            ..litmus::Settings::default()
+        };
+        let histogram = match litmus::run(&test, &settings) {
+            Ok(histogram) => histogram,
+            Err(error) => {
+                complain(&format!("error: {}: {error}\n", safe(&file)));
+                continue;
+            }
+        };
+        let deadline = args.campaign.check_time.0.and_then(|time| Instant::now().checked_add(time));
+        let limits = membar::litmus::Limits {
+            interrupt: Some(Arc::clone(&interrupt.0)),
+            memory: args.campaign.memory.0.unwrap_or(usize::MAX),
+            deadline,
+            ..membar::litmus::Limits::default()
+        };
+        let allowed = outcomes(&test, model, &limits);
+        let complete = allowed.complete && allowed.crash.is_none();
+        let outside = if complete { histogram.outside(&allowed.states) } else { 0 };
+        forbidden |= outside > 0;
+        open |= !complete;
+        let name = model.to_string();
+        match args.campaign.format {
+            DataFormat::Text => {
+                let log = histogram.log(&test);
+                let log = if complete { log.against(&name, &allowed.states) } else { log };
+                write!(std::io::stdout(), "{log}\n")?;
+                if !complete {
+                    let name = safe(&file);
+                    let _ =
+                        writeln!(std::io::stderr(), "{name}: not all states under {model} were found: none is marked");
+                }
+            }
+            DataFormat::Json => results.push(json!({
+                "file": file, "test": test.name, "model": name, "compared": complete,
+                "outcomes": histogram.outcomes(), "seconds": histogram.seconds, "positive": histogram.positive(),
+                "forbidden": outside, "observation": histogram.observation(),
+                "states": histogram.states.iter().map(|state| json!({
+                    "values": state.values, "count": state.count, "holds": state.holds,
+                    "allowed": complete.then(|| allowed.states.contains(&state.values)),
+                })).collect::<Vec<_>>(),
+            })),
+        }
+    }
+    if args.campaign.format == DataFormat::Json {
+        writeln!(std::io::stdout(), "{}", json!({ "schema": 1, "results": results }))?;
+    }
+    Ok(match () {
+        () if bad => BAD,
+        () if forbidden => FORBIDDEN,
+        () if open => UNDECIDED,
+        () => ALLOWED,
+    })
+}
+
+fn parsed(path: &Path, file: &str) -> Result<LitmusTest, String> {
+    read(path).and_then(|bytes| LitmusTest::parse(file, &bytes)).map_err(|error| error.render())
+}
