@@ -3,6 +3,7 @@
 use crate::cli::{MachineName, MixName, Write, WriteInterleaving, WriteSmall};
 use crate::error::Error;
 use membar_core::Trace;
+use membar_hardware::{Cores, Runner, Settings};
 use membar_stress::{Machine, Mix, Observe, Workload, corrupt, interleaving, simulate};
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
@@ -70,7 +71,14 @@ fn save(path: &Path, traces: impl Iterator<Item = Trace>) -> Result<ExitCode, Er
 pub fn write(args: &Write) -> Result<ExitCode, Error> {
     let work = Workload { threads: args.p, addresses: args.a, ops: args.n, mix: args.mix.mix(), seed: args.seed };
     let observe = Observe { write_order: args.orders, finals: args.finals };
-    let mut trace = simulate(&work, args.machine.machine(), observe);
+    let cores = Cores::allowed();
+    let mut trace = if args.machine == MachineName::Real && args.p as usize <= cores.count() {
+        let program = work.program();
+        let run = Runner::new(Settings::default()).and_then(|mut runner| runner.run(&program, args.seed))?;
+        run.trace(&program, observe).map_err(|fault| Error::Run(format!("{fault:?}")))?
+    } else {
+        simulate(&work, args.machine.machine(), observe)
+    };
     if let Some(seed) = args.corrupt {
         trace = corrupt(&trace, seed).ok_or(Error::NothingToCorrupt)?.trace;
     }

@@ -432,22 +432,31 @@ pub enum MachineName {
     Sc,
     Tso,
     Pso,
+    /// This machine, for as many threads as it has cores; tso beyond that
+    Real,
 }
 
 impl MachineName {
     pub fn machine(self) -> Machine {
         match self {
             MachineName::Sc => Machine::Sc,
-            MachineName::Tso => Machine::Tso,
+            MachineName::Tso | MachineName::Real => Machine::Tso,
             MachineName::Pso => Machine::Pso,
         }
     }
 
-    /// The machine's name, which is also that of the model it obeys.
     pub fn name(self) -> &'static str {
         match self {
+            MachineName::Real => "real",
+            _ => self.model(),
+        }
+    }
+
+    /// The model that it obeys.
+    pub fn model(self) -> &'static str {
+        match self {
             MachineName::Sc => "sc",
-            MachineName::Tso => "tso",
+            MachineName::Tso | MachineName::Real => "tso",
             MachineName::Pso => "pso",
         }
     }

@@ -34,6 +34,10 @@ pub enum Error {
     Trace(#[from] membar_trace::Error),
     #[error("{0}")]
     Model(#[from] membar_model::ModelError),
+    #[error("the program cannot be run: {0}")]
+    Hardware(#[from] membar_hardware::Error),
+    #[error("this machine's run is no trace: {0}")]
+    Run(String),
     #[error("the certificate of a verdict does not hold: {0}")]
     Flaw(#[from] membar_certify::Flaw),
 }

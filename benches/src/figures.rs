@@ -41,7 +41,7 @@ pub fn run(args: &Figures) -> Result<ExitCode, Error> {
             for seed in 1..=many {
                 progress.next(&format!("figure 6, p={p} a={a}"));
                 let file = runner.write(&Case { seed, ..case })?;
-                let (cost, answer) = runner.check_with(&file, args.machine.name(), PlanName::Paper)?;
+                let (cost, answer) = runner.check_with(&file, args.machine.model(), PlanName::Paper)?;
                 cell.0 += u64::from(answer.algorithm == "too");
                 cell.1 += cost.seconds / many as f64;
             }
@@ -49,7 +49,7 @@ pub fn run(args: &Figures) -> Result<ExitCode, Error> {
                 for seed in 1..=few {
                     progress.next(&format!("figures 7 and 8, n={} p={p} a={a}", size(n)));
                     let file = runner.write(&Case { seed, n, ..case })?;
-                    let (cost, answer) = runner.check(&file, args.machine.name())?;
+                    let (cost, answer) = runner.check(&file, args.machine.model())?;
                     if n == args.at {
                         *learned.entry([p, a]).or_default() += u64::from(answer.verdict == "allowed");
                     }

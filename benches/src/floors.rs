@@ -108,9 +108,9 @@ impl Measured<'_> {
 
     fn best(&self, case: &Case) -> Result<(Cost, Answer), Error> {
         let file = self.runner.write(&Case { n: self.scaled(case.n), ..*case })?;
-        let (mut best, answer) = self.runner.check(&file, case.machine.name())?;
+        let (mut best, answer) = self.runner.check(&file, case.machine.model())?;
         for _ in 1..self.args.best_of {
-            best = best.best(self.runner.check(&file, case.machine.name())?.0);
+            best = best.best(self.runner.check(&file, case.machine.model())?.0);
         }
         Ok((best, answer))
     }

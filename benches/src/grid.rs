@@ -67,7 +67,7 @@ pub fn run(args: &Grid) -> Result<ExitCode, Error> {
             case.a
         ));
         let file = runner.write(case)?;
-        let (cost, answer) = runner.check(&file, case.machine.name())?;
+        let (cost, answer) = runner.check(&file, case.machine.model())?;
         undecided += usize::from(answer.verdict == "undecided");
         if slowest.is_none_or(|(seconds, _)| seconds < cost.seconds) {
             slowest = Some((cost.seconds, *case));
