@@ -6,13 +6,14 @@ use membar_check::{Checker, Limits, Plan};
 use membar_core::{Model, Op, OpKind, Source, Trace, Verdict};
 use membar_oracle::orders;
 
-/// Asserts that the checker agrees with the oracle under every built-in model, and that weaker models allow more.
+/// Asserts that the checker agrees with the oracle under every built-in model, and that weaker models allow more: of the
+/// first five, each is weaker than the one before; the others are not in line.
 /// The checkers' buffers are used for all of it.
 pub fn agree_everywhere(trace: &Trace, checkers: &mut [Checker; 2]) {
     let mut stronger = false;
-    for model in membar_model::builtins() {
+    for (i, model) in membar_model::builtins().iter().enumerate() {
         let allowed = agree(trace, model, checkers);
-        assert!(allowed || !stronger, "a stronger model than {} allows this:\n{}", model.name, text(trace));
+        assert!(allowed || !stronger || i >= 5, "a stronger model than {} allows this:\n{}", model.name, text(trace));
         stronger = allowed;
     }
 }
@@ -51,7 +52,7 @@ pub fn agree(trace: &Trace, model: &Model, checkers: &mut [Checker; 2]) -> bool 
 
 /// Everything that a read could return.
 fn sources(trace: &Trace, read: membar_core::OpId) -> Vec<Source> {
-    let writes = trace.ops().filter(|&op| trace.kind(op).stores() && trace.addr(op) == trace.addr(read));
+    let writes = trace.ops().filter(|&op| trace.kind(op).writes() && trace.addr(op) == trace.addr(read));
     [Source::INIT].into_iter().chain(writes.map(Source::op)).collect()
 }
 

@@ -243,13 +243,13 @@ fn each_trace(ops: usize, alphabet: &[(OpKind, u64)], guards: &[Vec<u64>], visit
                     trace.clear(1);
                     let mut left: u64 = values;
                     let mut stored = [0; 2];
-                    for i in 0..ops {
+                    for (i, &choice) in choices.iter().enumerate() {
                         let (kind, addr) = op(i);
                         let thread = trace.thread_id(thread(i));
                         let x = if kind == OpKind::Fence { None } else { Some(trace.memory_id(addr)) };
                         let line = i as u64 + 1;
-                        let value = left % choices[i];
-                        left /= choices[i];
+                        let value = left % choice;
+                        left /= choice;
                         match kind {
                             OpKind::Load => _ = trace.push_load(thread, x.unwrap(), value, line),
                             OpKind::Store => {

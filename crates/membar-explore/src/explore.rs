@@ -126,8 +126,8 @@ impl SearchState {
     }
 }
 
-/// Orders of executions drawn at random in one round.
-const ORDERS: u64 = 32;
+/// Orders of executions drawn at random in one round, if all are of the same size.
+const ORDERS: u64 = 16;
 
 /// Lets workers run a program as its [`SearchState`] says.
 pub struct Search<W> {
@@ -206,12 +206,16 @@ impl<W: Work + Send> Search<W> {
         // The first one is run alone: its length is what the others are planned with.
         let size = sample::order(from);
         let to = if from == 0 { executions.min(1) } else { executions.min(from.saturating_add(ORDERS * size)) };
-        let wanted = |from: u64| size.min(to - from);
-        let begins = || (from..to).step_by(size as usize);
-        let order = |from: u64| Order::Draw { choice, seed, from, to: from + wanted(from) };
-        let orders: Vec<Order> = begins().map(order).collect();
+        // The last ones are small, so that workers end together.
+        let workers = self.workers.len() as u64;
+        let wanted = |from: u64| ((to - from) / (2 * workers)).clamp(size / 8, size).min(to - from);
+        let begins: Vec<u64> = std::iter::successors(Some(from), |&from| Some(from + wanted(from)))
+            .take_while(|&from| from < to)
+            .collect();
+        let order = |&from: &u64| Order::Draw { choice, seed, from, to: from + wanted(from) };
+        let orders: Vec<Order> = begins.iter().map(order).collect();
         let answers = tree::in_parallel(&mut self.workers, &orders, stop);
-        for (from, answer) in begins().zip(answers) {
+        for (from, answer) in begins.into_iter().zip(answers) {
             let Answer::Drawn(drawn) = answer else { break };
             if self.state.drawn == 0 {
                 self.state.steps = drawn.steps;

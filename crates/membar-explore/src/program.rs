@@ -15,6 +15,19 @@ pub enum Next {
     Long,
 }
 
+/// How a thread stands, as far as its own past says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Standing {
+    /// Its next access can be made.
+    Runs,
+    /// Its next access may be disabled: [`Program::waiting`] says when.
+    Waits,
+    /// As [`Next::Long`].
+    Long,
+    /// It has ended or cannot go on.
+    Stopped,
+}
+
 /// What a waiting read waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Awaited {
@@ -72,8 +85,26 @@ pub trait Program {
     /// What the thread does next.
     fn next(&self, thread: usize) -> Next;
 
+    /// How the thread stands: what [`Program::next`] and [`Program::waiting`] say, for those who need no more.
+    #[inline]
+    fn standing(&self, thread: usize) -> Standing {
+        match self.next(thread) {
+            Next::Access(_) if self.waiting(thread).round.is_empty() => Standing::Runs,
+            Next::Access(_) => Standing::Waits,
+            Next::Long => Standing::Long,
+            Next::Done | Next::Fault => Standing::Stopped,
+        }
+    }
+
     /// What the thread waits for, if it waits.
     fn waiting(&self, thread: usize) -> Waiting<'_>;
+
+    /// Whether a thread that waits is disabled: its next access would close the same round again, or cannot be made yet.
+    #[inline]
+    fn is_blocked(&self, thread: usize) -> bool {
+        let waiting = self.waiting(thread);
+        waiting.is_closing() && waiting.round.iter().all(|awaited| awaited.blocks(self.value(awaited.addr)))
+    }
 
     /// Whether it is no deadlock if the thread still waits where an execution ends: it was never started, say, or the
     /// program as a whole is over. This may depend on what others have done, and is asked only there.

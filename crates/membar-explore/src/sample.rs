@@ -11,8 +11,8 @@
 //! workers nor an interruption changes what is run. Waiting threads are treated as in exhaustive search
 //! ([`crate::tree`]); a waiting thread cannot run, so PCT never starves the one it waits for.
 
-use crate::worker::{Counts, End, unchanged};
-use crate::{Next, Observer, Program};
+use crate::worker::{Counts, End};
+use crate::{Next, Observer, Program, Standing};
 use membar_core::Rng;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// soon; more later on, since passing an order on to another process takes as long as some ten executions of a small program.
 /// What is drawn, and what comes of it, does not depend on how it is divided.
 pub(crate) fn order(drawn: u64) -> u64 {
-    (drawn / 64).clamp(64, 512)
+    (drawn / 64).clamp(64, 4096)
 }
 
 /// How to choose.
@@ -46,13 +46,17 @@ pub(crate) struct Sampler<P, O> {
     observer: O,
     max_steps: usize,
     path: Vec<u8>,
-    /// As in [`crate::worker`]: threads whose next access is known, of these those in a waiting loop, and threads that are
-    /// not run any further.
+    /// Steps that each thread has made.
+    made: Vec<usize>,
+}
+
+/// As in [`crate::worker`]: threads whose next access is known, of these those in a waiting loop, and threads that are not
+/// run any further.
+#[derive(Default)]
+struct Threads {
     ready: u64,
     waiting: u64,
     long: u64,
-    /// Steps that each thread has made.
-    made: Vec<usize>,
 }
 
 /// The numbers of the bits that are set.
@@ -66,48 +70,70 @@ fn bits(mut set: u64) -> impl Iterator<Item = usize> + Clone {
     })
 }
 
+/// How many bits are set. Few threads are what most programs have, and not every machine has an instruction for this.
+#[inline]
+fn count(set: u64) -> u32 {
+    const SMALL: [u8; 64] = {
+        let mut counts = [0; 64];
+        let mut set = 1;
+        while set < counts.len() {
+            counts[set] = counts[set / 2] + set as u8 % 2;
+            set += 1;
+        }
+        counts
+    };
+    match SMALL.get(set as usize) {
+        Some(&count) => u32::from(count),
+        None => set.count_ones(),
+    }
+}
+
+/// The n-th bit that is set. Who is next cannot be predicted, so for the first ones there is no branch.
+#[inline]
+fn nth(set: u64, n: u32) -> usize {
+    let without = |set: u64| set & set.wrapping_sub(1);
+    let (one, two) = (without(set), without(without(set)));
+    let mut left = if n == 0 { set } else { one };
+    left = if n < 2 { left } else { two };
+    for _ in 2..n {
+        left = without(left);
+    }
+    left.trailing_zeros() as usize
+}
+
 impl<P: Program, O: Observer> Sampler<P, O> {
     pub fn new(program: P, observer: O, max_steps: usize) -> Sampler<P, O> {
         let (path, made) = (Vec::new(), Vec::new());
-        Sampler { program, observer, max_steps, path, ready: 0, waiting: 0, long: 0, made }
+        Sampler { program, observer, max_steps, path, made }
     }
 
     /// Notes what the thread does next.
-    #[inline]
-    fn look(&mut self, thread: usize) {
+    #[inline(always)]
+    fn look(&self, thread: usize, threads: &mut Threads) {
         let bit = 1u64 << thread;
-        self.ready &= !bit;
-        self.waiting &= !bit;
-        self.long &= !bit;
-        match self.program.next(thread) {
-            Next::Access(_) if self.made[thread] < self.max_steps => {
-                self.ready |= bit;
-                if !self.program.waiting(thread).round.is_empty() {
-                    self.waiting |= bit;
-                }
+        threads.ready &= !bit;
+        threads.waiting &= !bit;
+        match self.program.standing(thread) {
+            Standing::Stopped => {}
+            Standing::Runs if self.made[thread] < self.max_steps => threads.ready |= bit,
+            Standing::Waits if self.made[thread] < self.max_steps => {
+                threads.ready |= bit;
+                threads.waiting |= bit;
             }
-            Next::Access(_) | Next::Long => self.long |= bit,
-            Next::Done | Next::Fault => {}
+            _ => threads.long |= bit,
         }
     }
 
     /// Waiting threads that are disabled.
-    #[inline]
-    fn blocked(&self) -> u64 {
-        let (mut blocked, mut left) = (0, self.waiting);
+    #[inline(always)]
+    fn blocked(&self, waiting: u64) -> u64 {
+        let (mut blocked, mut left) = (0, waiting);
         while left != 0 {
             let thread = left.trailing_zeros() as usize;
             left &= left - 1;
-            blocked |= u64::from(self.is_blocked(thread)) << thread;
+            blocked |= u64::from(self.program.is_blocked(thread)) << thread;
         }
         blocked
-    }
-
-    /// Whether a waiting thread is disabled.
-    #[inline]
-    fn is_blocked(&self, thread: usize) -> bool {
-        let waiting = self.program.waiting(thread);
-        waiting.is_closing() && unchanged(&self.program, waiting.round)
     }
 
     /// The program, at its beginning, and the observer.
@@ -147,38 +173,32 @@ impl<P: Program, O: Observer> Sampler<P, O> {
         }
         self.made.clear();
         self.made.resize(threads, 0);
-        (self.ready, self.waiting, self.long) = (0, 0, 0);
+        let mut now = Threads::default();
         for thread in 0..threads {
-            self.look(thread);
+            self.look(thread, &mut now);
         }
-        let mut blocked = self.blocked();
+        let mut blocked = self.blocked(now.waiting);
         let end = loop {
-            let able = self.ready & !blocked;
+            let able = now.ready & !blocked;
             if able == 0 {
-                if self.long != 0 {
+                if now.long != 0 {
                     counts.cut = 1;
                     break End::Cut { period: None };
                 }
-                for thread in bits(self.ready) {
+                for thread in bits(now.ready) {
                     if let Next::Access(access) = self.program.next(thread) {
                         self.observer.tried(thread, access, &self.path);
                     }
                 }
-                break End::waiting(&self.program, self.ready);
+                break End::waiting(&self.program, now.ready);
             }
             let thread = match choice {
-                Choice::Random => {
-                    let mut left = able;
-                    for _ in 0..rng.below(able.count_ones()) {
-                        left &= left - 1;
-                    }
-                    left.trailing_zeros() as usize
-                }
+                Choice::Random => nth(able, rng.below(count(able))),
                 Choice::Pct { .. } => {
-                    let now = self.path.len() as u32;
+                    let at = self.path.len() as u32;
                     let highest = || bits(able).max_by_key(|&t| priority[t]).unwrap_or(0);
                     let first = highest();
-                    match changes.iter().position(|&at| at == now) {
+                    match changes.iter().position(|&change| change == at) {
                         Some(change) => {
                             priority[first] = change as u32;
                             bits(able).max_by_key(|&t| priority[t]).unwrap_or(0)
@@ -189,17 +209,17 @@ impl<P: Program, O: Observer> Sampler<P, O> {
             };
             let performed = self.program.step(thread);
             self.made[thread] += 1;
-            self.look(thread);
+            self.look(thread, &mut now);
             // Only writes change what others wait for.
             if performed.writes {
-                blocked = self.blocked();
-            } else if self.waiting >> thread & 1 != 0 && self.is_blocked(thread) {
+                blocked = self.blocked(now.waiting);
+            } else if now.waiting >> thread & 1 != 0 && self.program.is_blocked(thread) {
                 blocked |= 1 << thread;
             }
             self.path.push(thread as u8);
             self.observer.push(&performed, &self.path);
-            counts.events += 1;
         };
+        counts.events = self.path.len() as u64;
         self.observer.end(end, &self.path);
         for thread in 0..threads {
             if matches!(self.program.next(thread), Next::Fault) {

@@ -24,7 +24,7 @@
 
 use crate::races::{Races, Turn, Turns};
 use crate::tree::Task;
-use crate::{Awaited, Next, Observer, Program};
+use crate::{Awaited, Next, Observer, Program, Standing};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Lengths of a path at which to look whether it goes round in a circle.
@@ -242,15 +242,14 @@ impl<P: Program, O: Observer> Worker<P, O> {
         self.ready &= !bit;
         self.waiting &= !bit;
         self.long &= !bit;
-        match self.program.next(thread) {
-            Next::Access(_) if self.made[thread] < self.max_steps => {
+        match self.program.standing(thread) {
+            Standing::Stopped => {}
+            Standing::Runs if self.made[thread] < self.max_steps => self.ready |= bit,
+            Standing::Waits if self.made[thread] < self.max_steps => {
                 self.ready |= bit;
-                if !self.program.waiting(thread).round.is_empty() {
-                    self.waiting |= bit;
-                }
+                self.waiting |= bit;
             }
-            Next::Access(_) | Next::Long => self.long |= bit,
-            Next::Done | Next::Fault => {}
+            _ => self.long |= bit,
         }
     }
 

@@ -108,6 +108,7 @@ pub struct Overtaken {
 pub struct ClassMonitor {
     relaxation: Relaxation,
     threads: usize,
+    undoable: bool,
     sets: Sets,
 }
 
@@ -130,34 +131,48 @@ pub struct TooLong;
 impl ClassMonitor {
     /// A monitor for executions of this many threads.
     pub fn new(relaxation: Relaxation, threads: usize) -> ClassMonitor {
-        ClassMonitor { relaxation, threads, sets: Sets::W1(Class::new(relaxation, threads)) }
+        ClassMonitor::with(relaxation, threads, true)
+    }
+
+    /// The same for executions that are only ever taken back as a whole, by [`ClassMonitor::restart`].
+    pub fn forward(relaxation: Relaxation, threads: usize) -> ClassMonitor {
+        ClassMonitor::with(relaxation, threads, false)
+    }
+
+    fn with(relaxation: Relaxation, threads: usize, undoable: bool) -> ClassMonitor {
+        ClassMonitor { relaxation, threads, undoable, sets: Sets::W1(Class::new(relaxation, threads, undoable)) }
     }
 
     /// Takes the next access of the execution; the store that it could have overtaken, if there is one.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, performed: &Performed) -> Result<Option<Overtaken>, TooLong> {
         match &mut self.sets {
             Sets::W1(class) if !class.is_full() => Ok(class.push(performed)),
-            _ => self.push_wide(performed),
+            // A copy, so that what is performed need not be in memory otherwise.
+            _ => self.push_wide(*performed),
         }
     }
 
     /// Apart, because its stack frame is large.
     #[cold]
     #[inline(never)]
-    fn push_wide(&mut self, performed: &Performed) -> Result<Option<Overtaken>, TooLong> {
+    fn push_wide(&mut self, performed: Performed) -> Result<Option<Overtaken>, TooLong> {
         if self.is_full() {
             self.widen()?;
         }
         Ok(match &mut self.sets {
-            Sets::W1(class) => class.push(performed),
-            Sets::W4(class) => class.push(performed),
-            Sets::W32(class) => class.push(performed),
-            Sets::W256(class) => class.push(performed),
+            Sets::W1(class) => class.push(&performed),
+            Sets::W4(class) => class.push(&performed),
+            Sets::W32(class) => class.push(&performed),
+            Sets::W256(class) => class.push(&performed),
         })
     }
 
     /// Takes back the last access.
+    ///
+    /// # Panics
+    ///
+    /// If there is none, or the monitor only goes forward.
     #[inline]
     pub fn pop(&mut self) {
         match &mut self.sets {
@@ -183,7 +198,9 @@ impl ClassMonitor {
         match &mut self.sets {
             Sets::W1(class) => class.restart(),
             // Executions that need more are the exception.
-            Sets::W4(_) | Sets::W32(_) | Sets::W256(_) => *self = ClassMonitor::new(self.relaxation, self.threads),
+            Sets::W4(_) | Sets::W32(_) | Sets::W256(_) => {
+                *self = ClassMonitor::with(self.relaxation, self.threads, self.undoable)
+            }
         }
     }
 
@@ -210,9 +227,9 @@ impl ClassMonitor {
     #[cold]
     fn widen(&mut self) -> Result<(), TooLong> {
         self.sets = match self.sets {
-            Sets::W1(ref class) => Sets::W4(class.wider(self.relaxation, self.threads)),
-            Sets::W4(ref class) => Sets::W32(class.wider(self.relaxation, self.threads)),
-            Sets::W32(ref class) => Sets::W256(class.wider(self.relaxation, self.threads)),
+            Sets::W1(ref class) => Sets::W4(class.wider()),
+            Sets::W4(ref class) => Sets::W32(class.wider()),
+            Sets::W32(ref class) => Sets::W256(class.wider()),
             Sets::W256(_) => return Err(TooLong),
         };
         Ok(())
@@ -229,6 +246,11 @@ fn join<const W: usize>(into: &mut Set<W>, from: &Set<W>) {
     }
 }
 
+/// The same set with room for more.
+fn widen<const W: usize, const V: usize>(set: &Set<W>) -> Set<V> {
+    std::array::from_fn(|word| set.get(word).copied().unwrap_or(0))
+}
+
 #[inline]
 fn contains<const W: usize>(set: &Set<W>, write: u32) -> bool {
     set[write as usize / 64] >> (write % 64) & 1 != 0
@@ -240,6 +262,13 @@ struct ThreadSets<const W: usize> {
     loads: Set<W>,
     stores: Set<W>,
     all: Set<W>,
+}
+
+impl<const W: usize> ThreadSets<W> {
+    fn wider<const V: usize>(&self) -> ThreadSets<V> {
+        let ThreadSets { past, loads, stores, all } = self;
+        ThreadSets { past: widen(past), loads: widen(loads), stores: widen(stores), all: widen(all) }
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -255,6 +284,37 @@ struct AddrSets<const W: usize> {
     /// Who made the last write; nobody at first.
     writer: u32,
     interlocked: bool,
+    /// The execution that all this is about: see [`Class::execution`].
+    execution: u32,
+}
+
+impl<const W: usize> AddrSets<W> {
+    fn untouched(execution: u32) -> AddrSets<W> {
+        let none = [0; W];
+        AddrSets {
+            writes: none,
+            write_past: none,
+            write_rhb: none,
+            read_past: none,
+            read_rhb: none,
+            writer: NOBODY,
+            interlocked: false,
+            execution,
+        }
+    }
+
+    fn wider<const V: usize>(&self) -> AddrSets<V> {
+        AddrSets {
+            writes: widen(&self.writes),
+            write_past: widen(&self.write_past),
+            write_rhb: widen(&self.write_rhb),
+            read_past: widen(&self.read_past),
+            read_rhb: widen(&self.read_rhb),
+            writer: self.writer,
+            interlocked: self.interlocked,
+            execution: self.execution,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -273,26 +333,54 @@ struct Class<const W: usize> {
     threads: Vec<ThreadSets<W>>,
     addrs: Vec<AddrSets<W>>,
     writes: Vec<Write>,
-    /// What was performed, and the sets before: to go back, and to begin again with wider sets.
-    undo: Vec<(Performed, ThreadSets<W>, AddrSets<W>)>,
+    /// How many accesses have been made.
+    made: u32,
+    /// Goes up when all accesses are taken back: sets of an address that are about another execution count as empty.
+    execution: u32,
+    /// What each access replaced, to go back. Empty if nobody will.
+    undo: Vec<Undo<W>>,
+    undoable: bool,
+}
+
+/// An access, and the sets before it.
+#[derive(Clone, Copy, Debug)]
+struct Undo<const W: usize> {
+    thread: u32,
+    addr: u32,
+    writes: bool,
+    thread_sets: ThreadSets<W>,
+    addr_sets: AddrSets<W>,
+}
+
+impl<const W: usize> Undo<W> {
+    fn wider<const V: usize>(&self) -> Undo<V> {
+        let Undo { thread, addr, writes, ref thread_sets, ref addr_sets } = *self;
+        Undo { thread, addr, writes, thread_sets: thread_sets.wider(), addr_sets: addr_sets.wider() }
+    }
 }
 
 const NOBODY: u32 = u32::MAX;
 
 impl<const W: usize> Class<W> {
-    fn new(relaxation: Relaxation, threads: usize) -> Class<W> {
+    fn new(relaxation: Relaxation, threads: usize, undoable: bool) -> Class<W> {
         let none = [0; W];
         let thread = ThreadSets { past: none, loads: none, stores: none, all: none };
-        Class { relaxation, threads: vec![thread; threads], addrs: Vec::new(), writes: Vec::new(), undo: Vec::new() }
+        let (threads, addrs, writes, undo) = (vec![thread; threads], Vec::new(), Vec::new(), Vec::new());
+        Class { relaxation, threads, addrs, writes, made: 0, execution: 0, undo, undoable }
     }
 
     /// The same with wider sets.
-    fn wider<const V: usize>(&self, relaxation: Relaxation, threads: usize) -> Class<V> {
-        let mut class = Class::new(relaxation, threads);
-        for (performed, ..) in &self.undo {
-            class.push(performed);
+    fn wider<const V: usize>(&self) -> Class<V> {
+        Class {
+            relaxation: self.relaxation,
+            threads: self.threads.iter().map(ThreadSets::wider).collect(),
+            addrs: self.addrs.iter().map(AddrSets::wider).collect(),
+            writes: self.writes.clone(),
+            made: self.made,
+            execution: self.execution,
+            undo: self.undo.iter().map(Undo::wider).collect(),
+            undoable: self.undoable,
         }
-        class
     }
 
     #[inline]
@@ -302,7 +390,7 @@ impl<const W: usize> Class<W> {
 
     /// The writes that rhb leads from to something that is ppo before this access.
     #[inline]
-    fn before(&self, thread: &ThreadSets<W>, access: Access) -> Set<W> {
+    fn before(&self, thread: &ThreadSets<W>, access: &Access) -> Set<W> {
         match (access.barrier, self.relaxation, access.kind) {
             (Barrier::Full, _, _) => thread.all,
             (_, Relaxation::Tso, AccessKind::Store | AccessKind::Rmw) => thread.all,
@@ -312,9 +400,9 @@ impl<const W: usize> Class<W> {
         }
     }
 
-    #[inline]
-    fn violation(&self, t: usize, before: &Set<W>, access: Access) -> Option<Overtaken> {
-        let writes = &self.addrs.get(access.addr as usize)?.writes;
+    #[inline(always)]
+    fn violation(&self, t: usize, before: &Set<W>, access: &Access) -> Option<Overtaken> {
+        let writes = &self.addrs.get(access.addr as usize).filter(|addr| addr.execution == self.execution)?.writes;
         let past = &self.threads[t].past;
         for word in (0..W).rev() {
             let mut left = past[word] & writes[word];
@@ -322,7 +410,7 @@ impl<const W: usize> Class<W> {
                 let bit = 63 - left.leading_zeros();
                 left ^= 1 << bit;
                 let id = 64 * word as u32 + bit;
-                let write = self.writes[id as usize];
+                let write = &self.writes[id as usize];
                 if write.thread == t as u32 || contains(before, id) {
                     return None;
                 }
@@ -335,22 +423,27 @@ impl<const W: usize> Class<W> {
     }
 
     fn tried(&self, t: usize, access: Access) -> Option<Overtaken> {
-        self.violation(t, &self.before(&self.threads[t], access), access)
+        self.violation(t, &self.before(&self.threads[t], &access), &access)
     }
 
-    #[inline]
+    #[inline(always)]
     fn push(&mut self, performed: &Performed) -> Option<Overtaken> {
-        let (t, access) = (performed.thread as usize, performed.access);
+        let (t, access) = (performed.thread as usize, &performed.access);
         let addr = access.addr as usize;
-        if addr >= self.addrs.len() {
-            self.grow(addr);
+        match self.addrs.get(addr) {
+            Some(cell) if cell.execution == self.execution => {}
+            _ => self.touch(addr),
         }
         let mut rhb = self.before(&self.threads[t], access);
         let found = self.violation(t, &rhb, access);
 
         let thread = &mut self.threads[t];
         let cell = &mut self.addrs[addr];
-        self.undo.push((*performed, *thread, *cell));
+        if self.undoable {
+            let (thread_sets, addr_sets) = (*thread, *cell);
+            let Performed { thread, writes, .. } = *performed;
+            self.undo.push(Undo { thread, addr: access.addr, writes, thread_sets, addr_sets });
+        }
 
         // A barrier lasts: what it orders before this access it orders before all later ones.
         match access.barrier {
@@ -366,7 +459,7 @@ impl<const W: usize> Class<W> {
             join(&mut rhb, &cell.read_rhb);
             let write = self.writes.len();
             let (word, bit) = (write / 64, 1 << (write % 64));
-            let at = self.undo.len() as u32 - 1;
+            let at = self.made;
             self.writes.push(Write { at, thread: t as u32, site: access.site, interlocked, old: performed.old });
             thread.past[word] |= bit;
             rhb[word] |= bit;
@@ -382,6 +475,7 @@ impl<const W: usize> Class<W> {
             join(&mut cell.read_past, &thread.past);
             join(&mut cell.read_rhb, &rhb);
         }
+        self.made += 1;
         join(&mut thread.all, &rhb);
         if access.kind != AccessKind::Store {
             join(&mut thread.loads, &rhb);
@@ -392,10 +486,11 @@ impl<const W: usize> Class<W> {
 
     #[inline]
     fn pop(&mut self) {
-        let (performed, thread, cell) = self.undo.pop().expect("an access to take back");
-        self.threads[performed.thread as usize] = thread;
-        self.addrs[performed.access.addr as usize] = cell;
-        if performed.writes {
+        let Undo { thread, addr, writes, thread_sets, addr_sets } = self.undo.pop().expect("an access to take back");
+        self.threads[thread as usize] = thread_sets;
+        self.addrs[addr as usize] = addr_sets;
+        self.made -= 1;
+        if writes {
             self.writes.pop();
         }
     }
@@ -403,32 +498,22 @@ impl<const W: usize> Class<W> {
     fn restart(&mut self) {
         let none = [0; W];
         self.threads.fill(ThreadSets { past: none, loads: none, stores: none, all: none });
-        if self.addrs.len() <= self.undo.len() {
-            self.addrs.fill(Self::untouched());
-        } else {
-            for (performed, ..) in &self.undo {
-                self.addrs[performed.access.addr as usize] = Self::untouched();
-            }
+        self.execution = self.execution.wrapping_add(1);
+        if self.execution == 0 {
+            self.addrs.clear();
         }
         self.writes.clear();
+        self.made = 0;
         self.undo.clear();
     }
 
-    fn untouched() -> AddrSets<W> {
-        let none = [0; W];
-        AddrSets {
-            writes: none,
-            write_past: none,
-            write_rhb: none,
-            read_past: none,
-            read_rhb: none,
-            writer: NOBODY,
-            interlocked: false,
+    /// Makes the sets of an address that has not been accessed in this execution.
+    #[inline(never)]
+    fn touch(&mut self, addr: usize) {
+        let untouched = AddrSets::untouched(self.execution);
+        if addr >= self.addrs.len() {
+            self.addrs.resize(addr + 1, untouched);
         }
-    }
-
-    #[cold]
-    fn grow(&mut self, addr: usize) {
-        self.addrs.resize(addr + 1, Self::untouched());
+        self.addrs[addr] = untouched;
     }
 }

@@ -11,13 +11,13 @@
 //! Guarantees: the result has at most as many steps, and each follows by its rule. It is a proof like any other, to be
 //! certified before it is shown.
 
-use membar_core::{Event, Lemma, Proof, Rule, Step};
+use membar_core::{Event, Lemma, Model, Proof, Rule, Step};
 
-/// The proof in readable form.
-pub fn readable(proof: Proof) -> Proof {
+/// The proof in readable form. Where the model has no write order, R7 is no premise of anything, and the proof stays as it is.
+pub fn readable(proof: Proof, model: &Model) -> Proof {
     match proof {
-        Proof::Unwritten(op) => Proof::Unwritten(op),
-        Proof::Cycle(lemmas) => Proof::Cycle(lemmas.into_iter().map(unfolded).collect()),
+        Proof::Cycle(lemmas) if model.write_order => Proof::Cycle(lemmas.into_iter().map(unfolded).collect()),
+        other => other,
     }
 }
 

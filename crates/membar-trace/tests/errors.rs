@@ -126,7 +126,10 @@ fn senseless_traces() {
         ("repeated order", b"0: x := 1\norder x: 1\norder x: 1\ncheck\n"),
         ("repeated guard", b"guard L: x\nguard M: x\nguard L: y # again\ncheck\n"),
         ("release without acquire", b"0: acq L\n1: rel L\ncheck\n"),
+        ("release of what nobody takes", b"0: rel L\ncheck\n"),
+        ("second release", b"0: acq L\n0: rel L\n1: acq L\n1: rel L\n0: rel L\ncheck\n"),
         ("double acquire", b"0: acq L\r\n0:  acq L\r\ncheck\r\n"),
+        ("held at the end", b"0: acq L\n1: acq  K\n0: rel L\n1: x == 0\n\ncheck\n"),
         ("in the second trace", b"0: x := 1\ncheck\n0: x := 1\n0: x := 1\ncheck\n"),
         ("behind a byte order mark", b"\xEF\xBB\xBF0: x := 0\ncheck\n"),
     ]);

@@ -92,7 +92,7 @@ fn white_space_is_free() {
 
 #[test]
 fn locks_and_addresses_have_names_of_their_own() {
-    let trace = one("0: acq x\n0: x := 1\n0: rel x\n1: acq M[0]\n1: M[0] := 1\ncheck\n");
+    let trace = one("0: acq x\n0: x := 1\n0: rel x\n1: acq M[0]\n1: M[0] := 1\n1: rel M[0]\ncheck\n");
     assert_eq!(trace.addrs(), 4);
 }
 

@@ -73,6 +73,15 @@ fn trace() -> impl Strategy<Value = Trace> {
             }
             trace.push(op);
         }
+        // No lock stays held.
+        let lock = trace.lock_id("L[3]");
+        for t in 0..trace.thread_names().len() as u32 {
+            let thread = membar_core::ThreadId(t);
+            if trace.ops().filter(|&op| trace.thread(op) == thread && trace.addr(op) == lock).count() % 2 == 1 {
+                line += 1;
+                trace.push_release(thread, lock, line);
+            }
+        }
         let mut addrs: Vec<AddrId> = written.iter().map(|w| w.0).collect();
         addrs.sort_unstable();
         addrs.dedup();

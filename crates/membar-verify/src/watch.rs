@@ -11,7 +11,7 @@
 
 use crate::Settings;
 use membar_core::{Access, Performed};
-use membar_explore::{End, Observer, Schedule};
+use membar_explore::{End, Observer, Schedule, Strategy};
 use membar_monitor::{ClassMonitor, Mark, Monitor, Pso, Rule, Sober, Tso};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -203,11 +203,28 @@ impl<R: Rule> Published<R> {
     }
 }
 
+impl Any {
+    /// Shows a step to one of the published monitors, if it is one.
+    #[inline(never)]
+    fn push(&mut self, performed: Performed) -> Option<(u32, u32)> {
+        match self {
+            Any::Nothing | Any::Lost(..) | Any::Class(_) => None,
+            Any::Tso(monitor) => monitor.push(&performed),
+            Any::Pso(monitor) => monitor.push(&performed),
+            Any::Sober(monitor) => monitor.push(&performed),
+        }
+    }
+}
+
 impl Watch {
     /// Watches a program of this many threads from its beginning. With `stop_at_first`, a violation or an error is enough.
     pub fn new(settings: &Settings, threads: usize, stop_at_first: bool) -> Watch {
         let monitor = match settings.watching {
             Watching::Nothing => Any::Nothing,
+            // What is drawn at random is only ever taken back as a whole.
+            Watching::Class if matches!(settings.strategy, Strategy::Random { .. } | Strategy::Pct { .. }) => {
+                Any::Class(ClassMonitor::forward(settings.model, threads))
+            }
             Watching::Class => Any::Class(ClassMonitor::new(settings.model, threads)),
             Watching::Tso => Any::Tso(Published::new(Tso::default())),
             Watching::Pso => Any::Pso(Published::new(Pso::default())),
@@ -282,10 +299,9 @@ impl Watch {
 impl Observer for Watch {
     type Part = Seen;
 
-    #[inline]
+    #[inline(always)]
     fn push(&mut self, performed: &Performed, path: &[u8]) {
         let found = match &mut self.monitor {
-            Any::Nothing | Any::Lost(..) => None,
             Any::Class(monitor) => match monitor.push(performed) {
                 Ok(found) => found.map(|found| (found.store, found.store_site)),
                 Err(_) => {
@@ -293,9 +309,7 @@ impl Observer for Watch {
                     None
                 }
             },
-            Any::Tso(monitor) => monitor.push(performed),
-            Any::Pso(monitor) => monitor.push(performed),
-            Any::Sober(monitor) => monitor.push(performed),
+            other => other.push(*performed),
         };
         if let Some(found) = found {
             self.found(found, performed.thread, performed.access.site, false, path);
@@ -323,6 +337,9 @@ impl Observer for Watch {
     }
 
     fn restart(&mut self, path: &[u8]) {
+        if matches!(self.monitor, Any::Lost(..)) {
+            self.regain();
+        }
         let Any::Class(monitor) = &mut self.monitor else {
             for steps in (1..=path.len()).rev() {
                 self.pop(&path[..steps]);

@@ -874,7 +874,7 @@ Exit codes: 1 they differ, 0 no difference was found (the output says how far it
         #[arg(value_name = "B")]
         b: String,
         /// Look at traces of up to this many operations.
-        #[arg(long, default_value_t = 8, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=12))]
+        #[arg(long, default_value_t = 9, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=16))]
         operations: u8,
         /// How results are written.
         #[arg(short, long, value_enum, default_value_t = DataFormat::Text, value_name = "FORMAT")]

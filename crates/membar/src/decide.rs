@@ -125,7 +125,7 @@ impl Decider {
             && let Verdict::Forbidden(proof) = &mut verdict
         {
             // The form that is shown is certified too; the other one remains if it does not hold.
-            let shown = report::readable(proof.clone());
+            let shown = report::readable(proof.clone(), model);
             if self.certifier.proof(trace, model, &shown).is_ok() {
                 *proof = shown;
             }

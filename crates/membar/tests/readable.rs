@@ -15,7 +15,7 @@ fn readable_proofs_are_proofs() {
             let outcome = checker.check(&trace, model, &Limits::default());
             let Verdict::Forbidden(proof) = outcome.verdict else { continue };
             forbidden += 1;
-            let shown = readable(proof.clone());
+            let shown = readable(proof.clone(), model);
             certifier.proof(&trace, model, &shown).unwrap_or_else(|flaw| panic!("seed {seed}, {}: {flaw}", model.name));
             assert!(shown.len() <= proof.len());
             rewritten += usize::from(shown != proof);

@@ -164,7 +164,7 @@ pub fn plain(addr: usize, size: usize, write: bool) {
     match w.shadow.access(id, addr, size, write, false) {
         Hit::Private => {
             // The stack is compared as a whole where it matters.
-            let thread = &mut w.threads[id];
+            let thread = w.this();
             if write && addr.wrapping_sub(stack_base(id) - STACK_SIZE) >= STACK_SIZE {
                 thread.wrote(addr, size);
             }
@@ -225,9 +225,8 @@ fn suspect(addr: usize, write: bool, atomic: bool) {
 fn visible(addr: usize, size: usize, write: bool, hit: Hit) {
     settle();
     let w = world();
-    let id = w.current;
     let kind = if write { AccessKind::Store } else { AccessKind::Load };
-    if w.threads[id].early.is_some() && !write {
+    if w.this().early.is_some() && !write {
         return late(addr, size, write);
     }
     match hit {
@@ -243,9 +242,9 @@ fn visible(addr: usize, size: usize, write: bool, hit: Hit) {
         }
         Hit::Private => {}
         Hit::Several => {
-            w.threads[id].sources.clear();
-            w.threads[id].targets.clear();
-            let thread = &mut w.threads[id];
+            let thread = w.this();
+            thread.sources.clear();
+            thread.targets.clear();
             w.shadow.cells_in(addr, size, if write { &mut thread.targets } else { &mut thread.sources });
             make();
         }
@@ -324,9 +323,8 @@ pub fn each(addr: usize, size: usize, kind: AccessKind) {
 /// Puts right what an earlier access to several cells left.
 #[inline(always)]
 fn settle() {
-    let w = world();
-    let thread = &w.threads[w.current];
-    if !thread.patched.is_empty() || !thread.later.is_empty() {
+    let thread = world().this();
+    if thread.patched.len() | thread.later.len() != 0 {
         settle_some();
     }
 }

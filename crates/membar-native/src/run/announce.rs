@@ -1,9 +1,8 @@
 //! From a hook to the scheduler and back: a thread says what it is about to do, and does it when it is resumed.
 
-use super::idle::Idle;
 use super::registers::{Registers, register, word_at};
 use super::shadow::read;
-use super::slot::{BEFORE, Pending, Slot, Stand};
+use super::slot::{BEFORE, NO_STAMP, Pending, Slot, Stand};
 use super::world::{Mode, World, world};
 use membar_core::Barrier;
 use membar_explore::Awaited;
@@ -17,7 +16,7 @@ impl World {
     pub fn announce<const MORE: bool>(mut pending: Pending, awaited: Awaited) {
         let world = world();
         let id = world.current;
-        let thread = &mut world.threads[id];
+        let thread = world.this();
         pending.barrier = pending.barrier.max(thread.barrier);
         thread.barrier = Barrier::None;
         if !world.barriers.is_empty()
@@ -25,7 +24,6 @@ impl World {
         {
             pending.barrier = pending.barrier.max(barrier);
         }
-        let thread = &mut world.threads[id];
         (thread.private, thread.suspect) = (0, 1000);
         thread.low = thread.low.min(register(0));
         thread.frame = (register(0), register(2));
@@ -40,38 +38,38 @@ impl World {
             };
             if known != Some(pending) && !known.is_some_and(guessed) {
                 world.diverge(id, Some(pending.site));
-                world.threads[id].suspend();
+                thread.suspend();
             }
-            let thread = &mut world.threads[id];
             thread.said += 1;
             (thread.dirty, thread.was_dirty) = (false, false);
-            if pending.kind.reads() && !pending.waits {
+            if world.sampling && pending.kind.reads() && !pending.waits {
+                // The path has been begun anew; otherwise it is stamped already.
                 let pc = world.module.offset(word_at(register(0)));
-                world.stamp(id, pc);
+                world.stamp(pc, &mut 0);
             }
-            let thread = &mut world.threads[id];
             if world.at < world.path.len() && usize::from(world.path[world.at]) == id {
                 world.at += 1;
             } else {
                 thread.suspend();
             }
         } else {
-            let idle = world.look(id, &pending);
-            let slots = &mut world.threads[id].slots;
+            let slots = &mut thread.slots;
             if slots.len() == slots.capacity() {
                 slots.reserve(64);
             }
-            // Field by field: a copy of the whole right after its parts have been written would wait for them.
+            // In place, field by field: a copy of the whole right after its parts have been written would wait for them.
             // SAFETY: there is room for one more, all of which is written.
             unsafe {
                 let slot = slots.as_mut_ptr().add(slots.len());
                 (&raw mut (*slot).pending).write(pending);
                 (&raw mut (*slot).stand).write(Stand::Access);
+                (&raw mut (*slot).stamped).write(NO_STAMP);
                 (&raw mut (*slot).awaited).write(awaited);
-                (&raw mut (*slot).idle).write(idle);
+                (&raw mut (*slot).idle).write(slots.last().map(|last| last.idle).unwrap_or_default());
+                world.look(&mut *slot);
                 slots.set_len(slots.len() + 1);
             }
-            world.threads[id].suspend();
+            thread.suspend();
         }
         if let Some(registers) = registers {
             registers.restore();
@@ -80,17 +78,14 @@ impl World {
         if !world.barriers.is_empty()
             && let Some(&barrier) = world.barriers.get(&pending.site)
         {
-            world.threads[id].barrier = barrier;
+            world.this().barrier = barrier;
         }
     }
 
     /// The instruction that a report should name for a call from `pc`, which may be in code that only wraps.
-    #[inline]
+    #[inline(always)]
     pub fn user_site(&self, pc: u32, frame: usize) -> u32 {
-        if !self.is_wrapper(pc) {
-            return pc;
-        }
-        self.caller_of_wrapper(frame).unwrap_or(pc)
+        if self.is_wrapper(pc) { self.caller_of_wrapper(frame).unwrap_or(pc) } else { pc }
     }
 
     #[inline]
@@ -99,6 +94,7 @@ impl World {
         self.wrappers.get(pc / 64).is_none_or(|bits| bits >> (pc % 64) & 1 != 0)
     }
 
+    #[inline(never)]
     fn caller_of_wrapper(&self, frame: usize) -> Option<u32> {
         let stack = super::fault::walk(0, frame, self.current, 32);
         let user = |pc: usize| {
@@ -111,67 +107,67 @@ impl World {
         hidden.or_else(|| stack[1..].iter().find_map(|&pc| user(pc)))
     }
 
-    /// Looks what came of the last step, and whether the thread waits for something.
+    /// Looks what came of the last step, and whether the thread waits for something, and completes the slot of its next
+    /// access, whose `idle` is what was known before.
     #[inline]
-    fn look(&mut self, id: usize, &Pending { cell, kind, waits, expected, .. }: &Pending) -> Idle {
-        if waits {
+    fn look(&mut self, slot: &mut Slot) {
+        let Slot { pending: Pending { cell, kind, waits, expected, .. }, ref mut stamped, ref mut idle, .. } = *slot;
+        let thread = self.this();
+        if waits && !self.sampling {
             let value = read(&self.shadow.cells[cell as usize]);
             self.set_value(cell, value);
         }
-        let made = self.stepping.take();
-        if let Some((cell, _)) = made {
-            self.new = read(&self.shadow.cells[cell as usize]);
-        }
-        let thread = &mut self.threads[id];
-        let mut idle = match thread.slots.last() {
-            Some(slot) => slot.idle,
-            None => Idle::default(),
-        };
         // Where there is no loop nobody waits in one.
-        if !self.loop_list.is_empty() {
-            if let Some((cell, kind)) = made {
-                idle.made(cell, kind, self.old, self.new, &mut thread.log);
+        let loops = !self.loop_list.is_empty();
+        if self.stepping
+            && let Some(Slot { pending: made, .. }) = thread.slots.last()
+        {
+            self.stepping = false;
+            self.new = read(&self.shadow.cells[made.cell as usize]);
+            if loops {
+                idle.made(made.cell, made.kind, self.old, self.new, &mut thread.log);
             }
-            if thread.dirty | thread.was_dirty {
+        }
+        if thread.dirty | thread.was_dirty {
+            (thread.dirty, thread.was_dirty) = (false, false);
+            if loops {
                 idle.quiet = thread.log.len() as u32;
                 idle.round = (0, 0);
             }
         }
-        (thread.dirty, thread.was_dirty) = (false, false);
         if kind.reads() && !waits {
-            self.look_round(id, &mut idle, u64::from(cell) << 32 ^ expected);
+            let pc = self.module.offset(word_at(register(0)));
+            if self.stamp(pc, stamped) {
+                // What the call is about is in registers that it may change.
+                let about = (u64::from(cell) << 32 ^ expected).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                let state = super::idle::state(register(0), thread.entry, &thread.written);
+                idle.visit(pc, state ^ about, &thread.log, &mut thread.visits);
+                idle.visits = thread.visits.len() as u32;
+            }
         }
-        let thread = &self.threads[id];
         idle.log = thread.log.len() as u32;
-        idle.visits = thread.visits.len() as u32;
-        idle
     }
 
-    /// Looks whether the thread has been here before.
+    /// Notes that the thread that runs has come to this read, and whether it has before: then it is in a loop. Whether it was
+    /// known to be.
     #[inline]
-    fn look_round(&mut self, id: usize, idle: &mut Idle, about: u64) {
-        let pc = self.module.offset(word_at(register(0)));
-        if self.loops.get(pc as usize) != Some(&true) {
-            return self.stamp(id, pc);
+    fn stamp(&mut self, pc: u32, stamped: &mut u32) -> bool {
+        let Some(stamp) = self.stamps.get_mut(pc as usize) else { return false };
+        if stamp.is_loop {
+            return true;
         }
-        // What the call is about is in registers that it may change.
-        let thread = &mut self.threads[id];
-        let state = super::idle::state(register(0), thread.entry, &thread.written);
-        idle.visit(pc, state ^ about.wrapping_mul(0x9e37_79b9_7f4a_7c15), &thread.log, &mut thread.visits);
-    }
-
-    /// Notes that the thread has come to this read, and whether it has before: then it is in a loop.
-    #[inline]
-    fn stamp(&mut self, id: usize, pc: u32) {
-        let (Some(stamp), now) = (self.stamps.get_mut(pc as usize), self.executions as u32) else { return };
-        if stamp.0 != now {
-            *stamp = (now, 1 << id);
-        } else if stamp.1 >> id & 1 == 0 {
-            stamp.1 |= 1 << id;
-        } else if !self.loops[pc as usize] {
-            self.loops[pc as usize] = true;
+        let bit = 1 << self.current;
+        if stamp.path != self.path_number {
+            (stamp.path, stamp.threads) = (self.path_number, 0);
+        }
+        if stamp.threads & bit == 0 {
+            stamp.threads |= bit;
+            *stamped = pc;
+        } else {
+            stamp.is_loop = true;
             self.loop_list.push(pc);
             self.grown = true;
         }
+        false
     }
 }

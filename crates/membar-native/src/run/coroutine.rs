@@ -28,6 +28,15 @@ pub type Routine = Coroutine<(), (), (), Region>;
 pub struct Thread {
     pub routine: Option<Routine>,
     pub yielder: *const Yielder<(), ()>,
+    /// What it announced, after each of its steps on the path.
+    pub slots: Vec<Slot>,
+    pub log: Vec<Awaited>,
+    pub visits: Vec<super::idle::Visit>,
+    pub own: Own,
+}
+
+/// What changes of a thread while it runs.
+pub struct Own {
     /// What it runs.
     pub start: usize,
     pub arg: usize,
@@ -76,15 +85,26 @@ pub struct Thread {
     pub errno: i32,
     /// Why it cannot go on.
     pub fault: Option<Fault>,
-    /// What it announced, after each of its steps on the path.
-    pub slots: Vec<Slot>,
-    pub log: Vec<Awaited>,
-    pub visits: Vec<super::idle::Visit>,
     /// How many announcements it has made since the last reset.
     pub said: usize,
     pub stand: Stand,
     /// The caller of the announcement: stack and frame pointers.
     pub frame: (usize, usize),
+}
+
+impl std::ops::Deref for Thread {
+    type Target = Own;
+    #[inline(always)]
+    fn deref(&self) -> &Own {
+        &self.own
+    }
+}
+
+impl std::ops::DerefMut for Thread {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut Own {
+        &mut self.own
+    }
 }
 
 /// Why a thread cannot go on.
@@ -101,6 +121,18 @@ impl Thread {
         Thread {
             routine: None,
             yielder: std::ptr::null(),
+            slots: Vec::new(),
+            log: Vec::new(),
+            visits: Vec::new(),
+            own: Own::new(),
+        }
+    }
+}
+
+impl Own {
+    /// Of a thread that has not been started.
+    pub fn new() -> Own {
+        Own {
             start: 0,
             arg: 0,
             result: 0,
@@ -131,13 +163,86 @@ impl Thread {
             clock: 0,
             errno: 0,
             fault: None,
-            slots: Vec::new(),
-            log: Vec::new(),
-            visits: Vec::new(),
             said: 0,
             stand: Stand::Done,
             frame: (0, 0),
         }
+    }
+
+    /// Becomes the same as another one.
+    pub fn copy(&mut self, other: &Own) {
+        /// Most of them are empty most of the time.
+        fn copy<T: Clone>(to: &mut Vec<T>, from: &Vec<T>) {
+            if from.is_empty() { to.clear() } else { to.clone_from(from) }
+        }
+        let Own {
+            start,
+            arg,
+            result,
+            detached,
+            joined,
+            kids,
+            barrier,
+            entry,
+            low,
+            dirty,
+            written,
+            private,
+            suspect,
+            circle,
+            was_dirty,
+            keys,
+            cleanups,
+            dtors,
+            held,
+            early,
+            later,
+            patched,
+            later_site,
+            sources,
+            targets,
+            reads,
+            random,
+            clock,
+            errno,
+            fault,
+            said,
+            stand,
+            frame,
+        } = other;
+        copy(&mut self.written, written);
+        copy(&mut self.keys, keys);
+        copy(&mut self.cleanups, cleanups);
+        copy(&mut self.dtors, dtors);
+        copy(&mut self.held, held);
+        copy(&mut self.later, later);
+        copy(&mut self.patched, patched);
+        copy(&mut self.sources, sources);
+        copy(&mut self.targets, targets);
+        copy(&mut self.reads, reads);
+        self.random.clone_from(random);
+        self.fault.clone_from(fault);
+        self.start = *start;
+        self.arg = *arg;
+        self.result = *result;
+        self.detached = *detached;
+        self.joined = *joined;
+        self.kids = *kids;
+        self.barrier = *barrier;
+        self.entry = *entry;
+        self.low = *low;
+        self.dirty = *dirty;
+        self.private = *private;
+        self.suspect = *suspect;
+        self.circle = *circle;
+        self.was_dirty = *was_dirty;
+        self.early = *early;
+        self.later_site = *later_site;
+        self.clock = *clock;
+        self.errno = *errno;
+        self.said = *said;
+        self.stand = *stand;
+        self.frame = *frame;
     }
 }
 

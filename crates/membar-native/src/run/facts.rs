@@ -53,7 +53,7 @@ impl World {
         self.known = 1;
         self.values.clear();
         for &site in &std::mem::take(&mut self.loop_list) {
-            self.loops[site as usize] = false;
+            self.stamps[site as usize].is_loop = false;
         }
         for thread in &mut self.threads {
             thread.slots.clear();
@@ -71,10 +71,10 @@ impl World {
             }
         }
         for &site in &facts.loops {
-            if let Some(known) = self.loops.get_mut(site as usize)
-                && !*known
+            if let Some(stamp) = self.stamps.get_mut(site as usize)
+                && !stamp.is_loop
             {
-                *known = true;
+                stamp.is_loop = true;
                 self.loop_list.push(site);
             }
         }

@@ -71,6 +71,14 @@ pub struct Heap {
     pub used: usize,
 }
 
+/// How far allocation had come.
+#[derive(Debug, Default)]
+pub struct Saved {
+    next: Vec<(usize, u32)>,
+    freed: usize,
+    used: usize,
+}
+
 const fn region(thread: usize) -> usize {
     HEAPS + thread * HEAP_SIZE
 }
@@ -184,6 +192,41 @@ impl Heap {
         }
         self.first.clone_from(&self.next);
         ranges
+    }
+
+    /// The bytes that have been allocated since the beginning of the execution by so many threads.
+    pub fn bytes(&self, threads: usize) -> usize {
+        (0..threads).map(|thread| self.next[thread].0 - self.first[thread].0).sum()
+    }
+
+    /// The memory of these, and what is known of its life, as addresses and lengths.
+    pub fn ranges(&self, threads: usize) -> impl Iterator<Item = (usize, usize)> + '_ {
+        (0..threads).flat_map(|thread| {
+            let (first, next) = (self.first[thread].0, self.next[thread].0);
+            let (a, b) = ((first - HEAPS) / 16, (next - HEAPS).div_ceil(16));
+            [(first, next - first), (LIFE + a, b - a)]
+        })
+    }
+
+    /// Keeps what is not in that memory.
+    pub fn save(&self, threads: usize, saved: &mut Saved) {
+        saved.next.clear();
+        saved.next.extend_from_slice(&self.next[..threads]);
+        (saved.freed, saved.used) = (self.freed.len(), self.used);
+    }
+
+    /// Goes back to an earlier state of the same execution, but for that memory.
+    pub fn put_back(&mut self, saved: &Saved) {
+        for (next, &kept) in self.next.iter_mut().zip(&saved.next) {
+            if next.0 > kept.0 {
+                set_life(kept.0, next.0, Life::Nothing);
+            }
+            *next = kept;
+        }
+        for block in self.freed.drain(saved.freed..) {
+            set_life(block.start, block.start + block.size.max(1), Life::Live);
+        }
+        self.used = saved.used;
     }
 
     /// Back to what was kept.

@@ -22,6 +22,7 @@ mod program;
 mod registers;
 mod shadow;
 mod slot;
+mod snapshot;
 pub(crate) mod stubs;
 mod sync;
 mod thread;

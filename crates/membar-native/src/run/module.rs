@@ -124,6 +124,11 @@ impl Module {
         }
     }
 
+    /// Where a thread's thread-local variables are, and how many bytes they have.
+    pub fn thread_local_block(&self, thread: usize) -> (usize, usize) {
+        (TLS + thread * TLS_SIZE, self.tls.2)
+    }
+
     /// Whether this is the object's number among those with thread-local variables; before it is known, any is.
     pub fn is_own_tls(&self, id: usize) -> bool {
         self.tls_id == 0 || self.tls_id == id

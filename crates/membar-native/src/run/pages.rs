@@ -76,11 +76,27 @@ impl Pages {
     /// Puts everything back.
     #[inline]
     pub fn restore(&self) {
-        for &(at, i, len) in &self.dirty {
+        self.restore_from(0);
+    }
+
+    /// Puts those pieces back that came after so many others.
+    #[inline]
+    pub fn restore_from(&self, first: usize) {
+        for &(at, i, len) in &self.dirty[first..] {
             let (start, bytes) = &self.kept[i];
             // SAFETY: the piece is writable, and as long as that.
             unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr().add(at - start), at as *mut u8, len) };
         }
+    }
+
+    /// How many pieces are written.
+    pub fn pieces_written(&self) -> usize {
+        self.dirty.len()
+    }
+
+    /// Those pieces, as addresses and lengths.
+    pub fn ranges(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
+        self.dirty.iter().map(|&(at, _, len)| (at, len))
     }
 
     /// Bytes that are put back for each execution.

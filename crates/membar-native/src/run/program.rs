@@ -10,11 +10,13 @@ use super::layout::{
     TABLE_LEN,
 };
 use super::module::{LoadError, Module};
-use super::slot::{Pending, Stand};
+use super::shadow::read;
+use super::slot::{Pending, Slot, Stand};
+use super::snapshot;
 use super::world::{World, install, world};
 use corosensei::{Coroutine, Yielder};
-use membar_core::{Access, AccessKind, Barrier, Performed};
-use membar_explore::{Next, Program, Waiting};
+use membar_core::{Access, Barrier, Performed};
+use membar_explore::{Next, Program, Standing, Waiting};
 use std::ffi::{CString, OsStr, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -117,6 +119,8 @@ impl Native {
         // SAFETY: the C library's own.
         w.args = [args.len(), vector, unsafe { environ }];
         w.loaded(module);
+        w.snapshots.allowed = crate::build::imports(object)
+            .is_ok_and(|imports| snapshot::allow(imports.iter().map(|import| import.name.as_str())));
         w.volatile_atomic = options.volatile_atomic;
         if !options.wrappers.is_empty() {
             w.wrappers = vec![0; w.module.len.div_ceil(64)];
@@ -126,7 +130,7 @@ impl Native {
                 }
             }
         }
-        world().begin();
+        World::begin();
         Ok(Native(()))
     }
 
@@ -144,7 +148,7 @@ impl Native {
         w.know(facts);
         w.barriers = barriers.iter().copied().collect();
         w.poison = poison;
-        w.begin();
+        World::begin();
     }
 
     /// The schedule that is being run is written here: a flag of four bytes that is not touched, its length, its steps.
@@ -198,7 +202,7 @@ impl Program for Native {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn waiting(&self, thread: usize) -> Waiting<'_> {
         let w = world();
         let this = &w.threads[thread];
@@ -210,25 +214,47 @@ impl Program for Native {
         Waiting { round: &this.log[from as usize..to as usize], repeated: slot.idle.repeated as usize }
     }
 
+    #[inline(always)]
+    fn is_blocked(&self, thread: usize) -> bool {
+        match world().threads[thread].slots.last() {
+            Some(Slot { pending: Pending { waits: true, .. }, awaited, .. }) => {
+                awaited.blocks(self.value(awaited.addr))
+            }
+            _ => {
+                let Waiting { round, .. } = self.waiting(thread);
+                self.waiting(thread).is_closing() && round.iter().all(|read| read.blocks(self.value(read.addr)))
+            }
+        }
+    }
+
     fn may_wait(&self, thread: usize) -> bool {
         let w = world();
         w.threads[thread].slots.len() == 1 && thread > 0 || w.is_over()
     }
 
-    #[inline]
+    #[inline(always)]
+    fn standing(&self, thread: usize) -> Standing {
+        let w = world();
+        match w.threads[thread].slots.last() {
+            Some(slot) if slot.stand == Stand::Access && !w.void => {
+                let (from, to) = slot.idle.round;
+                if slot.pending.waits | (from < to) { Standing::Waits } else { Standing::Runs }
+            }
+            _ => Standing::Stopped,
+        }
+    }
+
+    #[inline(always)]
     fn value(&self, addr: u32) -> u64 {
+        if world().sampling {
+            return world().shadow.cells.get(addr as usize).map_or(0, read);
+        }
         world().values.get(addr as usize).copied().unwrap_or(0)
     }
 
-    #[inline]
+    #[inline(always)]
     fn step(&mut self, thread: usize) -> Performed {
-        let (pending, old, new) = world().step(thread);
-        let writes = match pending.kind {
-            AccessKind::Load => false,
-            AccessKind::Store => true,
-            AccessKind::Rmw => !pending.compares || pending.expected == old,
-        };
-        Performed { thread: thread as u32, access: access(&pending), writes, old, new }
+        World::step(thread)
     }
 
     #[inline]
@@ -237,7 +263,7 @@ impl Program for Native {
     }
 
     fn restart(&mut self, _: usize) {
-        world().rewind();
+        World::rewind();
     }
 
     fn state(&self, state: &mut Vec<u64>) {

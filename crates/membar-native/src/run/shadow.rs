@@ -395,28 +395,41 @@ impl Shadow {
 }
 
 /// The value of a cell. A cell of more than 8 bytes has a value by which it can be told from others.
-#[inline]
+#[inline(always)]
 pub fn read(cell: &Cell) -> u64 {
-    let at = cell.at as *const u8;
-    if cell.size <= 8 && cell.at & 0xfff <= 0xff8 && cell.size > 0 {
-        // On one page, so that the bytes behind the cell can be read too.
-        // SAFETY: as below.
-        return unsafe { at.cast::<u64>().read_unaligned() } & u64::MAX >> (64 - 8 * u32::from(cell.size));
-    }
+    // As the program writes it: a wider load would have to wait until the store has reached the cache.
     // SAFETY: a cell is memory of the program: it has been accessed.
+    match cell.size {
+        4 => u64::from(unsafe { load::<u32>(cell.at) }),
+        8 => unsafe { load(cell.at) },
+        _ => read_other(cell),
+    }
+}
+
+#[inline(never)]
+fn read_other(cell: &Cell) -> u64 {
+    // SAFETY: as above.
     unsafe {
         match cell.size {
-            1 => u64::from(at.read()),
-            2 => u64::from(at.cast::<u16>().read_unaligned()),
-            4 => u64::from(at.cast::<u32>().read_unaligned()),
-            8 => at.cast::<u64>().read_unaligned(),
+            1 => u64::from(load::<u8>(cell.at)),
+            2 => u64::from(load::<u16>(cell.at)),
+            16 => wide(load(cell.at)),
             n => {
-                let mut bytes = [0u8; 16];
-                std::ptr::copy_nonoverlapping(at, bytes.as_mut_ptr(), usize::from(n.min(16)));
-                wide(u128::from_le_bytes(bytes))
+                let byte = |i: u32| u128::from(load::<u8>(cell.at + u64::from(i))) << (8 * i);
+                wide((0..u32::from(n.min(16))).fold(0, |value, i| value | byte(i)))
             }
         }
     }
+}
+
+/// What is at an address that need not be aligned. A load and nothing else: the cell may be in a part of the stack that
+/// is given back, and this may run on the same stack, so that there is nowhere to copy it to first.
+#[inline(always)]
+unsafe fn load<T: Copy>(at: u64) -> T {
+    #[repr(C, packed)]
+    struct Unaligned<T>(T);
+    // SAFETY: the caller's.
+    unsafe { (*(at as *const Unaligned<T>)).0 }
 }
 
 /// What a cell holds.

@@ -49,10 +49,15 @@ pub struct Slot {
     /// What it is about to do, if it is.
     pub pending: Pending,
     pub stand: Stand,
+    /// The instruction that the thread came to for the first time with this, or [`NO_STAMP`].
+    pub stamped: u32,
     /// What the pending access waits for, if it does.
     pub awaited: Awaited,
     pub idle: Idle,
 }
+
+/// No instruction.
+pub const NO_STAMP: u32 = u32::MAX;
 
 impl Slot {
     /// The access that the thread is about to make.

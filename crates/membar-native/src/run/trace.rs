@@ -5,7 +5,7 @@ use super::layout::{CONTROL, CONTROL_SIZE, ENDED, MAX_THREADS, STACK_SIZE, STACK
 use super::program::{Native, access};
 use super::shadow::{self, read};
 use super::slot::{END_SITE, START_SITE, Slot, Stand};
-use super::world::world;
+use super::world::{World, world};
 use crate::process::{Puppet, Strings};
 use membar_core::{Access, AccessKind, Barrier, Performed};
 use membar_explore::{Next, Program};
@@ -155,7 +155,7 @@ impl Native {
         // A loop that shows only here, because the explorer came to it in two parts, is no reason to stop.
         let sampling = std::mem::replace(&mut world().sampling, true);
         world().void = false;
-        world().begin();
+        World::begin();
         let mut traced = Traced {
             steps: Vec::new(),
             threads: Vec::new(),
@@ -194,7 +194,7 @@ impl Native {
             traced.starts.push(world().module.offset(start));
         }
         world().sampling = sampling;
-        world().begin();
+        World::begin();
         traced
     }
 
@@ -203,7 +203,7 @@ impl Native {
         let w = world();
         match puppet {
             Puppet::Start => {
-                w.begin();
+                World::begin();
                 Strings::Done
             }
             Puppet::Next(thread) => match now(thread) {
@@ -222,7 +222,7 @@ impl Native {
                 let cell = w.shadow.cells[slot.pending.cell as usize];
                 let before = shadow::bytes(&cell);
                 shadow::write(&cell, value);
-                w.perform(thread);
+                World::perform(thread);
                 let new = read(&cell);
                 shadow::set_bytes(&cell, &before);
                 Strings::Value(new)

@@ -10,16 +10,18 @@
 //! Threads are coroutines. Each intercepted access to a visible cell ([`super::shadow`]) *announces* what it is about to do
 //! and hands over to the scheduler; when the scheduler resumes the thread, it makes the access and runs to its next
 //! announcement. What each thread announced after each of its steps is kept, so to go back is to forget (`slots`), and only
-//! when a step is to be made from an earlier state the program is reset and run again along the path. On the way there a
-//! thread goes on without a switch as long as the path says so, and each announcement is compared with the one kept: a
-//! difference means that the program is not deterministic, and everything stops ([`Divergence`]).
+//! when a step is to be made from an earlier state the program is reset, or put back to a state on the way
+//! ([`super::snapshot`]), and run again along the path. On the way there a thread goes on without a switch as long as the
+//! path says so, and each announcement is compared with the one kept: a difference means that the program is not
+//! deterministic, and everything stops ([`Divergence`]).
 //!
 //! While there is one thread only, nothing is announced but the creation of the next one: nobody could notice.
 //!
 //! # Invariants
 //!
-//! `slots[t]` has one entry more than `path` has steps of t. `live` of them have been made since the last reset. `values` are
-//! those of the state at the end of `path`.
+//! `slots[t]` has one entry more than `path` has steps of t. The program is in the state after `live` of them, if that is how
+//! many there are. `values` are those of the state at the end of `path`; while sampling the program is always there, and its
+//! memory is asked instead.
 //!
 //! # Safety
 //!
@@ -30,13 +32,14 @@ use super::coroutine::{Fault, Region, Routine, Thread};
 use super::facts::Divergence;
 use super::heap::Heap;
 use super::idle::Idle;
-use super::layout::{self, CONTROL, MAX_THREADS, STACK_SIZE, STARTED, control, stack_base};
+use super::layout::{self, CONTROL, MAX_THREADS, STARTED, control, stack_base};
 use super::module::Module;
 use super::pages::Pages;
 use super::shadow::{Shadow, read};
-use super::slot::{END_SITE, NOTHING, Pending, START_SITE, Slot, Stand};
+use super::slot::{END_SITE, NO_STAMP, NOTHING, Pending, START_SITE, Slot, Stand};
+use super::snapshot::{Snapshots, used_from};
 use corosensei::{Coroutine, Yielder};
-use membar_core::{AccessKind, Barrier, Rng};
+use membar_core::{Access, AccessKind, Barrier, Performed, Rng};
 use membar_explore::Awaited;
 use rustc_hash::FxHashMap;
 use std::cell::UnsafeCell;
@@ -52,7 +55,10 @@ pub enum Mode {
 
 /// Everything.
 pub struct World {
+    /// The thread that runs, or ran last.
     pub current: usize,
+    /// The same: threads are never moved.
+    this: *mut Thread,
     /// There is one thread only.
     pub alone: bool,
     pub shadow: Shadow,
@@ -71,10 +77,15 @@ pub struct World {
     /// The value before the step that is being made, and after it.
     pub old: u64,
     pub new: u64,
-    pub stepping: Option<(u32, AccessKind)>,
-    /// What each step replaced.
+    /// A step is being made: what the thread that runs announced last.
+    pub stepping: bool,
+    /// What each step replaced, and the values at the end of the path: for who goes back. Not kept while sampling.
     pub frames: Vec<(u32, u64)>,
     pub values: Vec<u64>,
+    /// States on the path that can be gone on from.
+    pub snapshots: Snapshots,
+    /// How often a state has been gone back to since the beginning.
+    arrivals: u64,
     pub grown: bool,
     /// What is run no longer counts: the program has shown something new about itself, or is not deterministic.
     pub void: bool,
@@ -85,9 +96,10 @@ pub struct World {
     pub steps: u64,
     /// Steps made again, to come to a state.
     pub replayed: u64,
-    /// What has been seen at each offset of the object: in which execution, by which threads; and whether it is a loop.
-    pub stamps: Vec<(u32, u64)>,
-    pub loops: Vec<bool>,
+    /// What has been seen at each offset of the object, and the loops among them.
+    pub stamps: Vec<Stamp>,
+    /// Goes up when the path is begun anew.
+    pub path_number: u32,
     pub loop_list: Vec<u32>,
     /// Barriers to add after accesses, by site.
     pub barriers: FxHashMap<u32, Barrier>,
@@ -112,6 +124,16 @@ pub struct World {
     pub wrappers: Vec<u64>,
     /// Where the C library keeps `errno`.
     pub errno: *mut i32,
+}
+
+/// What has been seen at an instruction.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Stamp {
+    /// On which path, by which threads: those who go back take theirs away.
+    pub path: u32,
+    pub threads: u64,
+    /// A thread has come to it twice.
+    pub is_loop: bool,
 }
 
 struct Global(UnsafeCell<Option<Box<World>>>);
@@ -139,11 +161,13 @@ pub fn install(world: World) {
 impl World {
     /// For a program whose object will be loaded.
     pub fn new(heap: Heap) -> World {
+        let mut threads: Vec<Thread> = (0..MAX_THREADS).map(|_| Thread::new()).collect();
         World {
             current: 0,
+            this: threads.as_mut_ptr(),
             alone: true,
             shadow: Shadow::new(0, 0),
-            threads: (0..MAX_THREADS).map(|_| Thread::new()).collect(),
+            threads,
             ids: FxHashMap::default(),
             known: 1,
             unjoined: 0,
@@ -156,9 +180,11 @@ impl World {
             at: 0,
             old: 0,
             new: 0,
-            stepping: None,
+            stepping: false,
             frames: Vec::new(),
             values: Vec::new(),
+            snapshots: Snapshots::default(),
+            arrivals: 0,
             grown: false,
             void: false,
             sampling: false,
@@ -167,7 +193,7 @@ impl World {
             steps: 0,
             replayed: 0,
             stamps: Vec::new(),
-            loops: Vec::new(),
+            path_number: 0,
             loop_list: Vec::new(),
             barriers: FxHashMap::default(),
             volatile_atomic: false,
@@ -191,8 +217,7 @@ impl World {
     /// The object has been loaded, and its constructors have run: this is what every execution begins with.
     pub fn loaded(&mut self, module: Module) {
         self.shadow = Shadow::new(module.base, module.len);
-        self.stamps = vec![(0, 0); module.len];
-        self.loops = vec![false; module.len];
+        self.stamps = vec![Stamp::default(); module.len];
         let heap = self.heap.keep();
         self.pages = Pages::keep(module.data.iter().copied().chain(heap));
         self.module = module;
@@ -212,7 +237,8 @@ impl World {
         thread.stand = Stand::Access;
         if new {
             let awaited = Awaited { addr: cell, value: 0, until: false };
-            thread.slots.push(Slot { pending, stand: Stand::Access, awaited, idle: Idle::default() });
+            let (stand, stamped, idle) = (Stand::Access, NO_STAMP, Idle::default());
+            thread.slots.push(Slot { pending, stand, stamped, awaited, idle });
         }
     }
 
@@ -238,11 +264,10 @@ impl World {
             } else if id != 0 {
                 continue;
             }
-            let from =
-                thread.low.min(stack_base(id)).saturating_sub(1024).max(stack_base(id) - STACK_SIZE + layout::GUARD);
+            // Variables that a program does not initialise are then the same in every execution.
+            let from = used_from(id, thread.low);
             // SAFETY: the stack is mapped and nobody runs on it.
             unsafe { std::ptr::write_bytes(from as *mut u8, 0, stack_base(id) - from) };
-            wipe_below(from, stack_base(id) - STACK_SIZE + layout::GUARD);
             thread.low = usize::MAX;
             thread.kids = 0;
             thread.barrier = Barrier::None;
@@ -271,60 +296,99 @@ impl World {
         self.exit_handlers.truncate(self.exit_snapshot);
         self.key_dtors.truncate(self.key_snapshot);
         self.current = 0;
+        self.this = self.threads.as_mut_ptr();
         self.alone = true;
         self.over = false;
         self.unjoined = 0;
         self.live = 0;
         self.at = 0;
-        self.stepping = None;
+        self.stepping = false;
     }
 
-    /// Runs the thread until it announces something or ends.
-    #[inline]
-    fn go(&mut self, id: usize) {
-        self.current = id;
-        self.running = true;
-        if self.threads[id].routine.is_none() {
-            self.module.thread_locals(id);
-            let routine = Coroutine::with_stack(Region(id), move |yielder: &Yielder<(), ()>, ()| {
-                world().threads[id].yielder = yielder;
-                super::thread::run(id);
-            });
-            self.threads[id].routine = Some(routine);
-        }
-        let routine: *mut Routine = self.threads[id].routine.as_mut().expect("just made");
+    /// The thread that runs, or ran last.
+    #[inline(always)]
+    pub fn this(&self) -> &'static mut Thread {
+        // SAFETY: threads are never moved. As with [`world`], the reference is not kept across a switch.
+        unsafe { &mut *self.this }
+    }
+
+    /// Runs the thread until it announces something or ends. What is between here and the switch has no reference to the
+    /// world, which is another one afterwards; so for all who call this.
+    #[inline(always)]
+    fn go(id: usize) {
+        let world = world();
+        world.current = id;
+        world.this = &raw mut world.threads[id];
+        world.running = true;
+        let thread = world.this;
         // SAFETY: the routine stays where it is while it runs: threads are never moved, and only `reset` drops it.
         let result = unsafe {
-            *self.errno = self.threads[id].errno;
+            let routine: *mut Routine = match &mut (*thread).routine {
+                Some(routine) => routine,
+                None => world.create(id),
+            };
+            *world.errno = (*thread).own.errno;
             (*routine).resume(())
         };
-        let world = world();
+        let world = super::world::world();
         world.running = false;
         // SAFETY: as above.
-        world.threads[id].errno = unsafe { *world.errno };
+        unsafe { (*thread).own.errno = *world.errno };
         if result.as_return().is_some() {
-            world.threads[id].stand = Stand::Done;
+            // SAFETY: as above.
+            unsafe { (*thread).own.stand = Stand::Done };
         }
+    }
+
+    /// Gives the thread its coroutine.
+    #[inline(never)]
+    fn create(&mut self, id: usize) -> *mut Routine {
+        self.module.thread_locals(id);
+        let routine = Coroutine::with_stack(Region(id), move |yielder: &Yielder<(), ()>, ()| {
+            world().threads[id].yielder = yielder;
+            super::thread::run(id);
+        });
+        self.threads[id].routine.insert(routine)
     }
 
     /// Goes to the end of the path.
-    pub fn catch_up(&mut self) {
-        self.replayed += self.path.len() as u64;
-        self.reset();
-        self.record_path();
-        self.mode = Mode::Again;
-        self.begin_main();
-        while self.at < self.path.len() && !self.void {
-            let id = usize::from(self.path[self.at]);
-            if self.threads[id].stand != Stand::Access {
-                self.diverge(id, None);
+    ///
+    /// A snapshot would hide it if the program did something else the second time. So at first, and then once in a while, it
+    /// is run from its beginning.
+    pub fn catch_up() {
+        const FIRST: u64 = 64;
+        const EVERY: u64 = 32;
+        let w = world();
+        w.arrivals += 1;
+        let again = w.arrivals < FIRST || w.arrivals.is_multiple_of(EVERY);
+        w.record_path();
+        if again || !w.put_back_state() {
+            w.reset();
+        }
+        w.mode = Mode::Again;
+        w.replayed += (w.path.len() - w.at) as u64;
+        if w.at == 0 {
+            World::begin_main();
+        }
+        loop {
+            let w = world();
+            if w.at == w.path.len() || w.void {
                 break;
             }
-            self.at += 1;
-            self.go(id);
+            if w.at >= w.snapshots.next {
+                w.keep_state(w.at);
+            }
+            let id = usize::from(w.path[w.at]);
+            if w.threads[id].stand != Stand::Access {
+                w.diverge(id, None);
+                break;
+            }
+            w.at += 1;
+            World::go(id);
         }
-        self.mode = Mode::Live;
-        self.live = self.path.len();
+        let w = world();
+        w.mode = Mode::Live;
+        w.live = w.path.len();
     }
 
     /// Writes the whole path down.
@@ -341,12 +405,12 @@ impl World {
     }
 
     /// Runs the first thread to its first announcement.
-    fn begin_main(&mut self) {
-        if self.endless.is_empty() || !self.is_endless(None) {
-            self.go(0);
+    fn begin_main() {
+        if world().endless.is_empty() || !world().is_endless(None) {
+            World::go(0);
         }
-        if self.threads[0].slots.is_empty() {
-            self.push_end(0);
+        if world().threads[0].slots.is_empty() {
+            world().push_end(0);
         }
     }
 
@@ -355,22 +419,27 @@ impl World {
         let thread = &mut self.threads[id];
         let pending = Pending::plain(0, END_SITE, AccessKind::Load);
         let idle = thread.slots.last().map(|slot| slot.idle).unwrap_or_default();
-        thread.slots.push(Slot { pending, stand: thread.stand, awaited: NOTHING, idle });
+        let stand = thread.stand;
+        thread.slots.push(Slot { pending, stand, stamped: NO_STAMP, awaited: NOTHING, idle });
     }
 
     /// Brings the world to the beginning for the first time, or after its facts have changed.
-    pub fn begin(&mut self) {
-        for thread in &mut self.threads {
+    pub fn begin() {
+        let w = world();
+        for thread in &mut w.threads {
             thread.slots.clear();
             thread.log.clear();
             thread.visits.clear();
         }
-        self.path.clear();
-        self.frames.clear();
-        self.reset();
-        self.mode = Mode::Live;
-        self.begin_main();
-        self.live = 0;
+        w.path.clear();
+        w.frames.clear();
+        w.path_number += 1;
+        w.arrivals = 0;
+        w.snapshots.clear(!w.sampling);
+        w.reset();
+        w.mode = Mode::Live;
+        World::begin_main();
+        world().live = 0;
     }
 
     #[cold]
@@ -397,53 +466,80 @@ impl World {
     }
 
     /// Makes the step of a thread whose stand is an access: what it was, what was there before, and what is there now.
-    #[inline]
-    pub fn step(&mut self, id: usize) -> (Pending, u64, u64) {
-        if self.live != self.path.len() && !self.void {
-            self.catch_up();
+    #[inline(always)]
+    pub fn step(id: usize) -> Performed {
+        if world().live != world().path.len() || world().void {
+            if !world().void {
+                World::catch_up();
+            }
+            if world().void {
+                return world().void_step(id);
+            }
         }
-        if self.void {
-            return self.void_step(id);
-        }
-        let Some(&pending) = self.threads[id].slots.last().and_then(Slot::access) else {
+        let w = world();
+        let Some(&pending) = w.threads[id].slots.last().and_then(Slot::access) else {
             panic!("thread {id} has no access to make");
         };
-        let old = read(&self.shadow.cells[pending.cell as usize]);
-        self.steps += 1;
-        self.old = old;
-        self.stepping = Some((pending.cell, pending.kind));
-        self.record(self.path.len(), id);
-        if (self.poison.is_empty() || !self.is_poisoned(id)) && (self.endless.is_empty() || !self.is_endless(Some(id)))
-        {
-            self.go(id);
+        // One by one: as a whole it would have to be kept in memory.
+        let Pending { expected, cell, site, kind, barrier, compares, .. } = pending;
+        let old = read(&w.shadow.cells[cell as usize]);
+        w.steps += 1;
+        w.old = old;
+        w.stepping = true;
+        w.record(w.path.len(), id);
+        if (w.poison.is_empty() || !w.is_poisoned(id)) && (w.endless.is_empty() || !w.is_endless(Some(id))) {
+            World::go(id);
         }
-        let new = match self.stepping.take() {
-            // It has not come to another access.
-            Some(_) => {
-                self.push_end(id);
-                read(&self.shadow.cells[pending.cell as usize])
+        let w = world();
+        if w.stepping {
+            w.stepping = false;
+            w.last_step(id, cell);
+        }
+        let new = w.new;
+        w.path.push(id as u8);
+        w.live = w.path.len();
+        if !w.sampling {
+            w.void = w.grown | w.shadow.grown;
+            w.frames.push((cell, old));
+            w.set_value(cell, new);
+            if w.path.len() >= w.snapshots.next && !w.void {
+                w.keep_state(w.path.len());
             }
-            None => self.new,
+        }
+        let writes = match kind {
+            AccessKind::Load => false,
+            AccessKind::Store => true,
+            AccessKind::Rmw => !compares || expected == old,
         };
-        self.live = self.path.len() + 1;
-        self.void = (self.grown | self.shadow.grown) & !self.sampling;
-        self.path.push(id as u8);
-        self.frames.push((pending.cell, old));
-        self.set_value(pending.cell, new);
-        (pending, old, new)
+        let access = Access { kind, barrier, addr: cell, site, expected: compares.then_some(expected) };
+        Performed { thread: id as u32, access, writes, old, new }
     }
 
-    /// Back to the beginning, without running anything.
-    pub fn rewind(&mut self) {
-        for (cell, old) in self.frames.drain(..).rev() {
-            self.values[cell as usize] = old;
+    /// The thread has made a step and not come to another access.
+    #[inline(never)]
+    fn last_step(&mut self, id: usize, cell: u32) {
+        self.push_end(id);
+        self.new = read(&self.shadow.cells[cell as usize]);
+    }
+
+    /// Back to the beginning.
+    pub fn rewind() {
+        let w = world();
+        for (cell, old) in w.frames.drain(..).rev() {
+            w.values[cell as usize] = old;
         }
-        self.path.clear();
-        for thread in &mut self.threads[..self.known] {
+        w.path.clear();
+        w.path_number += 1;
+        w.snapshots.clear(!w.sampling);
+        for thread in &mut w.threads[..w.known] {
             thread.slots.truncate(1);
             let idle = thread.slots.first().map(|slot| slot.idle).unwrap_or_default();
             thread.log.truncate(idle.log as usize);
             thread.visits.truncate(idle.visits as usize);
+        }
+        if w.sampling && !w.void {
+            // Memory is asked for its values.
+            World::catch_up();
         }
     }
 
@@ -475,7 +571,7 @@ impl World {
 
     /// The thread that runs would run for ever. Noted if this is the first time that it is here.
     pub fn never_ends(&mut self, fault: &Fault) {
-        let first = self.stepping.is_some();
+        let first = self.stepping;
         if self.mode == Mode::Live && (first || self.path.is_empty()) {
             let step = first.then_some(self.current as u8);
             self.endless.push((self.path.iter().copied().chain(step).collect(), fault.clone()));
@@ -493,26 +589,27 @@ impl World {
     }
 
     /// Makes a thread's access, for somebody else who is memory.
-    pub fn perform(&mut self, id: usize) {
-        self.stepping = None;
-        self.go(id);
-        self.live = usize::MAX;
+    pub fn perform(id: usize) {
+        world().stepping = false;
+        World::go(id);
+        world().live = usize::MAX;
     }
 
     /// A step that is not made, so that whoever is in the middle of something comes to its end.
     #[cold]
-    fn void_step(&mut self, id: usize) -> (Pending, u64, u64) {
-        let nothing = Pending::plain(0, START_SITE, AccessKind::Load);
+    fn void_step(&mut self, id: usize) -> Performed {
+        let access =
+            Access { kind: AccessKind::Load, barrier: Barrier::None, addr: 0, site: START_SITE, expected: None };
         self.live = usize::MAX;
         self.path.push(id as u8);
         let value = self.values.first().copied().unwrap_or(0);
         self.set_value(0, value);
         self.frames.push((0, value));
         match self.threads[id].slots.last().copied() {
-            Some(slot) => self.threads[id].slots.push(slot),
+            Some(slot) => self.threads[id].slots.push(Slot { stamped: NO_STAMP, ..slot }),
             None => self.push_end(id),
         }
-        (nothing, 0, 0)
+        Performed { thread: id as u32, access, writes: false, old: 0, new: 0 }
     }
 
     /// Takes the last step back.
@@ -521,27 +618,17 @@ impl World {
         let id = usize::from(self.path.pop().expect("a step to take back"));
         let (cell, old) = self.frames.pop().expect("as many as steps");
         self.values[cell as usize] = old;
+        if self.path.len() < self.snapshots.last {
+            self.snapshots.drop_to(self.path.len());
+        }
         let thread = &mut self.threads[id];
-        thread.slots.pop();
+        if let Some(Slot { stamped, .. }) = thread.slots.pop()
+            && let Some(stamp) = self.stamps.get_mut(stamped as usize)
+        {
+            stamp.threads &= !(1 << id);
+        }
         let idle = thread.slots.last().expect("one more than steps").idle;
         thread.log.truncate(idle.log as usize);
         thread.visits.truncate(idle.visits as usize);
-    }
-}
-
-/// Wipes what functions that announce nothing have left on the stack below what is known to be used, down to the first
-/// kilobyte that is clean: variables that a program does not initialise are then the same in every execution.
-#[inline]
-fn wipe_below(mut from: usize, limit: usize) {
-    const STRIDE: usize = 1024;
-    while from - limit >= STRIDE {
-        // SAFETY: within the stack, on which nobody runs.
-        let below = unsafe { &mut *((from - STRIDE) as *mut [u8; STRIDE]) };
-        let (_, words, _) = unsafe { below.align_to::<u64>() };
-        if words.iter().fold(0, |all, word| all | word) == 0 {
-            return;
-        }
-        below.fill(0);
-        from -= STRIDE;
     }
 }

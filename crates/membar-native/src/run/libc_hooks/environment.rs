@@ -26,6 +26,11 @@ fn keep_environment() {
     });
 }
 
+/// Whether it is another one than at the beginning.
+pub fn is_environment_changed() -> bool {
+    CHANGED.load(Ordering::Relaxed)
+}
+
 /// Puts the environment back.
 #[inline]
 pub fn restore_environment() {

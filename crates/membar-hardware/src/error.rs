@@ -1,0 +1,75 @@
+//! Why something does not run.
+
+use std::io;
+use std::time::Duration;
+
+/// Why something does not run.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A list of cores that is none.
+    #[error("`{0}` is no list of cores: write numbers and ranges, such as `0-3,6`")]
+    CoreList(String),
+    /// A core that this process may not use.
+    #[error("core {core} is not one of those that this process may use: {allowed}")]
+    Core {
+        /// Which.
+        core: usize,
+        /// Which there are.
+        allowed: String,
+    },
+    /// A thread could not be tied to its core.
+    #[error("cannot run on core {core}: {source}")]
+    Pin {
+        /// Which core.
+        core: usize,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// Addresses too far apart.
+    #[error("the addresses of the program span {0} bytes; at most 2^32 are possible")]
+    Span(u64),
+    /// More code or more results than an instruction can reach.
+    #[error("thread {thread} has too many instructions to run at once: take fewer operations")]
+    Long {
+        /// Whose.
+        thread: usize,
+    },
+    /// No memory.
+    #[error("no memory for {0} bytes")]
+    Memory(usize),
+    /// The system refuses executable memory.
+    #[error("no memory that code can run in: {0}; `--engine portable` needs none")]
+    Executable(#[source] io::Error),
+    /// No machine code here.
+    #[error("machine code is generated on x86-64 Linux only: use `--engine portable`")]
+    NoGenerator,
+    /// Only generated code reads the counter.
+    #[error(
+        "timestamps need generated code, which reads the time-stamp counter: leave `--engine portable` or timestamps away"
+    )]
+    NoTimestamps,
+    /// The program did not end.
+    #[error("the program did not end within {}s: do its threads wait for each other?", .0.as_secs_f64())]
+    Stuck(Duration),
+    /// A thread that was to run it is gone.
+    #[error("a thread that was to run the program has died")]
+    Worker,
+    /// A thread could not be started.
+    #[error("cannot start a thread: {0}")]
+    Thread(#[source] io::Error),
+    /// A litmus test did something wrong.
+    #[error("line {line}, column {column}: `{text}` {what}")]
+    Crash {
+        /// Where in the file.
+        line: u32,
+        /// Where in the line.
+        column: u32,
+        /// The instruction.
+        text: String,
+        /// What it does wrong.
+        what: String,
+    },
+    /// A litmus test without threads.
+    #[error("the test has no threads")]
+    NoThreads,
+}
