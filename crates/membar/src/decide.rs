@@ -53,6 +53,12 @@ impl Budget {
         Budget { time, memory, interrupt: interrupt.clone() }
     }
 
+    /// At least so long, also after an interrupt: for what has been found and is to be kept.
+    pub fn at_least(&self, time: Duration) -> Budget {
+        let time = self.time.map(|own| own.max(time));
+        Budget { time, memory: self.memory, interrupt: Interrupt::default() }
+    }
+
     /// No limits.
     pub fn none() -> Budget {
         Budget { time: None, memory: None, interrupt: Interrupt::default() }

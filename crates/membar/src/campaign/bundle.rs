@@ -27,9 +27,12 @@ use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 const PREFIX: &str = ".incomplete-";
 const TRACE: &str = "trace.trace";
+/// A violation is worth this long to be explained, whatever the limits of a check are.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What was written.
 pub struct Kept {
@@ -161,14 +164,14 @@ fn files(plan: &Plan, source: &dyn Source, test: u64, evidence: &Evidence) -> Re
             let Some(whole) = traces.first_mut() else { return Err(internal("the trace is empty".into())) };
             whole.set_clock(clock);
             let mut decider = Decider::default();
+            let budget = plan.budget.at_least(PATIENCE);
             let detail = Detail::Full { witness: false };
-            let answer =
-                decider.answer((TRACE, 0, whole), &plan.model.model, &plan.budget, detail).map_err(internal)?;
+            let answer = decider.answer((TRACE, 0, whole), &plan.model.model, &budget, detail).map_err(internal)?;
             let Some(shown) = &answer.report else { return Err(internal("there is no report".into())) };
             json.report(shown, &mut result)?;
             let text = Text { model: Some(model), ..Text::default() };
             text.report(shown, &mut report)?;
-            match decider.shrink(whole, &plan.model.model, &plan.budget) {
+            match decider.shrink(whole, &plan.model.model, &budget) {
                 Some((_, part)) => {
                     let part = annotated(&part, TRACE, 1, model, whole.len())?;
                     write!(report, "\nThe part that matters (shrunk.trace):\n\n{part}")?;

@@ -275,15 +275,20 @@ impl Collector<'_> {
         })
     }
 
-    /// Counts the next test.
+    /// Counts the next test. A violation is kept first: if that fails, the test has not been made.
     fn count(&mut self, done: Done) -> Result<Option<Stopped>, Failure> {
         let plan = self.shared.plan;
         let test = self.counters.tests;
+        let kept = match &done.outcome {
+            Outcome::Forbidden(evidence) => {
+                self.progress.say(&self.counters, self.seconds(), "a violation: making it small");
+                Some(bundle::write(plan, self.shared.source, test, evidence)?)
+            }
+            _ => None,
+        };
         self.counters.add(&done);
         self.shared.settled.store(self.counters.tests, Relaxed);
-        let Outcome::Forbidden(evidence) = done.outcome else { return Ok(None) };
-        self.progress.say(&self.counters, self.seconds(), "a violation: making it small");
-        let kept = bundle::write(plan, self.shared.source, test, &evidence)?;
+        let Some(kept) = kept else { return Ok(None) };
         self.progress.clear();
         if plan.keep_going && !plan.quiet {
             use std::io::Write;

@@ -98,11 +98,14 @@ impl Campaign {
             let _ = write!(text, "; the checker alone: {}", short(c.operations as f64 / c.check_seconds));
         }
         text.push('\n');
-        let _ = write!(text, "  Seen   {:.1}% of the allowed traces ordered at the first attempt", c.first_percent());
-        if c.sampled > 0 {
-            let _ = write!(text, "; {} of {} asked are not sequentially consistent", c.relaxed, c.sampled);
+        if c.allowed > 0 {
+            let first = c.first_percent();
+            let _ = write!(text, "  Seen   {first:.1}% of the allowed traces ordered at the first attempt");
+            if c.sampled > 0 {
+                let _ = write!(text, "; {} of {} asked are not sequentially consistent", c.relaxed, c.sampled);
+            }
+            text.push('\n');
         }
-        text.push('\n');
         for found in c.found.iter().take(LISTED) {
             let place = format!(
                 "seed {}, profile {}, after {} operations",

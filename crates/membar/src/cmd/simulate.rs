@@ -145,7 +145,8 @@ impl Simulated {
         bugs.filter(|&&bug| self.setup.has(bug)).map(|bug| bug.name()).collect()
     }
 
-    fn timestamps(&self) -> String {
+    /// What is given to `--timestamps`.
+    pub fn timestamps(&self) -> String {
         match self.timestamps {
             Timestamps::Exact => "exact".into(),
             Timestamps::Sampled(every) => format!("sampled={every}"),

@@ -112,6 +112,9 @@ impl One<'_> {
         if matches!(self.args.kind, GenKind::Litmus | GenKind::Trace) {
             words.extend(["--machine".to_owned(), self.simulated.setup.to_string()]);
         }
+        if self.args.kind == GenKind::Trace {
+            words.extend(["--timestamps".to_owned(), self.simulated.timestamps()]);
+        }
         words.extend(["--seed".to_owned(), self.seed.to_string()]);
         words.iter().map(|word| quoted_path(word)).collect::<Vec<_>>().join(" ")
     }
