@@ -192,7 +192,7 @@ fn litmus_tests(args: &Stress, cores: Option<&Cores>, engine: Engine, interrupt:
             DataFormat::Text => {
                 let log = histogram.log(&test);
                 let log = if complete { log.against(&name, &allowed.states) } else { log };
-                write!(std::io::stdout(), "{log}\n")?;
+                writeln!(std::io::stdout(), "{log}")?;
                 if !complete {
                     let name = safe(&file);
                     let _ =
