@@ -93,6 +93,7 @@ Examples:
   membar check --model scope --clock global --sampled-every 600 run.trace
                                                 timestamps of one clock, from scans every 600 cycles
   simulator | membar check -                    answers each trace as its `check` line arrives
+  membar check --html report.html run.trace     also a page that explains the answer
   membar check --format json run.trace.gz       verdicts with proofs, for programs
   membar check --format axe - < tests.axe       OK or NO, one line a trace
 
@@ -110,6 +111,10 @@ pub struct Check {
     /// How results are written: for people, as JSON with proofs, or as axe's OK/NO lines.
     #[arg(short, long, value_enum, default_value_t = Format::Text, value_name = "FORMAT")]
     pub format: Format,
+
+    /// Also write a report for a browser to this file: one page with every view of every answer.
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
 
     /// After a malformed trace, go on with the next one of its file.
     #[arg(short, long)]
@@ -172,6 +177,22 @@ impl ClockArgs {
             ClockScope::None => Compare::Nothing,
         };
         membar::core::Clock { compare, error: self.clock_error, sampled_every: self.sampled_every }
+    }
+
+    /// As they can be typed, with a blank before them; nothing where they say nothing.
+    pub fn typed(self) -> String {
+        let mut text = match self.clock {
+            ClockScope::Global => " --clock global".to_owned(),
+            ClockScope::Local => String::new(),
+            ClockScope::None => " --clock none".to_owned(),
+        };
+        if self.clock_error > 0 {
+            text.push_str(&format!(" --clock-error {}", self.clock_error));
+        }
+        if let Some(every) = self.sampled_every {
+            text.push_str(&format!(" --sampled-every {every}"));
+        }
+        text
     }
 }
 
