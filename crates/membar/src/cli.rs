@@ -268,6 +268,7 @@ Examples:
   membar verify --strategy pct --executions 100000 --seed 7 bakery.c
   membar verify --time 1h --jobs 2 --resume bakery.state bakery.c
                                                can be interrupted, and goes on where it was
+  membar verify --html report.html dekker.c    also a page that explains the violations
   membar verify --format json dekker.c         for programs
 
 Only sequentially consistent executions are explored; a monitor finds on them what store buffers could do.
@@ -329,6 +330,10 @@ pub struct Verify {
     /// How results are written: for people or as JSON.
     #[arg(short, long, value_enum, default_value_t = VerifyFormat::Text, value_name = "FORMAT")]
     pub format: VerifyFormat,
+
+    /// Also write a report for a browser to this file: one page with every view of every violation.
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
 
     /// Say nothing about safe programs.
     #[arg(short, long, conflicts_with = "verbose")]

@@ -6,6 +6,7 @@ use crate::decide::Budget;
 use crate::stop::Failure;
 use membar::core::{OpId, Proof, Verdict};
 use membar::report::html::{self, Aside, Case, Made, ModelVerdict, Page, Pages, Row};
+use membar::report::verify::VerifyReport;
 use membar::report::{Decided, Report, count, quoted_path, safe};
 use membar::{Certifier, Checker, Model, Trace};
 use std::fs::File;
@@ -129,6 +130,14 @@ fn prefix(trace: &Trace, model: &Model, proof: &Proof, blamed: Option<OpId>) -> 
     })
 }
 
+/// The text of a source, if it is one that can be shown.
+fn source(file: &str) -> Option<String> {
+    const MOST: u64 = 4 << 20;
+    let path = Path::new(file);
+    let size = std::fs::metadata(path).ok().filter(|meta| meta.is_file())?.len();
+    (size <= MOST).then(|| std::fs::read(path).ok())?.map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+}
+
 /// How this page is made.
 pub fn made() -> Made {
     let args: Vec<String> = std::env::args_os().skip(1).map(|arg| quoted_path(&arg.to_string_lossy())).collect();
@@ -171,6 +180,14 @@ impl ToFile {
     /// Adds an answer.
     pub fn add(&mut self, entry: Entry) {
         self.pages.add(entry.row, entry.case);
+    }
+
+    /// Adds what came of verifying a program.
+    pub fn add_program(&mut self, report: &VerifyReport) {
+        let command = made().command;
+        for (row, case) in html::cases(report, &command, &source) {
+            self.pages.add(row, Some(case));
+        }
     }
 
     /// Writes everything.

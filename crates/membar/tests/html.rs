@@ -154,6 +154,69 @@ fn every_answer_has_its_row() {
     assert_eq!(page["cases"].as_array().map(Vec::len), Some(4));
 }
 
+const SB_LITMUS: &str = "X86 SB\n{ x=0; y=0; }\n P0          | P1          ;\n MOV [x],$1  | MOV [y],$1  ;\n \
+                         MOV EAX,[y] | MOV EAX,[x] ;\nexists (0:EAX=0 /\\ 1:EAX=0)\n";
+
+/// The page of a program.
+fn program(name: &str, text: &str, args: &[&str]) -> Value {
+    let files = Files::new(&[(name, text.as_bytes())]);
+    let mut all = vec!["verify", name, "--html", "page.html"];
+    all.extend(args);
+    let ran = files.run(&all);
+    assert_ne!(ran.code, 2, "{}", ran.err);
+    data(&files.path("page.html"))
+}
+
+#[test]
+fn a_violation_of_a_program() {
+    let page = program("SB.litmus", SB_LITMUS, &[]);
+    assert_eq!(page["cases"].as_array().map(Vec::len), Some(2));
+    let mut case = page["cases"][0].clone();
+    // How long it took differs.
+    case["facts"][0]["value"] = "TIME".into();
+    insta::assert_json_snapshot!(case);
+}
+
+#[test]
+fn an_execution_that_can_be_copied_is_not_sequentially_consistent() {
+    for (model, weaker) in [("tso", "sc"), ("pso", "sc")] {
+        let page = program("SB.litmus", SB_LITMUS, &["--model", model]);
+        for case in page["cases"].as_array().expect("cases") {
+            let text = |name: &str| {
+                let copy = case["copies"].as_array().and_then(|all| all.iter().find(|copy| copy["name"] == name));
+                copy.and_then(|copy| copy["text"].as_str()).unwrap_or_else(|| panic!("{name}")).to_owned()
+            };
+            let trace = text("Execution as a trace");
+            let files = Files::new(&[("t.trace", trace.as_bytes()), ("t.litmus", text("Litmus test").as_bytes())]);
+            assert_eq!(files.run(&["check", "t.trace", "--model", weaker]).code, 1, "{trace}");
+            assert_eq!(files.run(&["check", "t.trace", "--model", model]).code, 0, "{trace}");
+            let litmus = files.run(&["litmus", "t.litmus", "--model", weaker, "--model", model]);
+            assert!(litmus.out.contains("Never") && litmus.out.contains("Sometimes"), "{}{}", litmus.out, litmus.err);
+        }
+    }
+}
+
+#[test]
+fn a_safe_program_is_a_page_too() {
+    let fenced = SB_LITMUS.replace(" MOV EAX,[y] |", " MFENCE      | MFENCE      ;\n MOV EAX,[y] |");
+    let page = program("SB.litmus", &fenced, &[]);
+    assert_eq!(page["cases"][0]["verdict"], "safe");
+    let page = program("SB.litmus", SB_LITMUS, &["--strategy", "random", "--executions", "1", "--model", "pso"]);
+    assert!(matches!(page["cases"][0]["verdict"].as_str(), Some("undecided" | "unsafe")));
+}
+
+/// Source is the user's too.
+#[test]
+fn source_is_only_text() {
+    let evil = SB_LITMUS.replace("X86 SB", "X86 SB\n(* </script><script>alert(1)</script> *)");
+    let files = Files::new(&[("<img src=x>.litmus", evil.as_bytes())]);
+    assert_eq!(files.run(&["verify", "<img src=x>.litmus", "--html", "page.html"]).code, 1);
+    let text = std::fs::read_to_string(files.path("page.html")).expect("a page");
+    assert_eq!((text.matches("<script").count(), text.matches("<img").count()), (2, 0));
+    let lines = data(&files.path("page.html"))["cases"][0]["sources"][0]["lines"].to_string();
+    assert!(lines.contains("</script><script>alert(1)"), "{lines}");
+}
+
 #[test]
 fn undecided_is_a_page_too() {
     let page = page(&hard_trace(), &["--model", "tso", "--time", "1ms"]);

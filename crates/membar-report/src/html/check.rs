@@ -19,6 +19,8 @@ use std::collections::{BTreeMap, BTreeSet};
 const DRAWN: usize = 360;
 /// Operations of the argument that are drawn at most.
 const REDUCED: usize = 160;
+/// Operations of a thread that are drawn where none matters more than another.
+const BEGINNING: usize = 12;
 /// Operations before and after one that matters.
 const AROUND: usize = 4;
 /// Arrows that are drawn at most.
@@ -179,7 +181,7 @@ pub fn case(decided: &Decided<'_>, report: &Report, aside: &Aside) -> Case {
             None => case.no_machine = Some(no_prefix(model, proof)),
         },
         Verdict::Undecided { ordered, .. } => {
-            case.stop = Some(stopped(report, *ordered, aside, trace));
+            case.stop = Some(stopped(report, *ordered, aside, decided));
             case.no_machine =
                 Some("There is no order of all operations to step through: none was found in time.".into());
         }
@@ -299,6 +301,11 @@ fn is_weaker(first: &str, second: &str) -> bool {
     WEAKER.iter().any(|&(a, b)| a == first && (b == second || is_weaker(b, second)))
 }
 
+/// The same, without what holds only as far as no two threads share a clock.
+fn is_surely_weaker(first: &str, second: &str) -> bool {
+    is_weaker(first, second) && (second != "lc" || first == "sc")
+}
+
 /// Of these models those that are not weaker than another one of them.
 fn strongest<'a>(models: &[&'a ModelVerdict]) -> Vec<&'a str> {
     let is_strongest = |model: &&&ModelVerdict| !models.iter().any(|other| is_weaker(&other.name, &model.name));
@@ -369,16 +376,17 @@ fn window(trace: &Trace, reduced: &[OpId], notes: &mut Vec<String>) -> (Vec<OpId
         }
         if important.is_empty() {
             // Nothing matters more than anything else: the beginning of each thread.
-            let each = (DRAWN / trace.threads().max(1)).max(1);
+            let each = (DRAWN / trace.threads().max(1)).clamp(1, BEGINNING);
             for thread in 0..trace.threads().min(DRAWN) {
                 keep.extend(trace.thread_ops(ThreadId(thread as u32)).iter().take(each));
             }
         }
-        notes.push(format!(
-            "Of {} the original view draws {}: those of the argument and their neighbours.",
-            count(trace.len(), "operation"),
-            keep.len()
-        ));
+        let which = if important.is_empty() {
+            "the first of each thread"
+        } else {
+            "those of the argument and their neighbours"
+        };
+        notes.push(format!("Of {} {} are drawn: {which}.", count(trace.len(), "operation"), keep.len()));
     }
     let drawn: Vec<OpId> = keep.iter().copied().collect();
     let place: BTreeMap<OpId, usize> = drawn.iter().enumerate().map(|(i, &op)| (op, i)).collect();
@@ -833,7 +841,8 @@ fn fixes(drawing: &Drawing<'_>, proof: &Proof, models: &[ModelVerdict]) -> Fixes
     }
 }
 
-fn stopped(report: &Report, ordered: usize, aside: &Aside, trace: &Trace) -> Stopped {
+fn stopped(report: &Report, ordered: usize, aside: &Aside, decided: &Decided<'_>) -> Stopped {
+    let (trace, model) = (decided.trace, &decided.model.name);
     let why = report.undecided.as_ref().map_or("", |stop| stop.reason);
     let mut next = Vec::new();
     match why {
@@ -855,7 +864,20 @@ fn stopped(report: &Report, ordered: usize, aside: &Aside, trace: &Trace) -> Sto
         next.push("Record when operations began and ended (`@ begin:end`) and say --clock global: time orders most of a trace.".into());
     }
     next.push("Record shorter traces, or end them at points where all threads wait for each other (`check`).".into());
-    next.push("A stronger model is often decided sooner: if sc allows it, everything does.".into());
+    // Other models were asked too, and some of them settle it.
+    let weaker = aside.models.iter().find(|other| other.verdict == "forbidden" && is_surely_weaker(model, &other.name));
+    let stronger = aside.models.iter().find(|other| other.verdict == "allowed" && is_surely_weaker(&other.name, model));
+    let follows = match (weaker, stronger) {
+        (Some(other), _) => Some(format!(
+            "It follows that {model} forbids it: {0} forbids it, and {0} allows everything that {model} allows. See --model {0}.",
+            other.name
+        )),
+        (_, Some(other)) => Some(format!(
+            "It follows that {model} allows it: {0} allows it, and {model} allows everything that {0} allows. See --model {0}.",
+            other.name
+        )),
+        _ => None,
+    };
     Stopped {
         why: match why {
             "time" => "The time limit passed.".into(),
@@ -872,6 +894,7 @@ fn stopped(report: &Report, ordered: usize, aside: &Aside, trace: &Trace) -> Sto
             count(report.effort.conflicts as usize, "conflict"),
         ),
         next,
+        follows,
     }
 }
 

@@ -22,12 +22,15 @@ mod machine;
 mod page;
 mod rules;
 mod shape;
+mod verify;
 
 pub use check::{Aside, Prefix, case, needed, part};
 pub use page::{
     Arrow, Axiom, Case, Command, Copy, FINAL, Fact, Fix, Fixes, Graph, INITIAL, ImpossibleRead, Lemma, Machine,
     MachineStep, Made, ModelVerdict, Models, Node, Page, Row, Shape, Source, Step, Stopped, Stuck, VERSION, Value,
 };
+
+pub use verify::{Read, cases};
 
 use std::io::{self, Write};
 
@@ -78,13 +81,15 @@ impl Pages {
 
     /// The data, complete.
     pub fn finish(mut self) -> Page {
-        let bad = |row: &&Row| matches!(row.verdict, "forbidden" | "unsafe" | "error");
+        let number = |verdict: &str| self.page.rows.iter().filter(|row| row.verdict == verdict).count();
         self.page.title = match &self.page.rows[..] {
             [] => "membar".into(),
             [row] => format!("{}: {} under {}", row.name, row.verdict, row.model),
-            rows => {
-                let total = rows.len() as u64 + self.page.rows_omitted;
-                format!("{total} answers, {} of them bad", rows.iter().filter(bad).count())
+            _ => {
+                let verdicts = ["forbidden", "unsafe", "error", "undecided", "allowed", "safe"];
+                let counts = verdicts.iter().map(|&verdict| (number(verdict), verdict)).filter(|&(n, _)| n > 0);
+                let counts: Vec<String> = counts.map(|(n, verdict)| format!("{n} {verdict}")).collect();
+                format!("{} answers: {}", self.page.rows.len() as u64 + self.page.rows_omitted, counts.join(", "))
             }
         };
         self.page

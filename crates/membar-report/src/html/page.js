@@ -45,6 +45,8 @@
     const swatch = svg('svg', { width: 22, height: 8, 'aria-hidden': 'true' }, line);
     return el('span', { class: 'chip k-' + kind, title: MEANS[kind] }, swatch, text || kind);
   }
+  // What stands between backquotes is code.
+  const rich = (text) => String(text).split('`').map((part, i, all) => (i % 2 && i + 1 < all.length ? el('code', {}, part) : i % 2 ? '`' + part : part));
   function copy(text, what) {
     const button = el('button', { class: 'btn', type: 'button', 'aria-label': 'Copy ' + what }, 'Copy');
     const say = (word) => { button.textContent = word; live(word + ': ' + what); setTimeout(() => { button.textContent = 'Copy'; }, 1600); };
@@ -88,18 +90,18 @@
     const y = (row) => 14 + row * 31;
     const drawing = svg('svg', { viewBox: '0 0 236 246', role: 'img', 'aria-label': 'Built-in models, stronger ones above. ' + models.words });
     const here = (name) => models.all.some((model) => model.name === name);
+    const asked = models.all.concat(Object.keys(PLACES).filter((name) => !here(name)).map((name) => ({ name, title: '', verdict: 'not asked' })));
     for (const [a, b] of BELOW) {
-      if (!here(a) || !here(b)) continue;
       const [p, q] = [PLACES[a], PLACES[b]];
       drawing.appendChild(svg('line', { class: 'edge', x1: p[0], y1: y(p[1]), x2: q[0], y2: y(q[1]), 'stroke-dasharray': b === 'lc' ? '4 4' : null }));
     }
-    for (const model of models.all) {
+    for (const model of asked) {
       const place = PLACES[model.name];
       if (!place) continue;
-      const sign = SIGN[TONE[model.verdict]];
-      const text = model.name + ' ' + sign;
+      const sign = SIGN[TONE[model.verdict]] || '';
+      const text = model.name + (sign ? ' ' + sign : '');
       const width = text.length * 7.4 + 14;
-      drawing.appendChild(svg('g', { class: model.verdict + (model.name === chosen ? ' chosen' : '') },
+      drawing.appendChild(svg('g', { class: model.verdict.replace(' ', '-') + (model.name === chosen ? ' chosen' : '') },
         svg('title', {}, model.name + ': ' + model.verdict + (model.title ? ' (' + model.title + ')' : '')),
         svg('rect', { x: place[0] - width / 2, y: y(place[1]) - 11, width, height: 22, rx: 7 }),
         svg('text', { x: place[0], y: y(place[1]) + 4.3, 'text-anchor': 'middle' }, text)));
@@ -119,7 +121,7 @@
     for (const { name, value } of one.facts) fact(name, value);
     const words = el('div', {},
       el('div', { class: 'verdict' }, el('span', { class: 'badge' }, el('span', { 'aria-hidden': 'true' }, SIGN[tone]), one.verdict), el('h1', { id: 'verdict-title' }, first)),
-      rest.map((line) => el('p', { class: 'lead' }, line)), facts);
+      rest.map((line) => el('p', { class: 'lead' }, rich(line))), facts);
     return el('section', { class: 'card strip ' + tone + (one.models ? ' with-models' : ''), id: 'verdict', 'aria-labelledby': 'verdict-title' },
       words, one.models ? lattice(one.models, one.model) : null);
   }
@@ -134,8 +136,8 @@
       const step = lemma.steps[index];
       const head = el('summary', {},
         el('span', { class: 'num', 'aria-hidden': 'true' }, label),
-        el('span', {}, el('span', { class: 'pair' }, step.from_text, ' ', el('span', { class: 'soft' }, 'is before'), ' ', step.to_text), ' ', chip(step.kind)),
-        el('span'), el('span', { class: 'why soft' }, step.why));
+        el('span', {}, el('span', { class: 'pair' }, rich(step.from_text), ' ', el('span', { class: 'soft' }, 'is before'), ' ', rich(step.to_text)), ' ', chip(step.kind)),
+        el('span'), el('span', { class: 'why soft' }, rich(step.why)));
       const view = el('details', { class: 'step', 'data-step': index }, head);
       view.nodes = step.nodes;
       const open = () => {
@@ -150,7 +152,7 @@
           body.appendChild(el('div', {}, el('b', {}, many(premises.length, 'premise')), list));
         }
         if (step.lemma !== undefined) body.appendChild(el('p', {}, 'It rests on case ' + (step.lemma + 1) + ' above.'));
-        if (step.observed.length) body.appendChild(el('div', {}, el('b', {}, 'Observed'), el('ul', {}, step.observed.map((line) => el('li', {}, line)))));
+        if (step.observed.length) body.appendChild(el('div', {}, el('b', {}, 'Observed'), el('ul', {}, step.observed.map((line) => el('li', {}, rich(line))))));
         view.appendChild(body);
       };
       view.addEventListener('toggle', open);
@@ -198,7 +200,7 @@
     if (!graph.nodes.length) return null;
     const present = new Set(graph.arrows.map((arrow) => arrow.kind));
     present.add('po');
-    const on = { po: true, rf: true, co: one.verdict !== 'allowed', fr: false, ppo: false, time: false };
+    const on = { po: true, rf: graph.nodes.length <= 60, co: one.verdict !== 'allowed', fr: false, ppo: false, time: false };
     const hasCycle = graph.arrows.some((arrow) => arrow.cycle);
     if (!hasCycle) on.fr = true;
     let showCycle = true;
@@ -212,17 +214,23 @@
     const below = graph.last.length ? el('p', { class: 'ends below' }, el('span', {}, 'finally ' + graph.last.join(', '))) : null;
     const plane = el('div', { class: 'plane' }, layer, above, cols, below);
     const canvas = el('div', { class: 'canvas', tabindex: 0, role: 'group', 'aria-label': 'Threads, one column each' }, plane);
+    const absent = el('p', { class: 'small soft' });
     const boxes = new Map();
 
     function fill() {
       boxes.clear();
       cols.textContent = '';
       const columns = view === 'original' && graph.original.length ? graph.original : graph.reduced;
-      const used = columns.map((column, t) => [column, t]).filter(([column]) => column.length);
+      const all = columns.map((column, t) => [column, t]).filter(([column]) => column.length);
+      const used = all.filter(([column]) => column.some((item) => item >= 0));
+      const bare = all.filter(([column]) => column.every((item) => item < 0));
+      absent.textContent = bare.length ? 'Not drawn: ' + bare.map(([column, t]) => graph.threads[t] + ' (' + many(-column.reduce((n, item) => n + item, 0), 'operation') + ')').join(', ') + '.' : '';
       const widest = Math.max(6, ...graph.nodes.map((node) => Math.max(node.text.length, (node.effect || '').length * .85) + node.number.length));
       const width = Math.max(one.graph.nodes.some((node) => node.wrong) ? 9.4 : 7, Math.min(17, 3.2 + widest * .56));
-      cols.style.gridTemplateColumns = 'repeat(' + used.length + ', minmax(' + Math.min(width, 8.6) + 'rem, ' + width + 'rem))';
-      cols.style.columnGap = used.length > 5 ? '3.2rem' : 'clamp(2.9rem, 7vw, ' + (used.length < 4 ? 9 : 5.2) + 'rem)';
+      cols.style.gridTemplateColumns = 'repeat(' + used.length + ', ' + (used.length > 3 ? width + 'rem' : 'minmax(' + Math.min(width, 8.6) + 'rem, ' + width + 'rem)') + ')';
+      plane.classList.toggle('wide', used.length > 4);
+      const room = used.length > 1 ? (canvas.clientWidth / 16 - 3 - used.length * width) / (used.length - 1) : 3;
+      cols.style.columnGap = Math.max(used.length > 3 ? 3.2 : 2.9, Math.min(9, room)) + 'rem';
       plane.classList.toggle('dense', columns.some((column) => column.length > 14));
       used.forEach(([column, t], place) => {
         const list = el('ol', {});
@@ -363,7 +371,8 @@
         if (first) first.scrollIntoView({ block: 'nearest', inline: 'nearest' });
       }
     });
-    current.redraw = draw;
+    let width = 0;
+    current.redraw = () => { if (canvas.clientWidth === width) draw(); else { width = canvas.clientWidth; fill(); } };
 
     const tools = el('div', { class: 'tools', role: 'group', 'aria-label': 'What is drawn' });
     if (graph.original.length) {
@@ -398,7 +407,7 @@
     const table = rows.length ? el('details', { style: 'margin-top:.9rem' }, el('summary', { class: 'small', style: 'cursor:pointer' }, 'The arrows as a table (' + graph.arrows.length + ')'),
       el('div', { style: 'overflow-x:auto' }, el('table', { class: 'small' }, el('caption', { class: 'hidden' }, 'Arrows'), el('thead', {}, el('tr', {}, ['From', 'Relation', 'To', 'In the cycle'].map((text) => el('th', { scope: 'col' }, text)))), el('tbody', {}, rows)))) : null;
     current.after.push(fill);
-    return card('threads', 'Who did what', 'one column a thread, program order downwards', tools, canvas, table);
+    return card('threads', 'Who did what', 'one column a thread, program order downwards', tools, canvas, absent, table);
   }
 
   // ---- the impossible read
@@ -406,16 +415,19 @@
   function impossible(one) {
     const read = one.read;
     if (!read) return null;
-    const words = { returned: ['bad', '✗ returned, impossible'], possible: ['good', '✓ possible'], impossible: ['bad', '✗ impossible too'], unknown: ['open', '? not tried'] };
+    const program = one.verdict === 'unsafe';
+    const words = program
+      ? { returned: ['bad', '✗ returned: not sc'], possible: ['good', '✓ what sc returns here'] }
+      : { returned: ['bad', '✗ returned, impossible'], possible: ['good', '✓ possible'], impossible: ['bad', '✗ impossible too'], unknown: ['open', '? not tried'] };
     const rows = read.values.map((value) => el('tr', {}, el('td', {}, value.value),
-      el('td', {}, value.node === null ? value.from : el('button', { class: 'link', type: 'button', click: (event) => select([value.node, read.node], event.currentTarget) }, value.from)),
+      el('td', {}, value.node === null ? rich(value.from) : el('button', { class: 'link', type: 'button', click: (event) => select([value.node, read.node], event.currentTarget) }, rich(value.from))),
       el('td', {}, el('span', { class: 'verdict-word ' + words[value.what][0] }, words[value.what][1]))));
-    return card('read', 'The impossible read', null,
-      el('p', {}, el('button', { class: 'link', type: 'button', click: (event) => select([read.node], event.currentTarget) }, read.words), ' The rest of the trace being as it is, these are the values of that address:'),
-      el('table', { class: 'values', style: 'margin:.6rem 0' }, el('caption', { class: 'hidden' }, 'Values'), el('thead', {}, el('tr', {}, ['Value', 'Written by', 'Could it be read here?'].map((text) => el('th', { scope: 'col' }, text)))), el('tbody', {}, rows)),
+    return card('read', program ? 'The read that sc cannot do' : 'The impossible read', null,
+      el('p', {}, el('button', { class: 'link', type: 'button', click: (event) => select([read.node], event.currentTarget) }, rich(read.words)), program ? ' With the store in memory it would have read the other value:' : ' The rest of the trace being as it is, these are the values of that address:'),
+      el('table', { class: 'values', style: 'margin:.6rem 0' }, el('caption', { class: 'hidden' }, 'Values'), el('thead', {}, el('tr', {}, ['Value', 'Written by', program ? 'What it means' : 'Could it be read here?'].map((text) => el('th', { scope: 'col' }, text)))), el('tbody', {}, rows)),
       read.omitted ? el('p', { class: 'small soft' }, grouped(read.omitted) + ' more values are not listed.') : null,
       read.complete ? null : el('p', { class: 'small soft' }, 'Not every value was tried.'),
-      read.because ? el('p', {}, el('b', {}, 'What rules it out: '), read.because) : null);
+      read.because ? el('p', {}, el('b', {}, program ? 'Why sc cannot: ' : 'What rules it out: '), read.because) : null);
   }
 
   // ---- the machine
@@ -528,16 +540,16 @@
     const fix = one.fixes;
     if (!fix.list.length) return null;
     return card('fix', fix.title, null, fix.about ? el('p', { style: 'margin-bottom:.5rem' }, fix.about) : null,
-      el('ul', { class: 'list' }, fix.list.map((entry) => el('li', {}, entry.nodes.length ? el('button', { class: 'link', type: 'button', click: (event) => select(entry.nodes, event.currentTarget) }, entry.words) : entry.words,
+      el('ul', { class: 'list' }, fix.list.map((entry) => el('li', {}, entry.nodes.length ? el('button', { class: 'link', type: 'button', click: (event) => select(entry.nodes, event.currentTarget) }, rich(entry.words)) : rich(entry.words),
         entry.code ? el('div', { class: 'cmd', style: 'margin-top:.3rem' }, el('pre', {}, entry.code), copy(entry.code, 'what to write')) : null))));
   }
   function stop(one) {
     const s = one.stop;
     if (!s) return null;
     const share = s.of ? Math.min(100, 100 * s.done / s.of) : 0;
-    return card('stop', 'How far it got', null, el('p', {}, s.why + ' ', s.words),
+    return card('stop', 'How far it got', null, el('p', {}, rich(s.why), ' ', rich(s.words)), s.follows ? el('p', { class: 'closing' }, s.follows) : null,
       s.of ? el('div', { class: 'bar', role: 'img', 'aria-label': share.toFixed(0) + ' percent' }, el('i', { style: 'width:' + share.toFixed(1) + '%' })) : null,
-      el('h3', { style: 'margin:.8rem 0 .3rem' }, 'How to go on'), el('ul', { class: 'list' }, s.next.map((line) => el('li', {}, line))));
+      el('h3', { style: 'margin:.8rem 0 .3rem' }, 'How to go on'), el('ul', { class: 'list' }, s.next.map((line) => el('li', {}, rich(line)))));
   }
   function sources(one) {
     if (!one.sources.length) return null;
@@ -562,11 +574,11 @@
     const command = (about, line) => el('div', {}, el('h3', { style: 'margin-bottom:.25rem' }, about), el('div', { class: 'cmd' }, el('pre', {}, line), copy(line, about)));
     return card('reproduce', 'Do it again', null, el('div', { class: 'repro' },
       one.commands.map((entry) => command(entry.about, entry.line)),
-      one.copies.map((entry) => el('details', {}, el('summary', {}, el('b', {}, entry.name), ' ', el('span', { class: 'soft small' }, entry.about)),
+      one.copies.map((entry) => el('details', {}, el('summary', {}, el('b', {}, entry.name), ' ', el('span', { class: 'soft small' }, rich(entry.about))),
         el('div', { class: 'cmd', style: 'margin-top:.4rem' }, el('pre', {}, entry.text), copy(entry.text, entry.name)))),
       command('This page', data.made.command),
       el('p', { class: 'small soft' }, data.made.version + ' on ' + data.made.host),
-      one.notes.length ? el('ul', { class: 'list small soft' }, one.notes.map((note) => el('li', {}, note))) : null));
+      one.notes.length ? el('ul', { class: 'list small soft' }, one.notes.map((note) => el('li', {}, rich(note)))) : null));
   }
 
   function show(index) {
@@ -576,7 +588,7 @@
     const parts = { why: argument(one), threads: threads(one), read: impossible(one), machine: machine(one), fix: fixes(one), stop: stop(one), source: sources(one), again: reproduce(one) };
     main.appendChild(strip(one));
     // On a narrow page in this order; on a wide one in two columns, each card where there is more room.
-    const order = [parts.stop, parts.why, parts.threads, parts.read, parts.machine, parts.fix, parts.source, parts.again].filter(Boolean);
+    const order = [parts.stop, parts.why, parts.threads, parts.source, parts.read, parts.machine, parts.fix, parts.again].filter(Boolean);
     order.forEach((view, i) => { view.style.order = i; });
     const [left, right] = [el('div', { class: 'stack' }), el('div', { class: 'stack' })];
     main.appendChild(el('div', { class: 'grid two' }, left, right));
@@ -603,7 +615,7 @@
     const rows = data.rows.map((row) => {
       const tone = TONE[row.verdict] || 'open';
       const name = row.case === null ? row.name : el('button', { class: 'link', type: 'button', click: () => { show(row.case); location.hash = 'case-' + (row.case + 1); live(row.name + ', ' + row.verdict); } }, row.name);
-      return el('tr', { 'data-case': row.case }, el('td', {}, name), el('td', {}, row.model), el('td', {}, el('span', { class: 'verdict-word ' + tone }, SIGN[tone] + ' ' + row.verdict)), el('td', { class: 'soft' }, row.about));
+      return el('tr', { 'data-case': row.case }, el('td', {}, name), el('td', {}, row.model), el('td', {}, el('span', { class: 'verdict-word ' + tone }, SIGN[tone] + ' ' + row.verdict)), el('td', { class: 'soft' }, rich(row.about)));
     });
     const full = data.rows.filter((row) => row.case !== null).length;
     const left = data.rows.length - full;
@@ -658,6 +670,7 @@
     }
   });
   let later = 0;
+  // Also when fonts or the width change.
   const redraw = () => { cancelAnimationFrame(later); later = requestAnimationFrame(() => { if (current && current.redraw) current.redraw(); }); };
   window.addEventListener('resize', redraw);
   if (window.ResizeObserver) new ResizeObserver(redraw).observe(place);

@@ -369,6 +369,8 @@ pub struct Stopped {
     pub words: String,
     /// How to go on.
     pub next: Vec<String>,
+    /// What the other models' verdicts settle.
+    pub follows: Option<String>,
 }
 
 /// An excerpt of a source.
