@@ -106,7 +106,7 @@
         svg('rect', { x: place[0] - width / 2, y: y(place[1]) - 11, width, height: 22, rx: 7 }),
         svg('text', { x: place[0], y: y(place[1]) + 4.3, 'text-anchor': 'middle' }, text)));
     }
-    return el('div', { class: 'models' }, el('h3', { class: 'soft' }, 'What the models say'), drawing, el('p', { class: 'small' }, models.words));
+    return el('div', { class: 'models' }, el('h2', { class: 'soft' }, 'What the models say'), drawing, el('p', { class: 'small' }, models.words));
   }
   function strip(one) {
     const tone = TONE[one.verdict];
@@ -189,7 +189,7 @@
     });
     current.top = top;
     return card('argument', 'Why', 'each step opens down to what was recorded', parts,
-      el('p', { class: 'small soft', style: 'margin-top:.7rem' }, el('kbd', {}, 'j'), ' ', el('kbd', {}, 'k'), ' next and previous step, ', el('kbd', {}, 'Enter'), ' opens it, ', el('kbd', {}, 'Esc'), ' clears the selection'));
+      el('p', { class: 'small soft keys', style: 'margin-top:.7rem' }, el('kbd', {}, 'j'), ' ', el('kbd', {}, 'k'), ' next and previous step, ', el('kbd', {}, 'Enter'), ' opens it, ', el('kbd', {}, 'Esc'), ' clears the selection'));
   }
 
   // ---- the threads
@@ -221,16 +221,21 @@
       boxes.clear();
       cols.textContent = '';
       const columns = view === 'original' && graph.original.length ? graph.original : graph.reduced;
-      const all = columns.map((column, t) => [column, t]).filter(([column]) => column.length);
+      const all = columns.map((column, t) => [column, t]).filter(([column]) => column.length).sort(([, a], [, b]) => graph.threads[a].localeCompare(graph.threads[b], 'en', { numeric: true }));
       const used = all.filter(([column]) => column.some((item) => item >= 0));
       const bare = all.filter(([column]) => column.every((item) => item < 0));
       absent.textContent = bare.length ? 'Not drawn: ' + bare.map(([column, t]) => graph.threads[t] + ' (' + many(-column.reduce((n, item) => n + item, 0), 'operation') + ')').join(', ') + '.' : '';
       const widest = Math.max(6, ...graph.nodes.map((node) => Math.max(node.text.length, (node.effect || '').length * .85) + node.number.length));
-      const width = Math.max(one.graph.nodes.some((node) => node.wrong) ? 9.4 : 7, Math.min(17, 3.2 + widest * .56));
-      cols.style.gridTemplateColumns = 'repeat(' + used.length + ', ' + (used.length > 3 ? width + 'rem' : 'minmax(' + Math.min(width, 8.6) + 'rem, ' + width + 'rem)') + ')';
-      plane.classList.toggle('wide', used.length > 4);
-      const room = used.length > 1 ? (canvas.clientWidth / 16 - 3 - used.length * width) / (used.length - 1) : 3;
-      cols.style.columnGap = Math.max(used.length > 3 ? 3.2 : 2.9, Math.min(9, room)) + 'rem';
+      // Everything in fixed sizes, so that arrows stay where they belong on paper too.
+      const n = used.length;
+      const room = current.printing ? 40 : canvas.clientWidth / 16 - 2.6;
+      const best = Math.max(graph.nodes.some((node) => node.wrong) ? 9.4 : 7, Math.min(17, 3.2 + widest * .56));
+      const width = n > 3 ? best : Math.max(7.6, Math.min(best, (room - 2.9 * (n - 1)) / n));
+      const space = n > 1 ? Math.max(n > 3 ? 3.2 : 2.9, Math.min(9, (room - n * width) / (n - 1))) : 0;
+      cols.style.gridTemplateColumns = 'repeat(' + n + ', ' + width + 'rem)';
+      cols.style.columnGap = space + 'rem';
+      plane.style.zoom = current.printing ? Math.min(1, room / (n * width + (n - 1) * space)) : '';
+      plane.classList.toggle('wide', n > 4);
       plane.classList.toggle('dense', columns.some((column) => column.length > 14));
       used.forEach(([column, t], place) => {
         const list = el('ol', {});
@@ -240,9 +245,8 @@
             return;
           }
           const node = graph.nodes[item];
-          const label = graph.threads[node.thread] + ', line ' + node.number + ': ' + node.text + (node.effect ? ', ' + node.effect : '') + (node.wrong ? ', impossible' : '');
-          const box = el('button', { class: 'op' + (node.wrong ? ' wrong' : '') + (inCycle.has(item) ? ' in-cycle' : ''), type: 'button', 'aria-label': label, 'aria-pressed': 'false' },
-            el('span', { class: 'no' }, node.number), el('code', {}, node.text),
+          const box = el('button', { class: 'op' + (node.wrong ? ' wrong' : '') + (inCycle.has(item) ? ' in-cycle' : ''), type: 'button', 'aria-pressed': 'false' },
+            el('span', { class: 'no' }, el('span', { class: 'hidden' }, graph.threads[node.thread] + ', line '), node.number), el('code', {}, node.text),
             node.effect ? el('span', { class: 'sub mono' }, node.effect) : null,
             node.time ? el('span', { class: 'sub' }, '@ ' + node.time) : null,
             node.wrong ? el('span', { class: 'flag' }, one.verdict === 'unsafe' ? '✗ overtakes' : '✗ impossible') : null);
@@ -262,7 +266,9 @@
       if (!box) return null;
       const outer = plane.getBoundingClientRect();
       const r = box.getBoundingClientRect();
-      return { column: box.column === undefined ? -1 : box.column, x: r.left - outer.left, y: r.top - outer.top, w: r.width, h: r.height, cx: r.left - outer.left + r.width / 2, cy: r.top - outer.top + r.height / 2 };
+      const zoom = Number(plane.style.zoom) || 1;
+      const [x, y, w, h] = [(r.left - outer.left) / zoom, (r.top - outer.top) / zoom, r.width / zoom, r.height / zoom];
+      return { column: box.column === undefined ? -1 : box.column, x, y, w, h, cx: x + w / 2, cy: y + h / 2 };
     }
 
     let lanes = new Map();
@@ -372,7 +378,8 @@
       }
     });
     let width = 0;
-    current.redraw = () => { if (canvas.clientWidth === width) draw(); else { width = canvas.clientWidth; fill(); } };
+    current.refill = fill;
+    current.redraw = () => { if (canvas.clientWidth === width || current.printing) draw(); else { width = canvas.clientWidth; fill(); } };
 
     const tools = el('div', { class: 'tools', role: 'group', 'aria-label': 'What is drawn' });
     if (graph.original.length) {
@@ -541,7 +548,7 @@
     if (!fix.list.length) return null;
     return card('fix', fix.title, null, fix.about ? el('p', { style: 'margin-bottom:.5rem' }, fix.about) : null,
       el('ul', { class: 'list' }, fix.list.map((entry) => el('li', {}, entry.nodes.length ? el('button', { class: 'link', type: 'button', click: (event) => select(entry.nodes, event.currentTarget) }, rich(entry.words)) : rich(entry.words),
-        entry.code ? el('div', { class: 'cmd', style: 'margin-top:.3rem' }, el('pre', {}, entry.code), copy(entry.code, 'what to write')) : null))));
+        entry.code ? el('div', { class: 'cmd', style: 'margin-top:.3rem' }, el('pre', { tabindex: 0 }, entry.code), copy(entry.code, 'what to write')) : null))));
   }
   function stop(one) {
     const s = one.stop;
@@ -571,11 +578,11 @@
     return card('source', 'Source', 'lines of this execution are marked', parts);
   }
   function reproduce(one) {
-    const command = (about, line) => el('div', {}, el('h3', { style: 'margin-bottom:.25rem' }, about), el('div', { class: 'cmd' }, el('pre', {}, line), copy(line, about)));
+    const command = (about, line) => el('div', {}, el('h3', { style: 'margin-bottom:.25rem' }, about), el('div', { class: 'cmd' }, el('pre', { tabindex: 0 }, line), copy(line, about)));
     return card('reproduce', 'Do it again', null, el('div', { class: 'repro' },
       one.commands.map((entry) => command(entry.about, entry.line)),
       one.copies.map((entry) => el('details', {}, el('summary', {}, el('b', {}, entry.name), ' ', el('span', { class: 'soft small' }, rich(entry.about))),
-        el('div', { class: 'cmd', style: 'margin-top:.4rem' }, el('pre', {}, entry.text), copy(entry.text, entry.name)))),
+        el('div', { class: 'cmd', style: 'margin-top:.4rem' }, el('pre', { tabindex: 0 }, entry.text), copy(entry.text, entry.name)))),
       command('This page', data.made.command),
       el('p', { class: 'small soft' }, data.made.version + ' on ' + data.made.host),
       one.notes.length ? el('ul', { class: 'list small soft' }, one.notes.map((note) => el('li', {}, rich(note)))) : null));
@@ -591,12 +598,16 @@
     const order = [parts.stop, parts.why, parts.threads, parts.source, parts.read, parts.machine, parts.fix, parts.again].filter(Boolean);
     order.forEach((view, i) => { view.style.order = i; });
     const [left, right] = [el('div', { class: 'stack' }), el('div', { class: 'stack' })];
-    main.appendChild(el('div', { class: 'grid two' }, left, right));
+    const many = one.graph.reduced.filter((column) => column.some((item) => item >= 0)).length > 4;
+    // Many threads need the whole width.
+    const wide = many && parts.threads ? el('div', { class: 'grid' }, parts.threads) : null;
+    append(main, [wide, el('div', { class: 'grid two' }, left, right)]);
     place.textContent = '';
     place.appendChild(main);
     const fixed = new Map([[parts.why, left], [parts.stop, left], [parts.threads, right], [parts.source, right]]);
     const free = [];
     for (const view of order) {
+      if (wide && view === parts.threads) continue;
       if (fixed.has(view)) fixed.get(view).appendChild(view); else free.push(view);
     }
     for (const after of current.after) after();
@@ -674,11 +685,12 @@
   const redraw = () => { cancelAnimationFrame(later); later = requestAnimationFrame(() => { if (current && current.redraw) current.redraw(); }); };
   window.addEventListener('resize', redraw);
   if (window.ResizeObserver) new ResizeObserver(redraw).observe(place);
+  const print = (now) => { if (current) { current.printing = now; if (current.refill) current.refill(); } };
   let opened = [];
   window.addEventListener('beforeprint', () => {
     opened = [...document.querySelectorAll('#case details:not([open])')];
     for (const view of opened) { view.open = true; if (view.fill) view.fill(); }
-    if (current && current.redraw) current.redraw();
+    print(true);
   });
-  window.addEventListener('afterprint', () => { for (const view of opened) view.open = false; redraw(); });
+  window.addEventListener('afterprint', () => { for (const view of opened) view.open = false; print(false); });
 }());

@@ -450,10 +450,9 @@ fn overtaken(
     Some(ImpossibleRead {
         node,
         words: format!("{} read {returned} from {}.", access.short(), access.address),
-        because: format!(
-            "the store happened before it in every way that a thread can tell, and is still in the buffer of {}.",
-            store.thread_name
-        ),
+        because: "that write happens before what precedes this read in its own thread, so in an interleaving the read comes later \
+                  and sees it."
+            .into(),
         values,
         complete: true,
         omitted: 0,
