@@ -13,6 +13,7 @@
 //! | `words` | each step of a proof in words |
 //! | [`text`] | for a terminal, with colours, and one table row per trace for several models |
 //! | [`monitor`] | what monitors found on an interleaving, data and text |
+//! | [`html`] | one page with every view, for a browser |
 //! | [`json`] | written while results arrive, so that memory does not grow with their number |
 //!
 //! This crate knows no algorithm: what a checker found out is handed over in small structs ([`Decided`], [`Blame`]).
@@ -32,6 +33,7 @@
 
 mod build;
 mod data;
+pub mod html;
 pub mod json;
 pub mod monitor;
 mod readable;

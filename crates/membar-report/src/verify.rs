@@ -126,7 +126,7 @@ impl ReplayCommand {
     }
 
     /// The command for a schedule.
-    fn line(&self, schedule: &str, options: &str) -> String {
+    pub(crate) fn line(&self, schedule: &str, options: &str) -> String {
         format!("membar replay {} {}{options}{}", self.program, quoted_path(schedule), self.flags)
     }
 }
@@ -199,6 +199,9 @@ pub struct LinkRef {
     /// Whether the model keeps this order between memory operations of a thread; only for `po`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kept: Option<bool>,
+    /// Which event of the run it is: the same number in [`StepRef::event`].
+    #[serde(skip)]
+    pub event: usize,
 }
 
 /// A step of the machine with store buffers.
@@ -215,6 +218,9 @@ pub struct StepRef {
     /// It is the access that overtakes it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub overtakes: bool,
+    /// Which event it is: an issue and a commit of one store have the same number.
+    #[serde(skip)]
+    pub event: usize,
 }
 
 /// A place for a fence.
@@ -270,7 +276,7 @@ pub struct FrameRef {
 }
 
 impl FrameRef {
-    fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         match (self.function.as_str(), self.line) {
             (function, 0) => format!("at {}", safe(function)),
             ("", line) => format!("at {}:{line}", safe(&self.file)),
@@ -280,7 +286,7 @@ impl FrameRef {
 }
 
 impl ErrorRef {
-    fn headline(&self) -> &str {
+    pub(crate) fn headline(&self) -> &str {
         self.message.lines().next().unwrap_or_default()
     }
 }
@@ -428,7 +434,7 @@ impl VerifyReport {
         }
     }
 
-    fn explored(&self) -> String {
+    pub(crate) fn explored(&self) -> String {
         let unit = count(self.interleavings as usize, self.unit);
         let all = if self.complete && self.interleavings > 1 { "all " } else { "" };
         let rate = self.interleavings as f64 / self.seconds.max(1e-6);
@@ -465,7 +471,7 @@ fn base(file: &str) -> &str {
 
 impl AccessRef {
     /// `P0 line 7`, or `dekker.c:7 (lock, T1)` where there are functions.
-    fn place(&self) -> String {
+    pub(crate) fn place(&self) -> String {
         let thread = safe(&self.thread_name);
         match &self.function {
             None => format!("{thread} line {}", self.line),
@@ -484,13 +490,13 @@ impl AccessRef {
     }
 
     /// `P0 line 7 `MOV [x],$1``
-    fn short(&self) -> String {
+    pub(crate) fn short(&self) -> String {
         let text = if self.function.is_some() { self.source() } else { safe(&self.text) };
         if text.is_empty() { self.place() } else { format!("{} `{text}`", self.place()) }
     }
 
     /// What it does.
-    fn effect(&self, writes: bool) -> String {
+    pub(crate) fn effect(&self, writes: bool) -> String {
         let address = &self.address;
         safe(&match (&self.read, &self.write) {
             (Some(read), Some(write)) => format!("{address} = {read}, then {write}"),
@@ -511,7 +517,7 @@ impl AccessRef {
 
 impl FenceRef {
     /// `in P0`, or `in `lock` (dekker.c)`
-    fn part(&self) -> String {
+    pub(crate) fn part(&self) -> String {
         match &self.function {
             Some(function) if !function.is_empty() => format!("in `{}` ({})", safe(function), safe(base(&self.file))),
             Some(_) => format!("in {}", safe(base(&self.file))),
@@ -519,7 +525,7 @@ impl FenceRef {
         }
     }
 
-    fn place(&self) -> String {
+    pub(crate) fn place(&self) -> String {
         let Self { after_line, before_line, after_column, before_column, .. } = self;
         let place = match before_line.cmp(after_line) {
             Ordering::Greater if *after_line == 0 => format!("before line {before_line}"),
@@ -578,7 +584,7 @@ impl StatisticsRef {
 }
 
 impl ViolationRef {
-    fn sentence(&self) -> String {
+    pub(crate) fn sentence(&self) -> String {
         let (store, access) = (&self.store, &self.access);
         let done = match access.kind {
             "load" => "reads",
@@ -602,7 +608,7 @@ impl ViolationRef {
 }
 
 impl LinkRef {
-    fn words(&self, next: &AccessRef, model: &str) -> String {
+    pub(crate) fn words(&self, next: &AccessRef, model: &str) -> String {
         let address = safe(&self.access.address);
         let (same_file, same_line) = (next.file == self.access.file, next.line == self.access.line);
         let same_function = next.function == self.access.function;

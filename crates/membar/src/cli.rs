@@ -102,6 +102,7 @@ Examples:
   membar check --model scope --clock global --sampled-every 600 run.trace
                                                 timestamps of one clock, from scans every 600 cycles
   simulator | membar check -                    answers each trace as its `check` line arrives
+  membar check --html report.html run.trace     also a page that explains the answer
   membar check --format json run.trace.gz       verdicts with proofs, for programs
   membar check --format axe - < tests.axe       OK or NO, one line a trace
 
@@ -119,6 +120,10 @@ pub struct Check {
     /// How results are written: for people, as JSON with proofs, or as axe's OK/NO lines.
     #[arg(short, long, value_enum, default_value_t = Format::Text, value_name = "FORMAT")]
     pub format: Format,
+
+    /// Also write a report for a browser to this file: one page with every view of every answer.
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
 
     /// After a malformed trace, go on with the next one of its file.
     #[arg(short, long)]
@@ -181,6 +186,22 @@ impl ClockArgs {
             ClockScope::None => Compare::Nothing,
         };
         membar::core::Clock { compare, error: self.clock_error, sampled_every: self.sampled_every }
+    }
+
+    /// As they can be typed, with a blank before them; nothing where they say nothing.
+    pub fn typed(self) -> String {
+        let mut text = match self.clock {
+            ClockScope::Global => " --clock global".to_owned(),
+            ClockScope::Local => String::new(),
+            ClockScope::None => " --clock none".to_owned(),
+        };
+        if self.clock_error > 0 {
+            text.push_str(&format!(" --clock-error {}", self.clock_error));
+        }
+        if let Some(every) = self.sampled_every {
+            text.push_str(&format!(" --sampled-every {every}"));
+        }
+        text
     }
 }
 
@@ -256,6 +277,7 @@ Examples:
   membar verify --strategy pct --executions 100000 --seed 7 bakery.c
   membar verify --time 1h --jobs 2 --resume bakery.state bakery.c
                                                can be interrupted, and goes on where it was
+  membar verify --html report.html dekker.c    also a page that explains the violations
   membar verify --format json dekker.c         for programs
 
 Only sequentially consistent executions are explored; a monitor finds on them what store buffers could do.
@@ -317,6 +339,10 @@ pub struct Verify {
     /// How results are written: for people or as JSON.
     #[arg(short, long, value_enum, default_value_t = VerifyFormat::Text, value_name = "FORMAT")]
     pub format: VerifyFormat,
+
+    /// Also write a report for a browser to this file: one page with every view of every violation.
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
 
     /// Say nothing about safe programs.
     #[arg(short, long, conflicts_with = "verbose")]

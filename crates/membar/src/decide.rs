@@ -1,6 +1,7 @@
 //! One decision with its re-check, as every command makes it.
 
 use crate::cli::LimitArgs;
+use crate::page::{self, Entry, Wish};
 use crate::stop::{Failure, Interrupt};
 use membar::check::Limits;
 use membar::core::{OpId, Proof, Verdict};
@@ -95,6 +96,8 @@ pub struct Answer {
     pub first: bool,
     /// As much as was asked for.
     pub report: Option<Box<Report>>,
+    /// For the page, if there is one.
+    pub entry: Option<Box<Entry>>,
 }
 
 /// Decides and re-checks, keeping the buffers from one trace to the next.
@@ -108,20 +111,31 @@ impl Decider {
     /// Decides a trace. The error is an internal one: what the certifier did not accept.
     pub fn answer(
         &mut self,
-        (file, index, trace): (&str, u64, &Trace),
+        trace: (&str, u64, &Trace),
         model: &Model,
         budget: &Budget,
         detail: Detail,
+    ) -> Result<Answer, String> {
+        self.answer_for(trace, (model, ""), budget, (detail, None))
+    }
+
+    /// The same for a page, if one is wanted: with the model as the user named it.
+    pub fn answer_for(
+        &mut self,
+        (file, index, trace): (&str, u64, &Trace),
+        (model, arg): (&Model, &str),
+        budget: &Budget,
+        (detail, wish): (Detail, Option<&Wish>),
     ) -> Result<Answer, String> {
         let started = Instant::now();
         let limits = budget.start();
         // A proof that nobody will see needs no shortening.
         let Outcome { mut verdict, algorithm, effort } = match detail {
-            Detail::Verdict => self.checker.verdict(trace, model, &limits),
+            Detail::Verdict if wish.is_none() => self.checker.verdict(trace, model, &limits),
             _ => self.checker.check(trace, model, &limits),
         };
         certified(&mut self.certifier, trace, model, &verdict)?;
-        if detail != Detail::Verdict
+        if (detail != Detail::Verdict || wish.is_some())
             && let Verdict::Forbidden(proof) = &mut verdict
         {
             // The form that is shown is certified too; the other one remains if it does not hold.
@@ -138,8 +152,8 @@ impl Decider {
             Detail::Violations => !matches!(verdict, Verdict::Allowed(_)),
             Detail::Full { .. } => true,
         };
-        if !wanted {
-            return Ok(Answer { verdict: name, first, report: None });
+        if !wanted && wish.is_none() {
+            return Ok(Answer { verdict: name, first, report: None, entry: None });
         }
         let blame = match &verdict {
             Verdict::Forbidden(proof) => self.blame(trace, model, proof, budget),
@@ -154,7 +168,12 @@ impl Decider {
             witness: detail == Detail::Full { witness: true },
             ..Decided::new(file, index, trace, model, &verdict)
         };
-        Ok(Answer { verdict: name, first, report: Some(Box::new(Report::new(&decided))) })
+        let report = Report::new(&decided);
+        let entry = wish.map(|wish| {
+            let parts = (&mut self.checker, &mut self.certifier);
+            Box::new(page::entry(parts, &decided, &report, wish, (arg, budget)))
+        });
+        Ok(Answer { verdict: name, first, report: wanted.then(|| Box::new(report)), entry })
     }
 
     fn blame(&mut self, trace: &Trace, model: &Model, proof: &Proof, budget: &Budget) -> Option<Blame> {

@@ -5,6 +5,7 @@ mod cli;
 mod cmd;
 mod decide;
 mod input;
+mod page;
 mod progress;
 mod quantity;
 mod stop;

@@ -5,6 +5,7 @@ use super::output::{Answered, Output, Wanted, shown_name};
 use crate::cli::{Check, Format};
 use crate::decide::{Answer, Budget, Chosen, Decider, Detail};
 use crate::input;
+use crate::page::{ToFile, Wish};
 use crate::progress::Progress;
 use crate::stop::{Failure, Interrupt};
 use membar::Trace;
@@ -21,6 +22,8 @@ pub struct Asked {
     pub budget: Budget,
     /// What is wanted to be known.
     pub detail: Detail,
+    /// What a page is to tell, if there is one.
+    pub wish: Option<Wish>,
 }
 
 impl Asked {
@@ -32,7 +35,10 @@ impl Asked {
         into: &mut Vec<Result<Answer, String>>,
     ) {
         into.clear();
-        let answer = |chosen: &Chosen| decider.answer((file, index, trace), &chosen.model, &self.budget, self.detail);
+        let wanted = (self.detail, self.wish.as_ref());
+        let answer = |chosen: &Chosen| {
+            decider.answer_for((file, index, trace), (&chosen.model, &chosen.arg), &self.budget, wanted)
+        };
         into.extend(self.models.iter().map(answer));
     }
 }
@@ -65,12 +71,15 @@ pub fn run(args: &Check, style: Style) -> Result<u8, Failure> {
         Format::Text if args.quiet => Detail::Violations,
         Format::Text | Format::Json => Detail::Full { witness: args.verbose > 0 },
     };
-    let asked = Asked { models, budget: Budget::new(&args.limits, &interrupt), detail };
+    let page = args.html.as_deref().map(ToFile::create).transpose()?;
+    let wish = page.as_ref().map(|_| Wish::new(args.clock.typed(), args.limits.time.0));
+    let asked = Asked { models, budget: Budget::new(&args.limits, &interrupt), detail, wish };
     let files: Vec<String> = args.traces.iter().map(|path| shown_name(path)).collect();
     let wanted = Wanted { format: args.format, style, quiet: args.quiet, verbose: args.verbose };
     let progress = Progress::start();
     let out = BufWriter::with_capacity(1 << 16, io::stdout());
     let mut output = Output::new(out, &wanted, &asked.models, &files, Arc::clone(&progress));
+    output.to_file = page;
     let written = if args.jobs == 1 {
         let mut direct =
             Direct { asked: &asked, decider: Decider::default(), answers: Vec::new(), output: &mut output };
@@ -80,6 +89,9 @@ pub fn run(args: &Check, style: Style) -> Result<u8, Failure> {
     };
     let written = written.and_then(|()| output.finish(interrupt.pressed()));
     progress.finish();
+    if let Some(page) = output.to_file.take() {
+        page.finish()?;
+    }
     match written.map_err(Failure::from) {
         Ok(()) | Err(Failure::Closed) => Ok(output.exit_code(interrupt.pressed())),
         Err(failure) => Err(failure),
@@ -151,6 +163,7 @@ impl<W: Write> Consumer for Direct<'_, '_, W> {
     fn trace(&mut self, file: &Arc<str>, index: u64, trace: &mut Trace) -> io::Result<()> {
         self.asked.answers(&mut self.decider, (file, index, trace), &mut self.answers);
         let (line, ops) = (first_line(trace), trace.len());
+        self.output.page(&mut self.answers);
         self.output.answered(&Answered { file, index, line, ops, answers: &self.answers })
     }
 

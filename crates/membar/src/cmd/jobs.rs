@@ -125,7 +125,8 @@ fn write<W: Write>(
         while let Some(done) = early.remove(&next) {
             next += 1;
             let token = match done {
-                Done::Trace { file, index, trace, answers } => {
+                Done::Trace { file, index, trace, mut answers } => {
+                    output.page(&mut answers);
                     let (line, ops) = (first_line(&trace), trace.len());
                     output.answered(&Answered { file: &file, index, line, ops, answers: &answers })?;
                     trace

@@ -2,6 +2,7 @@
 
 use crate::cli::Format;
 use crate::decide::{Answer, Chosen, internal_error};
+use crate::page::ToFile;
 use crate::progress::Progress;
 use crate::stop;
 use membar::report::json::Json;
@@ -47,6 +48,8 @@ pub struct Output<'a, W: Write> {
     last: Option<bool>,
     /// The first trace with a forbidden answer, and the model.
     example: Option<(String, String)>,
+    /// The page that is written at the end, if one is wanted.
+    pub to_file: Option<ToFile>,
 }
 
 /// What the user asked for.
@@ -84,7 +87,14 @@ impl<'a, W: Write> Output<'a, W> {
             totals: Totals::default(),
             last: None,
             example: None,
+            to_file: None,
         }
+    }
+
+    /// Takes what a page needs of the answers, if one is wanted.
+    pub fn page(&mut self, answers: &mut [Result<Answer, String>]) {
+        let Some(page) = &mut self.to_file else { return };
+        answers.iter_mut().flatten().filter_map(|answer| answer.entry.take()).for_each(|entry| page.add(*entry));
     }
 
     /// Writes the answers for one trace.

@@ -6,6 +6,7 @@ mod resume;
 
 use super::programs::{About, Input, Litmus, Native, Round, Subject, check_flags, inputs};
 use crate::cli::{Cli, Command, StrategyName, Verify, VerifyFormat, VerifyModel, VerifyMonitor};
+use crate::page::ToFile;
 use crate::stop::{self, Failure, Interrupt, Problem};
 use clap::Parser;
 use membar::core::Relaxation;
@@ -36,7 +37,13 @@ pub fn run(args: &Verify, style: Style) -> Result<u8, Failure> {
         let message = "error: --resume keeps the state of one program, but several were given";
         return Err(Failure::Usage(message.into()));
     }
-    match batch.run(args, settings, &inputs, style) {
+    let page = args.html.as_deref().map(ToFile::create).transpose()?;
+    let run = batch.run(args, settings, &inputs, style);
+    if let Some(mut page) = page {
+        batch.reports.iter().for_each(|report| page.add_program(report));
+        page.finish()?;
+    }
+    match run {
         Ok(()) => Ok(batch.code()),
         // Nobody reads on. What was found counts all the same, and the rest is not known.
         Err(Failure::Closed) if batch.code() == stop::ALLOWED => Ok(stop::UNDECIDED),

@@ -78,6 +78,7 @@ fn violation<S: Subject>(subject: &mut S, found: &Found, case: &Case<S::Detail>)
     let overtaking = events.len() - 1;
     let link = |link: &Link| LinkRef {
         access: events[link.from].clone(),
+        event: link.from,
         relation: match link.relation {
             Relation::Po { .. } => "po",
             Relation::Rf => "rf",
@@ -95,7 +96,7 @@ fn violation<S: Subject>(subject: &mut S, found: &Found, case: &Case<S::Detail>)
             RunStep::Commit(i) => ("commit", i),
         };
         let (delayed, overtakes) = (i == explanation.store, i == overtaking && step == "issue");
-        StepRef { step, access: events[i].clone(), delayed, overtakes }
+        StepRef { step, access: events[i].clone(), delayed, overtakes, event: i }
     };
     let fences = &explanation.fences;
     ViolationRef {

@@ -1,0 +1,168 @@
+//! One page that explains everything: a single file without network, to be opened from anywhere.
+//!
+//! A result becomes a [`Page`] (data), which is embedded as JSON; `page.js` lays it out, and puts text into the document
+//! only as text. Nothing that a user wrote is ever markup: in the JSON, `<`, `>` and `&` are written as escapes, and a policy
+//! in the page's head keeps any other script from running and anything from being fetched.
+//!
+//! | module | does |
+//! |---|---|
+//! | `page` | the structs |
+//! | `check` | from a decided trace to a case of a page |
+//! | `verify` | from a verified program to cases of a page |
+//! | `machine` | a memory order as steps of a machine with buffers |
+//! | `shape` | what a cycle is called |
+//! | `rules` | what rules and axioms say |
+//! | `copies` | a trace as a litmus test and as a C program |
+//!
+//! Guarantees: a page is at most [`MOST_BYTES`] long; what does not fit is named.
+
+mod check;
+mod copies;
+mod machine;
+mod page;
+mod rules;
+mod shape;
+mod verify;
+
+pub use check::{Aside, Prefix, case, needed, part};
+pub use page::{
+    Arrow, Axiom, Case, Command, Copy, FINAL, Fact, Fix, Fixes, Graph, INITIAL, ImpossibleRead, Lemma, Machine,
+    MachineStep, Made, ModelVerdict, Models, Node, Page, Row, Shape, Source, Step, Stopped, Stuck, VERSION, Value,
+};
+
+pub use verify::{Read, cases};
+
+use std::io::{self, Write};
+
+/// No page is larger.
+pub const MOST_BYTES: usize = 5_000_000;
+/// Rows of the table of answers.
+const ROWS: usize = 5_000;
+/// Room for what is not a case.
+const RESERVED: usize = 1_500_000;
+
+const CSS: &str = include_str!("page.css");
+const JS: &str = include_str!("page.js");
+
+/// Collects answers until the page is written.
+#[derive(Clone, Debug, Default)]
+pub struct Pages {
+    page: Page,
+    bytes: usize,
+    row_bytes: usize,
+}
+
+impl Pages {
+    /// An empty page.
+    pub fn new(made: Made) -> Pages {
+        Pages { page: Page { version: VERSION, made, ..Page::default() }, bytes: 0, row_bytes: 0 }
+    }
+
+    /// Adds an answer, in full if it has a case that still fits.
+    pub fn add(&mut self, mut row: Row, case: Option<Case>) {
+        if let Some(case) = case {
+            let bytes = serde_json::to_vec(&case).map_or(usize::MAX, |json| escaped(&json).len());
+            if bytes <= (MOST_BYTES - RESERVED).saturating_sub(self.bytes) {
+                self.bytes += bytes;
+                row.case = Some(self.page.cases.len());
+                self.page.cases.push(case);
+            }
+        }
+        let bytes = serde_json::to_vec(&row).map_or(usize::MAX, |json| escaped(&json).len());
+        let fits = self.page.rows.len() < ROWS && bytes <= (RESERVED / 2).saturating_sub(self.row_bytes);
+        // What is shown in full has a row.
+        if fits || row.case.is_some() {
+            self.row_bytes += bytes;
+            self.page.rows.push(row);
+        } else {
+            self.page.rows_omitted += 1;
+        }
+    }
+
+    /// The data, complete.
+    pub fn finish(mut self) -> Page {
+        let number = |verdict: &str| self.page.rows.iter().filter(|row| row.verdict == verdict).count();
+        self.page.title = match &self.page.rows[..] {
+            [] => "membar".into(),
+            [row] => format!("{}: {} under {}", row.name, row.verdict, row.model),
+            _ => {
+                let verdicts = ["forbidden", "unsafe", "error", "undecided", "allowed", "safe"];
+                let counts = verdicts.iter().map(|&verdict| (number(verdict), verdict)).filter(|&(n, _)| n > 0);
+                let counts: Vec<String> = counts.map(|(n, verdict)| format!("{n} {verdict}")).collect();
+                format!("{} answers: {}", self.page.rows.len() as u64 + self.page.rows_omitted, counts.join(", "))
+            }
+        };
+        self.page
+    }
+}
+
+/// Writes the page.
+pub fn write(page: &Page, out: &mut impl Write) -> io::Result<()> {
+    let data = serde_json::to_vec(page)?;
+    let title = escaped_text(&page.title);
+    let said: String = page
+        .cases
+        .iter()
+        .take(20)
+        .map(|case| {
+            let lines: Vec<String> = case.headline.iter().map(|line| escaped_text(line)).collect();
+            format!("<p><b>{}</b>: {}</p>", escaped_text(&case.name), lines.join(" "))
+        })
+        .collect();
+    write!(
+        out,
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta http-equiv=\"Content-Security-Policy\" \
+         content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'nonce-membar'; img-src data:; base-uri 'none'; \
+         form-action 'none'\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta \
+         name=\"color-scheme\" content=\"light dark\">\n<meta name=\"generator\" content=\"membar\">\n<link rel=\"icon\" \
+         href=\"data:,\">\n<title>{title}</title>\n<style>\n{CSS}</style>\n</head>\n<body>\n<noscript><main><h1>{title}</h1>{said}<p>The \
+         drawings and the stepper need JavaScript, which is part of this file.</p></main></noscript>\n<div \
+         id=\"page\"></div>\n<script type=\"application/json\" id=\"data\" nonce=\"membar\">"
+    )?;
+    out.write_all(&escaped(&data))?;
+    write!(out, "</script>\n<script nonce=\"membar\">\n{JS}</script>\n</body>\n</html>\n")
+}
+
+/// JSON that stands in a script element and means nothing to the markup around it: `<`, `>`, `&` and the two line ends that
+/// scripts know and JSON does not are written as escapes.
+fn escaped(json: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(json.len() + json.len() / 16);
+    let mut at = 0;
+    while at < json.len() {
+        match json[at] {
+            b'<' => out.extend_from_slice(br"\u003c"),
+            b'>' => out.extend_from_slice(br"\u003e"),
+            b'&' => out.extend_from_slice(br"\u0026"),
+            0xE2 if json[at..].starts_with("\u{2028}".as_bytes()) => {
+                out.extend_from_slice(br"\u2028");
+                at += 2;
+            }
+            0xE2 if json[at..].starts_with("\u{2029}".as_bytes()) => {
+                out.extend_from_slice(br"\u2029");
+                at += 2;
+            }
+            byte => out.push(byte),
+        }
+        at += 1;
+    }
+    out
+}
+
+/// Text as markup.
+fn escaped_text(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in crate::style::safe(text).chars() {
+        match c {
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '&' => out.push_str("&amp;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,696 @@
+// Lays out the data of the page. Text from the data is only ever put in as text (createTextNode), never as markup.
+(function () {
+  'use strict';
+  const data = JSON.parse(document.getElementById('data').textContent);
+  const root = document.getElementById('page');
+  const SVG = 'http://www.w3.org/2000/svg';
+  const KINDS = ['po', 'ppo', 'rf', 'co', 'fr', 'time'];
+  const MEANS = {
+    po: 'program order', ppo: 'program order that the model keeps', rf: 'reads from: from a store to a read of its value',
+    co: 'order of the writes to one address', fr: 'from-read: from a read to a later write of the address',
+    time: 'the one had ended before the other began',
+  };
+  const DASH = { po: '', ppo: '1 5', rf: '9 4', co: '3 4', fr: '11 4 2 4', time: '16 6' };
+  const TONE = { allowed: 'good', safe: 'good', forbidden: 'bad', unsafe: 'bad', error: 'bad', undecided: 'open' };
+  const SIGN = { good: '✓', bad: '✗', open: '?' };
+
+  // ---- small helpers
+
+  function append(node, children) {
+    for (const child of children) {
+      if (child === null || child === undefined || child === false) continue;
+      if (Array.isArray(child)) append(node, child);
+      else node.appendChild(child instanceof Node ? child : document.createTextNode(String(child)));
+    }
+    return node;
+  }
+  function set(node, attributes) {
+    for (const [name, value] of Object.entries(attributes || {})) {
+      if (value === null || value === undefined || value === false) continue;
+      if (typeof value === 'function') node.addEventListener(name, value);
+      else node.setAttribute(name, value === true ? '' : value);
+    }
+    return node;
+  }
+  const el = (tag, attributes, ...children) => append(set(document.createElement(tag), attributes), children);
+  const svg = (tag, attributes, ...children) => append(set(document.createElementNS(SVG, tag), attributes), children);
+  const many = (n, word) => n + ' ' + word + (n === 1 ? '' : /(s|ch)$/.test(word) ? 'es' : 's');
+  const grouped = (n) => String(n).replace(/\B(?=(\d{3})+$)/g, '\u202f');
+  function card(id, title, aside, ...children) {
+    const heading = el('h2', { id: id + '-title' }, title, aside ? el('span', { class: 'soft' }, aside) : null);
+    return el('section', { class: 'card', id, 'aria-labelledby': id + '-title' }, heading, ...children);
+  }
+  function chip(kind, text) {
+    const line = svg('line', { x1: 0, y1: 4, x2: 22, y2: 4, stroke: 'currentColor', 'stroke-width': 2.4, 'stroke-dasharray': DASH[kind] });
+    const swatch = svg('svg', { width: 22, height: 8, 'aria-hidden': 'true' }, line);
+    return el('span', { class: 'chip k-' + kind, title: MEANS[kind] }, swatch, text || kind);
+  }
+  // What stands between backquotes is code.
+  const rich = (text) => String(text).split('`').map((part, i, all) => (i % 2 && i + 1 < all.length ? el('code', {}, part) : i % 2 ? '`' + part : part));
+  function copy(text, what) {
+    const button = el('button', { class: 'btn', type: 'button', 'aria-label': 'Copy ' + what }, 'Copy');
+    const say = (word) => { button.textContent = word; live(word + ': ' + what); setTimeout(() => { button.textContent = 'Copy'; }, 1600); };
+    const byHand = () => {
+      const area = el('textarea', { class: 'hidden', readonly: true });
+      area.value = text;
+      document.body.appendChild(area);
+      area.select();
+      let done = false;
+      try { done = document.execCommand('copy'); } catch (_) { done = false; }
+      area.remove();
+      button.focus();
+      say(done ? 'Copied' : 'Not copied');
+    };
+    button.addEventListener('click', () => {
+      if (navigator.clipboard && window.isSecureContext) navigator.clipboard.writeText(text).then(() => say('Copied'), byHand);
+      else byHand();
+    });
+    return button;
+  }
+  const liveRegion = el('div', { class: 'hidden', role: 'status', 'aria-live': 'polite' });
+  const live = (text) => { liveRegion.textContent = text; };
+
+  // ---- the chosen case, and what is selected in it
+
+  let current = null; // { view parts of the case that is shown }
+
+  function select(nodes, from) {
+    if (!current) return;
+    current.picked = new Set(nodes);
+    for (const listen of current.listeners) listen(from);
+  }
+
+  // ---- verdict strip
+
+  const PLACES = {
+    sc: [118, 0], tso: [118, 1], pso: [52, 2], wc: [150, 2], rc: [150, 3], rcpc: [150, 4], lc: [208, 2], ec: [108, 5], scope: [190, 5], wmo: [118, 6], rmo: [118, 7],
+  };
+  const BELOW = [['sc', 'tso'], ['tso', 'lc'], ['tso', 'pso'], ['tso', 'wc'], ['wc', 'rc'], ['rc', 'rcpc'], ['rcpc', 'ec'], ['rcpc', 'scope'], ['pso', 'wmo'], ['ec', 'wmo'], ['scope', 'wmo'], ['wmo', 'rmo']];
+  function lattice(models, chosen) {
+    const y = (row) => 14 + row * 31;
+    const drawing = svg('svg', { viewBox: '0 0 236 246', role: 'img', 'aria-label': 'Built-in models, stronger ones above. ' + models.words });
+    const here = (name) => models.all.some((model) => model.name === name);
+    const asked = models.all.concat(Object.keys(PLACES).filter((name) => !here(name)).map((name) => ({ name, title: '', verdict: 'not asked' })));
+    for (const [a, b] of BELOW) {
+      const [p, q] = [PLACES[a], PLACES[b]];
+      drawing.appendChild(svg('line', { class: 'edge', x1: p[0], y1: y(p[1]), x2: q[0], y2: y(q[1]), 'stroke-dasharray': b === 'lc' ? '4 4' : null }));
+    }
+    for (const model of asked) {
+      const place = PLACES[model.name];
+      if (!place) continue;
+      const sign = SIGN[TONE[model.verdict]] || '';
+      const text = model.name + (sign ? ' ' + sign : '');
+      const width = text.length * 7.4 + 14;
+      drawing.appendChild(svg('g', { class: model.verdict.replace(' ', '-') + (model.name === chosen ? ' chosen' : '') },
+        svg('title', {}, model.name + ': ' + model.verdict + (model.title ? ' (' + model.title + ')' : '')),
+        svg('rect', { x: place[0] - width / 2, y: y(place[1]) - 11, width, height: 22, rx: 7 }),
+        svg('text', { x: place[0], y: y(place[1]) + 4.3, 'text-anchor': 'middle' }, text)));
+    }
+    return el('div', { class: 'models' }, el('h2', { class: 'soft' }, 'What the models say'), drawing, el('p', { class: 'small' }, models.words));
+  }
+  function strip(one) {
+    const tone = TONE[one.verdict];
+    const [first, ...rest] = one.headline;
+    const facts = el('dl', { class: 'facts' });
+    const fact = (name, ...value) => facts.appendChild(el('div', {}, el('dt', {}, name), el('dd', {}, ...value)));
+    fact('Model', one.model);
+    if (one.axioms.length) fact(one.verdict === 'forbidden' ? 'Axioms that cannot all hold' : 'Axioms', one.axioms.map((a, i) => [i ? ', ' : '', el('span', { title: a.says }, a.name)]));
+    if (one.shape) {
+      fact('Shape of the cycle', one.shape.name ? [one.shape.name, el('span', { class: 'about soft' }, ' – ' + one.shape.about)] : ['no common name', el('span', { class: 'about soft mono' }, ' (' + one.shape.edges + ')')]);
+    }
+    for (const { name, value } of one.facts) fact(name, value);
+    const words = el('div', {},
+      el('div', { class: 'verdict' }, el('span', { class: 'badge' }, el('span', { 'aria-hidden': 'true' }, SIGN[tone]), one.verdict), el('h1', { id: 'verdict-title' }, first)),
+      rest.map((line) => el('p', { class: 'lead' }, rich(line))), facts);
+    return el('section', { class: 'card strip ' + tone + (one.models ? ' with-models' : ''), id: 'verdict', 'aria-labelledby': 'verdict-title' },
+      words, one.models ? lattice(one.models, one.model) : null);
+  }
+
+  // ---- the argument
+
+  function argument(one) {
+    if (!one.lemmas.length) return null;
+    const isProgram = one.verdict === 'unsafe';
+    const top = []; // what j and k go through
+    function stepView(lemma, index, label, inner) {
+      const step = lemma.steps[index];
+      const head = el('summary', {},
+        el('span', { class: 'num', 'aria-hidden': 'true' }, label),
+        el('span', {}, el('span', { class: 'pair' }, rich(step.from_text), ' ', el('span', { class: 'soft' }, 'is before'), ' ', rich(step.to_text)), ' ', chip(step.kind)),
+        el('span'), el('span', { class: 'why soft' }, rich(step.why)));
+      const view = el('details', { class: 'step', 'data-step': index }, head);
+      view.nodes = step.nodes;
+      const open = () => {
+        if (!view.open || view.filled) return;
+        view.filled = true;
+        const body = el('div', { class: 'body' });
+        body.appendChild(el('div', { class: 'rule' }, el('b', {}, 'Rule ' + step.rule), step.axiom ? el('span', { class: 'soft' }, ' (axiom ' + step.axiom + ')') : null, ': ', step.says));
+        const premises = step.premises.filter((p) => lemma.steps[p].number !== null || inner < 1);
+        if (premises.length) {
+          const list = el('ol', { class: 'steps inner' });
+          premises.forEach((p) => list.appendChild(el('li', {}, stepView(lemma, p, lemma.steps[p].number === null ? '·' : String(lemma.steps[p].number), inner + 1))));
+          body.appendChild(el('div', {}, el('b', {}, many(premises.length, 'premise')), list));
+        }
+        if (step.lemma !== undefined) body.appendChild(el('p', {}, 'It rests on case ' + (step.lemma + 1) + ' above.'));
+        if (step.observed.length) body.appendChild(el('div', {}, el('b', {}, 'Observed'), el('ul', {}, step.observed.map((line) => el('li', {}, rich(line))))));
+        view.appendChild(body);
+      };
+      view.addEventListener('toggle', open);
+      const pick = () => select(step.nodes, view);
+      head.addEventListener('focus', pick);
+      head.addEventListener('click', pick);
+      view.fill = open;
+      if (!inner) top.push(view);
+      return view;
+    }
+    const numbered = (lemma) => {
+      const list = el('ol', { class: 'steps' });
+      lemma.cycle.forEach((index, i) => {
+        const number = lemma.steps[index].number;
+        list.appendChild(el('li', {}, stepView(lemma, index, number === null ? '·' : String(number || i + 1), 0)));
+      });
+      return list;
+    };
+    const last = one.lemmas[one.lemmas.length - 1];
+    const parts = [];
+    one.lemmas.slice(0, -1).forEach((lemma, i) => {
+      const view = el('details', { class: 'case' }, el('summary', {}, 'Case ' + (i + 1) + ': suppose ' + lemma.assume.join(', and ') + '. Then:'), numbered(lemma), el('p', { class: 'closing' }, 'That is a circle: this case is impossible.'));
+      parts.push(view);
+    });
+    if (parts.length) parts.push(el('p', { style: 'margin:.6rem 0' }, el('b', {}, 'So, without assuming anything:')));
+    parts.push(numbered(last));
+    const names = last.cycle.map((index) => last.steps[index].from_text.replace(/ \(.*$/, ''));
+    const closing = isProgram
+      ? 'Back to the beginning: in no interleaving can each of these come before the next.'
+      : names.length > 1 ? 'Back to ' + names[0] + ': it would be before itself. No memory order does that.' : 'Nothing is before itself.';
+    parts.push(el('p', { class: 'closing' }, closing));
+    current.listeners.push((from) => {
+      for (const view of current.main.querySelectorAll('details.step')) view.classList.toggle('picked', view === from);
+    });
+    current.top = top;
+    return card('argument', 'Why', 'each step opens down to what was recorded', parts,
+      el('p', { class: 'small soft keys', style: 'margin-top:.7rem' }, el('kbd', {}, 'j'), ' ', el('kbd', {}, 'k'), ' next and previous step, ', el('kbd', {}, 'Enter'), ' opens it, ', el('kbd', {}, 'Esc'), ' clears the selection'));
+  }
+
+  // ---- the threads
+
+  let markers = 0;
+  function threads(one) {
+    const graph = one.graph;
+    if (!graph.nodes.length) return null;
+    const present = new Set(graph.arrows.map((arrow) => arrow.kind));
+    present.add('po');
+    const on = { po: true, rf: graph.nodes.length <= 60, co: one.verdict !== 'allowed', fr: false, ppo: false, time: false };
+    const hasCycle = graph.arrows.some((arrow) => arrow.cycle);
+    if (!hasCycle) on.fr = true;
+    let showCycle = true;
+    let view = 'reduced';
+    const inCycle = new Set();
+    graph.arrows.filter((arrow) => arrow.cycle).forEach((arrow) => { inCycle.add(arrow.from); inCycle.add(arrow.to); });
+
+    const layer = svg('svg', { class: 'arrows', 'aria-hidden': 'true' });
+    const cols = el('div', { class: 'cols' });
+    const above = graph.initial.length ? el('p', { class: 'ends above' }, el('span', {}, 'initially ' + graph.initial.join(', '))) : null;
+    const below = graph.last.length ? el('p', { class: 'ends below' }, el('span', {}, 'finally ' + graph.last.join(', '))) : null;
+    const plane = el('div', { class: 'plane' }, layer, above, cols, below);
+    const canvas = el('div', { class: 'canvas', tabindex: 0, role: 'group', 'aria-label': 'Threads, one column each' }, plane);
+    const absent = el('p', { class: 'small soft' });
+    const boxes = new Map();
+
+    function fill() {
+      boxes.clear();
+      cols.textContent = '';
+      const columns = view === 'original' && graph.original.length ? graph.original : graph.reduced;
+      const all = columns.map((column, t) => [column, t]).filter(([column]) => column.length).sort(([, a], [, b]) => graph.threads[a].localeCompare(graph.threads[b], 'en', { numeric: true }));
+      const used = all.filter(([column]) => column.some((item) => item >= 0));
+      const bare = all.filter(([column]) => column.every((item) => item < 0));
+      absent.textContent = bare.length ? 'Not drawn: ' + bare.map(([column, t]) => graph.threads[t] + ' (' + many(-column.reduce((n, item) => n + item, 0), 'operation') + ')').join(', ') + '.' : '';
+      const widest = Math.max(6, ...graph.nodes.map((node) => Math.max(node.text.length, (node.effect || '').length * .85) + node.number.length));
+      // Everything in fixed sizes, so that arrows stay where they belong on paper too.
+      const n = used.length;
+      const room = current.printing ? 40 : canvas.clientWidth / 16 - 2.6;
+      const best = Math.max(graph.nodes.some((node) => node.wrong) ? 9.4 : 7, Math.min(17, 3.2 + widest * .56));
+      const width = n > 3 ? best : Math.max(7.6, Math.min(best, (room - 2.9 * (n - 1)) / n));
+      const space = n > 1 ? Math.max(n > 3 ? 3.2 : 2.9, Math.min(9, (room - n * width) / (n - 1))) : 0;
+      cols.style.gridTemplateColumns = 'repeat(' + n + ', ' + width + 'rem)';
+      cols.style.columnGap = space + 'rem';
+      plane.style.zoom = current.printing ? Math.min(1, room / (n * width + (n - 1) * space)) : '';
+      plane.classList.toggle('wide', n > 4);
+      plane.classList.toggle('dense', columns.some((column) => column.length > 14));
+      used.forEach(([column, t], place) => {
+        const list = el('ol', {});
+        column.forEach((item) => {
+          if (item < 0) {
+            list.appendChild(el('li', {}, el('div', { class: 'gap' }, '⋮ ' + grouped(-item) + ' more ⋮')));
+            return;
+          }
+          const node = graph.nodes[item];
+          const box = el('button', { class: 'op' + (node.wrong ? ' wrong' : '') + (inCycle.has(item) ? ' in-cycle' : ''), type: 'button', 'aria-pressed': 'false' },
+            el('span', { class: 'no' }, el('span', { class: 'hidden' }, graph.threads[node.thread] + ', line '), node.number), el('code', {}, node.text),
+            node.effect ? el('span', { class: 'sub mono' }, node.effect) : null,
+            node.time ? el('span', { class: 'sub' }, '@ ' + node.time) : null,
+            node.wrong ? el('span', { class: 'flag' }, one.verdict === 'unsafe' ? '✗ overtakes' : '✗ impossible') : null);
+          box.addEventListener('click', () => select(current.picked.has(item) && current.picked.size === 1 ? [] : [item], box));
+          box.column = place;
+          boxes.set(item, box);
+          list.appendChild(el('li', {}, box));
+        });
+        cols.appendChild(el('section', { class: 'col' }, el('h3', {}, graph.threads[t]), list));
+      });
+      mark();
+      draw();
+    }
+
+    function place(id) {
+      const box = id === -1 ? above && above.firstChild : id === -2 ? below && below.firstChild : boxes.get(id);
+      if (!box) return null;
+      const outer = plane.getBoundingClientRect();
+      const r = box.getBoundingClientRect();
+      const zoom = Number(plane.style.zoom) || 1;
+      const [x, y, w, h] = [(r.left - outer.left) / zoom, (r.top - outer.top) / zoom, r.width / zoom, r.height / zoom];
+      return { column: box.column === undefined ? -1 : box.column, x, y, w, h, cx: x + w / 2, cy: y + h / 2 };
+    }
+
+    let lanes = new Map();
+    function lane(level) {
+      const key = Math.round(level / 12);
+      const n = lanes.get(key) || 0;
+      lanes.set(key, n + 1);
+      return n * 9;
+    }
+    function route(a, b, kind, nudge) {
+      const same = a.column === b.column;
+      if (same) {
+        const down = b.y > a.y;
+        const gap = down ? b.y - (a.y + a.h) : a.y - (b.y + b.h);
+        if (down && gap < 60) {
+          const x = a.cx + nudge * 16;
+          return 'M' + x + ' ' + (a.y + a.h + 1) + 'L' + x + ' ' + (b.y - 3);
+        }
+        const right = kind === 'rf' || kind === 'fr' || kind === 'co';
+        const x = right ? a.x + a.w + 1 : a.x - 1;
+        const out = (right ? 1 : -1) * (20 + nudge * 9);
+        const end = right ? x + 3 : x - 3;
+        return 'M' + x + ' ' + a.cy + 'C' + (x + out) + ' ' + a.cy + ' ' + (end + out) + ' ' + b.cy + ' ' + end + ' ' + b.cy;
+      }
+      if (a.column < 0 && a.y < b.y) return 'M' + Math.min(Math.max(b.cx, a.x + 12), a.x + a.w - 12) + ' ' + (a.y + a.h) + 'L' + b.cx + ' ' + (b.y - 3);
+      const right = b.x > a.x;
+      const x1 = right ? a.x + a.w + 1 : a.x - 1;
+      const x2 = right ? b.x - 4 : b.x + b.w + 4;
+      const y1 = a.cy + nudge * 5;
+      const y2 = b.cy + nudge * 5;
+      if (Math.abs(a.column - b.column) > 1 && a.column >= 0 && b.column >= 0) {
+        // Past a column: along the space between two rows.
+        const level = y2 >= y1 ? a.y + a.h + 10 + lane(a.y + a.h) : a.y - 10 - lane(a.y - 22);
+        const s = right ? 1 : -1;
+        return 'M' + x1 + ' ' + y1 + 'C' + (x1 + s * 26) + ' ' + y1 + ' ' + (x1 + s * 8) + ' ' + level + ' ' + (x1 + s * 44) + ' ' + level +
+          'L' + (x2 - s * 44) + ' ' + level + 'C' + (x2 - s * 8) + ' ' + level + ' ' + (x2 - s * 30) + ' ' + y2 + ' ' + x2 + ' ' + y2;
+      }
+      const bend = Math.max(18, Math.abs(x2 - x1) * .38) * (right ? 1 : -1);
+      return 'M' + x1 + ' ' + y1 + 'C' + (x1 + bend) + ' ' + y1 + ' ' + (x2 - bend) + ' ' + y2 + ' ' + x2 + ' ' + y2;
+    }
+
+    function draw() {
+      layer.textContent = '';
+      lanes = new Map();
+      markers += 1;
+      const defs = svg('defs', {});
+      for (const kind of KINDS) {
+        for (const [size, name] of [[7, ''], [4.6, 'c']]) {
+          defs.appendChild(svg('marker', { id: 'm' + markers + kind + name, class: 'k-' + kind, viewBox: '0 0 10 10', refX: 8, refY: 5, markerWidth: size, markerHeight: size, orient: 'auto-start-reverse' }, svg('path', { d: 'M0 0L10 5L0 10z' })));
+        }
+      }
+      layer.appendChild(defs);
+      const shown = [];
+      const columns = view === 'original' && graph.original.length ? graph.original : graph.reduced;
+      if (on.po) {
+        for (const column of columns) for (let i = 0; i + 1 < column.length; i += 1) if (column[i] >= 0 && column[i + 1] >= 0) shown.push({ from: column[i], to: column[i + 1], kind: 'po', thin: true });
+      }
+      for (const arrow of graph.arrows) if ((arrow.cycle && showCycle) || (on[arrow.kind] && !arrow.cycle)) shown.push(arrow);
+      // The order that is drawn bold needs no thin line beside it.
+      const bold = new Set(shown.filter((arrow) => arrow.cycle).map((arrow) => arrow.from + ' ' + arrow.to));
+      const busy = new Map();
+      const labels = [];
+      for (const arrow of shown) {
+        if (arrow.thin && bold.has(arrow.from + ' ' + arrow.to)) continue;
+        const [a, b] = [place(arrow.from), place(arrow.to)];
+        if (!a || !b) continue;
+        const key = Math.min(arrow.from, arrow.to) + ' ' + Math.max(arrow.from, arrow.to);
+        const n = busy.get(key) || 0;
+        busy.set(key, n + 1);
+        const nudge = n === 0 ? 0 : (n % 2 ? 1 : -1) * Math.ceil(n / 2);
+        const d = route(a, b, arrow.kind, nudge);
+        const off = current.picked.size > 1 && !(current.picked.has(arrow.from) && current.picked.has(arrow.to)) ? ' off' : '';
+        if (arrow.cycle) layer.appendChild(svg('path', { class: 'halo' + (off ? ' off' : ''), d }));
+        const path = svg('path', { class: 'arrow k-' + arrow.kind + (arrow.thin ? ' po' : '') + (arrow.cycle ? ' cycle' : '') + off, d, 'stroke-dasharray': DASH[arrow.kind], 'stroke-linecap': arrow.kind === 'ppo' ? 'round' : 'butt', 'marker-end': 'url(#m' + markers + arrow.kind + (arrow.cycle ? 'c' : '') + ')' });
+        layer.appendChild(path);
+        if (!arrow.thin) labels.push([path, arrow, off]);
+      }
+      const taken = [];
+      for (const [path, arrow, off] of labels) {
+        const length = path.getTotalLength();
+        let best = null;
+        for (const t of length < 70 ? [.5] : [.3, .7, .22, .78, .4, .6, .5]) {
+          const p = path.getPointAtLength(length * t);
+          const free = taken.every((q) => Math.abs(q.x - p.x) > 30 || Math.abs(q.y - p.y) > 15);
+          if (!best) best = p;
+          if (free) { best = p; break; }
+        }
+        taken.push(best);
+        const upright = Math.abs(path.getPointAtLength(0).x - path.getPointAtLength(length).x) < 6;
+        layer.appendChild(svg('text', { class: 'label k-' + arrow.kind + off, x: best.x + (upright && length < 70 ? 20 : 0), y: best.y + 4 }, arrow.kind));
+      }
+    }
+
+    function mark() {
+      for (const [id, box] of boxes) {
+        const picked = current.picked.has(id);
+        box.classList.toggle('picked', picked);
+        box.setAttribute('aria-pressed', picked ? 'true' : 'false');
+      }
+    }
+    current.listeners.push((from) => {
+      mark();
+      draw();
+      if (from && boxes.size > 24 && ![...boxes.values()].includes(from)) {
+        const first = [...current.picked].map((id) => boxes.get(id)).find(Boolean);
+        if (first) first.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+      }
+    });
+    let width = 0;
+    current.refill = fill;
+    current.redraw = () => { if (canvas.clientWidth === width || current.printing) draw(); else { width = canvas.clientWidth; fill(); } };
+
+    const tools = el('div', { class: 'tools', role: 'group', 'aria-label': 'What is drawn' });
+    if (graph.original.length) {
+      const drawn = graph.reduced.reduce((n, column) => n + column.length, 0);
+      const choose = (name, text) => {
+        const button = el('button', { class: 'btn', type: 'button', 'aria-pressed': name === view ? 'true' : 'false' }, text);
+        button.addEventListener('click', () => {
+          view = name;
+          for (const other of tools.querySelectorAll('[data-view]')) other.setAttribute('aria-pressed', other === button ? 'true' : 'false');
+          fill();
+        });
+        button.setAttribute('data-view', name);
+        return button;
+      };
+      append(tools, [choose('reduced', 'Reduced (' + drawn + ')'), choose('original', 'Original (' + grouped(graph.total) + ')'), el('span', { class: 'sep' })]);
+    }
+    const toggle = (content, value, change, kind) => {
+      const button = el('button', { class: 'btn' + (kind ? ' k-' + kind : ''), type: 'button', 'aria-pressed': value ? 'true' : 'false', title: kind ? MEANS[kind] : null }, content);
+      button.addEventListener('click', () => {
+        const now = button.getAttribute('aria-pressed') !== 'true';
+        button.setAttribute('aria-pressed', now ? 'true' : 'false');
+        change(now);
+        draw();
+      });
+      return button;
+    };
+    if (hasCycle) tools.appendChild(toggle('cycle', true, (now) => { showCycle = now; }));
+    for (const kind of KINDS) if (present.has(kind)) tools.appendChild(toggle(chip(kind), on[kind], (now) => { on[kind] = now; }, kind));
+
+    const name = (id) => id === -1 ? 'initial values' : id === -2 ? 'final values' : graph.threads[graph.nodes[id].thread] + ', line ' + graph.nodes[id].number + ' (' + graph.nodes[id].text + ')';
+    const rows = graph.arrows.slice(0, 300).map((arrow) => el('tr', {}, el('td', {}, name(arrow.from)), el('td', {}, chip(arrow.kind)), el('td', {}, name(arrow.to)), el('td', {}, arrow.cycle ? 'yes' : '')));
+    const table = rows.length ? el('details', { style: 'margin-top:.9rem' }, el('summary', { class: 'small', style: 'cursor:pointer' }, 'The arrows as a table (' + graph.arrows.length + ')'),
+      el('div', { style: 'overflow-x:auto' }, el('table', { class: 'small' }, el('caption', { class: 'hidden' }, 'Arrows'), el('thead', {}, el('tr', {}, ['From', 'Relation', 'To', 'In the cycle'].map((text) => el('th', { scope: 'col' }, text)))), el('tbody', {}, rows)))) : null;
+    current.after.push(fill);
+    return card('threads', 'Who did what', 'one column a thread, program order downwards', tools, canvas, absent, table);
+  }
+
+  // ---- the impossible read
+
+  function impossible(one) {
+    const read = one.read;
+    if (!read) return null;
+    const program = one.verdict === 'unsafe';
+    const words = program
+      ? { returned: ['bad', '✗ returned: not sc'], possible: ['good', '✓ what sc returns here'] }
+      : { returned: ['bad', '✗ returned, impossible'], possible: ['good', '✓ possible'], impossible: ['bad', '✗ impossible too'], unknown: ['open', '? not tried'] };
+    const rows = read.values.map((value) => el('tr', {}, el('td', {}, value.value),
+      el('td', {}, value.node === null ? rich(value.from) : el('button', { class: 'link', type: 'button', click: (event) => select([value.node, read.node], event.currentTarget) }, rich(value.from))),
+      el('td', {}, el('span', { class: 'verdict-word ' + words[value.what][0] }, words[value.what][1]))));
+    return card('read', program ? 'The read that sc cannot do' : 'The impossible read', null,
+      el('p', {}, el('button', { class: 'link', type: 'button', click: (event) => select([read.node], event.currentTarget) }, rich(read.words)), program ? ' With the store in memory it would have read the other value:' : ' The rest of the trace being as it is, these are the values of that address:'),
+      el('table', { class: 'values', style: 'margin:.6rem 0' }, el('caption', { class: 'hidden' }, 'Values'), el('thead', {}, el('tr', {}, ['Value', 'Written by', program ? 'What it means' : 'Could it be read here?'].map((text) => el('th', { scope: 'col' }, text)))), el('tbody', {}, rows)),
+      read.omitted ? el('p', { class: 'small soft' }, grouped(read.omitted) + ' more values are not listed.') : null,
+      read.complete ? null : el('p', { class: 'small soft' }, 'Not every value was tried.'),
+      read.because ? el('p', {}, el('b', {}, program ? 'Why sc cannot: ' : 'What rules it out: '), read.because) : null);
+  }
+
+  // ---- the machine
+
+  function machine(one) {
+    const m = one.machine;
+    if (!m) return one.no_machine ? card('machine', 'Step by step', null, el('p', { class: 'soft' }, one.no_machine)) : null;
+    const nodes = one.graph.nodes;
+    const names = one.graph.threads;
+    const used = [...new Set(m.steps.map((step) => nodes[step.node].thread).concat(m.stuck.map((s) => nodes[s.node].thread)))].sort((a, b) => a - b);
+    function state(at) {
+      const memory = new Map(m.memory.map(([name, value]) => [name, { value: value === null ? '–' : value, fresh: false }]));
+      const buffers = new Map(used.map((t) => [t, []]));
+      let words = 'At the beginning.';
+      let node = null;
+      for (let i = 0; i < at; i += 1) {
+        for (const cell of memory.values()) cell.fresh = false;
+        for (const buffer of buffers.values()) for (const cell of buffer) cell.fresh = false;
+        const step = m.steps[i];
+        const op = nodes[step.node];
+        const who = names[op.thread];
+        node = step.node;
+        const write = (value) => memory.set(op.address, { value, fresh: true });
+        const buffer = buffers.get(op.thread);
+        if (step.step === 'commit') {
+          const place = buffer.findIndex((cell) => cell.node === step.node);
+          if (place >= 0) buffer.splice(place, 1);
+          write(op.write);
+          words = 'From the buffer of ' + who + ', ' + op.address + ' := ' + op.write + ' reaches memory.';
+        } else if (op.kind === 'store' && m.buffers !== 'none') {
+          buffer.push({ text: op.address + ' := ' + op.write, node: step.node, address: op.address, value: op.write, fresh: true });
+          words = who + ' stores ' + op.write + ' to ' + op.address + ': into its buffer.';
+        } else if (op.kind === 'store') {
+          write(op.write);
+          words = who + ' stores ' + op.write + ' to ' + op.address + '.';
+        } else if (op.kind === 'load') {
+          const own = buffer.some((cell) => cell.address === op.address);
+          words = who + ' loads ' + op.read + ' from ' + op.address + (own ? ', out of its own buffer.' : m.buffers === 'none' ? '.' : ', out of memory.');
+          const cell = memory.get(op.address);
+          if (cell && cell.value === '–' && !own) cell.value = op.read;
+        } else if (op.kind === 'rmw') {
+          if (op.write !== undefined) write(op.write);
+          words = who + ' reads ' + op.read + ' from ' + op.address + (op.write === undefined ? ' and leaves it.' : ' and writes ' + op.write + ', in one step.');
+        } else if (op.kind === 'acquire') {
+          write('held by ' + who);
+          words = who + ' acquires ' + op.address + '.';
+        } else if (op.kind === 'release') {
+          write('free');
+          words = who + ' releases ' + op.address + '.';
+        } else words = who + ': ' + op.text;
+      }
+      return { memory, buffers, words: words.charAt(0).toUpperCase() + words.slice(1), node };
+    }
+    const now = el('p', { class: 'now', 'aria-live': 'polite' });
+    const boxes = el('div', { class: 'boxes' });
+    const trail = el('ol', { class: 'trail' });
+    const slider = el('input', { type: 'range', min: 0, max: m.steps.length, value: 0, step: 1, 'aria-label': 'Step of the machine' });
+    const controls = [['|◀', 'First step'], ['◀', 'Step back'], ['▶', 'Step forward'], ['▶|', 'Last step']].map(([sign, label]) => el('button', { class: 'btn', type: 'button', 'aria-label': label, title: label }, sign));
+    let at = 0;
+    const trailButtons = [];
+    function show(to, pick) {
+      at = Math.max(0, Math.min(m.steps.length, to));
+      slider.value = at;
+      const { memory, buffers, words, node } = state(at);
+      const end = at === m.steps.length && m.stuck.length > 0;
+      slider.setAttribute('aria-valuetext', 'step ' + at + ' of ' + m.steps.length + ': ' + words);
+      now.textContent = '';
+      now.classList.toggle('stuck', end);
+      append(now, [el('b', {}, at + ' of ' + m.steps.length + ' '), words, end ? [' ', el('b', {}, 'Stuck: '), m.stuck.map((s) => s.why).join(' ')] : null]);
+      boxes.textContent = '';
+      boxes.appendChild(el('section', { class: 'box memory' }, el('h3', {}, 'Memory'), el('ul', { class: 'cells mono' }, [...memory].map(([name, cell]) => el('li', { class: 'cell' + (cell.fresh ? ' new' : '') }, name + ' = ' + cell.value)))));
+      if (m.buffers !== 'none') {
+        for (const [t, cells] of buffers) {
+          const groups = m.buffers === 'address' ? [...new Set(cells.map((cell) => cell.address))].map((address) => cells.filter((cell) => cell.address === address)) : [cells];
+          boxes.appendChild(el('section', { class: 'box' }, el('h3', {}, 'Buffer of ' + names[t] + (m.buffers === 'address' ? ', by address' : ', oldest first')),
+            cells.length ? groups.map((group) => el('ul', { class: 'cells mono' }, group.map((cell) => el('li', { class: 'cell' + (cell.fresh ? ' new' : '') }, cell.text)))) : el('span', { class: 'soft small' }, 'empty')));
+        }
+      }
+      trailButtons.forEach((button, i) => {
+        if (i + 1 === at) button.setAttribute('aria-current', 'step'); else button.removeAttribute('aria-current');
+        button.classList.toggle('later', i + 1 > at);
+      });
+      const here = trailButtons[at - 1];
+      if (here && pick) trail.scrollTop = Math.max(0, here.offsetTop - trail.offsetTop - 100);
+      controls[0].disabled = controls[1].disabled = at === 0;
+      controls[2].disabled = controls[3].disabled = at === m.steps.length;
+      if (pick) select(end ? m.stuck.map((s) => s.node) : node === null ? [] : [node], slider);
+    }
+    m.steps.slice(0, 400).forEach((step, i) => {
+      const op = nodes[step.node];
+      const text = step.step === 'commit' ? op.address + ' := ' + op.write + ' reaches memory (' + names[op.thread] + ')' : names[op.thread] + ': ' + op.text;
+      const button = el('button', { type: 'button', click: () => show(i + 1, true) }, el('span', { class: 'soft' }, i + 1), el('span', {}, text));
+      trailButtons.push(button);
+      trail.appendChild(el('li', {}, button));
+    });
+    slider.addEventListener('input', () => show(Number(slider.value), true));
+    controls[0].addEventListener('click', () => show(0, true));
+    controls[1].addEventListener('click', () => show(at - 1, true));
+    controls[2].addEventListener('click', () => show(at + 1, true));
+    controls[3].addEventListener('click', () => show(m.steps.length, true));
+    show(m.stuck.length ? m.steps.length : 0, false);
+    return card('machine', 'Step by step', null, el('div', { class: 'machine' }, el('p', { class: 'soft' }, m.about), el('div', { class: 'controls', role: 'group', 'aria-label': 'Steps' }, controls, slider), now, boxes,
+      el('details', { open: m.steps.length <= 14 }, el('summary', { class: 'small', style: 'cursor:pointer' }, 'All ' + many(m.steps.length, 'step')), trail),
+      m.omitted ? el('p', { class: 'small soft' }, many(m.omitted, 'operation') + ' at the end are not shown.') : null));
+  }
+
+  // ---- the rest
+
+  function fixes(one) {
+    const fix = one.fixes;
+    if (!fix.list.length) return null;
+    return card('fix', fix.title, null, fix.about ? el('p', { style: 'margin-bottom:.5rem' }, fix.about) : null,
+      el('ul', { class: 'list' }, fix.list.map((entry) => el('li', {}, entry.nodes.length ? el('button', { class: 'link', type: 'button', click: (event) => select(entry.nodes, event.currentTarget) }, rich(entry.words)) : rich(entry.words),
+        entry.code ? el('div', { class: 'cmd', style: 'margin-top:.3rem' }, el('pre', { tabindex: 0 }, entry.code), copy(entry.code, 'what to write')) : null))));
+  }
+  function stop(one) {
+    const s = one.stop;
+    if (!s) return null;
+    const share = s.of ? Math.min(100, 100 * s.done / s.of) : 0;
+    return card('stop', 'How far it got', null, el('p', {}, rich(s.why), ' ', rich(s.words)), s.follows ? el('p', { class: 'closing' }, s.follows) : null,
+      s.of ? el('div', { class: 'bar', role: 'img', 'aria-label': share.toFixed(0) + ' percent' }, el('i', { style: 'width:' + share.toFixed(1) + '%' })) : null,
+      el('h3', { style: 'margin:.8rem 0 .3rem' }, 'How to go on'), el('ul', { class: 'list' }, s.next.map((line) => el('li', {}, rich(line)))));
+  }
+  function sources(one) {
+    if (!one.sources.length) return null;
+    const parts = one.sources.map((source, s) => {
+      const at = new Map();
+      one.graph.nodes.forEach((node, i) => { if (node.place && node.place[0] === s) at.set(node.place[1], (at.get(node.place[1]) || []).concat(i)); });
+      const rows = [];
+      let before = 0;
+      for (const [number, text] of source.lines) {
+        if (before && number > before + 1) rows.push(el('tr', { class: 'skip-row' }, el('td', {}), el('td', {}, '⋮')));
+        before = number;
+        const nodes = at.get(number);
+        const row = el('tr', { class: nodes ? 'mark' : null }, el('td', {}, nodes ? el('button', { class: 'link', type: 'button', 'aria-label': 'Choose line ' + number, click: (event) => select(nodes, event.currentTarget) }, number) : number), el('td', {}, text));
+        if (nodes) current.listeners.push(() => row.classList.toggle('picked', nodes.some((node) => current.picked.has(node))));
+        rows.push(row);
+      }
+      return [el('h3', { class: 'mono', style: 'margin:.3rem 0' }, source.file), el('div', { class: 'scroll', style: 'overflow-x:auto' }, el('table', { class: 'src' }, el('caption', { class: 'hidden' }, 'Lines of ' + source.file), el('tbody', {}, rows)))];
+    });
+    return card('source', 'Source', 'lines of this execution are marked', parts);
+  }
+  function reproduce(one) {
+    const command = (about, line) => el('div', {}, el('h3', { style: 'margin-bottom:.25rem' }, about), el('div', { class: 'cmd' }, el('pre', { tabindex: 0 }, line), copy(line, about)));
+    return card('reproduce', 'Do it again', null, el('div', { class: 'repro' },
+      one.commands.map((entry) => command(entry.about, entry.line)),
+      one.copies.map((entry) => el('details', {}, el('summary', {}, el('b', {}, entry.name), ' ', el('span', { class: 'soft small' }, rich(entry.about))),
+        el('div', { class: 'cmd', style: 'margin-top:.4rem' }, el('pre', { tabindex: 0 }, entry.text), copy(entry.text, entry.name)))),
+      command('This page', data.made.command),
+      el('p', { class: 'small soft' }, data.made.version + ' on ' + data.made.host),
+      one.notes.length ? el('ul', { class: 'list small soft' }, one.notes.map((note) => el('li', {}, rich(note)))) : null));
+  }
+
+  function show(index) {
+    const one = data.cases[index];
+    const main = el('div', { id: 'case' });
+    current = { picked: new Set(), listeners: [], after: [], top: [], main, index, redraw: null };
+    const parts = { why: argument(one), threads: threads(one), read: impossible(one), machine: machine(one), fix: fixes(one), stop: stop(one), source: sources(one), again: reproduce(one) };
+    main.appendChild(strip(one));
+    // On a narrow page in this order; on a wide one in two columns, each card where there is more room.
+    const order = [parts.stop, parts.why, parts.threads, parts.source, parts.read, parts.machine, parts.fix, parts.again].filter(Boolean);
+    order.forEach((view, i) => { view.style.order = i; });
+    const [left, right] = [el('div', { class: 'stack' }), el('div', { class: 'stack' })];
+    const many = one.graph.reduced.filter((column) => column.some((item) => item >= 0)).length > 4;
+    // Many threads need the whole width.
+    const wide = many && parts.threads ? el('div', { class: 'grid' }, parts.threads) : null;
+    append(main, [wide, el('div', { class: 'grid two' }, left, right)]);
+    place.textContent = '';
+    place.appendChild(main);
+    const fixed = new Map([[parts.why, left], [parts.stop, left], [parts.threads, right], [parts.source, right]]);
+    const free = [];
+    for (const view of order) {
+      if (wide && view === parts.threads) continue;
+      if (fixed.has(view)) fixed.get(view).appendChild(view); else free.push(view);
+    }
+    for (const after of current.after) after();
+    const height = (stack) => [...stack.children].reduce((sum, view) => sum + view.offsetHeight + 16, 0);
+    for (const view of free) (height(left) <= height(right) ? left : right).appendChild(view);
+    if (current.redraw) current.redraw();
+    for (const row of document.querySelectorAll('.results tr[data-case]')) {
+      if (Number(row.dataset.case) === index) row.setAttribute('aria-current', 'true'); else row.removeAttribute('aria-current');
+    }
+  }
+
+  // ---- the page
+
+  function results() {
+    if (data.rows.length < 2 && !data.rows_omitted) return null;
+    const rows = data.rows.map((row) => {
+      const tone = TONE[row.verdict] || 'open';
+      const name = row.case === null ? row.name : el('button', { class: 'link', type: 'button', click: () => { show(row.case); location.hash = 'case-' + (row.case + 1); live(row.name + ', ' + row.verdict); } }, row.name);
+      return el('tr', { 'data-case': row.case }, el('td', {}, name), el('td', {}, row.model), el('td', {}, el('span', { class: 'verdict-word ' + tone }, SIGN[tone] + ' ' + row.verdict)), el('td', { class: 'soft' }, rich(row.about)));
+    });
+    const full = data.rows.filter((row) => row.case !== null).length;
+    const left = data.rows.length - full;
+    return el('nav', { class: 'card results', 'aria-label': 'Answers' }, el('h2', {}, many(data.rows.length + data.rows_omitted, 'answer'), el('span', { class: 'soft' }, left || data.rows_omitted ? full + ' can be opened; the others are listed only' + (data.rows_omitted ? ', ' + grouped(data.rows_omitted) + ' are not listed' : '') : 'choose one to open it')),
+      el('div', { class: 'scroll', tabindex: 0, role: 'group', 'aria-label': 'Table of answers' }, el('table', {}, el('thead', {}, el('tr', {}, ['Name', 'Model', 'Verdict', 'About'].map((text) => el('th', { scope: 'col' }, text)))), el('tbody', {}, rows))));
+  }
+  const themes = ['auto', 'light', 'dark'];
+  let theme = 'auto';
+  try { theme = localStorage.getItem('membar-theme') || 'auto'; } catch (_) { theme = 'auto'; }
+  if (!themes.includes(theme)) theme = 'auto';
+  const themeButton = el('button', { class: 'btn', type: 'button' });
+  function paint() {
+    if (theme === 'auto') document.documentElement.removeAttribute('data-theme'); else document.documentElement.setAttribute('data-theme', theme);
+    themeButton.textContent = 'Theme: ' + theme;
+  }
+  themeButton.addEventListener('click', () => {
+    theme = themes[(themes.indexOf(theme) + 1) % themes.length];
+    try { localStorage.setItem('membar-theme', theme); } catch (_) { /* a file may have no storage */ }
+    paint();
+  });
+  paint();
+
+  const place = el('div', {});
+  append(root, [
+    el('a', { class: 'skip', href: '#main' }, 'To the verdict'),
+    el('header', { class: 'top' }, el('b', {}, 'membar'), el('span', { class: 'title' }, data.title), themeButton),
+    el('main', { id: 'main', tabindex: -1 }, results(), place),
+    el('footer', {}, data.made.version + ' · ' + data.made.host + ' · one file, nothing is loaded'),
+    liveRegion,
+  ]);
+  const wanted = /^#case-(\d+)$/.exec(location.hash);
+  const worst = data.rows.find((row) => row.case !== null && TONE[row.verdict] === 'bad') || data.rows.find((row) => row.case !== null);
+  const first = wanted && data.cases[Number(wanted[1]) - 1] ? Number(wanted[1]) - 1 : worst ? worst.case : -1;
+  if (first >= 0) show(first); else place.appendChild(el('p', { class: 'card' }, 'Nothing was decided.'));
+
+  document.addEventListener('keydown', (event) => {
+    if (!current || event.ctrlKey || event.metaKey || event.altKey) return;
+    const tag = event.target.tagName;
+    if (tag === 'INPUT' || tag === 'TEXTAREA' || tag === 'SELECT') return;
+    const step = event.target.closest && event.target.closest('#argument details.step');
+    const move = event.key === 'j' || (event.key === 'ArrowDown' && step) ? 1 : event.key === 'k' || (event.key === 'ArrowUp' && step) ? -1 : 0;
+    if (move && current.top.length) {
+      const visible = current.top.filter((view) => view.offsetParent !== null);
+      const focus = document.activeElement.closest ? document.activeElement.closest('details.step') : null;
+      const here = visible.indexOf(focus);
+      const next = here < 0 ? (move > 0 ? 0 : visible.length - 1) : (here + move + visible.length) % visible.length;
+      visible[next].querySelector('summary').focus();
+      event.preventDefault();
+    } else if (event.key === 'Escape') {
+      select([], null);
+      live('Selection cleared');
+    }
+  });
+  let later = 0;
+  // Also when fonts or the width change.
+  const redraw = () => { cancelAnimationFrame(later); later = requestAnimationFrame(() => { if (current && current.redraw) current.redraw(); }); };
+  window.addEventListener('resize', redraw);
+  if (window.ResizeObserver) new ResizeObserver(redraw).observe(place);
+  const print = (now) => { if (current) { current.printing = now; if (current.refill) current.refill(); } };
+  let opened = [];
+  window.addEventListener('beforeprint', () => {
+    opened = [...document.querySelectorAll('#case details:not([open])')];
+    for (const view of opened) { view.open = true; if (view.fill) view.fill(); }
+    print(true);
+  });
+  window.addEventListener('afterprint', () => { for (const view of opened) view.open = false; print(false); });
+}());

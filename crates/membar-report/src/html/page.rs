@@ -1,0 +1,403 @@
+//! The data behind a page. What is shown is in here; the script only lays it out.
+//!
+//! Operations are known by their index in [`Graph::nodes`] wherever they are mentioned, so that choosing one in a view
+//! chooses it in all of them. Values are text: a script's numbers do not hold 64 bits.
+
+use serde::Serialize;
+
+/// Version of the page's data. It is not part of the JSON contract.
+pub const VERSION: u32 = 1;
+
+/// A whole page.
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
+pub struct Page {
+    /// Version of this data.
+    pub version: u32,
+    /// What stands in the title of the window.
+    pub title: String,
+    /// How it was made.
+    pub made: Made,
+    /// Every answer, in the order of the input.
+    pub rows: Vec<Row>,
+    /// Answers that have no row.
+    pub rows_omitted: u64,
+    /// The answers that are shown in full.
+    pub cases: Vec<Case>,
+}
+
+/// How a page was made.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct Made {
+    /// The command as it can be typed.
+    pub command: String,
+    /// `membar 0.1.0`
+    pub version: String,
+    /// Processor and system.
+    pub host: String,
+}
+
+/// One answer in the table of all answers.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct Row {
+    /// File, trace or program.
+    pub name: String,
+    /// The model.
+    pub model: String,
+    /// The verdict.
+    pub verdict: &'static str,
+    /// A few words.
+    pub about: String,
+    /// Where it is in [`Page::cases`], if it is there.
+    pub case: Option<usize>,
+}
+
+/// One answer in full.
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
+pub struct Case {
+    /// File and trace, or program and violation.
+    pub name: String,
+    /// The model it is about.
+    pub model: String,
+    /// `allowed`, `forbidden`, `undecided`, `safe`, `unsafe` or `error`.
+    pub verdict: &'static str,
+    /// The verdict in a sentence, what happened, and why.
+    pub headline: Vec<String>,
+    /// What else there is to know at a glance.
+    pub facts: Vec<Fact>,
+    /// The axioms that do not hold together.
+    pub axioms: Vec<Axiom>,
+    /// The shape of the cycle.
+    pub shape: Option<Shape>,
+    /// What the built-in models say about it.
+    pub models: Option<Models>,
+    /// Operations and what orders them.
+    pub graph: Graph,
+    /// The argument: cases first; the last one assumes nothing.
+    pub lemmas: Vec<Lemma>,
+    /// The impossible read.
+    pub read: Option<ImpossibleRead>,
+    /// The machine, step by step.
+    pub machine: Option<Machine>,
+    /// Why there is no machine to step through.
+    pub no_machine: Option<String>,
+    /// What would make it right, or what the hardware must have done.
+    pub fixes: Fixes,
+    /// How far it got.
+    pub stop: Option<Stopped>,
+    /// Lines of source.
+    pub sources: Vec<Source>,
+    /// Commands that show it again.
+    pub commands: Vec<Command>,
+    /// Texts to copy.
+    pub copies: Vec<Copy>,
+    /// What is not drawn, and why a text to copy is missing.
+    pub notes: Vec<String>,
+}
+
+/// A fact with its name.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Fact {
+    /// What it is about.
+    pub name: &'static str,
+    /// What is so.
+    pub value: String,
+}
+
+/// An axiom that the argument uses.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Axiom {
+    /// Its name.
+    pub name: &'static str,
+    /// What it says.
+    pub says: &'static str,
+}
+
+/// The shape of a cycle.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Shape {
+    /// Its name in the literature; empty if it has none.
+    pub name: &'static str,
+    /// What it is about.
+    pub about: &'static str,
+    /// Its edges: `po rf po fr`.
+    pub edges: String,
+}
+
+/// What the built-in models say.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct Models {
+    /// All of them.
+    pub all: Vec<ModelVerdict>,
+    /// The strongest ones that allow it.
+    pub strongest: Vec<String>,
+    /// The weakest ones that allow it.
+    pub weakest: Vec<String>,
+    /// Those that forbid it.
+    pub forbid: Vec<String>,
+    /// What it says in a sentence.
+    pub words: String,
+}
+
+/// What one model says.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct ModelVerdict {
+    /// Its name.
+    pub name: String,
+    /// Its title.
+    pub title: String,
+    /// `allowed`, `forbidden` or `undecided`.
+    pub verdict: &'static str,
+}
+
+/// Operations and what orders them.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct Graph {
+    /// Names of the threads.
+    pub threads: Vec<String>,
+    /// The operations that are drawn somewhere.
+    pub nodes: Vec<Node>,
+    /// The columns of what the argument needs: node indices.
+    pub reduced: Vec<Vec<i64>>,
+    /// The columns of everything; a negative number stands for so many operations that are not drawn. Empty where that
+    /// is the same.
+    pub original: Vec<Vec<i64>>,
+    /// Number of operations that there are.
+    pub total: usize,
+    /// What orders them.
+    pub arrows: Vec<Arrow>,
+    /// What is known about the beginning: `x = 0`.
+    pub initial: Vec<String>,
+    /// What is known about the end.
+    pub last: Vec<String>,
+}
+
+/// The end of an arrow that is the writing of the initial values.
+pub const INITIAL: i64 = -1;
+/// The end of an arrow that is the reading of the final values.
+pub const FINAL: i64 = -2;
+
+/// One operation.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct Node {
+    /// Index of the thread.
+    pub thread: u32,
+    /// Its number: its line.
+    pub number: String,
+    /// What is written there.
+    pub text: String,
+    /// What it did, where the text does not say it.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub effect: String,
+    /// `load`, `store`, `rmw`, `barrier`, `acquire` or `release`.
+    pub kind: &'static str,
+    /// The address or lock.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub address: String,
+    /// The value read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read: Option<String>,
+    /// The value written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub write: Option<String>,
+    /// When it was pending.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time: Option<String>,
+    /// Where it stands in [`Case::sources`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place: Option<(usize, u32)>,
+    /// It is the read to blame, or the access that overtakes.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub wrong: bool,
+}
+
+/// One operation before another.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
+pub struct Arrow {
+    /// The earlier one: a node, [`INITIAL`] or [`FINAL`].
+    pub from: i64,
+    /// The later one.
+    pub to: i64,
+    /// `po`, `rf`, `co`, `fr`, `ppo` or `time`.
+    pub kind: &'static str,
+    /// Is it part of the cycle?
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub cycle: bool,
+}
+
+/// Part of the argument.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct Lemma {
+    /// What is assumed, in words.
+    pub assume: Vec<String>,
+    /// Its steps, each resting on earlier ones.
+    pub steps: Vec<Step>,
+    /// The steps that form the cycle, by index.
+    pub cycle: Vec<u32>,
+}
+
+/// A step of the argument.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct Step {
+    /// The number that words use.
+    pub number: Option<u32>,
+    /// The earlier event: a node, [`INITIAL`] or [`FINAL`].
+    pub from: i64,
+    /// The later event.
+    pub to: i64,
+    /// The two in words.
+    pub from_text: String,
+    /// The two in words.
+    pub to_text: String,
+    /// `po`, `rf`, `co`, `fr`, `ppo` or `time`.
+    pub kind: &'static str,
+    /// Name of the rule.
+    pub rule: &'static str,
+    /// What the rule says.
+    pub says: &'static str,
+    /// The axiom that it follows from.
+    pub axiom: &'static str,
+    /// Why it holds here.
+    pub why: String,
+    /// The steps that it rests on, by index.
+    pub premises: Vec<u32>,
+    /// The earlier lemma that it rests on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lemma: Option<u32>,
+    /// The operations that it is about.
+    pub nodes: Vec<usize>,
+    /// What was recorded, as far as the step uses it.
+    pub observed: Vec<String>,
+}
+
+/// The read that is to blame.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct ImpossibleRead {
+    /// The operation.
+    pub node: usize,
+    /// In words.
+    pub words: String,
+    /// What rules that out.
+    pub because: String,
+    /// The values of its address.
+    pub values: Vec<Value>,
+    /// Is it known of every value whether it was possible?
+    pub complete: bool,
+    /// Values that are not listed.
+    pub omitted: usize,
+}
+
+/// A value that a read could return, or could not.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Value {
+    /// The value.
+    pub value: String,
+    /// Where it comes from.
+    pub from: String,
+    /// The store, if it is drawn.
+    pub node: Option<usize>,
+    /// `returned`, `possible`, `impossible` or `unknown`.
+    pub what: &'static str,
+}
+
+/// A machine and what it did.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct Machine {
+    /// What kind of machine, in a sentence, and what the steps are.
+    pub about: String,
+    /// Does it have buffers? One for each thread (`thread`), one for each thread and address (`address`), or `none`.
+    pub buffers: &'static str,
+    /// The addresses with their initial values, where they are known.
+    pub memory: Vec<(String, Option<String>)>,
+    /// What it does.
+    pub steps: Vec<MachineStep>,
+    /// Steps that are left out at the end.
+    pub omitted: usize,
+    /// Why it cannot go on, in sentences, with the operations that it would need.
+    pub stuck: Vec<Stuck>,
+}
+
+/// A step of the machine.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+pub struct MachineStep {
+    /// `issue`: the thread does it. `commit`: a store reaches memory.
+    pub step: &'static str,
+    /// The operation.
+    pub node: usize,
+}
+
+/// Where a thread is stuck.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Stuck {
+    /// The operation that it cannot do.
+    pub node: usize,
+    /// Why.
+    pub why: String,
+}
+
+/// What would make it right.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct Fixes {
+    /// The heading.
+    pub title: String,
+    /// What to know before the list.
+    pub about: String,
+    /// One entry each.
+    pub list: Vec<Fix>,
+}
+
+/// One thing to change, or one thing that must have happened.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Fix {
+    /// In words.
+    pub words: String,
+    /// What to write.
+    pub code: Option<String>,
+    /// The operations that it is about.
+    pub nodes: Vec<usize>,
+}
+
+/// Why there is no answer, and what there is.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct Stopped {
+    /// Why.
+    pub why: String,
+    /// How much was done,
+    pub done: u64,
+    /// of how much; 0 if that is not known.
+    pub of: u64,
+    /// In words.
+    pub words: String,
+    /// How to go on.
+    pub next: Vec<String>,
+    /// What the other models' verdicts settle.
+    pub follows: Option<String>,
+}
+
+/// An excerpt of a source.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct Source {
+    /// The file.
+    pub file: String,
+    /// Lines with their numbers; where numbers are missing there is a gap.
+    pub lines: Vec<(u32, String)>,
+}
+
+/// A command.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Command {
+    /// What it does.
+    pub about: String,
+    /// The command.
+    pub line: String,
+}
+
+/// A text to copy.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Copy {
+    /// What it is.
+    pub name: &'static str,
+    /// What to do with it.
+    pub about: String,
+    /// The text.
+    pub text: String,
+}

@@ -1,0 +1,57 @@
+//! What rules and axioms say, in the words of the page, and which relation of the literature each stands for.
+
+use super::page::Axiom;
+use membar_core::Rule;
+
+/// `po rf co fr ppo time`: the relation that a step of a proof shows.
+pub(super) fn relation(rule: Rule) -> &'static str {
+    match rule {
+        Rule::LoadOp | Rule::StoreStore | Rule::StoreLoad | Rule::Membar { .. } | Rule::Lock => "ppo",
+        Rule::ReadsFrom => "rf",
+        Rule::AfterRead => "fr",
+        Rule::Time => "time",
+        Rule::OwnStore { .. } | Rule::BeforeRead { .. } | Rule::WriteOrder => "co",
+        Rule::Init | Rule::Final | Rule::Assume(_) | Rule::Case(_) => "co",
+    }
+}
+
+/// What a rule says.
+pub(super) fn says(rule: Rule) -> &'static str {
+    match rule {
+        Rule::LoadOp => "A load stays before a later operation of its thread, where the model says so.",
+        Rule::StoreStore => "A store stays before a later store of its thread, where the model says so.",
+        Rule::StoreLoad => "A store stays before a later load of its thread, where the model says so.",
+        Rule::Membar { .. } => "A barrier keeps what is before it before what is after it, as far as its mask says.",
+        Rule::ReadsFrom => "A read comes after the write whose value it returned.",
+        Rule::OwnStore { .. } => {
+            "A read that returned another thread's write, although its own thread had written the address before: that other \
+             write came later than the own one."
+        }
+        Rule::BeforeRead { .. } => "A write that comes before a read comes before the write that the read returned.",
+        Rule::AfterRead => "A read comes before every write that comes after the one that it returned.",
+        Rule::WriteOrder => "The trace records the order in which the writes of an address took effect.",
+        Rule::Init => "Initial values come before everything.",
+        Rule::Final => "Final values come after everything.",
+        Rule::Lock => "The model keeps the order of an acquire or a release and other operations of its thread.",
+        Rule::Time => "What had ended before another operation began comes before it.",
+        Rule::Assume(_) => "This is what the case assumes.",
+        Rule::Case(_) => "An earlier case showed that the opposite order is impossible.",
+    }
+}
+
+/// The axiom of a rule.
+pub(super) fn axiom(rule: Rule) -> Axiom {
+    let name = rule.axiom();
+    let says = match name {
+        "LoadOp" => "Loads stay before later operations of their thread.",
+        "StoreStore" => "Stores of a thread take effect in program order.",
+        "StoreLoad" => "A load does not overtake an earlier store of its thread.",
+        "Membar" => "A barrier keeps operations on its two sides in order.",
+        "Value" => "A read returns the latest write to its address.",
+        "WriteOrder" => "Writes take effect in the recorded order.",
+        "LockOrder" => "Operations around an acquire or a release keep their order.",
+        "Time" => "What ended before another operation began comes first.",
+        _ => "Of two operations one comes first: memory order is total.",
+    };
+    Axiom { name, says }
+}

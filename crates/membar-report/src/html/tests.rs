@@ -1,0 +1,170 @@
+use super::*;
+use crate::{Blame, Decided, Report};
+use membar_core::{Lemma, Model, OpId, Ppo, Proof, Rule, Source, Step, Trace, Verdict, When, Witness};
+
+fn trace(text: &str) -> Trace {
+    membar_trace::parse("t", text.as_bytes()).unwrap().remove(0)
+}
+
+fn sc() -> Model {
+    Model::new("sc", Ppo::new(When::ALWAYS, When::ALWAYS, When::ALWAYS, When::ALWAYS))
+}
+
+fn step(from: u32, to: u32, rule: Rule, premises: &[u32]) -> Step {
+    let event = |op: u32| if op == 9 { membar_core::Event::INIT } else { OpId(op).into() };
+    Step { from: event(from), to: event(to), rule, premises: premises.to_vec() }
+}
+
+/// Store buffering with its proof, as the checker finds it.
+fn store_buffering() -> (Trace, Proof) {
+    let trace = trace("0: x := 1\n0: y == 0\n1: y := 1\n1: x == 0\ncheck\n");
+    let steps = vec![
+        step(9, 0, Rule::Init, &[]),
+        step(9, 2, Rule::Init, &[]),
+        step(0, 1, Rule::StoreLoad, &[]),
+        step(1, 2, Rule::AfterRead, &[1]),
+        step(2, 3, Rule::StoreLoad, &[]),
+        step(3, 0, Rule::AfterRead, &[0]),
+    ];
+    (trace, Proof::Cycle(vec![Lemma { assume: Vec::new(), steps, cycle: vec![2, 3, 4, 5] }]))
+}
+
+fn store_buffering_case(file: &str) -> Case {
+    let (trace, proof) = store_buffering();
+    let (model, verdict) = (sc(), Verdict::Forbidden(proof));
+    let blame = Blame { read: OpId(1), legal: vec![(1, Source::op(OpId(2)))], complete: true };
+    let decided = Decided {
+        algorithm: "conflict",
+        certified: true,
+        blame: Some(blame),
+        ..Decided::new(file, 0, &trace, &model, &verdict)
+    };
+    let answer = |name: &str, verdict| ModelVerdict { name: name.into(), title: String::new(), verdict };
+    let aside = Aside {
+        models: vec![answer("sc", "forbidden"), answer("tso", "allowed"), answer("pso", "allowed")],
+        prefix: Some(Prefix {
+            ops: (0..4).map(OpId).collect(),
+            steps: vec![(false, OpId(2)), (false, OpId(3)), (false, OpId(0))],
+            stuck: vec![(OpId(1), Some(1))],
+            longest: true,
+        }),
+        model_arg: "sc".into(),
+        ..Aside::default()
+    };
+    case(&decided, &Report::new(&decided), &aside)
+}
+
+fn page_of(name: &str, case: Case) -> Page {
+    let made = Made { command: "membar check".into(), version: "membar".into(), host: "a machine".into() };
+    let mut pages = Pages::new(made);
+    let row =
+        Row { name: name.into(), model: case.model.clone(), verdict: case.verdict, about: String::new(), case: None };
+    pages.add(row, Some(case));
+    pages.finish()
+}
+
+fn written(page: &Page) -> String {
+    let mut out = Vec::new();
+    write(page, &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+#[test]
+fn the_data_of_store_buffering() {
+    insta::assert_json_snapshot!(store_buffering_case("sb.trace"));
+}
+
+#[test]
+fn the_data_of_an_allowed_trace() {
+    let trace = trace("0: x := 1 @ 5:9\n0: y == 0\n1: y := 1\n1: x == 0\ncheck\n");
+    let mut tso = sc();
+    tso.name = "tso".into();
+    let verdict = Verdict::Allowed(Witness { order: [1, 3, 0, 2].map(OpId).to_vec() });
+    let decided = Decided { certified: true, ..Decided::new("sb.trace", 0, &trace, &tso, &verdict) };
+    insta::assert_json_snapshot!(case(&decided, &Report::new(&decided), &Aside::default()));
+}
+
+#[test]
+fn an_unwritten_value_is_explained_without_a_cycle() {
+    let trace = trace("0: x := 1\n1: x == 7\ncheck\n");
+    let (model, verdict) = (sc(), Verdict::Forbidden(Proof::Unwritten(OpId(1))));
+    let decided = Decided::new("t", 0, &trace, &model, &verdict);
+    let case = case(&decided, &Report::new(&decided), &Aside::default());
+    assert!(case.lemmas.is_empty() && case.shape.is_none() && case.no_machine.is_some());
+    let read = case.read.unwrap();
+    assert_eq!((read.values[0].value.as_str(), read.values[0].what), ("7", "returned"));
+    assert!(case.graph.nodes[read.node].wrong);
+}
+
+/// Whatever a user wrote stands in the page as data: the only elements are our own.
+#[test]
+fn nothing_that_a_user_wrote_is_markup() {
+    let evil = "</script><script>alert(1)</script><!--<img src=x onerror=alert(1)>&amp;\u{2028}\u{2029}'\"";
+    let mut case = store_buffering_case(evil);
+    case.graph.nodes[0].text = evil.into();
+    case.sources.push(super::Source { file: evil.into(), lines: vec![(1, evil.into())] });
+    let page = page_of(evil, case);
+    let text = written(&page);
+    let ours = written(&page_of("plain", store_buffering_case("plain")));
+    for tag in ["<script", "</script", "<img", "<!--", "<p", "&amp;amp;"] {
+        let (here, there) = (text.matches(tag).count(), ours.matches(tag).count());
+        assert!(here == there || tag == "&amp;amp;", "{tag}: {here}, not {there}");
+    }
+    assert!(!text.contains(['\u{2028}', '\u{2029}']));
+    // And it is all there: the data comes back as it was.
+    let start = text.find("nonce=\"membar\">").unwrap() + "nonce=\"membar\">".len();
+    let data = &text[start..start + text[start..].find("</script>").unwrap()];
+    let back: serde_json::Value = serde_json::from_str(data).unwrap();
+    assert_eq!(back, serde_json::to_value(&page).unwrap());
+    assert_eq!(back["cases"][0]["graph"]["nodes"][0]["text"], evil);
+}
+
+#[test]
+fn a_page_asks_for_nothing_from_anywhere() {
+    let text = written(&page_of("sb", store_buffering_case("sb.trace")));
+    for address in ["http://", "https://", "url(", "@import", "src=\"", "fetch(", "XMLHttpRequest", "innerHTML"] {
+        let known = text.replace("url(#", "").matches(address).count();
+        let allowed = usize::from(address == "http://"); // the name of the SVG namespace, which is not fetched
+        assert!(known <= allowed, "{address}: {known}");
+    }
+    assert!(text.contains("default-src 'none'"));
+}
+
+/// Five megabytes hold, however much there is to say.
+#[test]
+fn a_page_is_never_too_large() {
+    let made = Made::default();
+    let mut pages = Pages::new(made);
+    let mut case = store_buffering_case("sb.trace");
+    case.copies.push(Copy { name: "Trace", about: String::new(), text: "<".repeat(100_000) });
+    for i in 0..20_000 {
+        let row = Row { name: format!("trace {i} {}", "&".repeat(40)), verdict: "forbidden", ..Row::default() };
+        pages.add(row, (i < 100).then(|| case.clone()));
+    }
+    let page = pages.finish();
+    assert!(page.cases.len() < 100 && !page.cases.is_empty(), "some of them fit");
+    assert_eq!(page.rows.len() as u64 + page.rows_omitted, 20_000);
+    assert!(page.rows.iter().filter_map(|row| row.case).count() == page.cases.len());
+    let bytes = written(&page).len();
+    assert!(bytes <= MOST_BYTES, "{bytes}");
+}
+
+/// A long trace is drawn where it matters, and the page says what is not drawn.
+#[test]
+fn long_traces_are_windowed() {
+    let mut text = String::new();
+    for i in 1..=50_000u32 {
+        text.push_str(&format!("{}: M[{}] := {i}\n", i % 4, i % 50));
+    }
+    text.push_str("2: M[7] == 999999\ncheck\n");
+    let trace = trace(&text);
+    let (model, verdict) = (sc(), Verdict::Forbidden(Proof::Unwritten(OpId(50_000))));
+    let decided = Decided::new("t", 0, &trace, &model, &verdict);
+    let case = case(&decided, &Report::new(&decided), &Aside::default());
+    assert!(case.graph.nodes.len() <= 400, "{}", case.graph.nodes.len());
+    let drawn: i64 = case.graph.original.iter().flatten().filter(|&&item| item >= 0).count() as i64;
+    let hidden: i64 = case.graph.original.iter().flatten().filter(|&&item| item < 0).sum();
+    assert_eq!(drawn - hidden, 50_001);
+    assert!(case.notes.iter().any(|note| note.contains("50001 operations")));
+    assert!(serde_json::to_vec(&case).unwrap().len() < 300_000);
+}

@@ -1,0 +1,200 @@
+//! What a page needs that a verdict does not: the other models, a run of the machine, how it was made.
+
+mod prefix;
+
+use crate::decide::Budget;
+use crate::stop::Failure;
+use membar::core::{OpId, Proof, Verdict};
+use membar::report::html::{self, Aside, Case, Made, ModelVerdict, Page, Pages, Row};
+use membar::report::verify::VerifyReport;
+use membar::report::{Decided, Report, count, quoted_path, safe};
+use membar::{Certifier, Checker, Model, Trace};
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// Each of the other models gets this long at most.
+const OTHER: Duration = Duration::from_secs(1);
+/// Allowed traces that are shown in full.
+const ALLOWED: usize = 10;
+/// Other traces that are shown in full.
+const BAD: usize = 40;
+
+/// What is to be told about each trace.
+#[derive(Debug, Default)]
+pub struct Wish {
+    /// Options that change the meaning of a trace, as they can be typed: ` --clock global`.
+    pub options: String,
+    /// The time limit.
+    pub time: Option<Duration>,
+    allowed: AtomicUsize,
+    bad: AtomicUsize,
+}
+
+impl Wish {
+    /// For a command with these options and this time limit.
+    pub fn new(options: String, time: Option<Duration>) -> Wish {
+        Wish { options, time, ..Wish::default() }
+    }
+
+    /// Should one more trace with such a verdict be shown in full?
+    fn one_more(&self, verdict: &Verdict) -> bool {
+        match verdict {
+            Verdict::Allowed(_) => self.allowed.fetch_add(1, Ordering::Relaxed) < ALLOWED,
+            _ => self.bad.fetch_add(1, Ordering::Relaxed) < BAD,
+        }
+    }
+}
+
+/// An answer as a page has it.
+#[derive(Debug)]
+pub struct Entry {
+    /// In the table of all answers.
+    pub row: Row,
+    /// In full, if there is room for that.
+    pub case: Option<Case>,
+}
+
+/// The entry of a decided trace.
+pub fn entry(
+    (checker, certifier): (&mut Checker, &mut Certifier),
+    decided: &Decided<'_>,
+    report: &Report,
+    wish: &Wish,
+    (model_arg, budget): (&str, &Budget),
+) -> Entry {
+    let Decided { trace, model, verdict, .. } = *decided;
+    let row = Row {
+        name: match decided.index {
+            0 => decided.file.to_owned(),
+            index => format!("{}, trace {}", decided.file, index + 1),
+        },
+        model: model.name.clone(),
+        verdict: verdict.name(),
+        about: format!("{}, {}", count(report.ops, "operation"), count(report.threads, "thread")),
+        case: None,
+    };
+    if !wish.one_more(verdict) {
+        return Entry { row, case: None };
+    }
+    let prefix = match verdict {
+        Verdict::Forbidden(proof) => prefix(trace, model, proof, decided.blame.as_ref().map(|blame| blame.read)),
+        _ => None,
+    };
+    let aside = Aside {
+        models: others(checker, certifier, trace, (model, verdict), budget),
+        prefix,
+        options: wish.options.clone(),
+        model_arg: model_arg.to_owned(),
+        time: wish.time.map(|time| time.as_secs_f64()),
+    };
+    Entry { row, case: Some(html::case(decided, report, &aside)) }
+}
+
+/// What the built-in models say. A verdict counts only if its certificate holds.
+fn others(
+    checker: &mut Checker,
+    certifier: &mut Certifier,
+    trace: &Trace,
+    (model, verdict): (&Model, &Verdict),
+    budget: &Budget,
+) -> Vec<ModelVerdict> {
+    let mut answer = |other: &Model| {
+        let verdict = if other == model {
+            verdict.name()
+        } else {
+            let limits = budget.start().within(OTHER);
+            let found = checker.verdict(trace, other, &limits).verdict;
+            match certifier.verdict(trace, other, &found) {
+                Ok(_) => found.name(),
+                Err(_) => "undecided",
+            }
+        };
+        ModelVerdict { name: other.name.clone(), title: other.title.clone(), verdict }
+    };
+    membar::model::builtins().iter().map(&mut answer).collect()
+}
+
+fn prefix(trace: &Trace, model: &Model, proof: &Proof, blamed: Option<OpId>) -> Option<html::Prefix> {
+    let (ops, part) = html::part(trace, proof)?;
+    let blamed = blamed.and_then(|read| ops.iter().position(|&op| op == read)).map(|at| OpId(at as u32));
+    let found = prefix::longest(&part, model, blamed)?;
+    let original = |op: OpId| ops[op.index()];
+    Some(html::Prefix {
+        steps: found.steps.iter().map(|&(commit, op)| (commit, original(op))).collect(),
+        stuck: found.stuck.iter().map(|&(op, value)| (original(op), value)).collect(),
+        longest: found.longest,
+        ops,
+    })
+}
+
+/// The text of a source, if it is one that can be shown.
+fn source(file: &str) -> Option<String> {
+    const MOST: u64 = 4 << 20;
+    let path = Path::new(file);
+    let size = std::fs::metadata(path).ok().filter(|meta| meta.is_file())?.len();
+    (size <= MOST).then(|| std::fs::read(path).ok())?.map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// How this page is made.
+pub fn made() -> Made {
+    let args: Vec<String> = std::env::args_os().skip(1).map(|arg| quoted_path(&arg.to_string_lossy())).collect();
+    Made {
+        command: format!("membar {}", args.join(" ")),
+        version: concat!("membar ", env!("CARGO_PKG_VERSION")).into(),
+        host: host(),
+    }
+}
+
+fn host() -> String {
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let name =
+        info.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':').map(|(_, name)| name.trim()));
+    let cpu = name.map_or_else(|| std::env::consts::ARCH.to_owned(), safe);
+    format!("{cpu}, {} in use, {} {}", count(cpus, "processor"), std::env::consts::OS, std::env::consts::ARCH)
+}
+
+/// A page on its way into a file.
+#[derive(Debug)]
+pub struct ToFile {
+    pages: Pages,
+    file: File,
+    name: String,
+}
+
+impl ToFile {
+    /// The file is made at once: it is known early whether it can be.
+    pub fn create(path: &Path) -> Result<ToFile, Failure> {
+        let name = safe(&path.to_string_lossy());
+        let file = File::create(path).map_err(|error| {
+            Failure::Usage(format!(
+                "error: {name}: {error}\n = help: --html wants the name of a file that can be written"
+            ))
+        })?;
+        Ok(ToFile { pages: Pages::new(made()), file, name })
+    }
+
+    /// Adds an answer.
+    pub fn add(&mut self, entry: Entry) {
+        self.pages.add(entry.row, entry.case);
+    }
+
+    /// Adds what came of verifying a program.
+    pub fn add_program(&mut self, report: &VerifyReport) {
+        let command = made().command;
+        for (row, case) in html::cases(report, &command, &source) {
+            self.pages.add(row, Some(case));
+        }
+    }
+
+    /// Writes everything.
+    pub fn finish(self) -> Result<(), Failure> {
+        let page: Page = self.pages.finish();
+        let mut out = BufWriter::new(self.file);
+        let written: io::Result<()> = html::write(&page, &mut out).and_then(|()| out.flush());
+        written.map_err(|error| Failure::Usage(format!("error: {}: {error}", self.name)))
+    }
+}
