@@ -190,7 +190,10 @@ fn successors(trace: &Trace, machine: Machine, state: &State) -> Vec<(State, (bo
 mod tests {
     use super::*;
 
-    fn run(text: &str, model: &str) -> Option<(usize, Vec<(u64, Option<u64>)>)> {
+    /// How far it got, and the lines of reads with what they returned.
+    type Reached = (usize, Vec<(u64, Option<u64>)>);
+
+    fn run(text: &str, model: &str) -> Option<Reached> {
         let trace = membar::trace::parse("t", text.as_bytes()).unwrap().remove(0);
         let found = longest(&trace, membar::model::builtin(model).unwrap(), None)?;
         assert!(found.longest);
