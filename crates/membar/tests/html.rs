@@ -91,7 +91,8 @@ fn the_stepper_stops_at_the_impossible_read() {
 
 #[test]
 fn what_can_be_copied_means_the_trace() {
-    let trace = "init y == 3\n0: x := 1\n0: sync\n0: y == 3\n1: { y == 3; y := 4 }\n1: x == 0\nfinal y == 4\ncheck\n";
+    let trace =
+        "init y == 3\n0: turn := 1\n0: sync\n0: y == 3\n1: { y == 3; y := 4 }\n1: turn == 0\nfinal y == 4\ncheck\n";
     let page = page(trace, &["--model", "sc"]);
     let copies = page["cases"][0]["copies"].as_array().expect("copies").clone();
     let text = |name: &str| {

@@ -27,6 +27,8 @@ const AROUND: usize = 4;
 const ARROWS: usize = 1200;
 /// Steps of the argument that are listed at most.
 const STEPS: usize = 400;
+/// Initial values that are listed where all are the same.
+const LISTED: usize = 8;
 /// Values that are listed.
 const VALUES: usize = 16;
 /// Values of which nothing is known that are listed.
@@ -469,12 +471,17 @@ fn graph(
     let mattering = if reduced.is_empty() { &drawing.nodes[..] } else { reduced };
     let named: BTreeSet<AddrId> = mattering.iter().map(|&op| trace.addr(op)).collect();
     let shown = |name: &AddrName| !matches!(name, AddrName::Lock(_));
-    let initial = named
+    let addresses: Vec<AddrId> = named
         .iter()
-        .filter(|&&addr| addr != AddrId::NONE && shown(&trace.addr_names()[addr.index()]))
-        .take(24)
-        .map(|&addr| format!("{} = {}", words.name(addr), trace.initial(addr)))
+        .copied()
+        .filter(|&addr| addr != AddrId::NONE && shown(&trace.addr_names()[addr.index()]))
         .collect();
+    let initial = if addresses.len() > LISTED && addresses.iter().all(|&addr| trace.initial(addr) == 0) {
+        vec!["every address is 0".into()]
+    } else {
+        let value = |&addr: &AddrId| format!("{} = {}", words.name(addr), trace.initial(addr));
+        addresses.iter().take(3 * LISTED).map(value).collect()
+    };
     let last = trace.finals.iter().take(24).map(|end| format!("{} = {}", words.name(end.addr), end.value)).collect();
     Graph {
         threads: trace.thread_names().iter().map(|name| format!("thread {name}")).collect(),

@@ -10,6 +10,18 @@ use std::fmt::Write as _;
 const MOST: usize = 40;
 const REGISTERS: [&str; 6] = ["EAX", "EBX", "ECX", "EDX", "ESI", "EDI"];
 
+/// The program, but for what depends on the trace. Its own names have an underscore, or capitals, as no name of a trace that is
+/// kept has.
+const PROGRAM: &str = include_str!("test.c.in");
+
+/// Names that mean something in C or in a litmus test.
+const TAKEN: [&str; 48] = [
+    "and", "asm", "auto", "bool", "break", "case", "char", "const", "continue", "default", "do", "double", "else",
+    "enum", "exists", "extern", "false", "float", "for", "forall", "goto", "if", "inline", "int", "long", "main",
+    "not", "null", "or", "printf", "short", "signed", "sizeof", "static", "struct", "switch", "true", "typedef",
+    "typeof", "union", "unsigned", "void", "volatile", "while", "eax", "ebx", "ecx", "edx",
+];
+
 /// Why a trace is no such test.
 type Why = &'static str;
 
@@ -47,10 +59,7 @@ fn names(trace: &Trace) -> Vec<String> {
         chars.next().is_some_and(|c| c.is_ascii_lowercase())
             && chars.all(|c| c.is_ascii_lowercase() || c.is_ascii_digit())
             && name.len() <= 12
-            && !matches!(
-                name,
-                "int" | "if" | "do" | "for" | "main" | "run" | "out" | "go" | "exists" | "and" | "or" | "not"
-            )
+            && !TAKEN.contains(&name)
             && !name.starts_with('r')
             && !name.starts_with('m')
     };
@@ -130,27 +139,16 @@ pub(super) fn c_test(trace: &Trace) -> Result<String, Why> {
         return Err("nothing is read");
     }
     let register = |op: OpId| format!("r{}", reads.iter().position(|&read| read == op).unwrap_or(0));
-    let mut text = String::from(
-        "/* Runs the threads of a trace many times and counts how often they end as recorded.\n   gcc -O2 -pthread test.c && \
-         ./a.out */\n#include <pthread.h>\n#include <stdatomic.h>\n#include <stdio.h>\n\n#define RUNS 1000000\n",
-    );
-    let n = trace.threads();
-    let _ = writeln!(text, "#define THREADS {n}\n");
     let used = used(trace);
-    for addr in &used {
-        let _ = writeln!(text, "static _Alignas(64) atomic_int {};", names[addr.index()]);
-    }
+    let mut variables: Vec<String> =
+        used.iter().map(|addr| format!("static _Alignas(64) atomic_int {};", names[addr.index()])).collect();
     if !reads.is_empty() {
         let all: Vec<String> = reads.iter().map(|&op| register(op)).collect();
-        let _ = writeln!(text, "static int {};", all.join(", "));
+        variables.push(format!("static int {};", all.join(", ")));
     }
-    text.push_str(
-        "static _Alignas(64) atomic_int arrived, turn;\n\nstatic void together(void)\n{\n    int mine = atomic_load(&turn);\n    if \
-         (atomic_fetch_add(&arrived, 1) == THREADS - 1) {\n        atomic_store(&arrived, 0);\n        atomic_store(&turn, mine + 1);\n    } \
-         else\n        while (atomic_load(&turn) == mine)\n            ;\n}\n\n",
-    );
+    let mut bodies = String::new();
     for (t, ops) in threads(trace) {
-        let _ = writeln!(text, "static void thread{t}(void)\n{{");
+        let _ = writeln!(bodies, "static void thread_{t}(void)\n{{");
         for &op in ops {
             let name = if trace.addr(op) == AddrId::NONE { "" } else { &names[trace.addr(op).index()] };
             let line = match trace.kind(op) {
@@ -163,32 +161,23 @@ pub(super) fn c_test(trace: &Trace) -> Result<String, Why> {
                 OpKind::Rmw => format!("{} = atomic_exchange(&{name}, {});", register(op), trace.write(op)),
                 _ => "atomic_thread_fence(memory_order_seq_cst);".into(),
             };
-            let _ = writeln!(text, "    {line}");
             // A compiler may move relaxed accesses; the machine is what is tested.
-            let _ = writeln!(text, "    atomic_signal_fence(memory_order_seq_cst);");
+            let _ = writeln!(bodies, "    {line}\n    atomic_signal_fence(memory_order_seq_cst);");
         }
-        text.push_str("}\n\n");
+        bodies.push_str("}\n\n");
     }
-    let bodies: Vec<String> = (0..n).map(|t| format!("thread{t}")).collect();
-    let reset: Vec<String> = used
-        .iter()
-        .map(|addr| format!("            atomic_store(&{}, {});", names[addr.index()], trace.initial(*addr)))
-        .collect();
+    let all: Vec<String> = (0..trace.threads()).map(|t| format!("thread_{t}")).collect();
+    let reset =
+        |addr: &AddrId| format!("            atomic_store(&{}, {});", names[addr.index()], trace.initial(*addr));
     let mut outcome: Vec<String> = reads.iter().map(|&op| format!("{} == {}", register(op), trace.read(op))).collect();
     outcome.extend(trace.finals.iter().map(|end| format!("{} == {}", names[end.addr.index()], end.value)));
-    let _ = write!(
-        text,
-        "static void (*const body[THREADS])(void) = {{ {} }};\nstatic long seen;\n\nstatic void *run(void *arg)\n{{\n    int me = \
-         (int)(long)arg;\n    for (long i = 0; i < RUNS; i++) {{\n        if (me == 0) {{\n{}\n        }}\n        together();\n        \
-         body[me]();\n        together();\n        if (me == 0 && {})\n            seen++;\n        together();\n    }}\n    return \
-         NULL;\n}}\n\nint main(void)\n{{\n    pthread_t threads[THREADS];\n    for (long i = 0; i < THREADS; i++)\n        \
-         pthread_create(&threads[i], NULL, run, (void *)i);\n    for (int i = 0; i < THREADS; i++)\n        pthread_join(threads[i], \
-         NULL);\n    printf(\"seen %ld times in %d runs\\n\", seen, RUNS);\n    return 0;\n}}\n",
-        bodies.join(", "),
-        reset.join("\n"),
-        outcome.join(" && ")
-    );
-    Ok(text)
+    Ok(PROGRAM
+        .replace("@count@", &trace.threads().to_string())
+        .replace("@variables@", &variables.join("\n"))
+        .replace("@threads@\n", &bodies)
+        .replace("@bodies@", &all.join(", "))
+        .replace("@reset@", &used.iter().map(reset).collect::<Vec<_>>().join("\n"))
+        .replace("@outcome@", &outcome.join(" && ")))
 }
 
 #[cfg(test)]
@@ -213,6 +202,14 @@ X86 from-trace
 exists (0:EAX=0 /\\ 1:EAX=0 /\\ x=1)
 ";
         assert_eq!(text.as_deref(), Ok(expected));
+    }
+
+    #[test]
+    fn names_that_mean_something_are_not_kept() {
+        let trace = trace("0: turn := 1\n0: long == 0\n1: eax := 1\n1: turn == 0\ncheck\n");
+        assert_eq!(names(&trace), ["turn", "m1", "m2"]);
+        let test = c_test(&trace).unwrap();
+        assert!(test.contains("atomic_int turn;") && !test.contains('@'), "{test}");
     }
 
     #[test]

@@ -185,7 +185,11 @@
       : names.length > 1 ? 'Back to ' + names[0] + ': it would be before itself. No memory order does that.' : 'Nothing is before itself.';
     parts.push(el('p', { class: 'closing' }, closing));
     current.listeners.push((from) => {
-      for (const view of current.main.querySelectorAll('details.step')) view.classList.toggle('picked', view === from);
+      const touches = (view) => current.picked.size > 0 && [...current.picked].every((node) => view.nodes.includes(node));
+      for (const view of current.main.querySelectorAll('details.step')) {
+        view.classList.toggle('picked', view === from);
+        view.classList.toggle('near', view !== from && touches(view));
+      }
     });
     current.top = top;
     return card('argument', 'Why', 'each step opens down to what was recorded', parts,
@@ -236,7 +240,7 @@
       cols.style.columnGap = space + 'rem';
       plane.style.zoom = current.printing ? Math.min(1, room / (n * width + (n - 1) * space)) : '';
       plane.classList.toggle('wide', n > 4);
-      plane.classList.toggle('dense', columns.some((column) => column.length > 14));
+      plane.classList.toggle('dense', columns.some((column) => column.length > 8));
       used.forEach(([column, t], place) => {
         const list = el('ol', {});
         column.forEach((item) => {
@@ -527,6 +531,7 @@
       const op = nodes[step.node];
       const text = step.step === 'commit' ? op.address + ' := ' + op.write + ' reaches memory (' + names[op.thread] + ')' : names[op.thread] + ': ' + op.text;
       const button = el('button', { type: 'button', click: () => show(i + 1, true) }, el('span', { class: 'soft' }, i + 1), el('span', {}, text));
+      button.node = step.node;
       trailButtons.push(button);
       trail.appendChild(el('li', {}, button));
     });
@@ -535,6 +540,7 @@
     controls[1].addEventListener('click', () => show(at - 1, true));
     controls[2].addEventListener('click', () => show(at + 1, true));
     controls[3].addEventListener('click', () => show(m.steps.length, true));
+    current.listeners.push(() => { for (const button of trailButtons) button.classList.toggle('near', current.picked.has(button.node)); });
     show(m.stuck.length ? m.steps.length : 0, false);
     return card('machine', 'Step by step', null, el('div', { class: 'machine' }, el('p', { class: 'soft' }, m.about), el('div', { class: 'controls', role: 'group', 'aria-label': 'Steps' }, controls, slider), now, boxes,
       el('details', { open: m.steps.length <= 14 }, el('summary', { class: 'small', style: 'cursor:pointer' }, 'All ' + many(m.steps.length, 'step')), trail),
@@ -601,7 +607,8 @@
     const many = one.graph.reduced.filter((column) => column.some((item) => item >= 0)).length > 4;
     // Many threads need the whole width.
     const wide = many && parts.threads ? el('div', { class: 'grid' }, parts.threads) : null;
-    append(main, [wide, el('div', { class: 'grid two' }, left, right)]);
+    const columns = el('div', { class: 'grid two' }, left, right);
+    append(main, one.lemmas.length ? [wide, columns] : [columns, wide]);
     place.textContent = '';
     place.appendChild(main);
     const fixed = new Map([[parts.why, left], [parts.stop, left], [parts.threads, right], [parts.source, right]]);

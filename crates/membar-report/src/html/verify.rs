@@ -71,10 +71,16 @@ fn base(report: &VerifyReport, name: String, command: &str) -> Case {
     }
 }
 
+/// The program without directories.
+fn short_name(report: &VerifyReport) -> String {
+    let name = |word: &str| word.rsplit('/').next().unwrap_or(word).to_owned();
+    report.program.split(' ').map(name).collect::<Vec<_>>().join(" ")
+}
+
 /// A program without violation.
 fn plain(report: &VerifyReport, command: &str) -> Case {
-    let program = &report.program;
-    let mut case = base(report, program.clone(), command);
+    let program = short_name(report);
+    let mut case = base(report, report.program.clone(), command);
     if report.verdict == "safe" {
         case.headline = vec![
             format!("{program} is safe under {}.", report.model),
@@ -115,7 +121,7 @@ fn capital(text: &str) -> String {
 fn failed(report: &VerifyReport, error: &ErrorRef, command: &str) -> Case {
     let mut case = base(report, report.program.clone(), command);
     case.verdict = "error";
-    case.headline = vec![format!("{} has a {}.", report.program, error.kind)];
+    case.headline = vec![format!("{} has a {}.", short_name(report), error.kind)];
     case.headline.extend(error.message.lines().map(str::to_owned));
     case.headline.push("It happens under sequential consistency already: no store buffer is needed for it.".into());
     case.facts.push(Fact { name: "Seen in", value: count(error.executions as usize, "execution") });
@@ -195,7 +201,7 @@ fn violated(report: &VerifyReport, violation: &ViolationRef, name: String, comma
     case.verdict = "unsafe";
     let model = report.model;
     case.headline =
-        vec![format!("{} is not safe under {model}.", report.program), format!("{}.", violation.sentence())];
+        vec![format!("{} is not safe under {model}.", short_name(report)), format!("{}.", violation.sentence())];
     case.headline.push(format!(
         "The execution below is possible under {model}, and no interleaving of the threads explains what it reads."
     ));

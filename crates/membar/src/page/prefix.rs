@@ -190,10 +190,10 @@ fn successors(trace: &Trace, machine: Machine, state: &State) -> Vec<(State, (bo
 mod tests {
     use super::*;
 
-    /// How far it got, and the lines of reads with what they returned.
-    type Reached = (usize, Vec<(u64, Option<u64>)>);
+    /// How many steps there are, and the lines that are stuck with what they would return.
+    type Seen = (usize, Vec<(u64, Option<u64>)>);
 
-    fn run(text: &str, model: &str) -> Option<Reached> {
+    fn run(text: &str, model: &str) -> Option<Seen> {
         let trace = membar::trace::parse("t", text.as_bytes()).unwrap().remove(0);
         let found = longest(&trace, membar::model::builtin(model).unwrap(), None)?;
         assert!(found.longest);
