@@ -74,8 +74,8 @@ fn trace() -> impl Strategy<Value = Trace> {
             trace.push(op);
         }
         // No lock stays held.
-        let lock = trace.lock_id("L[3]");
-        for t in 0..trace.thread_names().len() as u32 {
+        let lock = trace.ops().find(|&op| trace.kind(op) == OpKind::Acquire).map(|op| trace.addr(op));
+        for (t, lock) in lock.into_iter().flat_map(|lock| (0..trace.threads() as u32).map(move |t| (t, lock))) {
             let thread = membar_core::ThreadId(t);
             if trace.ops().filter(|&op| trace.thread(op) == thread && trace.addr(op) == lock).count() % 2 == 1 {
                 line += 1;
