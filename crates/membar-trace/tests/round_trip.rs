@@ -1,6 +1,6 @@
 //! Whatever is written is read back the same.
 
-use membar_core::{AddrId, AddrName, Guard, Init, Mask, Op, OpKind, OrderLine, Span, Trace};
+use membar_core::{AddrId, AddrName, Guard, Init, Mask, Op, OpId, OpKind, OrderLine, Span, Trace};
 use membar_trace::{parse, write_op, write_trace};
 use proptest::prelude::*;
 
@@ -74,13 +74,13 @@ fn trace() -> impl Strategy<Value = Trace> {
             trace.push(op);
         }
         // No lock stays held.
-        let lock = trace.ops().find(|&op| trace.kind(op) == OpKind::Acquire).map(|op| trace.addr(op));
-        for (t, lock) in lock.into_iter().flat_map(|lock| (0..trace.threads() as u32).map(move |t| (t, lock))) {
-            let thread = membar_core::ThreadId(t);
-            if trace.ops().filter(|&op| trace.thread(op) == thread && trace.addr(op) == lock).count() % 2 == 1 {
-                line += 1;
-                trace.push_release(thread, lock, line);
-            }
+        let held = trace.ops().filter(|&op| trace.kind(op) == OpKind::Acquire).filter(|&op| {
+            let after = |&o: &OpId| o > op && trace.thread(o) == trace.thread(op) && trace.addr(o) == trace.addr(op);
+            trace.ops().find(after).is_none()
+        });
+        for (thread, lock) in held.map(|op| (trace.thread(op), trace.addr(op))).collect::<Vec<_>>() {
+            line += 1;
+            trace.push_release(thread, lock, line);
         }
         let mut addrs: Vec<AddrId> = written.iter().map(|w| w.0).collect();
         addrs.sort_unstable();
