@@ -9,8 +9,8 @@ use crate::error::Error;
 use crate::host::{Progress, Results};
 use crate::table::Table;
 use membar_check::{Checker, Decision, Limits};
-use membar_core::{Clock, Compare, Model, Rng};
-use membar_stress::{Bug, Machine, Observe, Profile, Setup, machines, profile, trace};
+use membar_core::{Clock, Compare, Model};
+use membar_stress::{Bug, Machine, Observe, Profile, Setup, machines, profile, run_seed, trace};
 use std::process::ExitCode;
 
 /// Seeds between two rounds.
@@ -103,7 +103,7 @@ fn search(setup: Setup, profile: &Profile, args: &Detect) -> Found {
 }
 
 fn forbidden(setup: Setup, program: &membar_stress::Program, seed: u64, model: &Model, checker: &mut Checker) -> bool {
-    let run = setup.run(program, Rng::stream(seed, u64::MAX).next());
+    let run = setup.run(program, run_seed(seed));
     let times = (setup.machine() == Machine::GodsonT).then_some(&run.times);
     match trace(program, &run.record, times, Observe::default()) {
         Ok(mut trace) => {

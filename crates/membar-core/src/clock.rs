@@ -5,8 +5,8 @@
 //! the recorded periods make ones that surely contain the moment at which the operation took effect.
 //!
 //! Algorithm:
-//! 1. *Sampled every N*: a timestamp is the time of the first scan that saw the event, so the event itself was up to N
-//!    earlier: `begin - N`. A counter tells that something happened to so many operations of a thread, in program order,
+//! 1. *Sampled every N*: a timestamp is the time of the first scan that saw the event. The scan before, N earlier, did not,
+//!    so the event was after that one: `begin - N + 1` at the earliest. A counter tells that something happened to so many operations of a thread, in program order,
 //!    so an operation without a begin began no earlier than the last one before it that has one, and one without an end
 //!    ended no later than the next one after it that has one.
 //! 2. *Error*: the begin is moved back and the end forward by it.
@@ -83,7 +83,7 @@ impl Trace {
             (begin, end) = (Some(last), Some(first));
         }
         let Clock { error, sampled_every, .. } = self.clock;
-        let back = error.saturating_add(sampled_every.unwrap_or(0));
+        let back = error.saturating_add(sampled_every.map_or(0, |every| every.saturating_sub(1)));
         // An end that does not fit any more says nothing.
         Span { begin: begin.map(|begin| begin.saturating_sub(back)), end: end.and_then(|end| end.checked_add(error)) }
     }
@@ -146,10 +146,11 @@ mod tests {
     fn samples_bound_their_neighbours() {
         let mut trace = trace();
         trace.set_clock(Clock { sampled_every: Some(600), ..Clock::default() });
-        assert_eq!(trace.period(OpId(0)), span(Some(0), Some(600)));
-        assert_eq!(trace.period(OpId(1)), span(Some(0), Some(1800)), "unstamped, between two");
-        assert_eq!(trace.period(OpId(2)), span(Some(600), Some(1800)));
-        assert!(!trace.ended_before(OpId(0), OpId(2)), "the scans do not tell");
+        assert_eq!(trace.period(OpId(0)), span(Some(1), Some(600)));
+        assert_eq!(trace.period(OpId(1)), span(Some(1), Some(1800)), "unstamped, between two");
+        assert_eq!(trace.period(OpId(2)), span(Some(601), Some(1800)));
+        assert!(trace.ended_before(OpId(0), OpId(2)), "the scan at 600 saw the one end and not the other begin");
+        assert!(!trace.ended_before(OpId(0), OpId(1)), "between 1 and 1800: the scans do not tell");
         assert_eq!(trace.span(OpId(1)), span(Some(600), Some(1800)), "as its neighbours' scans");
     }
 }

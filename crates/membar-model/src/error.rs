@@ -171,27 +171,3 @@ fn printable(c: char) -> char {
         c => c,
     }
 }
-
-/// User text inside a message: without control characters, and cut where it is long.
-pub(crate) fn quoted(text: &str) -> String {
-    const MOST: usize = 40;
-    let mut shown: String = text.chars().take(MOST).map(printable).collect();
-    if text.chars().count() > MOST {
-        shown.push('…');
-    }
-    format!("`{shown}`")
-}
-
-/// The known word that is meant by a misspelt one, if one is near enough.
-pub(crate) fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
-    if word.len() > 64 {
-        return None;
-    }
-    let word = word.to_lowercase().replace('_', "-");
-    known
-        .into_iter()
-        .map(|known| (strsim::osa_distance(&word, known), known))
-        .filter(|&(distance, known)| distance <= (known.chars().count() / 3).clamp(1, 3) && distance < known.len())
-        .min_by_key(|&(distance, _)| distance)
-        .map(|(_, known)| known)
-}

@@ -1,8 +1,7 @@
 //! From what the user gives to `--model` to a model.
 
-use crate::error::{nearest, quoted};
 use crate::{ErrorKind, ModelError, SOURCES, builtin, names, parse};
-use membar_core::Model;
+use membar_core::{Model, nearest, quoted};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;

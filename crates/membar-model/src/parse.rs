@@ -4,10 +4,10 @@
 //! ones, since a misspelt key is both. The first fault is reported.
 
 use crate::contradiction::{self, Settings};
-use crate::error::{line_of, nearest, quoted};
+use crate::error::line_of;
 use crate::table::{self, Table};
 use crate::{ErrorKind, ModelError, Place, builtin};
-use membar_core::{Mask, Model};
+use membar_core::{Mask, Model, nearest, quoted};
 use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};

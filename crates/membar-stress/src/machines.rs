@@ -25,9 +25,8 @@ mod tso;
 mod window;
 mod wmo;
 
-use crate::names::{nearest, quoted};
 use crate::{Observe, Program, Run, Workload, trace};
-use membar_core::Trace;
+use membar_core::{Trace, nearest, quoted};
 use std::fmt;
 use std::str::FromStr;
 

@@ -139,10 +139,16 @@ pub struct Run {
     pub times: Times,
 }
 
+/// The seed of the run of the program of a seed: the same program can be run in other ways with other seeds.
+pub fn run_seed(seed: u64) -> u64 {
+    membar_core::Rng::stream(seed, u64::MAX).next()
+}
+
 /// The trace of a run, resolved. Addresses are called `M[0]`, `M[1]`, …, locks `L0`, `L1`, …; a compare-and-swap that failed is
 /// a load.
 ///
-/// Fails if a machine lost an update in such a way that a value was written twice: no correct machine does.
+/// Fails if a machine lost an update in such a way that a value was written twice, which no correct machine does, or if the
+/// program got stuck with locks held.
 pub fn trace(program: &Program, record: &Record, times: Option<&Times>, observe: Observe) -> Result<Trace, Malformed> {
     let mut trace = unresolved(program, record, times, observe);
     trace.resolve(&mut ResolveScratch::default())?;

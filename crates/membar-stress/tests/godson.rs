@@ -237,7 +237,7 @@ fn the_checker_finds_the_bug_and_nothing_else() {
     };
     let correct = Setup::from(Machine::GodsonT);
     let broken = correct.with("stale-region").expect("its bug");
-    for (profile, sample) in [("modv", None), ("modv", Some(40)), ("locks", None), ("default", Some(40))] {
+    for (profile, sample) in [("modv", None), ("modv", Some(600)), ("locks", None), ("default", Some(200))] {
         let runs = if sample.is_some() { runs / 16 } else { runs };
         let found = (0..runs).filter(|&seed| forbidden(broken, profile, sample, seed)).count();
         assert!(found > 0, "{profile} {sample:?}: not found in {runs} runs");

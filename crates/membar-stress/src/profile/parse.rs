@@ -3,7 +3,7 @@
 //! The text is read as TOML first (`toml`'s own errors keep their place), then key by key. The first fault is reported.
 
 use super::{NUMBERS, Place, Profile, ProfileError, SOURCES, Sharing, builtin, out_of_range};
-use crate::names::{nearest, quoted};
+use membar_core::{nearest, quoted};
 use std::fs::File;
 use std::io::Read;
 use std::ops::Range;

@@ -26,7 +26,6 @@ mod twice;
 
 pub use counters::{Counters, Found};
 pub use summary::Stopped;
-pub use test::run_seed;
 
 use crate::decide::{Budget, Chosen};
 use crate::stop::{Failure, Interrupt};

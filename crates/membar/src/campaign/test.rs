@@ -3,8 +3,8 @@
 use super::{Observed, Plan, Source, twice};
 use crate::decide::{Decider, Detail};
 use membar::check::Checker;
-use membar::core::{Clock, ResolveScratch};
-use membar::stress::{Observe, Program, Rng};
+use membar::core::{Clock, Malformed, ResolveScratch};
+use membar::stress::{Observe, Program, run_seed};
 use membar::{Limits, Model, Trace};
 use std::time::{Duration, Instant};
 
@@ -12,11 +12,6 @@ use std::time::{Duration, Instant};
 const SAMPLE: u64 = 16;
 /// For no longer than this.
 const SAMPLE_TIME: Duration = Duration::from_millis(500);
-
-/// The seed of the run of a test's program.
-pub fn run_seed(seed: u64) -> u64 {
-    Rng::stream(seed, u64::MAX).next()
-}
 
 /// What came of a test.
 pub struct Done {
@@ -81,9 +76,13 @@ impl<'a> Tester<'a> {
         let ran = begun.elapsed().as_secs_f64();
         let operations = trace.len() as u64;
         let begun = Instant::now();
-        if trace.resolve(&mut ResolveScratch::default()).is_err() {
-            let outcome = Outcome::Forbidden(Box::new(self.twice(program, trace, clock)?));
-            return Ok(Done { operations, outcome, relaxed: None, ran, checked: begun.elapsed().as_secs_f64() });
+        match trace.resolve(&mut ResolveScratch::default()) {
+            Ok(()) => {}
+            Err(Malformed::WrittenTwice { .. }) => {
+                let outcome = Outcome::Forbidden(Box::new(self.twice(number, program, trace, clock)?));
+                return Ok(Done { operations, outcome, relaxed: None, ran, checked: begun.elapsed().as_secs_f64() });
+            }
+            Err(fault) => return Err(self.no_trace(number, &fault)),
         }
         trace.set_clock(clock);
         let (verdict, first) = self.verdict(&trace).map_err(|fault| self.internal(number, &fault))?;
@@ -119,14 +118,21 @@ impl<'a> Tester<'a> {
 
     /// A machine that is right writes every value once. One that writes a value twice has lost an update, and a part of the trace
     /// shows that.
-    fn twice(&mut self, program: Program, trace: Trace, clock: Clock) -> Result<Evidence, String> {
+    fn twice(&mut self, number: u64, program: Program, trace: Trace, clock: Clock) -> Result<Evidence, String> {
         if let Some(mut part) = twice::part(&trace) {
             part.set_clock(clock);
             if self.verdict(&part)?.0 == "forbidden" {
                 return Ok(Evidence { program, trace: part, clock, complete: Some(trace) });
             }
         }
-        Ok(Evidence { program, trace, clock, complete: None })
+        // Nothing is called a violation that no proof shows.
+        Err(self.no_trace(number, &"a value was written twice, and no part of the trace shows how"))
+    }
+
+    /// What was recorded cannot be decided.
+    fn no_trace(&self, number: u64, fault: &dyn std::fmt::Debug) -> String {
+        let command = self.plan.command(self.source, number);
+        format!("error: what the machine did is no trace: {fault:?}\n = note: {command}")
     }
 
     fn internal(&self, number: u64, fault: &str) -> String {

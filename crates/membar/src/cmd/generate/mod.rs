@@ -4,11 +4,11 @@ mod c;
 mod litmus;
 
 use super::simulate::{Simulated, profiles, setup};
-use crate::campaign::{ChosenProfile, run_seed};
+use crate::campaign::ChosenProfile;
 use crate::cli::{Gen, GenKind};
 use crate::stop::{ALLOWED, Failure};
 use membar::report::{quoted_path, safe};
-use membar::stress::{Observe, Program, trace};
+use membar::stress::{Observe, Program, run_seed, trace};
 use std::io::Write;
 use std::path::Path;
 

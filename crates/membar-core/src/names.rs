@@ -1,9 +1,9 @@
 //! Words that users give: which known one is meant, and how theirs is shown.
 
-use membar_core::harmless;
+use crate::harmless;
 
 /// User text inside a message: fit for a terminal, and cut where it is long.
-pub(crate) fn quoted(text: &str) -> String {
+pub fn quoted(text: &str) -> String {
     const MOST: usize = 40;
     let mut shown: String = text.chars().take(MOST).map(harmless).collect();
     if text.chars().count() > MOST {
@@ -13,7 +13,7 @@ pub(crate) fn quoted(text: &str) -> String {
 }
 
 /// The known word that is meant by a misspelt one, if one is near enough.
-pub(crate) fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
+pub fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
     if word.len() > 64 {
         return None;
     }
