@@ -1,316 +1,11 @@
-//! The report of a verified program: data first, then words.
+//! A verified program in words.
 
-use crate::data::SCHEMA;
-use crate::style::{Style, count, list, quoted_path, safe};
+use super::{AccessRef, FenceRef, LinkRef, StatisticsRef, StepRef, VerifyReport, ViolationRef};
+use crate::style::{Style, count, list, safe};
 use crate::text;
-use serde::Serialize;
-use serde_json::Value;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
-
-/// What came of verifying one program under one model.
-#[derive(Clone, Debug, Serialize)]
-pub struct VerifyReport {
-    /// The program's file.
-    pub program: String,
-    /// `tso` or `pso`.
-    pub model: &'static str,
-    /// `safe`, `unsafe`, `error` or `undecided`.
-    pub verdict: &'static str,
-    /// Whether everything was explored that there is.
-    pub complete: bool,
-    /// How executions were chosen.
-    pub strategy: String,
-    /// What looked at them.
-    pub monitor: &'static str,
-    /// What one execution stands for: `interleaving` or `class`.
-    #[serde(skip)]
-    pub unit: &'static str,
-    /// Executions explored; with dpor one of each happens-before class.
-    pub interleavings: u64,
-    /// Of these, executions that were cut because they were too long.
-    pub cut: u64,
-    /// Accesses made.
-    pub events: u64,
-    /// Time.
-    pub seconds: f64,
-    /// Why it is not complete.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub incomplete: Option<String>,
-    /// How to go on.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub advice: Option<String>,
-    /// What compiled the program, if something did.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub compiler: Option<String>,
-    /// What of the program is not seen, and what the compiler said.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub notes: Vec<NoteRef>,
-    /// What running the program cost.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub statistics: Option<StatisticsRef>,
-    /// How to replay a schedule of it.
-    #[serde(skip)]
-    pub command: ReplayCommand,
-    /// Fences that make the program safe, checked.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub plan: Option<Vec<FenceRef>>,
-    /// Distinct violations.
-    pub violations: Vec<ViolationRef>,
-    /// Distinct errors of the program itself.
-    pub errors: Vec<ErrorRef>,
-}
-
-/// Something to know about how the program was built.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct NoteRef {
-    /// `assembly`, `library`, `warning` or `flag`.
-    pub kind: &'static str,
-    /// In words.
-    pub message: String,
-    /// The file.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub file: Option<String>,
-    /// The line.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub line: Option<u32>,
-}
-
-impl NoteRef {
-    /// `note: dekker.c:12: …`; of what a compiler said, the line of each warning.
-    pub fn text(&self) -> Vec<String> {
-        let place = match (&self.file, self.line) {
-            (Some(file), Some(line)) => format!("{}:{line}: ", safe(file)),
-            _ => String::new(),
-        };
-        let lines = || self.message.lines().filter(|line| !line.trim().is_empty());
-        let warnings: Vec<&str> = lines().filter(|line| line.contains("warning: ")).collect();
-        let shown = if self.kind == "warning" && !warnings.is_empty() { warnings } else { lines().take(1).collect() };
-        shown.iter().map(|line| format!("note: {place}{}", safe(line.trim()))).collect()
-    }
-}
-
-/// What running a compiled program cost.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct StatisticsRef {
-    /// How often the program was put back to its beginning.
-    pub resets: u64,
-    /// Accesses made for the first time.
-    pub accesses: u64,
-    /// Accesses made again, to come to a state.
-    pub replayed: u64,
-    /// Bytes of data that a reset puts back, but for stacks.
-    pub reset_bytes: u64,
-    /// Bytes of memory of the largest process.
-    pub resident_bytes: u64,
-    /// Seconds for one access, first or again, everything included.
-    pub seconds_per_access: f64,
-    /// How often exploration began again because the program showed something new.
-    pub restarts: u32,
-}
-
-/// How to replay a schedule: what comes before it, and what comes at the end of the line.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct ReplayCommand {
-    /// The programs, as they can be typed into a shell.
-    pub program: String,
-    /// Options and flags, as they can be typed; with a blank before them, or empty.
-    pub flags: String,
-}
-
-impl ReplayCommand {
-    /// For a program that is one file.
-    pub fn of(program: &str) -> ReplayCommand {
-        ReplayCommand { program: quoted_path(program), flags: String::new() }
-    }
-
-    /// The command for a schedule.
-    pub(crate) fn line(&self, schedule: &str, options: &str) -> String {
-        format!("membar replay {} {}{options}{}", self.program, quoted_path(schedule), self.flags)
-    }
-}
-
-/// An access of the program.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct AccessRef {
-    /// The file.
-    pub file: String,
-    /// The function, if the program has any.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub function: Option<String>,
-    /// The line, from 1.
-    pub line: u32,
-    /// The column, from 1.
-    pub column: u32,
-    /// The thread, from 0.
-    pub thread: u32,
-    /// What the program calls the thread.
-    pub thread_name: String,
-    /// The instruction as it is written.
-    pub text: String,
-    /// `load`, `store` or `rmw`.
-    pub kind: &'static str,
-    /// The address by name.
-    pub address: String,
-    /// The value read, as text.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub read: Option<String>,
-    /// The value written, as text.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub write: Option<String>,
-    /// It is about threads that begin and end, and left out where it does not matter.
-    #[serde(skip)]
-    pub control: bool,
-    /// There are others on its line, so the column matters.
-    #[serde(skip)]
-    pub crowded: bool,
-}
-
-/// A violation.
-#[derive(Clone, Debug, Serialize)]
-pub struct ViolationRef {
-    /// The store that is delayed.
-    pub store: AccessRef,
-    /// The access of another thread that overtakes it.
-    pub access: AccessRef,
-    /// The happens-before cycle: each entry comes before the next, the last before the first.
-    pub cycle: Vec<LinkRef>,
-    /// The execution under the model, step by step.
-    pub run: Vec<StepRef>,
-    /// Where fences make this cycle impossible: all of them are needed.
-    pub fences: Vec<FenceRef>,
-    /// An SC schedule that leads there.
-    pub schedule: String,
-    /// In how many of the explored executions it occurs.
-    pub executions: u64,
-    /// A separate machine ran the execution and found it not sequentially consistent.
-    pub certified: bool,
-}
-
-/// An event of a cycle and why it comes before the next one.
-#[derive(Clone, Debug, Serialize)]
-pub struct LinkRef {
-    /// The event.
-    #[serde(flatten)]
-    pub access: AccessRef,
-    /// `po`, `rf`, `co` or `fr`.
-    pub relation: &'static str,
-    /// Whether the model keeps this order between memory operations of a thread; only for `po`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub kept: Option<bool>,
-    /// Which event of the run it is: the same number in [`StepRef::event`].
-    #[serde(skip)]
-    pub event: usize,
-}
-
-/// A step of the machine with store buffers.
-#[derive(Clone, Debug, Serialize)]
-pub struct StepRef {
-    /// `issue`: the thread makes the access, a store goes into its buffer. `commit`: the store reaches memory.
-    pub step: &'static str,
-    /// The access.
-    #[serde(flatten)]
-    pub access: AccessRef,
-    /// It is the store that is delayed.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub delayed: bool,
-    /// It is the access that overtakes it.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub overtakes: bool,
-    /// Which event it is: an issue and a commit of one store have the same number.
-    #[serde(skip)]
-    pub event: usize,
-}
-
-/// A place for a fence.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct FenceRef {
-    /// The file.
-    pub file: String,
-    /// The function, if the program has any.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub function: Option<String>,
-    /// The thread.
-    pub thread_name: String,
-    /// What to write there.
-    pub fence: String,
-    /// What does the same: a stronger memory order of an access that is there.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub instead: Option<String>,
-    /// After the instruction in this line
-    pub after_line: u32,
-    /// and column,
-    pub after_column: u32,
-    /// before the one in this line, which may run after it,
-    pub before_line: u32,
-    /// and column.
-    pub before_column: u32,
-}
-
-/// An error of the program itself.
-#[derive(Clone, Debug, Serialize)]
-pub struct ErrorRef {
-    /// `deadlock`, `livelock` or `fault`.
-    pub kind: &'static str,
-    /// In words; lines after the first say more.
-    pub message: String,
-    /// Where it happened, the innermost call first.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub stack: Vec<FrameRef>,
-    /// A schedule that leads there.
-    pub schedule: String,
-    /// In how many of the explored executions it occurs.
-    pub executions: u64,
-}
-
-/// A call.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct FrameRef {
-    /// The function.
-    pub function: String,
-    /// The file.
-    pub file: String,
-    /// The line, from 1.
-    pub line: u32,
-}
-
-impl FrameRef {
-    pub(crate) fn text(&self) -> String {
-        match (self.function.as_str(), self.line) {
-            (function, 0) => format!("at {}", safe(function)),
-            ("", line) => format!("at {}:{line}", safe(&self.file)),
-            (function, line) => format!("at {} ({}:{line})", safe(function), safe(&self.file)),
-        }
-    }
-}
-
-impl ErrorRef {
-    pub(crate) fn headline(&self) -> &str {
-        self.message.lines().next().unwrap_or_default()
-    }
-}
-
-/// The JSON document for one program or several. `errors` are what was wrong with the input.
-pub fn verify_json(reports: &[VerifyReport], errors: &[Value], several: bool, out: &mut impl Write) -> io::Result<()> {
-    #[derive(Serialize)]
-    struct One<'a> {
-        schema: u32,
-        #[serde(flatten)]
-        report: &'a VerifyReport,
-    }
-    #[derive(Serialize)]
-    struct Many<'a> {
-        schema: u32,
-        results: &'a [VerifyReport],
-        errors: &'a [Value],
-    }
-    match reports {
-        [report] if !several => serde_json::to_writer(&mut *out, &One { schema: SCHEMA, report })?,
-        _ => serde_json::to_writer(&mut *out, &Many { schema: SCHEMA, results: reports, errors })?,
-    }
-    out.write_all(b"\n")
-}
 
 /// Breaks long lines at blanks, but not within quoted source.
 fn wrapped(words: &str, width: usize, newline: &str) -> String {
@@ -484,7 +179,7 @@ impl AccessRef {
     }
 
     /// `dekker.c:7`, with the column if that is needed.
-    fn position(&self) -> String {
+    pub(super) fn position(&self) -> String {
         let column = if self.crowded && self.column > 0 { format!(":{}", self.column) } else { String::new() };
         format!("{}:{}{column}", safe(base(&self.file)), self.line)
     }
@@ -507,7 +202,7 @@ impl AccessRef {
     }
 
     /// The source, as far as there is room for it.
-    fn source(&self) -> String {
+    pub(super) fn source(&self) -> String {
         match self.text.char_indices().nth(SOURCE) {
             Some((at, _)) => format!("{}…", safe(&self.text[..at])),
             None => safe(&self.text),
@@ -673,17 +368,17 @@ fn run(steps: &[StepRef], style: Style, out: &mut impl Write) -> io::Result<()> 
 }
 
 /// A line in the column of a thread.
-struct Row {
-    thread: u32,
-    name: String,
+pub(super) struct Row {
+    pub(super) thread: u32,
+    pub(super) name: String,
     /// Its line, or which step it is.
-    number: String,
-    text: String,
+    pub(super) number: String,
+    pub(super) text: String,
     /// What it does to memory.
-    effect: String,
+    pub(super) effect: String,
     /// What is special about it.
-    mark: String,
-    marked: bool,
+    pub(super) mark: String,
+    pub(super) marked: bool,
 }
 
 impl Row {
@@ -698,7 +393,7 @@ impl Row {
 
 /// The last `most` rows in columns, one a thread, or one after the other with the thread's name where columns would be too
 /// wide.
-fn columns(rows: &[Row], most: usize, style: Style, out: &mut impl Write) -> io::Result<()> {
+pub(super) fn columns(rows: &[Row], most: usize, style: Style, out: &mut impl Write) -> io::Result<()> {
     const GAP: usize = 3;
     let width = |text: &str| text.chars().count();
     let mut threads: BTreeMap<u32, (usize, &str)> = BTreeMap::new();
@@ -731,129 +426,4 @@ fn columns(rows: &[Row], most: usize, style: Style, out: &mut impl Write) -> io:
         }
     }
     Ok(())
-}
-
-/// A schedule that was run.
-#[derive(Clone, Debug, Serialize)]
-pub struct ReplayReport {
-    /// The program's file.
-    pub program: String,
-    /// The schedule.
-    pub schedule: String,
-    /// The model that accesses were looked at under.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub model: Option<&'static str>,
-    /// The steps.
-    pub steps: Vec<ReplayStep>,
-    /// The values of all addresses at the end.
-    pub memory: Vec<(String, String)>,
-    /// Where each thread is at the end, in words.
-    pub threads: Vec<String>,
-}
-
-/// A step of a schedule.
-#[derive(Clone, Debug, Serialize)]
-pub struct ReplayStep {
-    /// The access.
-    #[serde(flatten)]
-    pub access: AccessRef,
-    /// Under the model this access could have overtaken the store of this step, counted from 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub overtakes: Option<u32>,
-}
-
-impl ReplayReport {
-    /// Writes the JSON document.
-    pub fn json(&self, out: &mut impl Write) -> io::Result<()> {
-        #[derive(Serialize)]
-        struct One<'a> {
-            schema: u32,
-            #[serde(flatten)]
-            report: &'a ReplayReport,
-        }
-        serde_json::to_writer(&mut *out, &One { schema: SCHEMA, report: self })?;
-        out.write_all(b"\n")
-    }
-
-    /// Writes the steps for a terminal.
-    pub fn text(&self, style: Style, out: &mut impl Write) -> io::Result<()> {
-        let steps = count(self.steps.len(), "step");
-        writeln!(out, "{}: schedule {}, {steps}, sequentially consistent\n", safe(&self.program), self.schedule)?;
-        let rows = self.steps.iter().enumerate().map(|(i, step)| {
-            let access = &step.access;
-            let mark = match (step.overtakes, self.model) {
-                (Some(store), Some(model)) => format!(" {model}: could overtake step {store}"),
-                _ => String::new(),
-            };
-            let number = match &access.function {
-                Some(function) if access.line > 0 => {
-                    format!("{:>3}  {} {}", i + 1, access.position(), safe(function))
-                }
-                _ => format!("{:>3}", i + 1),
-            };
-            Row {
-                thread: access.thread,
-                name: safe(&access.thread_name),
-                number,
-                text: access.source(),
-                effect: access.effect(true),
-                mark,
-                marked: step.overtakes.is_some(),
-            }
-        });
-        columns(&rows.collect::<Vec<_>>(), usize::MAX, style, out)?;
-        let memory: Vec<String> = self.memory.iter().map(|(name, value)| format!("{}={value}", safe(name))).collect();
-        writeln!(out, "\n  memory: {}", memory.join(" "))?;
-        let lines = |thread: &str| thread.lines().map(safe).collect::<Vec<_>>().join("\n      ");
-        self.threads.iter().try_for_each(|thread| writeln!(out, "  {}", lines(thread)))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_first_line_of_a_fault_is_its_heading() {
-        let message =
-            "P1 cannot go on: assertion `x == 1' failed\n  at check, a.c:7\n  at main, a.c:\x1b[2J12".to_owned();
-        let error = ErrorRef { kind: "fault", message, stack: Vec::new(), schedule: "ab".into(), executions: 1 };
-        let report = VerifyReport {
-            program: "a.c".into(),
-            model: "tso",
-            verdict: "error",
-            complete: true,
-            strategy: "dpor".into(),
-            monitor: "class",
-            unit: "class",
-            interleavings: 1,
-            cut: 0,
-            events: 2,
-            seconds: 0.0,
-            incomplete: None,
-            advice: None,
-            compiler: None,
-            notes: Vec::new(),
-            statistics: None,
-            command: ReplayCommand::of("a.c"),
-            plan: None,
-            violations: Vec::new(),
-            errors: vec![error],
-        };
-        let (mut text, mut json) = (Vec::new(), Vec::new());
-        report.text(Style { color: false }, false, &mut text).unwrap();
-        verify_json(&[report], &[], false, &mut json).unwrap();
-        let expected = "\
-ERROR  a.c: P1 cannot go on: assertion `x == 1' failed
-  Seen: 1 class (dpor, 0.00 s)
-
-fault: P1 cannot go on: assertion `x == 1' failed (1 execution)
-      at check, a.c:7
-      at main, a.c:\u{FFFD}[2J12
-  See it: membar replay a.c ab
-";
-        assert_eq!(String::from_utf8(text).unwrap(), expected);
-        let json: Value = serde_json::from_slice(&json).unwrap();
-        assert_eq!(json["errors"][0]["message"].as_str().map(|message| message.lines().count()), Some(3));
-    }
 }

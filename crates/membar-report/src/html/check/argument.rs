@@ -1,0 +1,136 @@
+//! The proof as an argument, step by step.
+
+use super::super::page::{Axiom, FINAL, INITIAL, Lemma, Shape, Step};
+use super::super::{rules, shape};
+use super::Drawing;
+use crate::data::{EventRef, StepRef};
+use crate::words::Words;
+use membar_core::{Event, OpId, Proof, Rule, Trace};
+
+/// Steps of the argument that are listed at most.
+const STEPS: usize = 400;
+
+pub(super) fn axioms(proof: &Proof) -> Vec<Axiom> {
+    let mut axioms: Vec<Axiom> = Vec::new();
+    match proof {
+        Proof::Unwritten(_) => axioms.push(rules::axiom(Rule::ReadsFrom)),
+        Proof::Cycle(lemmas) => {
+            for step in lemmas.iter().flat_map(|lemma| &lemma.steps) {
+                let axiom = rules::axiom(step.rule);
+                if !matches!(step.rule, Rule::Init | Rule::Final) && !axioms.contains(&axiom) {
+                    axioms.push(axiom);
+                }
+            }
+        }
+    }
+    axioms
+}
+
+pub(super) fn shape_of(trace: &Trace, proof: &Proof) -> Option<Shape> {
+    let lemma = proof.last()?;
+    let thread = |event: Event| event.as_op().map(|op| trace.thread(op).0);
+    let edges: Vec<shape::Edge> = lemma
+        .cycle
+        .iter()
+        .map(|&step| {
+            let step = &lemma.steps[step as usize];
+            let addr = |event: Event| event.as_op().map(|op| trace.addr(op));
+            let one_address = addr(step.from).is_some() && addr(step.from) == addr(step.to);
+            shape::Edge { kind: rules::relation(step.rule), from: thread(step.from), to: thread(step.to), one_address }
+        })
+        .collect();
+    shape::shape(&edges)
+}
+
+pub(super) fn lemmas(
+    drawing: &Drawing<'_>,
+    proof: &Proof,
+    violation: &crate::data::Violation,
+    notes: &mut Vec<String>,
+) -> Vec<Lemma> {
+    let Proof::Cycle(lemmas) = proof else { return Vec::new() };
+    let mut left = STEPS;
+    let mut shown = Vec::new();
+    // The last lemma is the one that counts; of the cases before it as many as there is room for.
+    let needed = lemmas.last().map_or(0, |lemma| lemma.steps.len());
+    left = left.saturating_sub(needed);
+    for (lemma, data) in lemmas.iter().zip(&violation.lemmas).rev().skip(1).rev() {
+        if lemma.steps.len() > left {
+            break;
+        }
+        left -= lemma.steps.len();
+        shown.push(one_lemma(drawing, lemma, data));
+    }
+    let omitted = lemmas.len() - 1 - shown.len();
+    if omitted > 0 {
+        notes.push(format!(
+            "Of the {} cases of the argument {omitted} are left out here; `--format json` has all of them.",
+            lemmas.len() - 1
+        ));
+    }
+    if let (Some(lemma), Some(data)) = (lemmas.last(), violation.lemmas.last()) {
+        shown.push(one_lemma(drawing, lemma, data));
+    }
+    shown
+}
+
+pub(super) fn one_lemma(drawing: &Drawing<'_>, lemma: &membar_core::Lemma, data: &crate::data::LemmaRef) -> Lemma {
+    let assume = data.assume.iter().map(|a| format!("{} is before {}", a.first.long(), a.second.long())).collect();
+    let steps = lemma.steps.iter().zip(&data.steps).map(|(step, data)| one_step(drawing, step, data)).collect();
+    Lemma { assume, steps, cycle: data.cycle.clone() }
+}
+
+pub(super) fn one_step(drawing: &Drawing<'_>, step: &membar_core::Step, data: &StepRef) -> Step {
+    let mut ops: Vec<OpId> = step.from.as_op().into_iter().chain(step.to.as_op()).collect();
+    match step.rule {
+        Rule::Membar { fence } => ops.push(fence),
+        Rule::OwnStore { load } => ops.push(load),
+        Rule::BeforeRead { load } => ops.extend(load.as_op()),
+        _ => {}
+    }
+    let mut observed: Vec<String> = Vec::new();
+    for &op in &ops {
+        let said = observed_of(&drawing.words, op);
+        if !observed.contains(&said) {
+            observed.push(said);
+        }
+    }
+    for event in [&data.edge.from, &data.edge.to] {
+        if let EventRef::End(end) = event
+            && let (Some(address), Some(line)) = (&end.address, end.line)
+        {
+            let word = if end.initial { "init" } else { "final" };
+            observed.push(format!("line {line}: {word} {address}"));
+        }
+    }
+    Step {
+        number: data.step,
+        from: drawing.event(step.from).unwrap_or(INITIAL),
+        to: drawing.event(step.to).unwrap_or(FINAL),
+        from_text: data.edge.from.long(),
+        to_text: data.edge.to.long(),
+        kind: rules::relation(step.rule),
+        rule: step.rule.name(),
+        says: rules::says(step.rule),
+        axiom: step.rule.axiom(),
+        why: data.edge.why.clone(),
+        premises: step.premises.clone(),
+        lemma: data.lemma,
+        nodes: ops.iter().filter_map(|&op| drawing.node(op)).collect(),
+        observed,
+    }
+}
+
+/// `line 4: thread 1 loaded 0 from x`
+pub(super) fn observed_of(words: &Words<'_>, op: OpId) -> String {
+    let trace = words.trace;
+    let at = words.op(op);
+    let time = match (trace.span(op).begin, trace.span(op).end) {
+        (None, None) => String::new(),
+        (begin, end) => {
+            let moment = |at: Option<u64>| at.map_or_else(|| "?".into(), |at| at.to_string());
+            format!(", pending from {} to {}", moment(begin), moment(end))
+        }
+    };
+    format!("line {}: thread {} did {}{time}", at.line, at.thread, at.text)
+}

@@ -1,0 +1,84 @@
+//! The report of a schedule that was run.
+
+use super::AccessRef;
+use super::text::{Row, columns};
+use crate::data::SCHEMA;
+use crate::style::{Style, count, safe};
+use serde::Serialize;
+use std::io::{self, Write};
+
+/// A schedule that was run.
+#[derive(Clone, Debug, Serialize)]
+pub struct ReplayReport {
+    /// The program's file.
+    pub program: String,
+    /// The schedule.
+    pub schedule: String,
+    /// The model that accesses were looked at under.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<&'static str>,
+    /// The steps.
+    pub steps: Vec<ReplayStep>,
+    /// The values of all addresses at the end.
+    pub memory: Vec<(String, String)>,
+    /// Where each thread is at the end, in words.
+    pub threads: Vec<String>,
+}
+
+/// A step of a schedule.
+#[derive(Clone, Debug, Serialize)]
+pub struct ReplayStep {
+    /// The access.
+    #[serde(flatten)]
+    pub access: AccessRef,
+    /// Under the model this access could have overtaken the store of this step, counted from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub overtakes: Option<u32>,
+}
+
+impl ReplayReport {
+    /// Writes the JSON document.
+    pub fn json(&self, out: &mut impl Write) -> io::Result<()> {
+        #[derive(Serialize)]
+        struct One<'a> {
+            schema: u32,
+            #[serde(flatten)]
+            report: &'a ReplayReport,
+        }
+        serde_json::to_writer(&mut *out, &One { schema: SCHEMA, report: self })?;
+        out.write_all(b"\n")
+    }
+
+    /// Writes the steps for a terminal.
+    pub fn text(&self, style: Style, out: &mut impl Write) -> io::Result<()> {
+        let steps = count(self.steps.len(), "step");
+        writeln!(out, "{}: schedule {}, {steps}, sequentially consistent\n", safe(&self.program), self.schedule)?;
+        let rows = self.steps.iter().enumerate().map(|(i, step)| {
+            let access = &step.access;
+            let mark = match (step.overtakes, self.model) {
+                (Some(store), Some(model)) => format!(" {model}: could overtake step {store}"),
+                _ => String::new(),
+            };
+            let number = match &access.function {
+                Some(function) if access.line > 0 => {
+                    format!("{:>3}  {} {}", i + 1, access.position(), safe(function))
+                }
+                _ => format!("{:>3}", i + 1),
+            };
+            Row {
+                thread: access.thread,
+                name: safe(&access.thread_name),
+                number,
+                text: access.source(),
+                effect: access.effect(true),
+                mark,
+                marked: step.overtakes.is_some(),
+            }
+        });
+        columns(&rows.collect::<Vec<_>>(), usize::MAX, style, out)?;
+        let memory: Vec<String> = self.memory.iter().map(|(name, value)| format!("{}={value}", safe(name))).collect();
+        writeln!(out, "\n  memory: {}", memory.join(" "))?;
+        let lines = |thread: &str| thread.lines().map(safe).collect::<Vec<_>>().join("\n      ");
+        self.threads.iter().try_for_each(|thread| writeln!(out, "  {}", lines(thread)))
+    }
+}

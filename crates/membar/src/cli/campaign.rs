@@ -1,0 +1,271 @@
+//! `simulate`, `stress` and `gen`.
+
+use super::{DataFormat, Memory, MemoryParser, Time, TimeParser};
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+
+/// `membar simulate`
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  membar simulate --list                         machines with their bugs, and profiles
+  membar simulate --machine mesi-tso             1000 tests or 10 seconds, whichever is over first
+  membar simulate --machine mesi-tso --bug lost-invalidation
+                                                 stops at the first violation and keeps it
+  membar simulate --machine tso --model sc       is it stronger than it should be? here it is not
+  membar simulate --machine godson-t --bug stale-region --profile locks
+                                                 shows in time only: timestamps are taken and compared
+  membar simulate --machine mesi-tso --profile hot --profile atomics --time 10m --jobs 2 --keep-going
+  membar simulate --machine mesi-tso --time 8h --state night.state
+                                                 can be interrupted or killed, and goes on where it was
+
+A violation is kept as a directory with the program, the trace, its smallest part, the reason, and the command that
+runs it again. The same seed gives the same program, the same run and the same verdict everywhere.
+Exit codes: 0 nothing found, 1 a violation, 2 bad usage, 3 nothing found but something undecided.")]
+pub struct Simulate {
+    /// The machine; see --list.
+    #[arg(long, value_name = "MACHINE", required_unless_present = "list")]
+    pub machine: Option<String>,
+
+    /// Switch on a bug of the machine; may be repeated.
+    #[arg(long = "bug", value_name = "BUG")]
+    pub bugs: Vec<String>,
+
+    /// Show machines with their models and bugs, and profiles.
+    #[arg(long)]
+    pub list: bool,
+
+    /// Which times traces have: `exact`, `sampled=N` (scans every N cycles) or `off` [default: off; exact for machines whose
+    /// model has locks]
+    #[arg(long, value_name = "TIMES", value_parser = timestamps)]
+    pub timestamps: Option<Timestamps>,
+
+    /// Memory model: a built-in name or the path of a .toml file [default: the machine's]
+    #[arg(short, long, value_name = "MODEL")]
+    pub model: Option<String>,
+
+    #[command(flatten)]
+    pub programs: ProgramArgs,
+
+    #[command(flatten)]
+    pub campaign: CampaignArgs,
+}
+
+/// Which times traces have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Timestamps {
+    /// Begin and end of every operation.
+    Exact,
+    /// Those of scans, so far apart.
+    Sampled(u64),
+    /// None.
+    Off,
+}
+
+fn timestamps(text: &str) -> Result<Timestamps, String> {
+    match text {
+        "exact" => Ok(Timestamps::Exact),
+        "off" => Ok(Timestamps::Off),
+        _ => match text.strip_prefix("sampled=").map(str::parse) {
+            Some(Ok(every)) if every > 0 => Ok(Timestamps::Sampled(every)),
+            _ => Err("write `exact`, `off`, or `sampled=600` for scans every 600 cycles".into()),
+        },
+    }
+}
+
+/// Which random programs.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Programs")]
+pub struct ProgramArgs {
+    /// A built-in profile (see `membar simulate --list`) or the path of a .toml file; with several, tests take them in turn
+    /// [default: default]
+    #[arg(short, long = "profile", value_name = "PROFILE")]
+    pub profiles: Vec<String>,
+
+    /// Number of threads, in place of the profile's.
+    #[arg(long, value_name = "N")]
+    pub threads: Option<u32>,
+
+    /// Number of addresses, in place of the profile's.
+    #[arg(long, value_name = "N")]
+    pub addresses: Option<u32>,
+
+    /// Operations of each thread, in place of the profile's.
+    #[arg(long, value_name = "N")]
+    pub operations: Option<u32>,
+
+    /// Number of locks, in place of the profile's; with 0 nothing is locked.
+    #[arg(long, value_name = "N")]
+    pub locks: Option<u32>,
+
+    /// The seed of the first test; the next one has the next number.
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    pub seed: u64,
+}
+
+/// How long a campaign goes on, and what it leaves behind.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Campaign")]
+pub struct CampaignArgs {
+    /// So many tests, those of --state included [default: 1000 if --time is not given]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub tests: Option<u64>,
+
+    /// For so long: 10s, 2m, 8h, or none [default: 10s if --tests is not given]
+    #[arg(long, value_name = "LIMIT", value_parser = TimeParser)]
+    pub time: Option<Time>,
+
+    /// Time for the check of one trace: 500ms, 10s, 2m, or none.
+    #[arg(long, default_value = "60s", value_name = "LIMIT", value_parser = TimeParser)]
+    pub check_time: Time,
+
+    /// Memory for the check of one trace: 512MB, 4GiB, or none.
+    #[arg(long, default_value = "8GiB", value_name = "LIMIT", value_parser = MemoryParser)]
+    pub memory: Memory,
+
+    /// Check this many tests at the same time; the result is the same [default: 1; stress: one for each core]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub jobs: Option<u16>,
+
+    /// Go on after a violation.
+    #[arg(short, long)]
+    pub keep_going: bool,
+
+    /// With --keep-going: stop at this many.
+    #[arg(long, default_value_t = 100, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub max_violations: u64,
+
+    /// Keep violations in this directory.
+    #[arg(short, long, default_value = "membar-violations", value_name = "DIRECTORY")]
+    pub output: PathBuf,
+
+    /// Go on where this file says, if it exists, and keep it up to date.
+    #[arg(long, value_name = "FILE")]
+    pub state: Option<PathBuf>,
+
+    /// How the summary is written.
+    #[arg(short, long, value_enum, default_value_t = DataFormat::Text, value_name = "FORMAT")]
+    pub format: DataFormat,
+
+    /// Nothing but the summary.
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+/// `membar stress`
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  membar stress                            random programs for 10 seconds: does this machine obey its model?
+  membar stress --model sc                 it does not: the first store that waited in a buffer, explained
+  membar stress --profile paper --time 8h --state night.state
+                                           can be interrupted or killed, and goes on where it was
+  membar stress --profile locks --profile atomics --threads 4 --keep-going
+  membar stress --timestamps 16            time-stamp counters of every 16th operation order what is far apart
+  membar stress SB.litmus --time 5s        a litmus test, millions of times: a histogram in litmus7's layout
+  membar stress tests/ --tests 100000 --format json
+
+The same seed gives the same program, but no two runs of it are the same. A violation is kept as a directory with the program, the
+trace, its smallest part and the reason.
+Exit codes: 0 nothing found, 1 a violation, 2 bad usage, 3 nothing found but something undecided.")]
+pub struct Stress {
+    /// Litmus tests to run in place of random programs: files, directories, @lists.
+    #[arg(value_name = "TEST")]
+    pub files: Vec<PathBuf>,
+
+    /// Memory model: a built-in name or the path of a .toml file; for litmus tests sc, tso or pso [default: this machine's,
+    /// tso on x86, wmo elsewhere]
+    #[arg(short, long, value_name = "MODEL")]
+    pub model: Option<String>,
+
+    /// The cores that threads are tied to, such as 0-3,6 [default: all that are allowed]
+    #[arg(long, value_name = "CORES")]
+    pub cores: Option<String>,
+
+    /// Which operations note the time-stamp counter: `every`, each N-th, or `off`.
+    #[arg(long, default_value = "off", value_name = "TIMES", value_parser = hardware_times)]
+    pub timestamps: HardwareTimes,
+
+    /// Run programs through atomics instead of machine code made for them.
+    #[arg(long)]
+    pub portable: bool,
+
+    #[command(flatten)]
+    pub programs: ProgramArgs,
+
+    #[command(flatten)]
+    pub campaign: CampaignArgs,
+}
+
+/// Which operations note the time-stamp counter.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum HardwareTimes {
+    /// None.
+    Off,
+    /// Each of so many.
+    Every(u32),
+}
+
+fn hardware_times(text: &str) -> Result<HardwareTimes, String> {
+    match text {
+        "off" => Ok(HardwareTimes::Off),
+        "every" => Ok(HardwareTimes::Every(1)),
+        _ => match text.parse() {
+            Ok(every) if every > 0 => Ok(HardwareTimes::Every(every)),
+            _ => Err("write `every`, `off`, or a number: 16 for every 16th operation".into()),
+        },
+    }
+}
+
+/// `membar gen`
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  membar gen --as c --seed 7 -o test.c      cc -O2 -pthread test.c && ./a.out 1000 | membar check -
+  membar gen --as litmus --threads 2 --operations 3 --addresses 2 --locks 0 -o small.litmus
+  membar gen --as text --profile hot        the program itself
+  membar gen --as trace --machine mesi-tso --count 20 | membar check -
+  membar gen --as c --profile atomics --count 50 -o tests/
+                                            50 files, with seeds 1 to 50
+
+The C program is complete: x86-64, AArch64 and RISC-V (64 bits), any POSIX threads. It prints a trace in the text format for
+each run, so that its output can be piped or carried to `membar check -`. The same seed gives the same program everywhere, also
+in `membar simulate`.
+Exit codes: 0 written, 2 bad usage.")]
+pub struct Gen {
+    /// What to write.
+    #[arg(long = "as", value_enum, value_name = "KIND")]
+    pub kind: GenKind,
+
+    #[command(flatten)]
+    pub programs: ProgramArgs,
+
+    /// How many, with one seed after the other.
+    #[arg(short, long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub count: u64,
+
+    /// With --as trace and litmus: the machine that runs the program, also with bugs: mesi-tso+no-replay.
+    #[arg(long, default_value = "tso", value_name = "MACHINE")]
+    pub machine: String,
+
+    /// With --as trace: which times traces have: `exact`, `sampled=N` or `off`.
+    #[arg(long, default_value = "off", value_name = "TIMES", value_parser = timestamps)]
+    pub timestamps: Timestamps,
+
+    /// Write to this file, or into this directory if it is one or ends in `/`, instead of standard output.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+/// What is written.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum GenKind {
+    /// A C program with inline assembly, which prints traces
+    C,
+    /// A litmus test in C's dialect, for few operations; its condition is what the machine did
+    Litmus,
+    /// The program as text
+    Text,
+    /// What a simulated machine did with it
+    Trace,
+}

@@ -1,0 +1,62 @@
+//! `litmus`.
+
+use super::LimitArgs;
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+
+/// `membar litmus`
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  membar litmus SB.litmus                      tso is the default model
+  membar litmus --model sc --model pso tests/  every .litmus file in a directory, a log for each model
+  membar litmus @all                           the files that the file `all` names, one a line
+  membar litmus --format json SB.litmus        for programs
+
+The dialects are X86, X86_64 and C. A record says which final states there are, how many executions satisfy the
+condition (Positive) and how many do not. For programs with loops states are counted instead of executions.
+Exit codes: 0 fine, 1 a `~exists` or `forall` does not hold, 2 bad usage or input, 3 a limit was met.")]
+pub struct Litmus {
+    /// Litmus tests, directories of them, or @lists; `-` is standard input.
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+
+    /// Memory model; may be repeated [default: tso]
+    #[arg(short, long = "model", value_enum, value_name = "MODEL")]
+    pub models: Vec<LitmusModel>,
+
+    /// How results are written.
+    #[arg(short, long, value_enum, default_value_t = LitmusFormat::Text, value_name = "FORMAT")]
+    pub format: LitmusFormat,
+
+    #[command(flatten)]
+    pub limits: LimitArgs,
+
+    /// Run this many tests at the same time; results stay in order.
+    #[arg(short, long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub jobs: u16,
+
+    /// Write only what does not hold (`~exists`, `forall`) or is not complete.
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+/// The models that programs run under.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LitmusModel {
+    /// Sequential consistency
+    Sc,
+    /// Total Store Order
+    Tso,
+    /// Partial Store Order
+    Pso,
+}
+
+/// How results of litmus tests are written.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LitmusFormat {
+    /// herd's records
+    Text,
+    /// For programs
+    Json,
+}

@@ -1,0 +1,92 @@
+//! `monitor`.
+
+use super::{Memory, MemoryParser, Time, TimeParser};
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+
+/// `membar monitor`
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  membar monitor run.trace                       could this run have gone wrong under tso or pso?
+  recorder | membar monitor -                    any length, in memory that does not grow with it
+  membar monitor --monitor tso --witness w.txt run.trace.gz
+                                                 the run, with its commits, that is not sequentially consistent
+  membar monitor --monitor sober --monitor sober-fixed --format json run.trace
+
+The order of the lines is the order of execution: every load returns the value last written. `0: start 1` and `0: join 1`
+begin and end threads, `! file.c:12` behind an operation names its instruction. No violation on one interleaving says
+nothing about the others of the same program.
+Exit codes: 0 no violation, 1 a violation, 2 bad usage or input, 3 stopped by a limit before one was found.")]
+pub struct Monitor {
+    /// Trace files, also .gz and .zst; `-` is standard input.
+    #[arg(required = true, value_name = "TRACE")]
+    pub traces: Vec<PathBuf>,
+
+    /// Monitor; may be repeated [default: tso and pso]
+    #[arg(short, long = "monitor", value_enum, value_name = "MONITOR")]
+    pub monitors: Vec<MonitorName>,
+
+    /// How results are written: for people or as JSON.
+    #[arg(short, long, value_enum, default_value_t = DataFormat::Text, value_name = "FORMAT")]
+    pub format: DataFormat,
+
+    /// Write the run that the first tso or pso monitor simulates, up to its first violation, to this file.
+    #[arg(long, value_name = "FILE")]
+    pub witness: Option<PathBuf>,
+
+    /// Keep this many recent events to find cycles in (40 bytes each).
+    #[arg(long, default_value_t = 1 << 16, value_name = "N")]
+    pub window: usize,
+
+    /// Time for one trace: 500ms, 10s, 2m, or none.
+    #[arg(long, default_value = "none", value_name = "LIMIT", value_parser = TimeParser)]
+    pub time: Time,
+
+    /// Memory for threads and addresses: 512MB, 4GiB, or none.
+    #[arg(long, default_value = "8GiB", value_name = "LIMIT", value_parser = MemoryParser)]
+    pub memory: Memory,
+
+    /// Stop as soon as every monitor has found a violation.
+    #[arg(long)]
+    pub stop_at_first: bool,
+
+    /// Say nothing about traces without violation.
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+/// A published monitor.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MonitorName {
+    /// Burnim, Sen and Stergiou's for TSO
+    Tso,
+    /// Theirs for PSO
+    Pso,
+    /// Burckhardt and Musuvathi's for TSO, as published
+    Sober,
+    /// The same over the standard definition of TSO
+    SoberFixed,
+}
+
+impl MonitorName {
+    /// What it stands for.
+    pub fn algorithm(self) -> membar::monitor::Algorithm {
+        use membar::monitor::Algorithm;
+        match self {
+            MonitorName::Tso => Algorithm::Tso,
+            MonitorName::Pso => Algorithm::Pso,
+            MonitorName::Sober => Algorithm::Sober,
+            MonitorName::SoberFixed => Algorithm::SoberFixed,
+        }
+    }
+}
+
+/// How results of monitors are written.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DataFormat {
+    /// For people
+    Text,
+    /// For programs
+    Json,
+}

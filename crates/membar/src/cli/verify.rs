@@ -1,0 +1,260 @@
+//! `verify`, `replay`, `cc` and `c++`.
+
+use super::{Memory, MemoryParser, Time, TimeParser};
+use clap::{Args, ValueEnum};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// `membar verify`
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  membar verify dekker.c                       compiled, and explored class by class, under tso
+  membar verify main.c queue.c -- -Iinc -DN=3  one program of two files, with flags for the compiler
+  membar verify SB.litmus tests/               litmus tests; of a directory, each file
+  make CC=\"membar cc\" && membar verify ./test -- 2 items
+                                               a program with a build of its own, and its arguments
+  membar verify --model pso --strategy bounded --preemptions 2 bakery.c
+  membar verify --strategy pct --executions 100000 --seed 7 bakery.c
+  membar verify --time 1h --jobs 2 --resume bakery.state bakery.c
+                                               can be interrupted, and goes on where it was
+  membar verify --html report.html dekker.c    also a page that explains the violations
+  membar verify --format json dekker.c         for programs
+
+Only sequentially consistent executions are explored; a monitor finds on them what store buffers could do.
+Exit codes: 0 safe, 1 unsafe or an error of the program, 2 bad usage or input, 3 undecided.")]
+pub struct Verify {
+    /// C and C++ sources, which together are one program; a program built with `membar cc`; litmus tests; directories of
+    /// sources and tests; @lists; `-` is a litmus test on standard input.
+    #[arg(required = true, value_name = "PROGRAM")]
+    pub programs: Vec<PathBuf>,
+
+    /// Memory model of the machine.
+    #[arg(short, long, value_enum, default_value_t = VerifyModel::Tso, value_name = "MODEL")]
+    pub model: VerifyModel,
+
+    /// Which executions to explore.
+    #[arg(short, long, value_enum, default_value_t = StrategyName::Auto, value_name = "STRATEGY")]
+    pub strategy: StrategyName,
+
+    /// With --strategy bounded: at most this many switches away from a thread that could go on.
+    #[arg(long, default_value_t = 2, value_name = "N")]
+    pub preemptions: u32,
+
+    /// Stop after about this many executions (random and pct: exactly so many) [default: no limit; random and pct: 10000]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub executions: Option<u64>,
+
+    /// With --strategy pct: how many ordering constraints a bug may need.
+    #[arg(long, default_value_t = 3, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub depth: u32,
+
+    /// With random and pct: where the random numbers begin.
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    pub seed: u64,
+
+    /// What looks at each execution.
+    #[arg(long, value_enum, default_value_t = VerifyMonitor::Auto, value_name = "MONITOR")]
+    pub monitor: VerifyMonitor,
+
+    /// Stop at the first violation or error.
+    #[arg(long)]
+    pub stop_at_first: bool,
+
+    /// Do not run a thread any further after this many accesses.
+    #[arg(long, default_value_t = 10_000, value_name = "N", value_parser = steps)]
+    pub steps: usize,
+
+    /// Time for one program: 500ms, 10s, 2m, or none.
+    #[arg(long, default_value = "none", value_name = "LIMIT", value_parser = TimeParser)]
+    pub time: Time,
+
+    /// Go on where this file says, if it exists, and keep it up to date.
+    #[arg(long, value_name = "FILE")]
+    pub resume: Option<PathBuf>,
+
+    /// Use this many cores; the result is the same.
+    #[arg(short, long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub jobs: u16,
+
+    /// How results are written: for people or as JSON.
+    #[arg(short, long, value_enum, default_value_t = VerifyFormat::Text, value_name = "FORMAT")]
+    pub format: VerifyFormat,
+
+    /// Also write a report for a browser to this file: one page with every view of every violation.
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+
+    /// Say nothing about safe programs.
+    #[arg(short, long, conflicts_with = "verbose")]
+    pub quiet: bool,
+
+    /// Show every violation in full, and what it cost.
+    #[arg(short, long)]
+    pub verbose: bool,
+
+    #[command(flatten)]
+    pub native: NativeArgs,
+}
+
+/// How C and C++ programs are compiled and run.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "C and C++ programs")]
+pub struct NativeArgs {
+    /// Give the program this argument; may be repeated. What an executable gets may also follow `--`.
+    #[arg(long = "arg", value_name = "ARG", allow_hyphen_values = true)]
+    pub args: Vec<OsString>,
+
+    /// What to assume where the language leaves it open.
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub assume: Vec<Assumption>,
+
+    /// Heap that one execution may use: 512MB, 1GiB, or none [default: 64MiB]
+    #[arg(long, value_name = "LIMIT", value_parser = MemoryParser)]
+    pub memory: Option<Memory>,
+
+    /// The compiler, gcc or clang [default: $CC or $CXX, else what is installed]
+    #[arg(long, value_name = "COMPILER")]
+    pub cc: Option<OsString>,
+
+    /// After sources: flags for the compiler and linker. After an executable: its arguments.
+    #[arg(last = true, value_name = "FLAGS")]
+    pub flags: Vec<OsString>,
+}
+
+/// What C and C++ leave open.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Assumption {
+    /// Volatile accesses are like any others: the machine may reorder them (the default)
+    #[value(name = "volatile=plain")]
+    VolatilePlain,
+    /// Volatile accesses are seq_cst atomics, as some compilers make them
+    #[value(name = "volatile=atomic")]
+    VolatileAtomic,
+}
+
+/// `membar cc` and `membar c++`
+#[derive(Args, Debug)]
+#[command(
+    disable_help_flag = true,
+    after_help = "\
+Examples:
+  make CC=\"membar cc\" CXX=\"membar c++\"      then: membar verify ./program -- its arguments
+  CC=\"membar cc\" CXX=\"membar c++\" cmake -B build && cmake --build build
+  membar cc -O2 -c queue.c
+
+All arguments go to the compiler, and what it makes works as always; beside that it carries what `membar verify` needs.
+The compiler is gcc or clang, or what MEMBAR_CC and MEMBAR_CXX name.
+Exit codes: those of the compiler."
+)]
+pub struct Compile {
+    /// What the compiler is called with.
+    #[arg(value_name = "ARGUMENTS", trailing_var_arg = true, allow_hyphen_values = true)]
+    pub args: Vec<OsString>,
+}
+
+/// The machines that programs are verified for.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum VerifyModel {
+    /// Total Store Order: a store buffer a thread (x86, SPARC)
+    Tso,
+    /// Partial Store Order: a store buffer a thread and address
+    Pso,
+}
+
+/// Ways to choose executions.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum StrategyName {
+    /// dpor
+    Auto,
+    /// Every interleaving
+    Exhaustive,
+    /// Every interleaving with no preemption, with one, and so on
+    Bounded,
+    /// One execution of each happens-before class
+    Dpor,
+    /// Threads chosen at random
+    Random,
+    /// Random priorities that change a few times
+    Pct,
+}
+
+/// What looks at each execution.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum VerifyMonitor {
+    /// Ours: one execution of each class is enough for it
+    Auto,
+    /// Burnim, Sen and Stergiou's for TSO
+    Tso,
+    /// Theirs for PSO
+    Pso,
+    /// Burckhardt and Musuvathi's for TSO, as published
+    Sober,
+    /// The same over the standard definition of TSO
+    SoberFixed,
+}
+
+/// How results of verification are written.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum VerifyFormat {
+    /// For people
+    Text,
+    /// For programs
+    Json,
+}
+
+/// `membar replay`
+#[derive(Args, Debug)]
+#[command(
+    override_usage = "membar replay [OPTIONS] <PROGRAM>... <SCHEDULE> [-- <FLAGS>...]",
+    after_help = "\
+Examples:
+  membar replay SB.litmus ab2a                 thread 0, thread 1 twice, thread 0
+  membar replay SB.litmus ab2a --model tso     also where tso could leave this execution
+  membar replay SB.litmus ab2a --format json
+  membar replay main.c queue.c a12b3 -- -DN=3  a program as it was verified
+
+A schedule says who makes the next access: `a` to `z` are threads 0 to 25, `A` to `Z` 26 to 51, `{52}` and so on the
+others; a number repeats the thread before it. `membar verify` prints one with everything it finds.
+Exit codes: 0 the schedule could be run, 2 bad usage or input, or a thread in it cannot run."
+)]
+pub struct Replay {
+    /// The program, as for `membar verify`: a litmus test (`-` is standard input), sources, or an executable; and last the
+    /// schedule.
+    #[arg(required = true, num_args = 2.., value_names = ["PROGRAM", "SCHEDULE"])]
+    words: Vec<OsString>,
+
+    /// Mark where an access could overtake a store under this model.
+    #[arg(short, long, value_enum, value_name = "MODEL")]
+    pub model: Option<VerifyModel>,
+
+    /// How the steps are written: for people or as JSON.
+    #[arg(short, long, value_enum, default_value_t = VerifyFormat::Text, value_name = "FORMAT")]
+    pub format: VerifyFormat,
+
+    /// Explore the program this long before: a schedule counts the accesses to memory that is then known to be shared.
+    #[arg(long, value_name = "TIME", value_parser = TimeParser)]
+    pub learn: Option<Time>,
+
+    #[command(flatten)]
+    pub native: NativeArgs,
+}
+
+impl Replay {
+    /// The files of the program, and the schedule.
+    pub fn program_and_schedule(&self) -> (Vec<PathBuf>, String) {
+        match &self.words[..] {
+            [program @ .., schedule] => {
+                (program.iter().map(PathBuf::from).collect(), schedule.to_string_lossy().into_owned())
+            }
+            [] => (Vec::new(), String::new()),
+        }
+    }
+}
+
+fn steps(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(n @ 1..=1_000_000) => Ok(n),
+        _ => Err("write a number from 1 to 1000000".into()),
+    }
+}
