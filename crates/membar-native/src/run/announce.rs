@@ -69,7 +69,9 @@ impl World {
                 world.look(&mut *slot);
                 slots.set_len(slots.len() + 1);
             }
-            thread.suspend();
+            if !world.goes_on() {
+                thread.suspend();
+            }
         }
         if let Some(registers) = registers {
             registers.restore();

@@ -40,7 +40,7 @@ use super::slot::{END_SITE, NO_STAMP, NOTHING, Pending, START_SITE, Slot, Stand}
 use super::snapshot::{Snapshots, used_from};
 use corosensei::{Coroutine, Yielder};
 use membar_core::{Access, AccessKind, Barrier, Performed, Rng};
-use membar_explore::Awaited;
+use membar_explore::{Awaited, Watched};
 use rustc_hash::FxHashMap;
 use std::cell::UnsafeCell;
 
@@ -79,6 +79,10 @@ pub struct World {
     pub new: u64,
     /// A step is being made: what the thread that runs announced last.
     pub stepping: bool,
+    /// How many more the thread may make without being asked, unless one writes what is watched, and what it made.
+    more: usize,
+    watched: Watched,
+    made: Vec<Performed>,
     /// What each step replaced, and the values at the end of the path: for who goes back. Not kept while sampling.
     pub frames: Vec<(u32, u64)>,
     pub values: Vec<u64>,
@@ -124,6 +128,16 @@ pub struct World {
     pub wrappers: Vec<u64>,
     /// Where the C library keeps `errno`.
     pub errno: *mut i32,
+}
+
+/// Whether an access writes, if the cell holds this.
+#[inline(always)]
+fn writes(pending: &Pending, old: u64) -> bool {
+    match pending.kind {
+        AccessKind::Load => false,
+        AccessKind::Store => true,
+        AccessKind::Rmw => !pending.compares || pending.expected == old,
+    }
 }
 
 /// What has been seen at an instruction.
@@ -181,6 +195,9 @@ impl World {
             old: 0,
             new: 0,
             stepping: false,
+            more: 0,
+            watched: Watched::default(),
+            made: Vec::new(),
             frames: Vec::new(),
             values: Vec::new(),
             snapshots: Snapshots::default(),
@@ -465,54 +482,97 @@ impl World {
             || self.threads[..self.known].iter().any(|thread| is(thread, Stand::Fault) || exited(thread))
     }
 
-    /// Makes the step of a thread whose stand is an access: what it was, what was there before, and what is there now.
+    /// Makes a step of a thread whose stand is an access, and up to `more` others ([`membar_explore::Program::steps`]).
     #[inline(always)]
-    pub fn step(id: usize) -> Performed {
+    pub fn steps(id: usize, more: usize, watched: Watched, made: &mut Vec<Performed>) {
         if world().live != world().path.len() || world().void {
             if !world().void {
                 World::catch_up();
             }
             if world().void {
-                return world().void_step(id);
+                return made.push(world().void_step(id));
             }
         }
         let w = world();
-        let Some(&pending) = w.threads[id].slots.last().and_then(Slot::access) else {
+        let Some(&Pending { cell, .. }) = w.threads[id].slots.last().and_then(Slot::access) else {
             panic!("thread {id} has no access to make");
         };
-        // One by one: as a whole it would have to be kept in memory.
-        let Pending { expected, cell, site, kind, barrier, compares, .. } = pending;
-        let old = read(&w.shadow.cells[cell as usize]);
-        w.steps += 1;
-        w.old = old;
-        w.stepping = true;
-        w.record(w.path.len(), id);
-        if (w.poison.is_empty() || !w.is_poisoned(id)) && (w.endless.is_empty() || !w.is_endless(Some(id))) {
+        w.begin_step(id, cell);
+        let known = w.poison.is_empty() && w.endless.is_empty();
+        if known || !w.is_poisoned(id) && !w.is_endless(Some(id)) {
+            (w.more, w.watched) = (if known { more } else { 0 }, watched);
+            std::mem::swap(&mut w.made, made);
             World::go(id);
+            let w = world();
+            std::mem::swap(&mut w.made, made);
+            w.more = 0;
         }
         let w = world();
+        let slots = &mut w.threads[id].slots;
         if w.stepping {
             w.stepping = false;
+            // The thread has made a step and not come to another access.
+            let &Slot { pending: Pending { cell, .. }, .. } = slots.last().expect("what it was about to do");
             w.last_step(id, cell);
         }
-        let new = w.new;
-        w.path.push(id as u8);
+        let slots = &w.threads[id].slots;
+        let pending = slots[slots.len() - 2].pending;
+        made.push(w.end_step(id, &pending));
         w.live = w.path.len();
         if !w.sampling {
             w.void = w.grown | w.shadow.grown;
-            w.frames.push((cell, old));
-            w.set_value(cell, new);
             if w.path.len() >= w.snapshots.next && !w.void {
                 w.keep_state(w.path.len());
             }
         }
-        let writes = match kind {
-            AccessKind::Load => false,
-            AccessKind::Store => true,
-            AccessKind::Rmw => !compares || expected == old,
-        };
+    }
+
+    /// The thread is about to make its access.
+    #[inline(always)]
+    fn begin_step(&mut self, id: usize, cell: u32) {
+        self.old = read(&self.shadow.cells[cell as usize]);
+        self.steps += 1;
+        self.stepping = true;
+        self.record(self.path.len(), id);
+    }
+
+    /// It has made it: what it was, what was there before, and what is there now.
+    #[inline(always)]
+    fn end_step(&mut self, id: usize, pending: &Pending) -> Performed {
+        // One by one: as a whole it would have to be kept in memory.
+        let &Pending { expected, cell, site, kind, barrier, compares, .. } = pending;
+        let (old, new) = (self.old, self.new);
+        self.path.push(id as u8);
+        if !self.sampling {
+            self.frames.push((cell, old));
+            self.set_value(cell, new);
+        }
+        let writes = writes(pending, old);
         let access = Access { kind, barrier, addr: cell, site, expected: compares.then_some(expected) };
         Performed { thread: id as u32, access, writes, old, new }
+    }
+
+    /// The thread that runs has made a step and announced the next one: whether it may make that too, without being asked.
+    /// Then that step has begun.
+    #[inline(always)]
+    pub fn goes_on(&mut self) -> bool {
+        if self.more == 0 {
+            return false;
+        }
+        let [.., Slot { pending, .. }, next] = &self.this().slots[..] else { return false };
+        let waits = next.pending.waits | (next.idle.round.0 < next.idle.round.1);
+        let disturbs = self.watched.has(pending.cell) && writes(pending, self.old);
+        let looked_at =
+            !self.sampling && (self.grown | self.shadow.grown | (self.path.len() + 1 >= self.snapshots.next));
+        if waits | disturbs | looked_at {
+            return false;
+        }
+        self.more -= 1;
+        let id = self.current;
+        let performed = self.end_step(id, pending);
+        self.made.push(performed);
+        self.begin_step(id, next.pending.cell);
+        true
     }
 
     /// The thread has made a step and not come to another access.
