@@ -82,7 +82,7 @@ pub struct World {
     /// How many more the thread may make without being asked, unless one writes what is watched, and what it made.
     more: usize,
     watched: Watched,
-    made: Vec<Performed>,
+    made: *mut Vec<Performed>,
     /// What each step replaced, and the values at the end of the path: for who goes back. Not kept while sampling.
     pub frames: Vec<(u32, u64)>,
     pub values: Vec<u64>,
@@ -197,7 +197,7 @@ impl World {
             stepping: false,
             more: 0,
             watched: Watched::default(),
-            made: Vec::new(),
+            made: std::ptr::null_mut(),
             frames: Vec::new(),
             values: Vec::new(),
             snapshots: Snapshots::default(),
@@ -329,15 +329,14 @@ impl World {
         unsafe { &mut *self.this }
     }
 
-    /// Runs the thread until it announces something or ends. What is between here and the switch has no reference to the
+    /// Runs the thread, which is at that place, until it announces something or ends. What is between here and the switch has no reference to the
     /// world, which is another one afterwards; so for all who call this.
     #[inline(always)]
-    fn go(id: usize) {
+    fn go(id: usize, thread: *mut Thread) {
         let world = world();
         world.current = id;
-        world.this = &raw mut world.threads[id];
+        world.this = thread;
         world.running = true;
-        let thread = world.this;
         // SAFETY: the routine stays where it is while it runs: threads are never moved, and only `reset` drops it.
         let result = unsafe {
             let routine: *mut Routine = match &mut (*thread).routine {
@@ -401,7 +400,7 @@ impl World {
                 break;
             }
             w.at += 1;
-            World::go(id);
+            World::go(id, &raw mut w.threads[id]);
         }
         let w = world();
         w.mode = Mode::Live;
@@ -424,7 +423,7 @@ impl World {
     /// Runs the first thread to its first announcement.
     fn begin_main() {
         if world().endless.is_empty() || !world().is_endless(None) {
-            World::go(0);
+            World::go(0, &raw mut world().threads[0]);
         }
         if world().threads[0].slots.is_empty() {
             world().push_end(0);
@@ -485,8 +484,9 @@ impl World {
     /// Makes a step of a thread whose stand is an access, and up to `more` others ([`membar_explore::Program::steps`]).
     #[inline(always)]
     pub fn steps(id: usize, more: usize, watched: Watched, made: &mut Vec<Performed>) {
-        if world().live != world().path.len() || world().void {
-            if !world().void {
+        let w = world();
+        if (w.live != w.path.len()) | w.void {
+            if !w.void {
                 World::catch_up();
             }
             if world().void {
@@ -494,29 +494,29 @@ impl World {
             }
         }
         let w = world();
-        let Some(&Pending { cell, .. }) = w.threads[id].slots.last().and_then(Slot::access) else {
+        let thread: *mut Thread = &mut w.threads[id];
+        // SAFETY: threads are never moved.
+        let Some(&Pending { cell, .. }) = unsafe { (*thread).slots.last() }.and_then(Slot::access) else {
             panic!("thread {id} has no access to make");
         };
         w.begin_step(id, cell);
-        let known = w.poison.is_empty() && w.endless.is_empty();
-        if known || !w.is_poisoned(id) && !w.is_endless(Some(id)) {
-            (w.more, w.watched) = (if known { more } else { 0 }, watched);
-            std::mem::swap(&mut w.made, made);
-            World::go(id);
-            let w = world();
-            std::mem::swap(&mut w.made, made);
-            w.more = 0;
+        if w.poison.is_empty() & w.endless.is_empty() {
+            (w.more, w.watched, w.made) = (more, watched, &raw mut *made);
+            World::go(id, thread);
+            world().more = 0;
+        } else if !w.is_poisoned(id) && !w.is_endless(Some(id)) {
+            World::go(id, thread);
         }
         let w = world();
-        let slots = &mut w.threads[id].slots;
         if w.stepping {
             w.stepping = false;
-            // The thread has made a step and not come to another access.
-            let &Slot { pending: Pending { cell, .. }, .. } = slots.last().expect("what it was about to do");
-            w.last_step(id, cell);
+            w.last_step(id);
         }
-        let slots = &w.threads[id].slots;
-        let pending = slots[slots.len() - 2].pending;
+        // SAFETY: as above. There is a slot for the step and one for what comes after it.
+        let pending = unsafe {
+            let slots = &(*thread).slots;
+            slots.get_unchecked(slots.len() - 2).pending
+        };
         made.push(w.end_step(id, &pending));
         w.live = w.path.len();
         if !w.sampling {
@@ -559,7 +559,9 @@ impl World {
         if self.more == 0 {
             return false;
         }
-        let [.., Slot { pending, .. }, next] = &self.this().slots[..] else { return false };
+        let slots = &self.this().slots;
+        // SAFETY: a step was made, so there is a slot for it, and one for what was announced just now.
+        let [Slot { pending, .. }, next] = (unsafe { slots.get_unchecked(slots.len() - 2..) }) else { return false };
         let waits = next.pending.waits | (next.idle.round.0 < next.idle.round.1);
         let disturbs = self.watched.has(pending.cell) && writes(pending, self.old);
         let looked_at =
@@ -570,14 +572,16 @@ impl World {
         self.more -= 1;
         let id = self.current;
         let performed = self.end_step(id, pending);
-        self.made.push(performed);
+        // SAFETY: whoever asked for more than one step waits for them.
+        unsafe { (*self.made).push(performed) };
         self.begin_step(id, next.pending.cell);
         true
     }
 
     /// The thread has made a step and not come to another access.
     #[inline(never)]
-    fn last_step(&mut self, id: usize, cell: u32) {
+    fn last_step(&mut self, id: usize) {
+        let cell = self.threads[id].slots.last().map_or(0, |slot| slot.pending.cell);
         self.push_end(id);
         self.new = read(&self.shadow.cells[cell as usize]);
     }
@@ -651,7 +655,7 @@ impl World {
     /// Makes a thread's access, for somebody else who is memory.
     pub fn perform(id: usize) {
         world().stepping = false;
-        World::go(id);
+        World::go(id, &raw mut world().threads[id]);
         world().live = usize::MAX;
     }
 
