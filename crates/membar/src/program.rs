@@ -1,8 +1,8 @@
 //! Programs given as Rust code.
 //!
 //! What a thread does next depends on nothing but what its own accesses returned. So a program is a function: from a thread
-//! and what it got so far to what it does [`Then`]. [`FromFn`] makes it a [`Program`](crate::explore::Program), to be explored, and
-//! [`Threads`](crate::certify::replay::Threads), to be run on the certifier's machine with store buffers.
+//! and what it got so far to what it does [`Then`]. [`FromFn`] makes it a [`Program`], to be explored, and
+//! [`Threads`], to be run on the certifier's machine with store buffers.
 //!
 //! ```
 //! use membar::core::Relaxation;
