@@ -9,12 +9,12 @@ mod page;
 mod progress;
 mod quantity;
 mod stop;
+mod terminal;
 mod watch;
 
 use clap::{CommandFactory, Parser};
-use cli::{Cli, Color, Command};
-use membar::report::Style;
-use std::io::{IsTerminal, Write};
+use cli::{Cli, Command};
+use std::io::Write;
 use std::process::ExitCode;
 use stop::Failure;
 
@@ -29,7 +29,7 @@ fn main() -> ExitCode {
         return code;
     }
     let cli = Cli::parse();
-    let style = Style { color: colored(cli.color) };
+    let style = terminal::style(cli.color);
     let result = match &cli.command {
         Command::Check(args) => cmd::check::run(args, style),
         Command::Shrink(args) => cmd::shrink::run(args),
@@ -55,17 +55,6 @@ fn main() -> ExitCode {
             stop::BAD
         }
     }))
-}
-
-fn colored(color: Color) -> bool {
-    match color {
-        Color::Always => true,
-        Color::Never => false,
-        Color::Auto => {
-            let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-            std::io::stdout().is_terminal() && !set("NO_COLOR") && std::env::var_os("TERM").is_none_or(|t| t != "dumb")
-        }
-    }
 }
 
 /// Written in one piece, since the generator cannot report a closed pipe.

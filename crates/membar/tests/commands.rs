@@ -1,8 +1,8 @@
-//! `shrink`, `models`, `demo`, `completions`, `man`, help and version.
+//! `shrink`, `models`, `completions`, `man`, help and version.
 
 mod common;
 
-use common::{BAD, FINE, Files, MALFORMED, SB, run, run_with, timeless};
+use common::{BAD, FINE, Files, MALFORMED, SB, run, run_with};
 use membar_stress::{Machine, Mix, Observe, Workload, corrupt, simulate};
 
 #[test]
@@ -93,30 +93,6 @@ fn models() {
     let files =
         Files::new(&[("mine.toml", run(&["models", "show", "tso"]).out.replace("\"tso\"", "\"mine\"").as_bytes())]);
     assert!(files.run(&["models", "show", "mine.toml"]).out.contains("name = \"mine\""));
-}
-
-#[test]
-fn the_demo_tells_the_story() {
-    let ran = run(&["demo"]);
-    assert_eq!((ran.code, ran.err.as_str()), (0, ""));
-    insta::assert_snapshot!("demo", timeless(&ran));
-    let files = Files::new(&[]);
-    let ran = files.run(&["demo", "--save", "traces"]);
-    assert_eq!(ran.code, 0);
-    for (name, model, code) in [
-        ("store-buffering", "sc", 1),
-        ("store-buffering", "tso", 0),
-        ("message-passing", "tso", 1),
-        ("message-passing", "pso", 0),
-        ("tso-violation", "tso", 1),
-        ("corrupted-load", "tso", 1),
-    ] {
-        let ran = files.run(&["check", &format!("traces/{name}.trace"), "--model", model]);
-        assert_eq!(ran.code, code, "{name} {model}");
-    }
-    for (name, code) in [("SB", 1), ("SB+mfences", 0)] {
-        assert_eq!(files.run(&["verify", &format!("traces/{name}.litmus")]).code, code, "{name}");
-    }
 }
 
 #[test]

@@ -81,7 +81,7 @@ pub enum Command {
     Gen(Gen),
     /// List the built-in memory models, or show one as the file it is
     Models(Models),
-    /// See what this tool does, with embedded examples
+    /// See what this tool does, on this machine, in under a minute
     Demo(Demo),
     /// Print a completion script for a shell
     #[command(after_help = "\
@@ -134,10 +134,13 @@ const MemoryParser: fn(&str) -> Result<Memory, String> = |text| quantity::memory
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  membar demo
-  membar demo --save traces    also writes the programs and traces that it uses, to try the commands on")]
+  membar demo                a broken lock, its fence, what the cores of this machine do, and a page for a browser
+  membar demo --save demo    keeps the programs, the traces and the page, to try the commands on
+
+The page is membar-demo.html, in the current directory or in that of --save. Nothing of yours is overwritten.
+Exit codes: 0 told to the end, 2 something cannot be written, 3 interrupted.")]
 pub struct Demo {
-    /// Write the programs and traces of the demonstration into this directory.
+    /// Keep the programs, the traces and the page in this directory.
     #[arg(long, value_name = "DIRECTORY")]
     pub save: Option<PathBuf>,
 }

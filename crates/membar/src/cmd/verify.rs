@@ -6,12 +6,12 @@ mod resume;
 
 use super::programs::{About, Input, Litmus, Native, Round, Subject, check_flags, inputs};
 use crate::cli::{Cli, Command, StrategyName, Verify, VerifyFormat, VerifyModel, VerifyMonitor};
-use crate::page::ToFile;
+use crate::page::{self, ToFile};
 use crate::stop::{self, Failure, Interrupt, Problem};
 use clap::Parser;
 use membar::core::Relaxation;
 use membar::explore::{SearchState, Strategy};
-use membar::report::verify::{NoteRef, VerifyReport, verify_json};
+use membar::report::verify::{NoteRef, SarifRun, VerifyReport, verify_json};
 use membar::report::{Style, count, safe};
 use membar::verify::{Checkpoint, Effort, ErrorKind, Seen, Settings, Verdict, Watching};
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -21,6 +21,8 @@ use std::time::{Duration, Instant};
 
 /// Time between two checkpoints on disk.
 const CHECKPOINT: Duration = Duration::from_secs(1);
+/// Violations shown in full if nothing is said; the JSON report has all.
+const SHOWN: usize = 5;
 /// Executions of random and pct if nothing is said.
 const DRAWN: u64 = 10_000;
 
@@ -91,13 +93,16 @@ impl Batch {
             let shown = args.format == VerifyFormat::Text && !(args.quiet && report.verdict == "safe");
             self.reports.push(report);
             if shown {
-                self.reports[self.reports.len() - 1].text(style, args.verbose, &mut out)?;
+                let in_full = if args.verbose { usize::MAX } else { SHOWN };
+                self.reports[self.reports.len() - 1].text(style, in_full, &mut out)?;
                 out.flush()?;
             }
         }
         let several = inputs.len() != 1 || args.programs[0].is_dir();
         if args.format == VerifyFormat::Json {
             verify_json(&self.reports, &self.errors, several, &mut out)?;
+        } else if args.format == VerifyFormat::Sarif {
+            self.sarif(&mut out)?;
         } else if several && !args.quiet && !self.reports.is_empty() {
             let programs = count(self.reports.len(), "program");
             let counts = ["safe", "unsafe", "error", "undecided"].map(|verdict| (self.number(verdict), verdict));
@@ -106,6 +111,24 @@ impl Batch {
         }
         out.flush()?;
         Ok(())
+    }
+
+    fn sarif(&self, out: &mut impl Write) -> io::Result<()> {
+        let directory = std::env::current_dir()?;
+        // What is in a repository is named from its root, wherever the command runs.
+        let root = directory.ancestors().find(|path| path.join(".git").exists()).unwrap_or(&directory);
+        let run = SarifRun {
+            reports: &self.reports,
+            errors: &self.errors,
+            exit_code: self.code(),
+            interrupted: self.interrupted,
+            command: page::made().command,
+            version: env!("CARGO_PKG_VERSION"),
+            directory: &directory,
+            root,
+            source: &page::source,
+        };
+        run.write(out)
     }
 
     fn number(&self, verdict: &str) -> usize {
@@ -134,11 +157,16 @@ fn verify_input(
     }
 }
 
-/// What `membar verify` says about this litmus test.
-pub fn examine(name: &str, text: &str) -> Result<VerifyReport, Failure> {
-    let cli = Cli::try_parse_from(["membar", "verify", name]).map_err(|error| Failure::Usage(error.to_string()))?;
+/// What `membar verify FILE` finds out.
+pub fn examine(file: &str, interrupt: &Interrupt) -> Result<VerifyReport, Failure> {
+    let cli = Cli::try_parse_from(["membar", "verify", file]).map_err(|error| Failure::Usage(error.to_string()))?;
     let Command::Verify(args) = cli.command else { unreachable!("that is what was written") };
-    verify(&mut Litmus::parse(name, text.as_bytes())?, &args, settings(&args)?, &Interrupt::default())
+    let (inputs, failures) = inputs(&args.programs);
+    match (inputs.first(), failures.into_iter().next()) {
+        (_, Some(failure)) => Err(failure),
+        (Some(input), None) => verify_input(input, &args, settings(&args)?, interrupt),
+        (None, None) => Err(Failure::Usage(format!("error: there is no program in {}", safe(file)))),
+    }
 }
 
 /// The model as the machine that it is.
@@ -418,6 +446,7 @@ fn report<S: Subject>(
     let incomplete = incomplete.or_else(|| unseen.map(|note| format!("not all accesses were seen: {}", note.message)));
     let mut report = VerifyReport {
         program: subject.name().into(),
+        main: subject.file().into(),
         model: model.name(),
         verdict: match checkpoint.verdict() {
             Verdict::Safe if unseen.is_some() => "undecided",

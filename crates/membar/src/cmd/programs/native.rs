@@ -304,6 +304,10 @@ impl Subject for Native {
         &self.name
     }
 
+    fn file(&self) -> &str {
+        &self.main
+    }
+
     fn fingerprint(&self) -> u64 {
         self.fingerprint
     }
