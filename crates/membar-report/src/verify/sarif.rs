@@ -186,7 +186,7 @@ impl SarifRun<'_> {
         }
         let key = [access, store].map(|access| {
             let function = access.function.as_deref().unwrap_or(&access.thread_name);
-            [&access.file, function, &access.text, access.kind, &access.address].join("\0")
+            [&self.named(&access.file), function, &access.text, access.kind, &access.address].join("\0")
         });
         let mut result = self.result(&id, format!("{}. {advice}", violation.sentence()), &key.join("\0"));
         result["locations"] = json!([self.access(access, 0, "the access that overtakes it")]);
@@ -207,8 +207,8 @@ impl SarifRun<'_> {
     fn error(&self, report: &VerifyReport, error: &ErrorRef) -> Value {
         let place = error.stack.iter().find(|frame| frame.line > 0);
         let key = match place {
-            Some(frame) => [&frame.file, frame.function.as_str(), error.headline()].join("\0"),
-            None => [&report.main, error.headline()].join("\0"),
+            Some(frame) => [&self.named(&frame.file), frame.function.as_str(), error.headline()].join("\0"),
+            None => [&self.named(&report.main), error.headline()].join("\0"),
         };
         let mut result = self.result(error.kind, error.message.clone(), &key);
         result["locations"] = json!([match place {
@@ -311,11 +311,14 @@ impl SarifRun<'_> {
     }
 
     fn artifact(&self, file: &str) -> Value {
+        let uri = self.named(file);
+        if uri.starts_with("file:") { json!({ "uri": uri }) } else { json!({ "uri": uri, "uriBaseId": "%SRCROOT%" }) }
+    }
+
+    /// The file as the document names it.
+    fn named(&self, file: &str) -> String {
         let path = plain(&self.directory.join(file));
-        match path.strip_prefix(self.root) {
-            Ok(inside) => json!({ "uri": uri(inside), "uriBaseId": "%SRCROOT%" }),
-            Err(_) => json!({ "uri": format!("file://{}", uri(&path)) }),
-        }
+        path.strip_prefix(self.root).map_or_else(|_| format!("file://{}", uri(&path)), uri)
     }
 }
 

@@ -6,6 +6,7 @@ use super::simulate::{finish, plan};
 use crate::campaign::{Observed, Plan, Source};
 use crate::cli::{DataFormat, HardwareTimes, Stress};
 use crate::decide::Chosen;
+use crate::progress::Progress;
 use crate::stop::{ALLOWED, BAD, FORBIDDEN, Failure, Interrupt, UNDECIDED};
 use membar::core::{Clock, Compare};
 use membar::hardware::{Cores, Engine, Runner, Settings, Timestamps, litmus};
@@ -157,12 +158,16 @@ fn litmus_tests(args: &Stress, interrupt: &Interrupt) -> Result<u8, Failure> {
         }
     }
     let mut results = Vec::new();
+    let time = args.campaign.tests.is_none().then_some(args.campaign.time).flatten().and_then(|time| time.0);
+    let progress = Progress::start(Some(files.len() as u64), time);
     for path in &files {
         if interrupt.pressed() {
             open = true;
             break;
         }
         let file = shown_name(path);
+        progress.file(&file);
+        progress.work("");
         let test = match parsed(path, &file) {
             Ok(test) => test,
             Err(text) => {
@@ -203,6 +208,8 @@ fn litmus_tests(args: &Stress, interrupt: &Interrupt) -> Result<u8, Failure> {
         forbidden |= outside > 0;
         open |= !complete;
         let name = model.to_string();
+        progress.done(1);
+        progress.hide();
         match args.campaign.format {
             DataFormat::Text => {
                 let log = histogram.log(&test);
@@ -225,6 +232,7 @@ fn litmus_tests(args: &Stress, interrupt: &Interrupt) -> Result<u8, Failure> {
             })),
         }
     }
+    progress.finish();
     if args.campaign.format == DataFormat::Json {
         writeln!(std::io::stdout(), "{}", json!({ "schema": 1, "results": results }))?;
     }

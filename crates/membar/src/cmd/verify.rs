@@ -7,14 +7,15 @@ mod resume;
 use super::programs::{About, Input, Litmus, Native, Round, Subject, check_flags, inputs};
 use crate::cli::{Cli, Command, StrategyName, Verify, VerifyFormat, VerifyModel, VerifyMonitor};
 use crate::page::{self, ToFile};
+use crate::progress::{Line, Now};
 use crate::stop::{self, Failure, Interrupt, Problem};
 use clap::Parser;
 use membar::core::Relaxation;
-use membar::explore::{SearchState, Strategy};
+use membar::explore::Strategy;
 use membar::report::verify::{NoteRef, SarifRun, VerifyReport, verify_json};
 use membar::report::{Style, count, safe};
 use membar::verify::{Checkpoint, Effort, ErrorKind, Seen, Settings, Verdict, Watching};
-use std::io::{self, BufWriter, IsTerminal, Write};
+use std::io::{self, BufWriter, Write};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -235,7 +236,7 @@ fn verify<S: Subject>(
         stop_at_first: args.stop_at_first,
     };
     let deadline = args.time.0.and_then(|time| began.checked_add(time));
-    let mut line = ProgressLine::new(&name, settings.strategy);
+    let line = Line::new(args.quiet);
     let mut saved = Instant::now();
     let (mut stopped, mut failed) = (None, None);
     let late = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
@@ -260,11 +261,11 @@ fn verify<S: Subject>(
             failed = resume::save(path, fingerprint, &state).err();
             saved = Instant::now();
         }
-        line.draw(round.search, round.seen, began);
+        line.draw(|| now(&name, round, args, settings.strategy, began.elapsed().as_secs_f64()));
         stopped.is_none() && failed.is_none() && !is_limited(round.seen)
     };
     let checkpoint = subject.explore(checkpoint, effort, &[], &watchdog.stop, &mut go_on);
-    line.clear();
+    line.hide();
     let checkpoint = checkpoint?;
     if let Some(failure) = failed {
         return Err(failure);
@@ -339,51 +340,25 @@ impl Drop for Watchdog {
     }
 }
 
-/// One updating line on standard error, where that is a terminal and a program takes long.
-struct ProgressLine<'a> {
-    name: &'a str,
-    unit: &'static str,
-    live: bool,
-    shown: bool,
-    drawn: Instant,
-}
-
-impl<'a> ProgressLine<'a> {
-    fn new(name: &'a str, strategy: Strategy) -> ProgressLine<'a> {
-        let unit = unit(strategy);
-        ProgressLine { name, unit, live: io::stderr().is_terminal(), shown: false, drawn: Instant::now() }
+/// How far exploration is.
+fn now(name: &str, round: &Round<'_>, args: &Verify, strategy: Strategy, seconds: f64) -> Now {
+    let (search, unit) = (round.search, unit(strategy));
+    let executions = search.counts().executions;
+    let mut counts = Vec::new();
+    if let Some(bound) = search.preemptions_bound() {
+        counts.push(count(bound as usize, "preemption"));
     }
-
-    fn draw(&mut self, search: &SearchState, seen: &Seen, began: Instant) {
-        let seconds = began.elapsed().as_secs_f64();
-        if !self.live || seconds < 2.0 || (self.shown && self.drawn.elapsed() < Duration::from_millis(200)) {
-            return;
-        }
-        (self.shown, self.drawn) = (true, Instant::now());
-        let executions = search.counts().executions;
-        let covered = match search.share() {
-            Some(share) if share > 0.001 => {
-                format!("roughly {:.1} %, about {:.0} s left", 100.0 * share, seconds / share - seconds)
-            }
-            Some(_) => "less than 0.1 %".into(),
-            None => format!("{} known to be left", count(search.branches_left(), "branch")),
-        };
-        let bound = search.preemptions_bound().map(|k| format!(", {k} preemptions")).unwrap_or_default();
-        let line = format!(
-            "{}: {seconds:.0} s{bound}, {} ({:.0}/s), {covered}, {}",
-            safe(self.name),
-            count(executions as usize, self.unit),
-            executions as f64 / seconds,
-            count(seen.violations.len(), "violation"),
-        );
-        let _ = write!(io::stderr(), "\r\x1b[2K{}", line.chars().take(100).collect::<String>());
+    counts.push(match args.executions {
+        Some(most) if search.share().is_none() => format!("{executions} of at most {}", count(most as usize, unit)),
+        _ => count(executions as usize, unit),
+    });
+    counts.push(format!("{:.0}/s", executions as f64 / seconds));
+    if search.share().is_none() {
+        counts.push(format!("{} known to be left", count(search.branches_left(), "branch")));
     }
-
-    fn clear(&self) {
-        if self.shown {
-            let _ = write!(io::stderr(), "\r\x1b[2K");
-        }
-    }
+    counts.push(count(round.seen.violations.len(), "violation"));
+    let limit = args.time.0.map(|time| time.as_secs_f64());
+    Now { name: name.to_owned(), share: search.share(), seconds, limit, counts: counts.join(", ") }
 }
 
 fn unit(strategy: Strategy) -> &'static str {
