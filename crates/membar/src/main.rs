@@ -14,7 +14,9 @@ mod watch;
 
 use clap::{CommandFactory, Parser};
 use cli::{Cli, Command};
+use membar::report::safe;
 use std::io::Write;
+use std::path::Path;
 use std::process::ExitCode;
 use stop::Failure;
 
@@ -46,7 +48,7 @@ fn main() -> ExitCode {
         Command::Models(args) => cmd::models::run(args, style),
         Command::Demo(args) => cmd::demo::run(args, style),
         Command::Completions { shell } => completions(*shell),
-        Command::Man { command } => man(command.as_deref()),
+        Command::Man { command, output } => man(command, output.as_deref()),
     };
     ExitCode::from(result.unwrap_or_else(|failure| match failure {
         Failure::Closed => stop::ALLOWED,
@@ -65,12 +67,25 @@ fn completions(shell: clap_complete::Shell) -> Result<u8, Failure> {
     Ok(stop::ALLOWED)
 }
 
-fn man(name: Option<&str>) -> Result<u8, Failure> {
+fn man(names: &[String], output: Option<&Path>) -> Result<u8, Failure> {
     let mut command = Cli::command();
     command.build();
-    if let Some(name) = name {
+    if let Some(directory) = output {
+        let written = std::fs::create_dir_all(directory).and_then(|()| clap_mangen::generate_to(command, directory));
+        return match written {
+            Ok(()) => Ok(stop::ALLOWED),
+            Err(error) => {
+                let directory = safe(&directory.to_string_lossy());
+                Err(Failure::Usage(format!("error: cannot write the pages to {directory}: {error}")))
+            }
+        };
+    }
+    for name in names {
         let Some(found) = command.find_subcommand(name) else {
-            return Err(Failure::Usage(format!("error: there is no command `{}`", membar::report::safe(name))));
+            let known = command.get_subcommands().filter(|command| !command.is_hide_set());
+            let meant = membar::core::nearest(name, known.map(clap::Command::get_name));
+            let help = meant.map_or_else(String::new, |meant| format!("\n = help: did you mean `{meant}`?"));
+            return Err(Failure::Usage(format!("error: there is no command `{}`{help}", safe(name))));
         };
         command = found.clone();
     }

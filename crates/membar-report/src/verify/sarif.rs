@@ -206,9 +206,13 @@ impl SarifRun<'_> {
 
     fn error(&self, report: &VerifyReport, error: &ErrorRef) -> Value {
         let place = error.stack.iter().find(|frame| frame.line > 0);
+        // Where it happened comes last, in parentheses, with a line.
+        let headline = error.headline();
+        let words =
+            headline.strip_suffix(')').and_then(|text| text.rsplit_once(" (")).map_or(headline, |(text, _)| text);
         let key = match place {
-            Some(frame) => [&self.named(&frame.file), frame.function.as_str(), error.headline()].join("\0"),
-            None => [&self.named(&report.main), error.headline()].join("\0"),
+            Some(frame) => [&self.named(&frame.file), frame.function.as_str(), words].join("\0"),
+            None => [&self.named(&report.main), words].join("\0"),
         };
         let mut result = self.result(error.kind, error.message.clone(), &key);
         result["locations"] = json!([match place {

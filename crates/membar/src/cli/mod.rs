@@ -87,6 +87,7 @@ pub enum Command {
     #[command(after_help = "\
 Examples:
   membar completions bash > ~/.local/share/bash-completion/completions/membar
+  membar completions zsh > ~/.zfunc/_membar      where fpath has ~/.zfunc
   membar completions fish > ~/.config/fish/completions/membar.fish")]
     Completions {
         /// The shell.
@@ -97,11 +98,17 @@ Examples:
     #[command(after_help = "\
 Examples:
   membar man | man -l -
-  membar man check > membar-check.1")]
+  membar man check > membar-check.1
+  membar man models diff | man -l -
+  membar man --output ~/.local/share/man/man1    the pages of all commands")]
     Man {
-        /// A command; without it the page of membar itself.
+        /// A command, and one of its own commands; without it the page of membar itself.
         #[arg(value_name = "COMMAND")]
-        command: Option<String>,
+        command: Vec<String>,
+
+        /// Write the pages of membar and of all commands into this directory.
+        #[arg(short, long, value_name = "DIRECTORY", conflicts_with = "command")]
+        output: Option<PathBuf>,
     },
 }
 
