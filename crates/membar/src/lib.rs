@@ -15,7 +15,7 @@
 //! | [`explore`] | explores the executions of programs |
 //! | [`verify`] | finds out whether programs stay sequentially consistent |
 //! | `native` | C and C++ programs: compiled, run and named (x86-64 Linux) |
-//! | [`report`] | results as text and as JSON |
+//! | [`report`] | results as text, JSON, SARIF and pages |
 //! | [`stress`] | random programs, and simulated machines that run them |
 //!
 //! # Example

@@ -97,11 +97,17 @@ impl Line {
 
     /// Draws the line, if it is time for that.
     pub fn draw(&self, now: impl FnOnce() -> Now) {
-        let Some(width) = self.width.filter(|_| self.began.elapsed() >= SOON) else { return };
-        let mut drawn = self.drawn();
-        if drawn.is_none_or(|at| at.elapsed() >= TICK) {
+        let due = || self.drawn().is_none_or(|at| at.elapsed() >= TICK);
+        if self.width.is_some() && self.began.elapsed() >= SOON && due() {
+            self.say(now);
+        }
+    }
+
+    /// Draws it at once, because nobody can before something has come to an end.
+    pub fn say(&self, now: impl FnOnce() -> Now) {
+        if let Some(width) = self.width {
             let text: String = now().text().chars().take(width.saturating_sub(1)).collect();
-            *drawn = write!(std::io::stderr(), "\r\x1b[K{text}").is_ok().then(Instant::now);
+            *self.drawn() = write!(std::io::stderr(), "\r\x1b[K{text}").is_ok().then(Instant::now);
         }
     }
 

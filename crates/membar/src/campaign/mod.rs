@@ -279,7 +279,12 @@ impl Collector<'_> {
         let plan = self.shared.plan;
         let test = self.counters.tests;
         let kept = match &done.outcome {
-            Outcome::Forbidden(evidence) => Some(bundle::write(plan, self.shared.source, test, evidence)?),
+            Outcome::Forbidden(evidence) => {
+                let now = self.now();
+                let counts = format!("{}; making a violation small", now.counts);
+                self.line.say(|| Now { counts, ..now });
+                Some(bundle::write(plan, self.shared.source, test, evidence)?)
+            }
             _ => None,
         };
         self.counters.add(&done);

@@ -77,13 +77,13 @@ impl Batch {
     fn run(&mut self, args: &Verify, settings: Settings, inputs: &[Input], style: Style) -> Result<(), Failure> {
         let interrupt = Interrupt::on_key();
         let mut out = BufWriter::new(io::stdout());
-        for input in inputs {
+        for (number, input) in (1..).zip(inputs) {
             if interrupt.pressed() && !self.reports.is_empty() {
                 self.interrupted = true;
                 let _ = writeln!(io::stderr(), "interrupted: what came after is left out");
                 break;
             }
-            let report = match verify_input(input, args, settings, &interrupt) {
+            let report = match verify_input((input, number, inputs.len()), args, settings, &interrupt) {
                 Ok(report) => report,
                 Err(failure) => {
                     out.flush()?;
@@ -147,14 +147,17 @@ impl Batch {
 }
 
 fn verify_input(
-    input: &Input,
+    (input, number, of): (&Input, usize, usize),
     args: &Verify,
     settings: Settings,
     interrupt: &Interrupt,
 ) -> Result<VerifyReport, Failure> {
     match input {
-        Input::Litmus(path) => verify(&mut Litmus::open(path)?, args, settings, interrupt),
-        native => verify(&mut Native::open(native, &args.native, usize::from(args.jobs))?, args, settings, interrupt),
+        Input::Litmus(path) => verify(&mut Litmus::open(path)?, (number, of), args, settings, interrupt),
+        native => {
+            let mut native = Native::open(native, &args.native, usize::from(args.jobs))?;
+            verify(&mut native, (number, of), args, settings, interrupt)
+        }
     }
 }
 
@@ -165,7 +168,7 @@ pub fn examine(file: &str, interrupt: &Interrupt) -> Result<VerifyReport, Failur
     let (inputs, failures) = inputs(&args.programs);
     match (inputs.first(), failures.into_iter().next()) {
         (_, Some(failure)) => Err(failure),
-        (Some(input), None) => verify_input(input, &args, settings(&args)?, interrupt),
+        (Some(input), None) => verify_input((input, 1, 1), &args, settings(&args)?, interrupt),
         (None, None) => Err(Failure::Usage(format!("error: there is no program in {}", safe(file)))),
     }
 }
@@ -213,11 +216,12 @@ fn settings(args: &Verify) -> Result<Settings, Failure> {
 
 fn verify<S: Subject>(
     subject: &mut S,
+    (number, of): (usize, usize),
     args: &Verify,
     settings: Settings,
     interrupt: &Interrupt,
 ) -> Result<VerifyReport, Failure> {
-    let name = subject.name().to_owned();
+    let name = if of > 1 { format!("{number}/{of} {}", subject.name()) } else { subject.name().to_owned() };
     say(&subject.about(0.0).notes);
     let began = Instant::now();
     let (mut checkpoint, mut before) = (Checkpoint::new(settings), 0.0);
@@ -285,7 +289,8 @@ fn verify<S: Subject>(
         report.advice.get_or_insert_with(|| how.into());
     }
     if checkpoint.verdict() == Verdict::Unsafe && checkpoint.search.is_complete() && !interrupt.pressed() {
-        report.plan = plan::plan(subject, &checkpoint, interrupt);
+        report.plan = plan::plan(subject, &checkpoint, interrupt, &line);
+        line.hide();
     }
     Ok(report)
 }
