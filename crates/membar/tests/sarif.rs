@@ -159,6 +159,23 @@ fn a_lock_in_c_with_its_fix() {
     assert_eq!(code, 0, "{}", std::fs::read_to_string(files.path("repo/sub dir/peterson.c")).unwrap());
 }
 
+/// Full fences and store barriers, one and several, where the two accesses are next to each other and where they are not.
+#[test]
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+fn fixes_make_programs_safe() {
+    for (name, model) in [("dekker.c", "tso"), ("bakery.c", "pso"), ("seqlock.c", "pso"), ("chaselev.cpp", "tso")] {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/programs").join(name);
+        let header = if name.ends_with(".c") { "stdatomic.h" } else { "atomic" };
+        let source = format!("#include <{header}>\n{}", std::fs::read_to_string(path).unwrap());
+        let files = Files::new(&[(name, source.as_bytes())]);
+        let (code, document) = sarif(&files, &[name, "--model", model]);
+        assert_eq!(code, 1, "{name}");
+        apply(files.0.path(), &document["runs"][0]["results"][0]["fixes"][0]);
+        let (code, _) = sarif(&files, &[name, "--model", model]);
+        assert_eq!(code, 0, "{}", std::fs::read_to_string(files.path(name)).unwrap());
+    }
+}
+
 #[test]
 fn errors_limits_and_bad_input_are_told() {
     let files =

@@ -269,6 +269,9 @@ pub struct FenceRef {
     pub before_line: u32,
     /// and column.
     pub before_column: u32,
+    /// It was tried right before the second instruction, not right after the first one.
+    #[serde(skip)]
+    pub tried_before: bool,
 }
 
 /// An error of the program itself.

@@ -1,6 +1,6 @@
 //! Where exactly a fence is written: lines to insert.
 //!
-//! Only where that is sure to be right. In C and C++ a fence is a statement of its own line, next to a line that is one
+//! Only where that is sure to be right, and where it was tried: right after the earlier access, or right before the later one. In C and C++ a fence is a statement of its own line, next to a line that is one
 //! whole statement of a block: it ends in `;`, and what comes before it ends a statement or opens a block, so that it is
 //! not the body of an `if` without braces. In the table of a litmus test it is a row with the fences of that place.
 
@@ -68,7 +68,7 @@ fn thread_column(fence: &FenceRef, lines: &[&str]) -> Option<usize> {
 }
 
 fn statement(fence: &FenceRef, lines: &[&str]) -> Option<Insertion> {
-    let number = if fence.after_line > 0 { fence.after_line } else { fence.before_line };
+    let number = if fence.tried_before { fence.before_line } else { fence.after_line };
     let at = (number as usize).checked_sub(1)?;
     let line = *lines.get(at)?;
     let own = code(line);
@@ -84,7 +84,7 @@ fn statement(fence: &FenceRef, lines: &[&str]) -> Option<Insertion> {
     }
     let indent = &line[..line.len() - line.trim_start().len()];
     let text = format!("{indent}{};\n", fence.fence.trim_end_matches(';'));
-    let line = if fence.after_line > 0 { number + 1 } else { number };
+    let line = if fence.tried_before { number } else { number + 1 };
     Some(Insertion { file: fence.file.clone(), line, text })
 }
 
@@ -112,6 +112,7 @@ mod tests {
             after_column: 1,
             before_line: before,
             before_column: 1,
+            tried_before: after == 0,
         }
     }
 

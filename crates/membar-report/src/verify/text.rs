@@ -139,7 +139,8 @@ impl VerifyReport {
         for (i, link) in violation.cycle.iter().enumerate() {
             let next = &violation.cycle[(i + 1) % violation.cycle.len()];
             let words = link.words(&next.access, self.model);
-            writeln!(out, "    {}  {} {}", style.dim(link.relation), link.access.place(), words)?;
+            let words = wrapped(&format!("{} {words}", link.access.place()), style.prose() - 8, "\n        ");
+            writeln!(out, "    {}  {words}", style.dim(link.relation))?;
         }
         let broken = format!("It is broken by {}", fences(&violation.fences));
         writeln!(out, "  {}", wrapped(&broken, style.prose() - 4, "\n    "))?;
@@ -218,6 +219,11 @@ impl FenceRef {
         let Self { after_line, before_line, after_column, before_column, .. } = self;
         let place = match before_line.cmp(after_line) {
             Ordering::Greater if *after_line == 0 => format!("before line {before_line}"),
+            // What else is between the two may matter: the place where it was tried is right.
+            Ordering::Greater if *before_line > after_line + 1 && self.tried_before => {
+                format!("right before line {before_line}")
+            }
+            Ordering::Greater if *before_line > after_line + 1 => format!("right after line {after_line}"),
             Ordering::Greater => format!("between lines {after_line} and {before_line}"),
             Ordering::Equal if before_column > after_column => {
                 format!("between columns {after_column} and {before_column} of line {after_line}")

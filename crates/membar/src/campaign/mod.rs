@@ -280,9 +280,8 @@ impl Collector<'_> {
         let test = self.counters.tests;
         let kept = match &done.outcome {
             Outcome::Forbidden(evidence) => {
-                let now = self.now();
-                let counts = format!("{}; making a violation small", now.counts);
-                self.line.say(|| Now { counts, ..now });
+                let counts = format!("making the violation of test {} small", test + 1);
+                self.line.say(|| Now { counts, share: None, ..self.now() });
                 Some(bundle::write(plan, self.shared.source, test, evidence)?)
             }
             _ => None,

@@ -180,7 +180,7 @@ impl Story {
         let report = match verify::examine(broken, &self.interrupt) {
             Ok(report) => {
                 self.say("Peterson's lock, as in the textbook. A thread says that it wants to enter, lets the other one go first, and waits:\n")?;
-                let lines = text.lines().enumerate().skip_while(|(_, line)| !line.contains("wants[me] = 1"));
+                let lines = text.lines().enumerate().skip_while(|(_, line)| line.trim() != "wants[me] = 1;");
                 for (at, line) in lines.take(4) {
                     writeln!(self.out, "    {:>2}  {line}", at + 1)?;
                 }
@@ -239,7 +239,7 @@ impl Story {
         let mut seed = 1;
         for _ in 0..OTHERS {
             let left = PATIENCE.saturating_sub(began.elapsed());
-            let more = [format!("--seed={seed}"), format!("--time={}ms", left.as_millis())];
+            let more = ["--quiet".into(), format!("--seed={seed}"), format!("--time={}ms", left.as_millis())];
             let words = STRESS.split(' ').map(str::to_owned).chain(more);
             let cli = Cli::try_parse_from(words).map_err(|error| Failure::Usage(error.to_string()))?;
             let Command::Stress(args) = cli.command else { unreachable!("that is what was written") };
