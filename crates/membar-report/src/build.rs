@@ -1,6 +1,7 @@
 //! From a trace, a model and a verdict to a [`Report`].
 
 use crate::data::{Assumed, Edge, Effort, EventRef, LegalValue, LemmaRef, OpRef, Report, StepRef, Stop, Violation};
+use crate::shape;
 use crate::story;
 use crate::words::Words;
 use membar_core::{AddrName, Lemma, Model, OpId, Proof, Rule, Source, Step, Trace, Undecided, Verdict};
@@ -150,6 +151,7 @@ fn violation(words: &Words<'_>, proof: &Proof, blame: Option<&Blame>) -> Violati
         lemmas,
         explanation,
         involved: proof.ops().len(),
+        shape: shape::of_proof(trace, proof),
     }
 }
 
@@ -194,7 +196,14 @@ fn numbers(lemma: &Lemma) -> Vec<Option<u32>> {
 fn step_ref(words: &Words<'_>, lemma: &Lemma, step: &Step, numbers: &[Option<u32>], number: Option<u32>) -> StepRef {
     let (from, to) = words.ends(step);
     StepRef {
-        edge: Edge { from, to, rule: step.rule.name(), axiom: step.rule.axiom(), why: words.why(lemma, step, numbers) },
+        edge: Edge {
+            from,
+            to,
+            rule: step.rule.name(),
+            relation: shape::relation(step.rule),
+            axiom: step.rule.axiom(),
+            why: words.why(lemma, step, numbers),
+        },
         premises: step.premises.clone(),
         step: number,
         fence: match step.rule {

@@ -75,6 +75,26 @@ pub struct Violation {
     pub explanation: Vec<String>,
     /// Number of operations that the proof needs.
     pub involved: usize,
+    /// What the cycle is called; `null` where there is none of the four relations.
+    pub shape: Option<Shape>,
+}
+
+/// The shape of a cycle.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Shape {
+    /// Its name in the literature; empty if it has none.
+    pub name: &'static str,
+    /// What it is about.
+    pub about: &'static str,
+    /// Its edges: `po rf po fr`.
+    pub edges: String,
+}
+
+impl Shape {
+    /// `SB, store buffering: two loads overtake the stores before them`, if it has a name.
+    pub fn title(&self) -> Option<String> {
+        (!self.name.is_empty()).then(|| format!("{}, {}", self.name, self.about))
+    }
 }
 
 /// One operation of the trace.
@@ -133,6 +153,8 @@ pub struct Edge {
     pub to: EventRef,
     /// Short name of the rule: `R1` to `R7`, `SL`, `A6`, `Init`, `Final`, `Lock`, `Time`, `Assume`, `Case`.
     pub rule: &'static str,
+    /// The relation of the literature that it shows: `po`, `ppo`, `rf`, `co`, `fr` or `time`.
+    pub relation: &'static str,
     /// The axiom that the rule follows from.
     pub axiom: &'static str,
     /// Why, in words.

@@ -10,8 +10,10 @@
 //! | `build` | from a trace, a model and a verdict to a report |
 //! | `readable` | the same proof in the form that people follow most easily |
 //! | `story` | what happened and why, in two sentences |
+//! | `shape` | what a cycle is called |
 //! | `words` | each step of a proof in words |
 //! | [`text`] | for a terminal, with colours, and one table row per trace for several models |
+//! | `columns` | threads side by side, for a terminal |
 //! | [`monitor`] | what monitors found on an interleaving, data and text |
 //! | [`html`] | one page with every view, for a browser |
 //! | [`json`] | written while results arrive, so that memory does not grow with their number |
@@ -32,11 +34,13 @@
 //! ```
 
 mod build;
+mod columns;
 mod data;
 pub mod html;
 pub mod json;
 pub mod monitor;
 mod readable;
+mod shape;
 mod story;
 mod style;
 mod table;
@@ -46,8 +50,8 @@ mod words;
 
 pub use build::{Blame, Decided, first_line};
 pub use data::{
-    Assumed, Edge, Effort, End, EventRef, InputError, LegalValue, LemmaRef, OpRef, Report, SCHEMA, StepRef, Stop,
-    Violation,
+    Assumed, Edge, Effort, End, EventRef, InputError, LegalValue, LemmaRef, OpRef, Report, SCHEMA, Shape, StepRef,
+    Stop, Violation,
 };
 pub use readable::readable;
-pub use style::{Style, count, quoted_path, safe};
+pub use style::{Style, count, quoted_path, safe, wrapped};

@@ -3,12 +3,10 @@
 //! The first lines of an unsafe result say what can be delayed, what overtakes it, why that is not sequentially consistent,
 //! and where fences prevent it.
 
-use crate::style::{Style, count, list, safe};
-use crate::text::wrapped;
+use crate::style::{Style, count, list, safe, wrapped};
 use serde::Serialize;
 use std::io::{self, Write};
 
-const WIDTH: usize = 100;
 /// Violations that are shown besides the first.
 const MORE: usize = 20;
 /// Edges of a cycle that are put into words.
@@ -255,6 +253,6 @@ fn fences(cycle: &[Step]) -> String {
 }
 
 fn labelled(style: Style, label: &str, text: &str, out: &mut impl Write) -> io::Result<()> {
-    let text = wrapped(text, WIDTH - 9, "\n         ");
+    let text = wrapped(text, style.prose() - 9, "\n         ");
     writeln!(out, "  {}{text}", style.heading(format_args!("{:<7}", format!("{label}:"))))
 }

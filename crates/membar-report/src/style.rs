@@ -3,11 +3,23 @@
 use anstyle::{AnsiColor, Effects};
 use std::fmt;
 
-/// Colours, or none.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+/// Lines of sentences are no longer than this, however wide the terminal is.
+const PROSE: usize = 100;
+
+/// Colours and room.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Style {
     /// Write escape sequences?
     pub color: bool,
+    /// Characters in a line.
+    pub width: usize,
+}
+
+impl Default for Style {
+    /// For files and pipes.
+    fn default() -> Style {
+        Style { color: false, width: PROSE }
+    }
 }
 
 /// Text in a style.
@@ -23,6 +35,11 @@ impl<T: fmt::Display> fmt::Display for Styled<T> {
 }
 
 impl Style {
+    /// Characters in a line of sentences.
+    pub fn prose(self) -> usize {
+        self.width.min(PROSE)
+    }
+
     fn paint<T: fmt::Display>(self, text: T, style: anstyle::Style) -> impl fmt::Display {
         Styled(text, self.color.then_some(style))
     }
@@ -85,6 +102,25 @@ pub fn quoted_path(name: &str) -> String {
     if !name.is_empty() && name.chars().all(plain) { name } else { format!("'{}'", name.replace('\'', r"'\''")) }
 }
 
+/// Breaks at spaces so that no line is longer than `width`, where that is possible.
+pub fn wrapped(text: &str, width: usize, newline: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 16);
+    let mut column = 0;
+    for word in text.split(' ') {
+        let length = word.chars().count();
+        if column > 0 && column + 1 + length > width {
+            out.push_str(newline);
+            column = 0;
+        } else if column > 0 {
+            out.push(' ');
+            column += 1;
+        }
+        out.push_str(word);
+        column += length;
+    }
+    out
+}
+
 /// `a`, `a and b`, `a, b and c`
 pub(crate) fn list(items: &[String], last: &str) -> String {
     match items {
@@ -107,6 +143,13 @@ mod tests {
         let items: Vec<String> = ["a", "b", "c"].map(String::from).into();
         assert_eq!(list(&items, "or"), "a, b or c");
         assert_eq!(list(&items[..1], "or"), "a");
+    }
+
+    #[test]
+    fn long_lines_break_at_spaces() {
+        assert_eq!(wrapped("aa bb cc dd", 5, "\n"), "aa bb\ncc dd");
+        assert_eq!(wrapped("aaaaaaaaa b", 5, "\n"), "aaaaaaaaa\nb");
+        assert_eq!(wrapped("", 5, "\n"), "");
     }
 
     #[test]

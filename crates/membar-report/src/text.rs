@@ -3,14 +3,13 @@
 //! A forbidden trace answers three questions first, one line each: what happened, why, and what to do next. Then comes
 //! the cycle, and the steps that lead to it where it does not speak for itself.
 
-use crate::data::{Edge, EventRef, LemmaRef, OpRef, Report, StepRef, Stop, Violation};
-use crate::style::{Style, count, list, quoted_path, safe};
+use crate::columns::{self, Link};
+use crate::data::{Edge, EventRef, LemmaRef, OpRef, Report, Shape, StepRef, Stop, Violation};
+use crate::style::{Style, count, list, quoted_path, safe, wrapped};
 use std::io::{self, Write};
 
 pub use crate::table::{Column, Table};
 
-/// Longer lines are broken at a space.
-const WIDTH: usize = 100;
 /// Steps that are shown; the JSON report has all.
 const STEPS: usize = 60;
 /// Operations of a cycle that are shown.
@@ -135,22 +134,30 @@ impl Text<'_> {
             }
             self.case(index, case, &mut left, out)?;
         }
-        let in_full = cases.is_empty() && !last.steps.iter().any(|step| cites(step, last));
+        let mut all: usize = violation.lemmas.iter().map(|lemma| numbered(lemma).count()).sum();
         if cases.is_empty() {
-            writeln!(out, "\n  {}", self.style.heading("The cycle, each before the next in memory order"))?;
-            self.cycle(last, &violation.cycle, in_full, out)?;
-            if !in_full {
-                writeln!(out, "\n  {}", self.style.heading("Step by step"))?;
-                self.steps(last, &mut left, out)?;
+            let title = match violation.shape.as_ref().and_then(Shape::title) {
+                Some(title) => format!("The cycle ({title})"),
+                None => "The cycle, each before the next in memory order".into(),
+            };
+            writeln!(out, "\n  {}", self.style.heading(wrapped(&title, self.style.prose() - 2, "\n  ")))?;
+            let links = links(last, violation);
+            match self.circle(&links) {
+                Some(drawn) => out.write_all(drawn.as_bytes())?,
+                None => self.cycle(&links, out)?,
+            }
+            all -= last.cycle.iter().filter(|&&step| last.steps[step as usize].step.is_some()).count();
+            if all > 0 {
+                writeln!(out, "\n  {}", self.style.heading("What that rests on"))?;
+                self.steps(last, &last.cycle, &mut left, out)?;
             }
         } else if left > 0 {
             writeln!(out, "\n  {}", self.style.heading("Hence, without assumptions"))?;
-            self.steps(last, &mut left, out)?;
+            self.steps(last, &[], &mut left, out)?;
             self.sentence(&format!("That is a circle: {}.", circle(last)), out)?;
         }
-        let all: usize = violation.lemmas.iter().map(|lemma| numbered(lemma).count()).sum();
         let shown = STEPS - left;
-        if !in_full && all > shown {
+        if all > shown {
             writeln!(out, "    … {}; --format json has all", count(all - shown, "more step"))?;
         }
         Ok(())
@@ -177,53 +184,51 @@ impl Text<'_> {
     }
 
     fn labelled(&self, label: &str, text: &str, out: &mut impl Write) -> io::Result<()> {
-        let text = wrapped(text, WIDTH - 8, "\n        ");
+        let text = wrapped(text, self.style.prose() - 8, "\n        ");
         writeln!(out, "  {}{text}", self.style.heading(format_args!("{:<6}", format!("{label}:"))))
     }
 
     fn sentence(&self, text: &str, out: &mut impl Write) -> io::Result<()> {
-        writeln!(out, "    {}", wrapped(text, WIDTH - 4, "\n    "))
+        writeln!(out, "    {}", wrapped(text, self.style.prose() - 4, "\n    "))
     }
 
-    /// The operations of a cycle with what orders them.
-    fn cycle(&self, lemma: &LemmaRef, cycle: &[Edge], in_full: bool, out: &mut impl Write) -> io::Result<()> {
-        let width = line_width(cycle.iter().filter_map(|edge| edge.from.op()));
-        let event = |event: &EventRef| match event {
-            EventRef::Op(op) => format!("line {:<width$}  thread {}: {}", op.line, op.thread, op.text),
-            EventRef::End(_) => event.short(),
-        };
-        for (edge, &step) in cycle.iter().zip(&lemma.cycle).take(CYCLE) {
-            writeln!(out, "    {}", event(&edge.from))?;
-            let number = lemma.steps.get(step as usize).and_then(|step| step.step);
-            match number {
-                Some(number) if !in_full => {
-                    let rule = self.style.dim(format!("({}, step {number})", edge.rule));
-                    writeln!(out, "      ↓ {} {rule}", in_short(edge))?;
-                }
-                _ => {
-                    let rule = self.style.dim(edge.rule);
-                    let why = wrapped(&edge.why, WIDTH - 12, "\n            ");
-                    writeln!(out, "      ↓ {rule}  {why}")?;
-                }
+    /// The cycle in columns, one a thread, with arrows and reasons. `None` where that does not fit.
+    fn circle(&self, links: &[(&EventRef, Link)]) -> Option<String> {
+        let mut heads: Vec<String> = Vec::new();
+        for (event, link) in links {
+            let head = event.op().map_or_else(|| "memory".into(), |op| format!("thread {}", op.thread));
+            heads.resize(heads.len().max(link.column + 1), String::new());
+            heads[link.column] = head;
+        }
+        let links: Vec<&Link> = links.iter().map(|(_, link)| link).collect();
+        if links.len() > CYCLE { None } else { columns::circle(&heads, &links, self.style) }
+    }
+
+    /// The same as a list.
+    fn cycle(&self, links: &[(&EventRef, Link)], out: &mut impl Write) -> io::Result<()> {
+        let width = line_width(links.iter().filter_map(|(event, _)| event.op()));
+        for (event, link) in links.iter().take(CYCLE) {
+            match event.op() {
+                Some(op) => writeln!(out, "    line {:<width$}  thread {}: {}", op.line, op.thread, op.text)?,
+                None => writeln!(out, "    {}", link.text)?,
             }
+            let why = wrapped(&link.why, self.style.prose() - 16, "\n            ");
+            writeln!(out, "      ↓ {} {}  {why}", self.style.dim(&link.rule), self.style.dim(link.relation))?;
         }
-        if cycle.len() > CYCLE {
-            return writeln!(out, "    … {}; --format json has all", count(cycle.len() - CYCLE, "more operation"));
+        if links.len() > CYCLE {
+            return writeln!(out, "    … {}; --format json has all", count(links.len() - CYCLE, "more operation"));
         }
-        let Some(first) = cycle.first() else { return Ok(()) };
-        let again = match &first.from {
-            EventRef::Op(op) => format!("line {}", op.line),
-            EventRef::End(_) => "that".to_owned(),
-        };
-        writeln!(out, "    {again} again, which would have to be before itself: a contradiction")
+        let Some((first, _)) = links.first() else { return Ok(()) };
+        let again = first.op().map_or_else(|| "that".into(), |op| format!("line {}", op.line));
+        self.sentence(&format!("{again} again, which would have to be before itself: a contradiction"), out)
     }
 
     fn case(&self, index: usize, case: &LemmaRef, left: &mut usize, out: &mut impl Write) -> io::Result<()> {
         let suppose: Vec<String> =
             case.assume.iter().map(|a| format!("{} is before {}", a.first.long(), a.second.long())).collect();
         let suppose = format!("Case {}: suppose {}", index + 1, list(&suppose, "and"));
-        writeln!(out, "\n  {}", self.style.heading(wrapped(&suppose, WIDTH - 2, "\n    ")))?;
-        self.steps(case, left, out)?;
+        writeln!(out, "\n  {}", self.style.heading(wrapped(&suppose, self.style.prose() - 2, "\n    ")))?;
+        self.steps(case, &[], left, out)?;
         let hence = match &case.assume[..] {
             [one] => format!("so {} is before {}", one.second.short(), one.first.short()),
             _ => "so these do not all hold".into(),
@@ -231,15 +236,17 @@ impl Text<'_> {
         self.sentence(&format!("That is a circle: {}; {hence}.", circle(case)), out)
     }
 
-    fn steps(&self, lemma: &LemmaRef, left: &mut usize, out: &mut impl Write) -> io::Result<()> {
-        for (number, step) in numbered(lemma) {
+    /// The steps of a lemma, but for those that are shown already.
+    fn steps(&self, lemma: &LemmaRef, shown: &[u32], left: &mut usize, out: &mut impl Write) -> io::Result<()> {
+        for (number, step) in numbered(lemma).filter(|(at, _)| !shown.contains(at)).map(|(_, step)| step) {
             if *left == 0 {
                 return Ok(());
             }
             *left -= 1;
             let (from, to) = (step.edge.from.long(), step.edge.to.long());
-            writeln!(out, "    {number:>2}. {from} is before {to}")?;
-            let why = wrapped(&capital(&step.edge.why), WIDTH - 14, "\n            ");
+            let text = wrapped(&format!("{from} is before {to}"), self.style.prose() - 8, "\n        ");
+            writeln!(out, "    {number:>2}. {text}")?;
+            let why = wrapped(&capital(&step.edge.why), self.style.prose() - 14, "\n            ");
             writeln!(out, "        {}  {why}.", self.style.dim(step.edge.rule))?;
         }
         Ok(())
@@ -264,9 +271,34 @@ impl Text<'_> {
     }
 }
 
-/// The steps that have a number.
-fn numbered(lemma: &LemmaRef) -> impl Iterator<Item = (u32, &StepRef)> {
-    lemma.steps.iter().filter_map(|step| step.step.map(|number| (number, step)))
+/// The steps that have a number, with where they are in the lemma.
+fn numbered(lemma: &LemmaRef) -> impl Iterator<Item = (u32, (u32, &StepRef))> {
+    (0..).zip(&lemma.steps).filter_map(|(at, step)| step.step.map(|number| (at, (number, step))))
+}
+
+/// The events of the cycle that a proof without cases ends with, each with why it is before the next one.
+fn links<'a>(lemma: &LemmaRef, violation: &'a Violation) -> Vec<(&'a EventRef, Link)> {
+    let cycle = &violation.cycle;
+    let mut threads: Vec<u32> = cycle.iter().filter_map(|edge| Some(edge.from.op()?.thread)).collect();
+    threads.sort_unstable();
+    threads.dedup();
+    // A number is needed where other steps refer to it.
+    let cited = lemma.steps.iter().any(|step| cites(step, lemma));
+    let link = |(edge, &step): (&'a Edge, &u32)| {
+        let op = edge.from.op();
+        let number = lemma.steps.get(step as usize).and_then(|step| step.step).filter(|_| cited);
+        let link = Link {
+            column: op.and_then(|op| threads.binary_search(&op.thread).ok()).unwrap_or(threads.len()),
+            line: op.map(|op| op.line),
+            text: op.map_or_else(|| edge.from.short(), |op| op.text.clone()),
+            marked: op.is_some() && op == violation.read.as_ref(),
+            relation: edge.relation,
+            rule: number.map_or_else(|| edge.rule.into(), |number| format!("{number}. {}", edge.rule)),
+            why: edge.why.clone(),
+        };
+        (&edge.from, link)
+    };
+    cycle.iter().zip(&lemma.cycle).map(link).collect()
 }
 
 /// Does the step rest on one that has to be shown?
@@ -292,55 +324,7 @@ fn line_width<'a>(ops: impl Iterator<Item = &'a OpRef>) -> usize {
     ops.map(|op| op.line).max().unwrap_or(0).to_string().len()
 }
 
-/// What kind of reason an edge has.
-fn in_short(edge: &Edge) -> &'static str {
-    let on_lock = edge.from.op().is_some_and(|op| op.text.starts_with("acq ") || op.text.starts_with("rel "));
-    match edge.rule {
-        "R5" | "R6" | "R7" if on_lock => "earlier on the lock",
-        "R1" | "R2" | "SL" => "program order",
-        "R3" => "barrier",
-        "R4" => "read by",
-        "R5" | "R6" => "older write, by what was read",
-        "R7" => "read before it was overwritten",
-        "A6" => "recorded write order",
-        "Lock" => "lock",
-        "Time" => "ended before it began",
-        _ => "because",
-    }
-}
-
 fn capital(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
-}
-
-/// Breaks at spaces so that no line is longer than `width`, where that is possible.
-pub(crate) fn wrapped(text: &str, width: usize, newline: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 16);
-    let mut column = 0;
-    for word in text.split(' ') {
-        let length = word.chars().count();
-        if column > 0 && column + 1 + length > width {
-            out.push_str(newline);
-            column = 0;
-        } else if column > 0 {
-            out.push(' ');
-            column += 1;
-        }
-        out.push_str(word);
-        column += length;
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn long_lines_break_at_spaces() {
-        assert_eq!(wrapped("aa bb cc dd", 5, "\n"), "aa bb\ncc dd");
-        assert_eq!(wrapped("aaaaaaaaa b", 5, "\n"), "aaaaaaaaa\nb");
-        assert_eq!(wrapped("", 5, "\n"), "");
-    }
 }

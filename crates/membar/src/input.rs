@@ -50,7 +50,7 @@ struct Counted<R> {
 impl<R: Read> Read for Counted<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let n = self.source.read(into)?;
-        self.progress.bytes(n);
+        self.progress.done(n);
         Ok(n)
     }
 }

@@ -15,7 +15,7 @@
 //! | [`explore`] | explores the executions of programs |
 //! | [`verify`] | finds out whether programs stay sequentially consistent |
 //! | `native` | C and C++ programs: compiled, run and named (x86-64 Linux) |
-//! | [`report`] | results as text, as JSON and as pages for a browser |
+//! | [`report`] | results as text, JSON, SARIF and pages for a browser |
 //! | [`stress`] | random programs, and simulated machines that run them |
 //! | [`watch`] | monitors over recorded interleavings, with their reports |
 //! | [`program`] | programs given as Rust code, to explore |

@@ -9,11 +9,13 @@ mod page;
 mod progress;
 mod quantity;
 mod stop;
+mod terminal;
 
 use clap::{CommandFactory, Parser};
-use cli::{Cli, Color, Command};
-use membar::report::Style;
-use std::io::{IsTerminal, Write};
+use cli::{Cli, Command};
+use membar::report::safe;
+use std::io::Write;
+use std::path::Path;
 use std::process::ExitCode;
 use stop::Failure;
 
@@ -28,7 +30,7 @@ fn main() -> ExitCode {
         return code;
     }
     let cli = Cli::parse();
-    let style = Style { color: colored(cli.color) };
+    let style = terminal::style(cli.color);
     let result = match &cli.command {
         Command::Check(args) => cmd::check::run(args, style),
         Command::Shrink(args) => cmd::shrink::run(args),
@@ -45,7 +47,7 @@ fn main() -> ExitCode {
         Command::Models(args) => cmd::models::run(args, style),
         Command::Demo(args) => cmd::demo::run(args, style),
         Command::Completions { shell } => completions(*shell),
-        Command::Man { command } => man(command.as_deref()),
+        Command::Man { command, output } => man(command, output.as_deref()),
     };
     ExitCode::from(result.unwrap_or_else(|failure| match failure {
         Failure::Closed => stop::ALLOWED,
@@ -56,17 +58,6 @@ fn main() -> ExitCode {
     }))
 }
 
-fn colored(color: Color) -> bool {
-    match color {
-        Color::Always => true,
-        Color::Never => false,
-        Color::Auto => {
-            let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-            std::io::stdout().is_terminal() && !set("NO_COLOR") && std::env::var_os("TERM").is_none_or(|t| t != "dumb")
-        }
-    }
-}
-
 /// Written in one piece, since the generator cannot report a closed pipe.
 fn completions(shell: clap_complete::Shell) -> Result<u8, Failure> {
     let mut script = Vec::new();
@@ -75,12 +66,25 @@ fn completions(shell: clap_complete::Shell) -> Result<u8, Failure> {
     Ok(stop::ALLOWED)
 }
 
-fn man(name: Option<&str>) -> Result<u8, Failure> {
+fn man(names: &[String], output: Option<&Path>) -> Result<u8, Failure> {
     let mut command = Cli::command();
     command.build();
-    if let Some(name) = name {
+    if let Some(directory) = output {
+        let written = std::fs::create_dir_all(directory).and_then(|()| clap_mangen::generate_to(command, directory));
+        return match written {
+            Ok(()) => Ok(stop::ALLOWED),
+            Err(error) => {
+                let directory = safe(&directory.to_string_lossy());
+                Err(Failure::Usage(format!("error: cannot write the pages to {directory}: {error}")))
+            }
+        };
+    }
+    for name in names {
         let Some(found) = command.find_subcommand(name) else {
-            return Err(Failure::Usage(format!("error: there is no command `{}`", membar::report::safe(name))));
+            let known = command.get_subcommands().filter(|command| !command.is_hide_set());
+            let meant = membar::core::nearest(name, known.map(clap::Command::get_name));
+            let help = meant.map_or_else(String::new, |meant| format!("\n = help: did you mean `{meant}`?"));
+            return Err(Failure::Usage(format!("error: there is no command `{}`{help}", safe(name))));
         };
         command = found.clone();
     }

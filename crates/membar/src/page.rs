@@ -122,7 +122,7 @@ fn prefix(trace: &Trace, model: &Model, proof: &Proof, blamed: Option<OpId>) -> 
 }
 
 /// The text of a source, if it is one that can be shown.
-fn source(file: &str) -> Option<String> {
+pub fn source(file: &str) -> Option<String> {
     const MOST: u64 = 4 << 20;
     let path = Path::new(file);
     let size = std::fs::metadata(path).ok().filter(|meta| meta.is_file())?.len();

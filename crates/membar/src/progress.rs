@@ -1,107 +1,322 @@
-//! One updating line on standard error, where that is a terminal and a file takes long.
+//! Progress on standard error: one line that is drawn again and again, where that is a terminal and something takes longer
+//! than two seconds.
+//!
+//! [`Line`] draws. What runs in rounds draws between them; what does not is watched by the thread of a [`Progress`]. The line
+//! says only what is known: a bar and the time left where it is known how much there is to do, otherwise the time so far,
+//! against the limit if there is one, and counts.
 
-use std::io::{IsTerminal, Write};
+use crate::terminal;
+use membar::report::{count, safe};
+use std::fmt::Write as _;
+use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Nothing is shown before this.
 const SOON: Duration = Duration::from_secs(2);
 /// Time between updates.
 const TICK: Duration = Duration::from_millis(200);
+/// Characters of the bar.
+const BAR: usize = 20;
 
-/// Counters that the line shows.
-#[derive(Debug, Default)]
+/// How far something is.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Now {
+    /// What is being worked on.
+    pub name: String,
+    /// The part of it that is done, from 0 to 1, if that is known.
+    pub share: Option<f64>,
+    /// For how long.
+    pub seconds: f64,
+    /// It ends after this many seconds, whatever is left.
+    pub limit: Option<f64>,
+    /// What was counted.
+    pub counts: String,
+}
+
+impl Now {
+    fn text(&self) -> String {
+        let mut text = safe(&self.name);
+        match self.share {
+            Some(share) => {
+                let share = share.clamp(0.0, 1.0);
+                let full = (share * BAR as f64) as usize;
+                let _ = write!(text, "  [{}{}] {:.0} %", "=".repeat(full), " ".repeat(BAR - full), 100.0 * share);
+                if share >= 0.01 {
+                    let left = self.seconds / share - self.seconds;
+                    let left = self.limit.map_or(left, |limit| left.min(limit - self.seconds));
+                    let _ = write!(text, ", about {} left", clock(left));
+                }
+            }
+            None => match self.limit {
+                Some(limit) => {
+                    let _ = write!(text, "  {} of at most {}", clock(self.seconds), clock(limit));
+                }
+                None => {
+                    let _ = write!(text, "  {}", clock(self.seconds));
+                }
+            },
+        }
+        if !self.counts.is_empty() {
+            let _ = write!(text, "  {}", self.counts);
+        }
+        text
+    }
+}
+
+/// `0:07`, `12:00`, `3:00:00`
+fn clock(seconds: f64) -> String {
+    let seconds = seconds.max(0.0).round() as u64;
+    match seconds / 3600 {
+        0 => format!("{}:{:02}", seconds / 60, seconds % 60),
+        hours => format!("{hours}:{:02}:{:02}", seconds / 60 % 60, seconds % 60),
+    }
+}
+
+/// The line.
+#[derive(Debug)]
+pub struct Line {
+    /// Characters of the terminal; `None` if nobody is watching.
+    width: Option<usize>,
+    began: Instant,
+    /// When it was drawn, if it is there.
+    drawn: Mutex<Option<Instant>>,
+}
+
+impl Line {
+    /// Nothing drawn yet; and nothing ever where standard error is no terminal, or where quiet is wanted.
+    pub fn new(quiet: bool) -> Line {
+        let width = terminal::error_width().filter(|_| !quiet);
+        Line { width, began: Instant::now(), drawn: Mutex::new(None) }
+    }
+
+    fn drawn(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.drawn.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Draws the line, if it is time for that.
+    pub fn draw(&self, now: impl FnOnce() -> Now) {
+        let due = || self.drawn().is_none_or(|at| at.elapsed() >= TICK);
+        if self.width.is_some() && self.began.elapsed() >= SOON && due() {
+            self.say(now);
+        }
+    }
+
+    /// Draws it at once, because nobody can before something has come to an end.
+    pub fn say(&self, now: impl FnOnce() -> Now) {
+        if let Some(width) = self.width {
+            let text: String = now().text().chars().take(width.saturating_sub(1)).collect();
+            *self.drawn() = write!(std::io::stderr(), "\r\x1b[K{text}").is_ok().then(Instant::now);
+        }
+    }
+
+    /// Takes the line away, because something else is written.
+    pub fn hide(&self) {
+        if self.width.is_some() && self.drawn().take().is_some() {
+            let _ = write!(std::io::stderr(), "\r\x1b[K");
+        }
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        self.hide();
+    }
+}
+
+/// What is done while others watch.
+#[derive(Debug)]
 pub struct Progress {
-    /// Is anybody watching?
-    live: bool,
+    line: Line,
+    began: Instant,
+    /// All that there is to do, in bytes or pieces; 0 if nobody knows.
+    total: AtomicU64,
+    done: AtomicU64,
     traces: AtomicU64,
     ops: AtomicU64,
-    bytes: AtomicU64,
+    /// What is being worked on.
+    at: Mutex<At>,
+    /// The time limit of one piece.
+    limit: Option<Duration>,
     over: AtomicBool,
-    /// What is being read, since when, and how many bytes had been read then.
-    file: Mutex<Option<(String, Instant, u64)>>,
-    shown: Mutex<bool>,
+}
+
+/// A piece of work.
+#[derive(Clone, Debug)]
+struct At {
+    name: String,
+    /// What is said about it beside counts.
+    note: String,
+    /// When the piece that has a time limit began.
+    since: Option<Instant>,
 }
 
 impl Progress {
-    /// Starts watching, if standard error is a terminal.
-    pub fn start() -> Arc<Progress> {
-        let progress = Arc::new(Progress { live: std::io::stderr().is_terminal(), ..Progress::default() });
-        if progress.live {
+    /// Starts watching, if standard error is a terminal. `total` is all that there is to do, where that is known; `limit` is
+    /// the time that one piece of it may take.
+    pub fn start(total: Option<u64>, limit: Option<Duration>) -> Arc<Progress> {
+        Progress::with(Line::new(false), total, limit)
+    }
+
+    fn with(line: Line, total: Option<u64>, limit: Option<Duration>) -> Arc<Progress> {
+        let at = At { name: String::new(), note: String::new(), since: None };
+        let progress = Arc::new(Progress {
+            line,
+            began: Instant::now(),
+            total: AtomicU64::new(total.unwrap_or(0)),
+            done: AtomicU64::new(0),
+            traces: AtomicU64::new(0),
+            ops: AtomicU64::new(0),
+            at: Mutex::new(at),
+            limit,
+            over: AtomicBool::new(false),
+        });
+        if progress.live() {
             let watched = Arc::clone(&progress);
             std::thread::spawn(move || {
                 while !watched.over.load(Relaxed) {
-                    watched.draw();
                     std::thread::sleep(TICK);
+                    if !watched.over.load(Relaxed) {
+                        watched.line.draw(|| watched.now());
+                    }
                 }
             });
         }
         progress
     }
 
-    /// Bytes were read.
-    pub fn bytes(&self, n: usize) {
-        self.bytes.fetch_add(n as u64, Relaxed);
+    fn live(&self) -> bool {
+        self.line.width.is_some()
     }
 
-    /// A trace was read.
+    fn at(&self) -> MutexGuard<'_, At> {
+        self.at.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// So much of all is done.
+    pub fn done(&self, n: usize) {
+        self.done.fetch_add(n as u64, Relaxed);
+    }
+
+    /// A trace was read, and is being decided.
     pub fn trace(&self, ops: usize) {
-        if self.live {
-            self.traces.fetch_add(1, Relaxed);
+        if self.live() {
+            let number = 1 + self.traces.fetch_add(1, Relaxed);
             self.ops.fetch_add(ops as u64, Relaxed);
+            self.work(&format!("deciding trace {number} ({})", count(ops, "operation")));
         }
     }
 
     /// So many operations of a trace that goes on.
     pub fn operations(&self, ops: usize) {
-        if self.live {
+        if self.live() {
             self.ops.fetch_add(ops as u64, Relaxed);
         }
     }
 
-    /// This file is read from now on.
+    /// This is worked on from now on.
     pub fn file(&self, name: &str) {
-        if self.live {
-            let since = (membar::report::safe(name), Instant::now(), self.bytes.load(Relaxed));
-            *self.file.lock().unwrap_or_else(PoisonError::into_inner) = Some(since);
+        if self.live() {
+            *self.at() = At { name: name.to_owned(), note: String::new(), since: None };
         }
     }
 
-    fn draw(&self) {
-        let Some((name, since, before)) = self.file.lock().unwrap_or_else(PoisonError::into_inner).clone() else {
-            return;
-        };
-        let seconds = since.elapsed();
-        if seconds < SOON {
-            return;
+    /// A piece with a time limit begins, which these words are about.
+    pub fn work(&self, note: &str) {
+        if self.live() {
+            let mut at = self.at();
+            at.note = note.to_owned();
+            at.since = Some(Instant::now());
         }
+    }
+
+    /// The words for the piece that is going on.
+    pub fn say(&self, note: String) {
+        if self.live() {
+            self.at().note = note;
+        }
+    }
+
+    fn now(&self) -> Now {
+        let At { name, note, since } = self.at().clone();
+        let (total, done) = (self.total.load(Relaxed), self.done.load(Relaxed));
         let (traces, ops) = (self.traces.load(Relaxed), self.ops.load(Relaxed));
-        let megabytes = (self.bytes.load(Relaxed) - before) as f64 / 1e6;
-        let rate = megabytes / seconds.as_secs_f64();
-        let seconds = seconds.as_secs();
-        let line =
-            format!("{name}: {seconds} s, {traces} traces, {ops} operations, {megabytes:.0} MB ({rate:.1} MB/s)");
-        let line: String = line.chars().take(79).collect();
-        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
-        if !self.over.load(Relaxed) {
-            *shown = write!(std::io::stderr(), "\r\x1b[K{line}").is_ok();
+        let share = (total > 0 && done < total).then(|| done as f64 / total as f64);
+        // A piece that takes long says nothing about the others.
+        let piece = since.filter(|since| since.elapsed() >= SOON);
+        let (share, seconds, limit) = match piece {
+            Some(since) => (None, since.elapsed(), self.limit),
+            None => (share, self.began.elapsed(), None),
+        };
+        let mut counts = if piece.is_some() || traces == 0 { vec![note] } else { Vec::new() };
+        if let (Some(_), Some(_)) = (piece, share.or((total > 0).then_some(0.0))) {
+            counts.push(format!("{:.0} % read", 100.0 * done.min(total) as f64 / total as f64));
         }
+        if traces > 1 || (ops > 0 && piece.is_none()) {
+            counts.push(count(traces as usize, "trace"));
+            counts.push(count(ops as usize, "operation"));
+        }
+        counts.retain(|text| !text.is_empty());
+        let limit = limit.map(|limit| limit.as_secs_f64());
+        Now { name, share, seconds: seconds.as_secs_f64(), limit, counts: counts.join(", ") }
     }
 
     /// Takes the line away, because something else is written.
     pub fn hide(&self) {
-        if self.live {
-            let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
-            if std::mem::take(&mut *shown) {
-                let _ = write!(std::io::stderr(), "\r\x1b[K");
-            }
+        self.line.hide();
+        if self.live() {
+            let mut at = self.at();
+            (at.note, at.since) = (String::new(), None);
         }
     }
 
     /// Nothing more is coming.
     pub fn finish(&self) {
         self.over.store(true, Relaxed);
-        self.hide();
+        self.line.hide();
+    }
+}
+
+/// The bytes of all files together, if they are files.
+pub fn bytes<'a>(files: impl IntoIterator<Item = &'a std::path::PathBuf>) -> Option<u64> {
+    let size =
+        |path: &std::path::PathBuf| std::fs::metadata(path).ok().filter(|data| data.is_file()).map(|data| data.len());
+    files.into_iter().map(size).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn now(share: Option<f64>, seconds: f64, limit: Option<f64>) -> String {
+        Now { name: "t".into(), share, seconds, limit, counts: "7 traces".into() }.text()
+    }
+
+    #[test]
+    fn only_what_is_known_is_said() {
+        assert_eq!(now(Some(0.25), 10.0, None), "t  [=====               ] 25 %, about 0:30 left  7 traces");
+        assert_eq!(now(Some(0.25), 10.0, Some(15.0)), "t  [=====               ] 25 %, about 0:05 left  7 traces");
+        assert_eq!(now(Some(0.001), 10.0, None), "t  [                    ] 0 %  7 traces");
+        assert_eq!(now(None, 75.0, None), "t  1:15  7 traces");
+        assert_eq!(now(None, 75.0, Some(3600.0)), "t  1:15 of at most 1:00:00  7 traces");
+    }
+
+    #[test]
+    fn a_long_piece_is_told_by_itself() {
+        let progress = Progress::with(
+            Line { width: Some(80), began: Instant::now(), drawn: Mutex::new(None) },
+            Some(100),
+            Some(Duration::from_secs(60)),
+        );
+        progress.file("t");
+        progress.done(40);
+        progress.trace(5);
+        let text = progress.now().text();
+        assert!(text.contains("40 %") && text.contains("1 trace, 5 operations"), "{text}");
+        progress.at().since = Instant::now().checked_sub(Duration::from_secs(12));
+        let text = progress.now().text();
+        assert_eq!(text, "t  0:12 of at most 1:00  deciding trace 1 (5 operations), 40 % read");
+        progress.finish();
     }
 }

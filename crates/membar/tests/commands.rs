@@ -1,8 +1,8 @@
-//! `shrink`, `models`, `demo`, `completions`, `man`, help and version.
+//! `shrink`, `models`, `completions`, `man`, help and version.
 
 mod common;
 
-use common::{BAD, FINE, Files, MALFORMED, SB, run, run_with, timeless};
+use common::{BAD, FINE, Files, MALFORMED, SB, run, run_with};
 use membar_stress::{Machine, Mix, Observe, Workload, corrupt, simulate};
 
 #[test]
@@ -95,44 +95,78 @@ fn models() {
     assert!(files.run(&["models", "show", "mine.toml"]).out.contains("name = \"mine\""));
 }
 
-#[test]
-fn the_demo_tells_the_story() {
-    let ran = run(&["demo"]);
-    assert_eq!((ran.code, ran.err.as_str()), (0, ""));
-    insta::assert_snapshot!("demo", timeless(&ran));
-    let files = Files::new(&[]);
-    let ran = files.run(&["demo", "--save", "traces"]);
-    assert_eq!(ran.code, 0);
-    for (name, model, code) in [
-        ("store-buffering", "sc", 1),
-        ("store-buffering", "tso", 0),
-        ("message-passing", "tso", 1),
-        ("message-passing", "pso", 0),
-        ("tso-violation", "tso", 1),
-        ("corrupted-load", "tso", 1),
-    ] {
-        let ran = files.run(&["check", &format!("traces/{name}.trace"), "--model", model]);
-        assert_eq!(ran.code, code, "{name} {model}");
+/// The commands that help lists, those of commands included: `models`, `models diff`.
+fn all_commands(of: &[&str]) -> Vec<Vec<String>> {
+    let mut help = vec!["help"];
+    help.extend(of);
+    let help = run(&help).out;
+    let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    let named = listed.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
+    let mut all = Vec::new();
+    for name in named.filter(|name| !name.is_empty() && *name != "help") {
+        let own: Vec<&str> = of.iter().copied().chain([name]).collect();
+        all.push(own.iter().map(|&word| word.to_owned()).collect());
+        all.extend(all_commands(&own));
     }
-    for (name, code) in [("SB", 1), ("SB+mfences", 0)] {
-        assert_eq!(files.run(&["verify", &format!("traces/{name}.litmus")]).code, code, "{name}");
-    }
+    all
 }
 
 #[test]
-fn help_has_examples_everywhere() {
-    for command in ["check", "shrink", "verify", "replay", "litmus", "monitor", "models", "demo", "completions", "man"]
-    {
-        let help = run(&[command, "--help"]);
-        assert_eq!(help.code, 0);
-        assert!(help.out.contains("Examples:\n"), "{command}");
-        let page = run(&["man", command]);
-        assert!(page.code == 0 && page.out.contains(".TH"), "{command}");
+fn every_command_has_examples_a_page_and_completions() {
+    let commands = all_commands(&[]);
+    for known in ["check", "verify", "stress", "models diff", "c++", "man"] {
+        assert!(commands.iter().any(|words| words.join(" ") == known), "{known}: {commands:?}");
+    }
+    let shells = ["bash", "zsh", "fish", "elvish", "powershell"];
+    let scripts = shells.map(|shell| run(&["completions", shell]).out);
+    let pages = Files::new(&[]);
+    assert_eq!(pages.run(&["man", "--output", "pages"]).code, 0);
+    for words in &commands {
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let with = |first: &'static str| run(&[&[first], &words[..]].concat());
+        let help = with("help");
+        assert!(help.code == 0 && help.out.contains("Examples:\n  "), "{words:?}: {}", help.out);
+        let page = with("man");
+        let title = format!("membar-{}", words.join("-"));
+        let named = page.out.replace("\\-", "-").replace('\\', "").contains(&title);
+        assert!(page.code == 0 && page.out.contains(".TH") && named, "{words:?}: {}", page.out);
+        assert!(pages.path(&format!("pages/{title}.1")).is_file(), "{title}");
+        let last = words[words.len() - 1];
+        assert!(scripts.iter().all(|script| script.contains(last)), "{last}");
     }
     assert!(run(&["--help"]).out.contains("Exit codes: 0"));
     assert!(run(&["man"]).out.contains("membar"));
     assert_eq!(run(&["--version"]).out, format!("membar {}\n", env!("CARGO_PKG_VERSION")));
-    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
-        assert!(run(&["completions", shell]).out.contains("membar"), "{shell}");
+}
+
+#[test]
+fn who_mistypes_is_told_what_is_meant() {
+    for (line, meant) in [
+        ("chekc t", "'check'"),
+        ("check --modle sc t", "'--model'"),
+        ("check --model tos t", "`tso`"),
+        ("check --format jsn t", "'json'"),
+        ("check --clock golbal t", "'global'"),
+        ("verify --strategy dprr t", "'dpor'"),
+        ("verify --format sarf t", "'sarif'"),
+        ("litmus --model psoo t", "'pso'"),
+        ("monitor --monitor sobber t", "'sober'"),
+        ("simulate --machine mesi-tos", "`mesi-tso`"),
+        ("simulate --machine mesi-tso --bug no-reply", "`no-replay`"),
+        ("simulate --machine mesi-tso --profile hots", "`hot`"),
+        ("stress --profile dfault", "`default`"),
+        ("stress --model tos", "`tso`"),
+        ("gen --as trace --machine tos", "`tso`"),
+        ("gen --as c --profile hto", "`hot`"),
+        ("models show tos", "`tso`"),
+        ("models diff tso psso", "`pso`"),
+        ("models dif tso pso", "'diff'"),
+        ("man chek", "`check`"),
+        ("man models dif", "`diff`"),
+        ("completions bsh", "'bash'"),
+    ] {
+        let ran = run(&line.split(' ').collect::<Vec<_>>());
+        assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{line}");
+        assert!(ran.err.contains(meant), "{line}: {}", ran.err);
     }
 }

@@ -55,6 +55,29 @@ golden! {
     a_long_trace: "tso", include_str!("../../../examples/corrupted-load.trace");
 }
 
+/// In a narrow terminal columns become a list; nothing is wider than the terminal but for names and commands.
+#[test]
+fn width_is_respected() {
+    let files = Files::new(&[("t", SB.as_bytes()), ("long", include_bytes!("../../../examples/corrupted-load.trace"))]);
+    let shown = |file: &str, columns: &str| {
+        let args = ["check", file, "--model", "sc"];
+        let output = common::command().args(args).current_dir(files.0.path()).env("COLUMNS", columns).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let narrow = shown("t", "60");
+    insta::assert_snapshot!("narrow", narrow);
+    assert!(narrow.lines().skip(1).all(|line| line.chars().count() <= 60), "{narrow}");
+    for columns in ["80", "200"] {
+        let text = shown("long", columns);
+        let most = columns.parse().unwrap();
+        assert!(
+            text.contains("thread 0    thread 2") && text.lines().all(|line| line.chars().count() <= most),
+            "{text}"
+        );
+    }
+    assert_eq!(shown("t", "nonsense"), seen(SB, "sc").replace("t.trace", "t"));
+}
+
 /// What happened, why, what now: all in the first lines, whatever the proof.
 #[test]
 fn the_first_lines_answer_three_questions() {

@@ -10,7 +10,6 @@
 //! | `check` | from a decided trace to a case of a page |
 //! | `verify` | from a verified program to cases of a page |
 //! | `machine` | a memory order as steps of a machine with buffers |
-//! | `shape` | what a cycle is called |
 //! | `rules` | what rules and axioms say |
 //! | `copies` | a trace as a litmus test and as a C program |
 //!
@@ -21,7 +20,6 @@ mod copies;
 mod machine;
 mod page;
 mod rules;
-mod shape;
 mod verify;
 
 pub use check::{Aside, Prefix, case, needed, part};

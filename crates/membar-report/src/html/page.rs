@@ -3,6 +3,8 @@
 //! Operations are known by their index in [`Graph::nodes`] wherever they are mentioned, so that choosing one in a view
 //! chooses it in all of them. Values are text: a script's numbers do not hold 64 bits.
 
+pub use crate::data::Shape;
+
 use crate::data::Report;
 use crate::style::count;
 use serde::Serialize;
@@ -128,17 +130,6 @@ pub struct Axiom {
     pub name: &'static str,
     /// What it says.
     pub says: &'static str,
-}
-
-/// The shape of a cycle.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct Shape {
-    /// Its name in the literature; empty if it has none.
-    pub name: &'static str,
-    /// What it is about.
-    pub about: &'static str,
-    /// Its edges: `po rf po fr`.
-    pub edges: String,
 }
 
 /// What the built-in models say.

@@ -1,19 +1,9 @@
-//! What rules and axioms say, in the words of the page, and which relation of the literature each stands for.
+//! What rules and axioms say, in the words of the page.
 
 use super::page::Axiom;
 use membar_core::Rule;
 
-/// `po rf co fr ppo time`: the relation that a step of a proof shows.
-pub(super) fn relation(rule: Rule) -> &'static str {
-    match rule {
-        Rule::LoadOp | Rule::StoreStore | Rule::StoreLoad | Rule::Membar { .. } | Rule::Lock => "ppo",
-        Rule::ReadsFrom => "rf",
-        Rule::AfterRead => "fr",
-        Rule::Time => "time",
-        Rule::OwnStore { .. } | Rule::BeforeRead { .. } | Rule::WriteOrder => "co",
-        Rule::Init | Rule::Final | Rule::Assume(_) | Rule::Case(_) => "co",
-    }
-}
+pub(super) use crate::shape::relation;
 
 /// What a rule says.
 pub(super) fn says(rule: Rule) -> &'static str {

@@ -1,10 +1,10 @@
 //! From a verified program to the cases of a page: one for each violation, or one that says what there is to say.
 
+use super::copies;
 use super::page::{
     Arrow, Case, Command, Copy, Fact, Fix, Fixes, Graph, ImpossibleRead, Lemma, Machine, MachineStep, ModelVerdict,
     Models, Node, Row, Source, Step, Stopped, Value,
 };
-use super::{copies, shape};
 use crate::style::{count, list};
 use crate::verify::{AccessRef, ErrorRef, FenceRef, LinkRef, VerifyReport, ViolationRef};
 use std::collections::{BTreeMap, BTreeSet};
@@ -240,7 +240,7 @@ fn violated(report: &VerifyReport, violation: &ViolationRef, name: String, comma
     if let Some(node) = overtaking.and_then(|event| index.get(&event)) {
         case.graph.nodes[*node].wrong = true;
     }
-    case.shape = shape_of(violation);
+    case.shape = violation.shape.clone();
     case.lemmas = vec![lemma(violation, model, &index)];
     case.read = overtaken(violation, &run, &index, overtaking, delayed);
     case.machine = Some(machine(violation, &run, model, &index));
@@ -371,18 +371,6 @@ fn pairs(cycle: &[LinkRef]) -> impl Iterator<Item = (&LinkRef, &LinkRef)> {
 
 fn kind_of(link: &LinkRef) -> &'static str {
     if link.relation == "po" && link.kept == Some(true) { "ppo" } else { link.relation }
-}
-
-fn shape_of(violation: &ViolationRef) -> Option<super::page::Shape> {
-    let edges: Vec<shape::Edge> = pairs(&violation.cycle)
-        .map(|(link, next)| shape::Edge {
-            kind: link.relation,
-            from: Some(link.access.thread),
-            to: Some(next.access.thread),
-            one_address: link.access.address == next.access.address,
-        })
-        .collect();
-    shape::shape(&edges)
 }
 
 fn lemma(violation: &ViolationRef, model: &str, index: &BTreeMap<usize, usize>) -> Lemma {

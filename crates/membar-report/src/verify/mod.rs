@@ -1,11 +1,15 @@
-//! The report of a verified program: data first; `text` puts it into words, `replay` is about one schedule.
+//! The report of a verified program: data first; `text` puts it into words, `sarif` into the form that code-review tools read,
+//! `replay` is about one schedule.
 
+mod repair;
 mod replay;
+mod sarif;
 mod text;
 
 pub use replay::{ReplayReport, ReplayStep};
+pub use sarif::SarifRun;
 
-use crate::data::SCHEMA;
+use crate::data::{SCHEMA, Shape};
 use crate::style::{quoted_path, safe};
 use serde::Serialize;
 use serde_json::Value;
@@ -16,6 +20,9 @@ use std::io::{self, Write};
 pub struct VerifyReport {
     /// The program's file.
     pub program: String,
+    /// The first of its files.
+    #[serde(skip)]
+    pub main: String,
     /// `tso` or `pso`.
     pub model: &'static str,
     /// `safe`, `unsafe`, `error` or `undecided`.
@@ -188,6 +195,20 @@ pub struct ViolationRef {
     pub executions: u64,
     /// A separate machine ran the execution and found it not sequentially consistent.
     pub certified: bool,
+    /// What the cycle is called.
+    pub shape: Option<Shape>,
+}
+
+/// What a happens-before cycle is called.
+pub fn shape(cycle: &[LinkRef]) -> Option<Shape> {
+    let edge = |(link, next): (&LinkRef, &LinkRef)| crate::shape::Edge {
+        kind: link.relation,
+        from: Some(link.access.thread),
+        to: Some(next.access.thread),
+        one_address: link.access.address == next.access.address,
+    };
+    let edges: Vec<_> = cycle.iter().zip(cycle.iter().cycle().skip(1)).map(edge).collect();
+    crate::shape::shape(&edges)
 }
 
 /// An event of a cycle and why it comes before the next one.
@@ -248,6 +269,9 @@ pub struct FenceRef {
     pub before_line: u32,
     /// and column.
     pub before_column: u32,
+    /// It was tried right before the second instruction, not right after the first one.
+    #[serde(skip)]
+    pub tried_before: bool,
 }
 
 /// An error of the program itself.
@@ -326,6 +350,7 @@ mod tests {
         let error = ErrorRef { kind: "fault", message, stack: Vec::new(), schedule: "ab".into(), executions: 1 };
         let report = VerifyReport {
             program: "a.c".into(),
+            main: "a.c".into(),
             model: "tso",
             verdict: "error",
             complete: true,
@@ -347,7 +372,7 @@ mod tests {
             errors: vec![error],
         };
         let (mut text, mut json) = (Vec::new(), Vec::new());
-        report.text(Style { color: false }, false, &mut text).unwrap();
+        report.text(Style::default(), 5, &mut text).unwrap();
         verify_json(&[report], &[], false, &mut json).unwrap();
         let expected = "\
 ERROR  a.c: P1 cannot go on: assertion `x == 1' failed

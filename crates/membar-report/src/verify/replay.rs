@@ -1,7 +1,7 @@
 //! The report of a schedule that was run.
 
 use super::AccessRef;
-use super::text::{Row, columns};
+use crate::columns::{Row, columns};
 use crate::data::SCHEMA;
 use crate::style::{Style, count, safe};
 use serde::Serialize;

@@ -1,8 +1,8 @@
 //! A verified program in words.
 
 use super::{AccessRef, FenceRef, LinkRef, StatisticsRef, StepRef, VerifyReport, ViolationRef};
-use crate::style::{Style, count, list, safe};
-use crate::text;
+use crate::columns::{Row, columns};
+use crate::style::{self, Style, count, list, safe};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
@@ -18,25 +18,19 @@ fn wrapped(words: &str, width: usize, newline: &str) -> String {
     let kept: String = words.chars().map(keep).collect();
     // Very long source is better broken than on a line of its own.
     let long = kept.split(' ').any(|word| word.chars().count() > width);
-    text::wrapped(if long { words } else { &kept }, width, newline).replace(KEPT, " ")
+    style::wrapped(if long { words } else { &kept }, width, newline).replace(KEPT, " ")
 }
 
-/// How wide the columns of threads may get before the execution is listed line by line.
-const WIDTH: usize = 110;
-/// Violations shown in full; the JSON report has all.
-const SHOWN: usize = 5;
 /// Steps of an execution that are shown.
 const STEPS: usize = 60;
 /// Calls of a stack that are shown.
 const FRAMES: usize = 12;
 /// Characters of a line of source that are shown in a column.
 const SOURCE: usize = 44;
-/// Characters of what an access does that are kept in line.
-const EFFECT: usize = 30;
 
 impl VerifyReport {
-    /// Writes the report for a terminal. `all` shows every violation in full.
-    pub fn text(&self, style: Style, all: bool, out: &mut impl Write) -> io::Result<()> {
+    /// Writes the report for a terminal, with so many violations in full; all of them: also with what it cost.
+    pub fn text(&self, style: Style, shown: usize, out: &mut impl Write) -> io::Result<()> {
         let (program, model) = (safe(&self.program), self.model);
         match self.verdict {
             "safe" => {
@@ -60,7 +54,7 @@ impl VerifyReport {
             }
         }
         let line = |label: &str, text: &str, out: &mut dyn Write| {
-            writeln!(out, "  {label} {}", wrapped(text, WIDTH - 8, "\n        "))
+            writeln!(out, "  {label} {}", wrapped(text, style.prose() - 8, "\n        "))
         };
         if let Some(first) = self.violations.first() {
             line("What:", &first.sentence(), out)?;
@@ -82,7 +76,7 @@ impl VerifyReport {
         if let Some(advice) = &self.advice {
             line("Next:", advice, out)?;
         }
-        if let Some(cost) = self.statistics.as_ref().filter(|_| all) {
+        if let Some(cost) = self.statistics.as_ref().filter(|_| shown == usize::MAX) {
             line("Cost:", &cost.words(), out)?;
         }
         for error in &self.errors {
@@ -95,16 +89,16 @@ impl VerifyReport {
             }
             writeln!(out, "  See it: {}", self.command.line(&error.schedule, ""))?;
         }
-        let shown = if all { self.violations.len() } else { SHOWN };
         for (i, violation) in self.violations.iter().take(shown).enumerate() {
             let of = self.violations.len();
-            writeln!(out, "\n{}", style.heading(format!("violation {} of {of}", i + 1)))?;
+            let head = format!("violation {} of {of}{}", i + 1, violation.called());
+            writeln!(out, "\n{}", style.heading(wrapped(&head, style.prose(), "\n  ")))?;
             self.violation(violation, style, out)?;
         }
         if self.violations.len() > shown {
             writeln!(out, "\nand these, shown in full with -v:")?;
             for violation in &self.violations[shown..] {
-                writeln!(out, "  {}", wrapped(&violation.sentence(), WIDTH - 4, "\n    "))?;
+                writeln!(out, "  {}", wrapped(&violation.sentence(), style.prose() - 4, "\n    "))?;
             }
         }
         Ok(())
@@ -138,17 +132,18 @@ impl VerifyReport {
     }
 
     fn violation(&self, violation: &ViolationRef, style: Style, out: &mut impl Write) -> io::Result<()> {
-        writeln!(out, "  {}", wrapped(&violation.sentence(), WIDTH - 4, "\n    "))?;
+        writeln!(out, "  {}", wrapped(&violation.sentence(), style.prose() - 4, "\n    "))?;
         writeln!(out, "  An execution under {} that is not sequentially consistent:\n", self.model)?;
         run(&violation.run, style, out)?;
         writeln!(out, "\n  Each of these comes before the next, and the last before the first:")?;
         for (i, link) in violation.cycle.iter().enumerate() {
             let next = &violation.cycle[(i + 1) % violation.cycle.len()];
             let words = link.words(&next.access, self.model);
-            writeln!(out, "    {}  {} {}", style.dim(link.relation), link.access.place(), words)?;
+            let words = wrapped(&format!("{} {words}", link.access.place()), style.prose() - 8, "\n        ");
+            writeln!(out, "    {}  {words}", style.dim(link.relation))?;
         }
         let broken = format!("It is broken by {}", fences(&violation.fences));
-        writeln!(out, "  {}", wrapped(&broken, WIDTH - 4, "\n    "))?;
+        writeln!(out, "  {}", wrapped(&broken, style.prose() - 4, "\n    "))?;
         let n = count(self.interleavings as usize, self.unit);
         writeln!(
             out,
@@ -224,6 +219,11 @@ impl FenceRef {
         let Self { after_line, before_line, after_column, before_column, .. } = self;
         let place = match before_line.cmp(after_line) {
             Ordering::Greater if *after_line == 0 => format!("before line {before_line}"),
+            // What else is between the two may matter: the place where it was tried is right.
+            Ordering::Greater if *before_line > after_line + 1 && self.tried_before => {
+                format!("right before line {before_line}")
+            }
+            Ordering::Greater if *before_line > after_line + 1 => format!("right after line {after_line}"),
             Ordering::Greater => format!("between lines {after_line} and {before_line}"),
             Ordering::Equal if before_column > after_column => {
                 format!("between columns {after_column} and {before_column} of line {after_line}")
@@ -238,7 +238,7 @@ impl FenceRef {
 }
 
 /// Fences of one kind together, and of those the ones in one part of the program.
-fn fences(all: &[FenceRef]) -> String {
+pub(super) fn fences(all: &[FenceRef]) -> String {
     /// A part of the program, and places in it.
     type Part = (String, Vec<String>);
     let mut kinds: Vec<(&str, Vec<Part>)> = Vec::new();
@@ -279,6 +279,12 @@ impl StatisticsRef {
 }
 
 impl ViolationRef {
+    /// `: SB, store buffering: …`
+    fn called(&self) -> String {
+        let title = self.shape.as_ref().and_then(crate::data::Shape::title);
+        title.map_or_else(String::new, |title| format!(": {title}"))
+    }
+
     pub(crate) fn sentence(&self) -> String {
         let (store, access) = (&self.store, &self.access);
         let done = match access.kind {
@@ -365,65 +371,4 @@ fn run(steps: &[StepRef], style: Style, out: &mut impl Write) -> io::Result<()> 
         });
     }
     columns(&rows, STEPS, style, out)
-}
-
-/// A line in the column of a thread.
-pub(super) struct Row {
-    pub(super) thread: u32,
-    pub(super) name: String,
-    /// Its line, or which step it is.
-    pub(super) number: String,
-    pub(super) text: String,
-    /// What it does to memory.
-    pub(super) effect: String,
-    /// What is special about it.
-    pub(super) mark: String,
-    pub(super) marked: bool,
-}
-
-impl Row {
-    /// With its parts as wide as this, at least.
-    fn line(&self, number: usize, text: usize, effect: usize) -> String {
-        let parts = [(&self.text, text), (&self.effect, effect), (&self.mark, 0)];
-        let parts = parts.iter().filter(|(part, width)| !part.is_empty() || *width > 0);
-        let line = parts.map(|(part, width)| format!("  {part:width$}")).collect::<String>();
-        format!("{:<number$}{}", self.number, line).trim_end().to_owned()
-    }
-}
-
-/// The last `most` rows in columns, one a thread, or one after the other with the thread's name where columns would be too
-/// wide.
-pub(super) fn columns(rows: &[Row], most: usize, style: Style, out: &mut impl Write) -> io::Result<()> {
-    const GAP: usize = 3;
-    let width = |text: &str| text.chars().count();
-    let mut threads: BTreeMap<u32, (usize, &str)> = BTreeMap::new();
-    for row in rows {
-        let width = width(&row.line(0, 0, 0)).max(width(&row.name) + 5);
-        let known = threads.entry(row.thread).or_insert((0, &row.name));
-        known.0 = known.0.max(width);
-    }
-    let aside = threads.values().map(|(width, _)| width + GAP).sum::<usize>() <= WIDTH;
-    let hidden = rows.len().saturating_sub(most);
-    if hidden > 0 {
-        writeln!(out, "    … {} before these …", count(hidden, "step"))?;
-    }
-    if aside {
-        let head =
-            threads.values().map(|(width, name)| format!("{:width$}", format!("     {name}"), width = width + GAP));
-        writeln!(out, "    {}", style.heading(head.collect::<String>().trim_end()))?;
-    }
-    let widest = |part: fn(&Row) -> &str| rows.iter().map(|row| width(part(row))).max().unwrap_or(0);
-    let (name, number) = (widest(|row| &row.name), widest(|row| &row.number));
-    let (text, effect) = (widest(|row| &row.text), widest(|row| &row.effect).min(EFFECT));
-    for row in &rows[hidden..] {
-        let line = if aside { row.line(0, 0, 0) } else { row.line(number, text, effect) };
-        let line = if row.marked { style.bad(&line).to_string() } else { line };
-        if aside {
-            let before = threads.range(..row.thread).map(|(_, (width, _))| width + GAP).sum();
-            writeln!(out, "    {}{line}", " ".repeat(before))?;
-        } else {
-            writeln!(out, "    {:name$}  {line}", row.name)?;
-        }
-    }
-    Ok(())
 }

@@ -13,12 +13,10 @@
 //! | `counters` | what is counted |
 //! | `bundle` | a violation as a directory |
 //! | `state` | the file that a campaign goes on from |
-//! | `progress` | the line on a terminal |
 //! | `summary` | the end, for people and as JSON |
 
 mod bundle;
 mod counters;
-mod progress;
 mod state;
 mod summary;
 mod test;
@@ -28,8 +26,10 @@ pub use counters::{Counters, Found};
 pub use summary::Stopped;
 
 use crate::decide::{Budget, Chosen};
+use crate::progress::{Line, Now};
 use crate::stop::{Failure, Interrupt};
 use membar::core::Clock;
+use membar::report::count;
 use membar::stress::{Profile, Program, Record, Times};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -158,8 +158,8 @@ pub fn run(plan: &Plan, source: &dyn Source, interrupt: &Interrupt) -> Result<Ca
     };
     let mut collector = Collector {
         shared: &shared,
-        progress: progress::Line::new(plan, &source.name(), &counters),
-        before: counters.seconds,
+        line: Line::new(plan.quiet),
+        before: (counters.tests, counters.operations, counters.seconds),
         counters,
         begun: Instant::now(),
         saved: Instant::now(),
@@ -177,7 +177,7 @@ pub fn run(plan: &Plan, source: &dyn Source, interrupt: &Interrupt) -> Result<Ca
         shared.over.store(true, Relaxed);
         collected
     });
-    collector.progress.clear();
+    collector.line.hide();
     collector.counters.seconds = collector.seconds();
     let saved = collector.save();
     let stopped = collected?;
@@ -236,16 +236,16 @@ impl Shared<'_> {
 struct Collector<'a> {
     shared: &'a Shared<'a>,
     counters: Counters,
-    /// Seconds of earlier runs.
-    before: f64,
+    /// Tests, operations and seconds of earlier runs.
+    before: (u64, u64, f64),
     begun: Instant,
     saved: Instant,
-    progress: progress::Line,
+    line: Line,
 }
 
 impl Collector<'_> {
     fn seconds(&self) -> f64 {
-        self.before + self.begun.elapsed().as_secs_f64()
+        self.before.2 + self.begun.elapsed().as_secs_f64()
     }
 
     fn collect(&mut self, arriving: Receiver<(u64, Result<Done, String>)>) -> Result<Stopped, Failure> {
@@ -261,7 +261,7 @@ impl Collector<'_> {
                     return Ok(stopped);
                 }
             }
-            self.progress.draw(&self.counters, self.seconds());
+            self.line.draw(|| self.now());
             if self.saved.elapsed() > SAVE {
                 self.counters.seconds = self.seconds();
                 self.save()?;
@@ -280,7 +280,8 @@ impl Collector<'_> {
         let test = self.counters.tests;
         let kept = match &done.outcome {
             Outcome::Forbidden(evidence) => {
-                self.progress.say(&self.counters, self.seconds(), "a violation: making it small");
+                let counts = format!("making the violation of test {} small", test + 1);
+                self.line.say(|| Now { counts, share: None, ..self.now() });
                 Some(bundle::write(plan, self.shared.source, test, evidence)?)
             }
             _ => None,
@@ -288,7 +289,7 @@ impl Collector<'_> {
         self.counters.add(&done);
         self.shared.settled.store(self.counters.tests, Relaxed);
         let Some(kept) = kept else { return Ok(None) };
-        self.progress.clear();
+        self.line.hide();
         if plan.keep_going && !plan.quiet {
             use std::io::Write;
             // Where standard error is closed nobody wants to know.
@@ -310,6 +311,28 @@ impl Collector<'_> {
             true if self.counters.found.len() as u64 >= plan.max_violations => Some(Stopped::Violations),
             true => None,
         })
+    }
+
+    /// How far this run of the campaign is: by tests or by time, whichever is over first.
+    fn now(&self) -> Now {
+        let (plan, counters) = (self.shared.plan, &self.counters);
+        let seconds = self.begun.elapsed().as_secs_f64();
+        let tests = counters.tests - self.before.0;
+        let by_tests = plan.tests.map(|all| tests as f64 / all.saturating_sub(self.before.0).max(1) as f64);
+        let by_time = plan.time.map(|all| seconds / all.as_secs_f64().max(0.001));
+        let rate = (counters.operations - self.before.1) as f64 / seconds.max(0.001);
+        let mut counts = format!(
+            "{}, {} ops, {} ops/s",
+            count(counters.tests as usize, "test"),
+            summary::short(counters.operations as f64),
+            summary::short(rate)
+        );
+        if counters.sampled > 0 {
+            counts += &format!(", {}/{} relaxed", counters.relaxed, counters.sampled);
+        }
+        counts += &format!(", {}", count(counters.forbidden as usize, "violation"));
+        let share = by_tests.into_iter().chain(by_time).reduce(f64::max);
+        Now { name: self.shared.source.name(), share, seconds, limit: None, counts }
     }
 
     fn save(&mut self) -> Result<(), Failure> {

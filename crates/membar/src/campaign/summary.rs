@@ -2,7 +2,7 @@
 
 use super::{Campaign, Counters, Plan, Source, bundle::profile_json};
 use crate::stop::{ALLOWED, FORBIDDEN, UNDECIDED};
-use membar::report::{Style, count, safe};
+use membar::report::{Style, count, safe, wrapped};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -114,7 +114,8 @@ impl Campaign {
                 short(found.operations as f64)
             );
             let _ = writeln!(text, "\n{} {place}", style.bad("violation:"));
-            let _ = writeln!(text, "  What   {}", safe(&found.what.replace('\n', " ")));
+            let what = wrapped(&safe(&found.what.replace('\n', " ")), style.prose() - 9, "\n         ");
+            let _ = writeln!(text, "  What   {what}");
             let _ = writeln!(text, "  Kept   {}", safe(&found.bundle));
             let _ = writeln!(text, "  Again  {}", safe(&found.command));
         }

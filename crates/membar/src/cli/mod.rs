@@ -81,12 +81,13 @@ pub enum Command {
     Gen(Gen),
     /// List the built-in memory models, or show one as the file it is
     Models(Models),
-    /// See what this tool does, with embedded examples
+    /// See what this tool does, on this machine, in under a minute
     Demo(Demo),
     /// Print a completion script for a shell
     #[command(after_help = "\
 Examples:
   membar completions bash > ~/.local/share/bash-completion/completions/membar
+  membar completions zsh > ~/.zfunc/_membar      where fpath has ~/.zfunc
   membar completions fish > ~/.config/fish/completions/membar.fish")]
     Completions {
         /// The shell.
@@ -97,11 +98,17 @@ Examples:
     #[command(after_help = "\
 Examples:
   membar man | man -l -
-  membar man check > membar-check.1")]
+  membar man check > membar-check.1
+  membar man models diff | man -l -
+  membar man --output ~/.local/share/man/man1    the pages of all commands")]
     Man {
-        /// A command; without it the page of membar itself.
+        /// A command, and one of its own commands; without it the page of membar itself.
         #[arg(value_name = "COMMAND")]
-        command: Option<String>,
+        command: Vec<String>,
+
+        /// Write the pages of membar and of all commands into this directory.
+        #[arg(short, long, value_name = "DIRECTORY", conflicts_with = "command")]
+        output: Option<PathBuf>,
     },
 }
 
@@ -134,10 +141,13 @@ const MemoryParser: fn(&str) -> Result<Memory, String> = |text| quantity::memory
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  membar demo
-  membar demo --save traces    also writes the programs and traces that it uses, to try the commands on")]
+  membar demo                a broken lock, its fence, what the cores of this machine do, and a page for a browser
+  membar demo --save demo    keeps the programs, the traces and the page, to try the commands on
+
+The page is membar-demo.html, in the current directory or in that of --save. Nothing of yours is overwritten.
+Exit codes: 0 told to the end, 2 something cannot be written, 3 interrupted.")]
 pub struct Demo {
-    /// Write the programs and traces of the demonstration into this directory.
+    /// Keep the programs, the traces and the page in this directory.
     #[arg(long, value_name = "DIRECTORY")]
     pub save: Option<PathBuf>,
 }

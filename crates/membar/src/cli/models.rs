@@ -20,8 +20,15 @@ pub struct Models {
 #[derive(Subcommand, Debug)]
 pub enum ModelsAction {
     /// Names and titles, strongest first
+    #[command(after_help = "\
+Examples:
+  membar models list")]
     List,
     /// The model as a file
+    #[command(after_help = "\
+Examples:
+  membar models show tso > mine.toml   a model file to start from
+  membar models show mine.toml         is it right?")]
     Show {
         /// A built-in name or the path of a .toml file.
         #[arg(value_name = "NAME")]

@@ -1,6 +1,6 @@
 //! `verify`, `replay`, `cc` and `c++`.
 
-use super::{Memory, MemoryParser, Time, TimeParser};
+use super::{DataFormat, Memory, MemoryParser, Time, TimeParser};
 use clap::{Args, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -20,6 +20,8 @@ Examples:
                                                can be interrupted, and goes on where it was
   membar verify --html report.html dekker.c    also a page that explains the violations
   membar verify --format json dekker.c         for programs
+  membar verify --format sarif src/tests > membar.sarif
+                                               for code review: findings with places, executions and fixes
 
 Only sequentially consistent executions are explored; a monitor finds on them what store buffers could do.
 Exit codes: 0 safe, 1 unsafe or an error of the program, 2 bad usage or input, 3 undecided.")]
@@ -77,7 +79,7 @@ pub struct Verify {
     #[arg(short, long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub jobs: u16,
 
-    /// How results are written: for people or as JSON.
+    /// How results are written: for people, as JSON, or as SARIF for code-review tools.
     #[arg(short, long, value_enum, default_value_t = VerifyFormat::Text, value_name = "FORMAT")]
     pub format: VerifyFormat,
 
@@ -201,6 +203,8 @@ pub enum VerifyFormat {
     Text,
     /// For programs
     Json,
+    /// For code-review tools: SARIF 2.1.0
+    Sarif,
 }
 
 /// `membar replay`
@@ -229,8 +233,8 @@ pub struct Replay {
     pub model: Option<VerifyModel>,
 
     /// How the steps are written: for people or as JSON.
-    #[arg(short, long, value_enum, default_value_t = VerifyFormat::Text, value_name = "FORMAT")]
-    pub format: VerifyFormat,
+    #[arg(short, long, value_enum, default_value_t = DataFormat::Text, value_name = "FORMAT")]
+    pub format: DataFormat,
 
     /// Explore the program this long before: a schedule counts the accesses to memory that is then known to be shared.
     #[arg(long, value_name = "TIME", value_parser = TimeParser)]

@@ -6,7 +6,7 @@ use crate::cli::{Check, Format};
 use crate::decide::{Answer, Budget, Chosen, Decider, Detail};
 use crate::input;
 use crate::page::{ToFile, Wish};
-use crate::progress::Progress;
+use crate::progress::{self, Progress};
 use crate::stop::{Failure, Interrupt};
 use membar::Trace;
 use membar::report::{Style, first_line};
@@ -76,7 +76,7 @@ pub fn run(args: &Check, style: Style) -> Result<u8, Failure> {
     let asked = Asked { models, budget: Budget::new(&args.limits, &interrupt), detail, wish };
     let files: Vec<String> = args.traces.iter().map(|path| shown_name(path)).collect();
     let wanted = Wanted { format: args.format, style, quiet: args.quiet, verbose: args.verbose };
-    let progress = Progress::start();
+    let progress = Progress::start(progress::bytes(&args.traces), args.limits.time.0);
     let out = BufWriter::with_capacity(1 << 16, io::stdout());
     let mut output = Output::new(out, &wanted, &asked.models, &files, Arc::clone(&progress));
     output.to_file = page;

@@ -1,223 +1,343 @@
-//! `membar demo`: what the tool does, told with embedded programs and traces.
+//! `membar demo`: the whole story on this machine. A broken lock and its fence, what real cores do, the page.
+//!
+//! Everything happens as by the commands that are shown, on files in one directory: the one that was asked for, or one that
+//! is gone afterwards. What this machine cannot show (no compiler, one core) is said, and told with a file instead.
 
-use super::output::{Answered, Output, Wanted};
-use super::shrink::annotated;
-use crate::cli::{Demo, Format};
-use crate::decide::{Answer, Budget, Chosen, Decider, Detail, internal_error};
-use crate::progress::Progress;
-use crate::stop::{ALLOWED, Failure};
-use membar::Trace;
+use super::{stress, verify};
+use crate::campaign::{self, Campaign, Plan};
+use crate::cli::{Cli, Command, Demo};
+use crate::decide::{Budget, Chosen, Decider, Detail, internal_error};
+use crate::page::{ToFile, Wish};
+use crate::stop::{ALLOWED, Failure, Interrupt, UNDECIDED};
+use clap::Parser;
+use membar::hardware::Cores;
 use membar::report::text::Text;
-use membar::report::{Style, first_line, quoted_path};
+use membar::report::verify::VerifyReport;
+use membar::report::{Report, Style, quoted_path, safe, wrapped};
 use std::io::{self, Write};
-use std::path::Path;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
-/// Names and texts of the traces.
-const TRACES: [(&str, &str); 5] = [
-    ("store-buffering.trace", include_str!("../../../../examples/store-buffering.trace")),
-    ("tso-violation.trace", include_str!("../../../../examples/tso-violation.trace")),
-    ("corrupted-load.trace", include_str!("../../../../examples/corrupted-load.trace")),
-    ("litmus.trace", include_str!("../../../../examples/litmus.trace")),
-    ("message-passing.trace", include_str!("../../../../examples/message-passing.trace")),
-];
-const STORE_BUFFERING: usize = 0;
-const VIOLATION: usize = 1;
-const CORRUPTED: usize = 2;
-const LITMUS: usize = 3;
-
-/// Names and texts of the programs: the same one without and with fences.
-const PROGRAMS: [(&str, &str); 2] = [
+/// A lock without and with its fence, and the heart of both as litmus tests, where no C program can be run.
+const PROGRAMS: [(&str, &str); 4] = [
+    ("peterson.c", include_str!("../../../../examples/programs/peterson.c")),
+    ("peterson-fixed.c", include_str!("../../../../examples/programs/peterson-fixed.c")),
     ("SB.litmus", include_str!("../../../../examples/litmus/SB.litmus")),
     ("SB+mfences.litmus", include_str!("../../../../examples/litmus/SB+mfences.litmus")),
 ];
+/// What cores do that are at hand elsewhere.
+const TRACE: (&str, &str) = ("store-buffering.trace", include_str!("../../../../examples/store-buffering.trace"));
+/// The page.
+const PAGE: &str = "membar-demo.html";
+/// What makes stores meet loads of the other thread, and little else.
+const STRESS: &str = "membar stress --model sc --profile producer-consumer --threads 2 --output violations";
+/// So long for real cores to show store buffering.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Operations that a reader wants to see.
+const MOST: usize = 6;
+/// Violations of other shapes that are passed over.
+const OTHERS: usize = 20;
+
+/// Runs the command.
+pub fn run(args: &Demo, style: Style) -> Result<u8, Failure> {
+    let here = std::env::current_dir().map_err(|error| cannot("find the current directory", &error))?;
+    let temporary = match &args.save {
+        Some(_) => None,
+        None => Some(tempfile::tempdir().map_err(|error| cannot("make a directory", &error))?),
+    };
+    let directory = temporary.as_ref().map_or_else(
+        || args.save.as_ref().map_or_else(|| here.clone(), |save| here.join(save)),
+        |directory| directory.path().to_owned(),
+    );
+    save(&directory)?;
+    let page = match args.save {
+        Some(_) => free(&directory),
+        None => free(&here),
+    };
+    // As after `cd`: files have short names, and commands that are shown work there.
+    std::env::set_current_dir(&directory).map_err(|error| cannot("enter the directory", &error))?;
+    let (page, to_file) = match ToFile::create(&page) {
+        Ok(to_file) => (page, to_file),
+        Err(failure) if args.save.is_some() => return Err(failure),
+        Err(_) => {
+            let page = free(&std::env::temp_dir());
+            let to_file = ToFile::create(&page)?;
+            (page, to_file)
+        }
+    };
+    let mut story = Story {
+        style,
+        out: io::BufWriter::new(io::stdout()),
+        decider: Decider::default(),
+        interrupt: Interrupt::on_key(),
+        page: to_file,
+    };
+    let told = story.tell(args.save.as_deref());
+    let interrupted = story.interrupt.pressed();
+    let told = told.and_then(|()| {
+        let shown = page.strip_prefix(&here).unwrap_or(&page).to_string_lossy().into_owned();
+        story.end(&shown, args.save.as_deref())
+    });
+    story.page.finish()?;
+    // Nothing is left in a directory that is to be taken away.
+    let _ = std::env::set_current_dir(&here);
+    told?;
+    Ok(if interrupted { UNDECIDED } else { ALLOWED })
+}
+
+fn cannot(what: &str, error: &io::Error) -> Failure {
+    Failure::Usage(format!("error: cannot {what}: {error}"))
+}
+
+/// Writes programs and trace. Files of others are left alone.
+fn save(directory: &Path) -> Result<(), Failure> {
+    let write = || -> io::Result<()> {
+        std::fs::create_dir_all(directory)?;
+        for (name, text) in PROGRAMS.iter().chain([&TRACE]) {
+            let path = directory.join(name);
+            match std::fs::read(&path) {
+                Ok(known) if known == text.as_bytes() => {}
+                Ok(_) => return Err(io::Error::other(format!("there is another {name}; give a directory of its own"))),
+                Err(_) => std::fs::write(path, text)?,
+            }
+        }
+        Ok(())
+    };
+    write().map_err(|error| {
+        let directory = safe(&directory.to_string_lossy());
+        Failure::Usage(format!("error: cannot write the files of the demonstration to {directory}: {error}"))
+    })
+}
+
+/// A name for the page that is free, or has an older page of ours.
+fn free(directory: &Path) -> PathBuf {
+    let ours = |path: &Path| {
+        use io::Read;
+        let mut head = Vec::new();
+        let file = std::fs::File::open(path);
+        let read = file.and_then(|file| file.take(1024).read_to_end(&mut head));
+        read.is_ok() && String::from_utf8_lossy(&head).contains("<meta name=\"generator\" content=\"membar\">")
+    };
+    let first = directory.join(PAGE);
+    let others = (2..1000).map(|number| directory.join(PAGE.replace('.', &format!("-{number}."))));
+    let mut names = std::iter::once(first.clone()).chain(others);
+    names.find(|path| std::fs::symlink_metadata(path).is_err() || ours(path)).unwrap_or(first)
+}
 
 /// Tells the story.
 struct Story {
     style: Style,
     out: io::BufWriter<io::Stdout>,
     decider: Decider,
-}
-
-/// Runs the command.
-pub fn run(args: &Demo, style: Style) -> Result<u8, Failure> {
-    if let Some(directory) = &args.save {
-        save(directory)?;
-    }
-    let mut story = Story { style, out: io::BufWriter::new(io::stdout()), decider: Decider::default() };
-    story.programs()?;
-    story.store_buffering()?;
-    story.violation()?;
-    story.shrink()?;
-    story.table()?;
-    story.next(args.save.as_deref())?;
-    story.out.flush()?;
-    Ok(ALLOWED)
-}
-
-fn save(directory: &Path) -> Result<(), Failure> {
-    let write = || {
-        std::fs::create_dir_all(directory)?;
-        TRACES.iter().chain(&PROGRAMS).try_for_each(|(name, text)| std::fs::write(directory.join(name), text))
-    };
-    write().map_err(|error: io::Error| {
-        let directory = membar::report::safe(&directory.to_string_lossy());
-        Failure::Usage(format!("error: cannot write the traces to {directory}: {error}"))
-    })
-}
-
-/// The traces of an embedded file.
-fn traces(which: usize) -> Result<Vec<Trace>, Failure> {
-    let (name, text) = TRACES[which];
-    membar::trace::parse(name, text.as_bytes()).map_err(|error| Failure::Usage(error.render()))
+    interrupt: Interrupt,
+    page: ToFile,
 }
 
 impl Story {
+    fn tell(&mut self, saved: Option<&Path>) -> Result<(), Failure> {
+        if let Some(saved) = saved {
+            writeln!(self.out, "$ {}\n", self.style.heading(format!("cd {}", quoted_path(&saved.to_string_lossy()))))?;
+        }
+        self.lock()?;
+        if !self.interrupt.pressed() {
+            self.machine()?;
+        }
+        Ok(())
+    }
+
     fn heading(&mut self, text: &str) -> io::Result<()> {
-        writeln!(self.out, "{}\n", self.style.heading(text))
+        writeln!(self.out, "{}", self.style.heading(text))?;
+        self.out.flush()
     }
 
     fn say(&mut self, text: &str) -> io::Result<()> {
-        writeln!(self.out, "{text}\n")
+        for line in text.split('\n') {
+            let indent = line.len() - line.trim_start().len();
+            let (indent, line) = line.split_at(indent);
+            writeln!(self.out, "{indent}{}", wrapped(line, self.style.prose() - indent.len(), "\n"))?;
+        }
+        self.out.flush()
     }
 
     fn command(&mut self, text: &str) -> io::Result<()> {
-        writeln!(self.out, "$ {}", self.style.heading(text))
+        writeln!(self.out, "$ {}", self.style.heading(text))?;
+        self.out.flush()
     }
 
-    /// Shows the trace file.
-    fn show(&mut self, which: usize) -> io::Result<()> {
-        for line in TRACES[which].1.lines() {
-            writeln!(self.out, "    {line}")?;
+    /// Shows what `membar verify` says, with one violation in full.
+    fn verified(&mut self, name: &str, report: &VerifyReport) -> Result<(), Failure> {
+        self.command(&format!("membar verify {name}"))?;
+        report.text(self.style, 1, &mut self.out)?;
+        writeln!(self.out)?;
+        self.page.add_program(report);
+        Ok(())
+    }
+
+    /// A broken lock, and the same with its fence.
+    fn lock(&mut self) -> Result<(), Failure> {
+        self.heading("1. A lock that is broken on every x86 machine")?;
+        let [(mut broken, text), (mut fixed, _), litmus, fenced] = PROGRAMS;
+        let report = match verify::examine(broken, &self.interrupt) {
+            Ok(report) => {
+                self.say("Peterson's lock, as in the textbook. A thread says that it wants to enter, lets the other one go first, and waits:\n")?;
+                let lines = text.lines().enumerate().skip_while(|(_, line)| line.trim() != "wants[me] = 1;");
+                for (at, line) in lines.take(4) {
+                    writeln!(self.out, "    {:>2}  {line}", at + 1)?;
+                }
+                report
+            }
+            Err(failure @ (Failure::Usage(_) | Failure::Input(_))) => {
+                let why = failure.to_string();
+                let why = why.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
+                self.say(&format!(
+                    "No C program can be verified here: {why}.\nSo this is the heart of such a lock as a litmus test: each thread says that it wants to enter, and looks at the other.\n"
+                ))?;
+                (broken, fixed) = (litmus.0, fenced.0);
+                litmus.1.lines().try_for_each(|line| writeln!(self.out, "    {line}"))?;
+                verify::examine(broken, &self.interrupt)?
+            }
+            Err(failure) => return Err(failure),
+        };
+        writeln!(self.out)?;
+        self.verified(broken, &report)?;
+        self.heading("2. The same with the fence: verified, in all its executions")?;
+        let report = verify::examine(fixed, &self.interrupt)?;
+        self.verified(fixed, &report)
+    }
+
+    /// What the cores of this machine do.
+    fn machine(&mut self) -> Result<(), Failure> {
+        let cores = Cores::allowed().count();
+        self.heading("3. This machine: do its cores really do that?")?;
+        let found = match cores {
+            0 | 1 => {
+                self.say("Only one core may be used here, and on one core nobody sees a store wait. This is what two cores of an x86 machine recorded:\n")?;
+                None
+            }
+            _ => {
+                let two = if cores == 2 { "two cores".into() } else { format!("two of {cores} cores") };
+                self.say(&format!(
+                    "Random programs on {two}, until one does what sequential consistency does not explain:\n"
+                ))?;
+                self.stress()?
+            }
+        };
+        let (small, whole) = match &found {
+            Some(bundle) => (format!("{bundle}/shrunk.trace"), format!("{bundle}/trace.trace")),
+            None => (TRACE.0.to_owned(), TRACE.0.to_owned()),
+        };
+        self.say("The few operations that matter, and why no interleaving explains them:\n")?;
+        self.check(&small, "sc")?;
+        self.say("A store waits in its core's buffer while a later load goes on. That is what x86 promises (tso), so all of the recording is in order:\n")?;
+        self.check(&whole, "tso")
+    }
+
+    /// Stresses the cores until they show store buffering; where that is kept.
+    fn stress(&mut self) -> Result<Option<String>, Failure> {
+        self.command(STRESS)?;
+        let began = Instant::now();
+        let mut seed = 1;
+        for _ in 0..OTHERS {
+            let left = PATIENCE.saturating_sub(began.elapsed());
+            let more = ["--quiet".into(), format!("--seed={seed}"), format!("--time={}ms", left.as_millis())];
+            let words = STRESS.split(' ').map(str::to_owned).chain(more);
+            let cli = Cli::try_parse_from(words).map_err(|error| Failure::Usage(error.to_string()))?;
+            let Command::Stress(args) = cli.command else { unreachable!("that is what was written") };
+            let (plan, hardware) = match stress::campaign(&args, &self.interrupt) {
+                Ok(ready) => ready,
+                Err(failure) => return self.no_stress(&failure),
+            };
+            let campaign = match campaign::run(&plan, &hardware, &self.interrupt) {
+                Ok(campaign) => campaign,
+                Err(failure) => return self.no_stress(&failure),
+            };
+            let found = campaign.counters.found.first().map(|found| (found.bundle.clone(), found.seed));
+            let enough = left.is_zero() || self.interrupt.pressed();
+            match found {
+                Some((bundle, _)) if enough || self.is_store_buffering(&bundle)? => {
+                    self.summary(&campaign, &plan, &hardware)?;
+                    return Ok(Some(bundle));
+                }
+                Some((_, violating)) => seed = violating.wrapping_add(1),
+                None => {
+                    self.summary(&campaign, &plan, &hardware)?;
+                    break;
+                }
+            }
         }
-        writeln!(self.out)
+        self.say("Nothing showed in that time. This is what two cores of an x86 machine recorded:\n")?;
+        Ok(None)
     }
 
-    /// `membar check` of a file with one trace.
-    fn check(&mut self, which: usize, model: &str) -> Result<(), Failure> {
-        let name = TRACES[which].0;
+    fn no_stress(&mut self, failure: &Failure) -> Result<Option<String>, Failure> {
+        self.say(&format!("{failure}\nSo this is what two cores of an x86 machine recorded:\n"))?;
+        Ok(None)
+    }
+
+    /// The lines of a campaign's summary that say what ran and where it is kept.
+    fn summary(&mut self, campaign: &Campaign, plan: &Plan, hardware: &stress::Hardware) -> Result<(), Failure> {
+        let text = campaign.text(plan, hardware, self.style);
+        let kept = text.lines().skip(3).filter(|line| line.starts_with("  Kept "));
+        for line in text.lines().take(2).chain(kept) {
+            writeln!(self.out, "{line}")?;
+        }
+        writeln!(self.out)?;
+        Ok(())
+    }
+
+    /// Is what was found two threads that store, and then load what the other one stores?
+    fn is_store_buffering(&mut self, bundle: &str) -> Result<bool, Failure> {
+        let report = self.answer(&format!("{bundle}/shrunk.trace"), "sc", None)?;
+        let shape = report.violation.as_ref().and_then(|violation| violation.shape.as_ref());
+        Ok(report.ops <= MOST && shape.is_some_and(|shape| shape.name == "SB"))
+    }
+
+    /// What `membar check` says about the first trace of a file; also on the page, if there is a wish.
+    fn answer(&mut self, file: &str, model: &str, wish: Option<&Wish>) -> Result<Box<Report>, Failure> {
+        let text = std::fs::read(file).map_err(|error| cannot(&format!("read {}", safe(file)), &error))?;
+        let traces = membar::trace::parse(file, &text).map_err(|error| Failure::Usage(error.render()))?;
         let chosen = Chosen::load(model)?;
-        let traces = traces(which)?;
-        self.command(&format!("membar check {name} --model {model}"))?;
-        for (index, trace) in (0..).zip(&traces) {
-            let detail = Detail::Full { witness: false };
-            let answer = self
-                .decider
-                .answer((name, index, trace), &chosen.model, &Budget::none(), detail)
-                .map_err(|fault| Failure::Usage(internal_error(name, index, model, &fault)))?;
-            let text = Text { style: self.style, model: Some(model), ..Text::default() };
-            if let Some(report) = answer.report {
-                text.report(&report, &mut self.out)?;
-            }
+        let internal = |fault: &str| Failure::Usage(internal_error(file, 0, model, fault));
+        let trace = traces.first().ok_or_else(|| internal("there is no trace"))?;
+        let (detail, budget) = (Detail::Full { witness: false }, Budget::of(None, None, &self.interrupt));
+        let asked = ((file, 0, trace), (&chosen.model, model));
+        let answer = self.decider.answer_for(asked.0, asked.1, &budget, (detail, wish));
+        let answer = answer.map_err(|fault| internal(&fault))?;
+        if let Some(entry) = answer.entry {
+            self.page.add(*entry);
         }
+        answer.report.ok_or_else(|| internal("there is no report"))
+    }
+
+    /// Shows it.
+    fn check(&mut self, file: &str, model: &str) -> Result<(), Failure> {
+        self.command(&format!("membar check {} --model {model}", quoted_path(file)))?;
+        let report = self.answer(file, model, Some(&Wish::default()))?;
+        let text = Text { style: self.style, model: Some(model), ..Text::default() };
+        text.report(&report, &mut self.out)?;
         writeln!(self.out)?;
         Ok(())
     }
 
-    /// `membar verify` of both programs.
-    fn programs(&mut self) -> Result<(), Failure> {
-        self.heading("1. A program, before it runs anywhere")?;
-        self.say(
-            "Each thread stores, then loads what the other one stores. Can it leave sequential consistency on x86?",
-        )?;
-        for line in PROGRAMS[0].1.lines() {
-            writeln!(self.out, "    {line}")?;
+    /// Where everything is, and what to try next.
+    fn end(&mut self, page: &str, saved: Option<&Path>) -> Result<(), Failure> {
+        if self.interrupt.pressed() {
+            self.say("interrupted: what came after is left out\n")?;
         }
-        writeln!(self.out)?;
-        for (name, text) in PROGRAMS {
-            self.command(&format!("membar verify {name}"))?;
-            super::verify::examine(name, text)?.text(self.style, false, &mut self.out)?;
-            writeln!(self.out)?;
-        }
-        Ok(())
-    }
-
-    fn store_buffering(&mut self) -> Result<(), Failure> {
-        self.heading("2. One recorded execution, two memory models")?;
-        self.say("A trace says what each thread stored (:=) and what its loads returned (==):")?;
-        self.show(STORE_BUFFERING)?;
-        self.say("No interleaving of the two threads explains this, so sequential consistency forbids it:")?;
-        self.check(STORE_BUFFERING, "sc")?;
-        self.say("A machine with store buffers, such as x86 or SPARC, may do it:")?;
-        self.check(STORE_BUFFERING, "tso")?;
-        Ok(())
-    }
-
-    fn violation(&mut self) -> Result<(), Failure> {
-        self.heading("3. An execution that no x86 or SPARC machine may show")?;
-        self.say(
-            "Nothing looks wrong at first sight. The answer names the read that is impossible, and every step of the\n\
-             reason, each with its rule:",
-        )?;
-        self.check(VIOLATION, "tso")
-    }
-
-    fn shrink(&mut self) -> Result<(), Failure> {
-        self.heading("4. From a long recording to the few operations that matter")?;
-        let (name, _) = TRACES[CORRUPTED];
-        let traces = traces(CORRUPTED)?;
-        let ops = traces.first().map_or(0, Trace::len);
+        self.heading("4. The report")?;
         self.say(&format!(
-            "{name} has {ops} operations by three threads; one load returned a wrong value. What is left when everything\n\
-             is dropped that the violation does not need:"
+            "{} has all of this as one page, the machine step by step included: open it in a browser.\n`membar verify` and `membar check` write such pages with `--html FILE`.\n",
+            safe(page)
         ))?;
-        self.command(&format!("membar shrink {name} --model tso"))?;
-        let chosen = Chosen::load("tso")?;
-        for trace in &traces {
-            let part = self.decider.shrink(trace, &chosen.model, &Budget::none());
-            let Some((_, part)) = part else {
-                return Err(Failure::Usage(internal_error(name, 0, "tso", "it cannot be shrunk")));
-            };
-            self.out.write_all(annotated(&part, name, 1, "tso", ops)?.as_bytes())?;
+        self.heading("Next")?;
+        if saved.is_none() {
+            self.say(
+                "  membar demo --save demo       keeps the files, so that these commands can be tried and changed",
+            )?;
         }
-        writeln!(self.out)?;
+        self.say("  membar verify your-test.c     your own program")?;
+        self.say("  simulator | membar check -    your own machine: answers each trace as its `check` line arrives")?;
+        self.say("  membar --help                 all commands")?;
         Ok(())
-    }
-
-    fn table(&mut self) -> Result<(), Failure> {
-        self.heading("5. The same tests under five models")?;
-        self.say(
-            "From the strongest to the weakest; `membar models` lists all, also those for locks, and yours is a file like them:",
-        )?;
-        let (name, _) = TRACES[LITMUS];
-        let models: Vec<Chosen> = ["sc", "tso", "pso", "wmo", "rmo"]
-            .iter()
-            .filter_map(|name| membar::model::builtin(name))
-            .map(|model| Chosen { arg: model.name.clone(), model: model.clone() })
-            .collect();
-        let flags: String = models.iter().map(|chosen| format!(" --model {}", chosen.arg)).collect();
-        self.command(&format!("membar check {name}{flags}"))?;
-        let wanted = Wanted { format: Format::Text, style: self.style, quiet: false, verbose: 0 };
-        let progress = Arc::new(Progress::default());
-        let mut output = Output::new(&mut self.out, &wanted, &models, &[name.to_owned()], progress);
-        for (index, trace) in (0..).zip(&traces(LITMUS)?) {
-            let answer = |chosen: &Chosen| {
-                self.decider.answer((name, index, trace), &chosen.model, &Budget::none(), Detail::Verdict)
-            };
-            let answers: Vec<Result<Answer, String>> = models.iter().map(answer).collect();
-            let (line, ops) = (first_line(trace), trace.len());
-            output.answered(&Answered { file: name, index, line, ops, answers: &answers })?;
-        }
-        output.finish(false)?;
-        writeln!(self.out)?;
-        Ok(())
-    }
-
-    fn next(&mut self, saved: Option<&Path>) -> io::Result<()> {
-        self.heading("What to try next")?;
-        match saved {
-            Some(directory) => {
-                let file = directory.join(TRACES[4].0);
-                let (directory, file) = (directory.to_string_lossy(), file.to_string_lossy());
-                writeln!(self.out, "  The programs and traces are in {}.", membar::report::safe(&directory))?;
-                writeln!(self.out, "  membar check {} --model pso -v", quoted_path(&file))?;
-            }
-            None => writeln!(
-                self.out,
-                "  membar demo --save traces     writes these programs and traces to files, to try the commands on"
-            )?,
-        }
-        writeln!(self.out, "  simulator | membar check -    answers each trace as its `check` line arrives")?;
-        writeln!(self.out, "  membar check --help           all options")
     }
 }

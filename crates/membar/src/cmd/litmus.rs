@@ -3,6 +3,7 @@
 use super::output::shown_name;
 use super::programs::is_source;
 use crate::cli::{Litmus, LitmusFormat, LitmusModel};
+use crate::progress::Progress;
 use crate::stop::{self, Failure, Interrupt};
 use membar::litmus::{Error, ErrorKind, LitmusTest, Model, Record, crash_message, outcomes};
 use membar::report::safe;
@@ -66,12 +67,17 @@ pub fn run(args: &Litmus) -> Result<u8, Failure> {
     if json {
         out.write_all(b"{\"schema\":1,\"results\":[")?;
     }
+    let progress = Progress::start(Some((files.len() * passes.len()) as u64), args.limits.time.0);
     for (number, pass) in passes.into_iter().enumerate() {
         if !json && models.len() > 1 {
             writeln!(out, "# Model {}\n", pass[0])?;
         }
         let mut flushed = Instant::now();
         let mut write = |answer: Answer| -> io::Result<()> {
+            progress.done(1);
+            if !answer.text.is_empty() || !answer.errors.is_empty() {
+                progress.hide();
+            }
             if json && !answer.text.is_empty() {
                 out.write_all(if std::mem::replace(&mut any, true) { b",\n" } else { b"\n" })?;
             }
@@ -91,8 +97,9 @@ pub fn run(args: &Litmus) -> Result<u8, Failure> {
             }
             Ok(())
         };
-        each(args, &files, pass, &interrupt, &mut write)?;
+        each((args, &interrupt, &progress), &files, pass, &mut write)?;
     }
+    progress.finish();
     if json {
         write!(out, "\n],\"errors\":[{}]}}", errors.join(","))?;
         out.write_all(b"\n")?;
@@ -111,17 +118,17 @@ pub fn run(args: &Litmus) -> Result<u8, Failure> {
 
 /// Answers each file and hands the answers on in order.
 fn each(
-    args: &Litmus,
+    (args, interrupt, progress): (&Litmus, &Interrupt, &Progress),
     files: &[PathBuf],
     models: &[Model],
-    interrupt: &Interrupt,
     write: &mut impl FnMut(Answer) -> io::Result<()>,
 ) -> io::Result<()> {
     if args.jobs == 1 {
-        return files
-            .iter()
-            .take_while(|_| !interrupt.pressed())
-            .try_for_each(|file| write(answer(args, file, models, interrupt)));
+        return files.iter().take_while(|_| !interrupt.pressed()).try_for_each(|file| {
+            progress.file(&shown_name(file));
+            progress.work("");
+            write(answer(args, file, models, interrupt))
+        });
     }
     let next = AtomicUsize::new(0);
     let (send, arriving) = channel();

@@ -66,16 +66,14 @@ fn diff(
 ) -> Result<(String, u8), Failure> {
     let [a, b] = [Chosen::load(names[0])?, Chosen::load(names[1])?];
     let interrupt = Interrupt::on_key();
+    let progress = Progress::start(None, limits.time.0);
+    progress.file(&format!("{} and {}", a.arg, b.arg));
+    progress.work("");
     let limits = Budget::new(limits, &interrupt).start();
-    let progress = Progress::start();
     let size = Size { ops, ..Size::default() };
     let found = separate(&a.model, &b.model, size, &limits, &mut |now| {
-        progress.file(&format!(
-            "{} of {} in {}",
-            now.decided,
-            count(now.ops, "operation"),
-            count(now.threads, "thread")
-        ));
+        let size = format!("{} in {}", count(now.ops, "operation"), count(now.threads, "thread"));
+        progress.say(format!("{} traces of {size} decided", now.decided));
     });
     progress.finish();
     let known = |allows: &Chosen, forbids: &Chosen, side: Side| -> Result<Known, Failure> {

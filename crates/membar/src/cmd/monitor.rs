@@ -3,7 +3,7 @@
 use super::output::shown_name;
 use crate::cli::{DataFormat, Monitor};
 use crate::input;
-use crate::progress::Progress;
+use crate::progress::{self, Progress};
 use crate::stop::{self, Failure, Interrupt};
 use membar::monitor::Algorithm;
 use membar::report::json::Json;
@@ -34,7 +34,7 @@ pub fn run(args: &Monitor, style: Style) -> Result<u8, Failure> {
     let mut command = Command {
         args,
         interrupt: Interrupt::on_key(),
-        progress: Progress::start(),
+        progress: Progress::start(progress::bytes(&args.traces), None),
         out: Output {
             out: BufWriter::new(io::stdout()),
             json: (args.format == DataFormat::Json).then(Json::default),

@@ -172,6 +172,11 @@ pub trait Subject {
     /// What reports call it.
     fn name(&self) -> &str;
 
+    /// The first of its files.
+    fn file(&self) -> &str {
+        self.name()
+    }
+
     /// A hash of everything that decides what it does.
     fn fingerprint(&self) -> u64;
 

@@ -2,7 +2,7 @@
 
 use super::programs::{Input, Litmus, Native, Stand, Subject, check_flags, inputs};
 use super::verify::relaxation;
-use crate::cli::{Replay, VerifyFormat};
+use crate::cli::{DataFormat, Replay};
 use crate::stop::{self, Failure, Interrupt};
 use membar::explore::Schedule;
 use membar::monitor::ClassMonitor;
@@ -30,8 +30,8 @@ pub fn run(args: &Replay, style: Style) -> Result<u8, Failure> {
     };
     let mut out = BufWriter::new(io::stdout());
     match args.format {
-        VerifyFormat::Text => report.text(style, &mut out)?,
-        VerifyFormat::Json => report.json(&mut out)?,
+        DataFormat::Text => report.text(style, &mut out)?,
+        DataFormat::Json => report.json(&mut out)?,
     }
     out.flush()?;
     Ok(stop::ALLOWED)

@@ -4,7 +4,7 @@ use super::output::shown_name;
 use crate::cli::Shrink;
 use crate::decide::{Budget, Chosen, Decider, Detail, internal_error};
 use crate::input;
-use crate::progress::Progress;
+use crate::progress::{self, Progress};
 use crate::stop::{ALLOWED, BAD, FORBIDDEN, Failure, Interrupt, UNDECIDED};
 use membar::Trace;
 use membar::core::{AddrId, Clock};
@@ -22,7 +22,7 @@ pub fn run(args: &Shrink) -> Result<u8, Failure> {
     }
     let interrupt = Interrupt::on_key();
     let budget = Budget::new(&args.limits, &interrupt);
-    let progress = Progress::start();
+    let progress = Progress::start(progress::bytes([&args.file]), args.limits.time.0);
     let name = shown_name(&args.file);
     let mut decider = Decider::default();
     let mut undecided = false;
@@ -56,6 +56,7 @@ pub fn run(args: &Shrink) -> Result<u8, Failure> {
             decider.answer((&name, number - 1, &trace), &chosen.model, &budget, Detail::Verdict).map_err(internal)?;
         match answer.verdict {
             "forbidden" => {
+                progress.work(&format!("shrinking trace {number} ({})", count(trace.len(), "operation")));
                 let part = decider.shrink(&trace, &chosen.model, &budget);
                 let part = part.map(|(_, part)| part).ok_or_else(|| internal("it cannot be shrunk".into()))?;
                 let text = annotated(&part, &name, number, &chosen.arg, trace.len()).map_err(Failure::from)?;

@@ -3,9 +3,10 @@
 use super::litmus::{collect, read};
 use super::output::shown_name;
 use super::simulate::{finish, plan};
-use crate::campaign::{Observed, Source};
+use crate::campaign::{Observed, Plan, Source};
 use crate::cli::{DataFormat, HardwareTimes, Stress};
 use crate::decide::Chosen;
+use crate::progress::Progress;
 use crate::stop::{ALLOWED, BAD, FORBIDDEN, Failure, Interrupt, UNDECIDED};
 use membar::core::{Clock, Compare};
 use membar::hardware::{Cores, Engine, Runner, Settings, Timestamps, litmus};
@@ -23,13 +24,27 @@ const OUTCOMES: u64 = 1_000_000;
 
 /// Runs the command.
 pub fn run(args: &Stress, style: Style) -> Result<u8, Failure> {
-    let usage = |error: membar::hardware::Error| Failure::Usage(format!("error: {error}"));
-    let cores = args.cores.as_deref().map(Cores::parse).transpose().map_err(usage)?;
-    let engine = if args.portable { Engine::Portable } else { Engine::default() };
     let interrupt = Interrupt::on_key();
     if !args.files.is_empty() {
-        return litmus_tests(args, cores.as_ref(), engine, &interrupt);
+        return litmus_tests(args, &interrupt);
     }
+    let (plan, hardware) = campaign(args, &interrupt)?;
+    finish(&plan, &hardware, &args.campaign, &interrupt, style)
+}
+
+fn usage(error: membar::hardware::Error) -> Failure {
+    Failure::Usage(format!("error: {error}"))
+}
+
+/// The cores and the engine that flags describe.
+fn place(args: &Stress) -> Result<(Option<Cores>, Engine), Failure> {
+    let cores = args.cores.as_deref().map(Cores::parse).transpose().map_err(usage)?;
+    Ok((cores, if args.portable { Engine::Portable } else { Engine::default() }))
+}
+
+/// The campaign of random programs that flags describe, and what runs it.
+pub fn campaign(args: &Stress, interrupt: &Interrupt) -> Result<(Plan, Hardware), Failure> {
+    let (cores, engine) = place(args)?;
     let timestamps = match args.timestamps {
         HardwareTimes::Off => Timestamps::Off,
         HardwareTimes::Every(every) => Timestamps::Every(every),
@@ -44,21 +59,21 @@ pub fn run(args: &Stress, style: Style) -> Result<u8, Failure> {
         programs.threads = Some(u32::try_from(count).unwrap_or(u32::MAX).clamp(2, 64));
     }
     let model = Chosen::load(args.model.as_deref().unwrap_or(own_model()))?;
-    let mut plan = plan(&programs, &args.campaign, model, &interrupt)?;
+    let mut plan = plan(&programs, &args.campaign, model, interrupt)?;
     if args.campaign.jobs.is_none() {
         // While one test runs, others are made and checked.
         plan.jobs = std::thread::available_parallelism().map_or(2, std::num::NonZero::get).clamp(2, 64);
     }
-    finish(&plan, &hardware, &args.campaign, &interrupt, style)
+    Ok((plan, hardware))
 }
 
 /// The model that this machine promises.
-fn own_model() -> &'static str {
+pub fn own_model() -> &'static str {
     if cfg!(any(target_arch = "x86_64", target_arch = "x86")) { "tso" } else { "wmo" }
 }
 
 /// This machine's cores. One program runs at a time.
-struct Hardware {
+pub struct Hardware {
     cores: String,
     settings: Settings,
     runner: Mutex<Runner>,
@@ -122,7 +137,8 @@ impl Source for Hardware {
 }
 
 /// Litmus tests, one after the other, each as a histogram.
-fn litmus_tests(args: &Stress, cores: Option<&Cores>, engine: Engine, interrupt: &Interrupt) -> Result<u8, Failure> {
+fn litmus_tests(args: &Stress, interrupt: &Interrupt) -> Result<u8, Failure> {
+    let (cores, engine) = place(args)?;
     let model = args.model.as_deref().unwrap_or(own_model());
     let model: membar::litmus::Model = model.parse().map_err(|_| {
         Failure::Usage(format!(
@@ -142,12 +158,16 @@ fn litmus_tests(args: &Stress, cores: Option<&Cores>, engine: Engine, interrupt:
         }
     }
     let mut results = Vec::new();
+    let time = args.campaign.tests.is_none().then_some(args.campaign.time).flatten().and_then(|time| time.0);
+    let progress = Progress::start(Some(files.len() as u64), time);
     for path in &files {
         if interrupt.pressed() {
             open = true;
             break;
         }
         let file = shown_name(path);
+        progress.file(&file);
+        progress.work("");
         let test = match parsed(path, &file) {
             Ok(test) => test,
             Err(text) => {
@@ -161,7 +181,7 @@ fn litmus_tests(args: &Stress, cores: Option<&Cores>, engine: Engine, interrupt:
             (None, None) => litmus::Amount::Outcomes(OUTCOMES),
         };
         let settings = litmus::Settings {
-            cores: cores.cloned(),
+            cores: cores.clone(),
             engine,
             amount,
             seed: args.programs.seed,
@@ -188,6 +208,8 @@ fn litmus_tests(args: &Stress, cores: Option<&Cores>, engine: Engine, interrupt:
         forbidden |= outside > 0;
         open |= !complete;
         let name = model.to_string();
+        progress.done(1);
+        progress.hide();
         match args.campaign.format {
             DataFormat::Text => {
                 let log = histogram.log(&test);
@@ -210,6 +232,7 @@ fn litmus_tests(args: &Stress, cores: Option<&Cores>, engine: Engine, interrupt:
             })),
         }
     }
+    progress.finish();
     if args.campaign.format == DataFormat::Json {
         writeln!(std::io::stdout(), "{}", json!({ "schema": 1, "results": results }))?;
     }

@@ -6,21 +6,24 @@ mod resume;
 
 use super::programs::{About, Input, Litmus, Native, Round, Subject, check_flags, inputs};
 use crate::cli::{Cli, Command, StrategyName, Verify, VerifyFormat, VerifyModel, VerifyMonitor};
-use crate::page::ToFile;
+use crate::page::{self, ToFile};
+use crate::progress::{Line, Now};
 use crate::stop::{self, Failure, Interrupt, Problem};
 use clap::Parser;
 use membar::core::Relaxation;
-use membar::explore::{SearchState, Strategy};
-use membar::report::verify::{NoteRef, VerifyReport, verify_json};
+use membar::explore::Strategy;
+use membar::report::verify::{NoteRef, SarifRun, VerifyReport, verify_json};
 use membar::report::{Style, count, safe};
 use membar::verify::{Checkpoint, Effort, ErrorKind, Seen, Settings, Verdict, Watching};
-use std::io::{self, BufWriter, IsTerminal, Write};
+use std::io::{self, BufWriter, Write};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 /// Time between two checkpoints on disk.
 const CHECKPOINT: Duration = Duration::from_secs(1);
+/// Violations shown in full if nothing is said; the JSON report has all.
+const SHOWN: usize = 5;
 /// Executions of random and pct if nothing is said.
 const DRAWN: u64 = 10_000;
 
@@ -74,13 +77,13 @@ impl Batch {
     fn run(&mut self, args: &Verify, settings: Settings, inputs: &[Input], style: Style) -> Result<(), Failure> {
         let interrupt = Interrupt::on_key();
         let mut out = BufWriter::new(io::stdout());
-        for input in inputs {
+        for (number, input) in (1..).zip(inputs) {
             if interrupt.pressed() && !self.reports.is_empty() {
                 self.interrupted = true;
                 let _ = writeln!(io::stderr(), "interrupted: what came after is left out");
                 break;
             }
-            let report = match verify_input(input, args, settings, &interrupt) {
+            let report = match verify_input((input, number, inputs.len()), args, settings, &interrupt) {
                 Ok(report) => report,
                 Err(failure) => {
                     out.flush()?;
@@ -91,13 +94,16 @@ impl Batch {
             let shown = args.format == VerifyFormat::Text && !(args.quiet && report.verdict == "safe");
             self.reports.push(report);
             if shown {
-                self.reports[self.reports.len() - 1].text(style, args.verbose, &mut out)?;
+                let in_full = if args.verbose { usize::MAX } else { SHOWN };
+                self.reports[self.reports.len() - 1].text(style, in_full, &mut out)?;
                 out.flush()?;
             }
         }
         let several = inputs.len() != 1 || args.programs[0].is_dir();
         if args.format == VerifyFormat::Json {
             verify_json(&self.reports, &self.errors, several, &mut out)?;
+        } else if args.format == VerifyFormat::Sarif {
+            self.sarif(&mut out)?;
         } else if several && !args.quiet && !self.reports.is_empty() {
             let programs = count(self.reports.len(), "program");
             let counts = ["safe", "unsafe", "error", "undecided"].map(|verdict| (self.number(verdict), verdict));
@@ -106,6 +112,24 @@ impl Batch {
         }
         out.flush()?;
         Ok(())
+    }
+
+    fn sarif(&self, out: &mut impl Write) -> io::Result<()> {
+        let directory = std::env::current_dir()?;
+        // What is in a repository is named from its root, wherever the command runs.
+        let root = directory.ancestors().find(|path| path.join(".git").exists()).unwrap_or(&directory);
+        let run = SarifRun {
+            reports: &self.reports,
+            errors: &self.errors,
+            exit_code: self.code(),
+            interrupted: self.interrupted,
+            command: page::made().command,
+            version: env!("CARGO_PKG_VERSION"),
+            directory: &directory,
+            root,
+            source: &page::source,
+        };
+        run.write(out)
     }
 
     fn number(&self, verdict: &str) -> usize {
@@ -123,22 +147,30 @@ impl Batch {
 }
 
 fn verify_input(
-    input: &Input,
+    (input, number, of): (&Input, usize, usize),
     args: &Verify,
     settings: Settings,
     interrupt: &Interrupt,
 ) -> Result<VerifyReport, Failure> {
     match input {
-        Input::Litmus(path) => verify(&mut Litmus::open(path)?, args, settings, interrupt),
-        native => verify(&mut Native::open(native, &args.native, usize::from(args.jobs))?, args, settings, interrupt),
+        Input::Litmus(path) => verify(&mut Litmus::open(path)?, (number, of), args, settings, interrupt),
+        native => {
+            let mut native = Native::open(native, &args.native, usize::from(args.jobs))?;
+            verify(&mut native, (number, of), args, settings, interrupt)
+        }
     }
 }
 
-/// What `membar verify` says about this litmus test.
-pub fn examine(name: &str, text: &str) -> Result<VerifyReport, Failure> {
-    let cli = Cli::try_parse_from(["membar", "verify", name]).map_err(|error| Failure::Usage(error.to_string()))?;
+/// What `membar verify FILE` finds out.
+pub fn examine(file: &str, interrupt: &Interrupt) -> Result<VerifyReport, Failure> {
+    let cli = Cli::try_parse_from(["membar", "verify", file]).map_err(|error| Failure::Usage(error.to_string()))?;
     let Command::Verify(args) = cli.command else { unreachable!("that is what was written") };
-    verify(&mut Litmus::parse(name, text.as_bytes())?, &args, settings(&args)?, &Interrupt::default())
+    let (inputs, failures) = inputs(&args.programs);
+    match (inputs.first(), failures.into_iter().next()) {
+        (_, Some(failure)) => Err(failure),
+        (Some(input), None) => verify_input((input, 1, 1), &args, settings(&args)?, interrupt),
+        (None, None) => Err(Failure::Usage(format!("error: there is no program in {}", safe(file)))),
+    }
 }
 
 /// The model as the machine that it is.
@@ -184,11 +216,12 @@ fn settings(args: &Verify) -> Result<Settings, Failure> {
 
 fn verify<S: Subject>(
     subject: &mut S,
+    (number, of): (usize, usize),
     args: &Verify,
     settings: Settings,
     interrupt: &Interrupt,
 ) -> Result<VerifyReport, Failure> {
-    let name = subject.name().to_owned();
+    let name = if of > 1 { format!("{number}/{of} {}", subject.name()) } else { subject.name().to_owned() };
     say(&subject.about(0.0).notes);
     let began = Instant::now();
     let (mut checkpoint, mut before) = (Checkpoint::new(settings), 0.0);
@@ -207,7 +240,7 @@ fn verify<S: Subject>(
         stop_at_first: args.stop_at_first,
     };
     let deadline = args.time.0.and_then(|time| began.checked_add(time));
-    let mut line = ProgressLine::new(&name, settings.strategy);
+    let line = Line::new(args.quiet);
     let mut saved = Instant::now();
     let (mut stopped, mut failed) = (None, None);
     let late = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
@@ -232,11 +265,11 @@ fn verify<S: Subject>(
             failed = resume::save(path, fingerprint, &state).err();
             saved = Instant::now();
         }
-        line.draw(round.search, round.seen, began);
+        line.draw(|| now(&name, round, args, settings.strategy, began.elapsed().as_secs_f64()));
         stopped.is_none() && failed.is_none() && !is_limited(round.seen)
     };
     let checkpoint = subject.explore(checkpoint, effort, &[], &watchdog.stop, &mut go_on);
-    line.clear();
+    line.hide();
     let checkpoint = checkpoint?;
     if let Some(failure) = failed {
         return Err(failure);
@@ -256,7 +289,8 @@ fn verify<S: Subject>(
         report.advice.get_or_insert_with(|| how.into());
     }
     if checkpoint.verdict() == Verdict::Unsafe && checkpoint.search.is_complete() && !interrupt.pressed() {
-        report.plan = plan::plan(subject, &checkpoint, interrupt);
+        report.plan = plan::plan(subject, &checkpoint, interrupt, &line);
+        line.hide();
     }
     Ok(report)
 }
@@ -311,51 +345,25 @@ impl Drop for Watchdog {
     }
 }
 
-/// One updating line on standard error, where that is a terminal and a program takes long.
-struct ProgressLine<'a> {
-    name: &'a str,
-    unit: &'static str,
-    live: bool,
-    shown: bool,
-    drawn: Instant,
-}
-
-impl<'a> ProgressLine<'a> {
-    fn new(name: &'a str, strategy: Strategy) -> ProgressLine<'a> {
-        let unit = unit(strategy);
-        ProgressLine { name, unit, live: io::stderr().is_terminal(), shown: false, drawn: Instant::now() }
+/// How far exploration is.
+fn now(name: &str, round: &Round<'_>, args: &Verify, strategy: Strategy, seconds: f64) -> Now {
+    let (search, unit) = (round.search, unit(strategy));
+    let executions = search.counts().executions;
+    let mut counts = Vec::new();
+    if let Some(bound) = search.preemptions_bound() {
+        counts.push(count(bound as usize, "preemption"));
     }
-
-    fn draw(&mut self, search: &SearchState, seen: &Seen, began: Instant) {
-        let seconds = began.elapsed().as_secs_f64();
-        if !self.live || seconds < 2.0 || (self.shown && self.drawn.elapsed() < Duration::from_millis(200)) {
-            return;
-        }
-        (self.shown, self.drawn) = (true, Instant::now());
-        let executions = search.counts().executions;
-        let covered = match search.share() {
-            Some(share) if share > 0.001 => {
-                format!("roughly {:.1} %, about {:.0} s left", 100.0 * share, seconds / share - seconds)
-            }
-            Some(_) => "less than 0.1 %".into(),
-            None => format!("{} known to be left", count(search.branches_left(), "branch")),
-        };
-        let bound = search.preemptions_bound().map(|k| format!(", {k} preemptions")).unwrap_or_default();
-        let line = format!(
-            "{}: {seconds:.0} s{bound}, {} ({:.0}/s), {covered}, {}",
-            safe(self.name),
-            count(executions as usize, self.unit),
-            executions as f64 / seconds,
-            count(seen.violations.len(), "violation"),
-        );
-        let _ = write!(io::stderr(), "\r\x1b[2K{}", line.chars().take(100).collect::<String>());
+    counts.push(match args.executions {
+        Some(most) if search.share().is_none() => format!("{executions} of at most {}", count(most as usize, unit)),
+        _ => count(executions as usize, unit),
+    });
+    counts.push(format!("{:.0}/s", executions as f64 / seconds));
+    if search.share().is_none() {
+        counts.push(format!("{} known to be left", count(search.branches_left(), "branch")));
     }
-
-    fn clear(&self) {
-        if self.shown {
-            let _ = write!(io::stderr(), "\r\x1b[2K");
-        }
-    }
+    counts.push(count(round.seen.violations.len(), "violation"));
+    let limit = args.time.0.map(|time| time.as_secs_f64());
+    Now { name: name.to_owned(), share: search.share(), seconds, limit, counts: counts.join(", ") }
 }
 
 fn unit(strategy: Strategy) -> &'static str {
@@ -418,6 +426,7 @@ fn report<S: Subject>(
     let incomplete = incomplete.or_else(|| unseen.map(|note| format!("not all accesses were seen: {}", note.message)));
     let mut report = VerifyReport {
         program: subject.name().into(),
+        main: subject.file().into(),
         model: model.name(),
         verdict: match checkpoint.verdict() {
             Verdict::Safe if unseen.is_some() => "undecided",

@@ -24,7 +24,7 @@ pub struct Ran {
 
 pub fn command() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_membar"));
-    command.env_remove("NO_COLOR");
+    command.env_remove("NO_COLOR").env_remove("COLUMNS");
     command
 }
 

@@ -1,11 +1,11 @@
 //! The proof as an argument, step by step.
 
-use super::super::page::{Axiom, FINAL, INITIAL, Lemma, Shape, Step};
-use super::super::{rules, shape};
+use super::super::page::{Axiom, FINAL, INITIAL, Lemma, Step};
+use super::super::rules;
 use super::Drawing;
 use crate::data::{EventRef, StepRef};
 use crate::words::Words;
-use membar_core::{Event, OpId, Proof, Rule, Trace};
+use membar_core::{OpId, Proof, Rule};
 
 /// Steps of the argument that are listed at most.
 const STEPS: usize = 400;
@@ -24,22 +24,6 @@ pub(super) fn axioms(proof: &Proof) -> Vec<Axiom> {
         }
     }
     axioms
-}
-
-pub(super) fn shape_of(trace: &Trace, proof: &Proof) -> Option<Shape> {
-    let lemma = proof.last()?;
-    let thread = |event: Event| event.as_op().map(|op| trace.thread(op).0);
-    let edges: Vec<shape::Edge> = lemma
-        .cycle
-        .iter()
-        .map(|&step| {
-            let step = &lemma.steps[step as usize];
-            let addr = |event: Event| event.as_op().map(|op| trace.addr(op));
-            let one_address = addr(step.from).is_some() && addr(step.from) == addr(step.to);
-            shape::Edge { kind: rules::relation(step.rule), from: thread(step.from), to: thread(step.to), one_address }
-        })
-        .collect();
-    shape::shape(&edges)
 }
 
 pub(super) fn lemmas(

@@ -12,7 +12,7 @@ use crate::build::Decided;
 use crate::data::Report;
 use crate::style::{count, quoted_path};
 use crate::words::Words;
-use argument::{axioms, lemmas, shape_of};
+use argument::{axioms, lemmas};
 use fixes::fixes;
 use graph::{graph, window};
 use membar_core::{Event, Model, OpId, Proof, ResolveScratch, Rule, Trace, Verdict};
@@ -157,7 +157,7 @@ pub fn case(decided: &Decided<'_>, report: &Report, aside: &Aside) -> Case {
     }
     if let (Some(proof), Some(violation)) = (proof, &report.violation) {
         case.axioms = axioms(proof);
-        case.shape = shape_of(trace, proof);
+        case.shape = crate::shape::of_proof(trace, proof);
         case.lemmas = lemmas(&drawing, proof, violation, &mut notes);
         case.read = impossible(&drawing, proof, decided.blame.as_ref(), violation.explanation.get(1));
         case.fixes = fixes(&drawing, proof, &aside.models);

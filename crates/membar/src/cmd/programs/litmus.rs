@@ -158,6 +158,7 @@ impl Subject for Litmus {
             after_column: after.column,
             before_line: before.line,
             before_column: before.column,
+            tried_before: false,
         }
     }
 

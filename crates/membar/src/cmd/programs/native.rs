@@ -304,6 +304,10 @@ impl Subject for Native {
         &self.name
     }
 
+    fn file(&self) -> &str {
+        &self.main
+    }
+
     fn fingerprint(&self) -> u64 {
         self.fingerprint
     }
@@ -424,6 +428,7 @@ impl Subject for Native {
             after_column: after_place.1,
             before_line: before_place.0,
             before_column: before_place.1,
+            tried_before: !full,
         }
     }
 

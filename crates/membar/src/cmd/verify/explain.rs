@@ -4,7 +4,7 @@ use super::super::programs::{Run, Stand, Subject};
 use crate::stop::Failure;
 use membar::core::Relaxation;
 use membar::report::safe;
-use membar::report::verify::{LinkRef, StepRef, ViolationRef};
+use membar::report::verify::{LinkRef, StepRef, ViolationRef, shape};
 use membar::verify::{Explanation, Found, Link, Relation, RunStep, explain_run};
 
 /// A violation, explained.
@@ -99,10 +99,12 @@ fn violation<S: Subject>(subject: &mut S, found: &Found, case: &Case<S::Detail>)
         StepRef { step, access: events[i].clone(), delayed, overtakes, event: i }
     };
     let fences = &explanation.fences;
+    let cycle: Vec<LinkRef> = explanation.cycle.iter().map(link).collect();
     ViolationRef {
+        shape: shape(&cycle),
+        cycle,
         store: events[explanation.store].clone(),
         access: events[overtaking].clone(),
-        cycle: explanation.cycle.iter().map(link).collect(),
         run: explanation.run.iter().map(step).collect(),
         fences: fences.iter().map(|f| subject.fence(f.barrier, &events[f.after], &events[f.before])).collect(),
         schedule: found.schedule.to_string(),

@@ -6,6 +6,7 @@
 use super::super::programs::Subject;
 use super::Watchdog;
 use super::explain::case;
+use crate::progress::{Line, Now};
 use crate::stop::Interrupt;
 use membar::core::{Barrier, Relaxation};
 use membar::explore::Strategy;
@@ -21,8 +22,21 @@ const PLANNING: Duration = Duration::from_secs(5);
 type Plan = BTreeMap<u32, (Barrier, AccessRef, AccessRef)>;
 
 /// Fences that make the program safe, none of which can be left out or made weaker. `None` if they are not found in time.
-pub fn plan<S: Subject>(subject: &mut S, checkpoint: &Checkpoint, interrupt: &Interrupt) -> Option<Vec<FenceRef>> {
-    let deadline = Instant::now() + PLANNING;
+pub fn plan<S: Subject>(
+    subject: &mut S,
+    checkpoint: &Checkpoint,
+    interrupt: &Interrupt,
+    line: &Line,
+) -> Option<Vec<FenceRef>> {
+    let (began, name) = (Instant::now(), subject.name().to_owned());
+    let deadline = began + PLANNING;
+    let now = || Now {
+        name: name.clone(),
+        share: None,
+        seconds: began.elapsed().as_secs_f64(),
+        limit: Some(PLANNING.as_secs_f64()),
+        counts: "looking for fences that make it safe".into(),
+    };
     let model = checkpoint.settings.model;
     let settings = Settings { strategy: Strategy::Dpor, watching: Watching::Class, ..checkpoint.settings };
     let check = |subject: &mut S, plan: &Plan| -> Option<Checkpoint> {
@@ -32,6 +46,7 @@ pub fn plan<S: Subject>(subject: &mut S, checkpoint: &Checkpoint, interrupt: &In
         let result =
             subject.explore(Checkpoint::new(settings), Effort::default(), &barriers, &watchdog.stop, &mut |round| {
                 let enough = !round.seen.violations.is_empty() && round.search.counts().executions > 10_000;
+                line.draw(now);
                 !over() && !enough
             });
         result.ok().filter(|_| !over())

@@ -13,19 +13,20 @@
 //!
 //! Guarantees: a name is given only to exactly that shape. Cycles with time have no name.
 
-use super::page::Shape;
+use crate::data::Shape;
+use membar_core::{Event, Proof, Rule, Trace};
 
 /// An edge of a cycle.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Edge {
+pub(crate) struct Edge {
     /// `po`, `ppo`, `rf`, `co`, `fr` or `time`.
-    pub(super) kind: &'static str,
+    pub(crate) kind: &'static str,
     /// Thread of the earlier event; `None` for an end of memory order.
-    pub(super) from: Option<u32>,
+    pub(crate) from: Option<u32>,
     /// Thread of the later event.
-    pub(super) to: Option<u32>,
+    pub(crate) to: Option<u32>,
     /// The two access one address.
-    pub(super) one_address: bool,
+    pub(crate) one_address: bool,
 }
 
 const SHAPES: [(&str, &str, &str); 31] = [
@@ -62,8 +63,37 @@ const SHAPES: [(&str, &str, &str); 31] = [
     ("rf po co rf po co", "IRWIW", "two writers see two independent writes in opposite orders"),
 ];
 
+/// `po rf co fr ppo time`: the relation of the literature that a step of a proof shows.
+pub(crate) fn relation(rule: Rule) -> &'static str {
+    match rule {
+        Rule::LoadOp | Rule::StoreStore | Rule::StoreLoad | Rule::Membar { .. } | Rule::Lock => "ppo",
+        Rule::ReadsFrom => "rf",
+        Rule::AfterRead => "fr",
+        Rule::Time => "time",
+        Rule::OwnStore { .. } | Rule::BeforeRead { .. } | Rule::WriteOrder => "co",
+        Rule::Init | Rule::Final | Rule::Assume(_) | Rule::Case(_) => "co",
+    }
+}
+
+/// The shape of the cycle that a proof ends with.
+pub(crate) fn of_proof(trace: &Trace, proof: &Proof) -> Option<Shape> {
+    let lemma = proof.last()?;
+    let thread = |event: Event| event.as_op().map(|op| trace.thread(op).0);
+    let edges: Vec<Edge> = lemma
+        .cycle
+        .iter()
+        .map(|&step| {
+            let step = &lemma.steps[step as usize];
+            let addr = |event: Event| event.as_op().map(|op| trace.addr(op));
+            let one_address = addr(step.from).is_some() && addr(step.from) == addr(step.to);
+            Edge { kind: relation(step.rule), from: thread(step.from), to: thread(step.to), one_address }
+        })
+        .collect();
+    shape(&edges)
+}
+
 /// The shape of a cycle, named or not. `None` for what is no cycle of the four relations.
-pub(super) fn shape(cycle: &[Edge]) -> Option<Shape> {
+pub(crate) fn shape(cycle: &[Edge]) -> Option<Shape> {
     if cycle.is_empty() || cycle.iter().any(|edge| edge.kind == "time") {
         return None;
     }
@@ -101,7 +131,7 @@ pub(super) fn shape(cycle: &[Edge]) -> Option<Shape> {
     Some(match found {
         Some(&(edges, name, about)) => Shape { name, about, edges: edges.replace("pos", "po") },
         None if one_address => {
-            Shape { name: "coherence", about: "all of it is about one address", edges: plain.join(" ") }
+            Shape { name: "coherence", about: "everything is about one address", edges: plain.join(" ") }
         }
         None => Shape { name: "", about: "", edges: plain.join(" ") },
     })

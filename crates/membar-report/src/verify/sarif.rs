@@ -1,0 +1,409 @@
+//! Verified programs as SARIF 2.1.0, which code-review tools read.
+//!
+//! One run. A violation or an error of a program is a result; what was not decided, what was not seen and what was wrong with
+//! the input are notifications of the invocation. A violation has the execution step by step as a code flow, one thread
+//! flow a thread, in one order of execution; and the fences as a fix where `repair` knows the place.
+//!
+//! A result's fingerprint is made of its rule, file, functions and source, and of no line or column: it stays the same when
+//! code moves. Paths are relative to the root of the repository (`%SRCROOT%`), those outside of it absolute.
+
+use super::repair::{self, Insertion};
+use super::{AccessRef, ErrorRef, FenceRef, FrameRef, StepRef, VerifyReport, ViolationRef};
+use crate::style::count;
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::path::{Component, Path, PathBuf};
+
+/// What a document is made from.
+pub struct SarifRun<'a> {
+    /// The programs.
+    pub reports: &'a [VerifyReport],
+    /// What was wrong with the input: objects with `file`, `line`, `column`, `message` and `help`.
+    pub errors: &'a [Value],
+    /// The exit code.
+    pub exit_code: u8,
+    /// Were programs left out because of an interrupt?
+    pub interrupted: bool,
+    /// The command.
+    pub command: String,
+    /// The version of the tool.
+    pub version: &'a str,
+    /// The directory that names of files start from.
+    pub directory: &'a Path,
+    /// The directory that paths in the document start from.
+    pub root: &'a Path,
+    /// The text of a file.
+    pub source: &'a dyn Fn(&str) -> Option<String>,
+}
+
+/// Kinds of findings: id, name, what it is, and what to do.
+const RULES: [(&str, &str, &str, &str); 5] = [
+    (
+        "tso-violation",
+        "NotSequentiallyConsistentUnderTso",
+        "The program can leave sequential consistency on TSO machines (x86, SPARC)",
+        "Under TSO a store waits in its core's buffer while later loads of its thread go on. There is an execution in which \
+         another thread sees that, and which no interleaving of the threads explains. Put a full fence between the store and \
+         the load, or make the store `memory_order_seq_cst`. `membar verify --html FILE` writes a page that steps through the \
+         execution.",
+    ),
+    (
+        "pso-violation",
+        "NotSequentiallyConsistentUnderPso",
+        "The program can leave sequential consistency on PSO machines",
+        "Under PSO each address has a store buffer of its own, so stores of a thread also overtake each other. There is an \
+         execution in which another thread sees that, and which no interleaving of the threads explains. Put a release fence \
+         between two stores, a full fence between a store and a load, or use stronger memory orders.",
+    ),
+    (
+        "deadlock",
+        "Deadlock",
+        "Threads wait for each other, or for something that does not happen",
+        "In the schedule that is given no thread can go on. `membar replay` runs it again, step by step.",
+    ),
+    (
+        "livelock",
+        "Livelock",
+        "Threads go round without end",
+        "In the schedule that is given the threads come back to where they were, again and again. `membar replay` runs it \
+         again, step by step.",
+    ),
+    (
+        "fault",
+        "Fault",
+        "A failed assertion, a crash, or a use of memory that is not there",
+        "The schedule that is given leads there in a sequentially consistent execution. `membar replay` runs it again, step by \
+         step.",
+    ),
+];
+
+impl SarifRun<'_> {
+    /// Writes the document.
+    pub fn write(&self, out: &mut impl Write) -> io::Result<()> {
+        serde_json::to_writer_pretty(&mut *out, &self.document())?;
+        out.write_all(b"\n")
+    }
+
+    fn document(&self) -> Value {
+        let mut results = Vec::new();
+        for report in self.reports {
+            let errors = report.errors.iter().map(|error| self.error(report, error));
+            let violations = report.violations.iter().map(|violation| self.violation(report, violation));
+            results.extend(errors.chain(violations));
+        }
+        number_twins(&mut results);
+        let models: Vec<&str> = self.reports.iter().map(|report| report.model).collect();
+        let model = models.first().copied().unwrap_or("tso");
+        json!({
+            "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+            "version": "2.1.0",
+            "runs": [{
+                "tool": { "driver": {
+                    "name": "membar",
+                    "version": self.version,
+                    "semanticVersion": self.version,
+                    "rules": RULES.iter().map(rule).collect::<Vec<_>>(),
+                }},
+                "automationDetails": { "id": format!("membar-verify/{model}/") },
+                "invocations": [self.invocation()],
+                "originalUriBaseIds": { "%SRCROOT%": { "uri": directory_uri(self.root) } },
+                "columnKind": "unicodeCodePoints",
+                "results": results,
+                "properties": { "programs": self.reports.iter().map(program).collect::<Vec<_>>() },
+            }],
+        })
+    }
+
+    fn invocation(&self) -> Value {
+        let mut notes = Vec::new();
+        let mut say = |level: &str, text: String, place: Option<Value>| {
+            let mut note = json!({ "level": level, "message": { "text": text } });
+            if let Some(place) = place {
+                note["locations"] = json!([place]);
+            }
+            notes.push(note);
+        };
+        for error in self.errors {
+            let text = |key: &str| error[key].as_str().unwrap_or_default();
+            let help = if text("help").is_empty() { String::new() } else { format!(" ({})", text("help")) };
+            let line = error["line"].as_u64().and_then(|line| u32::try_from(line).ok()).unwrap_or(0);
+            let place = (!text("file").is_empty()).then(|| self.location(text("file"), line, 0, None));
+            say("error", format!("{}{help}", text("message")), place);
+        }
+        for report in self.reports {
+            let place = || Some(self.location(&report.main, 0, 0, None));
+            if let Some(why) = &report.incomplete {
+                let known = match report.verdict {
+                    "undecided" => "undecided: no violation was found, but not everything was explored",
+                    "safe" => "no violation was found in what was explored",
+                    _ => "there may be more: not everything was explored",
+                };
+                say("warning", format!("{}: {known}: {why}", report.program), place());
+            }
+            for note in &report.notes {
+                let place = note.file.as_deref().map(|file| self.location(file, note.line.unwrap_or(0), 0, None));
+                let level = if note.kind == "assembly" { "warning" } else { "note" };
+                say(level, note.message.clone(), place);
+            }
+        }
+        if self.interrupted {
+            say("warning", "interrupted: programs that came after were left out".into(), None);
+        }
+        let description = match self.exit_code {
+            0 => "all programs are safe",
+            1 => "a program is unsafe, or has an error",
+            3 => "undecided within the limits",
+            _ => "something is wrong with the input",
+        };
+        json!({
+            "executionSuccessful": self.errors.is_empty(),
+            "exitCode": self.exit_code,
+            "exitCodeDescription": description,
+            "commandLine": self.command,
+            "workingDirectory": { "uri": directory_uri(self.directory) },
+            "toolExecutionNotifications": notes,
+        })
+    }
+
+    fn violation(&self, report: &VerifyReport, violation: &ViolationRef) -> Value {
+        let id = format!("{}-violation", report.model);
+        let (fences, checked) = match &report.plan {
+            Some(plan) => (plan, "checked: the program is safe with all of this"),
+            None => (&violation.fences, "against this execution"),
+        };
+        let advice = format!("Fix: {} ({checked}).", super::text::fences(fences));
+        let (store, access) = (&violation.store, &violation.access);
+        let mut related = vec![self.access(store, 1, "the store that is delayed")];
+        let places = fences.iter().filter(|fence| fence.after_line.max(fence.before_line) > 0);
+        for (id, fence) in (2..).zip(places) {
+            let line = if fence.after_line > 0 { fence.after_line } else { fence.before_line };
+            let words = format!("`{}` {}", fence.fence, fence.place());
+            let mut place = self.location(&fence.file, line, 0, fence.function.as_deref());
+            place["id"] = id.into();
+            place["message"] = json!({ "text": words });
+            related.push(place);
+        }
+        let key = [access, store].map(|access| {
+            let function = access.function.as_deref().unwrap_or(&access.thread_name);
+            [&self.named(&access.file), function, &access.text, access.kind, &access.address].join("\0")
+        });
+        let mut result = self.result(&id, format!("{}. {advice}", violation.sentence()), &key.join("\0"));
+        result["locations"] = json!([self.access(access, 0, "the access that overtakes it")]);
+        result["relatedLocations"] = related.into();
+        result["codeFlows"] = json!([self.flow(report, violation)]);
+        if let Some(fix) = self.fix(fences, checked) {
+            result["fixes"] = json!([fix]);
+        }
+        let mut properties = self.properties(report, &violation.schedule, violation.executions);
+        properties.insert("certified".into(), violation.certified.into());
+        if let Some(shape) = violation.shape.as_ref().filter(|shape| !shape.name.is_empty()) {
+            properties.insert("shape".into(), shape.name.into());
+        }
+        result["properties"] = properties.into();
+        result
+    }
+
+    fn error(&self, report: &VerifyReport, error: &ErrorRef) -> Value {
+        let place = error.stack.iter().find(|frame| frame.line > 0);
+        // Where it happened comes last, in parentheses, with a line.
+        let headline = error.headline();
+        let words =
+            headline.strip_suffix(')').and_then(|text| text.rsplit_once(" (")).map_or(headline, |(text, _)| text);
+        let key = match place {
+            Some(frame) => [&self.named(&frame.file), frame.function.as_str(), words].join("\0"),
+            None => [&self.named(&report.main), words].join("\0"),
+        };
+        let mut result = self.result(error.kind, error.message.clone(), &key);
+        result["locations"] = json!([match place {
+            Some(frame) => self.frame(frame),
+            None => self.location(&report.main, 0, 0, None),
+        }]);
+        if !error.stack.is_empty() {
+            let frames: Vec<Value> = error.stack.iter().map(|frame| json!({ "location": self.frame(frame) })).collect();
+            result["stacks"] = json!([{ "frames": frames }]);
+        }
+        result["properties"] = self.properties(report, &error.schedule, error.executions).into();
+        result
+    }
+
+    fn result(&self, rule: &str, message: String, key: &str) -> Value {
+        json!({
+            "ruleId": rule,
+            "ruleIndex": RULES.iter().position(|(id, ..)| *id == rule),
+            "kind": "fail",
+            "level": "error",
+            "message": { "text": message },
+            "partialFingerprints": { "membar/v1": format!("{:016x}", hash(&format!("{rule}\0{key}"))) },
+        })
+    }
+
+    fn properties(&self, report: &VerifyReport, schedule: &str, executions: u64) -> Map<String, Value> {
+        let replay = report.command.line(schedule, &format!(" --model {}", report.model));
+        let properties =
+            json!({ "model": report.model, "schedule": schedule, "replay": replay, "executions": executions });
+        if let Value::Object(properties) = properties { properties } else { Map::new() }
+    }
+
+    /// The execution, one flow a thread.
+    fn flow(&self, report: &VerifyReport, violation: &ViolationRef) -> Value {
+        let mut threads: BTreeMap<u32, (String, Vec<Value>)> = BTreeMap::new();
+        for (order, step) in (1..).zip(&violation.run) {
+            let access = &step.access;
+            let essential = step.delayed || step.overtakes;
+            if (access.control || access.line == 0) && !essential {
+                continue;
+            }
+            let importance = if essential { "essential" } else { "important" };
+            let location = self.access(access, 0, &does(step));
+            let flow = threads.entry(access.thread).or_insert_with(|| (access.thread_name.clone(), Vec::new()));
+            flow.1.push(json!({ "location": location, "executionOrder": order, "importance": importance }));
+        }
+        let flows = threads.into_values().map(|(name, locations)| {
+            json!({ "id": name, "message": { "text": format!("thread {name}") }, "locations": locations })
+        });
+        let text = format!("An execution under {} that is not sequentially consistent", report.model);
+        json!({ "message": { "text": text }, "threadFlows": flows.collect::<Vec<_>>() })
+    }
+
+    /// All of the fences, if all their places are known.
+    fn fix(&self, fences: &[FenceRef], checked: &str) -> Option<Value> {
+        let insertions = repair::insertions(fences, self.source)?;
+        let mut files: BTreeMap<String, Vec<Value>> = BTreeMap::new();
+        for Insertion { file, line, text } in insertions {
+            let at = json!({ "startLine": line, "startColumn": 1, "endLine": line, "endColumn": 1 });
+            let replacement = json!({ "deletedRegion": at, "insertedContent": { "text": text } });
+            files.entry(file).or_default().push(replacement);
+        }
+        let changes: Vec<Value> = files
+            .into_iter()
+            .map(|(file, replacements)| json!({ "artifactLocation": self.artifact(&file), "replacements": replacements }))
+            .collect();
+        let text = format!("Insert {} ({checked})", count(fences.len(), "fence"));
+        Some(json!({ "description": { "text": text }, "artifactChanges": changes }))
+    }
+
+    fn frame(&self, frame: &FrameRef) -> Value {
+        self.location(&frame.file, frame.line, 0, Some(&frame.function))
+    }
+
+    fn access(&self, access: &AccessRef, id: u32, message: &str) -> Value {
+        let mut place = self.location(&access.file, access.line, access.column, access.function.as_deref());
+        if id > 0 {
+            place["id"] = id.into();
+        }
+        place["message"] = json!({ "text": format!("{}: {message}", access.short()) });
+        if access.line > 0 && !access.text.is_empty() {
+            place["physicalLocation"]["region"]["snippet"] = json!({ "text": access.text });
+        }
+        place
+    }
+
+    fn location(&self, file: &str, line: u32, column: u32, function: Option<&str>) -> Value {
+        let mut physical = json!({ "artifactLocation": self.artifact(file) });
+        if line > 0 {
+            physical["region"] = json!({ "startLine": line });
+            if column > 0 {
+                physical["region"]["startColumn"] = column.into();
+            }
+        }
+        let mut location = json!({ "physicalLocation": physical });
+        if let Some(name) = function.filter(|name| !name.is_empty()) {
+            location["logicalLocations"] = json!([{ "name": name, "kind": "function" }]);
+        }
+        location
+    }
+
+    fn artifact(&self, file: &str) -> Value {
+        let uri = self.named(file);
+        if uri.starts_with("file:") { json!({ "uri": uri }) } else { json!({ "uri": uri, "uriBaseId": "%SRCROOT%" }) }
+    }
+
+    /// The file as the document names it.
+    fn named(&self, file: &str) -> String {
+        let path = plain(&self.directory.join(file));
+        path.strip_prefix(self.root).map_or_else(|_| format!("file://{}", uri(&path)), uri)
+    }
+}
+
+fn rule((id, name, short, full): &(&str, &str, &str, &str)) -> Value {
+    json!({
+        "id": id,
+        "name": name,
+        "shortDescription": { "text": short },
+        "fullDescription": { "text": full },
+        "help": { "text": full, "markdown": full },
+        "defaultConfiguration": { "level": "error" },
+        "properties": { "tags": ["concurrency", "memory-model"], "precision": "very-high", "problem.severity": "error" },
+    })
+}
+
+fn program(report: &VerifyReport) -> Value {
+    json!({
+        "program": report.program, "model": report.model, "verdict": report.verdict, "complete": report.complete,
+        "strategy": report.strategy, "interleavings": report.interleavings, "seconds": report.seconds,
+    })
+}
+
+/// What a step of the machine does, in words.
+fn does(step: &StepRef) -> String {
+    let effect = step.access.effect(true);
+    let what = match (step.step, step.delayed, step.overtakes) {
+        ("commit", ..) => "reaches memory",
+        (_, true, _) if step.access.kind == "rmw" => "comes too late",
+        (_, true, _) => "is delayed in the store buffer",
+        (_, _, true) => "overtakes it",
+        _ if step.access.kind == "store" => "goes into the store buffer",
+        _ => "",
+    };
+    match (effect.as_str(), what) {
+        ("", what) => what.into(),
+        (effect, "") => effect.into(),
+        (effect, what) => format!("{effect} {what}"),
+    }
+}
+
+/// Results that look alike but for their lines are told apart by a number.
+fn number_twins(results: &mut [Value]) {
+    let mut seen: BTreeMap<String, u32> = BTreeMap::new();
+    for result in results {
+        let print = &mut result["partialFingerprints"]["membar/v1"];
+        let times = seen.entry(print.as_str().unwrap_or_default().to_owned()).or_insert(0);
+        *times += 1;
+        *print = format!("{}:{times}", print.as_str().unwrap_or_default()).into();
+    }
+}
+
+/// FNV-1a: stable from one version to the next.
+fn hash(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+/// The path without `.` and `..`, as far as names tell.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => drop(plain.pop()),
+            part => plain.push(part),
+        }
+    }
+    plain
+}
+
+/// A path as it is written in a URI.
+fn uri(path: &Path) -> String {
+    let mut text = String::new();
+    for byte in path.to_string_lossy().replace('\\', "/").bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'/' | b'-' | b'.' | b'_' | b'~' | b'+' => text.push(byte.into()),
+            _ => text += &format!("%{byte:02X}"),
+        }
+    }
+    text
+}
+
+fn directory_uri(path: &Path) -> String {
+    format!("file://{}/", uri(path).trim_end_matches('/'))
+}
