@@ -1,6 +1,9 @@
 //! From a trace, a model and a verdict to a [`Report`].
 
-use crate::data::{Assumed, Edge, Effort, EventRef, LegalValue, LemmaRef, OpRef, Report, StepRef, Stop, Violation};
+use crate::data::{
+    Assumed, Edge, Effort, EventRef, LegalValue, LemmaRef, OpRef, Report, ShapeRef, StepRef, Stop, Violation,
+};
+use crate::reduced::Reduced;
 use crate::story;
 use crate::words::Words;
 use membar_core::{AddrName, Lemma, Model, OpId, Proof, Rule, Source, Step, Trace, Undecided, Verdict};
@@ -150,6 +153,9 @@ fn violation(words: &Words<'_>, proof: &Proof, blame: Option<&Blame>) -> Violati
         lemmas,
         explanation,
         involved: proof.ops().len(),
+        shape: crate::html::shape_of(trace, proof)
+            .map(|shape| ShapeRef { name: shape.name.into(), edges: shape.edges }),
+        reduced: Reduced::of(trace, proof),
     }
 }
 

@@ -1,14 +1,23 @@
 //! What a page needs that a verdict does not: the other models, a run of the machine, how it was made.
 
+mod confirm;
 mod prefix;
+mod saved;
 
-use crate::decide::Budget;
+pub use confirm::ways;
+pub use saved::Again;
+
+use crate::decide::{Budget, Chosen};
 use crate::stop::Failure;
 use membar::core::{OpId, Proof, Verdict};
+use membar::report::campaign::CampaignReport;
 use membar::report::html::{self, Aside, Case, Made, ModelVerdict, Page, Pages, Row};
-use membar::report::verify::VerifyReport;
+use membar::report::litmus::{Histogram, LitmusResult};
+use membar::report::monitor::Monitored;
+use membar::report::verify::{ReplayReport, VerifyReport};
 use membar::report::{Decided, Report, count, quoted_path, safe};
 use membar::{Certifier, Checker, Model, Trace};
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -16,7 +25,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// Each of the other models gets this long at most.
-const OTHER: Duration = Duration::from_secs(1);
+pub const OTHER: Duration = Duration::from_secs(1);
 /// Allowed traces that are shown in full.
 const ALLOWED: usize = 10;
 /// Other traces that are shown in full.
@@ -130,6 +139,14 @@ fn prefix(trace: &Trace, model: &Model, proof: &Proof, blamed: Option<OpId>) -> 
     })
 }
 
+/// The text of a source that a document names. It may name any file; only what looks like a source is read.
+fn named_source(file: &str) -> Option<String> {
+    const ENDINGS: [&str; 14] =
+        ["c", "cc", "cpp", "cxx", "C", "c++", "cp", "CPP", "h", "hh", "hpp", "hxx", "inc", "litmus"];
+    let end = Path::new(file).extension()?;
+    ENDINGS.iter().any(|known| end == *known).then(|| source(file)).flatten()
+}
+
 /// The text of a source, if it is one that can be shown.
 fn source(file: &str) -> Option<String> {
     const MOST: u64 = 4 << 20;
@@ -161,6 +178,8 @@ fn host() -> String {
 #[derive(Debug)]
 pub struct ToFile {
     pages: Pages,
+    /// Reads a source.
+    source: fn(&str) -> Option<String>,
     file: File,
     name: String,
 }
@@ -171,10 +190,15 @@ impl ToFile {
         let name = safe(&path.to_string_lossy());
         let file = File::create(path).map_err(|error| {
             Failure::Usage(format!(
-                "error: {name}: {error}\n = help: --html wants the name of a file that can be written"
+                "error: {name}: {error}\n = help: a page needs the name of a file that can be written"
             ))
         })?;
-        Ok(ToFile { pages: Pages::new(made()), file, name })
+        Ok(ToFile { pages: Pages::new(made()), source, file, name })
+    }
+
+    /// The same for what a document says.
+    pub fn create_for_document(path: &Path) -> Result<ToFile, Failure> {
+        Ok(ToFile { source: named_source, ..ToFile::create(path)? })
     }
 
     /// Adds an answer.
@@ -185,9 +209,61 @@ impl ToFile {
     /// Adds what came of verifying a program.
     pub fn add_program(&mut self, report: &VerifyReport) {
         let command = made().command;
-        for (row, case) in html::cases(report, &command, &source) {
+        for (row, case) in html::cases(report, &command, &self.source) {
             self.pages.add(row, Some(case));
         }
+    }
+
+    /// Adds a schedule that was run.
+    pub fn add_schedule(&mut self, report: &ReplayReport) {
+        let (row, case) = html::replayed(report, &made().command, &self.source);
+        self.pages.add(row, Some(case));
+    }
+
+    /// Adds what a monitor found.
+    pub fn add_monitored(&mut self, report: &Monitored) {
+        let mut confirm = confirm::confirmer();
+        for (row, case) in html::monitored(report, &made().command, &mut confirm) {
+            self.pages.add(row, case);
+        }
+    }
+
+    /// Adds the final states of a test, under one model or several.
+    pub fn add_litmus(&mut self, asked: &[LitmusResult], others: &[LitmusResult], way: Option<&html::Way>) {
+        if let Some((row, case)) = html::litmus((asked, others), &made().command, way, &self.source) {
+            self.pages.add(row, Some(case));
+        }
+    }
+
+    /// Adds what a machine did with a test.
+    pub fn add_histogram(&mut self, result: &Histogram) {
+        let (row, case) = html::histogram(result, &made().command);
+        self.pages.add(row, Some(case));
+    }
+
+    /// Adds a campaign. Its violations are decided again; these are the models that are not built in.
+    pub fn add_campaign(&mut self, report: &CampaignReport, models: &[Chosen]) {
+        let mut again = Again::new(models.to_vec());
+        let mut cases = BTreeMap::new();
+        for (i, found) in report.violations.iter().enumerate() {
+            let (row, case) = again.violation(found, &report.model);
+            if let Some(place) = self.pages.add(row, case) {
+                cases.insert(i, place);
+            }
+        }
+        self.pages.campaign(html::campaign(report, &made().command, &cases));
+    }
+
+    /// Adds an answer that was read back from a document.
+    pub fn add_saved(&mut self, report: &Report, again: &mut Again) {
+        let (row, case) = again.answer(report);
+        self.pages.add(row, Some(case));
+    }
+
+    /// Adds something that went wrong.
+    pub fn add_error(&mut self, file: &str, message: &str) {
+        let row = Row { name: file.into(), model: "–".into(), verdict: "error", about: message.into(), case: None };
+        self.pages.add(row, None);
     }
 
     /// Writes everything.

@@ -11,8 +11,8 @@
     time: 'the one had ended before the other began',
   };
   const DASH = { po: '', ppo: '1 5', rf: '9 4', co: '3 4', fr: '11 4 2 4', time: '16 6' };
-  const TONE = { allowed: 'good', safe: 'good', forbidden: 'bad', unsafe: 'bad', error: 'bad', undecided: 'open' };
-  const SIGN = { good: '✓', bad: '✗', open: '?' };
+  const TONE = { allowed: 'good', safe: 'good', forbidden: 'bad', unsafe: 'bad', error: 'bad', undecided: 'open', holds: 'good', fails: 'bad', possible: 'plain', impossible: 'plain', ran: 'plain' };
+  const SIGN = { good: '✓', bad: '✗', open: '?', plain: '▸' };
 
   // ---- small helpers
 
@@ -598,10 +598,10 @@
     const one = data.cases[index];
     const main = el('div', { id: 'case' });
     current = { picked: new Set(), listeners: [], after: [], top: [], main, index, redraw: null };
-    const parts = { why: argument(one), threads: threads(one), read: impossible(one), machine: machine(one), fix: fixes(one), stop: stop(one), source: sources(one), again: reproduce(one) };
+    const parts = { states: views.states(one, kit), why: argument(one), threads: threads(one), read: impossible(one), machine: machine(one), fix: fixes(one), stop: stop(one), source: sources(one), again: reproduce(one) };
     main.appendChild(strip(one));
     // On a narrow page in this order; on a wide one in two columns, each card where there is more room.
-    const order = [parts.stop, parts.why, parts.threads, parts.source, parts.read, parts.machine, parts.fix, parts.again].filter(Boolean);
+    const order = [parts.stop, parts.states, parts.why, parts.threads, parts.source, parts.read, parts.machine, parts.fix, parts.again].filter(Boolean);
     order.forEach((view, i) => { view.style.order = i; });
     const [left, right] = [el('div', { class: 'stack' }), el('div', { class: 'stack' })];
     const many = one.graph.reduced.filter((column) => column.some((item) => item >= 0)).length > 4;
@@ -611,7 +611,7 @@
     append(main, one.lemmas.length ? [wide, columns] : [columns, wide]);
     place.textContent = '';
     place.appendChild(main);
-    const fixed = new Map([[parts.why, left], [parts.stop, left], [parts.threads, right], [parts.source, right]]);
+    const fixed = new Map([[parts.why, left], [parts.states, left], [parts.stop, left], [parts.threads, right], [parts.source, right]]);
     const free = [];
     for (const view of order) {
       if (wide && view === parts.threads) continue;
@@ -627,6 +627,9 @@
   }
 
   // ---- the page
+
+  const open = (index, name) => { show(index); location.hash = 'case-' + (index + 1); live(name); place.scrollIntoView({ block: 'start' }); };
+  const kit = { el, svg, card, rich, many, grouped, copy, open, tone: (verdict) => TONE[verdict] || 'open', sign: (tone) => SIGN[tone] };
 
   function results() {
     if (data.rows.length < 2 && !data.rows_omitted) return null;
@@ -660,14 +663,14 @@
   append(root, [
     el('a', { class: 'skip', href: '#main' }, 'To the verdict'),
     el('header', { class: 'top' }, el('b', {}, 'membar'), el('span', { class: 'title' }, data.title), themeButton),
-    el('main', { id: 'main', tabindex: -1 }, results(), place),
+    el('main', { id: 'main', tabindex: -1 }, views.campaign(data.campaign, kit), results(), place),
     el('footer', {}, data.made.version + ' · ' + data.made.host + ' · one file, nothing is loaded'),
     liveRegion,
   ]);
   const wanted = /^#case-(\d+)$/.exec(location.hash);
   const worst = data.rows.find((row) => row.case !== null && TONE[row.verdict] === 'bad') || data.rows.find((row) => row.case !== null);
   const first = wanted && data.cases[Number(wanted[1]) - 1] ? Number(wanted[1]) - 1 : worst ? worst.case : -1;
-  if (first >= 0) show(first); else place.appendChild(el('p', { class: 'card' }, 'Nothing was decided.'));
+  if (first >= 0) show(first); else if (!data.campaign) place.appendChild(el('p', { class: 'card' }, 'Nothing was decided.'));
 
   document.addEventListener('keydown', (event) => {
     if (!current || event.ctrlKey || event.metaKey || event.altKey) return;

@@ -5,6 +5,7 @@ mod check;
 mod litmus;
 mod models;
 mod monitor;
+mod report;
 mod verify;
 
 pub use campaign::*;
@@ -12,6 +13,7 @@ pub use check::*;
 pub use litmus::*;
 pub use models::*;
 pub use monitor::*;
+pub use report::*;
 pub use verify::*;
 
 use crate::quantity;
@@ -77,6 +79,8 @@ pub enum Command {
     Stress(Stress),
     /// Run random programs on simulated machines, with or without bugs, and check what they do
     Simulate(Simulate),
+    /// Make a page for a browser from a result that was saved as JSON
+    Report(ReportArgs),
     /// Write random programs as C, as litmus tests or as text, or traces of simulated machines
     Gen(Gen),
     /// List the built-in memory models, or show one as the file it is

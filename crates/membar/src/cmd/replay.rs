@@ -3,6 +3,7 @@
 use super::programs::{Input, Litmus, Native, Stand, Subject, check_flags, inputs};
 use super::verify::relaxation;
 use crate::cli::{Replay, VerifyFormat};
+use crate::page::ToFile;
 use crate::stop::{self, Failure, Interrupt};
 use membar::explore::Schedule;
 use membar::monitor::ClassMonitor;
@@ -23,11 +24,16 @@ pub fn run(args: &Replay, style: Style) -> Result<u8, Failure> {
         return Err(failure);
     }
     check_flags(&inputs, &args.native.flags)?;
+    let page = args.html.as_deref().map(ToFile::create).transpose()?;
     let report = match &inputs[..] {
         [Input::Litmus(path)] => replay(&mut Litmus::open(path)?, &schedule, args)?,
         [native] => replay(&mut Native::open(native, &args.native, 1)?, &schedule, args)?,
         _ => return Err(Failure::Usage("error: a schedule belongs to one program, but several were given".into())),
     };
+    if let Some(mut page) = page {
+        page.add_schedule(&report);
+        page.finish()?;
+    }
     let mut out = BufWriter::new(io::stdout());
     match args.format {
         VerifyFormat::Text => report.text(style, &mut out)?,

@@ -26,7 +26,7 @@ pub(super) fn axioms(proof: &Proof) -> Vec<Axiom> {
     axioms
 }
 
-pub(super) fn shape_of(trace: &Trace, proof: &Proof) -> Option<Shape> {
+pub(crate) fn shape_of(trace: &Trace, proof: &Proof) -> Option<Shape> {
     let lemma = proof.last()?;
     let thread = |event: Event| event.as_op().map(|op| trace.thread(op).0);
     let edges: Vec<shape::Edge> = lemma

@@ -1,6 +1,6 @@
 //! From a decided trace to a [`Case`].
 
-mod argument;
+pub(crate) mod argument;
 mod fixes;
 mod graph;
 mod models;
@@ -10,6 +10,7 @@ use super::page::{Case, Command, Copy, FINAL, Fact, INITIAL, ModelVerdict, Stopp
 use super::{copies, machine};
 use crate::build::Decided;
 use crate::data::Report;
+use crate::reduced::Reduced;
 use crate::style::{count, quoted_path};
 use crate::words::Words;
 use argument::{axioms, lemmas, shape_of};
@@ -183,6 +184,58 @@ pub fn case(decided: &Decided<'_>, report: &Report, aside: &Aside) -> Case {
     case
 }
 
+/// The case of an answer that was read back from a document: what is known of the trace is what the document holds. `again` is
+/// the case of its reduced trace, decided again.
+pub fn restored(report: &Report, again: Option<Case>, model_arg: &str) -> Case {
+    let name = match report.trace {
+        0 => report.file.clone(),
+        index => format!("{}, trace {}", report.file, index.saturating_add(1)),
+    };
+    let model = &report.model;
+    let file = if report.file == "<stdin>" { "FILE".into() } else { quoted_path(&report.file) };
+    let options = report.violation.as_ref().and_then(|violation| violation.reduced.as_ref()).map(Reduced::options);
+    let line = format!("membar check {file} --model {}{}", quoted_path(model_arg), options.unwrap_or_default());
+    let mut case = Case {
+        name,
+        model: model.clone(),
+        verdict: report.verdict,
+        commands: vec![Command { about: "This answer".into(), line }],
+        no_machine: Some("There is no run to step through: the document does not hold the operations.".into()),
+        ..again.unwrap_or_default()
+    };
+    if case.machine.is_some() || !case.lemmas.is_empty() {
+        case.no_machine = None;
+    }
+    case.facts = facts(report);
+    case.headline = vec![match report.verdict {
+        "allowed" => format!("{model} allows this trace."),
+        "forbidden" => format!("{model} forbids this trace."),
+        _ => format!("It is not known whether {model} allows this trace."),
+    }];
+    if let Some(violation) = &report.violation {
+        case.headline.extend(violation.explanation.iter().take(2).map(|line| capital(line)));
+        if let (None, Some(shape)) = (&case.shape, &violation.shape) {
+            case.facts.push(Fact { name: "Shape of the cycle", value: format!("{} {}", shape.name, shape.edges) });
+        }
+    }
+    for copy in case.copies.iter_mut().filter(|copy| copy.name == "Trace") {
+        (copy.name, copy.about) = ("Reduced trace", "what the argument needs, for `membar check`".into());
+    }
+    if case.graph.nodes.is_empty() && report.ops > 0 {
+        case.notes.push("The document does not hold the operations of the trace, so that they are not drawn.".into());
+    } else if case.graph.total < report.ops {
+        case.notes.push(format!(
+            "Of {} those that the argument needs are drawn: the document does not hold the others.",
+            count(report.ops, "operation")
+        ));
+    }
+    if let Some(stop) = &report.undecided {
+        case.no_machine = Some("There is no order of all operations to step through: none was found in time.".into());
+        case.stop = Some(how_far(report, stop.ordered, None));
+    }
+    case
+}
+
 fn drawing_machine<'a>(drawing: &'a Drawing<'a>) -> machine::Drawn<'a> {
     machine::Drawn { trace: drawing.words.trace, index: &drawing.index }
 }
@@ -270,16 +323,9 @@ pub(super) fn seconds(seconds: f64) -> String {
 
 fn stopped(report: &Report, ordered: usize, aside: &Aside, decided: &Decided<'_>) -> Stopped {
     let (trace, model) = (decided.trace, &decided.model.name);
-    let why = report.undecided.as_ref().map_or("", |stop| stop.reason);
-    let mut next = Vec::new();
-    match why {
-        "time" => {
-            let more = aside.time.map_or(600.0, |time| (10.0 * time).max(1.0));
-            next.push(format!("Give it more time: --time {more:.0}s (or --time none)."));
-        }
-        "memory" => next.push("Give it more memory: --memory 32GiB (or --memory none).".into()),
-        _ => next.push("Run it again without an interrupt.".into()),
-    }
+    let mut stopped = how_far(report, ordered, aside.time);
+    let next = &mut stopped.next;
+    let last = next.pop();
     if trace.orders.is_empty() {
         next.push(
             "Record the order of writes, if the machine can observe it: with an `order` line for each address the answer takes \
@@ -290,11 +336,11 @@ fn stopped(report: &Report, ordered: usize, aside: &Aside, decided: &Decided<'_>
     if !trace.has_times() {
         next.push("Record when operations began and ended (`@ begin:end`) and say --clock global: time orders most of a trace.".into());
     }
-    next.push("Record shorter traces, or end them at points where all threads wait for each other (`check`).".into());
+    next.extend(last);
     // Other models were asked too, and some of them settle it.
     let weaker = aside.models.iter().find(|other| other.verdict == "forbidden" && is_surely_weaker(model, &other.name));
     let stronger = aside.models.iter().find(|other| other.verdict == "allowed" && is_surely_weaker(&other.name, model));
-    let follows = match (weaker, stronger) {
+    stopped.follows = match (weaker, stronger) {
         (Some(other), _) => Some(format!(
             "It follows that {model} forbids it: {0} forbids it, and {0} allows everything that {model} allows. See --model {0}.",
             other.name
@@ -305,6 +351,22 @@ fn stopped(report: &Report, ordered: usize, aside: &Aside, decided: &Decided<'_>
         )),
         _ => None,
     };
+    stopped
+}
+
+/// How far it got and how to go on, by the report alone.
+fn how_far(report: &Report, ordered: usize, time: Option<f64>) -> Stopped {
+    let why = report.undecided.as_ref().map_or("", |stop| stop.reason);
+    let mut next = Vec::new();
+    match why {
+        "time" => {
+            let more = time.map_or(600.0, |time| (10.0 * time).max(1.0));
+            next.push(format!("Give it more time: --time {more:.0}s (or --time none)."));
+        }
+        "memory" => next.push("Give it more memory: --memory 32GiB (or --memory none).".into()),
+        _ => next.push("Run it again without an interrupt.".into()),
+    }
+    next.push("Record shorter traces, or end them at points where all threads wait for each other (`check`).".into());
     Stopped {
         why: match why {
             "time" => "The time limit passed.".into(),
@@ -321,7 +383,7 @@ fn stopped(report: &Report, ordered: usize, aside: &Aside, decided: &Decided<'_>
             count(report.effort.conflicts as usize, "conflict"),
         ),
         next,
-        follows,
+        follows: None,
     }
 }
 
