@@ -58,5 +58,5 @@ pub use data::{
 };
 pub use readable::readable;
 pub use reduced::Reduced;
-pub use style::{Style, count, quoted_path, safe};
+pub use style::{Style, capital, count, quoted_path, safe};
 pub use word::Word;

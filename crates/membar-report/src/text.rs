@@ -4,7 +4,7 @@
 //! the cycle, and the steps that lead to it where it does not speak for itself.
 
 use crate::data::{Edge, EventRef, LemmaRef, OpRef, Report, StepRef, Stop, Violation};
-use crate::style::{Style, count, list, quoted_path, safe};
+use crate::style::{Style, capital, count, list, quoted_path, safe};
 use std::io::{self, Write};
 
 pub use crate::table::{Column, Table};
@@ -307,11 +307,6 @@ fn in_short(edge: &Edge) -> &'static str {
         "Time" => "ended before it began",
         _ => "because",
     }
-}
-
-fn capital(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
 /// Breaks at spaces so that no line is longer than `width`, where that is possible.

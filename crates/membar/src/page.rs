@@ -14,7 +14,7 @@ use membar::report::campaign::CampaignReport;
 use membar::report::html::{self, Aside, Case, Made, ModelVerdict, Page, Pages, Row};
 use membar::report::litmus::{Histogram, LitmusResult};
 use membar::report::monitor::Monitored;
-use membar::report::verify::{ReplayReport, VerifyReport};
+use membar::report::verify::{ReplayCommand, ReplayReport, VerifyReport};
 use membar::report::{Decided, Report, count, quoted_path, safe};
 use membar::{Certifier, Checker, Model, Trace};
 use std::collections::BTreeMap;
@@ -38,6 +38,8 @@ pub struct Wish {
     pub options: String,
     /// The time limit.
     pub time: Option<Duration>,
+    /// Traces are parts of those that are meant.
+    pub part: bool,
     allowed: AtomicUsize,
     bad: AtomicUsize,
 }
@@ -97,6 +99,7 @@ pub fn entry(
         prefix,
         options: wish.options.clone(),
         model_arg: model_arg.to_owned(),
+        part: wish.part,
         time: wish.time.map(|time| time.as_secs_f64()),
     };
     Entry { row, case: Some(html::case(decided, report, &aside)) }
@@ -180,6 +183,8 @@ pub struct ToFile {
     pages: Pages,
     /// Reads a source.
     source: fn(&str) -> Option<String>,
+    /// What is shown was read from a document.
+    document: bool,
     file: File,
     name: String,
 }
@@ -193,12 +198,12 @@ impl ToFile {
                 "error: {name}: {error}\n = help: a page needs the name of a file that can be written"
             ))
         })?;
-        Ok(ToFile { pages: Pages::new(made()), source, file, name })
+        Ok(ToFile { pages: Pages::new(made()), source, document: false, file, name })
     }
 
     /// The same for what a document says.
     pub fn create_for_document(path: &Path) -> Result<ToFile, Failure> {
-        Ok(ToFile { source: named_source, ..ToFile::create(path)? })
+        Ok(ToFile { source: named_source, document: true, ..ToFile::create(path)? })
     }
 
     /// Adds an answer.
@@ -206,9 +211,16 @@ impl ToFile {
         self.pages.add(entry.row, entry.case);
     }
 
+    /// The command that gave an answer: the one that runs now, unless it reads a document.
+    fn command(&self, answered: impl FnOnce() -> String) -> String {
+        if self.document { answered() } else { made().command }
+    }
+
     /// Adds what came of verifying a program.
     pub fn add_program(&mut self, report: &VerifyReport) {
-        let command = made().command;
+        let model = report.model;
+        let ReplayCommand { program, flags } = &report.command;
+        let command = self.command(|| format!("membar verify {program} --model {model}{flags}"));
         for (row, case) in html::cases(report, &command, &self.source) {
             self.pages.add(row, Some(case));
         }
@@ -216,28 +228,42 @@ impl ToFile {
 
     /// Adds a schedule that was run.
     pub fn add_schedule(&mut self, report: &ReplayReport) {
-        let (row, case) = html::replayed(report, &made().command, &self.source);
+        let command = self.command(|| {
+            let model = report.model.map_or_else(String::new, |model| format!(" --model {model}"));
+            format!("membar replay {} {}{model}", quoted_path(&report.program), quoted_path(&report.schedule))
+        });
+        let (row, case) = html::replayed(report, &command, &self.source);
         self.pages.add(row, Some(case));
     }
 
     /// Adds what a monitor found.
     pub fn add_monitored(&mut self, report: &Monitored) {
         let mut confirm = confirm::confirmer();
-        for (row, case) in html::monitored(report, &made().command, &mut confirm) {
+        let command =
+            self.command(|| format!("membar monitor {} --monitor {}", quoted_path(&report.file), report.monitor));
+        for (row, case) in html::monitored(report, &command, &mut confirm) {
             self.pages.add(row, case);
         }
     }
 
     /// Adds the final states of a test, under one model or several.
     pub fn add_litmus(&mut self, asked: &[LitmusResult], others: &[LitmusResult], way: Option<&html::Way>) {
-        if let Some((row, case)) = html::litmus((asked, others), &made().command, way, &self.source) {
+        let command = self.command(|| {
+            let file = asked.first().map_or_else(String::new, |result| quoted_path(&result.file));
+            let models: String =
+                asked.iter().map(|result| format!(" --model {}", quoted_path(&result.model))).collect();
+            format!("membar litmus {file}{models}")
+        });
+        if let Some((row, case)) = html::litmus((asked, others), &command, way, &self.source) {
             self.pages.add(row, Some(case));
         }
     }
 
     /// Adds what a machine did with a test.
     pub fn add_histogram(&mut self, result: &Histogram) {
-        let (row, case) = html::histogram(result, &made().command);
+        let command = self
+            .command(|| format!("membar stress {} --model {}", quoted_path(&result.file), quoted_path(&result.model)));
+        let (row, case) = html::histogram(result, &command);
         self.pages.add(row, Some(case));
     }
 
@@ -251,7 +277,8 @@ impl ToFile {
                 cases.insert(i, place);
             }
         }
-        self.pages.campaign(html::campaign(report, &made().command, &cases));
+        let command = (!self.document).then(|| made().command);
+        self.pages.campaign(html::campaign(report, command.as_deref(), &cases));
     }
 
     /// Adds an answer that was read back from a document.

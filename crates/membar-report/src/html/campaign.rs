@@ -13,8 +13,8 @@ const SHAPES: usize = 60;
 /// Characters of a text that is shown.
 const LONG: usize = 400;
 
-/// The view of a campaign. `cases` says where violations, by index, are shown in full.
-pub fn campaign(report: &CampaignReport, command: &str, cases: &BTreeMap<usize, usize>) -> CampaignView {
+/// The view of a campaign, with the command that ran it if that is known. `cases` says where violations, by index, are shown in full.
+pub fn campaign(report: &CampaignReport, command: Option<&str>, cases: &BTreeMap<usize, usize>) -> CampaignView {
     let machine = name_of(&report.source);
     let model = cut(&report.model);
     let tests = count(report.tests as usize, "test");
@@ -220,8 +220,10 @@ fn coverage(report: &CampaignReport) -> Option<Cover> {
     let mut pairs = Vec::new();
     for pair in coverage.pairs.iter().filter(|pair| seen(pair.first) && seen(pair.second)) {
         let lock = |kind: &str| matches!(kind, "acquire" | "release");
-        // A barrier has no address, and a lock is no address that loads and stores have.
-        let same = !barrier(pair.first) && !barrier(pair.second) && lock(pair.first) == lock(pair.second);
+        // A barrier has no address, a lock is no address that loads and stores have, and nobody acquires what he holds.
+        let locks = lock(pair.first) || lock(pair.second);
+        let both = lock(pair.first) && lock(pair.second) && pair.first != pair.second;
+        let same = !barrier(pair.first) && !barrier(pair.second) && (!locks || both);
         pairs.push(CoverPair {
             first: pair.first,
             second: pair.second,
@@ -265,8 +267,9 @@ fn speed(report: &CampaignReport) -> Option<Series> {
     Some(Series { width: speed.width, seconds: end, rates: speed.operations.iter().enumerate().map(rate).collect() })
 }
 
-fn commands(report: &CampaignReport, command: &str) -> Vec<Command> {
-    let mut commands = vec![Command { about: "This campaign".into(), line: command.to_owned() }];
+fn commands(report: &CampaignReport, command: Option<&str>) -> Vec<Command> {
+    let campaign = command.map(|line| Command { about: "This campaign".into(), line: line.to_owned() });
+    let mut commands: Vec<Command> = campaign.into_iter().collect();
     if let Some(found) = report.violations.first() {
         commands.push(Command { about: "The first violation alone".into(), line: found.command.clone() });
     }

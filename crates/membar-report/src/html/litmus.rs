@@ -46,7 +46,7 @@ pub fn litmus(
         verdict,
         headline: vec![format!("{}: {}", first.test, first.proposition), asked(first, results)],
         facts: results.iter().map(fact).collect(),
-        states: Some(table(&results.iter().chain(others).collect::<Vec<_>>())),
+        states: Some(table(results.iter().chain(others).collect())),
         commands: vec![Command { about: "This answer".into(), line: command.to_owned() }],
         ..Case::default()
     };
@@ -118,19 +118,21 @@ fn fact(result: &LitmusResult) -> Fact {
     Fact {
         name: "Under a model",
         value: format!(
-            "{}: {}, {}; {} {what} satisfy the proposition, {} do not{}",
+            "{}: {}, {}; {} of {} {what} satisfy the proposition{}",
             result.model,
             result.observation,
             count(result.states.len(), "state"),
             result.positive,
-            result.negative,
+            result.positive.saturating_add(result.negative),
             if result.complete { "" } else { " (not complete)" }
         ),
     }
 }
 
 /// All states of all models.
-fn table(results: &[&LitmusResult]) -> States {
+fn table(mut results: Vec<&LitmusResult>) -> States {
+    // Stronger models first.
+    results.sort_by_key(|result| ["sc", "tso", "pso"].iter().position(|name| *name == result.model));
     let mut locations: Vec<String> = Vec::new();
     for state in results.iter().flat_map(|result| &result.states) {
         for name in state.keys() {
@@ -154,7 +156,7 @@ fn table(results: &[&LitmusResult]) -> States {
         values,
         holds,
         count: None,
-        models: models.iter().zip(results).map(|(&here, result)| (here || result.complete).then_some(here)).collect(),
+        models: models.iter().zip(&results).map(|(&here, result)| (here || result.complete).then_some(here)).collect(),
     };
     States {
         title: "Final states".into(),
@@ -235,11 +237,13 @@ pub fn histogram(result: &Histogram, command: &str) -> (Row, Case) {
             rows,
             omitted,
         }),
-        commands: vec![Command { about: "This answer".into(), line: command.to_owned() }],
-        no_machine: Some(format!(
-            "How a machine gets to such a state: membar litmus {} --model {model} --html FILE",
-            crate::style::quoted_path(&result.file)
-        )),
+        commands: vec![
+            Command { about: "This answer".into(), line: command.to_owned() },
+            Command {
+                about: "How a machine gets to such a state, step by step".into(),
+                line: format!("membar litmus {} --html litmus.html", crate::style::quoted_path(&result.file)),
+            },
+        ],
         ..Case::default()
     };
     let row = Row {

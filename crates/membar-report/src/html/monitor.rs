@@ -6,11 +6,12 @@
 
 use super::machine::{Drawn, of_witness};
 use super::page::{
-    Arrow, Case, Command, Copy, Fact, Fix, Fixes, Graph, INITIAL, Lemma, ModelVerdict, Models, Node, Row, Step, Stopped,
+    Arrow, Case, Command, Copy, Fact, Fix, Fixes, Graph, INITIAL, ImpossibleRead, Lemma, ModelVerdict, Models, Node,
+    Row, Step, Stopped, Value,
 };
 use super::{copies, shape};
 use crate::monitor::{Monitored, Operation, Overtaking, Step as Edge};
-use crate::style::{count, list};
+use crate::style::{capital, count, list};
 use membar_core::{Model, OpId, Trace};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -143,7 +144,7 @@ fn violated(report: &Monitored, found: &Overtaking, name: &str, command: &str, c
     };
     case.headline = vec![
         format!("This interleaving is not safe under {model}."),
-        format!("{} can wait in its store buffer while {} {goes}.", found.store.long(), found.access.long()),
+        capital(&format!("{} can wait in its store buffer while {} {goes}.", found.store.long(), found.access.long())),
     ];
     case.facts.push(Fact {
         name: "Seen",
@@ -228,11 +229,13 @@ fn confirmed(case: &mut Case, model: &str, execution: &Execution, confirm: Confi
                     let _ = membar_trace::write_op(&trace, op, &mut text);
                     let did = text.split_once(": ").map_or("", |(_, did)| did);
                     let before = if node.effect.is_empty() { "" } else { "; " };
-                    let _ = write!(node.effect, "{before}in the run: {did}");
+                    let _ = write!(node.effect, "{before}in the interleaving: {}", node.text);
+                    node.text = did.to_owned();
                 }
                 (node.read, node.write) = (read, write);
             }
             case.machine = Some(machine);
+            case.read = overtaken(&trace, &places, execution, &case);
         }
         Some(Err(why)) => case.no_machine = Some(why),
         None => {}
@@ -251,6 +254,46 @@ fn confirmed(case: &mut Case, model: &str, execution: &Execution, confirm: Confi
             Err(why) => case.notes.push(format!("There is no {name} to copy: {why}.")),
         }
     }
+}
+
+/// The read that only the model can do: what it returns in the run, and what an interleaving returns there.
+fn overtaken(
+    trace: &Trace,
+    places: &BTreeMap<OpId, usize>,
+    execution: &Execution<'_>,
+    case: &Case,
+) -> Option<ImpossibleRead> {
+    let node = case.graph.nodes.iter().position(|node| node.wrong && node.kind == "load")?;
+    let op = places.iter().find(|(_, place)| **place == node).map(|(&op, _)| op)?;
+    let source = trace.source(op).as_op().and_then(|source| places.get(&source).copied());
+    let store = execution.store.and_then(|store| Some((store, case.graph.nodes.get(store)?.write.clone()?)));
+    let (store, written) = store?;
+    let name = |node: usize| {
+        format!(
+            "line {}, {}",
+            case.graph.nodes[node].number, case.graph.threads[case.graph.nodes[node].thread as usize]
+        )
+    };
+    let returned = trace.read(op).to_string();
+    let values = vec![
+        Value {
+            value: returned.clone(),
+            from: source.map_or_else(|| "the initial value".into(), name),
+            node: source,
+            what: "returned",
+        },
+        Value { value: written, from: name(store), node: Some(store), what: "possible" },
+    ];
+    Some(ImpossibleRead {
+        node,
+        words: format!("In the run, {} reads {returned} from {}.", name(node), case.graph.nodes[node].address),
+        because: "that store happens before what precedes this read in its own thread, so in an interleaving the read comes later \
+                  and sees it."
+            .into(),
+        values,
+        complete: true,
+        omitted: 0,
+    })
 }
 
 /// `load`, `store`, `rmw`, `acquire`, `release` or `barrier`, by how the operation is written.
@@ -289,6 +332,8 @@ struct Execution<'a> {
     /// In the order of the interleaving, as far as they are drawn.
     ops: Vec<&'a Operation>,
     total: usize,
+    /// Which of them is the store that is delayed.
+    store: Option<usize>,
     /// The trace; none where it cannot be told.
     text: Option<String>,
 }
@@ -309,7 +354,8 @@ impl<'a> Execution<'a> {
         let odd = |edge: &Edge| matches!(edge.by, "start" | "join");
         let whole = ops.len() == total && !found.cycle.is_empty() && !found.cycle.iter().any(odd);
         let text = if whole { trace(&ops, found) } else { None };
-        Execution { ops, total, text }
+        let store = ops.iter().position(|op| (op.line, op.thread) == (found.store.line, found.store.thread));
+        Execution { ops, total, store, text }
     }
 
     /// The operations of the trace that stand for these.
@@ -520,7 +566,7 @@ fn lemma(found: &Overtaking, at: &dyn Fn(&Operation) -> Option<usize>) -> Lemma 
             rule: edge.by,
             says,
             axiom: "",
-            why: format!("{}.", edge.words(i == last)),
+            why: format!("{}.", capital(&edge.words(i == last))),
             premises: Vec::new(),
             lemma: None,
             nodes: [&edge.from, &edge.to].into_iter().filter_map(at).collect(),
@@ -536,7 +582,7 @@ fn fixes(found: &Overtaking, at: &dyn Fn(&Operation) -> Option<usize>) -> Fixes 
         let enough = if edge.fence? == "full" { "A full barrier" } else { "A store-store barrier" };
         let labels: Vec<String> = [&edge.from, &edge.to].iter().filter_map(|op| op.label.clone()).collect();
         let labels =
-            if labels.is_empty() { String::new() } else { format!(", that is between {}", list(&labels, "and")) };
+            if labels.len() < 2 { String::new() } else { format!(", that is between {}", list(&labels, "and")) };
         Some(Fix {
             words: format!(
                 "{enough} between line {} and line {} of thread {}{labels}",

@@ -13,8 +13,8 @@ const views = (function () {
   function bars(kit, list, caption, unit) {
     const most = Math.max(1, ...list.map((entry) => entry.count));
     const all = list.reduce((sum, entry) => sum + entry.count, 0);
-    const rows = list.map((entry) => kit.el('tr', {}, kit.el('th', { scope: 'row' }, kit.rich(entry.label)), kit.el('td', { class: 'num' }, kit.grouped(entry.count)),
-      kit.el('td', { class: 'num soft' }, all ? (100 * entry.count / all).toFixed(entry.count && entry.count < all / 1000 ? 4 : 1) + '%' : ''), kit.el('td', { class: 'bar-cell' }, bar(kit, entry.count / most, entry.tone))));
+    const rows = list.map((entry) => kit.el('tr', {}, kit.el('th', { scope: 'row' }, kit.rich(entry.label)), kit.el('td', { class: 'figure' }, kit.grouped(entry.count)),
+      kit.el('td', { class: 'figure soft' }, all ? (100 * entry.count / all).toFixed(entry.count && entry.count < all / 1000 ? 4 : 1) + '%' : ''), kit.el('td', { class: 'bar-cell' }, bar(kit, entry.count / most, entry.tone))));
     return kit.el('div', { class: 'scroll' }, kit.el('table', { class: 'bars' }, kit.el('caption', { class: 'hidden' }, caption),
       kit.el('thead', { class: 'hidden' }, kit.el('tr', {}, [caption, unit, 'Share', 'Bar'].map((text) => kit.el('th', { scope: 'col' }, text)))), kit.el('tbody', {}, rows)));
   }
@@ -34,7 +34,7 @@ const views = (function () {
       row.values.map((value) => kit.el('td', { class: 'mono' }, value)),
       judged ? kit.el('td', {}, row.holds === null ? '' : row.holds ? kit.el('b', {}, '★ holds') : kit.el('span', { class: 'soft' }, 'does not')) : null,
       row.models.map((allowed) => kit.el('td', {}, says(allowed))),
-      counted ? [kit.el('td', { class: 'num' }, row.count ? kit.grouped(row.count) : kit.el('span', { class: 'soft' }, 'not seen')),
+      counted ? [kit.el('td', { class: 'figure' }, row.count ? kit.grouped(row.count) : kit.el('span', { class: 'soft' }, 'not seen')),
         kit.el('td', { class: 'bar-cell' }, row.count ? bar(kit, Math.log(1 + row.count) / Math.log(1 + most), row.models[0] === false ? 'bad' : 'plain') : null)] : null));
     return kit.card('states', table.title, kit.many(table.rows.length + table.omitted, 'state'), kit.el('p', { class: 'soft small' }, table.about + (counted ? ' Bars are logarithmic, so that rare states can be seen.' : '')),
       kit.el('div', { class: 'scroll', tabindex: 0, role: 'group', 'aria-label': table.title }, kit.el('table', { class: 'states' }, kit.el('caption', { class: 'hidden' }, table.title), kit.el('thead', {}, kit.el('tr', {}, heads)), kit.el('tbody', {}, rows))),
@@ -61,22 +61,24 @@ const views = (function () {
     }
     drawing.appendChild(kit.svg('path', { class: 'area', d: area }));
     drawing.appendChild(kit.svg('path', { class: 'line', d: line }));
-    const rows = series.rates.map((rate, i) => kit.el('tr', {}, kit.el('td', {}, clock(i * series.width) + ' to ' + clock(Math.min(end, (i + 1) * series.width))), kit.el('td', { class: 'num' }, kit.grouped(Math.round(rate)))));
+    const rows = series.rates.map((rate, i) => kit.el('tr', {}, kit.el('td', {}, clock(i * series.width) + ' to ' + clock(Math.min(end, (i + 1) * series.width))), kit.el('td', { class: 'figure' }, kit.grouped(Math.round(rate)))));
     return kit.card('speed', 'Speed over time', 'operations run and checked, a second', drawing,
       kit.el('details', {}, kit.el('summary', { class: 'small' }, 'As a table'), kit.el('table', { class: 'small' }, kit.el('caption', { class: 'hidden' }, 'Speed over time'), kit.el('thead', {}, kit.el('tr', {}, ['Time', 'Operations a second'].map((text) => kit.el('th', { scope: 'col' }, text)))), kit.el('tbody', {}, rows))));
   }
 
-  // Which pairs of operations were next to each other in a thread: a table, darker where there were more.
+  // Which pairs of operations were next to each other in a thread: a row for the first, a column for the second.
   function coverage(kit, cover) {
     if (!cover) return null;
-    const shade = (n) => n === 0 ? 'none' : n < 100 ? 'few' : n < 10000 ? 'some' : 'lots';
-    const cell = (n) => kit.el('td', { class: 'num cover-' + shade(n) }, n === null ? '' : n === 0 ? 'never' : number(n));
-    const rows = cover.pairs.map((pair) => kit.el('tr', {}, kit.el('th', { scope: 'row' }, pair.first + ' → ' + pair.second), cell(pair.same), cell(pair.other)));
+    const kinds = [...new Set(cover.pairs.map((pair) => pair.first))];
+    const shade = (pair) => pair.other === 0 || pair.same === 0 ? 'none' : pair.other < 100 ? 'few' : 'lots';
+    const part = (n, what) => kit.el('span', { class: n === 0 ? 'never' : null }, (n === 0 ? 'never' : number(n)) + ' ', kit.el('small', {}, what));
+    const cell = (pair) => pair ? kit.el('td', { class: 'cover-' + shade(pair) }, pair.same === null ? null : part(pair.same, 'same'), part(pair.other, pair.same === null ? '' : 'other')) : kit.el('td', {});
+    const rows = kinds.map((first) => kit.el('tr', {}, kit.el('th', { scope: 'row' }, first, ' →'), kinds.map((second) => cell(cover.pairs.find((pair) => pair.first === first && pair.second === second)))));
     return kit.card('coverage', 'Coverage', cover.words, kit.el('p', { class: 'soft small' }, cover.about),
-      kit.el('div', { class: 'cover' }, kit.el('div', {}, kit.el('h3', {}, 'Neighbours in a thread'),
-        kit.el('div', { class: 'scroll', tabindex: 0, role: 'group', 'aria-label': 'Pairs of operations' }, kit.el('table', { class: 'pairs' }, kit.el('caption', { class: 'hidden' }, 'Pairs of operations that were next to each other in a thread, and how often'),
-          kit.el('thead', {}, kit.el('tr', {}, ['Pair', 'Same address', 'Other address'].map((text) => kit.el('th', { scope: 'col' }, text)))), kit.el('tbody', {}, rows)))),
-      kit.el('div', {}, kit.el('h3', {}, 'Where reads got their value'), bars(kit, cover.sources, 'Where reads got their value', 'Reads'))));
+      kit.el('h3', {}, 'Neighbours in a thread, with the same address and with others'),
+      kit.el('div', { class: 'scroll', tabindex: 0, role: 'group', 'aria-label': 'Pairs of operations' }, kit.el('table', { class: 'pairs' }, kit.el('caption', { class: 'hidden' }, 'How often an operation of a kind (row) stood right before one of another kind (column) in a thread, with the same address and with another'),
+        kit.el('thead', {}, kit.el('tr', {}, kit.el('td', {}), kinds.map((kind) => kit.el('th', { scope: 'col' }, kind)))), kit.el('tbody', {}, rows))),
+      kit.el('h3', {}, 'Where reads got their value'), bars(kit, cover.sources, 'Where reads got their value', 'Reads'));
   }
 
   function groups(kit, view) {

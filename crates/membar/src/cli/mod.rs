@@ -36,6 +36,7 @@ Examples:
   membar shrink run.trace -o small.trace   the smallest part that is still forbidden
   membar verify dekker.c                   does this program stay sequentially consistent on tso?
   membar litmus --model pso SB.litmus      every final state
+  membar report run.json                   a page from what `--format json` wrote
   membar simulate --machine mesi-tso --bug no-replay
                                            random programs on a machine with a bug, every result checked
   membar gen --as c > test.c               a random program for another machine, which prints a trace

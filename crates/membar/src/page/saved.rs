@@ -10,7 +10,7 @@ use crate::stop::Interrupt;
 use membar::core::Source;
 use membar::report::campaign::Found;
 use membar::report::html::{self, Case, Fact, Row};
-use membar::report::{OpRef, Reduced, Report, count, quoted_path};
+use membar::report::{OpRef, Reduced, Report, capital, count, quoted_path};
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ pub struct Again {
 impl Again {
     /// With these models beside the built-in ones.
     pub fn new(models: Vec<Chosen>) -> Again {
-        Again { decider: Decider::default(), wish: Wish::default(), models }
+        Again { decider: Decider::default(), wish: Wish { part: true, ..Wish::default() }, models }
     }
 
     fn model(&self, name: &str) -> Option<Chosen> {
@@ -65,7 +65,7 @@ impl Again {
             (None, None) => Err(""),
         };
         let again = match &saved {
-            Ok(reduced) => self.decide(&report.file, report.trace, reduced, &report.model),
+            Ok(reduced) => self.decide(&report.file, report.trace.min(1 << 53), reduced, &report.model),
             Err(why) => Err((*why).to_owned()),
         };
         let (case, sentence, fact) = judged(again, report.verdict);
@@ -129,11 +129,6 @@ impl Again {
             .push("Only the operations that the argument needs are drawn; lines are those of `trace.trace`.".into());
         (row, Some(case))
     }
-}
-
-fn capital(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
 /// What deciding again says about what was saved: the case if it was confirmed, a sentence if it was not, and a fact.

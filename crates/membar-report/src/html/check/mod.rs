@@ -11,7 +11,7 @@ use super::{copies, machine};
 use crate::build::Decided;
 use crate::data::Report;
 use crate::reduced::Reduced;
-use crate::style::{count, quoted_path};
+use crate::style::{capital, count, quoted_path};
 use crate::words::Words;
 use argument::{axioms, lemmas, shape_of};
 use fixes::fixes;
@@ -39,6 +39,8 @@ pub struct Aside {
     pub options: String,
     /// What was given to `--model`.
     pub model_arg: String,
+    /// The trace is a part of the one that is meant: what allows it may forbid the whole.
+    pub part: bool,
     /// The time limit in seconds, if there was one.
     pub time: Option<f64>,
 }
@@ -150,6 +152,10 @@ pub fn case(decided: &Decided<'_>, report: &Report, aside: &Aside) -> Case {
         models: models(&aside.models, model),
         ..Case::default()
     };
+    if let (true, Some(models)) = (aside.part, &mut case.models) {
+        models.words =
+            format!("The operations of the argument alone: {} The whole trace may be forbidden by more.", models.words);
+    }
     case.graph = graph(&drawing, &reduced, columns, proof, decided.blame.as_ref());
     if case.graph.arrows.len() > ARROWS {
         notes.push(format!("{} arrows are not drawn.", case.graph.arrows.len() - ARROWS));
@@ -161,7 +167,7 @@ pub fn case(decided: &Decided<'_>, report: &Report, aside: &Aside) -> Case {
         case.shape = shape_of(trace, proof);
         case.lemmas = lemmas(&drawing, proof, violation, &mut notes);
         case.read = impossible(&drawing, proof, decided.blame.as_ref(), violation.explanation.get(1));
-        case.fixes = fixes(&drawing, proof, &aside.models);
+        case.fixes = fixes(&drawing, proof, if aside.part { &[] } else { &aside.models });
     }
     match verdict {
         Verdict::Allowed(witness) => match machine::of_witness(&drawing_machine(&drawing), model, &witness.order) {
@@ -279,11 +285,6 @@ fn headline(decided: &Decided<'_>, report: &Report) -> Vec<String> {
             ),
         ],
     }
-}
-
-fn capital(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
 fn facts(report: &Report) -> Vec<Fact> {

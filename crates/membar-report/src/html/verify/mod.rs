@@ -10,7 +10,7 @@ use super::page::{
     Value,
 };
 use super::shape;
-use crate::style::{count, list};
+use crate::style::{capital, count, list};
 use crate::verify::{AccessRef, ErrorRef, FenceRef, StepRef, VerifyReport, ViolationRef};
 use run::{Run, arrows, graph, kind_of, machine, pairs, sources, texts};
 use std::collections::{BTreeMap, BTreeSet};
@@ -105,11 +105,6 @@ fn plain(report: &VerifyReport, command: &str) -> Case {
         follows: None,
     });
     case
-}
-
-fn capital(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
 /// An error of the program itself.
