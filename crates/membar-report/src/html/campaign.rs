@@ -2,7 +2,7 @@
 
 use super::page::{Bar, CampaignView, Command, Cover, CoverPair, Fact, Group, Link, Series};
 use crate::campaign::{CampaignReport, Found};
-use crate::style::{count, safe};
+use crate::style::{capital, count, safe};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -18,10 +18,11 @@ pub fn campaign(report: &CampaignReport, command: Option<&str>, cases: &BTreeMap
     let machine = name_of(&report.source);
     let model = cut(&report.model);
     let tests = count(report.tests as usize, "test");
+    let said = if machine.starts_with("this machine") { capital(&machine) } else { machine.clone() };
     let headline = vec![
         match report.verdict {
-            "forbidden" => format!("{machine} did what {model} forbids."),
-            "allowed" => format!("{machine} did nothing that {model} forbids."),
+            "forbidden" => format!("{said} did what {model} forbids."),
+            "allowed" => format!("{said} did nothing that {model} forbids."),
             _ => format!("It is not known whether {machine} obeys {model}."),
         },
         match report.verdict {
@@ -259,10 +260,19 @@ fn speed(report: &CampaignReport) -> Option<Series> {
         return None;
     }
     let end = report.seconds.max(speed.width * (speed.operations.len() - 1) as f64 + 1e-3);
+    let mut operations = speed.operations.clone();
+    // What has just begun says little by itself: it counts with what was before.
+    let begun = end - speed.width * (operations.len() - 1) as f64;
+    if operations.len() > 1 && begun < speed.width / 2.0 {
+        let last = operations.pop().unwrap_or_default();
+        if let Some(before) = operations.last_mut() {
+            *before = before.saturating_add(last);
+        }
+    }
+    let count = operations.len();
     let rate = |(i, &n): (usize, &u64)| {
-        // The last bucket may have just begun.
-        let width = (end - speed.width * i as f64).min(speed.width).max(speed.width / 50.0);
-        (n as f64 / width).round()
+        let width = if i + 1 == count { end - speed.width * i as f64 } else { speed.width };
+        (n as f64 / width.max(1e-3)).round()
     };
     Some(Series { width: speed.width, seconds: end, rates: speed.operations.iter().enumerate().map(rate).collect() })
 }

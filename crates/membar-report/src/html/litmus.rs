@@ -1,6 +1,6 @@
 //! From litmus tests to the cases of a page: their final states by model, or what a machine did with them.
 
-use super::page::{Case, Command, Fact, Row, StateRow, States, Stopped};
+use super::page::{Case, Command, Copy, Fact, ModelVerdict, Models, Row, StateRow, States, Stopped};
 use super::verify::{Read, told};
 use crate::litmus::{Histogram, LitmusResult, shown};
 use crate::style::{count, list};
@@ -9,6 +9,8 @@ use std::collections::BTreeMap;
 
 /// States that are listed.
 const STATES: usize = 500;
+/// Bytes of a test that can be copied.
+const COPIED: usize = 64 << 10;
 /// Values longer than this are cut.
 const LONG: usize = 80;
 
@@ -60,6 +62,11 @@ pub fn litmus(
             follows: None,
         });
     }
+    case.models = says(&results.iter().chain(others).collect::<Vec<_>>());
+    if let Some(text) = read(&first.file).filter(|text| text.len() <= COPIED) {
+        let about = "as it was read, for `membar verify`, `membar stress` and herd".into();
+        case.copies.push(Copy { name: "Litmus test", about, text });
+    }
     match way {
         Some(way) => {
             let what = format!("Under {} these steps, the fewest there are, end in {}.", way.model, way.state);
@@ -81,6 +88,35 @@ pub fn litmus(
         case: None,
     };
     Some((row, case))
+}
+
+/// What the models say about ending so, where the test is about that.
+fn says(results: &[&LitmusResult]) -> Option<Models> {
+    if results.first()?.condition == "required" {
+        return None;
+    }
+    let verdict = |result: &LitmusResult| match (result.positive, result.complete) {
+        (0, true) => "forbidden",
+        (0, false) => "undecided",
+        _ => "allowed",
+    };
+    let mut all: Vec<ModelVerdict> = Vec::new();
+    for name in ["sc", "tso", "pso"] {
+        if let Some(result) = results.iter().find(|result| result.model == name) {
+            all.push(ModelVerdict { name: name.into(), title: String::new(), verdict: verdict(result) });
+        }
+    }
+    let names = |wanted: &str| -> Vec<String> {
+        all.iter().filter(|model| model.verdict == wanted).map(|model| model.name.clone()).collect()
+    };
+    let (allow, forbid) = (names("allowed"), names("forbidden"));
+    let words = match allow.first() {
+        Some(first) => format!("{first} is the strongest of these models under which it can end so."),
+        None if forbid.is_empty() => "It is not known which model lets it end so.".into(),
+        None => "None of these models lets it end so.".into(),
+    };
+    let ends = |name: Option<&String>| name.cloned().into_iter().collect();
+    Some(Models { strongest: ends(allow.first()), weakest: ends(allow.last()), forbid, words, all })
 }
 
 /// What the test asks or says, and the answer.

@@ -589,7 +589,7 @@
       one.commands.map((entry) => command(entry.about, entry.line)),
       one.copies.map((entry) => el('details', {}, el('summary', {}, el('b', {}, entry.name), ' ', el('span', { class: 'soft small' }, rich(entry.about))),
         el('div', { class: 'cmd', style: 'margin-top:.4rem' }, el('pre', { tabindex: 0 }, entry.text), copy(entry.text, entry.name)))),
-      command('This page', data.made.command),
+      one.commands.some((entry) => entry.line === data.made.command) ? null : command('This page', data.made.command),
       el('p', { class: 'small soft' }, data.made.version + ' on ' + data.made.host),
       one.notes.length ? el('ul', { class: 'list small soft' }, one.notes.map((note) => el('li', {}, rich(note)))) : null));
   }
@@ -698,7 +698,7 @@
   const print = (now) => { if (current) { current.printing = now; if (current.refill) current.refill(); } };
   let opened = [];
   window.addEventListener('beforeprint', () => {
-    opened = [...document.querySelectorAll('#case details:not([open])')];
+    opened = [...document.querySelectorAll('#case details:not([open]), .campaign details:not([open])')];
     for (const view of opened) { view.open = true; if (view.fill) view.fill(); }
     print(true);
   });

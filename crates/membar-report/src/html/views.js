@@ -15,8 +15,8 @@ const views = (function () {
     const all = list.reduce((sum, entry) => sum + entry.count, 0);
     const rows = list.map((entry) => kit.el('tr', {}, kit.el('th', { scope: 'row' }, kit.rich(entry.label)), kit.el('td', { class: 'figure' }, kit.grouped(entry.count)),
       kit.el('td', { class: 'figure soft' }, all ? (100 * entry.count / all).toFixed(entry.count && entry.count < all / 1000 ? 4 : 1) + '%' : ''), kit.el('td', { class: 'bar-cell' }, bar(kit, entry.count / most, entry.tone))));
-    return kit.el('div', { class: 'scroll' }, kit.el('table', { class: 'bars' }, kit.el('caption', { class: 'hidden' }, caption),
-      kit.el('thead', { class: 'hidden' }, kit.el('tr', {}, [caption, unit, 'Share', 'Bar'].map((text) => kit.el('th', { scope: 'col' }, text)))), kit.el('tbody', {}, rows)));
+    return kit.el('table', { class: 'bars' }, kit.el('caption', { class: 'hidden' }, caption),
+      kit.el('thead', { class: 'hidden' }, kit.el('tr', {}, [caption, unit, 'Share', 'Bar'].map((text) => kit.el('th', { scope: 'col' }, text)))), kit.el('tbody', {}, rows));
   }
 
   // The final states of a litmus test: a row each; models as columns, or how often it came out.
@@ -50,7 +50,7 @@ const views = (function () {
     const x = (s) => left + (W - left - right) * Math.min(1, s / end);
     const y = (rate) => H - bottom - (H - top - bottom) * rate / most;
     let line = 'M' + x(0) + ' ' + y(series.rates[0]);
-    series.rates.forEach((rate, i) => { line += 'L' + x(i * series.width) + ' ' + y(rate) + 'L' + x(Math.min(end, (i + 1) * series.width)) + ' ' + y(rate); });
+    series.rates.forEach((rate, i) => { line += 'L' + x(i * series.width) + ' ' + y(rate) + 'L' + x(i + 1 === series.rates.length ? end : (i + 1) * series.width) + ' ' + y(rate); });
     const area = line + 'L' + x(end) + ' ' + y(0) + 'L' + x(0) + ' ' + y(0) + 'Z';
     const clock = (s) => s >= 7200 ? (s / 3600).toFixed(1) + ' h' : s >= 120 ? (s / 60).toFixed(0) + ' min' : s < 10 ? s.toFixed(1) + ' s' : s.toFixed(0) + ' s';
     const drawing = kit.svg('svg', { class: 'speed', viewBox: '0 0 ' + W + ' ' + H, role: 'img', 'aria-label': 'Operations a second over time, at most ' + number(most) + '; the table below has all numbers' });
@@ -61,7 +61,7 @@ const views = (function () {
     }
     drawing.appendChild(kit.svg('path', { class: 'area', d: area }));
     drawing.appendChild(kit.svg('path', { class: 'line', d: line }));
-    const rows = series.rates.map((rate, i) => kit.el('tr', {}, kit.el('td', {}, clock(i * series.width) + ' to ' + clock(Math.min(end, (i + 1) * series.width))), kit.el('td', { class: 'figure' }, kit.grouped(Math.round(rate)))));
+    const rows = series.rates.map((rate, i) => kit.el('tr', {}, kit.el('td', {}, clock(i * series.width) + ' to ' + clock(i + 1 === series.rates.length ? end : (i + 1) * series.width)), kit.el('td', { class: 'figure' }, kit.grouped(Math.round(rate)))));
     return kit.card('speed', 'Speed over time', 'operations run and checked, a second', drawing,
       kit.el('details', {}, kit.el('summary', { class: 'small' }, 'As a table'), kit.el('table', { class: 'small' }, kit.el('caption', { class: 'hidden' }, 'Speed over time'), kit.el('thead', {}, kit.el('tr', {}, ['Time', 'Operations a second'].map((text) => kit.el('th', { scope: 'col' }, text)))), kit.el('tbody', {}, rows))));
   }

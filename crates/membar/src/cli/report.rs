@@ -21,7 +21,7 @@ pub struct ReportArgs {
     #[arg(value_name = "RESULT")]
     pub result: PathBuf,
 
-    /// Write the page to this file [default: RESULT with the ending .html]
+    /// Write the page to this file [default: RESULT with the ending .html; report.html for standard input]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 

@@ -190,12 +190,16 @@ fn answer(args: &Litmus, path: &Path, (models, all): (&[Model], Option<&[Model]>
     };
     let mut limits = membar::litmus::Limits { interrupt: Some(interrupt.0.clone()), ..Default::default() };
     limits.memory = args.limits.memory.0.unwrap_or(usize::MAX);
+    let mut known = Vec::new();
     if let (Some(_), Some(all)) = (&args.html, all) {
-        answer.page = Some(Box::new(shown(args, &test, &file, all, &limits)));
+        let page;
+        (page, known) = shown(args, &test, &file, all, &limits);
+        answer.page = Some(Box::new(page));
     }
     for &model in models {
         limits.deadline = args.limits.time.0.and_then(|time| Instant::now().checked_add(time));
-        let outcomes = outcomes(&test, model, &limits);
+        let found = known.iter().position(|(other, _)| *other == model).map(|at| known.swap_remove(at).1);
+        let outcomes = found.unwrap_or_else(|| outcomes(&test, model, &limits));
         if let Some(crash) = outcomes.crash {
             answer.bad = true;
             answer.errors += &crash_message(&test, &file, model, crash);
@@ -225,7 +229,8 @@ fn answer(args: &Litmus, path: &Path, (models, all): (&[Model], Option<&[Model]>
 }
 
 /// What a page shows of a test: its states under the models that were asked for, and under the others as far as a second goes.
-fn shown(args: &Litmus, test: &LitmusTest, file: &str, asked: &[Model], limits: &membar::litmus::Limits) -> Shown {
+/// Also the states of those that were asked for.
+fn shown(args: &Litmus, test: &LitmusTest, file: &str, asked: &[Model], limits: &membar::litmus::Limits) -> (Shown, Vec<(Model, Outcomes)>) {
     let mut limits = limits.clone();
     let mut results: Vec<(Model, Outcomes, LitmusResult)> = Vec::new();
     for model in Model::ALL {
@@ -246,8 +251,9 @@ fn shown(args: &Litmus, test: &LitmusTest, file: &str, asked: &[Model], limits: 
     let found: Vec<(Model, &Outcomes)> =
         one.iter().chain(&two).map(|(model, outcomes, _)| (*model, outcomes)).collect();
     let way = page::ways(test, file, &found);
-    let results = |list: Vec<(Model, Outcomes, LitmusResult)>| list.into_iter().map(|(.., result)| result).collect();
-    Shown { asked: results(one), others: results(two), way }
+    let others = two.into_iter().map(|(.., result)| result).collect();
+    let (known, asked) = one.into_iter().map(|(model, outcomes, result)| ((model, outcomes), result)).unzip();
+    (Shown { asked, others, way }, known)
 }
 
 pub fn read(path: &Path) -> Result<Vec<u8>, Error> {

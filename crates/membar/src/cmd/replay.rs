@@ -24,13 +24,13 @@ pub fn run(args: &Replay, style: Style) -> Result<u8, Failure> {
         return Err(failure);
     }
     check_flags(&inputs, &args.native.flags)?;
-    let page = args.html.as_deref().map(ToFile::create).transpose()?;
     let report = match &inputs[..] {
         [Input::Litmus(path)] => replay(&mut Litmus::open(path)?, &schedule, args)?,
         [native] => replay(&mut Native::open(native, &args.native, 1)?, &schedule, args)?,
         _ => return Err(Failure::Usage("error: a schedule belongs to one program, but several were given".into())),
     };
-    if let Some(mut page) = page {
+    if let Some(path) = &args.html {
+        let mut page = ToFile::create(path)?;
         page.add_schedule(&report);
         page.finish()?;
     }
