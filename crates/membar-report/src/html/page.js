@@ -598,10 +598,12 @@
     const one = data.cases[index];
     const main = el('div', { id: 'case' });
     current = { picked: new Set(), listeners: [], after: [], top: [], main, index, redraw: null };
-    const parts = { states: views.states(one, kit), why: argument(one), threads: threads(one), read: impossible(one), machine: machine(one), fix: fixes(one), stop: stop(one), source: sources(one), again: reproduce(one) };
+    const parts = { why: argument(one), threads: threads(one), read: impossible(one), machine: machine(one), fix: fixes(one), stop: stop(one), source: sources(one), again: reproduce(one) };
     main.appendChild(strip(one));
+    const table = views.states(one, kit);
+    if (table) main.appendChild(el('div', { class: 'grid' }, table));
     // On a narrow page in this order; on a wide one in two columns, each card where there is more room.
-    const order = [parts.stop, parts.states, parts.why, parts.threads, parts.source, parts.read, parts.machine, parts.fix, parts.again].filter(Boolean);
+    const order = [parts.stop, parts.why, parts.threads, parts.source, parts.read, parts.machine, parts.fix, parts.again].filter(Boolean);
     order.forEach((view, i) => { view.style.order = i; });
     const [left, right] = [el('div', { class: 'stack' }), el('div', { class: 'stack' })];
     const many = one.graph.reduced.filter((column) => column.some((item) => item >= 0)).length > 4;
@@ -611,7 +613,7 @@
     append(main, one.lemmas.length ? [wide, columns] : [columns, wide]);
     place.textContent = '';
     place.appendChild(main);
-    const fixed = new Map([[parts.why, left], [parts.states, left], [parts.stop, left], [parts.threads, right], [parts.source, right]]);
+    const fixed = new Map([[parts.why, left], [parts.stop, left], [parts.threads, right], [parts.source, right]]);
     const free = [];
     for (const view of order) {
       if (wide && view === parts.threads) continue;

@@ -230,7 +230,13 @@ fn answer(args: &Litmus, path: &Path, (models, all): (&[Model], Option<&[Model]>
 
 /// What a page shows of a test: its states under the models that were asked for, and under the others as far as a second goes.
 /// Also the states of those that were asked for.
-fn shown(args: &Litmus, test: &LitmusTest, file: &str, asked: &[Model], limits: &membar::litmus::Limits) -> (Shown, Vec<(Model, Outcomes)>) {
+fn shown(
+    args: &Litmus,
+    test: &LitmusTest,
+    file: &str,
+    asked: &[Model],
+    limits: &membar::litmus::Limits,
+) -> (Shown, Vec<(Model, Outcomes)>) {
     let mut limits = limits.clone();
     let mut results: Vec<(Model, Outcomes, LitmusResult)> = Vec::new();
     for model in Model::ALL {

@@ -51,7 +51,7 @@ pub fn finish(
         DataFormat::Json => campaign::json(&report).map_err(std::io::Error::from)?,
     };
     if let Some(mut page) = page {
-        page.add_campaign(&report, &[plan.model.clone()]);
+        page.add_campaign(&report, std::slice::from_ref(&plan.model));
         page.finish()?;
     }
     match std::io::stdout().write_all(summary.as_bytes()).map_err(Failure::from) {

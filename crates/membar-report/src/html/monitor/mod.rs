@@ -236,7 +236,7 @@ fn confirmed(case: &mut Case, model: &str, execution: &Execution, confirm: Confi
                 (node.read, node.write) = (read, write);
             }
             case.machine = Some(machine);
-            case.read = overtaken(&trace, &places, execution, &case);
+            case.read = overtaken(&trace, &places, execution, case);
         }
         Some(Err(why)) => case.no_machine = Some(why),
         None => {}
