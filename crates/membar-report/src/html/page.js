@@ -89,8 +89,8 @@
   };
   const BELOW = [['sc', 'tso'], ['tso', 'lc'], ['tso', 'pso'], ['tso', 'wc'], ['wc', 'rc'], ['rc', 'rcpc'], ['rcpc', 'ec'], ['rcpc', 'scope'], ['pso', 'wmo'], ['ec', 'wmo'], ['scope', 'wmo'], ['wmo', 'rmo']];
   function lattice(models, chosen) {
-    const y = (row) => 14 + row * 31;
-    const drawing = svg('svg', { viewBox: '0 0 236 246', role: 'img', 'aria-label': 'Built-in models, stronger ones above. ' + models.words });
+    const y = (row) => 13 + row * 27;
+    const drawing = svg('svg', { viewBox: '0 0 236 216', role: 'img', 'aria-label': 'Built-in models, stronger ones above. ' + models.words });
     const here = (name) => models.all.some((model) => model.name === name);
     const asked = models.all.concat(Object.keys(PLACES).filter((name) => !here(name)).map((name) => ({ name, title: '', verdict: 'not asked' })));
     for (const [a, b] of BELOW) {
@@ -478,7 +478,7 @@
     if (!m) return one.no_machine ? card('machine', 'Step by step', null, el('p', { class: 'soft' }, one.no_machine)) : null;
     const nodes = one.graph.nodes;
     const names = one.graph.threads;
-    const used = [...new Set(m.steps.map((step) => nodes[step.node].thread).concat(m.stuck.map((s) => nodes[s.node].thread)))].sort((a, b) => a - b);
+    const used = [...new Set(m.steps.map((step) => nodes[step.node].thread).concat(m.stuck.map((s) => nodes[s.node].thread)))].sort((a, b) => names[a].localeCompare(names[b], 'en', { numeric: true }));
     function state(at) {
       const memory = new Map(m.memory.map(([name, value]) => [name, { value: value === null ? '–' : value, fresh: false }]));
       const buffers = new Map(used.map((t) => [t, []]));
@@ -638,12 +638,13 @@
     current = { picked: new Set(), listeners: [], after: [], top: [], main, index, redraw: null };
     const parts = { why: argument(one), threads: threads(one), read: impossible(one), machine: machine(one), fix: fixes(one), stop: stop(one), source: sources(one), again: reproduce(one) };
     main.appendChild(strip(one));
-    // On a narrow page in this order; on a wide one in two columns, each card where there is more room.
+    // On a narrow page in this order; on a wide one in two columns that end as far up as they can.
     const order = [parts.stop, parts.threads, parts.why, parts.source, parts.read, parts.machine, parts.fix, parts.again].filter(Boolean);
     const [left, right] = [el('div', { class: 'stack' }), el('div', { class: 'stack' })];
-    const many = one.graph.reduced.filter((column) => column.some((item) => item >= 0)).length > 4;
-    // Many threads need the whole width.
-    const wide = many && parts.threads ? el('div', { class: 'grid' }, parts.threads) : null;
+    // Many threads need the whole width, and so do three that say much.
+    const used = one.graph.reduced.filter((column) => column.some((item) => item >= 0));
+    const long = Math.max(0, ...used.flat().filter((item) => item >= 0).map((item) => one.graph.nodes[item].text.length));
+    const wide = (used.length > 4 || used.length > 2 && used.length * Math.min(30, long) > 70) && parts.threads ? el('div', { class: 'grid' }, parts.threads) : null;
     const columns = el('div', { class: 'grid two' }, left, right);
     append(main, one.lemmas.length ? [wide, columns] : [columns, wide]);
     place.textContent = '';
@@ -652,9 +653,21 @@
     const height = (stack) => [...stack.children].reduce((sum, view) => sum + view.offsetHeight + 16, 0);
     const arrange = (narrow) => {
       const views = order.filter((view) => !wide || view !== parts.threads);
-      for (const view of views) if (narrow || fixed.has(view)) (narrow ? left : fixed.get(view)).appendChild(view); else view.remove();
+      for (const view of views) (narrow || !fixed.has(view) ? left : fixed.get(view)).appendChild(view);
       for (const after of current.after.splice(0)) after();
-      if (!narrow) for (const view of views) if (!fixed.has(view)) (height(left) <= height(right) ? left : right).appendChild(view);
+      if (!narrow) {
+        const free = views.filter((view) => !fixed.has(view));
+        const heights = free.map((view) => view.offsetHeight + 16);
+        const all = heights.reduce((sum, one) => sum + one, 0);
+        const [l, r] = [height(left) - all, height(right)];
+        let best = [Infinity, 0];
+        for (let choice = 0; choice < 1 << free.length; choice += 1) {
+          const moved = heights.reduce((sum, one, i) => sum + (choice >> i & 1 ? one : 0), 0);
+          const end = Math.max(l + all - moved, r + moved);
+          if (end < best[0]) best = [end, choice];
+        }
+        free.forEach((view, i) => { if (best[1] >> i & 1) right.appendChild(view); });
+      }
       if (current.redraw) current.redraw();
     };
     current.arrange = arrange;

@@ -14,32 +14,37 @@ pub fn check() -> Outcome<Check> {
     Ok(Check { name: "accessibility", needs: "body", run: accessible, sabotage: "<img src='data:,'><button></button>" })
 }
 
-/// Where it is kept once it is there, named by what it is.
+/// What npm is given.
+const WANTED: [(&str, &str); 2] =
+    [("package.json", include_str!("axe/package.json")), ("package-lock.json", include_str!("axe/package-lock.json"))];
+
+/// Where it is kept once it is there, under its version.
 fn file() -> Outcome<PathBuf> {
-    let files = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/browser/axe");
-    let kept = Path::new(KEPT).join(concat!("axe-core-", "4.14.0"));
+    let wanted: serde_json::Value = serde_json::from_str(WANTED[0].1).map_err(|error| error.to_string())?;
+    let version = wanted["devDependencies"]["axe-core"].as_str().ok_or("package.json has no axe-core")?;
+    let kept = Path::new(KEPT).join(format!("axe-core-{version}"));
     let script = kept.join("node_modules/axe-core/axe.min.js");
     if script.exists() {
         return Ok(script);
     }
     let fresh = tempfile::tempdir_in(KEPT).map_err(|error| error.to_string())?;
-    for name in ["package.json", "package-lock.json"] {
-        std::fs::copy(files.join(name), fresh.path().join(name)).map_err(|error| format!("{name}: {error}"))?;
+    for (name, text) in WANTED {
+        std::fs::write(fresh.path().join(name), text).map_err(|error| format!("{name}: {error}"))?;
     }
     let ran = Command::new("npm")
         .args(["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--fetch-retries=1", "--fetch-timeout=30000"])
         .current_dir(fresh.path())
         .stdin(Stdio::null())
         .output()
-        .map_err(|error| format!("npm: {error}; install it with `apt-get install npm`"))?;
+        .map_err(|error| format!("npm: {error} (`apt-get install npm`)"))?;
     let said = String::from_utf8_lossy(&ran.stderr).into_owned();
     // A wrong hash is no reason to skip anything.
     assert!(!said.contains("EINTEGRITY"), "{said}");
     if !ran.status.success() {
         return Err(format!("npm cannot fetch axe-core: {}", said.lines().last().unwrap_or_default()));
     }
-    // Complete or not there at all.
-    let _ = std::fs::rename(fresh.keep(), &kept);
+    // Complete, or not there at all.
+    std::fs::rename(fresh.keep(), &kept).map_err(|error| format!("{}: {error}", kept.display()))?;
     Ok(script)
 }
 

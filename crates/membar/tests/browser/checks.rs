@@ -5,6 +5,7 @@
 use crate::devtools::{Outcome, Tab};
 use crate::reports::Report;
 use serde_json::json;
+use std::sync::Mutex;
 
 /// A check.
 pub struct Check {
@@ -20,24 +21,109 @@ pub struct Check {
 /// All but the accessibility checker.
 pub const CHECKS: &[Check] = &[
     Check { name: "views", needs: "body", run: views, sabotage: "<style>#argument { display: none }</style>" },
-    Check { name: "texts", needs: "body", run: texts, sabotage: "<script nonce=membar>document.querySelector('h1').textContent = ''</script>" },
-    Check { name: "everything opens", needs: "body", run: everything, sabotage: "<script nonce=membar>document.addEventListener('toggle', () => console.log('opened'), true)</script>" },
-    Check { name: "nothing is markup", needs: "body", run: only_text, sabotage: "<script nonce=membar>window.pwned = 1</script>" },
-    Check { name: "the argument by keys", needs: "#argument", run: argument, sabotage: "<script nonce=membar>addEventListener('keydown', (e) => { if (e.key === 'k') e.stopImmediatePropagation(); }, true)</script>" },
-    Check { name: "steps select", needs: "#argument", run: steps_select, sabotage: "<script nonce=membar>document.querySelector('.trail').addEventListener('click', (e) => e.stopImmediatePropagation(), true); document.querySelectorAll('.trail button').forEach((b) => { b.classList.toggle = () => {}; })</script>" },
-    Check { name: "operations select", needs: ".op", run: operations_select, sabotage: "<script nonce=membar>document.querySelectorAll('.op')[1].addEventListener('click', (e) => e.stopImmediatePropagation(), true)</script>" },
-    Check { name: "source selects", needs: "#source", run: source_selects, sabotage: "<script nonce=membar>document.querySelector('#source').addEventListener('click', (e) => e.stopImmediatePropagation(), true)</script>" },
-    Check { name: "links select", needs: "#read", run: links_select, sabotage: "<script nonce=membar>document.querySelector('#read').addEventListener('click', (e) => e.stopImmediatePropagation(), true)</script>" },
-    Check { name: "the machine by keys", needs: "#machine input", run: machine, sabotage: "<script nonce=membar>document.querySelector('#machine').addEventListener('input', (e) => e.stopImmediatePropagation(), true)</script>" },
-    Check { name: "arrows can be switched", needs: "#threads", run: arrows, sabotage: "<style>.label { display: none }</style><script nonce=membar>setInterval(() => document.querySelector('svg.arrows').append(document.querySelector('path.arrow') || ''), 1); document.querySelector('.tools').addEventListener('click', (e) => e.stopImmediatePropagation(), true)</script>" },
-    Check { name: "the original on demand", needs: "[data-view]", run: original, sabotage: "<script nonce=membar>document.querySelector('.tools').addEventListener('click', (e) => e.stopImmediatePropagation(), true)</script>" },
-    Check { name: "copies", needs: "#reproduce", run: copies, sabotage: "<script nonce=membar>navigator.clipboard.writeText = () => Promise.resolve()</script>" },
-    Check { name: "answers", needs: ".results", run: answers, sabotage: "<script nonce=membar>document.querySelector('.results').addEventListener('click', (e) => e.stopImmediatePropagation(), true)</script>" },
-    Check { name: "tab order", needs: "body", run: tab_order, sabotage: "<script nonce=membar>document.querySelector('#reproduce button').tabIndex = 1</script>" },
-    Check { name: "print", needs: "body", run: print, sabotage: "<script nonce=membar>addEventListener('beforeprint', () => { document.querySelector('details').open = false; })</script>" },
-    Check { name: "themes", needs: "body", run: themes, sabotage: "<style>body { background: white !important }</style>" },
+    Check {
+        name: "texts",
+        needs: "body",
+        run: texts,
+        sabotage: "<script nonce=membar>document.querySelector('h1').textContent = ''</script>",
+    },
+    Check {
+        name: "everything opens",
+        needs: "body",
+        run: everything,
+        sabotage: "<script nonce=membar>document.addEventListener('toggle', () => console.log('opened'), true)</script>",
+    },
+    Check {
+        name: "nothing is markup",
+        needs: "body",
+        run: only_text,
+        sabotage: "<script nonce=membar>window.pwned = 1</script>",
+    },
+    Check {
+        name: "the argument by keys",
+        needs: "#argument",
+        run: argument,
+        sabotage: "<script nonce=membar>addEventListener('keydown', (e) => { if (e.key === 'k') e.stopImmediatePropagation(); }, true)</script>",
+    },
+    Check {
+        name: "steps select",
+        needs: "#argument",
+        run: steps_select,
+        sabotage: "<script nonce=membar>document.querySelector('.trail').addEventListener('click', (e) => e.stopImmediatePropagation(), true); document.querySelectorAll('.trail button').forEach((b) => { b.classList.toggle = () => {}; })</script>",
+    },
+    Check {
+        name: "operations select",
+        needs: ".op",
+        run: operations_select,
+        sabotage: "<script nonce=membar>document.querySelectorAll('.op')[1].addEventListener('click', (e) => e.stopImmediatePropagation(), true)</script>",
+    },
+    Check {
+        name: "source selects",
+        needs: "#source",
+        run: source_selects,
+        sabotage: "<script nonce=membar>document.querySelector('#source').addEventListener('click', (e) => e.stopImmediatePropagation(), true)</script>",
+    },
+    Check {
+        name: "links select",
+        needs: "#read",
+        run: links_select,
+        sabotage: "<script nonce=membar>document.querySelector('#read').addEventListener('click', (e) => e.stopImmediatePropagation(), true)</script>",
+    },
+    Check {
+        name: "the machine by keys",
+        needs: "#machine input",
+        run: machine,
+        sabotage: "<script nonce=membar>document.querySelector('#machine').addEventListener('input', (e) => e.stopImmediatePropagation(), true)</script>",
+    },
+    Check {
+        name: "arrows can be switched",
+        needs: "#threads",
+        run: arrows,
+        sabotage: "<style>.label { display: none }</style><script nonce=membar>setInterval(() => document.querySelector('svg.arrows').append(document.querySelector('path.arrow') || ''), 1); document.querySelector('.tools').addEventListener('click', (e) => e.stopImmediatePropagation(), true)</script>",
+    },
+    Check {
+        name: "the original on demand",
+        needs: "[data-view]",
+        run: original,
+        sabotage: "<script nonce=membar>document.querySelector('.tools').addEventListener('click', (e) => e.stopImmediatePropagation(), true)</script>",
+    },
+    Check {
+        name: "copies",
+        needs: "#reproduce",
+        run: copies,
+        sabotage: "<script nonce=membar>navigator.clipboard.writeText = () => Promise.resolve()</script>",
+    },
+    Check {
+        name: "answers",
+        needs: ".results",
+        run: answers,
+        sabotage: "<script nonce=membar>document.querySelector('.results').addEventListener('click', (e) => e.stopImmediatePropagation(), true)</script>",
+    },
+    Check {
+        name: "tab order",
+        needs: "body",
+        run: tab_order,
+        sabotage: "<script nonce=membar>document.querySelector('#reproduce button').tabIndex = 1</script>",
+    },
+    Check {
+        name: "print",
+        needs: "body",
+        run: print,
+        sabotage: "<script nonce=membar>addEventListener('beforeprint', () => { document.querySelector('details').open = false; })</script>",
+    },
+    Check {
+        name: "themes",
+        needs: "body",
+        run: themes,
+        sabotage: "<style>body { background: white !important }</style>",
+    },
     Check { name: "widths", needs: "body", run: widths, sabotage: "<div style='width: 500px'>wide</div>" },
-    Check { name: "without scripts", needs: "body", run: without_scripts, sabotage: "<style>noscript { display: none }</style>" },
+    Check {
+        name: "without scripts",
+        needs: "body",
+        run: without_scripts,
+        sabotage: "<style>noscript { display: none }</style>",
+    },
 ];
 
 /// Exactly the views that the report should have can be seen.
@@ -89,7 +175,11 @@ fn only_text(tab: &mut Tab, _: &Report) -> Outcome {
 
 /// j, k, arrows, Enter and Esc.
 fn argument(tab: &mut Tab, _: &Report) -> Outcome {
-    let here = |at: &str| format!("focused() === steps().at({at}) && picks(about(steps().at({at}))) && steps().at({at}).classList.contains('picked')");
+    let here = |at: &str| {
+        format!(
+            "focused() === steps().at({at}) && picks(about(steps().at({at}))) && steps().at({at}).classList.contains('picked')"
+        )
+    };
     tab.press("j")?;
     tab.until(&here("0"))?;
     tab.press("Enter")?;
@@ -130,7 +220,9 @@ fn operations_select(tab: &mut Tab, _: &Report) -> Outcome {
         let op = format!("all('.op')[{at}]");
         tab.click(&op)?;
         tab.until(&format!("linked([node({op})]) && {op}.getAttribute('aria-pressed') === 'true'"))?;
-        tab.holds(&format!("steps().every((step) => step.classList.contains('near') === about(step).includes(node({op})))"))?;
+        tab.holds(&format!(
+            "steps().every((step) => step.classList.contains('near') === about(step).includes(node({op})))"
+        ))?;
         tab.click(&op)?;
         tab.until("linked([])")?;
     }
@@ -166,7 +258,8 @@ fn links_select(tab: &mut Tab, _: &Report) -> Outcome {
 /// Forward and back by the slider's keys, by the buttons' and by a click into the list: the same state each time, and the
 /// operation of the step is selected.
 fn machine(tab: &mut Tab, _: &Report) -> Outcome {
-    let at = |n: u64| format!("one('#machine .now').textContent.startsWith({n} + ' of ' + shown().machine.steps.length)");
+    let at =
+        |n: u64| format!("one('#machine .now').textContent.startsWith({n} + ' of ' + shown().machine.steps.length)");
     let steps = tab.eval("shown().machine.steps.length")?.as_u64().unwrap_or(0);
     let walked = steps.min(12);
     tab.eval("one('#machine details').open = true")?;
@@ -225,7 +318,9 @@ fn arrows(tab: &mut Tab, _: &Report) -> Outcome {
         );
         for _ in 0..2 {
             tab.click(&button)?;
-            tab.until(&format!("({button}.getAttribute('aria-pressed') === 'true' && ({possible})) === (arrows('{kind}').length > 0)"))?;
+            tab.until(&format!(
+                "({button}.getAttribute('aria-pressed') === 'true' && ({possible})) === (arrows('{kind}').length > 0)"
+            ))?;
         }
         if tab.eval(&format!("{button}.getAttribute('aria-pressed')"))? == "true" {
             tab.click(&button)?;
@@ -246,8 +341,12 @@ fn original(tab: &mut Tab, _: &Report) -> Outcome {
     tab.until(&columns("reduced"))
 }
 
+/// All tabs share one clipboard.
+static CLIPBOARD: Mutex<()> = Mutex::new(());
+
 /// Every copy button copies what stands beside it.
 fn copies(tab: &mut Tab, _: &Report) -> Outcome {
+    let _mine = CLIPBOARD.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     tab.eval("openAll()")?;
     let buttons = tab.eval("all('.cmd .btn').length")?.as_u64().unwrap_or(0);
     if buttons == 0 {
@@ -350,5 +449,6 @@ fn without_scripts(tab: &mut Tab, _: &Report) -> Outcome {
         tab.holds(&format!("visible(one('noscript main')) && one('noscript main').innerText.includes({said}) && one('#page').childElementCount === 0"))
     });
     tab.call("Emulation.setScriptExecutionDisabled", json!({ "value": false }))?;
+    tab.open(url.as_str().unwrap_or_default())?;
     found
 }

@@ -7,9 +7,12 @@
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD as BASE64;
 use serde_json::{Value, json};
+use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{self, Sender};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// What went wrong, in words.
@@ -31,15 +34,22 @@ pub fn installed() -> Option<&'static str> {
     ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"].into_iter().find(answers)
 }
 
-/// A browser process with a profile of its own; both are gone when it is dropped.
+/// A browser process with a profile of its own; both are gone when it is dropped. Its tabs can be used at the same time.
 pub struct Browser {
     child: Child,
-    input: ChildStdin,
-    messages: mpsc::Receiver<Value>,
-    /// Events that nobody has looked at.
-    events: Vec<Value>,
-    sent: u64,
     profile: tempfile::TempDir,
+    input: Mutex<ChildStdin>,
+    heard: Arc<Mutex<Heard>>,
+    sent: AtomicU64,
+}
+
+/// What the browser said and nobody has looked at.
+#[derive(Default)]
+struct Heard {
+    /// Who waits for which answer.
+    waiting: HashMap<u64, Sender<Value>>,
+    /// Events of each session.
+    events: HashMap<String, Vec<Value>>,
 }
 
 impl Browser {
@@ -60,42 +70,46 @@ impl Browser {
             .spawn()
             .map_err(|error| format!("{program}: {error}"))?;
         let (input, output) = (child.stdin.take().expect("a pipe"), child.stdout.take().expect("a pipe"));
-        let (send, messages) = mpsc::channel();
+        let heard = Arc::new(Mutex::new(Heard::default()));
+        let listener = Arc::clone(&heard);
         std::thread::spawn(move || {
             for message in BufReader::new(output).split(0) {
-                let Ok(message) = message else { return };
-                let Ok(message) = serde_json::from_slice(&message) else { return };
-                if send.send(message).is_err() {
-                    return;
+                let Ok(message) = message.map(|text| serde_json::from_slice::<Value>(&text).unwrap_or_default()) else {
+                    break;
+                };
+                let Ok(mut heard) = listener.lock() else { break };
+                if let Some(id) = message["id"].as_u64() {
+                    // Who no longer waits does not mind.
+                    let _ = heard.waiting.remove(&id).map(|waiting| waiting.send(message));
+                } else if let Some(session) = message["sessionId"].as_str() {
+                    heard.events.entry(session.to_owned()).or_default().push(message);
                 }
             }
+            // Nobody has to wait for a browser that has gone.
+            if let Ok(mut heard) = listener.lock() {
+                heard.waiting.clear();
+            }
         });
-        let mut browser = Browser { child, input, messages, events: Vec::new(), sent: 0, profile };
+        let browser = Browser { child, profile, input: Mutex::new(input), heard, sent: AtomicU64::new(1) };
         browser.call("Browser.getVersion", json!({}), None)?;
         Ok(browser)
     }
 
-    fn call(&mut self, method: &str, params: Value, session: Option<&str>) -> Outcome<Value> {
-        self.sent += 1;
-        let mut message = json!({ "id": self.sent, "method": method, "params": params });
+    fn call(&self, method: &str, params: Value, session: Option<&str>) -> Outcome<Value> {
+        let id = self.sent.fetch_add(1, Ordering::Relaxed);
+        let mut message = json!({ "id": id, "method": method, "params": params });
         if let Some(session) = session {
             message["sessionId"] = session.into();
         }
-        let written = self.input.write_all(message.to_string().as_bytes()).and_then(|()| self.input.write_all(&[0]));
-        written.and_then(|()| self.input.flush()).map_err(|error| self.gone(&error.to_string()))?;
-        let end = Instant::now() + PATIENCE;
-        loop {
-            let left = end.saturating_duration_since(Instant::now());
-            match self.messages.recv_timeout(left) {
-                Ok(answer) if answer["id"] == self.sent => {
-                    return match answer.get("error") {
-                        Some(error) => Err(format!("{method}: {}", error["message"])),
-                        None => Ok(answer["result"].clone()),
-                    };
-                }
-                Ok(event) => self.events.push(event),
-                Err(error) => return Err(self.gone(&format!("{method}: {error}"))),
-            }
+        let (send, answer) = mpsc::channel();
+        self.heard.lock().expect("no panic").waiting.insert(id, send);
+        let bytes = [message.to_string().as_bytes(), &[0]].concat();
+        let written = self.input.lock().expect("no panic").write_all(&bytes);
+        written.map_err(|error| self.gone(&error.to_string()))?;
+        let answer = answer.recv_timeout(PATIENCE).map_err(|error| self.gone(&format!("{method}: {error}")))?;
+        match answer.get("error") {
+            Some(error) => Err(format!("{method}: {}", error["message"])),
+            None => Ok(answer["result"].clone()),
         }
     }
 
@@ -106,16 +120,17 @@ impl Browser {
     }
 
     /// A new tab that shares nothing with other tabs.
-    pub fn tab(&mut self) -> Outcome<Tab<'_>> {
+    pub fn tab(&self) -> Outcome<Tab<'_>> {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let context = text(&self.call("Target.createBrowserContext", json!({}), None)?["browserContextId"]);
-        let permissions = json!({ "permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"], "browserContextId": context });
+        let permissions = ["clipboardReadWrite", "clipboardSanitizedWrite"];
+        let permissions = json!({ "permissions": permissions, "browserContextId": context });
         self.call("Browser.grantPermissions", permissions, None)?;
         let target = json!({ "url": "about:blank", "browserContextId": context });
         let target = self.call("Target.createTarget", target, None)?["targetId"].clone();
         let attach = json!({ "targetId": target, "flatten": true });
         let session = text(&self.call("Target.attachToTarget", attach, None)?["sessionId"]);
-        let mut tab = Tab { browser: self, context, session, url: String::new() };
+        let mut tab = Tab { browser: self, context, session, url: String::new(), patience: PATIENCE / 3 };
         for domain in ["Page", "Runtime", "Log", "Network"] {
             tab.call(&format!("{domain}.enable"), json!({}))?;
         }
@@ -138,24 +153,24 @@ impl Drop for Browser {
 
 /// A tab that looks at one page after the other.
 pub struct Tab<'b> {
-    browser: &'b mut Browser,
+    browser: &'b Browser,
     context: String,
     session: String,
     url: String,
+    /// How long to wait for something to become true.
+    pub patience: Duration,
 }
 
 impl Drop for Tab<'_> {
     fn drop(&mut self) {
         let _ = self.browser.call("Target.disposeBrowserContext", json!({ "browserContextId": self.context }), None);
-        self.browser.events.clear();
     }
 }
 
 impl Tab<'_> {
     /// A command of the protocol.
     pub fn call(&mut self, method: &str, params: Value) -> Outcome<Value> {
-        let session = self.session.clone();
-        self.browser.call(method, params, Some(&session))
+        self.browser.call(method, params, Some(&self.session))
     }
 
     /// Opens a page and waits until it is drawn.
@@ -177,7 +192,8 @@ impl Tab<'_> {
     /// What an expression comes to, promises included. It can use the functions of `probe.js`.
     pub fn eval(&mut self, expression: &str) -> Outcome<Value> {
         let expression = format!("(() => {{ {PROBE}\nreturn ({expression}); }})()");
-        let asked = json!({ "expression": expression, "awaitPromise": true, "returnByValue": true, "userGesture": true });
+        let asked =
+            json!({ "expression": expression, "awaitPromise": true, "returnByValue": true, "userGesture": true });
         let answer = self.call("Runtime.evaluate", asked)?;
         match answer.get("exceptionDetails") {
             Some(details) => Err(format!("{}: in {expression}", details["exception"]["description"])),
@@ -187,7 +203,7 @@ impl Tab<'_> {
 
     /// Waits until an expression holds.
     pub fn until(&mut self, expression: &str) -> Outcome {
-        let end = Instant::now() + PATIENCE / 30;
+        let end = Instant::now() + self.patience;
         while self.eval(&format!("!!({expression})"))? != true {
             if Instant::now() > end {
                 return Err(format!("it never became true that {expression}"));
@@ -235,7 +251,8 @@ impl Tab<'_> {
             "k" => ("KeyK", 75, "k"),
             _ => return Err(format!("no code is known for the key {key}")),
         };
-        let mut event = json!({ "type": "keyDown", "key": key, "code": code, "windowsVirtualKeyCode": number, "text": text });
+        let mut event =
+            json!({ "type": "keyDown", "key": key, "code": code, "windowsVirtualKeyCode": number, "text": text });
         self.call("Input.dispatchKeyEvent", event.clone())?;
         event["type"] = "keyUp".into();
         event["text"] = "".into();
@@ -265,7 +282,9 @@ impl Tab<'_> {
 
     /// As on `print` or, with an empty name, on a screen.
     pub fn media(&mut self, media: &str, theme: &str) -> Outcome {
-        let features = json!([{ "name": "prefers-color-scheme", "value": theme }]);
+        // Nothing moves, so that nothing is looked at half way.
+        let features = [("prefers-color-scheme", theme), ("prefers-reduced-motion", "reduce")];
+        let features = features.map(|(name, value)| json!({ "name": name, "value": value }));
         self.call("Emulation.setEmulatedMedia", json!({ "media": media, "features": features })).map(drop)
     }
 
@@ -284,12 +303,14 @@ impl Tab<'_> {
         BASE64.decode(picture["data"].as_str().unwrap_or_default()).map_err(|error| error.to_string())
     }
 
-    /// Waits until the page does something of a kind that it must not do.
-    pub fn wait_for_problem(&mut self, kind: &str) -> bool {
+    /// Does a page do something of a kind that it must not do? A page with a dialog is never complete.
+    pub fn misbehaves(&mut self, url: &str, kind: &str) -> bool {
+        url.clone_into(&mut self.url);
+        let _ = self.call("Page.navigate", json!({ "url": url }));
         let end = Instant::now() + PATIENCE / 3;
         while Instant::now() < end {
-            let _ = self.call("Page.handleJavaScriptDialog", json!({ "accept": true }));
-            if self.problems().is_ok_and(|all| all.iter().any(|problem| problem.starts_with(kind))) {
+            if self.problems().iter().any(|problem| problem.starts_with(kind)) {
+                let _ = self.call("Page.handleJavaScriptDialog", json!({ "accept": true }));
                 return true;
             }
             std::thread::sleep(PAUSE);
@@ -299,11 +320,13 @@ impl Tab<'_> {
 
     /// Everything that a page must not do and this one did: talk to the console, throw, break its policy, ask for anything but
     /// itself, open a dialog, go elsewhere.
-    pub fn problems(&mut self) -> Outcome<Vec<String>> {
-        self.eval("0")?;
-        let own = |url: &Value| url.as_str().is_some_and(|url| url.split('#').next() == Some(&self.url) || url == "about:blank");
+    pub fn problems(&mut self) -> Vec<String> {
+        let own = |url: &Value| {
+            url.as_str().is_some_and(|url| url.split('#').next() == Some(&self.url) || url == "about:blank")
+        };
         let mut problems = Vec::new();
-        for event in self.browser.events.drain(..).filter(|event| event["sessionId"] == *self.session) {
+        let events = self.browser.heard.lock().expect("no panic").events.remove(&self.session);
+        for event in events.unwrap_or_default() {
             let params = &event["params"];
             match event["method"].as_str().unwrap_or_default() {
                 "Runtime.consoleAPICalled" => problems.push(format!("console: {}", params["args"])),
@@ -319,6 +342,6 @@ impl Tab<'_> {
                 _ => {}
             }
         }
-        Ok(problems)
+        problems
     }
 }

@@ -17,29 +17,28 @@ use checks::{CHECKS, Check};
 use common::Files;
 use devtools::{Browser, Outcome, Tab};
 use reports::{Report, reports};
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Mutex;
+use std::time::Duration;
 
 /// Where pictures and what was downloaded are kept.
 const KEPT: &str = env!("CARGO_TARGET_TMPDIR");
 
-/// A browser, if there is one.
+/// A browser, if there is one; where there has to be one, it is an error that there is none.
 fn browser() -> Option<Browser> {
-    match devtools::installed() {
-        Some(program) => Some(Browser::start(program).unwrap_or_else(|error| panic!("{program} does not start: {error}"))),
-        None => {
-            not_tested("the HTML reports, because there is no Chromium; install it with `apt-get install chromium`");
-            None
-        }
-    }
+    let Some(program) = devtools::installed() else {
+        let what = "the HTML reports: there is no Chromium (`apt-get install chromium`)";
+        assert!(std::env::var_os("MEMBAR_REQUIRE_BROWSER").is_none_or(|value| value != "1"), "not tested: {what}");
+        not_tested(what);
+        return None;
+    };
+    Some(Browser::start(program).unwrap_or_else(|error| panic!("{program} does not start: {error}")))
 }
 
-/// Says it past the harness, which keeps what tests print to itself; or fails, where everything has to be tested.
+/// Says it past the harness, which keeps what tests print to itself.
 fn not_tested(what: &str) {
     use std::io::Write;
-    assert!(std::env::var_os("MEMBAR_REQUIRE_BROWSER").is_none_or(|value| value != "1"), "not tested: {what}");
-    let _ = writeln!(std::io::stderr(), "NOT TESTED: {what}");
+    let _ = writeln!(std::io::stderr(), "\nNOT TESTED: {what}\n");
 }
 
 /// A report and the page that the command wrote for it.
@@ -68,34 +67,46 @@ fn url(path: &Path) -> String {
     format!("file://{}", path.display())
 }
 
-/// All of them, on both cores.
-fn written() -> Vec<Written> {
-    let left = Mutex::new(reports().into_iter().enumerate().collect::<Vec<_>>());
-    let done = Mutex::new(BTreeMap::new());
-    let take = || left.lock().expect("no panic").pop();
-    std::thread::scope(|scope| {
-        for _ in 0..2 {
-            scope.spawn(|| {
-                while let Some((at, report)) = take() {
-                    let report = Written::new(report);
-                    done.lock().expect("no panic").insert(at, report);
-                }
-            });
+/// Does something with each of many in a tab, in two tabs at the same time.
+fn each<T: Send, R: Send>(browser: &Browser, all: Vec<T>, work: impl Fn(&mut Tab, T) -> R + Sync) -> Vec<R> {
+    let left = Mutex::new(all.into_iter().enumerate());
+    let take = || left.lock().expect("no panic").next();
+    let worker = || {
+        let mut tab = browser.tab().expect("a tab");
+        let mut done = Vec::new();
+        while let Some((at, one)) = take() {
+            done.push((at, work(&mut tab, one)));
         }
+        done
+    };
+    let mut done = std::thread::scope(|scope| {
+        let other = scope.spawn(worker);
+        let mut done = worker();
+        done.extend(other.join().expect("no panic"));
+        done
     });
-    done.into_inner().expect("no panic").into_values().collect()
+    done.sort_by_key(|&(at, _)| at);
+    done.into_iter().map(|(_, one)| one).collect()
 }
 
 /// A check of a page, if the page has what it needs: `None` otherwise.
 fn run(tab: &mut Tab, check: &Check, report: &Report, url: &str) -> Option<Outcome> {
     let outcome = (|| {
+        // What an earlier check left behind is not this one's fault.
+        tab.problems();
         tab.open(url)?;
+        if tab.eval("localStorage.length > 0")? == true {
+            tab.eval("localStorage.clear()")?;
+            tab.open(url)?;
+        }
         tab.look(1280, "light")?;
         if tab.eval(&format!("!one({})", serde_json::json!(check.needs)))? == true {
             return Ok(None);
         }
         (check.run)(tab, report)?;
-        match &tab.problems()?[..] {
+        // What happened before this answer was heard before it.
+        tab.settle()?;
+        match &tab.problems()[..] {
             [] => Ok(Some(())),
             problems => Err(problems.join("; ")),
         }
@@ -105,78 +116,75 @@ fn run(tab: &mut Tab, check: &Check, report: &Report, url: &str) -> Option<Outco
 
 #[test]
 fn every_report_passes_every_check_and_every_check_can_fail() {
-    let Some(mut browser) = browser() else { return };
-    let written = written();
+    let Some(browser) = browser() else { return };
     let axe = axe::check().map_err(|why| not_tested(&format!("whether the HTML reports are accessible: {why}"))).ok();
     let checks: Vec<&Check> = CHECKS.iter().chain(&axe).collect();
-    let mut failures = Vec::new();
-    let mut times = vec![0; checks.len()];
-    for Written { report, .. } in &written {
-        assert!(report.views.starts_with("verdict"), "{}", report.name);
-    }
-    for page in &written {
-        let mut tab = browser.tab().expect("a tab");
-        for (check, times) in checks.iter().zip(&mut times) {
-            let begin = std::time::Instant::now();
-            let outcome = run(&mut tab, check, &page.report, &page.url());
-            eprintln!("TIME {} {} {:?}", page.report.name, check.name, begin.elapsed());
-            match outcome {
-                None => {}
-                Some(Ok(())) => *times += 1,
-                Some(Err(error)) => {
-                    eprintln!("{}, {}: {error}", page.report.name, check.name);
-                    failures.push(format!("{}, {}: {error}", page.report.name, check.name));
-                }
+    let outcomes = each(&browser, reports(), |tab, report| {
+        let page = Written::new(report);
+        let outcomes: Vec<Option<Outcome>> =
+            checks.iter().map(|check| run(tab, check, &page.report, &page.url())).collect();
+        (page, outcomes)
+    });
+    let mut failures = String::new();
+    for (at, check) in checks.iter().enumerate() {
+        let mut times = 0;
+        for (page, outcomes) in &outcomes {
+            match &outcomes[at] {
+                Some(Err(error)) => failures += &format!("{}, {}: {error}\n", page.report.name, check.name),
+                outcome => times += usize::from(outcome.is_some()),
             }
         }
+        if times == 0 {
+            failures += &format!("{} never passed\n", check.name);
+        }
     }
-    assert!(failures.is_empty(), "{} failures\n{}", failures.len(), failures.join("\n"));
-    for (check, times) in checks.iter().zip(times) {
-        assert!(times > 0, "{} was never checked", check.name);
-    }
-    every_check_can_fail(&mut browser, &checks, &written);
+    assert!(failures.is_empty(), "{failures}");
+    // It has every view.
+    let page = outcomes.iter().map(|(page, _)| page).find(|page| page.report.name == "unsafe-c").expect("the report");
+    every_check_can_fail(&browser, &checks, page);
 }
 
-/// Each check fails on a page that is broken for it.
-fn every_check_can_fail(browser: &mut Browser, checks: &[&Check], written: &[Written]) {
-    // It has every view.
-    let page = written.iter().find(|page| page.report.name == "unsafe-c").expect("the report");
+/// Each check fails on a page that is broken for it, and everything that pages must not do is seen.
+fn every_check_can_fail(browser: &Browser, checks: &[&Check], page: &Written) {
     let text = std::fs::read_to_string(page.files.path("page.html")).expect("a page");
-    let mut tab = browser.tab().expect("a tab");
-    for check in checks {
-        let broken = page.files.path("broken.html");
-        std::fs::write(&broken, text.replace("</body>", &format!("{}</body>", check.sabotage))).expect("a file");
-        let outcome = run(&mut tab, check, &page.report, &url(&broken));
-        assert!(matches!(outcome, Some(Err(_))), "{}: passes on a page that is broken", check.name);
-    }
-    drop(tab);
-    for (what, broken) in [
+    let broken = |name: &str, end: &str| {
+        let file = page.files.path(name);
+        std::fs::write(&file, text.replace("</body>", &format!("{end}</body>"))).expect("a file");
+        url(&file)
+    };
+    let passed = each(browser, checks.iter().enumerate().collect(), |tab, (at, check)| {
+        let url = broken(&format!("broken{at}.html"), check.sabotage);
+        // Most of them fail by waiting in vain.
+        tab.patience = Duration::from_secs(3);
+        let outcome = run(tab, check, &page.report, &url);
+        (!matches!(outcome, Some(Err(_)))).then_some(check.name)
+    });
+    let passed: Vec<&str> = passed.into_iter().flatten().collect();
+    assert!(passed.is_empty(), "these checks pass on pages that are broken: {passed:?}");
+    let misbehaviour = [
         ("console", "<script nonce=membar>console.debug('x')</script>"),
         ("exception", "<script nonce=membar>null.x</script>"),
         ("log", "<script>1</script>"),
         ("log", "<img src='https://example.invalid/x.png'>"),
         ("request", "<meta http-equiv=refresh content='0; url=page.html'>"),
         ("dialog", "<script nonce=membar>setTimeout(() => alert(1))</script>"),
-    ] {
-        let file = page.files.path("broken.html");
-        std::fs::write(&file, text.replace("</body>", &format!("{broken}</body>"))).expect("a file");
-        let mut tab = browser.tab().expect("a tab");
-        // A dialog stops the page, so that it may never be complete.
-        let _ = tab.call("Page.navigate", serde_json::json!({ "url": url(&file) }));
-        let seen = tab.wait_for_problem(what);
-        assert!(seen, "{broken} is not seen");
-    }
+    ];
+    let missed = each(browser, misbehaviour.into_iter().enumerate().collect(), |tab, (at, (what, end))| {
+        (!tab.misbehaves(&broken(&format!("bad{at}.html"), end), what)).then_some(end)
+    });
+    let missed: Vec<&str> = missed.into_iter().flatten().collect();
+    assert!(missed.is_empty(), "these are not seen: {missed:?}");
 }
 
 /// Pictures to look at: every report on a phone and on a large screen, light and dark, and on paper.
 #[test]
 #[ignore = "writes pictures to look at"]
 fn screenshots() {
-    let Some(mut browser) = browser() else { return };
+    let Some(browser) = browser() else { return };
     let directory = Path::new(KEPT).join("screenshots");
     std::fs::create_dir_all(&directory).expect("a directory");
-    for page in &written() {
-        let mut tab = browser.tab().expect("a tab");
+    each(&browser, reports(), |tab, report| {
+        let page = Written::new(report);
         for (width, theme) in [(400, "light"), (400, "dark"), (1600, "light"), (1600, "dark")] {
             tab.open(&page.url()).expect("it opens");
             tab.look(width, theme).expect("it is drawn");
@@ -184,6 +192,6 @@ fn screenshots() {
             let file = directory.join(format!("{}-{width}-{theme}.png", page.report.name));
             std::fs::write(file, picture).expect("a file");
         }
-    }
+    });
     println!("{}", directory.display());
 }

@@ -42,39 +42,159 @@ const EVIL_MODEL: &str = "name = \"evil\"\ntitle = \"<img src=x onerror=pwned=1>
 
 /// A trace of a simulated machine, as `membar gen` writes it.
 fn generated(machine: &str) -> String {
-    let ran = run(&["gen", "--as", "trace", "--machine", machine, "--threads", "4", "--operations", "1500", "--seed", "3"]);
+    let ran =
+        run(&["gen", "--as", "trace", "--machine", machine, "--threads", "4", "--operations", "1500", "--seed", "3"]);
     assert_eq!(ran.code, 0, "{}", ran.err);
     ran.out
 }
 
 /// All of them.
 pub fn reports() -> Vec<Report> {
-    let evil_source = SB_LITMUS.replace("(* ", &format!("(* {EVIL_COMMENT} "));
+    let evil_source = SB_LITMUS.replace("Yes under tso", &format!("{EVIL_COMMENT} Yes under tso"));
     let evil_program = ASSERTION.replace("assert(", &format!("assert(\"{EVIL_COMMENT}\" && "));
     let report = |name, files: &[(&'static str, &str)], args, code, views, says| {
         let files = files.iter().map(|&(name, text)| (name, text.to_owned())).collect();
         Report { name, files, args, code, views, says }
     };
     vec![
-        report("mp-tso", &[("mp.trace", MP)], &["check", "mp.trace"], 1, FORBIDDEN, &["tso forbids this trace.", "message passing", "it would be before itself"]),
-        report("sb-sc", &[("sb.trace", SB)], &["check", "sb.trace", "--model", "sc"], 1, FORBIDDEN, &["sc forbids this trace.", "The strongest built-in model that allows it: tso."]),
+        report(
+            "mp-tso",
+            &[("mp.trace", MP)],
+            &["check", "mp.trace"],
+            1,
+            FORBIDDEN,
+            &["tso forbids this trace.", "message passing", "it would be before itself"],
+        ),
+        report(
+            "sb-sc",
+            &[("sb.trace", SB)],
+            &["check", "sb.trace", "--model", "sc"],
+            1,
+            FORBIDDEN,
+            &["sc forbids this trace.", "The strongest built-in model that allows it: tso."],
+        ),
         report("iriw", &[("iriw.trace", IRIW)], &["check", "iriw.trace"], 1, FORBIDDEN, &["IRIW"]),
-        report("corrupted", &[("c.trace", CORRUPTED)], &["check", "c.trace"], 1, "verdict argument threads read machine fix reproduce stepper original", &["M[4]"]),
+        report(
+            "corrupted",
+            &[("c.trace", CORRUPTED)],
+            &["check", "c.trace"],
+            1,
+            "verdict argument threads read machine fix reproduce stepper original",
+            &["M[4]"],
+        ),
         report("violation", &[("v.trace", VIOLATION)], &["check", "v.trace"], 1, FORBIDDEN, &["thread 3"]),
-        report("locks", &[("l.trace", LOCKS)], &["check", "l.trace", "--model", "rc", "--clock", "global"], 1, "verdict argument threads read machine fix reproduce original", &["@ 10:20"]),
-        report("times", &[("t.trace", TIMES)], &["check", "t.trace", "--clock", "global"], 1, "verdict argument threads read machine fix reproduce original", &["time"]),
-        report("big", &[("big.trace", &generated("mesi-tso+split-rmw"))], &["check", "big.trace"], 1, "verdict argument threads read machine fix reproduce stepper original", &["6000 operations"]),
-        report("allowed", &[("sb.trace", SB)], &["check", "sb.trace"], 0, "verdict threads machine reproduce stepper", &["tso allows this trace."]),
-        report("undecided", &[("h.trace", &hard_trace())], &["check", "h.trace", "--time", "1ms"], 3, "verdict stop reproduce", &["How to go on"]),
-        report("several", &[("f.trace", FAMILIES), ("sb.trace", SB), ("fine.trace", FINE)], &["check", "f.trace", "sb.trace", "fine.trace", "--model", "sc", "--model", "tso"], 1, "verdict argument threads read machine fix reproduce stepper answers", &["f.trace, trace 2"]),
-        report("unsafe-litmus", &[("SB.litmus", SB_LITMUS)], &["verify", "SB.litmus"], 1, UNSAFE, &["SB.litmus is not safe under tso.", "mfence"]),
-        report("unsafe-c", &[("peterson.c", PETERSON)], &["verify", "peterson.c"], 1, "verdict argument threads source read machine fix reproduce stepper answers original", &["while (wants[other] && turn == other)", "atomic_thread_fence(memory_order_seq_cst)"]),
-        report("unsafe-c++", &[("chaselev.cpp", CHASE_LEV)], &["verify", "chaselev.cpp", "--model", "pso"], 1, "verdict argument threads source read machine fix reproduce stepper answers original", &["chaselev.cpp is not safe under pso."]),
-        report("safe", &[("IRIW.litmus", IRIW_LITMUS)], &["verify", "IRIW.litmus"], 0, "verdict reproduce", &["IRIW.litmus is safe under tso."]),
-        report("error", &[("a.c", ASSERTION)], &["verify", "a.c"], 1, "verdict reproduce", &["!(before == 0 && after == 3)"]),
-        report("evil-trace", &[(EVIL_TRACE, MP), ("m.toml", EVIL_MODEL)], &["check", EVIL_TRACE, "--model", "m.toml"], 1, FORBIDDEN, &[EVIL_TRACE]),
-        report("evil-litmus", &[(EVIL_LITMUS, &evil_source)], &["verify", EVIL_LITMUS], 1, UNSAFE, &[EVIL_LITMUS, EVIL_COMMENT]),
-        report("evil-error", &[("e.c", &evil_program)], &["verify", "e.c"], 1, "verdict reproduce", &[EVIL_COMMENT]),
+        report(
+            "locks",
+            &[("l.trace", LOCKS)],
+            &["check", "l.trace", "--model", "rc", "--clock", "global"],
+            1,
+            "verdict argument threads read machine fix reproduce original",
+            &["@ 10:20"],
+        ),
+        report(
+            "times",
+            &[("t.trace", TIMES)],
+            &["check", "t.trace", "--clock", "global"],
+            1,
+            "verdict argument threads read machine fix reproduce original",
+            &["time"],
+        ),
+        report(
+            "big",
+            &[("big.trace", &generated("mesi-tso+split-rmw"))],
+            &["check", "big.trace"],
+            1,
+            "verdict argument threads read machine fix reproduce stepper original",
+            &["6000 operations"],
+        ),
+        report(
+            "allowed",
+            &[("sb.trace", SB)],
+            &["check", "sb.trace"],
+            0,
+            "verdict threads machine reproduce stepper",
+            &["tso allows this trace."],
+        ),
+        report(
+            "undecided",
+            &[("h.trace", &hard_trace())],
+            &["check", "h.trace", "--time", "1ms"],
+            3,
+            "verdict stop threads machine reproduce",
+            &["How to go on"],
+        ),
+        report(
+            "several",
+            &[("f.trace", FAMILIES), ("sb.trace", SB), ("fine.trace", FINE)],
+            &["check", "f.trace", "sb.trace", "fine.trace", "--model", "sc", "--model", "tso"],
+            1,
+            "verdict argument threads read machine fix reproduce stepper answers",
+            &["f.trace, trace 2"],
+        ),
+        report(
+            "unsafe-litmus",
+            &[("SB.litmus", SB_LITMUS)],
+            &["verify", "SB.litmus"],
+            1,
+            UNSAFE,
+            &["SB.litmus is not safe under tso.", "mfence"],
+        ),
+        report(
+            "unsafe-c",
+            &[("peterson.c", PETERSON)],
+            &["verify", "peterson.c"],
+            1,
+            "verdict argument threads source read machine fix reproduce stepper answers original",
+            &["while (wants[other] && turn == other)", "atomic_thread_fence(memory_order_seq_cst)"],
+        ),
+        report(
+            "unsafe-c++",
+            &[("chaselev.cpp", CHASE_LEV)],
+            &["verify", "chaselev.cpp", "--model", "pso"],
+            1,
+            "verdict argument threads source read machine fix reproduce stepper answers original",
+            &["chaselev.cpp is not safe under pso."],
+        ),
+        report(
+            "safe",
+            &[("IRIW.litmus", IRIW_LITMUS)],
+            &["verify", "IRIW.litmus"],
+            0,
+            "verdict reproduce",
+            &["IRIW.litmus is safe under tso."],
+        ),
+        report(
+            "error",
+            &[("a.c", ASSERTION)],
+            &["verify", "a.c"],
+            1,
+            "verdict fix reproduce",
+            &["!(before == 0 && after == 3)"],
+        ),
+        report(
+            "evil-trace",
+            &[(EVIL_TRACE, MP), ("m.toml", EVIL_MODEL)],
+            &["check", EVIL_TRACE, "--model", "m.toml"],
+            1,
+            "verdict argument threads read machine fix reproduce",
+            &[EVIL_TRACE],
+        ),
+        report(
+            "evil-litmus",
+            &[(EVIL_LITMUS, &evil_source)],
+            &["verify", EVIL_LITMUS],
+            1,
+            UNSAFE,
+            &[EVIL_LITMUS, EVIL_COMMENT],
+        ),
+        report(
+            "evil-error",
+            &[("e.c", &evil_program)],
+            &["verify", "e.c"],
+            1,
+            "verdict fix reproduce",
+            &[EVIL_COMMENT],
+        ),
     ]
 }
 
