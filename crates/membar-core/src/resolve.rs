@@ -115,6 +115,37 @@ pub enum Malformed {
     },
 }
 
+impl std::fmt::Display for Malformed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Malformed::WrittenTwice { addr, value, .. } => write!(f, "value {value} is written twice to {addr}"),
+            Malformed::WritesInitial { addr, value, .. } => {
+                write!(f, "{addr} is given its initial value {value} by a store")
+            }
+            Malformed::Repeated { what, addr, .. } => write!(f, "a second `{what}` line for {addr}"),
+            Malformed::OrderUnwritten { addr, value, .. } => {
+                write!(f, "the `order` line lists {value}, which nobody writes to {addr}")
+            }
+            Malformed::OrderTwice { addr, value, .. } => write!(f, "the `order` line of {addr} lists {value} twice"),
+            Malformed::OrderMisses { addr, value, .. } => {
+                write!(f, "the `order` line of {addr} misses the value {value}")
+            }
+            Malformed::FinalUnwritten { addr, value, .. } => {
+                write!(f, "the final value {value} of {addr} is neither written nor initial")
+            }
+            Malformed::ReleaseUnheld { lock, .. } => {
+                write!(f, "{lock} is released by a thread that does not hold it")
+            }
+            Malformed::AcquireHeld { lock, .. } => {
+                write!(f, "{lock} is acquired by a thread that already holds it")
+            }
+            Malformed::HeldAtEnd { lock, .. } => write!(f, "{lock} is still held when the trace ends"),
+        }
+    }
+}
+
+impl std::error::Error for Malformed {}
+
 /// Tables for [`Trace::resolve`], kept between traces.
 #[derive(Default, Debug)]
 pub struct ResolveScratch {

@@ -12,7 +12,7 @@ use std::sync::atomic::AtomicBool;
 pub enum Strategy {
     /// All of them.
     Exhaustive,
-    /// All with no preemption, then all with one, … up to this many.
+    /// All with no preemption, then all with one, two, four, eight, … up to this many.
     Bounded {
         /// The most preemptions: switches away from a thread that could go on.
         preemptions: u32,
@@ -43,8 +43,9 @@ pub struct SearchState {
     strategy: Strategy,
     counts: Counts,
     frontier: Frontier,
-    /// The bound on preemptions that is being explored.
+    /// The bound on preemptions that is being explored, and the one before it.
     bound: u32,
+    seen: Option<u32>,
     /// Whether something was left out at this bound.
     bounded: bool,
     /// Executions chosen at random so far.
@@ -62,6 +63,7 @@ impl SearchState {
             counts: Counts::default(),
             frontier: Frontier::new(),
             bound: 0,
+            seen: None,
             bounded: false,
             drawn: 0,
             steps: 0,
@@ -98,7 +100,7 @@ impl SearchState {
     pub fn preemptions_done(&self) -> Option<u32> {
         match self.strategy {
             Strategy::Bounded { .. } if self.done => Some(self.bound),
-            Strategy::Bounded { .. } => self.bound.checked_sub(1),
+            Strategy::Bounded { .. } => self.seen,
             _ => None,
         }
     }
@@ -124,6 +126,12 @@ impl SearchState {
     pub fn branches_left(&self) -> usize {
         self.frontier.branches()
     }
+}
+
+/// The bound that is explored after this one. What was run with a smaller bound is run again with a larger one, so large ones
+/// are some way apart: one after the other would cost twice as much.
+fn after(bound: u32) -> u32 {
+    (bound + 1).max(bound.saturating_mul(2))
 }
 
 /// Orders of executions drawn at random in one round, if all are of the same size.
@@ -170,14 +178,15 @@ impl<W: Work + Send> Search<W> {
             Strategy::Exhaustive => self.search(Mode::Exhaustive, stop, &mut seen),
             Strategy::Dpor => self.search(Mode::Dpor, stop, &mut seen),
             Strategy::Bounded { preemptions } => {
-                let mode = Mode::Bounded(self.state.bound);
+                let mode = Mode::Bounded { bound: self.state.bound, seen: self.state.seen };
                 let before = self.state.counts;
                 self.search(mode, stop, &mut seen);
                 self.state.bounded |= self.state.counts.bounded;
                 self.state.counts.bounded = false;
                 debug_assert!(self.state.counts.executions >= before.executions);
                 if self.state.done && self.state.bounded && self.state.bound < preemptions {
-                    self.state.bound += 1;
+                    self.state.seen = Some(self.state.bound);
+                    self.state.bound = after(self.state.bound).min(preemptions);
                     self.state.bounded = false;
                     self.state.done = false;
                     self.state.frontier = Frontier::new();

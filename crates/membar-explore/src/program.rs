@@ -74,6 +74,30 @@ impl Waiting<'_> {
     }
 }
 
+/// Addresses whose values decide who can run, as a set that may hold more than it was given.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Watched(u64);
+
+impl Watched {
+    /// Adds an address.
+    #[inline]
+    pub fn add(&mut self, addr: u32) {
+        self.0 |= 1 << (addr % 64);
+    }
+
+    /// Adds what a thread waits for.
+    #[inline]
+    pub fn add_round(&mut self, waiting: &Waiting<'_>) {
+        waiting.round.iter().for_each(|awaited| self.add(awaited.addr));
+    }
+
+    /// Whether the address may be one of them.
+    #[inline(always)]
+    pub fn has(self, addr: u32) -> bool {
+        self.0 >> (addr % 64) & 1 != 0
+    }
+}
+
 /// Deterministic threads over one memory, one access a step.
 ///
 /// What a thread does next depends on nothing but what its own accesses returned: that is what makes schedules
@@ -117,6 +141,21 @@ pub trait Program {
 
     /// Makes the next access of a thread whose [`Program::next`] is an access.
     fn step(&mut self, thread: usize) -> Performed;
+
+    /// Makes a step as [`Program::step`] does, and then up to `more` others of the same thread, as long as they change nothing
+    /// about who can run: the thread has another access and does not wait, and none of the steps wrote what is watched. They
+    /// are added to `made`.
+    #[inline]
+    fn steps(&mut self, thread: usize, more: usize, watched: Watched, made: &mut Vec<Performed>) {
+        for left in (0..=more).rev() {
+            let performed = self.step(thread);
+            made.push(performed);
+            let disturbs = performed.writes && watched.has(performed.access.addr);
+            if left == 0 || disturbs || self.standing(thread) != Standing::Runs {
+                break;
+            }
+        }
+    }
 
     /// Takes back the last step.
     fn undo(&mut self);

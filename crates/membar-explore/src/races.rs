@@ -24,7 +24,7 @@
 //!
 //! A read that would close an idle round again (see [`crate::Waiting`]) is disabled while its address holds the value it
 //! had; so is a blocking access, a lock's for example, by the values that it names. Conflicts with it are conflicts on
-//! that address as always, but two things are special (compare Jonsson, Lång, Sagonas: Awaiting for Godot, POPL 2023):
+//! that address as always, but two things are special (compare Jonsson, Lång, Sagonas: Awaiting for Godot, 2022):
 //!
 //! * before the write that it races with the read may be disabled. Then the race cannot be turned round, and the next
 //!   earlier write that is concurrent with the thread takes its place, and so on until one before which the read was

@@ -7,13 +7,16 @@
 //! at least 1/(n·k^(d-1)) in each execution of n threads and k steps. k is not known beforehand: the length of the first
 //! execution stands for it.
 //!
+//! A thread that is chosen several times in a row runs in one go ([`Program::steps`]): as long as nothing changes about who
+//! can run, how often it will be chosen can be drawn beforehand.
+//!
 //! Each execution has a random number generator of its own, made of the seed and its number, so neither the number of
 //! workers nor an interruption changes what is run. Waiting threads are treated as in exhaustive search
 //! ([`crate::tree`]); a waiting thread cannot run, so PCT never starves the one it waits for.
 
 use crate::worker::{Counts, End};
-use crate::{Next, Observer, Program, Standing};
-use membar_core::Rng;
+use crate::{Next, Observer, Program, Standing, Watched};
+use membar_core::{Performed, Rng};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -48,6 +51,8 @@ pub(crate) struct Sampler<P, O> {
     path: Vec<u8>,
     /// Steps that each thread has made.
     made: Vec<usize>,
+    /// Scratch: what a thread did in one go.
+    run: Vec<Performed>,
 }
 
 /// As in [`crate::worker`]: threads whose next access is known, of these those in a waiting loop, and threads that are not
@@ -101,10 +106,37 @@ fn nth(set: u64, n: u32) -> usize {
     left.trailing_zeros() as usize
 }
 
+/// The most steps that a thread makes in one go, after the first.
+const LONGEST: u32 = 63;
+
+/// How often the thread, which has just been drawn from `able`, will be drawn again before another one, and which that is. If
+/// it is not known it has to be drawn.
+#[inline]
+fn repeats(able: u64, thread: usize, rng: &mut Rng) -> (u32, Option<usize>) {
+    let others = able & !(1 << thread);
+    match count(others) {
+        0 => (LONGEST, None),
+        // Heads or tails.
+        1 => match rng.next().trailing_zeros() {
+            again @ ..LONGEST => (again, Some(others.trailing_zeros() as usize)),
+            _ => (LONGEST, None),
+        },
+        n => {
+            for again in 0..LONGEST {
+                match rng.below(n + 1) {
+                    0 => {}
+                    other => return (again, Some(nth(others, other - 1))),
+                }
+            }
+            (LONGEST, None)
+        }
+    }
+}
+
 impl<P: Program, O: Observer> Sampler<P, O> {
     pub fn new(program: P, observer: O, max_steps: usize) -> Sampler<P, O> {
-        let (path, made) = (Vec::new(), Vec::new());
-        Sampler { program, observer, max_steps, path, made }
+        let (path, made, run) = (Vec::new(), Vec::new(), Vec::new());
+        Sampler { program, observer, max_steps, path, made, run }
     }
 
     /// Notes what the thread does next.
@@ -134,6 +166,18 @@ impl<P: Program, O: Observer> Sampler<P, O> {
             blocked |= u64::from(self.program.is_blocked(thread)) << thread;
         }
         blocked
+    }
+
+    /// What those who wait wait for.
+    #[inline(always)]
+    fn watched(&self, waiting: u64) -> Watched {
+        let mut watched = Watched::default();
+        let mut left = waiting;
+        while left != 0 {
+            watched.add_round(&self.program.waiting(left.trailing_zeros() as usize));
+            left &= left - 1;
+        }
+        watched
     }
 
     /// The program, at its beginning, and the observer.
@@ -178,6 +222,9 @@ impl<P: Program, O: Observer> Sampler<P, O> {
             self.look(thread, &mut now);
         }
         let mut blocked = self.blocked(now.waiting);
+        let mut watched = self.watched(now.waiting);
+        // Who is next, if that was drawn already.
+        let mut drawn = None;
         let end = loop {
             let able = now.ready & !blocked;
             if able == 0 {
@@ -192,32 +239,51 @@ impl<P: Program, O: Observer> Sampler<P, O> {
                 }
                 break End::waiting(&self.program, now.ready);
             }
-            let thread = match choice {
-                Choice::Random => nth(able, rng.below(count(able))),
+            let (thread, again, next) = match choice {
+                Choice::Random => {
+                    let thread = drawn.take().unwrap_or_else(|| nth(able, rng.below(count(able))));
+                    let (again, next) = repeats(able, thread, &mut rng);
+                    (thread, again, next)
+                }
                 Choice::Pct { .. } => {
                     let at = self.path.len() as u32;
-                    let highest = || bits(able).max_by_key(|&t| priority[t]).unwrap_or(0);
-                    let first = highest();
-                    match changes.iter().position(|&change| change == at) {
-                        Some(change) => {
-                            priority[first] = change as u32;
-                            bits(able).max_by_key(|&t| priority[t]).unwrap_or(0)
-                        }
-                        None => first,
+                    let highest = |priority: &[u32]| bits(able).max_by_key(|&t| priority[t]).unwrap_or(0);
+                    if let Some(change) = changes.iter().position(|&change| change == at) {
+                        let first = highest(&priority);
+                        priority[first] = change as u32;
                     }
+                    let until =
+                        changes.iter().filter(|&&change| change > at).min().map_or(LONGEST, |next| next - at - 1);
+                    (highest(&priority), until.min(LONGEST), None)
                 }
             };
-            let performed = self.program.step(thread);
-            self.made[thread] += 1;
+            let more = (again as usize).min(self.max_steps - self.made[thread] - 1);
+            self.run.clear();
+            self.program.steps(thread, more, watched, &mut self.run);
+            self.made[thread] += self.run.len();
+            if self.run.len() == again as usize + 1 {
+                drawn = next;
+            }
+            let waited = now.waiting >> thread & 1 != 0;
             self.look(thread, &mut now);
-            // Only writes change what others wait for.
-            if performed.writes {
+            let waits = now.waiting >> thread & 1 != 0;
+            // Only writes of what is watched change who is blocked, and whoever makes one has stopped after it.
+            let disturbed = self.run.last().is_some_and(|last| last.writes && watched.has(last.access.addr));
+            if waited | waits {
+                watched = self.watched(now.waiting);
+            }
+            if disturbed {
                 blocked = self.blocked(now.waiting);
-            } else if now.waiting >> thread & 1 != 0 && self.program.is_blocked(thread) {
+            } else if waits && self.program.is_blocked(thread) {
                 blocked |= 1 << thread;
             }
-            self.path.push(thread as u8);
-            self.observer.push(&performed, &self.path);
+            if disturbed || now.ready & !blocked != able {
+                drawn = None;
+            }
+            for performed in &self.run {
+                self.path.push(thread as u8);
+                self.observer.push(performed, &self.path);
+            }
         };
         counts.events = self.path.len() as u64;
         self.observer.end(end, &self.path);

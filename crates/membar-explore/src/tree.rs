@@ -15,8 +15,8 @@
 //! between two rounds the whole search is a small value that can be saved. An item that a worker could not run is put back.
 //!
 //! * **exhaustive**: from every state every thread that can run.
-//! * **bounded**: the same, but a switch away from a thread that could go on costs one of k preemptions. Executions with
-//!   fewer have been seen with a smaller k and are not counted again.
+//! * **bounded**: the same, but a switch away from a thread that could go on costs one of k preemptions. Executions that
+//!   have been seen with a smaller k are not counted again.
 //! * **dpor**: one execution of each happens-before class. From every state one thread at first; each race (see
 //!   [`crate::races`]) adds a thread to the state before it, unless an initial is there already (source sets). Threads
 //!   that have been run from a state are *asleep* in their siblings' subtrees until something conflicts with them (sleep

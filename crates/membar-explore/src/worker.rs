@@ -8,8 +8,9 @@
 //! # Algorithm
 //!
 //! 1. Go to the state: undo steps of the last item that are not on the way, make those that are missing.
-//! 2. Make a step. If nobody can run then, the execution has ended. Otherwise the new state becomes a node with the threads
-//!    to run from it: all that can (exhaustive), all that the bound allows (bounded), or one (dpor, where races add more).
+//! 2. Make a step, and more of the same thread as long as it would be gone on with anyway ([`Program::steps`]). If nobody can run then, the execution has ended. Otherwise the new state becomes a node with the threads
+//!    to run from it: all that can (exhaustive), all that the bound allows (bounded), or one (dpor, where races add more); the
+//!    one that ran last comes first.
 //! 3. Take the next thread of the deepest node, or, if it has none left, undo the step that led to it.
 //!
 //! # Invariants
@@ -24,7 +25,8 @@
 
 use crate::races::{Races, Turn, Turns};
 use crate::tree::Task;
-use crate::{Awaited, Next, Observer, Program, Standing};
+use crate::{Awaited, Next, Observer, Program, Standing, Watched};
+use membar_core::Performed;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Lengths of a path at which to look whether it goes round in a circle.
@@ -34,7 +36,11 @@ const LONG: [usize; 3] = [1 << 10, 1 << 12, 1 << 14];
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
 pub enum Mode {
     Exhaustive,
-    Bounded(u32),
+    /// At most `bound` preemptions; executions with at most `seen` have been counted before.
+    Bounded {
+        bound: u32,
+        seen: Option<u32>,
+    },
     Dpor,
 }
 
@@ -180,7 +186,12 @@ pub(crate) struct Worker<P, O> {
     nodes: Vec<Node>,
     counts: Counts,
     turns: Vec<Turn>,
+    /// Scratch: what a thread did in one go.
+    run: Vec<Performed>,
 }
+
+/// The most steps that a thread makes in one go, after the first.
+const LONGEST: usize = 63;
 
 impl<P: Program, O: Observer> Worker<P, O> {
     pub fn new(program: P, observer: O, mode: Mode, max_steps: usize) -> Worker<P, O> {
@@ -200,6 +211,7 @@ impl<P: Program, O: Observer> Worker<P, O> {
             nodes: Vec::new(),
             counts: Counts::default(),
             turns: Vec::new(),
+            run: Vec::new(),
             program,
         };
         for thread in 0..threads {
@@ -286,27 +298,23 @@ impl<P: Program, O: Observer> Worker<P, O> {
         enabled
     }
 
-    /// Makes a step. `fresh` if it is not the replay of a path that has been run before.
-    #[inline]
-    fn forward(&mut self, thread: usize, fresh: bool) -> membar_core::Performed {
-        let awaited = if self.mode == Mode::Dpor { self.awaited(thread) } else { None };
+    /// Makes a step of a path that has been run before.
+    fn forward(&mut self, thread: usize) {
+        let awaited = self.awaited(thread);
         let performed = self.program.step(thread);
-        self.made[thread] += 1;
-        self.look(thread);
         if self.mode == Mode::Dpor {
-            if fresh {
-                let mut path = Path { known: &self.known, nodes: &mut self.nodes, above: &mut self.turns };
-                self.races.push(&performed, awaited, &mut path);
-            } else {
-                self.races.push(&performed, awaited, &mut Settled);
-            }
+            self.races.push(&performed, awaited, &mut Settled);
         }
+        self.made(thread, &performed);
+        self.look(thread);
+    }
+
+    /// Notes a step that has been made.
+    #[inline]
+    fn made(&mut self, thread: usize, performed: &Performed) {
+        self.made[thread] += 1;
         self.path.push(thread as u8);
-        self.observer.push(&performed, &self.path);
-        if fresh {
-            self.counts.events += 1;
-        }
-        performed
+        self.observer.push(performed, &self.path);
     }
 
     #[inline]
@@ -328,7 +336,7 @@ impl<P: Program, O: Observer> Worker<P, O> {
         let last = self.path.last().copied();
         match self.mode {
             Mode::Exhaustive => {}
-            Mode::Bounded(bound) => {
+            Mode::Bounded { bound, .. } => {
                 if let Some(last) = last
                     && enabled >> last & 1 != 0
                     && preemptions == bound
@@ -353,7 +361,7 @@ impl<P: Program, O: Observer> Worker<P, O> {
 
     /// Which of the threads in `asleep` stay so after this step.
     #[inline]
-    fn still_asleep(&self, mut asleep: u64, performed: &membar_core::Performed) -> u64 {
+    fn still_asleep(&self, mut asleep: u64, performed: &Performed) -> u64 {
         let mut left = asleep;
         while left != 0 {
             let thread = left.trailing_zeros() as usize;
@@ -375,7 +383,7 @@ impl<P: Program, O: Observer> Worker<P, O> {
             self.back();
         }
         for &thread in &path[common..] {
-            self.forward(thread as usize, false);
+            self.forward(thread as usize);
         }
     }
 
@@ -398,7 +406,10 @@ impl<P: Program, O: Observer> Worker<P, O> {
             if stopped {
                 break;
             }
-            let thread = left.trailing_zeros() as usize;
+            let thread = match self.path.last() {
+                Some(&last) if left >> last & 1 != 0 => usize::from(last),
+                _ => left.trailing_zeros() as usize,
+            };
             let here = *node;
             node.done |= 1 << thread;
             self.take(thread, &here, here.asleep | here.done);
@@ -418,14 +429,56 @@ impl<P: Program, O: Observer> Worker<P, O> {
         }
     }
 
-    /// Runs the thread from this node and looks at the state that it leads to.
+    /// How many steps more a thread may make in one go. Where it is looked whether the path goes round in a circle the
+    /// program has to be at its end.
+    fn more(&self, thread: usize) -> usize {
+        let depth = self.path.len() + 1;
+        let look = LONG.iter().find(|&&long| long >= depth).map_or(LONGEST, |long| long - depth);
+        (self.max_steps - self.made[thread] - 1).min(look).min(LONGEST)
+    }
+
+    /// What the others who wait wait for.
+    #[inline]
+    fn watched(&self, thread: usize) -> Watched {
+        let mut watched = Watched::default();
+        let mut waiting = self.waiting & !(1 << thread);
+        while waiting != 0 {
+            watched.add_round(&self.program.waiting(waiting.trailing_zeros() as usize));
+            waiting &= waiting - 1;
+        }
+        watched
+    }
+
+    /// Runs the thread from this node, and on as long as it would be gone on with first anyway, and looks at the states that it
+    /// leads to.
     #[inline]
     fn take(&mut self, thread: usize, from: &Node, asleep: u64) {
+        let mut asleep = if self.mode == Mode::Dpor { asleep } else { 0 };
         let last = self.path.last().copied();
         let preempted = last.is_some_and(|last| last != thread as u8 && from.enabled >> last & 1 != 0);
         let preemptions = from.preemptions + u32::from(preempted);
-        let performed = self.forward(thread, true);
-        let asleep = if asleep == 0 { 0 } else { self.still_asleep(asleep & !(1 << thread), &performed) };
+        let mut awaited = self.awaited(thread);
+        let mut run = std::mem::take(&mut self.run);
+        run.clear();
+        self.program.steps(thread, self.more(thread), self.watched(thread), &mut run);
+        let bit = 1 << thread;
+        // As it stands between two steps of the run.
+        self.waiting &= !bit;
+        for (i, performed) in run.iter().enumerate() {
+            if self.mode == Mode::Dpor {
+                let mut path = Path { known: &self.known, nodes: &mut self.nodes, above: &mut self.turns };
+                self.races.push(performed, awaited.take(), &mut path);
+            }
+            self.made(thread, performed);
+            self.counts.events += 1;
+            asleep = if asleep == 0 { 0 } else { self.still_asleep(asleep & !bit, performed) };
+            if i + 1 < run.len() {
+                self.open(from.enabled | bit, asleep, preemptions);
+                self.nodes.last_mut().expect("just opened").done = bit;
+            }
+        }
+        self.run = run;
+        self.look(thread);
         let enabled = self.enabled();
         if enabled == 0 {
             self.end(preemptions);
@@ -453,7 +506,7 @@ impl<P: Program, O: Observer> Worker<P, O> {
     /// Whether an execution with this many preemptions has not been counted with a smaller bound.
     fn is_new(&self, preemptions: u32) -> bool {
         match self.mode {
-            Mode::Bounded(bound) => preemptions == bound,
+            Mode::Bounded { seen, .. } => seen.is_none_or(|seen| preemptions > seen),
             _ => true,
         }
     }
@@ -499,10 +552,11 @@ impl<P: Program, O: Observer> Worker<P, O> {
             }
         }
         let end = End::waiting(&self.program, blocked);
-        if self.is_new(preemptions) {
-            self.counts.executions += 1;
-            self.observer.end(end, &self.path);
+        if !self.is_new(preemptions) {
+            return;
         }
+        self.counts.executions += 1;
+        self.observer.end(end, &self.path);
         for thread in 0..self.threads {
             if self.program.next(thread) == Next::Fault {
                 let fault = self.program.fault(thread);

@@ -1,4 +1,7 @@
 //! Threads that stay: each tied to a core, asleep until there is something to do.
+//!
+//! Guarantees: a task that has been given to all is over on all of them, and nothing of it is still referred to, when
+//! whoever gave it hears so. If a thread dies or does not end in time the pool is broken for good, rather than used on.
 
 use crate::cores::pin;
 use crate::{Cores, Error};

@@ -1,4 +1,14 @@
 //! Runs programs on cores.
+//!
+//! Problem: run the threads of a program at the same moment, each on its core, with nothing between its accesses that could hide
+//! what the machine does, and find out what every one of them read and when.
+//!
+//! Algorithm: the program is compiled once ([`crate::codegen`]), and each thread's log is touched beforehand. Threads meet, wait
+//! for their share of `stagger`, run, and meet again; only then logs become a [`Record`]. Time-stamp counters of different
+//! cores are compared by offsets that are measured before ([`crate::clock`]); what is left of that is `clock_error`.
+//!
+//! Guarantees: an operation took effect between its two times, with `clock_error` added on both sides where times of different
+//! cores are compared. A program that does not end within `limit` is an error, not a result.
 
 use crate::clock::{self, Offsets};
 use crate::codegen::{Compiled, Engine, Options, Steps, Timestamps, collect};

@@ -85,6 +85,11 @@ impl LitmusTest {
         parse(file, text).map_err(|fault| fault.at(file, bytes))
     }
 
+    /// The test as a program at its beginning, to be explored.
+    pub fn program(&self) -> crate::Interpreter {
+        crate::Interpreter::new(std::sync::Arc::new(self.code.clone()))
+    }
+
     /// A value of a location as states show it: an address by its name, anything else as a number.
     pub fn shown_value(&self, location: usize, value: u64) -> String {
         match self.pointed_at(value) {

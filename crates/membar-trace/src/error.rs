@@ -102,7 +102,7 @@ pub enum ErrorKind {
     #[error("not a sequentially consistent interleaving: {0}")]
     Interleaving(NotInterleaved),
     /// Each line is right but together they make no sense.
-    #[error("{}", malformed_message(.0))]
+    #[error("{0}")]
     Malformed(Malformed),
     /// Nothing but comments and blank lines, or not even those.
     #[error("no trace in the input")]
@@ -228,25 +228,6 @@ impl NotInterleaved {
             NotInterleaved::Itself { .. } => "write the starting or waiting thread first: `0: start 1`, `0: join 1`",
             NotInterleaved::LateInit { .. } => "put `init` lines before the first use of their address",
         }
-    }
-}
-
-fn malformed_message(fault: &Malformed) -> String {
-    match fault {
-        Malformed::WrittenTwice { addr, value, .. } => format!("value {value} is written twice to {addr}"),
-        Malformed::WritesInitial { addr, value, .. } => format!("{addr} is given its initial value {value} by a store"),
-        Malformed::Repeated { what, addr, .. } => format!("a second `{what}` line for {addr}"),
-        Malformed::OrderUnwritten { addr, value, .. } => {
-            format!("the `order` line lists {value}, which nobody writes to {addr}")
-        }
-        Malformed::OrderTwice { addr, value, .. } => format!("the `order` line of {addr} lists {value} twice"),
-        Malformed::OrderMisses { addr, value, .. } => format!("the `order` line of {addr} misses the value {value}"),
-        Malformed::FinalUnwritten { addr, value, .. } => {
-            format!("the final value {value} of {addr} is neither written nor initial")
-        }
-        Malformed::ReleaseUnheld { lock, .. } => format!("{lock} is released by a thread that does not hold it"),
-        Malformed::AcquireHeld { lock, .. } => format!("{lock} is acquired by a thread that already holds it"),
-        Malformed::HeldAtEnd { lock, .. } => format!("{lock} is still held when the trace ends"),
     }
 }
 

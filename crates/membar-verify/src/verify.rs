@@ -55,6 +55,11 @@ mod relaxation {
 }
 
 impl Settings {
+    /// What is complete and usual: one execution of each happens-before class, our monitor, 10,000 steps a thread.
+    pub fn new(model: Relaxation) -> Settings {
+        Settings { model, strategy: Strategy::Dpor, watching: Watching::Class, max_steps: 10_000 }
+    }
+
     /// Whether seeing no violation in all the executions of a complete search means that there is none.
     ///
     /// Ours may be asked about one execution of each class. So may `sober-fixed`, for TSO. What Burnim, Sen and Stergiou's

@@ -15,36 +15,125 @@
 //! | [`explore`] | explores the executions of programs |
 //! | [`verify`] | finds out whether programs stay sequentially consistent |
 //! | `native` | C and C++ programs: compiled, run and named (x86-64 Linux) |
-//! | [`report`] | results as text and as JSON |
+//! | [`report`] | results as text, as JSON and as pages for a browser |
 //! | [`stress`] | random programs, and simulated machines that run them |
+//! | [`watch`] | monitors over recorded interleavings, with their reports |
+//! | [`program`] | programs given as Rust code, to explore |
 //!
-//! # Example
+//! What follows shows one of each; the files in `examples/` of this crate do a little more.
+//!
+//! # Check a trace
 //!
 //! Two threads each store and then load what the other stores; both miss the other's store. Total Store Order allows
-//! that, sequential consistency does not:
+//! that, sequential consistency does not. [`decide`] checks a trace and has the answer re-checked:
 //!
 //! ```
-//! use membar::{Certifier, Checker, Limits, Verdict};
+//! use membar::{Limits, Verdict, decide};
 //!
 //! let text = b"0: x := 1\n0: y == 0\n1: y := 1\n1: x == 0\ncheck\n";
-//! let traces = membar::trace::parse("store-buffering", text)?;
+//! let trace = membar::trace::parse("sb.trace", text)?.remove(0);
+//! let (sc, tso) = (membar::model::load("sc")?, membar::model::load("tso")?);
 //!
-//! let (mut checker, mut certifier) = (Checker::new(), Certifier::new());
-//! for (name, expected) in [("tso", "allowed"), ("sc", "forbidden")] {
-//!     let model = membar::model::load(name)?;
-//!     let outcome = checker.check(&traces[0], &model, &Limits::default());
-//!     assert_eq!(outcome.verdict.name(), expected);
-//!     certifier.verdict(&traces[0], &model, &outcome.verdict)?;
-//!     if let Verdict::Allowed(witness) = outcome.verdict {
-//!         assert_eq!(witness.order.len(), 4); // a memory order of all four operations
-//!     }
-//! }
+//! let allowed = decide(&trace, &tso, &Limits::default())?;
+//! let Verdict::Allowed(witness) = &allowed.outcome.verdict else { panic!("{}", allowed.verdict()) };
+//! assert_eq!(witness.order.len(), 4); // a memory order of all four operations
+//!
+//! let forbidden = decide(&trace, &sc, &Limits::default())?;
+//! assert!(forbidden.text("sb.trace").starts_with("FORBIDDEN by sc"));
+//! assert!(forbidden.json("sb.trace").contains("\"verdict\":\"forbidden\""));
+//! assert!(forbidden.page("sb.trace").to_lowercase().starts_with("<!doctype html>"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! # Certify a proof
+//!
+//! A [`Certifier`] believes nobody. It accepts the proof of the checker and refuses it when one step is changed:
+//!
+//! ```
+//! use membar::{Certifier, Checker, Limits, Proof, Verdict};
+//!
+//! let text = b"0: x := 1\n0: y == 0\n1: y := 1\n1: x == 0\ncheck\n";
+//! let trace = membar::trace::parse("sb.trace", text)?.remove(0);
+//! let (sc, tso) = (membar::model::load("sc")?, membar::model::load("tso")?);
+//! let Verdict::Forbidden(mut proof) = Checker::new().check(&trace, &sc, &Limits::default()).verdict else { panic!() };
+//!
+//! let mut certifier = Certifier::new();
+//! certifier.proof(&trace, &sc, &proof)?;
+//! assert!(certifier.proof(&trace, &tso, &proof).is_err()); // tso does not keep what the proof rests on
+//! if let Proof::Cycle(lemmas) = &mut proof {
+//!     let step = &mut lemmas[0].steps[0];
+//!     std::mem::swap(&mut step.from, &mut step.to);
+//! }
+//! let flaw = certifier.proof(&trace, &sc, &proof).unwrap_err();
+//! println!("refused: {flaw}");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Run a monitor
+//!
+//! The lines of an interleaving are in the order in which everything happened. Could it have gone otherwise with a store buffer?
+//!
+//! ```
+//! use membar::monitor::Algorithm;
+//!
+//! let text = b"0: x := 1 ! a.c:3\n0: y == 0 ! a.c:4\n1: y := 1 ! b.c:3\n1: x == 1 ! b.c:4\ncheck\n";
+//! let reports = membar::watch::monitor("run.trace", text, &[Algorithm::Tso, Algorithm::Pso])?;
+//! assert_eq!(reports[0].verdict, "unsafe");
+//! assert_eq!(reports[0].violations[0].store.label.as_deref(), Some("a.c:3"));
+//! # Ok::<(), membar::trace::Error>(())
+//! ```
+//!
+//! # Explore a program
+//!
+//! A litmus test, or [Rust code](program), explored one happens-before class after the other; what is found is run on the
+//! certifier's machine:
+//!
+//! ```
+//! use membar::certify::replay::{Litmus, confirms};
+//! use membar::core::Relaxation;
+//! use membar::litmus::LitmusTest;
+//! use membar::verify::{Settings, Verdict, explain, verify};
+//!
+//! let text = "X86 SB\n{ }\n P0 | P1 ;\n MOV [x],$1 | MOV [y],$1 ;\n MOV EAX,[y] | MOV EAX,[x] ;\nexists (0:EAX=0 /\\ 1:EAX=0)\n";
+//! let test = LitmusTest::parse("SB.litmus", text.as_bytes())?;
+//! let result = verify(&test.program(), Settings::new(Relaxation::Tso));
+//! assert_eq!((result.verdict(), result.counts().executions), (Verdict::Unsafe, 3));
+//!
+//! let run = explain(&mut test.program(), &result.seen.violations[0], Relaxation::Tso).expect("an execution");
+//! assert!(confirms(&mut Litmus::new(&test.code), Relaxation::Tso, &run.steps(), &run.claims()));
+//! assert_eq!(run.fences.len(), 2); // one in each thread
+//! # Ok::<(), membar::litmus::Error>(())
+//! ```
+//!
+//! # Stress a machine
+//!
+//! A random program on a simulated machine with a bug; [`hardware`] runs the same programs on this machine's cores:
+//!
+//! ```
+//! use membar::stress::{Machine, Observe, Setup, profile, trace};
+//! use membar::{Limits, decide};
+//!
+//! let program = profile::builtin("default").expect("it is built in").program(1)?;
+//! let machine = Setup::from(Machine::MesiTso).with("stale-forward")?;
+//! let run = machine.run(&program, 1);
+//! let trace = trace(&program, &run.record, None, Observe::default())?;
+//! let tso = membar::model::load("tso")?;
+//! assert_eq!(decide(&trace, &tso, &Limits::default())?.verdict(), "forbidden");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Many traces
 //!
 //! Files with many traces are read one trace at a time with [`Reader`]; a [`Checker`] and a [`Certifier`] keep their
 //! buffers from one to the next.
 
+#![warn(missing_docs)]
+
+mod answer;
+pub mod program;
+pub mod watch;
+
+pub use answer::{Answer, decide};
 pub use membar_certify as certify;
 pub use membar_check as check;
 pub use membar_core as core;

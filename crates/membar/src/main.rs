@@ -9,7 +9,6 @@ mod page;
 mod progress;
 mod quantity;
 mod stop;
-mod watch;
 
 use clap::{CommandFactory, Parser};
 use cli::{Cli, Color, Command};

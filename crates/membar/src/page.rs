@@ -77,16 +77,7 @@ pub fn entry(
     (model_arg, budget): (&str, &Budget),
 ) -> Entry {
     let Decided { trace, model, verdict, .. } = *decided;
-    let row = Row {
-        name: match decided.index {
-            0 => decided.file.to_owned(),
-            index => format!("{}, trace {}", decided.file, index + 1),
-        },
-        model: model.name.clone(),
-        verdict: verdict.name(),
-        about: format!("{}, {}", count(report.ops, "operation"), count(report.threads, "thread")),
-        case: None,
-    };
+    let row = Row::new(report);
     if !wish.one_more(verdict) {
         return Entry { row, case: None };
     }

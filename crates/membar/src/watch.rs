@@ -1,17 +1,24 @@
 //! Monitors over one interleaving: steps become events, violations become reports.
 //!
+//! [`monitor`] is for text in memory. For streams of any length, a [`Reader`] hands out [`Step`]s and a
+//! [`Watch`] takes them.
+//!
 //! Memory: threads, addresses and distinct labels, the window of recent events, and a bounded number of violations.
 
-use membar::core::{AddrName, Mask};
-use membar::monitor::{Algorithm, Cycle, Event, Groups, Monitors, NO_SITE, Op, Recorded, Violation, Window, Witness};
-use membar::report::monitor::{Monitored, Operation, Overtaking, Step as Edge};
-use membar::trace::{Act, Interleaving, Step};
+use crate::core::{AddrName, Mask};
+use crate::monitor::{Algorithm, Cycle, Event, Groups, Monitors, NO_SITE, Op, Recorded, Violation, Window, Witness};
+use crate::report::monitor::{Monitored, Operation, Overtaking, Step as Edge};
+use crate::trace::{Act, Ended, Error, Interleaving, Reader, Step};
 use rustc_hash::FxHashMap;
 use std::io::Write;
+use std::ops::ControlFlow;
+use std::time::Instant;
 
 /// Distinct labels that are told apart, and their bytes.
 const LABELS: usize = 1 << 20;
 const LABEL_BYTES: usize = 64 << 20;
+/// Recent events that are kept unless somebody says otherwise.
+const WINDOW: usize = 1 << 16;
 /// Violations of a monitor whose cycles are looked for.
 const CYCLES: usize = 100;
 /// Events that may be looked at for cycles, in all.
@@ -40,7 +47,7 @@ pub struct Writing<W> {
     machine: Witness,
     /// How many `init` lines it knows.
     inits: usize,
-    steps: Vec<membar::monitor::Step>,
+    steps: Vec<crate::monitor::Step>,
     /// It has come to its end, or it could not be written.
     pub over: Option<std::io::Result<()>>,
 }
@@ -315,7 +322,7 @@ impl Watch {
         }
     }
 
-    fn overtaking(&self, group: &membar::monitor::Group, found: &Found, state: &Interleaving) -> Overtaking {
+    fn overtaking(&self, group: &crate::monitor::Group, found: &Found, state: &Interleaving) -> Overtaking {
         let Violation { store, access, prev } = group.first;
         let shown = |recorded: &Recorded| self.operation(&recorded.event, Some(recorded), state);
         let unknown = |addr| Event { thread: store.thread, op: Op::Store { addr }, site: store.site, at: store.at };
@@ -323,7 +330,7 @@ impl Watch {
             Ok(cycle) => (cycle.as_slice(), None),
             Err(reason) => (&[][..], Some((*reason).to_owned())),
         };
-        let edge = |edge: &membar::monitor::Edge| Edge {
+        let edge = |edge: &crate::monitor::Edge| Edge {
             from: shown(&edge.from),
             to: shown(&edge.to),
             by: edge.relation.name(),
@@ -375,6 +382,41 @@ impl Watch {
         };
         let label = self.names.get(event.site as usize).map(|label| label.to_string());
         Operation { thread: thread(event.thread), line: event.at, text, label }
+    }
+}
+
+/// Runs these monitors on every interleaving of a text: for each trace a report of each monitor.
+///
+/// ```
+/// use membar::monitor::Algorithm;
+///
+/// let text = b"0: x := 1\n0: y == 0\n1: y := 1\n1: x == 1\ncheck\n";
+/// let reports = membar::watch::monitor("run.trace", text, &[Algorithm::Tso])?;
+/// let found = &reports[0].violations[0];
+/// assert_eq!((found.store.line, found.access.line), (1, 4)); // the store may wait, and then line 4 reads 0
+/// # Ok::<(), membar::trace::Error>(())
+/// ```
+pub fn monitor(name: &str, text: &[u8], algorithms: &[Algorithm]) -> Result<Vec<Monitored>, Error> {
+    let mut reader = Reader::new(name, text);
+    let (mut watch, mut state) = (Watch::new(algorithms, WINDOW, None), Interleaving::new());
+    let mut reports = Vec::new();
+    loop {
+        watch.begin();
+        let began = Instant::now();
+        let ended = reader.interleaving(&mut state, |state, step| {
+            watch.step::<Vec<u8>>(state, step, &mut None);
+            if watch.exhausted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        let stopped = match ended {
+            None => return Ok(reports),
+            Some(ended) => (ended? == Ended::Stopped).then_some("writes"),
+        };
+        let seconds = began.elapsed().as_secs_f64();
+        let place = Place { file: name, index: reader.trace_index(), stopped, seconds };
+        reports.extend(watch.reports(&place, &state));
+        if stopped.is_some() {
+            reader.skip_trace()?;
+        }
     }
 }
 

@@ -1,4 +1,11 @@
 //! One skeleton with everything that can be chosen for it: what locks guard, timestamps, what loads return.
+//!
+//! Problem: go through all traces of a skeleton, without those that no model could tell from one that came before.
+//!
+//! Algorithm: counters, the innermost of which is what loads return. A load returns any store of its address that is not
+//! later in its own thread, or the initial value. Values are numbers that name the store, so renaming them makes no new trace.
+//!
+//! Complexity: exponential in the number of operations, of which there are at most 16: sets of them are words.
 
 use super::skeleton::{Step, Thread};
 use membar_core::{AddrId, Guard, Kind, Mask, Model, OpId, ResolveScratch, Span, Trace};

@@ -1,4 +1,17 @@
 //! Who waits for whom when nothing can execute, and a cycle of it with few guesses.
+//!
+//! Problem: the scheduler is stuck. Every operation that is left waits for another one, for good (the graph, reads-from) or
+//! because of a guess (a write that must not come before the readers of the current one). What is to be learned is a cycle of
+//! such waits: not all of its guesses can hold, so the fewer the better.
+//!
+//! Algorithm: walk from who waits to what it waits for until something comes again: that is a cycle. Through the readers whose
+//! guesses it rests on, search for better ones, breadth first by the number of guesses: at first one guess with little effort
+//! from each reader, then with more, then several.
+//!
+//! Guarantees: what is returned is a cycle of waits that hold now. The search is bounded, so it need not be the shortest; it
+//! only decides how much is learned, never what is answered.
+//!
+//! Complexity: O(n) for the first cycle, a bounded number of visits for better ones, O(n + e) once for lists of predecessors.
 
 use super::{DynEdge, Guess, Scheduler, WINDOW, Wait, WaitWhy};
 use crate::problem::{NONE, Problem};

@@ -4,7 +4,7 @@ use super::registers::{Registers, register, word_at};
 use super::shadow::read;
 use super::slot::{BEFORE, NO_STAMP, Pending, Slot, Stand};
 use super::world::{Mode, World, world};
-use membar_core::Barrier;
+use membar_core::{AccessKind, Barrier};
 use membar_explore::Awaited;
 
 impl World {
@@ -69,7 +69,9 @@ impl World {
                 world.look(&mut *slot);
                 slots.set_len(slots.len() + 1);
             }
-            thread.suspend();
+            if !world.goes_on() {
+                thread.suspend();
+            }
         }
         if let Some(registers) = registers {
             registers.restore();
@@ -109,7 +111,7 @@ impl World {
 
     /// Looks what came of the last step, and whether the thread waits for something, and completes the slot of its next
     /// access, whose `idle` is what was known before.
-    #[inline]
+    #[inline(always)]
     fn look(&mut self, slot: &mut Slot) {
         let Slot { pending: Pending { cell, kind, waits, expected, .. }, ref mut stamped, ref mut idle, .. } = *slot;
         let thread = self.this();
@@ -123,7 +125,11 @@ impl World {
             && let Some(Slot { pending: made, .. }) = thread.slots.last()
         {
             self.stepping = false;
-            self.new = read(&self.shadow.cells[made.cell as usize]);
+            // A read changes nothing.
+            self.new = match made.kind {
+                AccessKind::Load => self.old,
+                _ => read(&self.shadow.cells[made.cell as usize]),
+            };
             if loops {
                 idle.made(made.cell, made.kind, self.old, self.new, &mut thread.log);
             }

@@ -16,7 +16,7 @@ use super::snapshot;
 use super::world::{World, install, world};
 use corosensei::{Coroutine, Yielder};
 use membar_core::{Access, Barrier, Performed};
-use membar_explore::{Next, Program, Standing, Waiting};
+use membar_explore::{Next, Program, Standing, Waiting, Watched};
 use std::ffi::{CString, OsStr, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -254,7 +254,14 @@ impl Program for Native {
 
     #[inline(always)]
     fn step(&mut self, thread: usize) -> Performed {
-        World::step(thread)
+        let mut made = Vec::new();
+        World::steps(thread, 0, Watched::default(), &mut made);
+        made[0]
+    }
+
+    #[inline(always)]
+    fn steps(&mut self, thread: usize, more: usize, watched: Watched, made: &mut Vec<Performed>) {
+        World::steps(thread, more, watched, made);
     }
 
     #[inline]

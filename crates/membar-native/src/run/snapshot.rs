@@ -228,8 +228,7 @@ pub fn used_from(id: usize, low: usize) -> usize {
     while from - limit >= STRIDE {
         // SAFETY: within the stack, on which nobody runs.
         let below = unsafe { &*((from - STRIDE) as *const [u8; STRIDE]) };
-        let (_, words, _) = unsafe { below.align_to::<u64>() };
-        if words.iter().fold(0, |all, word| all | word) == 0 {
+        if below == &[0; STRIDE] {
             break;
         }
         from -= STRIDE;

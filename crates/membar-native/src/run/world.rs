@@ -40,7 +40,7 @@ use super::slot::{END_SITE, NO_STAMP, NOTHING, Pending, START_SITE, Slot, Stand}
 use super::snapshot::{Snapshots, used_from};
 use corosensei::{Coroutine, Yielder};
 use membar_core::{Access, AccessKind, Barrier, Performed, Rng};
-use membar_explore::Awaited;
+use membar_explore::{Awaited, Watched};
 use rustc_hash::FxHashMap;
 use std::cell::UnsafeCell;
 
@@ -79,6 +79,10 @@ pub struct World {
     pub new: u64,
     /// A step is being made: what the thread that runs announced last.
     pub stepping: bool,
+    /// How many more the thread may make without being asked, unless one writes what is watched, and what it made.
+    more: usize,
+    watched: Watched,
+    made: *mut Vec<Performed>,
     /// What each step replaced, and the values at the end of the path: for who goes back. Not kept while sampling.
     pub frames: Vec<(u32, u64)>,
     pub values: Vec<u64>,
@@ -124,6 +128,16 @@ pub struct World {
     pub wrappers: Vec<u64>,
     /// Where the C library keeps `errno`.
     pub errno: *mut i32,
+}
+
+/// Whether an access writes, if the cell holds this.
+#[inline(always)]
+fn writes(pending: &Pending, old: u64) -> bool {
+    match pending.kind {
+        AccessKind::Load => false,
+        AccessKind::Store => true,
+        AccessKind::Rmw => !pending.compares || pending.expected == old,
+    }
 }
 
 /// What has been seen at an instruction.
@@ -181,6 +195,9 @@ impl World {
             old: 0,
             new: 0,
             stepping: false,
+            more: 0,
+            watched: Watched::default(),
+            made: std::ptr::null_mut(),
             frames: Vec::new(),
             values: Vec::new(),
             snapshots: Snapshots::default(),
@@ -312,15 +329,14 @@ impl World {
         unsafe { &mut *self.this }
     }
 
-    /// Runs the thread until it announces something or ends. What is between here and the switch has no reference to the
+    /// Runs the thread, which is at that place, until it announces something or ends. What is between here and the switch has no reference to the
     /// world, which is another one afterwards; so for all who call this.
     #[inline(always)]
-    fn go(id: usize) {
+    fn go(id: usize, thread: *mut Thread) {
         let world = world();
         world.current = id;
-        world.this = &raw mut world.threads[id];
+        world.this = thread;
         world.running = true;
-        let thread = world.this;
         // SAFETY: the routine stays where it is while it runs: threads are never moved, and only `reset` drops it.
         let result = unsafe {
             let routine: *mut Routine = match &mut (*thread).routine {
@@ -384,7 +400,7 @@ impl World {
                 break;
             }
             w.at += 1;
-            World::go(id);
+            World::go(id, &raw mut w.threads[id]);
         }
         let w = world();
         w.mode = Mode::Live;
@@ -407,7 +423,7 @@ impl World {
     /// Runs the first thread to its first announcement.
     fn begin_main() {
         if world().endless.is_empty() || !world().is_endless(None) {
-            World::go(0);
+            World::go(0, &raw mut world().threads[0]);
         }
         if world().threads[0].slots.is_empty() {
             world().push_end(0);
@@ -465,59 +481,107 @@ impl World {
             || self.threads[..self.known].iter().any(|thread| is(thread, Stand::Fault) || exited(thread))
     }
 
-    /// Makes the step of a thread whose stand is an access: what it was, what was there before, and what is there now.
+    /// Makes a step of a thread whose stand is an access, and up to `more` others ([`membar_explore::Program::steps`]).
     #[inline(always)]
-    pub fn step(id: usize) -> Performed {
-        if world().live != world().path.len() || world().void {
-            if !world().void {
+    pub fn steps(id: usize, more: usize, watched: Watched, made: &mut Vec<Performed>) {
+        let w = world();
+        if (w.live != w.path.len()) | w.void {
+            if !w.void {
                 World::catch_up();
             }
             if world().void {
-                return world().void_step(id);
+                return made.push(world().void_step(id));
             }
         }
         let w = world();
-        let Some(&pending) = w.threads[id].slots.last().and_then(Slot::access) else {
+        let thread: *mut Thread = &mut w.threads[id];
+        // SAFETY: threads are never moved.
+        let Some(&Pending { cell, .. }) = unsafe { (*thread).slots.last() }.and_then(Slot::access) else {
             panic!("thread {id} has no access to make");
         };
-        // One by one: as a whole it would have to be kept in memory.
-        let Pending { expected, cell, site, kind, barrier, compares, .. } = pending;
-        let old = read(&w.shadow.cells[cell as usize]);
-        w.steps += 1;
-        w.old = old;
-        w.stepping = true;
-        w.record(w.path.len(), id);
-        if (w.poison.is_empty() || !w.is_poisoned(id)) && (w.endless.is_empty() || !w.is_endless(Some(id))) {
-            World::go(id);
+        w.begin_step(id, cell);
+        if w.poison.is_empty() & w.endless.is_empty() {
+            (w.more, w.watched, w.made) = (more, watched, &raw mut *made);
+            World::go(id, thread);
+            world().more = 0;
+        } else if !w.is_poisoned(id) && !w.is_endless(Some(id)) {
+            World::go(id, thread);
         }
         let w = world();
         if w.stepping {
             w.stepping = false;
-            w.last_step(id, cell);
+            w.last_step(id);
         }
-        let new = w.new;
-        w.path.push(id as u8);
+        // SAFETY: as above. There is a slot for the step and one for what comes after it.
+        let pending = unsafe {
+            let slots = &(*thread).slots;
+            slots.get_unchecked(slots.len() - 2).pending
+        };
+        made.push(w.end_step(id, &pending));
         w.live = w.path.len();
         if !w.sampling {
             w.void = w.grown | w.shadow.grown;
-            w.frames.push((cell, old));
-            w.set_value(cell, new);
             if w.path.len() >= w.snapshots.next && !w.void {
                 w.keep_state(w.path.len());
             }
         }
-        let writes = match kind {
-            AccessKind::Load => false,
-            AccessKind::Store => true,
-            AccessKind::Rmw => !compares || expected == old,
-        };
+    }
+
+    /// The thread is about to make its access.
+    #[inline(always)]
+    fn begin_step(&mut self, id: usize, cell: u32) {
+        self.old = read(&self.shadow.cells[cell as usize]);
+        self.steps += 1;
+        self.stepping = true;
+        self.record(self.path.len(), id);
+    }
+
+    /// It has made it: what it was, what was there before, and what is there now.
+    #[inline(always)]
+    fn end_step(&mut self, id: usize, pending: &Pending) -> Performed {
+        // One by one: as a whole it would have to be kept in memory.
+        let &Pending { expected, cell, site, kind, barrier, compares, .. } = pending;
+        let (old, new) = (self.old, self.new);
+        self.path.push(id as u8);
+        if !self.sampling {
+            self.frames.push((cell, old));
+            self.set_value(cell, new);
+        }
+        let writes = writes(pending, old);
         let access = Access { kind, barrier, addr: cell, site, expected: compares.then_some(expected) };
         Performed { thread: id as u32, access, writes, old, new }
     }
 
+    /// The thread that runs has made a step and announced the next one: whether it may make that too, without being asked.
+    /// Then that step has begun.
+    #[inline(always)]
+    pub fn goes_on(&mut self) -> bool {
+        if self.more == 0 {
+            return false;
+        }
+        let slots = &self.this().slots;
+        // SAFETY: a step was made, so there is a slot for it, and one for what was announced just now.
+        let [Slot { pending, .. }, next] = (unsafe { slots.get_unchecked(slots.len() - 2..) }) else { return false };
+        let waits = next.pending.waits | (next.idle.round.0 < next.idle.round.1);
+        let disturbs = self.watched.has(pending.cell) && writes(pending, self.old);
+        let looked_at =
+            !self.sampling && (self.grown | self.shadow.grown | (self.path.len() + 1 >= self.snapshots.next));
+        if waits | disturbs | looked_at {
+            return false;
+        }
+        self.more -= 1;
+        let id = self.current;
+        let performed = self.end_step(id, pending);
+        // SAFETY: whoever asked for more than one step waits for them.
+        unsafe { (*self.made).push(performed) };
+        self.begin_step(id, next.pending.cell);
+        true
+    }
+
     /// The thread has made a step and not come to another access.
     #[inline(never)]
-    fn last_step(&mut self, id: usize, cell: u32) {
+    fn last_step(&mut self, id: usize) {
+        let cell = self.threads[id].slots.last().map_or(0, |slot| slot.pending.cell);
         self.push_end(id);
         self.new = read(&self.shadow.cells[cell as usize]);
     }
@@ -591,7 +655,7 @@ impl World {
     /// Makes a thread's access, for somebody else who is memory.
     pub fn perform(id: usize) {
         world().stepping = false;
-        World::go(id);
+        World::go(id, &raw mut world().threads[id]);
         world().live = usize::MAX;
     }
 

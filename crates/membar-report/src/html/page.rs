@@ -3,6 +3,8 @@
 //! Operations are known by their index in [`Graph::nodes`] wherever they are mentioned, so that choosing one in a view
 //! chooses it in all of them. Values are text: a script's numbers do not hold 64 bits.
 
+use crate::data::Report;
+use crate::style::count;
 use serde::Serialize;
 
 /// Version of the page's data. It is not part of the JSON contract.
@@ -149,6 +151,22 @@ pub struct Row {
     pub about: String,
     /// Where it is in [`Page::cases`], if it is there.
     pub case: Option<usize>,
+}
+
+impl Row {
+    /// The row of a decided trace.
+    pub fn new(report: &Report) -> Row {
+        Row {
+            name: match report.trace {
+                0 => report.file.clone(),
+                index => format!("{}, trace {}", report.file, index + 1),
+            },
+            model: report.model.clone(),
+            verdict: report.verdict,
+            about: format!("{}, {}", count(report.ops, "operation"), count(report.threads, "thread")),
+            case: None,
+        }
+    }
 }
 
 /// One answer in full.

@@ -169,7 +169,7 @@ pub enum StrategyName {
     Auto,
     /// Every interleaving
     Exhaustive,
-    /// Every interleaving with no preemption, with one, and so on
+    /// Every interleaving with no preemption, with one, two, four and so on
     Bounded,
     /// One execution of each happens-before class
     Dpor,

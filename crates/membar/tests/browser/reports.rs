@@ -18,6 +18,7 @@ pub struct Report {
 }
 
 const MP: &str = "0: data := 1\n0: flag := 1\n1: flag == 1\n1: data == 0\ncheck\n";
+const INTERLEAVING: &str = "0: x := 1 ! sb.c:3\n0: y == 0 ! sb.c:4\n1: y := 1\n1: x == 1\ncheck\n";
 const IRIW: &str = "0: x := 1\n1: y := 1\n2: x == 1\n2: y == 0\n3: y == 1\n3: x == 0\ncheck\n";
 const LOCKS: &str = "0: acq L @ 10:20\n0: x := 1 @ 21:30\n0: y == 0 @ 31:40\n0: rel L @ 41:50\n1: acq L @ 60:70\n\
                      1: x == 0 @ 71:80\n1: y := 1 @ 81:90\n1: rel L @ 91:95\ncheck\n";
@@ -170,6 +171,50 @@ pub fn reports() -> Vec<Report> {
             1,
             "verdict fix reproduce",
             &["!(before == 0 && after == 3)"],
+        ),
+        report(
+            "monitor",
+            &[("run.trace", INTERLEAVING)],
+            &["monitor", "run.trace"],
+            1,
+            "verdict argument threads read machine fix reproduce stepper answers",
+            &["This interleaving is not safe under tso.", "sb.c:3"],
+        ),
+        report(
+            "replay",
+            &[("SB.litmus", SB_LITMUS)],
+            &["replay", "SB.litmus", "a2b2", "--model", "tso"],
+            0,
+            "verdict threads source machine fix reproduce stepper",
+            &["Schedule a2b2 of SB.litmus, 4 steps."],
+        ),
+        report(
+            "litmus",
+            &[("SB.litmus", SB_LITMUS)],
+            &["litmus", "SB.litmus"],
+            0,
+            "verdict states threads source machine reproduce stepper",
+            &["exists (0:rax=0 /\\ 1:rax=0)", "✗ forbidden"],
+        ),
+        report(
+            "campaign",
+            &[],
+            &[
+                "simulate",
+                "--machine",
+                "mesi-tso",
+                "--bug",
+                "no-replay",
+                "--keep-going",
+                "--tests",
+                "60",
+                "--output",
+                "kept",
+                "--quiet",
+            ],
+            1,
+            "campaign groups outcomes again speed coverage verdict argument threads read machine fix reproduce stepper answers",
+            &["mesi-tso with the bug no-replay did what tso forbids.", "Where reads got their value"],
         ),
         report(
             "evil-trace",
