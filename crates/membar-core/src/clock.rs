@@ -40,6 +40,11 @@ pub struct Clock {
 }
 
 impl Trace {
+    /// What the timestamps mean.
+    pub fn clock(&self) -> Clock {
+        self.clock
+    }
+
     /// Says what the timestamps mean; [`Trace::period`] and [`Trace::ended_before`] follow it. The trace is resolved.
     ///
     /// With sampled timestamps, operations that have none get those of their neighbours, for good: a trace that is to be read by

@@ -446,6 +446,6 @@ impl Search<'_> {
             }
             now.events[usize::from(last)].value
         };
-        found.end(register, cell);
+        let _ = found.end(register, cell);
     }
 }

@@ -64,6 +64,38 @@ struct Machine<'a> {
     memory: usize,
     /// Whether a thread was given up that could have gone on.
     lost: bool,
+    /// How each state was reached, where that is wanted.
+    trail: Option<Trail>,
+}
+
+/// How states were reached: those that are remembered, in the order in which they are taken up.
+struct Trail {
+    /// The state before, and the step from there.
+    steps: Vec<(u32, Option<Step>)>,
+    /// The state that is looked at.
+    now: u32,
+    /// The final state that is wanted, and whether it was met.
+    wanted: Vec<u64>,
+    met: bool,
+}
+
+/// A step of the machine.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Step {
+    /// Who.
+    pub thread: u32,
+    /// The buffered store reaches memory; otherwise the thread makes its access.
+    pub commit: bool,
+    /// What it accesses: an index into the cells of the code.
+    pub cell: u32,
+    /// The instruction: an index into the sites of the code. A commit has none.
+    pub site: Option<u32>,
+    /// How.
+    pub kind: AccessKind,
+    /// The value read, if it reads.
+    pub read: Option<u64>,
+    /// The value written, if it writes.
+    pub write: Option<u64>,
 }
 
 /// What a remembered state costs besides its bytes.
@@ -71,6 +103,26 @@ const OVERHEAD: usize = 48;
 
 /// All outcomes, as far as the limits let us see them.
 pub(crate) fn outcomes(test: &LitmusTest, model: Model, limits: &Limits) -> Outcomes {
+    let (machine, complete) = search(test, model, limits, None);
+    machine.found.finish(complete, Method::Machine)
+}
+
+/// A shortest way of the machine to a final state, as [`Outcomes::states`] has it; none if it is not found within the limits.
+pub fn way(test: &LitmusTest, model: Model, wanted: &[u64], limits: &Limits) -> Option<Vec<Step>> {
+    let trail = Trail { steps: Vec::new(), now: 0, wanted: wanted.to_vec(), met: false };
+    let (machine, _) = search(test, model, limits, Some(trail));
+    let trail = machine.trail.filter(|trail| trail.met)?;
+    let mut way = Vec::new();
+    let mut at = trail.now as usize;
+    while let (before, Some(step)) = trail.steps[at] {
+        way.push(step);
+        at = before as usize;
+    }
+    way.reverse();
+    Some(way)
+}
+
+fn search<'a>(test: &'a LitmusTest, model: Model, limits: &Limits, trail: Option<Trail>) -> (Machine<'a>, bool) {
     let mut regs_at = vec![0];
     let memory = test.code.cells.iter().map(|cell| cell.init).collect();
     let mut start = State { threads: Vec::new(), regs: Vec::new(), memory };
@@ -89,10 +141,11 @@ pub(crate) fn outcomes(test: &LitmusTest, model: Model, limits: &Limits) -> Outc
         bytes: Vec::new(),
         memory: 0,
         lost: false,
+        trail,
     };
     let mut complete = true;
     if (0..start.threads.len()).all(|thread| machine.settle(&mut start, thread)) {
-        machine.remember(&start);
+        machine.remember(&start, None);
     }
     let mut steps = 0u64;
     while let Some(bytes) = machine.todo.pop_front() {
@@ -102,11 +155,17 @@ pub(crate) fn outcomes(test: &LitmusTest, model: Model, limits: &Limits) -> Outc
             complete = false;
             break;
         }
+        if let Some(trail) = &mut machine.trail {
+            trail.now = (steps - 1) as u32;
+        }
         machine.decode(&bytes, &mut start);
         machine.step(&mut start);
+        if machine.trail.as_ref().is_some_and(|trail| trail.met) {
+            break;
+        }
     }
     let complete = complete && !machine.lost;
-    machine.found.finish(complete, Method::Machine)
+    (machine, complete)
 }
 
 impl Machine<'_> {
@@ -166,7 +225,12 @@ impl Machine<'_> {
                     let mut next = now.clone();
                     let entry = next.threads[thread].buffer.remove(index);
                     next.memory[entry.addr as usize] = entry.value;
-                    self.remember(&next);
+                    let (thread, cell, write) = (thread as u32, entry.addr, Some(entry.value));
+                    let kind = AccessKind::Store;
+                    self.remember(
+                        &next,
+                        Some(Step { thread, commit: true, cell, site: None, kind, read: None, write }),
+                    );
                 }
             }
             over &= !now.threads[thread].stuck;
@@ -177,7 +241,10 @@ impl Machine<'_> {
         }
         if over {
             let register = |thread: u32, reg: u16| now.regs[self.regs_at[thread as usize] + usize::from(reg)];
-            self.found.end(register, |cell| now.memory[cell as usize]);
+            let ended = self.found.end(register, |cell| now.memory[cell as usize]);
+            if let (Some(trail), true) = (&mut self.trail, ended) {
+                trail.met = self.found.last() == trail.wanted;
+            }
         }
     }
 
@@ -198,6 +265,7 @@ impl Machine<'_> {
             return;
         }
         let mut next = now.clone();
+        let mut write = None;
         let own = &mut next.threads[thread];
         own.epoch = epoch;
         let mut old = next.memory[addr as usize];
@@ -209,9 +277,11 @@ impl Machine<'_> {
             }
             AccessKind::Store if self.model != Model::Sc => {
                 own.buffer.push(Entry { addr, value: request.value, epoch });
+                write = Some(request.value);
             }
             AccessKind::Store | AccessKind::Rmw => {
-                if let Some(value) = request.written(old) {
+                write = request.written(old);
+                if let Some(value) = write {
                     next.memory[addr as usize] = value;
                 }
             }
@@ -219,11 +289,21 @@ impl Machine<'_> {
         let regs = &mut next.regs[self.regs_at[thread]..self.regs_at[thread + 1]];
         self.test.code.complete(thread, &mut next.threads[thread].pc, regs, old);
         if self.settle(&mut next, thread) {
-            self.remember(&next);
+            let kind = request.access.kind;
+            let step = Step {
+                thread: thread as u32,
+                commit: false,
+                cell: addr,
+                site: Some(request.access.site),
+                kind,
+                read: (kind != AccessKind::Store).then_some(old),
+                write,
+            };
+            self.remember(&next, Some(step));
         }
     }
 
-    fn remember(&mut self, state: &State) {
+    fn remember(&mut self, state: &State, step: Option<Step>) {
         self.bytes.clear();
         let bytes = &mut self.bytes;
         for thread in &state.threads {
@@ -247,6 +327,9 @@ impl Machine<'_> {
         if !self.seen.contains(&bytes[..]) {
             let kept: Rc<[u8]> = bytes[..].into();
             self.memory += kept.len() + OVERHEAD;
+            if let Some(trail) = &mut self.trail {
+                trail.steps.push((trail.now, step));
+            }
             self.todo.push_back(Rc::clone(&kept));
             self.seen.insert(kept);
         }

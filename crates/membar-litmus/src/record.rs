@@ -109,6 +109,7 @@ impl Record<'_> {
             "file": file,
             "model": self.model.name(),
             "states": outcomes.states.iter().map(state).collect::<Vec<_>>(),
+            "holds": outcomes.states.iter().map(|state| test.condition.prop.holds(state)).collect::<Vec<_>>(),
             "condition": match test.condition.quantifier {
                 Quantifier::Exists => "allowed",
                 Quantifier::NotExists => "forbidden",

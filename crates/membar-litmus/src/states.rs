@@ -177,8 +177,8 @@ impl<'a> Collector<'a> {
         Collector { test, states: FxHashSet::default(), values, positive: 0, negative: 0, crash: None }
     }
 
-    /// An execution is over: where its registers and cells are.
-    pub(crate) fn end(&mut self, register: impl Fn(u32, u16) -> u64, cell: impl Fn(u32) -> u64) {
+    /// An execution is over: where its registers and cells are. Whether it counts.
+    pub(crate) fn end(&mut self, register: impl Fn(u32, u16) -> u64, cell: impl Fn(u32) -> u64) -> bool {
         for (value, location) in self.values.iter_mut().zip(&self.test.locations) {
             *value = location.ty.wrap(match location.spot {
                 Spot::Reg { thread, reg } => register(thread, reg),
@@ -186,7 +186,7 @@ impl<'a> Collector<'a> {
             });
         }
         if self.test.filter.as_ref().is_some_and(|filter| !filter.holds(&self.values)) {
-            return;
+            return false;
         }
         let holds = self.test.condition.prop.holds(&self.values);
         *(if holds { &mut self.positive } else { &mut self.negative }) += 1;
@@ -194,6 +194,12 @@ impl<'a> Collector<'a> {
         if !self.states.contains(shown) {
             self.states.insert(shown.into());
         }
+        true
+    }
+
+    /// The final state of the last execution that was over.
+    pub(crate) fn last(&self) -> &[u64] {
+        &self.values[..self.test.shown]
     }
 
     /// An execution ended in a crash. The least one is kept, whatever the order of the search.

@@ -1,6 +1,7 @@
 //! From a trace, a model and a verdict to a [`Report`].
 
 use crate::data::{Assumed, Edge, Effort, EventRef, LegalValue, LemmaRef, OpRef, Report, StepRef, Stop, Violation};
+use crate::reduced::Reduced;
 use crate::shape;
 use crate::story;
 use crate::words::Words;
@@ -152,6 +153,7 @@ fn violation(words: &Words<'_>, proof: &Proof, blame: Option<&Blame>) -> Violati
         explanation,
         involved: proof.ops().len(),
         shape: shape::of_proof(trace, proof),
+        reduced: Reduced::of(trace, proof),
     }
 }
 

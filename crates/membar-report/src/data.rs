@@ -1,12 +1,14 @@
 //! The structs of a result. Their serialised form is the JSON schema.
 
-use serde::Serialize;
+use crate::reduced::Reduced;
+use crate::word::{Word, word};
+use serde::{Deserialize, Serialize};
 
 /// Version of the JSON schema.
 pub const SCHEMA: u32 = 1;
 
 /// The answer for one trace and one model.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Report {
     /// The file as the user named it, `<stdin>` for standard input.
     pub file: String,
@@ -17,7 +19,8 @@ pub struct Report {
     /// Name of the model.
     pub model: String,
     /// `allowed`, `forbidden` or `undecided`.
-    pub verdict: &'static str,
+    #[serde(deserialize_with = "word")]
+    pub verdict: Word,
     /// Number of operations.
     pub ops: usize,
     /// Number of threads.
@@ -27,7 +30,8 @@ pub struct Report {
     /// Number of locks.
     pub locks: usize,
     /// What decided: `values`, `conflict`, `rules`, `too` or `search`.
-    pub algorithm: &'static str,
+    #[serde(deserialize_with = "word")]
+    pub algorithm: Word,
     /// What it took.
     pub effort: Effort,
     /// How long deciding and re-checking took.
@@ -35,18 +39,18 @@ pub struct Report {
     /// Was the certificate re-checked? Always so for `allowed` and `forbidden`; `undecided` has none.
     pub certified: bool,
     /// Why it is forbidden.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub violation: Option<Violation>,
     /// Why there is no answer.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undecided: Option<Stop>,
     /// A memory order, where it was asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub witness: Option<Vec<OpRef>>,
 }
 
 /// What a decision took.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Effort {
     /// Passes of the rules over the trace.
     pub passes: u64,
@@ -57,7 +61,7 @@ pub struct Effort {
 }
 
 /// Why a trace is forbidden.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Violation {
     /// The read that is impossible, where one read alone explains it.
     pub read: Option<OpRef>,
@@ -75,17 +79,21 @@ pub struct Violation {
     pub explanation: Vec<String>,
     /// Number of operations that the proof needs.
     pub involved: usize,
-    /// What the cycle is called; `null` where there is none of the four relations.
+    /// What the cycle is called.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shape: Option<Shape>,
+    /// These operations as a trace; none if there are too many.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reduced: Option<Reduced>,
 }
 
 /// The shape of a cycle.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Shape {
     /// Its name in the literature; empty if it has none.
-    pub name: &'static str,
+    pub name: String,
     /// What it is about.
-    pub about: &'static str,
+    pub about: String,
     /// Its edges: `po rf po fr`.
     pub edges: String,
 }
@@ -98,7 +106,7 @@ impl Shape {
 }
 
 /// One operation of the trace.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct OpRef {
     /// The thread's number in the trace.
     pub thread: u32,
@@ -109,7 +117,7 @@ pub struct OpRef {
 }
 
 /// A point of memory order.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum EventRef {
     /// An operation.
@@ -119,24 +127,24 @@ pub enum EventRef {
 }
 
 /// An end of memory order: where initial values are written or final values are read.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct End {
     /// The writing of the initial values.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub initial: bool,
     /// The reading of the final values.
-    #[serde(rename = "final", skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, rename = "final", skip_serializing_if = "std::ops::Not::not")]
     pub last: bool,
     /// The address that matters here.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<String>,
     /// Its `init` or `final` line, if it has one.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
 }
 
 /// A value that a read could have returned.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct LegalValue {
     /// The value.
     pub value: u64,
@@ -145,24 +153,27 @@ pub struct LegalValue {
 }
 
 /// `from` is before `to` in memory order.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Edge {
     /// The earlier event.
     pub from: EventRef,
     /// The later event.
     pub to: EventRef,
     /// Short name of the rule: `R1` to `R7`, `SL`, `A6`, `Init`, `Final`, `Lock`, `Time`, `Assume`, `Case`.
-    pub rule: &'static str,
+    #[serde(deserialize_with = "word")]
+    pub rule: Word,
     /// The relation of the literature that it shows: `po`, `ppo`, `rf`, `co`, `fr` or `time`.
-    pub relation: &'static str,
+    #[serde(deserialize_with = "word")]
+    pub relation: Word,
     /// The axiom that the rule follows from.
-    pub axiom: &'static str,
+    #[serde(deserialize_with = "word")]
+    pub axiom: Word,
     /// Why, in words.
     pub why: String,
 }
 
 /// One step of a lemma.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct StepRef {
     /// What it says.
     #[serde(flatten)]
@@ -173,21 +184,21 @@ pub struct StepRef {
     /// last).
     pub step: Option<u32>,
     /// The barrier that orders the two (R3).
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fence: Option<OpRef>,
     /// The read that the rule is about (R5, R6).
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<EventRef>,
     /// The assumption used, by index in this lemma (Assume).
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assumption: Option<u32>,
     /// The earlier lemma used, by index (Case).
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lemma: Option<u32>,
 }
 
 /// An assumption: `first` is before `second`.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Assumed {
     /// The write taken to be earlier.
     pub first: EventRef,
@@ -196,7 +207,7 @@ pub struct Assumed {
 }
 
 /// What is assumed leads to a cycle.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct LemmaRef {
     /// What is assumed; empty in the last lemma.
     pub assume: Vec<Assumed>,
@@ -207,16 +218,17 @@ pub struct LemmaRef {
 }
 
 /// Why there is no answer.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Stop {
     /// `time`, `memory` or `interrupted`.
-    pub reason: &'static str,
+    #[serde(deserialize_with = "word")]
+    pub reason: Word,
     /// How many operations had been placed in memory order at best.
     pub ordered: usize,
 }
 
 /// Something wrong with the input.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct InputError {
     /// The file as the user named it.
     pub file: String,

@@ -8,12 +8,15 @@
 //! |---|---|
 //! | `data` | the structs, which are also the JSON schema (described in docs/json.md) |
 //! | `build` | from a trace, a model and a verdict to a report |
+//! | `reduced` | what a proof needs as a trace, to be decided again |
 //! | `readable` | the same proof in the form that people follow most easily |
 //! | `story` | what happened and why, in two sentences |
 //! | `shape` | what a cycle is called |
 //! | `words` | each step of a proof in words |
 //! | [`text`] | for a terminal, with colours, and one table row per trace for several models |
 //! | `columns` | threads side by side, for a terminal |
+//! | [`campaign`] | what came of a campaign of random tests, data |
+//! | [`litmus`] | what came of litmus tests, data |
 //! | [`monitor`] | what monitors found on an interleaving, data and text |
 //! | [`html`] | one page with every view, for a browser |
 //! | [`json`] | written while results arrive, so that memory does not grow with their number |
@@ -34,18 +37,22 @@
 //! ```
 
 mod build;
+pub mod campaign;
 mod columns;
 mod data;
 pub mod html;
 pub mod json;
+pub mod litmus;
 pub mod monitor;
 mod readable;
+mod reduced;
 mod shape;
 mod story;
 mod style;
 mod table;
 pub mod text;
 pub mod verify;
+mod word;
 mod words;
 
 pub use build::{Blame, Decided, first_line};
@@ -54,4 +61,6 @@ pub use data::{
     Stop, Violation,
 };
 pub use readable::readable;
-pub use style::{Style, count, quoted_path, safe, wrapped};
+pub use reduced::Reduced;
+pub use style::{Style, capital, count, quoted_path, safe, wrapped};
+pub use word::Word;

@@ -4,7 +4,8 @@
 //! and where fences prevent it.
 
 use crate::style::{Style, count, list, safe, wrapped};
-use serde::Serialize;
+use crate::word::{Word, optional, word};
+use serde::{Deserialize, Serialize};
 use std::io::{self, Write};
 
 /// Violations that are shown besides the first.
@@ -13,7 +14,7 @@ const MORE: usize = 20;
 const EDGES: usize = 8;
 
 /// What one monitor found on one interleaving.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Monitored {
     /// The file as the user named it, `<stdin>` for standard input.
     pub file: String,
@@ -22,15 +23,17 @@ pub struct Monitored {
     /// The first line of the trace that is neither blank nor a comment.
     pub line: u64,
     /// `tso`, `pso`, `sober` or `sober-fixed`.
-    pub monitor: &'static str,
+    #[serde(deserialize_with = "word")]
+    pub monitor: Word,
     /// `safe` (on this interleaving), `unsafe` or `undecided`.
-    pub verdict: &'static str,
+    #[serde(deserialize_with = "word")]
+    pub verdict: Word,
     /// Was the whole interleaving monitored?
     pub complete: bool,
     /// Why not: `time`, `interrupted`, `first` (stopped at a violation), `input` (bad input), `memory` or `writes`
     /// (2³² − 2²⁰ by a thread).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub stopped: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none", default, deserialize_with = "optional")]
+    pub stopped: Option<Word>,
     /// Number of operations monitored.
     pub events: u64,
     /// Number of threads.
@@ -48,7 +51,7 @@ pub struct Monitored {
     /// One of each pair of instructions, in the order in which they were found.
     pub violations: Vec<Overtaking>,
     /// Violations of further pairs, which were not told apart.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub violations_omitted: u64,
 }
 
@@ -57,7 +60,7 @@ fn is_zero(n: &u64) -> bool {
 }
 
 /// A store that can be delayed and the access that overtakes it.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Overtaking {
     /// The store.
     pub store: Operation,
@@ -68,14 +71,14 @@ pub struct Overtaking {
     /// A happens-before cycle of the execution under the model. Empty if it was not looked for or cannot be told.
     pub cycle: Vec<Step>,
     /// Why it is empty.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub no_cycle: Option<String>,
     /// How often this pair of instructions was seen.
     pub count: u64,
 }
 
 /// An operation of the interleaving.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Operation {
     /// The thread's number in the trace.
     pub thread: u32,
@@ -84,26 +87,27 @@ pub struct Operation {
     /// As in the trace, without thread, times and label.
     pub text: String,
     /// Its label.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
 }
 
 /// One edge of a cycle.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Step {
     /// Is before
     pub from: Operation,
     /// this one,
     pub to: Operation,
     /// because of `po`, `rf`, `co`, `fr`, `start` or `join`.
-    pub by: &'static str,
+    #[serde(deserialize_with = "word")]
+    pub by: Word,
     /// What is needed between the two so that the model keeps their order: `full` or `store-store`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub fence: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none", default, deserialize_with = "optional")]
+    pub fence: Option<Word>,
 }
 
 impl Operation {
-    fn long(&self) -> String {
+    pub(crate) fn long(&self) -> String {
         let label = self.label.as_ref().map_or_else(String::new, |label| format!(" ({})", safe(label)));
         format!("line {}, thread {}: {}{label}", self.line, self.thread, self.text)
     }
@@ -206,6 +210,23 @@ fn times(n: u64) -> String {
     if n == 1 { "(once)".into() } else { format!("({n} times)") }
 }
 
+impl Step {
+    /// Why the one is before the other; the last edge of a cycle holds under the model only.
+    pub(crate) fn words(&self, last: bool) -> String {
+        let (from, to) = (self.from.line, self.to.line);
+        match self.by {
+            "po" => format!("line {from} is before line {to} in thread {}", self.from.thread),
+            "rf" => format!("line {to} reads what line {from} wrote"),
+            "co" if last => format!("line {from} reaches memory before line {to}"),
+            "co" => format!("line {to} overwrites line {from}"),
+            "fr" if last => format!("line {from} reads before line {to} is in memory"),
+            "fr" => format!("line {to} overwrites what line {from} read"),
+            "start" => format!("line {from} starts the thread of line {to}"),
+            _ => format!("line {to} waits for the thread of line {from}"),
+        }
+    }
+}
+
 /// The cycle in a sentence.
 fn words(cycle: &[Step]) -> String {
     let mut parts: Vec<String> = Vec::new();
@@ -217,17 +238,7 @@ fn words(cycle: &[Step]) -> String {
         if cycle.len() > EDGES && k >= EDGES - 2 && k < last {
             continue;
         }
-        let (from, to) = (step.from.line, step.to.line);
-        parts.push(match step.by {
-            "po" => format!("line {from} is before line {to} in thread {}", step.from.thread),
-            "rf" => format!("line {to} reads what line {from} wrote"),
-            "co" if k == last => format!("line {from} reaches memory before line {to}"),
-            "co" => format!("line {to} overwrites line {from}"),
-            "fr" if k == last => format!("line {from} reads before line {to} is in memory"),
-            "fr" => format!("line {to} overwrites what line {from} read"),
-            "start" => format!("line {from} starts the thread of line {to}"),
-            _ => format!("line {to} waits for the thread of line {from}"),
-        });
+        parts.push(step.words(k == last));
     }
     let mut text = list(&parts, "and").replace(" and …", ", …");
     if let Some(first) = text.get_mut(..1) {

@@ -128,13 +128,12 @@ pub(crate) fn shape(cycle: &[Edge]) -> Option<Shape> {
     let plain = spelled(false);
     let one_address = cycle.iter().all(|edge| edge.one_address);
     let found = known(&spelled(true)).or_else(|| known(&plain).filter(|_| !one_address));
-    Some(match found {
-        Some(&(edges, name, about)) => Shape { name, about, edges: edges.replace("pos", "po") },
-        None if one_address => {
-            Shape { name: "coherence", about: "everything is about one address", edges: plain.join(" ") }
-        }
-        None => Shape { name: "", about: "", edges: plain.join(" ") },
-    })
+    let (name, about, edges) = match found {
+        Some(&(edges, name, about)) => (name, about, edges.replace("pos", "po")),
+        None if one_address => ("coherence", "everything is about one address", plain.join(" ")),
+        None => ("", "", plain.join(" ")),
+    };
+    Some(Shape { name: name.into(), about: about.into(), edges })
 }
 
 /// The edge that this one and the next make together, if they make one.

@@ -79,6 +79,12 @@ impl Style {
     }
 }
 
+/// The text with a capital letter at its beginning.
+pub fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}
+
 /// `1 trace`, `2 traces`
 pub fn count(n: usize, what: &str) -> String {
     let plural = match what {

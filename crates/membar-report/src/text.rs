@@ -5,7 +5,7 @@
 
 use crate::columns::{self, Link};
 use crate::data::{Edge, EventRef, LemmaRef, OpRef, Report, Shape, StepRef, Stop, Violation};
-use crate::style::{Style, count, list, quoted_path, safe, wrapped};
+use crate::style::{Style, capital, count, list, quoted_path, safe, wrapped};
 use std::io::{self, Write};
 
 pub use crate::table::{Column, Table};
@@ -322,9 +322,4 @@ fn circle(lemma: &LemmaRef) -> String {
 
 fn line_width<'a>(ops: impl Iterator<Item = &'a OpRef>) -> usize {
     ops.map(|op| op.line).max().unwrap_or(0).to_string().len()
-}
-
-fn capital(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }

@@ -94,6 +94,8 @@ pub struct Answer {
     pub verdict: &'static str,
     /// Allowed, by the first order that was tried.
     pub first: bool,
+    /// What decided.
+    pub algorithm: &'static str,
     /// As much as was asked for.
     pub report: Option<Box<Report>>,
     /// For the page, if there is one.
@@ -153,7 +155,7 @@ impl Decider {
             Detail::Full { .. } => true,
         };
         if !wanted && wish.is_none() {
-            return Ok(Answer { verdict: name, first, report: None, entry: None });
+            return Ok(Answer { verdict: name, first, algorithm: algorithm.name(), report: None, entry: None });
         }
         let blame = match &verdict {
             Verdict::Forbidden(proof) => self.blame(trace, model, proof, budget),
@@ -173,7 +175,13 @@ impl Decider {
             let parts = (&mut self.checker, &mut self.certifier);
             Box::new(page::entry(parts, &decided, &report, wish, (arg, budget)))
         });
-        Ok(Answer { verdict: name, first, report: wanted.then(|| Box::new(report)), entry })
+        Ok(Answer {
+            verdict: name,
+            first,
+            algorithm: algorithm.name(),
+            report: wanted.then(|| Box::new(report)),
+            entry,
+        })
     }
 
     fn blame(&mut self, trace: &Trace, model: &Model, proof: &Proof, budget: &Budget) -> Option<Blame> {

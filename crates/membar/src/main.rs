@@ -43,6 +43,7 @@ fn main() -> ExitCode {
         Command::Monitor(args) => cmd::monitor::run(args, style),
         Command::Stress(args) => cmd::stress::run(args, style),
         Command::Simulate(args) => cmd::simulate::run(args, style),
+        Command::Report(args) => cmd::report::run(args),
         Command::Gen(args) => cmd::generate::run(args),
         Command::Models(args) => cmd::models::run(args, style),
         Command::Demo(args) => cmd::demo::run(args, style),

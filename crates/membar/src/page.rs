@@ -1,14 +1,23 @@
 //! What a page needs that a verdict does not: the other models, a run of the machine, how it was made.
 
+mod confirm;
 mod prefix;
+mod saved;
 
-use crate::decide::Budget;
+pub use confirm::ways;
+pub use saved::Again;
+
+use crate::decide::{Budget, Chosen};
 use crate::stop::Failure;
 use membar::core::{OpId, Proof, Verdict};
+use membar::report::campaign::CampaignReport;
 use membar::report::html::{self, Aside, Case, Made, ModelVerdict, Page, Pages, Row};
-use membar::report::verify::VerifyReport;
+use membar::report::litmus::{Histogram, LitmusResult};
+use membar::report::monitor::Monitored;
+use membar::report::verify::{ReplayCommand, ReplayReport, VerifyReport};
 use membar::report::{Decided, Report, count, quoted_path, safe};
 use membar::{Certifier, Checker, Model, Trace};
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -16,7 +25,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// Each of the other models gets this long at most.
-const OTHER: Duration = Duration::from_secs(1);
+pub const OTHER: Duration = Duration::from_secs(1);
 /// Allowed traces that are shown in full.
 const ALLOWED: usize = 10;
 /// Other traces that are shown in full.
@@ -29,6 +38,8 @@ pub struct Wish {
     pub options: String,
     /// The time limit.
     pub time: Option<Duration>,
+    /// Traces are parts of those that are meant.
+    pub part: bool,
     allowed: AtomicUsize,
     bad: AtomicUsize,
 }
@@ -79,6 +90,7 @@ pub fn entry(
         prefix,
         options: wish.options.clone(),
         model_arg: model_arg.to_owned(),
+        part: wish.part,
         time: wish.time.map(|time| time.as_secs_f64()),
     };
     Entry { row, case: Some(html::case(decided, report, &aside)) }
@@ -121,6 +133,14 @@ fn prefix(trace: &Trace, model: &Model, proof: &Proof, blamed: Option<OpId>) -> 
     })
 }
 
+/// The text of a source that a document names. It may name any file; only what looks like a source is read.
+fn named_source(file: &str) -> Option<String> {
+    const ENDINGS: [&str; 14] =
+        ["c", "cc", "cpp", "cxx", "C", "c++", "cp", "CPP", "h", "hh", "hpp", "hxx", "inc", "litmus"];
+    let end = Path::new(file).extension()?;
+    ENDINGS.iter().any(|known| end == *known).then(|| source(file)).flatten()
+}
+
 /// The text of a source, if it is one that can be shown.
 pub fn source(file: &str) -> Option<String> {
     const MOST: u64 = 4 << 20;
@@ -152,6 +172,10 @@ fn host() -> String {
 #[derive(Debug)]
 pub struct ToFile {
     pages: Pages,
+    /// Reads a source.
+    source: fn(&str) -> Option<String>,
+    /// What is shown was read from a document.
+    document: bool,
     file: File,
     name: String,
 }
@@ -162,10 +186,15 @@ impl ToFile {
         let name = safe(&path.to_string_lossy());
         let file = File::create(path).map_err(|error| {
             Failure::Usage(format!(
-                "error: {name}: {error}\n = help: --html wants the name of a file that can be written"
+                "error: {name}: {error}\n = help: a page needs the name of a file that can be written"
             ))
         })?;
-        Ok(ToFile { pages: Pages::new(made()), file, name })
+        Ok(ToFile { pages: Pages::new(made()), source, document: false, file, name })
+    }
+
+    /// The same for what a document says.
+    pub fn create_for_document(path: &Path) -> Result<ToFile, Failure> {
+        Ok(ToFile { source: named_source, document: true, ..ToFile::create(path)? })
     }
 
     /// Adds an answer.
@@ -173,12 +202,86 @@ impl ToFile {
         self.pages.add(entry.row, entry.case);
     }
 
+    /// The command that gave an answer: the one that runs now, unless it reads a document.
+    fn command(&self, answered: impl FnOnce() -> String) -> String {
+        if self.document { answered() } else { made().command }
+    }
+
     /// Adds what came of verifying a program.
     pub fn add_program(&mut self, report: &VerifyReport) {
-        let command = made().command;
-        for (row, case) in html::cases(report, &command, &source) {
+        let model = report.model;
+        let ReplayCommand { program, flags } = &report.command;
+        let command = self.command(|| format!("membar verify {program} --model {model}{flags}"));
+        for (row, case) in html::cases(report, &command, &self.source) {
             self.pages.add(row, Some(case));
         }
+    }
+
+    /// Adds a schedule that was run.
+    pub fn add_schedule(&mut self, report: &ReplayReport) {
+        let command = self.command(|| {
+            let model = report.model.map_or_else(String::new, |model| format!(" --model {model}"));
+            format!("membar replay {} {}{model}", quoted_path(&report.program), quoted_path(&report.schedule))
+        });
+        let (row, case) = html::replayed(report, &command, &self.source);
+        self.pages.add(row, Some(case));
+    }
+
+    /// Adds what a monitor found.
+    pub fn add_monitored(&mut self, report: &Monitored) {
+        let mut confirm = confirm::confirmer();
+        let command =
+            self.command(|| format!("membar monitor {} --monitor {}", quoted_path(&report.file), report.monitor));
+        for (row, case) in html::monitored(report, &command, &mut confirm) {
+            self.pages.add(row, case);
+        }
+    }
+
+    /// Adds the final states of a test, under one model or several.
+    pub fn add_litmus(&mut self, asked: &[LitmusResult], others: &[LitmusResult], way: Option<&html::Way>) {
+        let command = self.command(|| {
+            let file = asked.first().map_or_else(String::new, |result| quoted_path(&result.file));
+            let models: String =
+                asked.iter().map(|result| format!(" --model {}", quoted_path(&result.model))).collect();
+            format!("membar litmus {file}{models}")
+        });
+        if let Some((row, case)) = html::litmus((asked, others), &command, way, &self.source) {
+            self.pages.add(row, Some(case));
+        }
+    }
+
+    /// Adds what a machine did with a test.
+    pub fn add_histogram(&mut self, result: &Histogram) {
+        let command = self
+            .command(|| format!("membar stress {} --model {}", quoted_path(&result.file), quoted_path(&result.model)));
+        let (row, case) = html::histogram(result, &command);
+        self.pages.add(row, Some(case));
+    }
+
+    /// Adds a campaign. Its violations are decided again; these are the models that are not built in.
+    pub fn add_campaign(&mut self, report: &CampaignReport, models: &[Chosen]) {
+        let mut again = Again::new(models.to_vec());
+        let mut cases = BTreeMap::new();
+        for (i, found) in report.violations.iter().enumerate() {
+            let (row, case) = again.violation(found, &report.model);
+            if let Some(place) = self.pages.add(row, case) {
+                cases.insert(i, place);
+            }
+        }
+        let command = (!self.document).then(|| made().command);
+        self.pages.campaign(html::campaign(report, command.as_deref(), &cases));
+    }
+
+    /// Adds an answer that was read back from a document.
+    pub fn add_saved(&mut self, report: &Report, again: &mut Again) {
+        let (row, case) = again.answer(report);
+        self.pages.add(row, Some(case));
+    }
+
+    /// Adds something that went wrong.
+    pub fn add_error(&mut self, file: &str, message: &str) {
+        let row = Row { name: file.into(), model: "–".into(), verdict: "error", about: message.into(), case: None };
+        self.pages.add(row, None);
     }
 
     /// Writes everything.

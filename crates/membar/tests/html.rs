@@ -3,20 +3,10 @@
 
 mod common;
 
-use common::{FINE, Files, MALFORMED, SB, hard_trace};
+use common::{FINE, Files, MALFORMED, SB, hard_trace, page_data as data};
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Stdio};
-
-/// The data of a page.
-fn data(path: &Path) -> Value {
-    let text = std::fs::read_to_string(path).expect("a page");
-    assert!(text.len() <= 5_000_000, "{} bytes", text.len());
-    assert!(text.starts_with("<!DOCTYPE html>") && text.ends_with("</html>\n"));
-    let (_, rest) = text.split_once("id=\"data\" nonce=\"membar\">").expect("data");
-    let (json, _) = rest.split_once("</script>").expect("an end");
-    serde_json::from_str(json).expect("JSON")
-}
 
 /// The page of a trace under a model.
 fn page(trace: &str, args: &[&str]) -> Value {

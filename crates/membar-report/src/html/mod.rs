@@ -8,27 +8,37 @@
 //! |---|---|
 //! | `page` | the structs |
 //! | `check` | from a decided trace to a case of a page |
-//! | `verify` | from a verified program to cases of a page |
+//! | `verify` | from a verified program to cases of a page, and from a schedule |
+//! | `monitor` | from what a monitor found |
+//! | `campaign` | from a campaign: verdicts, violations by shape, coverage, speed |
+//! | `litmus` | from litmus tests: final states by model, histograms |
 //! | `machine` | a memory order as steps of a machine with buffers |
 //! | `rules` | what rules and axioms say |
 //! | `copies` | a trace as a litmus test and as a C program |
 //!
 //! Guarantees: a page is at most [`MOST_BYTES`] long; what does not fit is named.
 
+mod campaign;
 mod check;
 mod copies;
+mod litmus;
 mod machine;
+mod monitor;
 mod page;
 mod rules;
 mod verify;
 
-pub use check::{Aside, Prefix, case, needed, part};
+pub use campaign::{campaign, violation_name};
+pub use check::{Aside, Prefix, case, needed, part, restored};
 pub use page::{
-    Arrow, Axiom, Case, Command, Copy, FINAL, Fact, Fix, Fixes, Graph, INITIAL, ImpossibleRead, Lemma, Machine,
-    MachineStep, Made, ModelVerdict, Models, Node, Page, Row, Shape, Source, Step, Stopped, Stuck, VERSION, Value,
+    Arrow, Axiom, Bar, CampaignView, Case, Command, Copy, Cover, CoverPair, FINAL, Fact, Fix, Fixes, Graph, Group,
+    INITIAL, ImpossibleRead, Lemma, Link, Machine, MachineStep, Made, ModelVerdict, Models, Node, Page, Row, Series,
+    Shape, Source, StateRow, States, Step, Stopped, Stuck, VERSION, Value,
 };
 
-pub use verify::{Read, cases};
+pub use litmus::{Way, histogram, litmus};
+pub use monitor::{Confirm, Confirmed, monitored};
+pub use verify::{Read, cases, replayed};
 
 use std::io::{self, Write};
 
@@ -36,11 +46,15 @@ use std::io::{self, Write};
 pub const MOST_BYTES: usize = 5_000_000;
 /// Rows of the table of answers.
 const ROWS: usize = 5_000;
+/// Characters of a name that are shown.
+const LONG: usize = 1_000;
+/// Characters of a command that are shown.
+const COMMAND: usize = 20_000;
 /// Room for what is not a case.
 const RESERVED: usize = 1_500_000;
 
-const CSS: &str = include_str!("page.css");
-const JS: &str = include_str!("page.js");
+const CSS: &str = concat!(include_str!("page.css"), include_str!("views.css"));
+const JS: &str = concat!(include_str!("views.js"), include_str!("page.js"));
 
 /// Collects answers until the page is written.
 #[derive(Clone, Debug, Default)]
@@ -53,13 +67,19 @@ pub struct Pages {
 impl Pages {
     /// An empty page.
     pub fn new(made: Made) -> Pages {
+        let mut made = made;
+        shorten(&mut made.command, COMMAND);
         Pages { page: Page { version: VERSION, made, ..Page::default() }, bytes: 0, row_bytes: 0 }
     }
 
-    /// Adds an answer, in full if it has a case that still fits.
-    pub fn add(&mut self, mut row: Row, case: Option<Case>) {
+    /// Adds an answer, in full if it has a case that still fits: then its place is returned.
+    pub fn add(&mut self, mut row: Row, case: Option<Case>) -> Option<usize> {
+        for text in [&mut row.name, &mut row.model, &mut row.about] {
+            shorten(text, LONG);
+        }
         if let Some(case) = case {
-            let bytes = serde_json::to_vec(&case).map_or(usize::MAX, |json| escaped(&json).len());
+            let size = |json: serde_json::Result<Vec<u8>>| json.map_or(MOST_BYTES, |json| escaped(&json).len());
+            let bytes = size(serde_json::to_vec(&case)) + size(serde_json::to_vec(&row));
             if bytes <= (MOST_BYTES - RESERVED).saturating_sub(self.bytes) {
                 self.bytes += bytes;
                 row.case = Some(self.page.cases.len());
@@ -67,30 +87,70 @@ impl Pages {
             }
         }
         let bytes = serde_json::to_vec(&row).map_or(usize::MAX, |json| escaped(&json).len());
-        let fits = self.page.rows.len() < ROWS && bytes <= (RESERVED / 2).saturating_sub(self.row_bytes);
-        // What is shown in full has a row.
+        let fits = self.page.rows.len() < ROWS && bytes <= (RESERVED / 3).saturating_sub(self.row_bytes);
+        let place = row.case;
+        // What is shown in full has a row, which was counted with it.
         if fits || row.case.is_some() {
-            self.row_bytes += bytes;
+            self.row_bytes += if row.case.is_some() { 0 } else { bytes };
             self.page.rows.push(row);
         } else {
             self.page.rows_omitted += 1;
         }
+        place
+    }
+
+    /// Adds the campaign that the answers come from. Where the lists of its violations are too long, they become shorter.
+    pub fn campaign(&mut self, mut view: CampaignView) {
+        let size = |view: &CampaignView| serde_json::to_vec(view).map_or(usize::MAX, |json| escaped(&json).len());
+        while size(&view) > RESERVED / 3 && view.groups.iter().any(|group| !group.violations.is_empty()) {
+            for group in &mut view.groups {
+                let keep = group.violations.len() / 2;
+                group.omitted += (group.violations.len() - keep) as u64;
+                group.violations.truncate(keep);
+            }
+        }
+        for command in &mut view.commands {
+            shorten(&mut command.line, COMMAND);
+        }
+        self.page.campaign = Some(view);
     }
 
     /// The data, complete.
     pub fn finish(mut self) -> Page {
         let number = |verdict: &str| self.page.rows.iter().filter(|row| row.verdict == verdict).count();
-        self.page.title = match &self.page.rows[..] {
-            [] => "membar".into(),
-            [row] => format!("{}: {} under {}", row.name, row.verdict, row.model),
-            _ => {
-                let verdicts = ["forbidden", "unsafe", "error", "undecided", "allowed", "safe"];
+        self.page.title = match (&self.page.campaign, &self.page.rows[..]) {
+            (Some(view), _) => view.headline.first().cloned().unwrap_or_default(),
+            (None, []) => "membar".into(),
+            (None, [row]) => format!("{}: {} under {}", row.name, row.verdict, row.model),
+            (None, _) => {
+                let verdicts = [
+                    "forbidden",
+                    "unsafe",
+                    "fails",
+                    "error",
+                    "undecided",
+                    "allowed",
+                    "safe",
+                    "holds",
+                    "possible",
+                    "impossible",
+                    "ran",
+                ];
                 let counts = verdicts.iter().map(|&verdict| (number(verdict), verdict)).filter(|&(n, _)| n > 0);
                 let counts: Vec<String> = counts.map(|(n, verdict)| format!("{n} {verdict}")).collect();
                 format!("{} answers: {}", self.page.rows.len() as u64 + self.page.rows_omitted, counts.join(", "))
             }
         };
+        shorten(&mut self.page.title, LONG);
         self.page
+    }
+}
+
+/// Cuts a text that is longer than any that makes sense.
+fn shorten(text: &mut String, most: usize) {
+    if let Some((at, _)) = text.char_indices().nth(most) {
+        text.truncate(at);
+        text.push('…');
     }
 }
 
@@ -103,8 +163,13 @@ pub fn write(page: &Page, out: &mut impl Write) -> io::Result<()> {
         .iter()
         .take(20)
         .map(|case| {
-            let lines: Vec<String> = case.headline.iter().map(|line| escaped_text(line)).collect();
-            format!("<p><b>{}</b>: {}</p>", escaped_text(&case.name), lines.join(" "))
+            let short = |text: &str| {
+                let mut text = text.to_owned();
+                shorten(&mut text, LONG / 2);
+                escaped_text(&text)
+            };
+            let lines: Vec<String> = case.headline.iter().take(4).map(|line| short(line)).collect();
+            format!("<p><b>{}</b>: {}</p>", short(&case.name), lines.join(" "))
         })
         .collect();
     write!(

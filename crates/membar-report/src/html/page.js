@@ -11,8 +11,8 @@
     time: 'the one had ended before the other began',
   };
   const DASH = { po: '', ppo: '1 5', rf: '9 4', co: '3 4', fr: '11 4 2 4', time: '16 6' };
-  const TONE = { allowed: 'good', safe: 'good', forbidden: 'bad', unsafe: 'bad', error: 'bad', undecided: 'open' };
-  const SIGN = { good: '✓', bad: '✗', open: '?' };
+  const TONE = { allowed: 'good', safe: 'good', forbidden: 'bad', unsafe: 'bad', error: 'bad', undecided: 'open', holds: 'good', fails: 'bad', possible: 'plain', impossible: 'plain', ran: 'plain' };
+  const SIGN = { good: '✓', bad: '✗', open: '?', plain: '▸' };
 
   // ---- small helpers
 
@@ -47,6 +47,8 @@
   }
   // What stands between backquotes is code.
   const rich = (text) => String(text).split('`').map((part, i, all) => (i % 2 && i + 1 < all.length ? el('code', {}, part) : i % 2 ? '`' + part : part));
+  // Code that may break after its punctuation.
+  const breakable = (text) => String(text).split(/(?<=[(,;=_:.>&|])(?=[\w(])/).flatMap((part, i) => (i ? [el('wbr'), part] : [part]));
   function copy(text, what) {
     const button = el('button', { class: 'btn', type: 'button', 'aria-label': 'Copy ' + what }, 'Copy');
     const say = (word) => { button.textContent = word; live(word + ': ' + what); setTimeout(() => { button.textContent = 'Copy'; }, 1600); };
@@ -87,8 +89,8 @@
   };
   const BELOW = [['sc', 'tso'], ['tso', 'lc'], ['tso', 'pso'], ['tso', 'wc'], ['wc', 'rc'], ['rc', 'rcpc'], ['rcpc', 'ec'], ['rcpc', 'scope'], ['pso', 'wmo'], ['ec', 'wmo'], ['scope', 'wmo'], ['wmo', 'rmo']];
   function lattice(models, chosen) {
-    const y = (row) => 14 + row * 31;
-    const drawing = svg('svg', { viewBox: '0 0 236 246', role: 'img', 'aria-label': 'Built-in models, stronger ones above. ' + models.words });
+    const y = (row) => 13 + row * 27;
+    const drawing = svg('svg', { viewBox: '0 0 236 216', role: 'img', 'aria-label': 'Built-in models, stronger ones above. ' + models.words });
     const here = (name) => models.all.some((model) => model.name === name);
     const asked = models.all.concat(Object.keys(PLACES).filter((name) => !here(name)).map((name) => ({ name, title: '', verdict: 'not asked' })));
     for (const [a, b] of BELOW) {
@@ -136,9 +138,9 @@
       const step = lemma.steps[index];
       const head = el('summary', {},
         el('span', { class: 'num', 'aria-hidden': 'true' }, label),
-        el('span', {}, el('span', { class: 'pair' }, rich(step.from_text), ' ', el('span', { class: 'soft' }, 'is before'), ' ', rich(step.to_text)), ' ', chip(step.kind)),
-        el('span'), el('span', { class: 'why soft' }, rich(step.why)));
-      const view = el('details', { class: 'step', 'data-step': index }, head);
+        el('span', { class: 'pair' }, rich(step.from_text), ' ', el('span', { class: 'soft' }, 'is before'), ' ', rich(step.to_text)),
+        el('span', { class: 'why soft' }, chip(step.kind), ' ', rich(step.why)));
+      const view = el('details', { class: 'step', 'data-step': index, 'data-nodes': step.nodes.join(' ') }, head);
       view.nodes = step.nodes;
       const open = () => {
         if (!view.open || view.filled) return;
@@ -229,16 +231,21 @@
       const used = all.filter(([column]) => column.some((item) => item >= 0));
       const bare = all.filter(([column]) => column.every((item) => item < 0));
       absent.textContent = bare.length ? 'Not drawn: ' + bare.map(([column, t]) => graph.threads[t] + ' (' + many(-column.reduce((n, item) => n + item, 0), 'operation') + ')').join(', ') + '.' : '';
-      const widest = Math.max(6, ...graph.nodes.map((node) => Math.max(node.text.length, (node.effect || '').length * .85) + node.number.length));
+      const widest = Math.max(6, ...graph.nodes.map((node) => Math.max(node.text.length, (node.effect || '').length * .85, (node.time || '').length * .85 + 1) + node.number.length));
       // Everything in fixed sizes, so that arrows stay where they belong on paper too.
       const n = used.length;
       const room = current.printing ? 40 : canvas.clientWidth / 16 - 2.6;
-      const best = Math.max(graph.nodes.some((node) => node.wrong) ? 9.4 : 7, Math.min(17, 3.2 + widest * .56));
-      const width = n > 3 ? best : Math.max(7.6, Math.min(best, (room - 2.9 * (n - 1)) / n));
-      const space = n > 1 ? Math.max(n > 3 ? 3.2 : 2.9, Math.min(9, (room - n * width) / (n - 1))) : 0;
+      const small = room < 26;
+      const best = small && n > 2 ? Math.max(5.4, Math.min(12, 2 + widest * .5)) : Math.max(graph.nodes.some((node) => node.wrong) ? 9.4 : 7, Math.min(n > 2 ? 17 : 21, 3.2 + widest * .56));
+      const least = small && n > 2 ? 1.7 : n > 3 ? 3.2 : 2.9;
+      const width = n > 3 || small && n > 2 ? best : Math.max(7.6, Math.min(best, (room - least * (n - 1)) / n));
+      const space = n > 1 ? Math.max(least, Math.min(9, (room - n * width) / (n - 1))) : 0;
+      const whole = n * width + (n - 1) * space;
       cols.style.gridTemplateColumns = 'repeat(' + n + ', ' + width + 'rem)';
       cols.style.columnGap = space + 'rem';
-      plane.style.zoom = current.printing ? Math.min(1, room / (n * width + (n - 1) * space)) : '';
+      // Three or four threads fit on a phone if they are a little smaller.
+      plane.style.zoom = current.printing ? Math.min(1, room / whole) : small && whole > room && whole < room * 1.4 ? room / whole : '';
+      plane.classList.toggle('many', n > 2);
       plane.classList.toggle('wide', n > 4);
       plane.classList.toggle('dense', columns.some((column) => column.length > 8));
       used.forEach(([column, t], place) => {
@@ -249,10 +256,10 @@
             return;
           }
           const node = graph.nodes[item];
-          const box = el('button', { class: 'op' + (node.wrong ? ' wrong' : '') + (inCycle.has(item) ? ' in-cycle' : ''), type: 'button', 'aria-pressed': 'false' },
-            el('span', { class: 'no' }, el('span', { class: 'hidden' }, graph.threads[node.thread] + ', line '), node.number), el('code', {}, node.text),
-            node.effect ? el('span', { class: 'sub mono' }, node.effect) : null,
-            node.time ? el('span', { class: 'sub' }, '@ ' + node.time) : null,
+          const box = el('button', { class: 'op' + (node.wrong ? ' wrong' : '') + (inCycle.has(item) ? ' in-cycle' : ''), type: 'button', 'aria-pressed': 'false', 'data-node': item },
+            el('span', { class: 'no' }, el('span', { class: 'hidden' }, graph.threads[node.thread] + ', line '), node.number), el('code', {}, breakable(node.text)),
+            node.effect ? el('span', { class: 'sub mono' }, breakable(node.effect)) : null,
+            node.time ? el('span', { class: 'sub' }, '@\u00a0' + node.time) : null,
             node.wrong ? el('span', { class: 'flag' }, one.verdict === 'unsafe' ? '✗ overtakes' : '✗ impossible') : null);
           box.addEventListener('click', () => select(current.picked.has(item) && current.picked.size === 1 ? [] : [item], box));
           box.column = place;
@@ -280,9 +287,28 @@
       const key = Math.round(level / 12);
       const n = lanes.get(key) || 0;
       lanes.set(key, n + 1);
-      return n * 9;
+      return n * 12;
     }
-    function route(a, b, kind, nudge) {
+    // Where arrows touch the sides of boxes: one below the other, in the order of where they come from.
+    function ports(drawn) {
+      const sides = new Map();
+      for (const one of drawn) {
+        const { a, b } = one;
+        if (a.column === b.column || a.column < 0 || b.column < 0) continue;
+        const right = b.x > a.x;
+        for (const [end, box, other, side] of [['y1', a, b, right], ['y2', b, a, !right]]) {
+          const key = box.x + ' ' + box.y + ' ' + side;
+          if (!sides.has(key)) sides.set(key, []);
+          sides.get(key).push({ one, end, box, other });
+        }
+      }
+      for (const list of sides.values()) {
+        list.sort((p, q) => p.other.cy - q.other.cy || Math.abs(q.other.x - q.box.x) - Math.abs(p.other.x - p.box.x));
+        const space = Math.min(13, (list[0].box.h - 12) / Math.max(1, list.length - 1));
+        list.forEach(({ one, end, box }, i) => { one[end] = box.cy + (i - (list.length - 1) / 2) * space; });
+      }
+    }
+    function route(a, b, kind, nudge, from, to) {
       const same = a.column === b.column;
       if (same) {
         const down = b.y > a.y;
@@ -301,8 +327,8 @@
       const right = b.x > a.x;
       const x1 = right ? a.x + a.w + 1 : a.x - 1;
       const x2 = right ? b.x - 4 : b.x + b.w + 4;
-      const y1 = a.cy + nudge * 5;
-      const y2 = b.cy + nudge * 5;
+      const y1 = from === undefined ? a.cy + nudge * 5 : from;
+      const y2 = to === undefined ? b.cy + nudge * 5 : to;
       if (Math.abs(a.column - b.column) > 1 && a.column >= 0 && b.column >= 0) {
         // Past a column: along the space between two rows.
         const level = y2 >= y1 ? a.y + a.h + 10 + lane(a.y + a.h) : a.y - 10 - lane(a.y - 22);
@@ -335,15 +361,19 @@
       const bold = new Set(shown.filter((arrow) => arrow.cycle).map((arrow) => arrow.from + ' ' + arrow.to));
       const busy = new Map();
       const labels = [];
+      const drawn = [];
       for (const arrow of shown) {
         if (arrow.thin && bold.has(arrow.from + ' ' + arrow.to)) continue;
         const [a, b] = [place(arrow.from), place(arrow.to)];
-        if (!a || !b) continue;
+        if (a && b) drawn.push({ arrow, a, b });
+      }
+      ports(drawn);
+      for (const { arrow, a, b, y1, y2 } of drawn) {
         const key = Math.min(arrow.from, arrow.to) + ' ' + Math.max(arrow.from, arrow.to);
         const n = busy.get(key) || 0;
         busy.set(key, n + 1);
         const nudge = n === 0 ? 0 : (n % 2 ? 1 : -1) * Math.ceil(n / 2);
-        const d = route(a, b, arrow.kind, nudge);
+        const d = route(a, b, arrow.kind, nudge, y1, y2);
         const off = current.picked.size > 1 && !(current.picked.has(arrow.from) && current.picked.has(arrow.to)) ? ' off' : '';
         if (arrow.cycle) layer.appendChild(svg('path', { class: 'halo' + (off ? ' off' : ''), d }));
         const path = svg('path', { class: 'arrow k-' + arrow.kind + (arrow.thin ? ' po' : '') + (arrow.cycle ? ' cycle' : '') + off, d, 'stroke-dasharray': DASH[arrow.kind], 'stroke-linecap': arrow.kind === 'ppo' ? 'round' : 'butt', 'marker-end': 'url(#m' + markers + arrow.kind + (arrow.cycle ? 'c' : '') + ')' });
@@ -416,7 +446,7 @@
     const name = (id) => id === -1 ? 'initial values' : id === -2 ? 'final values' : graph.threads[graph.nodes[id].thread] + ', line ' + graph.nodes[id].number + ' (' + graph.nodes[id].text + ')';
     const rows = graph.arrows.slice(0, 300).map((arrow) => el('tr', {}, el('td', {}, name(arrow.from)), el('td', {}, chip(arrow.kind)), el('td', {}, name(arrow.to)), el('td', {}, arrow.cycle ? 'yes' : '')));
     const table = rows.length ? el('details', { style: 'margin-top:.9rem' }, el('summary', { class: 'small', style: 'cursor:pointer' }, 'The arrows as a table (' + graph.arrows.length + ')'),
-      el('div', { style: 'overflow-x:auto' }, el('table', { class: 'small' }, el('caption', { class: 'hidden' }, 'Arrows'), el('thead', {}, el('tr', {}, ['From', 'Relation', 'To', 'In the cycle'].map((text) => el('th', { scope: 'col' }, text)))), el('tbody', {}, rows)))) : null;
+      el('div', { class: 'scroll', tabindex: 0, role: 'group', 'aria-label': 'Arrows' }, el('table', { class: 'small' }, el('caption', { class: 'hidden' }, 'Arrows'), el('thead', {}, el('tr', {}, ['From', 'Relation', 'To', 'In the cycle'].map((text) => el('th', { scope: 'col' }, text)))), el('tbody', {}, rows)))) : null;
     current.after.push(fill);
     return card('threads', 'Who did what', 'one column a thread, program order downwards', tools, canvas, absent, table);
   }
@@ -448,7 +478,7 @@
     if (!m) return one.no_machine ? card('machine', 'Step by step', null, el('p', { class: 'soft' }, one.no_machine)) : null;
     const nodes = one.graph.nodes;
     const names = one.graph.threads;
-    const used = [...new Set(m.steps.map((step) => nodes[step.node].thread).concat(m.stuck.map((s) => nodes[s.node].thread)))].sort((a, b) => a - b);
+    const used = [...new Set(m.steps.map((step) => nodes[step.node].thread).concat(m.stuck.map((s) => nodes[s.node].thread)))].sort((a, b) => names[a].localeCompare(names[b], 'en', { numeric: true }));
     function state(at) {
       const memory = new Map(m.memory.map(([name, value]) => [name, { value: value === null ? '–' : value, fresh: false }]));
       const buffers = new Map(used.map((t) => [t, []]));
@@ -523,14 +553,14 @@
       });
       const here = trailButtons[at - 1];
       if (here && pick) trail.scrollTop = Math.max(0, here.offsetTop - trail.offsetTop - 100);
-      controls[0].disabled = controls[1].disabled = at === 0;
-      controls[2].disabled = controls[3].disabled = at === m.steps.length;
+      // Not `disabled`: a button that has the focus keeps it.
+      controls.forEach((button, i) => button.setAttribute('aria-disabled', at === (i < 2 ? 0 : m.steps.length) ? 'true' : 'false'));
       if (pick) select(end ? m.stuck.map((s) => s.node) : node === null ? [] : [node], slider);
     }
     m.steps.slice(0, 400).forEach((step, i) => {
       const op = nodes[step.node];
       const text = step.step === 'commit' ? op.address + ' := ' + op.write + ' reaches memory (' + names[op.thread] + ')' : names[op.thread] + ': ' + op.text;
-      const button = el('button', { type: 'button', click: () => show(i + 1, true) }, el('span', { class: 'soft' }, i + 1), el('span', {}, text));
+      const button = el('button', { type: 'button', 'data-node': step.node, click: () => show(i + 1, true) }, el('span', { class: 'soft' }, i + 1), el('span', {}, text));
       button.node = step.node;
       trailButtons.push(button);
       trail.appendChild(el('li', {}, button));
@@ -542,7 +572,13 @@
     controls[3].addEventListener('click', () => show(m.steps.length, true));
     current.listeners.push(() => { for (const button of trailButtons) button.classList.toggle('near', current.picked.has(button.node)); });
     show(m.stuck.length ? m.steps.length : 0, false);
-    return card('machine', 'Step by step', null, el('div', { class: 'machine' }, el('p', { class: 'soft' }, m.about), el('div', { class: 'controls', role: 'group', 'aria-label': 'Steps' }, controls, slider), now, boxes,
+    const keys = (event) => {
+      const move = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+      if (!move || event.target === slider || event.ctrlKey || event.metaKey || event.altKey) return;
+      show(at + move, true);
+      event.preventDefault();
+    };
+    return card('machine', 'Step by step', null, el('div', { class: 'machine', keydown: keys }, el('p', { class: 'soft' }, m.about), el('div', { class: 'controls', role: 'group', 'aria-label': 'Steps' }, controls, slider), now, boxes,
       el('details', { open: m.steps.length <= 14 }, el('summary', { class: 'small', style: 'cursor:pointer' }, 'All ' + many(m.steps.length, 'step')), trail),
       m.omitted ? el('p', { class: 'small soft' }, many(m.omitted, 'operation') + ' at the end are not shown.') : null));
   }
@@ -579,7 +615,7 @@
         if (nodes) current.listeners.push(() => row.classList.toggle('picked', nodes.some((node) => current.picked.has(node))));
         rows.push(row);
       }
-      return [el('h3', { class: 'mono', style: 'margin:.3rem 0' }, source.file), el('div', { class: 'scroll', style: 'overflow-x:auto' }, el('table', { class: 'src' }, el('caption', { class: 'hidden' }, 'Lines of ' + source.file), el('tbody', {}, rows)))];
+      return [el('h3', { class: 'mono', style: 'margin:.3rem 0' }, source.file), el('div', { class: 'scroll', tabindex: 0, role: 'group', 'aria-label': 'Lines of ' + source.file }, el('table', { class: 'src' }, el('caption', { class: 'hidden' }, 'Lines of ' + source.file), el('tbody', {}, rows)))];
     });
     return card('source', 'Source', 'lines of this execution are marked', parts);
   }
@@ -589,44 +625,64 @@
       one.commands.map((entry) => command(entry.about, entry.line)),
       one.copies.map((entry) => el('details', {}, el('summary', {}, el('b', {}, entry.name), ' ', el('span', { class: 'soft small' }, rich(entry.about))),
         el('div', { class: 'cmd', style: 'margin-top:.4rem' }, el('pre', { tabindex: 0 }, entry.text), copy(entry.text, entry.name)))),
-      command('This page', data.made.command),
+      one.commands.some((entry) => entry.line === data.made.command) ? null : command('This page', data.made.command),
       el('p', { class: 'small soft' }, data.made.version + ' on ' + data.made.host),
       one.notes.length ? el('ul', { class: 'list small soft' }, one.notes.map((note) => el('li', {}, rich(note)))) : null));
   }
 
+  const roomy = window.matchMedia('(min-width: 1060px)');
+  roomy.addEventListener('change', () => { if (current && !current.printing) current.arrange(!roomy.matches); });
   function show(index) {
     const one = data.cases[index];
     const main = el('div', { id: 'case' });
     current = { picked: new Set(), listeners: [], after: [], top: [], main, index, redraw: null };
     const parts = { why: argument(one), threads: threads(one), read: impossible(one), machine: machine(one), fix: fixes(one), stop: stop(one), source: sources(one), again: reproduce(one) };
     main.appendChild(strip(one));
-    // On a narrow page in this order; on a wide one in two columns, each card where there is more room.
-    const order = [parts.stop, parts.why, parts.threads, parts.source, parts.read, parts.machine, parts.fix, parts.again].filter(Boolean);
-    order.forEach((view, i) => { view.style.order = i; });
+    const table = views.states(one, kit);
+    if (table) main.appendChild(el('div', { class: 'grid' }, table));
+    // On a narrow page in this order; on a wide one in two columns that end as far up as they can.
+    const order = [parts.stop, parts.threads, parts.why, parts.source, parts.read, parts.machine, parts.fix, parts.again].filter(Boolean);
     const [left, right] = [el('div', { class: 'stack' }), el('div', { class: 'stack' })];
-    const many = one.graph.reduced.filter((column) => column.some((item) => item >= 0)).length > 4;
-    // Many threads need the whole width.
-    const wide = many && parts.threads ? el('div', { class: 'grid' }, parts.threads) : null;
+    // Many threads need the whole width, and so do three that say much.
+    const used = one.graph.reduced.filter((column) => column.some((item) => item >= 0));
+    const long = Math.max(0, ...used.flat().filter((item) => item >= 0).map((item) => one.graph.nodes[item].text.length));
+    const wide = (used.length > 4 || used.length > 2 && used.length * Math.min(30, long) > 70) && parts.threads ? el('div', { class: 'grid' }, parts.threads) : null;
     const columns = el('div', { class: 'grid two' }, left, right);
     append(main, one.lemmas.length ? [wide, columns] : [columns, wide]);
     place.textContent = '';
     place.appendChild(main);
     const fixed = new Map([[parts.why, left], [parts.stop, left], [parts.threads, right], [parts.source, right]]);
-    const free = [];
-    for (const view of order) {
-      if (wide && view === parts.threads) continue;
-      if (fixed.has(view)) fixed.get(view).appendChild(view); else free.push(view);
-    }
-    for (const after of current.after) after();
     const height = (stack) => [...stack.children].reduce((sum, view) => sum + view.offsetHeight + 16, 0);
-    for (const view of free) (height(left) <= height(right) ? left : right).appendChild(view);
-    if (current.redraw) current.redraw();
+    const arrange = (narrow) => {
+      const views = order.filter((view) => !wide || view !== parts.threads);
+      for (const view of views) (narrow || !fixed.has(view) ? left : fixed.get(view)).appendChild(view);
+      for (const after of current.after.splice(0)) after();
+      if (!narrow) {
+        const free = views.filter((view) => !fixed.has(view));
+        const heights = free.map((view) => view.offsetHeight + 16);
+        const all = heights.reduce((sum, one) => sum + one, 0);
+        const [l, r] = [height(left) - all, height(right)];
+        let best = [Infinity, 0];
+        for (let choice = 0; choice < 1 << free.length; choice += 1) {
+          const moved = heights.reduce((sum, one, i) => sum + (choice >> i & 1 ? one : 0), 0);
+          const end = Math.max(l + all - moved, r + moved);
+          if (end < best[0]) best = [end, choice];
+        }
+        free.forEach((view, i) => { if (best[1] >> i & 1) right.appendChild(view); });
+      }
+      if (current.redraw) current.redraw();
+    };
+    current.arrange = arrange;
+    arrange(!roomy.matches);
     for (const row of document.querySelectorAll('.results tr[data-case]')) {
       if (Number(row.dataset.case) === index) row.setAttribute('aria-current', 'true'); else row.removeAttribute('aria-current');
     }
   }
 
   // ---- the page
+
+  const open = (index, name) => { show(index); location.hash = 'case-' + (index + 1); live(name); place.scrollIntoView({ block: 'start' }); };
+  const kit = { el, svg, card, rich, many, grouped, copy, open, tone: (verdict) => TONE[verdict] || 'open', sign: (tone) => SIGN[tone] };
 
   function results() {
     if (data.rows.length < 2 && !data.rows_omitted) return null;
@@ -660,14 +716,14 @@
   append(root, [
     el('a', { class: 'skip', href: '#main' }, 'To the verdict'),
     el('header', { class: 'top' }, el('b', {}, 'membar'), el('span', { class: 'title' }, data.title), themeButton),
-    el('main', { id: 'main', tabindex: -1 }, results(), place),
+    el('main', { id: 'main', tabindex: -1 }, views.campaign(data.campaign, kit), results(), place),
     el('footer', {}, data.made.version + ' · ' + data.made.host + ' · one file, nothing is loaded'),
     liveRegion,
   ]);
   const wanted = /^#case-(\d+)$/.exec(location.hash);
   const worst = data.rows.find((row) => row.case !== null && TONE[row.verdict] === 'bad') || data.rows.find((row) => row.case !== null);
   const first = wanted && data.cases[Number(wanted[1]) - 1] ? Number(wanted[1]) - 1 : worst ? worst.case : -1;
-  if (first >= 0) show(first); else place.appendChild(el('p', { class: 'card' }, 'Nothing was decided.'));
+  if (first >= 0) show(first); else if (!data.campaign) place.appendChild(el('p', { class: 'card' }, 'Nothing was decided.'));
 
   document.addEventListener('keydown', (event) => {
     if (!current || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -695,9 +751,19 @@
   const print = (now) => { if (current) { current.printing = now; if (current.refill) current.refill(); } };
   let opened = [];
   window.addEventListener('beforeprint', () => {
-    opened = [...document.querySelectorAll('#case details:not([open])')];
-    for (const view of opened) { view.open = true; if (view.fill) view.fill(); }
+    opened = [];
+    // What is opened may have more to open.
+    for (let view; (view = document.querySelector('#case details:not([open]), .campaign details:not([open])'));) {
+      view.open = true;
+      if (view.fill) view.fill();
+      opened.push(view);
+    }
+    if (current) current.arrange(true);
     print(true);
   });
-  window.addEventListener('afterprint', () => { for (const view of opened) view.open = false; print(false); });
+  window.addEventListener('afterprint', () => {
+    for (const view of opened) view.open = false;
+    print(false);
+    if (current) current.arrange(!roomy.matches);
+  });
 }());

@@ -27,6 +27,106 @@ pub struct Page {
     pub rows_omitted: u64,
     /// The answers that are shown in full.
     pub cases: Vec<Case>,
+    /// The campaign that they come from, if they do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub campaign: Option<CampaignView>,
+}
+
+/// A campaign of random tests.
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
+pub struct CampaignView {
+    /// `allowed`, `forbidden` or `undecided`.
+    pub verdict: &'static str,
+    /// The verdict in a sentence, and more about it.
+    pub headline: Vec<String>,
+    /// What else there is to know.
+    pub facts: Vec<Fact>,
+    /// Tests by verdict and by what decided.
+    pub outcomes: Vec<Bar>,
+    /// Violations by shape.
+    pub groups: Vec<Group>,
+    /// What was tried.
+    pub coverage: Option<Cover>,
+    /// Operations a second over time.
+    pub speed: Option<Series>,
+    /// Commands that do it again.
+    pub commands: Vec<Command>,
+    /// What is not shown.
+    pub notes: Vec<String>,
+}
+
+/// A bar of a chart.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Bar {
+    /// What is counted.
+    pub label: String,
+    /// How often.
+    pub count: u64,
+    /// `good`, `bad`, `open` or `plain`.
+    pub tone: &'static str,
+}
+
+/// Violations with cycles of one shape.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct Group {
+    /// What the shape is called.
+    pub name: String,
+    /// More about it.
+    pub about: String,
+    /// How many there are.
+    pub count: u64,
+    /// Those that are listed.
+    pub violations: Vec<Link>,
+    /// Those that are not.
+    pub omitted: u64,
+}
+
+/// A violation in a list.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Link {
+    /// Which one.
+    pub name: String,
+    /// What happened.
+    pub about: String,
+    /// Where it is in [`Page::cases`], if it is there.
+    pub case: Option<usize>,
+}
+
+/// What tests have tried.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Cover {
+    /// In a few words.
+    pub words: String,
+    /// What it counts.
+    pub about: String,
+    /// Pairs of neighbours in a thread.
+    pub pairs: Vec<CoverPair>,
+    /// Where reads got their value.
+    pub sources: Vec<Bar>,
+}
+
+/// Two kinds of operations that were neighbours in a thread.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct CoverPair {
+    /// The first kind.
+    pub first: &'static str,
+    /// The kind after it.
+    pub second: &'static str,
+    /// How often with one address; none where that makes no sense.
+    pub same: Option<u64>,
+    /// How often without.
+    pub other: u64,
+}
+
+/// Numbers over time.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Series {
+    /// Seconds of each number.
+    pub width: f64,
+    /// Seconds in all.
+    pub seconds: f64,
+    /// Operations a second.
+    pub rates: Vec<f64>,
 }
 
 /// How a page was made.
@@ -78,7 +178,8 @@ pub struct Case {
     pub name: String,
     /// The model it is about.
     pub model: String,
-    /// `allowed`, `forbidden`, `undecided`, `safe`, `unsafe` or `error`.
+    /// `allowed`, `forbidden`, `undecided`, `safe`, `unsafe` or `error`; of a schedule `ran`, of a litmus test `possible`,
+    /// `impossible`, `holds` or `fails`.
     pub verdict: &'static str,
     /// The verdict in a sentence, what happened, and why.
     pub headline: Vec<String>,
@@ -96,6 +197,9 @@ pub struct Case {
     pub lemmas: Vec<Lemma>,
     /// The impossible read.
     pub read: Option<ImpossibleRead>,
+    /// The final states of a litmus test.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub states: Option<States>,
     /// The machine, step by step.
     pub machine: Option<Machine>,
     /// Why there is no machine to step through.
@@ -306,6 +410,36 @@ pub struct Value {
     pub node: Option<usize>,
     /// `returned`, `possible`, `impossible` or `unknown`.
     pub what: &'static str,
+}
+
+/// Final states of a litmus test.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct States {
+    /// The heading.
+    pub title: String,
+    /// What the table shows.
+    pub about: String,
+    /// What the values belong to.
+    pub locations: Vec<String>,
+    /// The models that the states are compared with.
+    pub models: Vec<String>,
+    /// The states.
+    pub rows: Vec<StateRow>,
+    /// States that are not listed.
+    pub omitted: usize,
+}
+
+/// A final state.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct StateRow {
+    /// The values of the locations.
+    pub values: Vec<String>,
+    /// Whether the proposition of the test holds, where that is known.
+    pub holds: Option<bool>,
+    /// How often a machine ended so, where one was run.
+    pub count: Option<u64>,
+    /// Whether each model allows it, where that is known.
+    pub models: Vec<Option<bool>>,
 }
 
 /// A machine and what it did.

@@ -11,12 +11,13 @@ pub use sarif::SarifRun;
 
 use crate::data::{SCHEMA, Shape};
 use crate::style::{quoted_path, safe};
-use serde::Serialize;
+use crate::word::{Word, word};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::io::{self, Write};
 
 /// What came of verifying one program under one model.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct VerifyReport {
     /// The program's file.
     pub program: String,
@@ -24,18 +25,21 @@ pub struct VerifyReport {
     #[serde(skip)]
     pub main: String,
     /// `tso` or `pso`.
-    pub model: &'static str,
+    #[serde(deserialize_with = "word")]
+    pub model: Word,
     /// `safe`, `unsafe`, `error` or `undecided`.
-    pub verdict: &'static str,
+    #[serde(deserialize_with = "word")]
+    pub verdict: Word,
     /// Whether everything was explored that there is.
     pub complete: bool,
     /// How executions were chosen.
     pub strategy: String,
     /// What looked at them.
-    pub monitor: &'static str,
+    #[serde(deserialize_with = "word")]
+    pub monitor: Word,
     /// What one execution stands for: `interleaving` or `class`.
-    #[serde(skip)]
-    pub unit: &'static str,
+    #[serde(deserialize_with = "word")]
+    pub unit: Word,
     /// Executions explored; with dpor one of each happens-before class.
     pub interleavings: u64,
     /// Of these, executions that were cut because they were too long.
@@ -45,25 +49,25 @@ pub struct VerifyReport {
     /// Time.
     pub seconds: f64,
     /// Why it is not complete.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub incomplete: Option<String>,
     /// How to go on.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub advice: Option<String>,
     /// What compiled the program, if something did.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compiler: Option<String>,
     /// What of the program is not seen, and what the compiler said.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<NoteRef>,
     /// What running the program cost.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub statistics: Option<StatisticsRef>,
     /// How to replay a schedule of it.
-    #[serde(skip)]
+    #[serde(default, rename = "replay")]
     pub command: ReplayCommand,
     /// Fences that make the program safe, checked.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<Vec<FenceRef>>,
     /// Distinct violations.
     pub violations: Vec<ViolationRef>,
@@ -72,17 +76,18 @@ pub struct VerifyReport {
 }
 
 /// Something to know about how the program was built.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct NoteRef {
     /// `assembly`, `library`, `warning` or `flag`.
-    pub kind: &'static str,
+    #[serde(deserialize_with = "word")]
+    pub kind: Word,
     /// In words.
     pub message: String,
     /// The file.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// The line.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<u32>,
 }
 
@@ -101,7 +106,7 @@ impl NoteRef {
 }
 
 /// What running a compiled program cost.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct StatisticsRef {
     /// How often the program was put back to its beginning.
     pub resets: u64,
@@ -120,7 +125,7 @@ pub struct StatisticsRef {
 }
 
 /// How to replay a schedule: what comes before it, and what comes at the end of the line.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct ReplayCommand {
     /// The programs, as they can be typed into a shell.
     pub program: String,
@@ -141,12 +146,12 @@ impl ReplayCommand {
 }
 
 /// An access of the program.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct AccessRef {
     /// The file.
     pub file: String,
     /// The function, if the program has any.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub function: Option<String>,
     /// The line, from 1.
     pub line: u32,
@@ -159,25 +164,26 @@ pub struct AccessRef {
     /// The instruction as it is written.
     pub text: String,
     /// `load`, `store` or `rmw`.
-    pub kind: &'static str,
+    #[serde(deserialize_with = "word")]
+    pub kind: Word,
     /// The address by name.
     pub address: String,
     /// The value read, as text.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read: Option<String>,
     /// The value written, as text.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write: Option<String>,
     /// It is about threads that begin and end, and left out where it does not matter.
-    #[serde(skip)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub control: bool,
     /// There are others on its line, so the column matters.
-    #[serde(skip)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub crowded: bool,
 }
 
 /// A violation.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ViolationRef {
     /// The store that is delayed.
     pub store: AccessRef,
@@ -196,6 +202,7 @@ pub struct ViolationRef {
     /// A separate machine ran the execution and found it not sequentially consistent.
     pub certified: bool,
     /// What the cycle is called.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shape: Option<Shape>,
 }
 
@@ -212,54 +219,56 @@ pub fn shape(cycle: &[LinkRef]) -> Option<Shape> {
 }
 
 /// An event of a cycle and why it comes before the next one.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LinkRef {
     /// The event.
     #[serde(flatten)]
     pub access: AccessRef,
     /// `po`, `rf`, `co` or `fr`.
-    pub relation: &'static str,
+    #[serde(deserialize_with = "word")]
+    pub relation: Word,
     /// Whether the model keeps this order between memory operations of a thread; only for `po`.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept: Option<bool>,
     /// Which event of the run it is: the same number in [`StepRef::event`].
-    #[serde(skip)]
+    #[serde(default)]
     pub event: usize,
 }
 
 /// A step of the machine with store buffers.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct StepRef {
     /// `issue`: the thread makes the access, a store goes into its buffer. `commit`: the store reaches memory.
-    pub step: &'static str,
+    #[serde(deserialize_with = "word")]
+    pub step: Word,
     /// The access.
     #[serde(flatten)]
     pub access: AccessRef,
     /// It is the store that is delayed.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub delayed: bool,
     /// It is the access that overtakes it.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub overtakes: bool,
     /// Which event it is: an issue and a commit of one store have the same number.
-    #[serde(skip)]
+    #[serde(default)]
     pub event: usize,
 }
 
 /// A place for a fence.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct FenceRef {
     /// The file.
     pub file: String,
     /// The function, if the program has any.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub function: Option<String>,
     /// The thread.
     pub thread_name: String,
     /// What to write there.
     pub fence: String,
     /// What does the same: a stronger memory order of an access that is there.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instead: Option<String>,
     /// After the instruction in this line
     pub after_line: u32,
@@ -275,14 +284,15 @@ pub struct FenceRef {
 }
 
 /// An error of the program itself.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ErrorRef {
     /// `deadlock`, `livelock` or `fault`.
-    pub kind: &'static str,
+    #[serde(deserialize_with = "word")]
+    pub kind: Word,
     /// In words; lines after the first say more.
     pub message: String,
     /// Where it happened, the innermost call first.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stack: Vec<FrameRef>,
     /// A schedule that leads there.
     pub schedule: String,
@@ -291,7 +301,7 @@ pub struct ErrorRef {
 }
 
 /// A call.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct FrameRef {
     /// The function.
     pub function: String,

@@ -4,19 +4,20 @@ use super::AccessRef;
 use crate::columns::{Row, columns};
 use crate::data::SCHEMA;
 use crate::style::{Style, count, safe};
-use serde::Serialize;
+use crate::word::{Word, optional};
+use serde::{Deserialize, Serialize};
 use std::io::{self, Write};
 
 /// A schedule that was run.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ReplayReport {
     /// The program's file.
     pub program: String,
     /// The schedule.
     pub schedule: String,
     /// The model that accesses were looked at under.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub model: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none", default, deserialize_with = "optional")]
+    pub model: Option<Word>,
     /// The steps.
     pub steps: Vec<ReplayStep>,
     /// The values of all addresses at the end.
@@ -26,13 +27,13 @@ pub struct ReplayReport {
 }
 
 /// A step of a schedule.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ReplayStep {
     /// The access.
     #[serde(flatten)]
     pub access: AccessRef,
     /// Under the model this access could have overtaken the store of this step, counted from 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overtakes: Option<u32>,
 }
 

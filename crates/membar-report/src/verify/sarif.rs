@@ -198,7 +198,7 @@ impl SarifRun<'_> {
         let mut properties = self.properties(report, &violation.schedule, violation.executions);
         properties.insert("certified".into(), violation.certified.into());
         if let Some(shape) = violation.shape.as_ref().filter(|shape| !shape.name.is_empty()) {
-            properties.insert("shape".into(), shape.name.into());
+            properties.insert("shape".into(), shape.name.as_str().into());
         }
         result["properties"] = properties.into();
         result

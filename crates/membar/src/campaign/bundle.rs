@@ -21,7 +21,7 @@ use crate::stop::Failure;
 use membar::core::{Clock, Compare};
 use membar::report::json::Json;
 use membar::report::text::Text;
-use membar::report::{InputError, count, safe};
+use membar::report::{InputError, Reduced, Shape, count, safe};
 use membar::stress::Profile;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -40,6 +40,10 @@ pub struct Kept {
     pub path: PathBuf,
     /// What happened, in a sentence or two.
     pub what: String,
+    /// The shape of the cycle.
+    pub shape: Option<Shape>,
+    /// The operations that the proof needs.
+    pub reduced: Option<Reduced>,
 }
 
 impl Kept {
@@ -52,12 +56,14 @@ impl Kept {
 /// The files of a bundle, before they are written.
 struct Files {
     what: String,
+    shape: Option<Shape>,
+    reduced: Option<Reduced>,
     files: Vec<(&'static str, Vec<u8>)>,
 }
 
 /// Keeps a violation. What is kept already, byte by byte, is not written again.
 pub fn write(plan: &Plan, source: &dyn Source, test: u64, evidence: &Evidence) -> Result<Kept, Failure> {
-    let Files { what, files } = files(plan, source, test, evidence)?;
+    let Files { what, shape, reduced, files } = files(plan, source, test, evidence)?;
     let name: String = format!("{}-{}-{}", source.name(), plan.profile(test).profile.name, plan.seed(test))
         .chars()
         .map(|c| if c.is_ascii_alphanumeric() || "+-._".contains(c) { c } else { '_' })
@@ -66,7 +72,7 @@ pub fn write(plan: &Plan, source: &dyn Source, test: u64, evidence: &Evidence) -
         let output = safe(&plan.output.to_string_lossy());
         Failure::Usage(format!("error: a violation was found, but it cannot be kept in {output}: {error}\n{what}"))
     })?;
-    Ok(Kept { path, what })
+    Ok(Kept { path, what, shape, reduced })
 }
 
 fn place(output: &Path, name: &str, files: &[(&'static str, Vec<u8>)]) -> io::Result<PathBuf> {
@@ -153,6 +159,7 @@ fn files(plan: &Plan, source: &dyn Source, test: u64, evidence: &Evidence) -> Re
     let (mut result, mut report) = (Vec::new(), Vec::new());
     let check = check_command(TRACE, model, clock);
     let internal = |fault: String| Failure::Usage(format!("internal error: {command}: {fault}"));
+    let (mut shape, mut reduced) = (None, None);
     // What is read back is what is reported, so that lines are those of the file.
     let what = match membar::trace::parse(TRACE, &trace) {
         Err(error) => {
@@ -169,6 +176,9 @@ fn files(plan: &Plan, source: &dyn Source, test: u64, evidence: &Evidence) -> Re
             let answer = decider.answer((TRACE, 0, whole), &plan.model.model, &budget, detail).map_err(internal)?;
             let Some(shown) = &answer.report else { return Err(internal("there is no report".into())) };
             json.report(shown, &mut result)?;
+            if let Some(violation) = &shown.violation {
+                (shape, reduced) = (violation.shape.clone(), violation.reduced.clone());
+            }
             let text = Text { model: Some(model), ..Text::default() };
             text.report(shown, &mut report)?;
             match decider.shrink(whole, &plan.model.model, &budget) {
@@ -191,7 +201,7 @@ fn files(plan: &Plan, source: &dyn Source, test: u64, evidence: &Evidence) -> Re
         ("machine.json", machine(plan, source, test, clock, &command)),
         ("README.txt", readme.into_bytes()),
     ]);
-    Ok(Files { what, files })
+    Ok(Files { what, shape, reduced, files })
 }
 
 fn readme(

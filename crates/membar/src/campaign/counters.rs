@@ -1,7 +1,9 @@
 //! What a campaign counts.
 
 use super::test::{Done, Outcome};
+use membar::report::campaign::{Coverage, Found, Speed};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Counts of everything so far, those of earlier runs included. This is what a state file keeps.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
@@ -28,32 +30,22 @@ pub struct Counters {
     pub run_seconds: f64,
     /// Seconds to decide and certify, all workers together.
     pub check_seconds: f64,
+    /// Tests by verdict and by what decided: `allowed by too`.
+    #[serde(default)]
+    pub decided: BTreeMap<String, u64>,
+    /// What tests have tried.
+    #[serde(default)]
+    pub coverage: Coverage,
+    /// Operations over time.
+    #[serde(default)]
+    pub speed: Speed,
     /// Violations.
     pub found: Vec<Found>,
 }
 
-/// A violation that was found.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Found {
-    /// Number of the test, from 0.
-    pub test: u64,
-    /// Its seed.
-    pub seed: u64,
-    /// Name of its profile.
-    pub profile: String,
-    /// Operations of all tests up to and with this one.
-    pub operations: u64,
-    /// The directory that it is kept in.
-    pub bundle: String,
-    /// What happened, in a sentence or two.
-    pub what: String,
-    /// What runs the test again.
-    pub command: String,
-}
-
 impl Counters {
-    /// Counts the next test.
-    pub fn add(&mut self, done: &Done) {
+    /// Counts the next test, which is over after so many seconds.
+    pub fn add(&mut self, done: &Done, seconds: f64) {
         self.tests += 1;
         self.operations += done.operations;
         match done.outcome {
@@ -68,6 +60,14 @@ impl Counters {
             self.sampled += 1;
             self.relaxed += u64::from(relaxed);
         }
+        let verdict = match done.outcome {
+            Outcome::Allowed { .. } => "allowed",
+            Outcome::Undecided => "undecided",
+            Outcome::Forbidden(_) => "forbidden",
+        };
+        *self.decided.entry(format!("{verdict} by {}", done.algorithm)).or_default() += 1;
+        self.coverage.add(&done.coverage);
+        self.speed.add(seconds, done.operations);
         self.run_seconds += done.ran;
         self.check_seconds += done.checked;
     }

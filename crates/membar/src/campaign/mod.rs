@@ -22,13 +22,14 @@ mod summary;
 mod test;
 mod twice;
 
-pub use counters::{Counters, Found};
-pub use summary::Stopped;
+pub use counters::Counters;
+pub use summary::{Stopped, json};
 
 use crate::decide::{Budget, Chosen};
 use crate::progress::{Line, Now};
 use crate::stop::{Failure, Interrupt};
 use membar::core::Clock;
+use membar::report::campaign::Found;
 use membar::report::count;
 use membar::stress::{Profile, Program, Record, Times};
 use std::collections::BTreeMap;
@@ -286,7 +287,7 @@ impl Collector<'_> {
             }
             _ => None,
         };
-        self.counters.add(&done);
+        self.counters.add(&done, self.seconds());
         self.shared.settled.store(self.counters.tests, Relaxed);
         let Some(kept) = kept else { return Ok(None) };
         self.line.hide();
@@ -302,6 +303,8 @@ impl Collector<'_> {
             operations: self.counters.operations,
             bundle: kept.path.to_string_lossy().into_owned(),
             what: kept.what,
+            shape: kept.shape,
+            reduced: kept.reduced,
             command: plan.command(self.shared.source, test),
         });
         self.counters.seconds = self.seconds();

@@ -2,8 +2,8 @@
 
 use super::{Campaign, Counters, Plan, Source, bundle::profile_json};
 use crate::stop::{ALLOWED, FORBIDDEN, UNDECIDED};
+use membar::report::campaign::CampaignReport;
 use membar::report::{Style, count, safe, wrapped};
-use serde_json::{Value, json};
 use std::fmt::Write as _;
 
 /// Violations that the text lists.
@@ -149,33 +149,43 @@ impl Campaign {
         }
     }
 
-    /// For programs.
-    pub fn json(&self, plan: &Plan, source: &dyn Source) -> String {
+    /// As data.
+    pub fn report(&self, plan: &Plan, source: &dyn Source) -> CampaignReport {
         let c = &self.counters;
-        let violations: Vec<Value> = c.found.iter().map(|found| json!(found)).collect();
-        let profiles: Vec<Value> = plan.profiles.iter().map(|chosen| profile_json(&chosen.profile)).collect();
-        let value = json!({
-            "schema": 1,
-            "source": source.describe(),
-            "model": plan.model.arg,
-            "profiles": profiles,
-            "seed": plan.seed,
-            "verdict": self.verdict(),
-            "stopped": self.stopped.name(),
-            "tests": c.tests,
-            "operations": c.operations,
-            "allowed": c.allowed,
-            "forbidden": c.forbidden,
-            "undecided": c.undecided,
-            "first_attempt": c.first_attempt,
-            "sampled": c.sampled,
-            "relaxed": c.relaxed,
-            "seconds": c.seconds,
-            "run_seconds": c.run_seconds,
-            "check_seconds": c.check_seconds,
-            "operations_per_second": c.rate(c.seconds),
-            "violations": violations,
-        });
-        format!("{value}\n")
+        CampaignReport {
+            source: source.describe(),
+            model: plan.model.arg.clone(),
+            profiles: plan.profiles.iter().map(|chosen| profile_json(&chosen.profile)).collect(),
+            seed: plan.seed,
+            verdict: self.verdict(),
+            stopped: self.stopped.name().into(),
+            tests: c.tests,
+            operations: c.operations,
+            allowed: c.allowed,
+            forbidden: c.forbidden,
+            undecided: c.undecided,
+            first_attempt: c.first_attempt,
+            sampled: c.sampled,
+            relaxed: c.relaxed,
+            seconds: c.seconds,
+            run_seconds: c.run_seconds,
+            check_seconds: c.check_seconds,
+            operations_per_second: c.rate(c.seconds),
+            decided: c.decided.clone(),
+            coverage: c.coverage.clone(),
+            speed: c.speed.clone(),
+            violations: c.found.clone(),
+        }
     }
+}
+
+/// For programs.
+pub fn json(report: &CampaignReport) -> serde_json::Result<String> {
+    #[derive(serde::Serialize)]
+    struct Document<'a> {
+        schema: u32,
+        #[serde(flatten)]
+        report: &'a CampaignReport,
+    }
+    Ok(serde_json::to_string(&Document { schema: membar::report::SCHEMA, report })? + "\n")
 }

@@ -4,6 +4,7 @@ use super::{Observed, Plan, Source, twice};
 use crate::decide::{Decider, Detail};
 use membar::check::Checker;
 use membar::core::{Clock, Malformed, ResolveScratch};
+use membar::report::campaign::Coverage;
 use membar::stress::{Observe, Program, run_seed};
 use membar::{Limits, Model, Trace};
 use std::time::{Duration, Instant};
@@ -21,6 +22,10 @@ pub struct Done {
     pub outcome: Outcome,
     /// Whether the trace is not sequentially consistent, where that was asked and found out.
     pub relaxed: Option<bool>,
+    /// What decided.
+    pub algorithm: &'static str,
+    /// What it tried.
+    pub coverage: Coverage,
     /// Seconds for the program and its run.
     pub ran: f64,
     /// Seconds to decide and to certify.
@@ -80,30 +85,34 @@ impl<'a> Tester<'a> {
             Ok(()) => {}
             Err(Malformed::WrittenTwice { .. }) => {
                 let outcome = Outcome::Forbidden(Box::new(self.twice(number, program, trace, clock)?));
-                return Ok(Done { operations, outcome, relaxed: None, ran, checked: begun.elapsed().as_secs_f64() });
+                let checked = begun.elapsed().as_secs_f64();
+                let coverage = Coverage::default();
+                return Ok(Done { operations, outcome, relaxed: None, algorithm: "values", coverage, ran, checked });
             }
             Err(fault) => return Err(self.no_trace(number, &fault)),
         }
         trace.set_clock(clock);
-        let (verdict, first) = self.verdict(&trace).map_err(|fault| self.internal(number, &fault))?;
+        let (verdict, first, algorithm) = self.verdict(&trace).map_err(|fault| self.internal(number, &fault))?;
         let checked = begun.elapsed().as_secs_f64();
         let relaxed = if verdict == "allowed" && (number / plan.profiles.len() as u64).is_multiple_of(SAMPLE) {
             self.relaxed(&trace)
         } else {
             None
         };
+        let mut coverage = Coverage::default();
+        coverage.count(&trace);
         let outcome = match verdict {
             "allowed" => Outcome::Allowed { first },
             "forbidden" => Outcome::Forbidden(Box::new(Evidence { program, trace, clock, complete: None })),
             _ => Outcome::Undecided,
         };
-        Ok(Done { operations, outcome, relaxed, ran, checked })
+        Ok(Done { operations, outcome, relaxed, algorithm, coverage, ran, checked })
     }
 
-    fn verdict(&mut self, trace: &Trace) -> Result<(&'static str, bool), String> {
+    fn verdict(&mut self, trace: &Trace) -> Result<(&'static str, bool, &'static str), String> {
         let model = &self.plan.model.model;
         let answer = self.decider.answer(("the trace", 0, trace), model, &self.plan.budget, Detail::Verdict)?;
-        Ok((answer.verdict, answer.first))
+        Ok((answer.verdict, answer.first, answer.algorithm))
     }
 
     fn relaxed(&mut self, trace: &Trace) -> Option<bool> {

@@ -16,6 +16,8 @@ Examples:
   membar simulate --machine godson-t --bug stale-region --profile locks
                                                  shows in time only: timestamps are taken and compared
   membar simulate --machine mesi-tso --profile hot --profile atomics --time 10m --jobs 2 --keep-going
+  membar simulate --machine mesi-tso --bug no-replay --keep-going --html report.html
+                                                 also a page: violations by shape, coverage, speed
   membar simulate --machine mesi-tso --time 8h --state night.state
                                                  can be interrupted or killed, and goes on where it was
 
@@ -147,6 +149,10 @@ pub struct CampaignArgs {
     #[arg(short, long, value_enum, default_value_t = DataFormat::Text, value_name = "FORMAT")]
     pub format: DataFormat,
 
+    /// Also write a report for a browser to this file: one page with every view.
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+
     /// Nothing but the summary.
     #[arg(short, long)]
     pub quiet: bool,
@@ -164,6 +170,7 @@ Examples:
   membar stress --timestamps 16            time-stamp counters of every 16th operation order what is far apart
   membar stress SB.litmus --time 5s        a litmus test, millions of times: a histogram in litmus7's layout
   membar stress tests/ --tests 100000 --format json
+  membar stress SB.litmus --html report.html   also a page with the histogram
 
 The same seed gives the same program, but no two runs of it are the same. A violation is kept as a directory with the program, the
 trace, its smallest part and the reason.

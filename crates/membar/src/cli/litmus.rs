@@ -11,6 +11,7 @@ Examples:
   membar litmus SB.litmus                      tso is the default model
   membar litmus --model sc --model pso tests/  every .litmus file in a directory, a log for each model
   membar litmus @all                           the files that the file `all` names, one a line
+  membar litmus --html report.html SB.litmus   also a page: states by model, and how a machine gets there
   membar litmus --format json SB.litmus        for programs
 
 The dialects are X86, X86_64 and C. A record says which final states there are, how many executions satisfy the
@@ -28,6 +29,10 @@ pub struct Litmus {
     /// How results are written.
     #[arg(short, long, value_enum, default_value_t = LitmusFormat::Text, value_name = "FORMAT")]
     pub format: LitmusFormat,
+
+    /// Also write a report for a browser to this file: one page with every view.
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
 
     #[command(flatten)]
     pub limits: LimitArgs,

@@ -5,6 +5,7 @@ mod check;
 mod litmus;
 mod models;
 mod monitor;
+mod report;
 mod verify;
 
 pub use campaign::*;
@@ -12,6 +13,7 @@ pub use check::*;
 pub use litmus::*;
 pub use models::*;
 pub use monitor::*;
+pub use report::*;
 pub use verify::*;
 
 use crate::quantity;
@@ -34,6 +36,7 @@ Examples:
   membar shrink run.trace -o small.trace   the smallest part that is still forbidden
   membar verify dekker.c                   does this program stay sequentially consistent on tso?
   membar litmus --model pso SB.litmus      every final state
+  membar report run.json                   a page from what `--format json` wrote
   membar simulate --machine mesi-tso --bug no-replay
                                            random programs on a machine with a bug, every result checked
   membar gen --as c > test.c               a random program for another machine, which prints a trace
@@ -77,6 +80,8 @@ pub enum Command {
     Stress(Stress),
     /// Run random programs on simulated machines, with or without bugs, and check what they do
     Simulate(Simulate),
+    /// Make a page for a browser from a result that was saved as JSON
+    Report(ReportArgs),
     /// Write random programs as C, as litmus tests or as text, or traces of simulated machines
     Gen(Gen),
     /// List the built-in memory models, or show one as the file it is

@@ -12,6 +12,7 @@ Examples:
   recorder | membar monitor -                    any length, in memory that does not grow with it
   membar monitor --monitor tso --witness w.txt run.trace.gz
                                                  the run, with its commits, that is not sequentially consistent
+  membar monitor --html report.html run.trace    also a page that explains what was found
   membar monitor --monitor sober --monitor sober-fixed --format json run.trace
 
 The order of the lines is the order of execution: every load returns the value last written. `0: start 1` and `0: join 1`
@@ -30,6 +31,10 @@ pub struct Monitor {
     /// How results are written: for people or as JSON.
     #[arg(short, long, value_enum, default_value_t = DataFormat::Text, value_name = "FORMAT")]
     pub format: DataFormat,
+
+    /// Also write a report for a browser to this file: one page with every view.
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
 
     /// Write the run that the first tso or pso monitor simulates, up to its first violation, to this file.
     #[arg(long, value_name = "FILE")]

@@ -215,6 +215,7 @@ pub enum VerifyFormat {
 Examples:
   membar replay SB.litmus ab2a                 thread 0, thread 1 twice, thread 0
   membar replay SB.litmus ab2a --model tso     also where tso could leave this execution
+  membar replay SB.litmus ab2a --html run.html also a page to step through
   membar replay SB.litmus ab2a --format json
   membar replay main.c queue.c a12b3 -- -DN=3  a program as it was verified
 
@@ -235,6 +236,10 @@ pub struct Replay {
     /// How the steps are written: for people or as JSON.
     #[arg(short, long, value_enum, default_value_t = DataFormat::Text, value_name = "FORMAT")]
     pub format: DataFormat,
+
+    /// Also write a report for a browser to this file: one page with every view.
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
 
     /// Explore the program this long before: a schedule counts the accesses to memory that is then known to be shared.
     #[arg(long, value_name = "TIME", value_parser = TimeParser)]

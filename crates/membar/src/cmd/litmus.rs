@@ -3,9 +3,12 @@
 use super::output::shown_name;
 use super::programs::is_source;
 use crate::cli::{Litmus, LitmusFormat, LitmusModel};
+use crate::page::{self, ToFile};
 use crate::progress::Progress;
 use crate::stop::{self, Failure, Interrupt};
-use membar::litmus::{Error, ErrorKind, LitmusTest, Model, Record, crash_message, outcomes};
+use membar::litmus::{Error, ErrorKind, LitmusTest, Model, Outcomes, Record, crash_message, outcomes};
+use membar::report::html::Way;
+use membar::report::litmus::LitmusResult;
 use membar::report::safe;
 use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Read, Write};
@@ -32,6 +35,14 @@ struct Answer {
     unreadable: bool,
     refuted: bool,
     incomplete: bool,
+    page: Option<Box<Shown>>,
+}
+
+/// What a page shows of one test.
+struct Shown {
+    asked: Vec<LitmusResult>,
+    others: Vec<LitmusResult>,
+    way: Option<Way>,
 }
 
 /// Runs the command.
@@ -59,6 +70,7 @@ pub fn run(args: &Litmus) -> Result<u8, Failure> {
         }
     });
     let json = args.format == LitmusFormat::Json;
+    let mut page = args.html.as_deref().map(ToFile::create).transpose()?;
     // herd's logs are about one model: with several, there is a log for each. In JSON each result names its model.
     let passes: Vec<&[Model]> =
         if json { vec![&models[..]] } else { models.iter().map(std::slice::from_ref).collect() };
@@ -87,6 +99,9 @@ pub fn run(args: &Litmus) -> Result<u8, Failure> {
                 out.flush()?;
                 let _ = io::stderr().write_all(answer.errors.as_bytes());
             }
+            if let (Some(page), Some(shown)) = (&mut page, &answer.page) {
+                page.add_litmus(&shown.asked, &shown.others, shown.way.as_ref());
+            }
             errors.extend(answer.json_errors);
             bad |= answer.bad;
             refuted |= answer.refuted;
@@ -97,7 +112,7 @@ pub fn run(args: &Litmus) -> Result<u8, Failure> {
             }
             Ok(())
         };
-        each((args, &interrupt, &progress), &files, pass, &mut write)?;
+        each((args, &interrupt, &progress), &files, (pass, (number == 0).then_some(&models[..])), &mut write)?;
     }
     progress.finish();
     if json {
@@ -105,6 +120,9 @@ pub fn run(args: &Litmus) -> Result<u8, Failure> {
         out.write_all(b"\n")?;
     }
     out.flush()?;
+    if let Some(page) = page {
+        page.finish()?;
+    }
     if interrupt.pressed() {
         let _ = writeln!(io::stderr(), "interrupted: what came after is left out");
     }
@@ -120,7 +138,7 @@ pub fn run(args: &Litmus) -> Result<u8, Failure> {
 fn each(
     (args, interrupt, progress): (&Litmus, &Interrupt, &Progress),
     files: &[PathBuf],
-    models: &[Model],
+    models: (&[Model], Option<&[Model]>),
     write: &mut impl FnMut(Answer) -> io::Result<()>,
 ) -> io::Result<()> {
     if args.jobs == 1 {
@@ -159,7 +177,8 @@ fn each(
     })
 }
 
-fn answer(args: &Litmus, path: &Path, models: &[Model], interrupt: &Interrupt) -> Answer {
+/// Answers for these models; a page, if one is wanted, is about `all` of them.
+fn answer(args: &Litmus, path: &Path, (models, all): (&[Model], Option<&[Model]>), interrupt: &Interrupt) -> Answer {
     let mut answer = Answer::default();
     let file = shown_name(path);
     let started = Instant::now();
@@ -178,9 +197,16 @@ fn answer(args: &Litmus, path: &Path, models: &[Model], interrupt: &Interrupt) -
     };
     let mut limits = membar::litmus::Limits { interrupt: Some(interrupt.0.clone()), ..Default::default() };
     limits.memory = args.limits.memory.0.unwrap_or(usize::MAX);
+    let mut known = Vec::new();
+    if let (Some(_), Some(all)) = (&args.html, all) {
+        let page;
+        (page, known) = shown(args, &test, &file, all, &limits);
+        answer.page = Some(Box::new(page));
+    }
     for &model in models {
         limits.deadline = args.limits.time.0.and_then(|time| Instant::now().checked_add(time));
-        let outcomes = outcomes(&test, model, &limits);
+        let found = known.iter().position(|(other, _)| *other == model).map(|at| known.swap_remove(at).1);
+        let outcomes = found.unwrap_or_else(|| outcomes(&test, model, &limits));
         if let Some(crash) = outcomes.crash {
             answer.bad = true;
             answer.errors += &crash_message(&test, &file, model, crash);
@@ -207,6 +233,40 @@ fn answer(args: &Litmus, path: &Path, models: &[Model], interrupt: &Interrupt) -
         }
     }
     answer
+}
+
+/// What a page shows of a test: its states under the models that were asked for, and under the others as far as a second goes.
+/// Also the states of those that were asked for.
+fn shown(
+    args: &Litmus,
+    test: &LitmusTest,
+    file: &str,
+    asked: &[Model],
+    limits: &membar::litmus::Limits,
+) -> (Shown, Vec<(Model, Outcomes)>) {
+    let mut limits = limits.clone();
+    let mut results: Vec<(Model, Outcomes, LitmusResult)> = Vec::new();
+    for model in Model::ALL {
+        let time = if asked.contains(&model) { args.limits.time.0 } else { Some(page::OTHER) };
+        limits.deadline = time.and_then(|time| Instant::now().checked_add(time));
+        let started = Instant::now();
+        let outcomes = outcomes(test, model, &limits);
+        if outcomes.crash.is_some() {
+            continue;
+        }
+        let record = Record { test, model, outcomes: &outcomes, seconds: started.elapsed().as_secs_f64() };
+        if let Ok(result) = serde_json::from_value(record.json(file)) {
+            results.push((model, outcomes, result));
+        }
+    }
+    // Stronger models come first, and what was asked for before the rest.
+    let (one, two): (Vec<_>, Vec<_>) = results.into_iter().partition(|(model, ..)| asked.contains(model));
+    let found: Vec<(Model, &Outcomes)> =
+        one.iter().chain(&two).map(|(model, outcomes, _)| (*model, outcomes)).collect();
+    let way = page::ways(test, file, &found);
+    let others = two.into_iter().map(|(.., result)| result).collect();
+    let (known, asked) = one.into_iter().map(|(model, outcomes, result)| ((model, outcomes), result)).unzip();
+    (Shown { asked, others, way }, known)
 }
 
 pub fn read(path: &Path) -> Result<Vec<u8>, Error> {

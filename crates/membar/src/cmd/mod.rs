@@ -11,6 +11,7 @@ pub mod monitor;
 mod output;
 pub mod programs;
 pub mod replay;
+pub mod report;
 pub mod shrink;
 pub mod simulate;
 pub mod stress;

@@ -3,6 +3,7 @@
 use super::output::shown_name;
 use crate::cli::{DataFormat, Monitor};
 use crate::input;
+use crate::page::ToFile;
 use crate::progress::{self, Progress};
 use crate::stop::{self, Failure, Interrupt};
 use membar::monitor::Algorithm;
@@ -42,6 +43,7 @@ pub fn run(args: &Monitor, style: Style) -> Result<u8, Failure> {
             quiet: args.quiet,
             last: None,
             code: stop::ALLOWED,
+            page: args.html.as_deref().map(ToFile::create).transpose()?,
         },
         witness: witness(args, &algorithms)?,
         watch: Watch::new(&algorithms, args.window, args.memory.0),
@@ -180,7 +182,11 @@ impl Command<'_> {
                 return Err(Failure::Usage(format!("error: cannot write {path}: {error}")));
             }
         }
-        self.out.finish()?;
+        let written = self.out.finish();
+        if let Some(page) = self.out.page.take() {
+            page.finish()?;
+        }
+        written?;
         Ok(self.out.code)
     }
 }
@@ -194,6 +200,8 @@ struct Output {
     /// Did the last result stand apart? `None` before the first.
     last: Option<bool>,
     code: u8,
+    /// The page that is written at the end, if one is wanted.
+    page: Option<ToFile>,
 }
 
 /// Bad input before unsafe before undecided.
@@ -221,6 +229,9 @@ impl Output {
             _ => stop::ALLOWED,
         });
         progress.hide();
+        if let Some(page) = &mut self.page {
+            page.add_monitored(report);
+        }
         if let Some(json) = &mut self.json {
             json.report(report, &mut self.out)?;
         } else if !(self.quiet && report.verdict == "safe") {

@@ -3,6 +3,7 @@
 use super::programs::{Input, Litmus, Native, Stand, Subject, check_flags, inputs};
 use super::verify::relaxation;
 use crate::cli::{DataFormat, Replay};
+use crate::page::ToFile;
 use crate::stop::{self, Failure, Interrupt};
 use membar::explore::Schedule;
 use membar::monitor::ClassMonitor;
@@ -28,6 +29,11 @@ pub fn run(args: &Replay, style: Style) -> Result<u8, Failure> {
         [native] => replay(&mut Native::open(native, &args.native, 1)?, &schedule, args)?,
         _ => return Err(Failure::Usage("error: a schedule belongs to one program, but several were given".into())),
     };
+    if let Some(path) = &args.html {
+        let mut page = ToFile::create(path)?;
+        page.add_schedule(&report);
+        page.finish()?;
+    }
     let mut out = BufWriter::new(io::stdout());
     match args.format {
         DataFormat::Text => report.text(style, &mut out)?,

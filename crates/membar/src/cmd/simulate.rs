@@ -3,6 +3,7 @@
 use crate::campaign::{self, ChosenProfile, Observed, Plan, Source};
 use crate::cli::{CampaignArgs, DataFormat, ProgramArgs, Simulate, Timestamps};
 use crate::decide::{Budget, Chosen};
+use crate::page::ToFile;
 use crate::stop::{ALLOWED, Failure, Interrupt};
 use membar::core::{Clock, Compare};
 use membar::report::Style;
@@ -42,11 +43,17 @@ pub fn finish(
     interrupt: &Interrupt,
     style: Style,
 ) -> Result<u8, Failure> {
+    let page = args.html.as_deref().map(ToFile::create).transpose()?;
     let campaign = campaign::run(plan, source, interrupt)?;
+    let report = campaign.report(plan, source);
     let summary = match args.format {
         DataFormat::Text => campaign.text(plan, source, style),
-        DataFormat::Json => campaign.json(plan, source),
+        DataFormat::Json => campaign::json(&report).map_err(std::io::Error::from)?,
     };
+    if let Some(mut page) = page {
+        page.add_campaign(&report, std::slice::from_ref(&plan.model));
+        page.finish()?;
+    }
     match std::io::stdout().write_all(summary.as_bytes()).map_err(Failure::from) {
         Ok(()) | Err(Failure::Closed) => Ok(campaign.exit_code()),
         Err(failure) => Err(failure),

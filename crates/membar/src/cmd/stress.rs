@@ -6,11 +6,13 @@ use super::simulate::{finish, plan};
 use crate::campaign::{Observed, Plan, Source};
 use crate::cli::{DataFormat, HardwareTimes, Stress};
 use crate::decide::Chosen;
+use crate::page::ToFile;
 use crate::progress::Progress;
 use crate::stop::{ALLOWED, BAD, FORBIDDEN, Failure, Interrupt, UNDECIDED};
 use membar::core::{Clock, Compare};
 use membar::hardware::{Cores, Engine, Runner, Settings, Timestamps, litmus};
 use membar::litmus::{LitmusTest, outcomes};
+use membar::report::litmus::{Histogram, Seen};
 use membar::report::{Style, safe};
 use membar::stress::Program;
 use serde_json::{Value, json};
@@ -21,6 +23,8 @@ use std::time::Instant;
 
 /// Outcomes of a litmus test that was told no end.
 const OUTCOMES: u64 = 1_000_000;
+/// States that were not seen and are listed.
+const UNSEEN: usize = 10_000;
 
 /// Runs the command.
 pub fn run(args: &Stress, style: Style) -> Result<u8, Failure> {
@@ -157,6 +161,7 @@ fn litmus_tests(args: &Stress, interrupt: &Interrupt) -> Result<u8, Failure> {
             complain(&error.render());
         }
     }
+    let mut page = args.campaign.html.as_deref().map(ToFile::create).transpose()?;
     let mut results = Vec::new();
     let time = args.campaign.tests.is_none().then_some(args.campaign.time).flatten().and_then(|time| time.0);
     let progress = Progress::start(Some(files.len() as u64), time);
@@ -210,6 +215,10 @@ fn litmus_tests(args: &Stress, interrupt: &Interrupt) -> Result<u8, Failure> {
         let name = model.to_string();
         progress.done(1);
         progress.hide();
+        let result = told(&test, &file, &histogram, complete.then_some(&allowed.states[..]), (&name, outside));
+        if let Some(page) = &mut page {
+            page.add_histogram(&result);
+        }
         match args.campaign.format {
             DataFormat::Text => {
                 let log = histogram.log(&test);
@@ -221,18 +230,13 @@ fn litmus_tests(args: &Stress, interrupt: &Interrupt) -> Result<u8, Failure> {
                         writeln!(std::io::stderr(), "{name}: not all states under {model} were found: none is marked");
                 }
             }
-            DataFormat::Json => results.push(json!({
-                "file": file, "test": test.name, "model": name, "compared": complete,
-                "outcomes": histogram.outcomes(), "seconds": histogram.seconds, "positive": histogram.positive(),
-                "forbidden": outside, "observation": histogram.observation(),
-                "states": histogram.states.iter().map(|state| json!({
-                    "values": state.values, "count": state.count, "holds": state.holds,
-                    "allowed": complete.then(|| allowed.states.contains(&state.values)),
-                })).collect::<Vec<_>>(),
-            })),
+            DataFormat::Json => results.push(result),
         }
     }
     progress.finish();
+    if let Some(page) = page {
+        page.finish()?;
+    }
     if args.campaign.format == DataFormat::Json {
         writeln!(std::io::stdout(), "{}", json!({ "schema": 1, "results": results }))?;
     }
@@ -242,6 +246,48 @@ fn litmus_tests(args: &Stress, interrupt: &Interrupt) -> Result<u8, Failure> {
         () if open => UNDECIDED,
         () => ALLOWED,
     })
+}
+
+/// What came of a test, as data. `allowed` are all states of the model, where they are known.
+fn told(
+    test: &LitmusTest,
+    file: &str,
+    histogram: &litmus::Histogram,
+    allowed: Option<&[Vec<u64>]>,
+    (model, forbidden): (&str, u64),
+) -> Histogram {
+    let value = |(at, &value): (usize, &u64)| match test.pointed_at(value) {
+        Some(name) => Value::from(name),
+        None if test.locations[at].ty.signed => Value::from(value as i64),
+        None => Value::from(value),
+    };
+    let values = |state: &[u64]| state.iter().enumerate().map(value).collect::<Vec<_>>();
+    let unseen = |state: &&Vec<u64>| !histogram.states.iter().any(|seen| seen.values == **state);
+    Histogram {
+        file: file.to_owned(),
+        test: test.name.clone(),
+        model: model.to_owned(),
+        proposition: test.condition_text(),
+        locations: test.locations[..test.shown].iter().map(|location| location.name.clone()).collect(),
+        outcomes: histogram.outcomes(),
+        seconds: histogram.seconds,
+        positive: histogram.positive(),
+        observation: histogram.observation().into(),
+        compared: allowed.is_some(),
+        forbidden,
+        states: histogram
+            .states
+            .iter()
+            .map(|state| Seen {
+                values: values(&state.values),
+                count: state.count,
+                holds: state.holds,
+                allowed: allowed.map(|allowed| allowed.contains(&state.values)),
+            })
+            .collect(),
+        unseen: allowed.into_iter().flatten().filter(unseen).take(UNSEEN).map(|state| values(state)).collect(),
+        allowed_states: allowed.map(|allowed| allowed.len() as u64),
+    }
 }
 
 fn parsed(path: &Path, file: &str) -> Result<LitmusTest, String> {

@@ -63,6 +63,16 @@ pub fn spawn(args: &[&str]) -> Child {
     command().args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts")
 }
 
+/// The data of a page, which is not too large.
+pub fn page_data(path: &Path) -> serde_json::Value {
+    let text = std::fs::read_to_string(path).expect("a page");
+    assert!(text.len() <= 5_000_000, "{} bytes", text.len());
+    assert!(text.starts_with("<!DOCTYPE html>") && text.ends_with("</html>\n"));
+    let (_, rest) = text.split_once("id=\"data\" nonce=\"membar\">").expect("data");
+    let (json, _) = rest.split_once("</script>").expect("an end");
+    serde_json::from_str(json).expect("JSON")
+}
+
 /// A directory with files in it.
 pub struct Files(pub tempfile::TempDir);
 

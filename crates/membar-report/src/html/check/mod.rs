@@ -1,6 +1,6 @@
 //! From a decided trace to a [`Case`].
 
-mod argument;
+pub(crate) mod argument;
 mod fixes;
 mod graph;
 mod models;
@@ -10,7 +10,8 @@ use super::page::{Case, Command, Copy, FINAL, Fact, INITIAL, ModelVerdict, Stopp
 use super::{copies, machine};
 use crate::build::Decided;
 use crate::data::Report;
-use crate::style::{count, quoted_path};
+use crate::reduced::Reduced;
+use crate::style::{capital, count, quoted_path};
 use crate::words::Words;
 use argument::{axioms, lemmas};
 use fixes::fixes;
@@ -38,6 +39,8 @@ pub struct Aside {
     pub options: String,
     /// What was given to `--model`.
     pub model_arg: String,
+    /// The trace is a part of the one that is meant: what allows it may forbid the whole.
+    pub part: bool,
     /// The time limit in seconds, if there was one.
     pub time: Option<f64>,
 }
@@ -149,6 +152,10 @@ pub fn case(decided: &Decided<'_>, report: &Report, aside: &Aside) -> Case {
         models: models(&aside.models, model),
         ..Case::default()
     };
+    if let (true, Some(models)) = (aside.part, &mut case.models) {
+        models.words =
+            format!("The operations of the argument alone: {} The whole trace may be forbidden by more.", models.words);
+    }
     case.graph = graph(&drawing, &reduced, columns, proof, decided.blame.as_ref());
     if case.graph.arrows.len() > ARROWS {
         notes.push(format!("{} arrows are not drawn.", case.graph.arrows.len() - ARROWS));
@@ -160,7 +167,7 @@ pub fn case(decided: &Decided<'_>, report: &Report, aside: &Aside) -> Case {
         case.shape = crate::shape::of_proof(trace, proof);
         case.lemmas = lemmas(&drawing, proof, violation, &mut notes);
         case.read = impossible(&drawing, proof, decided.blame.as_ref(), violation.explanation.get(1));
-        case.fixes = fixes(&drawing, proof, &aside.models);
+        case.fixes = fixes(&drawing, proof, if aside.part { &[] } else { &aside.models });
     }
     match verdict {
         Verdict::Allowed(witness) => match machine::of_witness(&drawing_machine(&drawing), model, &witness.order) {
@@ -180,6 +187,58 @@ pub fn case(decided: &Decided<'_>, report: &Report, aside: &Aside) -> Case {
     case.commands = commands(decided, aside);
     case.copies = texts(trace, small.flatten().map(|(_, part)| part).as_ref(), &mut notes);
     case.notes = notes;
+    case
+}
+
+/// The case of an answer that was read back from a document: what is known of the trace is what the document holds. `again` is
+/// the case of its reduced trace, decided again.
+pub fn restored(report: &Report, again: Option<Case>, model_arg: &str) -> Case {
+    let name = match report.trace {
+        0 => report.file.clone(),
+        index => format!("{}, trace {}", report.file, index.saturating_add(1)),
+    };
+    let model = &report.model;
+    let file = if report.file == "<stdin>" { "FILE".into() } else { quoted_path(&report.file) };
+    let options = report.violation.as_ref().and_then(|violation| violation.reduced.as_ref()).map(Reduced::options);
+    let line = format!("membar check {file} --model {}{}", quoted_path(model_arg), options.unwrap_or_default());
+    let mut case = Case {
+        name,
+        model: model.clone(),
+        verdict: report.verdict,
+        commands: vec![Command { about: "This answer".into(), line }],
+        no_machine: Some("There is no run to step through: the document does not hold the operations.".into()),
+        ..again.unwrap_or_default()
+    };
+    if case.machine.is_some() || !case.lemmas.is_empty() {
+        case.no_machine = None;
+    }
+    case.facts = facts(report);
+    case.headline = vec![match report.verdict {
+        "allowed" => format!("{model} allows this trace."),
+        "forbidden" => format!("{model} forbids this trace."),
+        _ => format!("It is not known whether {model} allows this trace."),
+    }];
+    if let Some(violation) = &report.violation {
+        case.headline.extend(violation.explanation.iter().take(2).map(|line| capital(line)));
+        if let (None, Some(shape)) = (&case.shape, &violation.shape) {
+            case.facts.push(Fact { name: "Shape of the cycle", value: format!("{} {}", shape.name, shape.edges) });
+        }
+    }
+    for copy in case.copies.iter_mut().filter(|copy| copy.name == "Trace") {
+        (copy.name, copy.about) = ("Reduced trace", "what the argument needs, for `membar check`".into());
+    }
+    if case.graph.nodes.is_empty() && report.ops > 0 {
+        case.notes.push("The document does not hold the operations of the trace, so that they are not drawn.".into());
+    } else if case.graph.total < report.ops {
+        case.notes.push(format!(
+            "Of {} those that the argument needs are drawn: the document does not hold the others.",
+            count(report.ops, "operation")
+        ));
+    }
+    if let Some(stop) = &report.undecided {
+        case.no_machine = Some("There is no order of all operations to step through: none was found in time.".into());
+        case.stop = Some(how_far(report, stop.ordered, None));
+    }
     case
 }
 
@@ -228,11 +287,6 @@ fn headline(decided: &Decided<'_>, report: &Report) -> Vec<String> {
     }
 }
 
-fn capital(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
-}
-
 fn facts(report: &Report) -> Vec<Fact> {
     let mut size =
         vec![count(report.ops, "operation"), count(report.threads, "thread"), count(report.addresses, "address")];
@@ -270,16 +324,9 @@ pub(super) fn seconds(seconds: f64) -> String {
 
 fn stopped(report: &Report, ordered: usize, aside: &Aside, decided: &Decided<'_>) -> Stopped {
     let (trace, model) = (decided.trace, &decided.model.name);
-    let why = report.undecided.as_ref().map_or("", |stop| stop.reason);
-    let mut next = Vec::new();
-    match why {
-        "time" => {
-            let more = aside.time.map_or(600.0, |time| (10.0 * time).max(1.0));
-            next.push(format!("Give it more time: --time {more:.0}s (or --time none)."));
-        }
-        "memory" => next.push("Give it more memory: --memory 32GiB (or --memory none).".into()),
-        _ => next.push("Run it again without an interrupt.".into()),
-    }
+    let mut stopped = how_far(report, ordered, aside.time);
+    let next = &mut stopped.next;
+    let last = next.pop();
     if trace.orders.is_empty() {
         next.push(
             "Record the order of writes, if the machine can observe it: with an `order` line for each address the answer takes \
@@ -290,11 +337,11 @@ fn stopped(report: &Report, ordered: usize, aside: &Aside, decided: &Decided<'_>
     if !trace.has_times() {
         next.push("Record when operations began and ended (`@ begin:end`) and say --clock global: time orders most of a trace.".into());
     }
-    next.push("Record shorter traces, or end them at points where all threads wait for each other (`check`).".into());
+    next.extend(last);
     // Other models were asked too, and some of them settle it.
     let weaker = aside.models.iter().find(|other| other.verdict == "forbidden" && is_surely_weaker(model, &other.name));
     let stronger = aside.models.iter().find(|other| other.verdict == "allowed" && is_surely_weaker(&other.name, model));
-    let follows = match (weaker, stronger) {
+    stopped.follows = match (weaker, stronger) {
         (Some(other), _) => Some(format!(
             "It follows that {model} forbids it: {0} forbids it, and {0} allows everything that {model} allows. See --model {0}.",
             other.name
@@ -305,6 +352,22 @@ fn stopped(report: &Report, ordered: usize, aside: &Aside, decided: &Decided<'_>
         )),
         _ => None,
     };
+    stopped
+}
+
+/// How far it got and how to go on, by the report alone.
+fn how_far(report: &Report, ordered: usize, time: Option<f64>) -> Stopped {
+    let why = report.undecided.as_ref().map_or("", |stop| stop.reason);
+    let mut next = Vec::new();
+    match why {
+        "time" => {
+            let more = time.map_or(600.0, |time| (10.0 * time).max(1.0));
+            next.push(format!("Give it more time: --time {more:.0}s (or --time none)."));
+        }
+        "memory" => next.push("Give it more memory: --memory 32GiB (or --memory none).".into()),
+        _ => next.push("Run it again without an interrupt.".into()),
+    }
+    next.push("Record shorter traces, or end them at points where all threads wait for each other (`check`).".into());
     Stopped {
         why: match why {
             "time" => "The time limit passed.".into(),
@@ -321,7 +384,7 @@ fn stopped(report: &Report, ordered: usize, aside: &Aside, decided: &Decided<'_>
             count(report.effort.conflicts as usize, "conflict"),
         ),
         next,
-        follows,
+        follows: None,
     }
 }
 

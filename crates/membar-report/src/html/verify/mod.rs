@@ -1,0 +1,311 @@
+//! From a program to the cases of a page: one for each violation, or one that says what there is to say; one for a schedule.
+
+mod replay;
+mod run;
+
+pub use replay::replayed;
+
+use super::page::{
+    Case, Command, Fact, Fix, Fixes, ImpossibleRead, Lemma, ModelVerdict, Models, Node, Row, Source, Step, Stopped,
+    Value,
+};
+use crate::style::{capital, count, list};
+use crate::verify::{AccessRef, ErrorRef, FenceRef, StepRef, VerifyReport, ViolationRef};
+use run::{Run, arrows, graph, kind_of, machine, pairs, sources, texts};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Models that allow everything that tso allows, then those of pso.
+const WEAKER_THAN_TSO: [&str; 8] = ["pso", "wc", "rc", "rcpc", "ec", "scope", "wmo", "rmo"];
+const WEAKER_THAN_PSO: [&str; 2] = ["wmo", "rmo"];
+
+/// What the page wants to know of the world: the text of a source.
+pub type Read<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// The cases of a report, each with its row.
+pub fn cases(report: &VerifyReport, command: &str, read: Read<'_>) -> Vec<(Row, Case)> {
+    let row =
+        |name: String, verdict, about: String| Row { name, model: report.model.into(), verdict, about, case: None };
+    let program = || report.program.clone();
+    let mut all = Vec::new();
+    for (i, violation) in report.violations.iter().enumerate() {
+        let name = match report.violations.len() {
+            1 => program(),
+            n => format!("{}, violation {} of {n}", report.program, i + 1),
+        };
+        let case = violated(report, violation, name.clone(), command, read);
+        all.push((row(name, "unsafe", violation.sentence()), case));
+    }
+    for error in &report.errors {
+        all.push((row(program(), "error", error.headline().to_owned()), failed(report, error, command)));
+    }
+    if all.is_empty() {
+        all.push((row(program(), report.verdict, report.explored()), plain(report, command)));
+    }
+    all
+}
+
+fn facts(report: &VerifyReport) -> Vec<Fact> {
+    let mut facts = vec![Fact { name: "Explored", value: report.explored() }];
+    if let Some(compiler) = &report.compiler {
+        facts.push(Fact { name: "Compiler", value: compiler.clone() });
+    }
+    facts
+}
+
+fn base(report: &VerifyReport, name: String, command: &str) -> Case {
+    let notes = report.notes.iter().flat_map(|note| note.text()).collect();
+    Case {
+        name,
+        model: report.model.into(),
+        verdict: report.verdict,
+        facts: facts(report),
+        commands: vec![Command { about: "This answer".into(), line: command.to_owned() }],
+        notes,
+        ..Case::default()
+    }
+}
+
+/// The program without directories.
+fn short_name(report: &VerifyReport) -> String {
+    let name = |word: &str| word.rsplit('/').next().unwrap_or(word).to_owned();
+    report.program.split(' ').map(name).collect::<Vec<_>>().join(" ")
+}
+
+/// A program without violation.
+fn plain(report: &VerifyReport, command: &str) -> Case {
+    let program = short_name(report);
+    let mut case = base(report, report.program.clone(), command);
+    if report.verdict == "safe" {
+        case.headline = vec![
+            format!("{program} is safe under {}.", report.model),
+            format!(
+                "Every execution under {} is sequentially consistent: store buffers change nothing that the program can see.",
+                report.model
+            ),
+        ];
+        return case;
+    }
+    case.headline = vec![
+        format!("It is not known whether {program} is safe under {}.", report.model),
+        "No violation was found, but not everything was explored.".into(),
+    ];
+    let mut next: Vec<String> = report.advice.iter().cloned().collect();
+    next.push("Smaller programs say more: fewer threads, fewer operations of each (for C, -DN=1 and the like).".into());
+    case.stop = Some(Stopped {
+        why: report.incomplete.clone().map(|why| format!("{}.", capital(&why))).unwrap_or_default(),
+        done: report.interleavings,
+        of: 0,
+        words: format!(
+            "Explored without a violation: {}, {} in all.",
+            report.explored(),
+            count(report.events as usize, "access")
+        ),
+        next,
+        follows: None,
+    });
+    case
+}
+
+/// An error of the program itself.
+fn failed(report: &VerifyReport, error: &ErrorRef, command: &str) -> Case {
+    let mut case = base(report, report.program.clone(), command);
+    case.verdict = "error";
+    case.headline = vec![format!("{} has a {}.", short_name(report), error.kind)];
+    case.headline.extend(error.message.lines().map(str::to_owned));
+    case.headline.push("It happens under sequential consistency already: no store buffer is needed for it.".into());
+    case.facts.push(Fact { name: "Seen in", value: count(error.executions as usize, "execution") });
+    case.fixes = Fixes {
+        title: "Where it happened".into(),
+        about: String::new(),
+        list: error.stack.iter().map(|frame| Fix { words: frame.text(), code: None, nodes: Vec::new() }).collect(),
+    };
+    case.commands
+        .push(Command { about: "The execution, step by step".into(), line: report.command.line(&error.schedule, "") });
+    case
+}
+
+fn violated(report: &VerifyReport, violation: &ViolationRef, name: String, command: &str, read: Read<'_>) -> Case {
+    let mut case = base(report, name, command);
+    case.verdict = "unsafe";
+    let model = report.model;
+    case.headline =
+        vec![format!("{} is not safe under {model}.", short_name(report)), format!("{}.", violation.sentence())];
+    case.headline.push(format!(
+        "The execution below is possible under {model}, and no interleaving of the threads explains what it reads."
+    ));
+    case.facts.push(Fact {
+        name: "Seen in",
+        value: format!("{} of {}", violation.executions, count(report.interleavings as usize, report.unit)),
+    });
+    case.facts.push(Fact {
+        name: "Certificate",
+        value: "run again on a separate machine with store buffers: not sequentially consistent".into(),
+    });
+    case.models = Some(models(model));
+    let run = Run::new(&violation.run);
+    let in_cycle: BTreeSet<usize> = violation.cycle.iter().map(|link| link.event).collect();
+    let overtaking = violation.run.iter().find(|step| step.overtakes).map(|step| step.event);
+    let delayed = violation.run.iter().find(|step| step.delayed).map(|step| step.event);
+    let reduced = run.closed(in_cycle.iter().copied().chain(overtaking).chain(delayed));
+    let shown = run.shown(&reduced, &mut case.notes);
+    let index = &shown.index;
+    case.sources = sources(&run, &shown.drawn, &violation.fences, read);
+    case.graph = graph(&run, &shown, &reduced, &case.sources);
+    case.graph.arrows = arrows(&run, &violation.cycle, index);
+    if let Some(node) = overtaking.and_then(|event| index.get(&event)) {
+        case.graph.nodes[*node].wrong = true;
+    }
+    case.shape = violation.shape.clone();
+    case.lemmas = vec![lemma(violation, model, index)];
+    case.read = overtaken(violation, &run, index, overtaking, delayed);
+    let what = "This is the execution that is not sequentially consistent.";
+    case.machine = Some(machine(&violation.run, &run, (model, what), &shown));
+    case.fixes = fixes(report, violation, &case.graph.nodes, &case.sources);
+    case.commands.push(Command {
+        about: "The interleaving that leads there, step by step".into(),
+        line: report.command.line(&violation.schedule, &format!(" --model {model}")),
+    });
+    texts(&mut case, &run, &shown.told, &reduced);
+    case
+}
+
+/// What is known by definition: the machine of the model did it, and no interleaving explains it.
+fn models(model: &str) -> Models {
+    let weaker: &[&str] = if model == "tso" { &WEAKER_THAN_TSO } else { &WEAKER_THAN_PSO };
+    let answer = |name: &str, verdict| ModelVerdict { name: name.into(), title: String::new(), verdict };
+    let mut all = vec![answer("sc", "forbidden"), answer(model, "allowed")];
+    all.extend(weaker.iter().map(|name| answer(name, "allowed")));
+    let weaker: Vec<String> = weaker.iter().map(|name| (*name).to_owned()).collect();
+    let words = match model {
+        "tso" => "sc forbids this execution, tso allows it, and so does everything weaker.".to_owned(),
+        _ => format!(
+            "sc forbids this execution, {model} allows it, and so do {}. What tso does: membar verify --model tso.",
+            list(&weaker, "and")
+        ),
+    };
+    Models { strongest: vec![model.into()], weakest: vec!["rmo".into()], forbid: vec!["sc".into()], words, all }
+}
+
+fn lemma(violation: &ViolationRef, model: &str, index: &BTreeMap<usize, usize>) -> Lemma {
+    let observed = |access: &AccessRef| {
+        let effect = access.effect(true);
+        format!("{} – {}", access.short(), if effect.is_empty() { access.address.clone() } else { effect })
+    };
+    let steps: Vec<Step> = pairs(&violation.cycle)
+        .enumerate()
+        .map(|(i, (link, next))| {
+            let says = match (link.relation, link.kept) {
+                ("po", Some(true)) => "Program order, which the model keeps here. Sequential consistency keeps all of it.",
+                ("po", _) => {
+                    "Program order. Sequential consistency keeps it; the model does not: the store may wait in a buffer while its \
+                     thread goes on."
+                }
+                ("rf", _) => "A read comes after the write whose value it returned.",
+                ("co", _) => "Writes to one address reach memory one after the other.",
+                _ => "A read comes before the next write of its address: it did not see it.",
+            };
+            Step {
+                number: Some(i as u32 + 1),
+                from: index.get(&link.event).map_or(super::INITIAL, |&node| node as i64),
+                to: index.get(&next.event).map_or(super::INITIAL, |&node| node as i64),
+                from_text: link.access.short(),
+                to_text: next.access.short(),
+                kind: kind_of(link),
+                rule: link.relation,
+                says,
+                axiom: "",
+                why: format!("{} {}.", link.access.place(), link.words(&next.access, model)),
+                premises: Vec::new(),
+                lemma: None,
+                nodes: [link.event, next.event].iter().filter_map(|event| index.get(event).copied()).collect(),
+                observed: vec![observed(&link.access), observed(&next.access)],
+            }
+        })
+        .collect();
+    let cycle = (0..steps.len() as u32).collect();
+    Lemma { assume: Vec::new(), steps, cycle }
+}
+
+/// The read that only the model can do: what it returned, and what an interleaving returns there.
+fn overtaken(
+    violation: &ViolationRef,
+    run: &Run<'_>,
+    index: &BTreeMap<usize, usize>,
+    overtaking: Option<usize>,
+    delayed: Option<usize>,
+) -> Option<ImpossibleRead> {
+    let (access, store) = (&violation.access, &violation.store);
+    let (Some(returned), Some(written), "load") = (&access.read, &store.write, access.kind) else { return None };
+    let event = overtaking?;
+    let node = *index.get(&event)?;
+    let source = run.events.get(&event)?.source;
+    let from = source.map_or_else(|| "the initial value".into(), |source| run.events[&source].access.short());
+    let values = vec![
+        Value {
+            value: returned.clone(),
+            from,
+            node: source.and_then(|source| index.get(&source).copied()),
+            what: "returned",
+        },
+        Value {
+            value: written.clone(),
+            from: store.short(),
+            node: delayed.and_then(|event| index.get(&event).copied()),
+            what: "possible",
+        },
+    ];
+    Some(ImpossibleRead {
+        node,
+        words: format!("{} read {returned} from {}.", access.short(), access.address),
+        because: "that write happens before what precedes this read in its own thread, so in an interleaving the read comes later \
+                  and sees it."
+            .into(),
+        values,
+        complete: true,
+        omitted: 0,
+    })
+}
+
+fn fixes(report: &VerifyReport, violation: &ViolationRef, nodes: &[Node], sources: &[Source]) -> Fixes {
+    let near = |fence: &FenceRef| {
+        let file = sources.iter().position(|source| source.file == fence.file);
+        let at = |line: u32| nodes.iter().position(|node| file.is_some_and(|file| node.place == Some((file, line))));
+        [fence.after_line, fence.before_line].iter().filter_map(|&line| at(line)).collect::<Vec<_>>()
+    };
+    let fix = |fence: &FenceRef| Fix {
+        words: capital(&format!("{} {}", fence.part(), fence.place())),
+        code: Some(fence.fence.clone()),
+        nodes: near(fence),
+    };
+    let (fences, about) = match &report.plan {
+        Some(plan) => {
+            let it = if plan.len() == 1 { "this fence" } else { "these fences" };
+            (plan, format!("With {it} the program was verified again and is safe; without any one of them it is not."))
+        }
+        None => (&violation.fences, "This breaks the cycle above; other violations may need more.".to_owned()),
+    };
+    let mut list: Vec<Fix> = Vec::new();
+    for fence in fences {
+        let fix = fix(fence);
+        if !list.iter().any(|known| known.words == fix.words && known.code == fix.code) {
+            list.push(fix);
+        }
+    }
+    Fixes { title: "What would fix it".into(), about, list }
+}
+
+/// Draws a run that is given step by step, with its sources and its machine. Returns the nodes of the events.
+pub(super) fn told(
+    case: &mut Case,
+    steps: &[StepRef],
+    machine_of: (&str, &str),
+    read: Read<'_>,
+) -> BTreeMap<usize, usize> {
+    let run = Run::new(steps);
+    let shown = run.shown(&BTreeSet::new(), &mut case.notes);
+    case.sources = sources(&run, &shown.drawn, &[], read);
+    case.graph = graph(&run, &shown, &shown.drawn, &case.sources);
+    case.graph.arrows = arrows(&run, &[], &shown.index);
+    case.machine = Some(machine(steps, &run, machine_of, &shown));
+    shown.index
+}

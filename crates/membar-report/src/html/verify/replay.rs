@@ -1,0 +1,97 @@
+//! From a schedule that was run to the case of a page.
+
+use super::super::page::{Case, Command, Fact, Fix, Fixes, Row};
+use super::{Read, told};
+use crate::style::count;
+use crate::verify::{ReplayReport, StepRef};
+
+/// Overtakings that are listed.
+const LISTED: usize = 100;
+/// Addresses whose last value is shown.
+const ADDRESSES: usize = 200;
+
+/// The case of a schedule, with its row.
+pub fn replayed(report: &ReplayReport, command: &str, read: Read<'_>) -> (Row, Case) {
+    let steps = count(report.steps.len(), "step");
+    let overtaking: Vec<(usize, usize)> = report
+        .steps
+        .iter()
+        .enumerate()
+        .filter_map(|(at, step)| Some((at, (step.overtakes? as usize).checked_sub(1)?)))
+        .filter(|&(at, store)| store < at)
+        .collect();
+    let verdict = if overtaking.is_empty() { "ran" } else { "unsafe" };
+    let model = report.model.unwrap_or("sc");
+    let name = report.program.rsplit('/').next().unwrap_or(&report.program);
+    let mut case = Case {
+        name: report.program.clone(),
+        model: model.into(),
+        verdict,
+        headline: vec![
+            format!("Schedule {} of {name}, {steps}.", report.schedule),
+            "It was run as an interleaving: every access acts on memory before the next one.".into(),
+        ],
+        facts: vec![Fact { name: "Schedule", value: report.schedule.clone() }],
+        commands: vec![Command { about: "This answer".into(), line: command.to_owned() }],
+        ..Case::default()
+    };
+    match (report.model, overtaking.len()) {
+        (None, _) => case.headline.push("Which stores could be overtaken was not asked: `--model tso` asks.".into()),
+        (Some(model), 0) => case.headline.push(format!("Under {model} no access of it could overtake a store.")),
+        (Some(model), n) => case.headline.push(format!(
+            "Under {model} {} could overtake a store that waits in a buffer, and then it is no interleaving any more.",
+            count(n, "access")
+        )),
+    }
+    case.facts.extend(report.threads.iter().take(64).map(|thread| Fact { name: "Thread", value: thread.clone() }));
+    if !report.memory.is_empty() {
+        let value = |(name, value): &(String, String)| format!("{name} = {value}");
+        let mut memory: Vec<String> = report.memory.iter().take(ADDRESSES).map(value).collect();
+        if report.memory.len() > ADDRESSES {
+            memory.push(format!("and {} more", report.memory.len() - ADDRESSES));
+        }
+        case.facts.push(Fact { name: "Memory at the end", value: memory.join(", ") });
+    }
+    let mut run: Vec<StepRef> = Vec::new();
+    for (event, step) in report.steps.iter().enumerate() {
+        let issue = StepRef { step: "issue", access: step.access.clone(), delayed: false, overtakes: false, event };
+        let commit = (step.access.kind == "store").then(|| StepRef { step: "commit", ..issue.clone() });
+        run.push(issue);
+        run.extend(commit);
+    }
+    let index = told(&mut case, &run, ("sc", "This is the schedule, access by access."), read);
+    let node = |step: usize| index.get(&step).copied();
+    for &(at, _) in &overtaking {
+        if let Some(node) = node(at) {
+            case.graph.nodes[node].wrong = true;
+        }
+    }
+    case.fixes = Fixes {
+        title: "What could be overtaken".into(),
+        about: format!("Under {model} the store may still be in its thread's buffer when the other access is made."),
+        list: overtaking
+            .iter()
+            .take(LISTED)
+            .map(|&(at, store)| {
+                let (access, delayed) = (&report.steps[at].access, &report.steps[store].access);
+                Fix {
+                    words: format!(
+                        "Step {}, {}, could overtake the store of step {}, {}.",
+                        at + 1,
+                        access.place(),
+                        store + 1,
+                        delayed.place()
+                    ),
+                    code: None,
+                    nodes: [store, at].into_iter().filter_map(node).collect(),
+                }
+            })
+            .collect(),
+    };
+    if overtaking.len() > LISTED {
+        case.notes.push(format!("{} more accesses that could overtake are not listed.", overtaking.len() - LISTED));
+    }
+    let about = if overtaking.is_empty() { steps } else { format!("{steps}, {} could overtake", overtaking.len()) };
+    let row = Row { name: report.program.clone(), model: model.into(), verdict, about, case: None };
+    (row, case)
+}

@@ -1,0 +1,97 @@
+//! What came of litmus tests: their final states under a model, or what a machine did with them. Data only, as the JSON
+//! documents have it.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// All final states of a test under one model: what `membar litmus --format json` writes.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct LitmusResult {
+    /// The name of the test.
+    pub test: String,
+    /// The file as it was named.
+    pub file: String,
+    /// `sc`, `tso` or `pso`.
+    pub model: String,
+    /// The final states, each with the values of its locations.
+    pub states: Vec<Map<String, Value>>,
+    /// For each of them whether the proposition holds.
+    #[serde(default)]
+    pub holds: Vec<bool>,
+    /// `allowed` (`exists`), `forbidden` (`~exists`) or `required` (`forall`).
+    pub condition: String,
+    /// The condition in full.
+    pub proposition: String,
+    /// Whether what the test says is so.
+    pub ok: bool,
+    /// `never`, `sometimes`, `always` or `unknown`.
+    pub observation: String,
+    /// How many satisfy the proposition.
+    pub positive: u64,
+    /// How many do not.
+    pub negative: u64,
+    /// What these count: `executions` or `states`.
+    pub counted: String,
+    /// No limit was met.
+    pub complete: bool,
+    /// How long it took.
+    pub seconds: f64,
+}
+
+/// What a machine did with a test: what `membar stress TEST --format json` writes.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Histogram {
+    /// The file as it was named.
+    pub file: String,
+    /// The name of the test.
+    pub test: String,
+    /// The model that states are compared with.
+    pub model: String,
+    /// The condition in full.
+    #[serde(default)]
+    pub proposition: String,
+    /// What the values of a state belong to.
+    #[serde(default)]
+    pub locations: Vec<String>,
+    /// Number of outcomes.
+    pub outcomes: u64,
+    /// How long it took.
+    pub seconds: f64,
+    /// Outcomes that satisfy the proposition.
+    pub positive: u64,
+    /// `Never`, `Sometimes` or `Always`.
+    pub observation: String,
+    /// All states of the model are known.
+    pub compared: bool,
+    /// Outcomes that the model forbids.
+    pub forbidden: u64,
+    /// What was seen.
+    pub states: Vec<Seen>,
+    /// States that the model allows and that were not seen; none where that is not known.
+    #[serde(default)]
+    pub unseen: Vec<Vec<Value>>,
+    /// How many states the model allows.
+    #[serde(default)]
+    pub allowed_states: Option<u64>,
+}
+
+/// A state that was seen.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Seen {
+    /// The values of the locations, as numbers.
+    pub values: Vec<Value>,
+    /// How often.
+    pub count: u64,
+    /// Whether the proposition holds.
+    pub holds: bool,
+    /// Whether the model allows it; none where that is not known.
+    pub allowed: Option<bool>,
+}
+
+/// A value as text.
+pub(crate) fn shown(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}

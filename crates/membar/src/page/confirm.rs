@@ -1,0 +1,102 @@
+//! What a page asks about executions that it shows: what models say about them, and how a machine makes them.
+
+use super::{OTHER, others};
+use crate::decide::Budget;
+use membar::core::{AccessKind, Verdict};
+use membar::litmus::{LitmusTest, Model as Machine, Outcomes, Quantifier, Step, way};
+use membar::report::html::{Confirmed, Way};
+use membar::report::verify::{AccessRef, StepRef};
+use membar::{Certifier, Checker, Trace};
+use std::time::Instant;
+
+/// Decides executions under all built-in models, one second each at most.
+pub fn confirmer() -> impl FnMut(&Trace, &str) -> Option<Confirmed> {
+    let (mut checker, mut certifier) = (Checker::new(), Certifier::new());
+    move |trace, name| {
+        let model = membar::model::builtin(name)?;
+        let budget = Budget::none();
+        let verdict = checker.verdict(trace, model, &budget.start().within(OTHER)).verdict;
+        certifier.verdict(trace, model, &verdict).ok()?;
+        let models = others(&mut checker, &mut certifier, trace, (model, &verdict), &budget);
+        let order = match verdict {
+            Verdict::Allowed(witness) => Some(witness.order),
+            _ => None,
+        };
+        Some(Confirmed { models, model: model.clone(), order })
+    }
+}
+
+/// How the machine gets to a state that the test asks for, or that it says cannot be: under the first of these models, given
+/// with all their states, that has one.
+pub fn ways(test: &LitmusTest, file: &str, found: &[(Machine, &Outcomes)]) -> Option<Way> {
+    let wanted = |state: &Vec<u64>| match test.condition.quantifier {
+        Quantifier::Exists | Quantifier::NotExists => test.condition.prop.holds(state),
+        Quantifier::Forall => !test.condition.prop.holds(state),
+    };
+    let (model, state) = found
+        .iter()
+        .find_map(|(model, outcomes)| Some((*model, outcomes.states.iter().find(|state| wanted(state))?)))?;
+    let limits = membar::litmus::Limits { deadline: Instant::now().checked_add(OTHER), ..Default::default() };
+    let steps = way(test, model, state, &limits)?;
+    let shown = |(at, &value): (usize, &u64)| format!("{}={}", test.locations[at].name, test.shown_value(at, value));
+    let state: Vec<String> = state.iter().enumerate().map(shown).collect();
+    Some(Way { model: model.name().into(), state: state.join("; "), steps: told(test, file, &steps) })
+}
+
+/// The machine's steps with their places in the source. A commit belongs to the oldest store of its thread and address that
+/// has not reached memory.
+fn told(test: &LitmusTest, file: &str, steps: &[Step]) -> Vec<StepRef> {
+    let mut waiting: Vec<(u32, u32, usize)> = Vec::new();
+    let mut told: Vec<StepRef> = Vec::new();
+    for (event, step) in steps.iter().enumerate() {
+        if step.commit {
+            let place = waiting.iter().position(|&(thread, cell, _)| (thread, cell) == (step.thread, step.cell));
+            let Some((_, _, store)) = place.map(|place| waiting.remove(place)) else { continue };
+            let Some(issued) = told.iter().find(|other| other.event == store) else { continue };
+            let commit = StepRef { step: "commit", ..issued.clone() };
+            told.push(commit);
+            continue;
+        }
+        let Some(site) = step.site.and_then(|site| test.code.sites.get(site as usize)) else { continue };
+        let cell = &test.code.cells[step.cell as usize];
+        let value = |value: u64| match test.pointed_at(value) {
+            Some(name) => name.to_owned(),
+            None if cell.ty.signed => (cell.ty.wrap(value) as i64).to_string(),
+            None => value.to_string(),
+        };
+        let access = AccessRef {
+            file: file.to_owned(),
+            function: None,
+            line: site.line,
+            column: site.column,
+            thread: step.thread,
+            thread_name: format!("P{}", step.thread),
+            text: site.text.clone(),
+            kind: match step.kind {
+                AccessKind::Load => "load",
+                AccessKind::Store => "store",
+                AccessKind::Rmw => "rmw",
+            },
+            address: cell.name.clone(),
+            read: step.read.map(value),
+            write: step.write.map(value),
+            control: false,
+            crowded: false,
+        };
+        told.push(StepRef { step: "issue", access, delayed: false, overtakes: false, event });
+        if step.kind == AccessKind::Store {
+            waiting.push((step.thread, step.cell, event));
+        }
+    }
+    // Under sc there are no buffers, and stores act at once.
+    if steps.iter().all(|step| !step.commit) {
+        told = told
+            .into_iter()
+            .flat_map(|step| {
+                let commit = (step.access.kind == "store").then(|| StepRef { step: "commit", ..step.clone() });
+                [Some(step), commit].into_iter().flatten()
+            })
+            .collect();
+    }
+    told
+}
