@@ -6,11 +6,13 @@ mod litmus;
 use super::simulate::{Simulated, profiles, setup};
 use crate::campaign::ChosenProfile;
 use crate::cli::{Gen, GenKind};
+use crate::progress::{Line, Now};
 use crate::stop::{ALLOWED, Failure};
 use membar::report::{quoted_path, safe};
 use membar::stress::{Observe, Program, run_seed, trace};
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::path::Path;
+use std::time::Instant;
 
 /// Runs the command.
 pub fn run(args: &Gen) -> Result<u8, Failure> {
@@ -27,8 +29,18 @@ pub fn run(args: &Gen) -> Result<u8, Failure> {
         std::fs::create_dir_all(directory).map_err(cannot_write(directory))?;
     }
     let mut all = String::new();
+    // What is written to a terminal shows by itself how far it is.
+    let line = Line::new(args.output.is_none() && std::io::stdout().is_terminal());
+    let began = Instant::now();
     for (i, chosen) in (0..args.count).zip(profiles.iter().cycle()) {
         let seed = args.programs.seed.wrapping_add(i);
+        line.draw(|| Now {
+            name: "gen".into(),
+            share: Some(i as f64 / args.count as f64),
+            seconds: began.elapsed().as_secs_f64(),
+            limit: None,
+            counts: format!("{i} of {}", args.count),
+        });
         let one = One { args, chosen, simulated: &simulated, seed };
         let text = one.text()?;
         match directory {
