@@ -103,10 +103,10 @@ fn applicable<'c>(tab: &mut Tab, checks: &[&'c Check], url: &str) -> Outcome<Vec
 fn run(tab: &mut Tab, check: &Check, report: &Report, url: &str) -> Outcome {
     // What an earlier check left behind is not this one's fault.
     tab.problems();
-    tab.open(url)?;
+    tab.load(url)?;
     if tab.eval("localStorage.length > 0")? == true {
         tab.eval("localStorage.clear()")?;
-        tab.open(url)?;
+        tab.load(url)?;
     }
     tab.look(1280, "light")?;
     (check.run)(tab, report)?;
