@@ -55,7 +55,8 @@ struct Heard {
 impl Browser {
     /// Starts one.
     pub fn start(program: &str) -> Outcome<Browser> {
-        let profile = tempfile::tempdir().map_err(|error| error.to_string())?;
+        // Where `cargo clean` finds what a test that was killed has left.
+        let profile = tempfile::tempdir_in(crate::KEPT).map_err(|error| error.to_string())?;
         let log = std::fs::File::create(profile.path().join("log")).map_err(|error| error.to_string())?;
         let mut child = Command::new("sh")
             .args(["-c", "exec \"$0\" \"$@\" 3<&0 4>&1 </dev/null >&2", program])
