@@ -238,7 +238,8 @@
       const small = room < 26;
       const best = small && n > 2 ? Math.max(5.4, Math.min(12, 2 + widest * .5)) : Math.max(graph.nodes.some((node) => node.wrong) ? 9.4 : 7, Math.min(n > 2 ? 17 : 21, 3.2 + widest * .56));
       const least = small && n > 2 ? 1.7 : n > 3 ? 3.2 : 2.9;
-      const width = n > 3 || small && n > 2 ? best : Math.max(7.6, Math.min(best, (room - least * (n - 1)) / n));
+      const fit = (room - least * (n - 1)) / n;
+      const width = n > 3 || small && n > 2 ? (fit > best * .75 ? Math.min(best, fit) : best) : Math.max(7.6, Math.min(best, fit));
       const space = n > 1 ? Math.max(least, Math.min(9, (room - n * width) / (n - 1))) : 0;
       const whole = n * width + (n - 1) * space;
       cols.style.gridTemplateColumns = 'repeat(' + n + ', ' + width + 'rem)';
@@ -529,6 +530,9 @@
     const controls = [['|◀', 'First step'], ['◀', 'Step back'], ['▶', 'Step forward'], ['▶|', 'Last step']].map(([sign, label]) => el('button', { class: 'btn', type: 'button', 'aria-label': label, title: label }, sign));
     let at = 0;
     const trailButtons = [];
+    // The list shows the step; the page stays where it is.
+    const follow = () => { const here = trailButtons[at - 1]; if (here) trail.scrollTop = Math.max(0, here.offsetTop - trail.offsetTop - 100); };
+    current.after.push(follow);
     function show(to, pick) {
       at = Math.max(0, Math.min(m.steps.length, to));
       slider.value = at;
@@ -551,8 +555,7 @@
         if (i + 1 === at) button.setAttribute('aria-current', 'step'); else button.removeAttribute('aria-current');
         button.classList.toggle('later', i + 1 > at);
       });
-      const here = trailButtons[at - 1];
-      if (here && pick) trail.scrollTop = Math.max(0, here.offsetTop - trail.offsetTop - 100);
+      follow();
       // Not `disabled`: a button that has the focus keeps it.
       controls.forEach((button, i) => button.setAttribute('aria-disabled', at === (i < 2 ? 0 : m.steps.length) ? 'true' : 'false'));
       if (pick) select(end ? m.stuck.map((s) => s.node) : node === null ? [] : [node], slider);
@@ -732,7 +735,7 @@
     const step = event.target.closest && event.target.closest('#argument details.step');
     const move = event.key === 'j' || (event.key === 'ArrowDown' && step) ? 1 : event.key === 'k' || (event.key === 'ArrowUp' && step) ? -1 : 0;
     if (move && current.top.length) {
-      const visible = current.top.filter((view) => view.offsetParent !== null);
+      const visible = current.top.filter((view) => view.checkVisibility());
       const focus = document.activeElement.closest ? document.activeElement.closest('details.step') : null;
       const here = visible.indexOf(focus);
       const next = here < 0 ? (move > 0 ? 0 : visible.length - 1) : (here + move + visible.length) % visible.length;

@@ -55,7 +55,8 @@ struct Heard {
 impl Browser {
     /// Starts one.
     pub fn start(program: &str) -> Outcome<Browser> {
-        let profile = tempfile::tempdir().map_err(|error| error.to_string())?;
+        // Where `cargo clean` finds what a test that was killed has left.
+        let profile = tempfile::tempdir_in(crate::KEPT).map_err(|error| error.to_string())?;
         let log = std::fs::File::create(profile.path().join("log")).map_err(|error| error.to_string())?;
         let mut child = Command::new("sh")
             .args(["-c", "exec \"$0\" \"$@\" 3<&0 4>&1 </dev/null >&2", program])
@@ -130,7 +131,8 @@ impl Browser {
         let target = self.call("Target.createTarget", target, None)?["targetId"].clone();
         let attach = json!({ "targetId": target, "flatten": true });
         let session = text(&self.call("Target.attachToTarget", attach, None)?["sessionId"]);
-        let mut tab = Tab { browser: self, context, session, url: String::new(), patience: PATIENCE / 3 };
+        let (url, media) = (String::new(), String::new());
+        let mut tab = Tab { browser: self, context, session, url, width: 0, media, patience: PATIENCE / 3 };
         for domain in ["Page", "Runtime", "Log", "Network"] {
             tab.call(&format!("{domain}.enable"), json!({}))?;
         }
@@ -157,6 +159,9 @@ pub struct Tab<'b> {
     context: String,
     session: String,
     url: String,
+    /// What [`Tab::look`] and [`Tab::media`] have set.
+    width: u32,
+    media: String,
     /// How long to wait for something to become true.
     pub patience: Duration,
 }
@@ -275,13 +280,21 @@ impl Tab<'_> {
     /// The width of the window, and whether the system is `light` or `dark`.
     pub fn look(&mut self, width: u32, theme: &str) -> Outcome {
         self.media("", theme)?;
-        let size = json!({ "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": false });
-        self.call("Emulation.setDeviceMetricsOverride", size)?;
+        if self.width != width {
+            self.width = width;
+            let size = json!({ "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": false });
+            self.call("Emulation.setDeviceMetricsOverride", size)?;
+        }
         self.settle()
     }
 
     /// As on `print` or, with an empty name, on a screen.
     pub fn media(&mut self, media: &str, theme: &str) -> Outcome {
+        let wanted = format!("{media} {theme}");
+        if self.media == wanted {
+            return Ok(());
+        }
+        self.media = wanted;
         // Nothing moves, so that nothing is looked at half way.
         let features = [("prefers-color-scheme", theme), ("prefers-reduced-motion", "reduce")];
         let features = features.map(|(name, value)| json!({ "name": name, "value": value }));

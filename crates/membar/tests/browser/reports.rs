@@ -49,6 +49,14 @@ fn generated(machine: &str) -> String {
     ran.out
 }
 
+/// A trace that only a case split refutes.
+fn cases() -> String {
+    let mut text = Vec::new();
+    let trace = membar_stress::figures::implied_orders(2, &[(0, 1), (1, 0)]);
+    membar_trace::write_trace(&trace, &mut text).expect("a trace");
+    String::from_utf8(text).expect("UTF-8")
+}
+
 /// All of them.
 pub fn reports() -> Vec<Report> {
     let evil_source = SB_LITMUS.replace("Yes under tso", &format!("{EVIL_COMMENT} Yes under tso"));
@@ -99,6 +107,14 @@ pub fn reports() -> Vec<Report> {
             1,
             "verdict argument threads read machine fix reproduce original",
             &["time"],
+        ),
+        report(
+            "cases",
+            &[("s.trace", &cases())],
+            &["check", "s.trace"],
+            1,
+            FORBIDDEN,
+            &["Case 1: suppose", "So, without assuming anything:"],
         ),
         report(
             "big",
