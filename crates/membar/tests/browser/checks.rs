@@ -369,7 +369,7 @@ fn answers(tab: &mut Tab, _: &Report) -> Outcome {
         let row = format!("all('.results .link')[{at}].closest('tr')");
         tab.click(&format!("all('.results .link')[{at}]"))?;
         tab.until(&format!("{row}.getAttribute('aria-current') === 'true' && all('.results [aria-current]').length === 1 && location.hash === '#case-' + (Number({row}.dataset.case) + 1)"))?;
-        tab.holds("one('#verdict .badge').textContent.includes(shown().verdict) && one('h1').textContent === shown().headline[0]")?;
+        tab.holds("one('#verdict .badge').textContent.includes(shown().verdict) && one('#verdict h1').textContent === shown().headline[0]")?;
     }
     Ok(())
 }
