@@ -12,7 +12,7 @@ use std::sync::atomic::AtomicBool;
 pub enum Strategy {
     /// All of them.
     Exhaustive,
-    /// All with no preemption, then all with one, two, four, eight, … up to this many.
+    /// All with no preemption, then all with one, with two, and with more and more, up to this many.
     Bounded {
         /// The most preemptions: switches away from a thread that could go on.
         preemptions: u32,
@@ -128,10 +128,14 @@ impl SearchState {
     }
 }
 
-/// The bound that is explored after this one. What was run with a smaller bound is run again with a larger one, so large ones
-/// are some way apart: one after the other would cost twice as much.
-fn after(bound: u32) -> u32 {
-    (bound + 1).max(bound.saturating_mul(2))
+/// The bound that is explored after this one, if `most` is the last. What was run with a smaller bound is run again with a
+/// larger one, so those that are not small are some way apart: most, most / 2, most / 4, …
+fn after(bound: u32, most: u32) -> u32 {
+    let mut next = most;
+    while bound >= 2 && next / 2 > bound {
+        next /= 2;
+    }
+    if bound < 2 { bound + 1 } else { next }
 }
 
 /// Orders of executions drawn at random in one round, if all are of the same size.
@@ -186,7 +190,7 @@ impl<W: Work + Send> Search<W> {
                 debug_assert!(self.state.counts.executions >= before.executions);
                 if self.state.done && self.state.bounded && self.state.bound < preemptions {
                     self.state.seen = Some(self.state.bound);
-                    self.state.bound = after(self.state.bound).min(preemptions);
+                    self.state.bound = after(self.state.bound, preemptions);
                     self.state.bounded = false;
                     self.state.done = false;
                     self.state.frontier = Frontier::new();
@@ -238,5 +242,22 @@ impl<W: Work + Send> Search<W> {
             }
         }
         self.state.done = self.state.drawn >= executions;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::after;
+
+    #[test]
+    fn bounds_grow_to_the_last_one() {
+        let all =
+            |most: u32| std::iter::successors(Some(0), |&k| (k < most).then(|| after(k, most))).collect::<Vec<_>>();
+        assert_eq!(all(0), [0]);
+        assert_eq!(all(2), [0, 1, 2]);
+        assert_eq!(all(3), [0, 1, 2, 3]);
+        assert_eq!(all(9), [0, 1, 2, 4, 9]);
+        assert_eq!(all(16), [0, 1, 2, 4, 8, 16]);
+        assert!((0..200).all(|most| all(most).is_sorted() && all(most).last() == Some(&most)));
     }
 }

@@ -171,7 +171,7 @@ pub enum StrategyName {
     Auto,
     /// Every interleaving
     Exhaustive,
-    /// Every interleaving with no preemption, with one, two, four and so on
+    /// Every interleaving with no preemption, with one, with two, and so on
     Bounded,
     /// One execution of each happens-before class
     Dpor,
