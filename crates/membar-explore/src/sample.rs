@@ -241,7 +241,7 @@ impl<P: Program, O: Observer> Sampler<P, O> {
             }
             let (thread, again, next) = match choice {
                 Choice::Random => {
-                    let thread = drawn.take().unwrap_or_else(|| nth(able, rng.below(count(able))));
+                    let thread = drawn.unwrap_or_else(|| nth(able, rng.below(count(able))));
                     let (again, next) = repeats(able, thread, &mut rng);
                     (thread, again, next)
                 }
@@ -261,9 +261,6 @@ impl<P: Program, O: Observer> Sampler<P, O> {
             self.run.clear();
             self.program.steps(thread, more, watched, &mut self.run);
             self.made[thread] += self.run.len();
-            if self.run.len() == again as usize + 1 {
-                drawn = next;
-            }
             let waited = now.waiting >> thread & 1 != 0;
             self.look(thread, &mut now);
             let waits = now.waiting >> thread & 1 != 0;
@@ -277,9 +274,8 @@ impl<P: Program, O: Observer> Sampler<P, O> {
             } else if waits && self.program.is_blocked(thread) {
                 blocked |= 1 << thread;
             }
-            if disturbed || now.ready & !blocked != able {
-                drawn = None;
-            }
+            let same = !disturbed && now.ready & !blocked == able && self.run.len() == again as usize + 1;
+            drawn = if same { next } else { None };
             for performed in &self.run {
                 self.path.push(thread as u8);
                 self.observer.push(performed, &self.path);

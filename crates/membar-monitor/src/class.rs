@@ -361,6 +361,46 @@ impl<const W: usize> Undo<W> {
 
 const NOBODY: u32 = u32::MAX;
 
+/// The writes that rhb leads from to something that is ppo before this access.
+#[inline]
+fn before<const W: usize>(relaxation: Relaxation, thread: &ThreadSets<W>, access: &Access) -> Set<W> {
+    match (access.barrier, relaxation, access.kind) {
+        (Barrier::Full, _, _) => thread.all,
+        (_, Relaxation::Tso, AccessKind::Store | AccessKind::Rmw) => thread.all,
+        (Barrier::Store, Relaxation::Pso, AccessKind::Store | AccessKind::Rmw) => thread.all,
+        (_, Relaxation::Pso, AccessKind::Store | AccessKind::Rmw) => thread.stores,
+        (_, _, AccessKind::Load) => thread.loads,
+    }
+}
+
+/// The store that this access of the thread could overtake, if there is one.
+#[inline(always)]
+fn violation<const W: usize>(
+    t: usize,
+    thread: &ThreadSets<W>,
+    cell: &AddrSets<W>,
+    writes: &[Write],
+    before: &Set<W>,
+    access: &Access,
+) -> Option<Overtaken> {
+    for word in (0..W).rev() {
+        let mut left = thread.past[word] & cell.writes[word];
+        while left != 0 {
+            let bit = 63 - left.leading_zeros();
+            left ^= 1 << bit;
+            let id = 64 * word as u32 + bit;
+            let write = &writes[id as usize];
+            if write.thread == t as u32 || contains(before, id) {
+                return None;
+            }
+            if !write.interlocked || !access.writes_on(write.old) {
+                return Some(Overtaken { store: write.at, store_site: write.site });
+            }
+        }
+    }
+    None
+}
+
 impl<const W: usize> Class<W> {
     fn new(relaxation: Relaxation, threads: usize, undoable: bool) -> Class<W> {
         let none = [0; W];
@@ -388,57 +428,30 @@ impl<const W: usize> Class<W> {
         self.writes.len() == 64 * W
     }
 
-    /// The writes that rhb leads from to something that is ppo before this access.
+    /// The sets of an address, if it has been accessed in this execution.
     #[inline]
-    fn before(&self, thread: &ThreadSets<W>, access: &Access) -> Set<W> {
-        match (access.barrier, self.relaxation, access.kind) {
-            (Barrier::Full, _, _) => thread.all,
-            (_, Relaxation::Tso, AccessKind::Store | AccessKind::Rmw) => thread.all,
-            (Barrier::Store, Relaxation::Pso, AccessKind::Store | AccessKind::Rmw) => thread.all,
-            (_, Relaxation::Pso, AccessKind::Store | AccessKind::Rmw) => thread.stores,
-            (_, _, AccessKind::Load) => thread.loads,
-        }
-    }
-
-    #[inline(always)]
-    fn violation(&self, t: usize, before: &Set<W>, access: &Access) -> Option<Overtaken> {
-        let writes = &self.addrs.get(access.addr as usize).filter(|addr| addr.execution == self.execution)?.writes;
-        let past = &self.threads[t].past;
-        for word in (0..W).rev() {
-            let mut left = past[word] & writes[word];
-            while left != 0 {
-                let bit = 63 - left.leading_zeros();
-                left ^= 1 << bit;
-                let id = 64 * word as u32 + bit;
-                let write = &self.writes[id as usize];
-                if write.thread == t as u32 || contains(before, id) {
-                    return None;
-                }
-                if !write.interlocked || !access.writes_on(write.old) {
-                    return Some(Overtaken { store: write.at, store_site: write.site });
-                }
-            }
-        }
-        None
+    fn touched(&self, addr: u32) -> Option<&AddrSets<W>> {
+        self.addrs.get(addr as usize).filter(|cell| cell.execution == self.execution)
     }
 
     fn tried(&self, t: usize, access: Access) -> Option<Overtaken> {
-        self.violation(t, &self.before(&self.threads[t], &access), &access)
+        let thread = &self.threads[t];
+        let cell = self.touched(access.addr)?;
+        violation(t, thread, cell, &self.writes, &before(self.relaxation, thread, &access), &access)
     }
 
     #[inline(always)]
     fn push(&mut self, performed: &Performed) -> Option<Overtaken> {
         let (t, access) = (performed.thread as usize, &performed.access);
         let addr = access.addr as usize;
-        match self.addrs.get(addr) {
-            Some(cell) if cell.execution == self.execution => {}
-            _ => self.touch(addr),
+        if self.touched(access.addr).is_none() {
+            self.touch(addr);
         }
-        let mut rhb = self.before(&self.threads[t], access);
-        let found = self.violation(t, &rhb, access);
-
         let thread = &mut self.threads[t];
         let cell = &mut self.addrs[addr];
+        let mut rhb = before(self.relaxation, thread, access);
+        let found = violation(t, thread, cell, &self.writes, &rhb, access);
+
         if self.undoable {
             let (thread_sets, addr_sets) = (*thread, *cell);
             let Performed { thread, writes, .. } = *performed;
