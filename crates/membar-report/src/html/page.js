@@ -614,13 +614,13 @@
         if (before && number > before + 1) rows.push(el('tr', { class: 'skip-row' }, el('td', {}), el('td', {}, '⋮')));
         before = number;
         const nodes = at.get(number);
-        const row = el('tr', { class: nodes ? 'mark' : null }, el('td', {}, nodes ? el('button', { class: 'link', type: 'button', 'aria-label': 'Choose line ' + number, click: (event) => select(nodes, event.currentTarget) }, number) : number), el('td', {}, text));
+        const row = el('tr', { class: nodes || (source.marked || []).includes(number) ? 'mark' : null }, el('td', {}, nodes ? el('button', { class: 'link', type: 'button', 'aria-label': 'Choose line ' + number, click: (event) => select(nodes, event.currentTarget) }, number) : number), el('td', {}, text));
         if (nodes) current.listeners.push(() => row.classList.toggle('picked', nodes.some((node) => current.picked.has(node))));
         rows.push(row);
       }
       return [el('h3', { class: 'mono', style: 'margin:.3rem 0' }, source.file), el('div', { class: 'scroll', tabindex: 0, role: 'group', 'aria-label': 'Lines of ' + source.file }, el('table', { class: 'src' }, el('caption', { class: 'hidden' }, 'Lines of ' + source.file), el('tbody', {}, rows)))];
     });
-    return card('source', 'Source', 'lines of this execution are marked', parts);
+    return card('source', 'Source', one.verdict === 'error' ? 'lines of the calls are marked' : 'lines of this execution are marked', parts);
   }
   function reproduce(one) {
     const command = (about, line) => el('div', {}, el('h3', { style: 'margin-bottom:.25rem' }, about), el('div', { class: 'cmd' }, el('pre', { tabindex: 0 }, line), copy(line, about)));

@@ -523,6 +523,9 @@ pub struct Source {
     pub file: String,
     /// Lines with their numbers; where numbers are missing there is a gap.
     pub lines: Vec<(u32, String)>,
+    /// Lines that matter although no operation of the page stands there.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub marked: Vec<u32>,
 }
 
 /// A command.

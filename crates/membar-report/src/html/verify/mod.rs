@@ -11,7 +11,7 @@ use super::page::{
 };
 use crate::style::{capital, count, list};
 use crate::verify::{AccessRef, ErrorRef, FenceRef, StepRef, VerifyReport, ViolationRef};
-use run::{Run, arrows, graph, kind_of, machine, pairs, sources, texts};
+use run::{Run, arrows, called, graph, kind_of, machine, pairs, sources, texts};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Models that allow everything that tso allows, then those of pso.
@@ -36,7 +36,7 @@ pub fn cases(report: &VerifyReport, command: &str, read: Read<'_>) -> Vec<(Row, 
         all.push((row(name, "unsafe", violation.sentence()), case));
     }
     for error in &report.errors {
-        all.push((row(program(), "error", error.headline().to_owned()), failed(report, error, command)));
+        all.push((row(program(), "error", error.headline().to_owned()), failed(report, error, command, read)));
     }
     if all.is_empty() {
         all.push((row(program(), report.verdict, report.explored()), plain(report, command)));
@@ -107,7 +107,7 @@ fn plain(report: &VerifyReport, command: &str) -> Case {
 }
 
 /// An error of the program itself.
-fn failed(report: &VerifyReport, error: &ErrorRef, command: &str) -> Case {
+fn failed(report: &VerifyReport, error: &ErrorRef, command: &str, read: Read<'_>) -> Case {
     let mut case = base(report, report.program.clone(), command);
     case.verdict = "error";
     case.headline = vec![format!("{} has a {}.", short_name(report), error.kind)];
@@ -119,6 +119,7 @@ fn failed(report: &VerifyReport, error: &ErrorRef, command: &str) -> Case {
         about: String::new(),
         list: error.stack.iter().map(|frame| Fix { words: frame.text(), code: None, nodes: Vec::new() }).collect(),
     };
+    case.sources = called(&error.stack, read);
     case.commands
         .push(Command { about: "The execution, step by step".into(), line: report.command.line(&error.schedule, "") });
     case

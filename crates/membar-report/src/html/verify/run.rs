@@ -4,7 +4,7 @@ use super::Read;
 use crate::html::copies;
 use crate::html::page::{Arrow, Case, Copy, Graph, Machine, MachineStep, Node, Source};
 use crate::style::count;
-use crate::verify::{AccessRef, FenceRef, LinkRef, StepRef};
+use crate::verify::{AccessRef, FenceRef, FrameRef, LinkRef, StepRef};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
@@ -248,6 +248,11 @@ pub(super) fn sources(run: &Run<'_>, drawn: &BTreeSet<usize>, fences: &[FenceRef
     for fence in fences {
         want(&fence.file, fence.after_line);
     }
+    excerpts(files, read)
+}
+
+/// What stands on these lines, and around them.
+fn excerpts(files: BTreeMap<&str, BTreeSet<u32>>, read: Read<'_>) -> Vec<Source> {
     let mut sources = Vec::new();
     for (file, lines) in files {
         let Some(text) = read(file) else { continue };
@@ -258,7 +263,20 @@ pub(super) fn sources(run: &Run<'_>, drawn: &BTreeSet<usize>, fences: &[FenceRef
             .take(LINES)
             .map(|(number, line)| (number, line.replace('\t', "    ")))
             .collect();
-        sources.push(Source { file: file.to_owned(), lines });
+        sources.push(Source { file: file.to_owned(), lines, marked: Vec::new() });
+    }
+    sources
+}
+
+/// The lines of calls, marked.
+pub(super) fn called(stack: &[FrameRef], read: Read<'_>) -> Vec<Source> {
+    let mut files: BTreeMap<&str, BTreeSet<u32>> = BTreeMap::new();
+    for frame in stack.iter().filter(|frame| frame.line > 0) {
+        files.entry(&frame.file).or_default().insert(frame.line);
+    }
+    let mut sources = excerpts(files.clone(), read);
+    for source in &mut sources {
+        source.marked = files.get(&*source.file).into_iter().flatten().copied().collect();
     }
     sources
 }
