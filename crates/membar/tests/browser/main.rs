@@ -26,13 +26,19 @@ const KEPT: &str = env!("CARGO_TARGET_TMPDIR");
 
 /// A browser, if there is one; where there has to be one, it is an error that there is none.
 fn browser() -> Option<Browser> {
-    let Some(program) = devtools::installed() else {
-        let what = "the HTML reports: there is no Chromium (`apt-get install chromium`)";
-        assert!(std::env::var_os("MEMBAR_REQUIRE_BROWSER").is_none_or(|value| value != "1"), "not tested: {what}");
-        not_tested(what);
-        return None;
+    let started = match devtools::installed() {
+        Some(program) => Browser::start(program).map_err(|error| format!("{program} does not start: {error}")),
+        None => Err("there is no Chromium (`apt-get install chromium`)".to_owned()),
     };
-    Some(Browser::start(program).unwrap_or_else(|error| panic!("{program} does not start: {error}")))
+    let required = std::env::var_os("MEMBAR_REQUIRE_BROWSER").is_some_and(|value| value == "1");
+    match started {
+        Ok(browser) => Some(browser),
+        Err(why) => {
+            assert!(!required, "the HTML reports are not tested: {why}");
+            not_tested(&format!("the HTML reports: {why}"));
+            None
+        }
+    }
 }
 
 /// Says it past the harness, which keeps what tests print to itself.
