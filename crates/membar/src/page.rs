@@ -20,7 +20,7 @@ use membar::{Certifier, Checker, Model, Trace};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -176,20 +176,55 @@ pub struct ToFile {
     source: fn(&str) -> Option<String>,
     /// What is shown was read from a document.
     document: bool,
-    file: File,
+    place: Place,
     name: String,
+}
+
+/// A file that is left as it was, or not there at all, unless something is written to it.
+#[derive(Debug)]
+struct Place {
+    file: File,
+    /// Where it is, if it was made for this and nothing has been written to it.
+    empty: Option<PathBuf>,
+}
+
+impl Place {
+    fn open(path: &Path) -> io::Result<Place> {
+        let new = !path.exists();
+        let file = File::options().write(true).create(true).truncate(false).open(path)?;
+        Ok(Place { file, empty: new.then(|| path.to_owned()) })
+    }
+
+    fn write(&mut self, page: &Page) -> io::Result<()> {
+        self.empty = None;
+        // A pipe or a terminal has no length.
+        if self.file.metadata()?.is_file() {
+            self.file.set_len(0)?;
+        }
+        let mut out = BufWriter::new(&self.file);
+        html::write(page, &mut out)?;
+        out.flush()
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if let Some(path) = &self.empty {
+            let _ = std::fs::remove_file(path);
+        }
+    }
 }
 
 impl ToFile {
     /// The file is made at once: it is known early whether it can be.
     pub fn create(path: &Path) -> Result<ToFile, Failure> {
         let name = safe(&path.to_string_lossy());
-        let file = File::create(path).map_err(|error| {
+        let place = Place::open(path).map_err(|error| {
             Failure::Usage(format!(
                 "error: {name}: {error}\n = help: a page needs the name of a file that can be written"
             ))
         })?;
-        Ok(ToFile { pages: Pages::new(made()), source, document: false, file, name })
+        Ok(ToFile { pages: Pages::new(made()), source, document: false, place, name })
     }
 
     /// The same for what a document says.
@@ -285,10 +320,7 @@ impl ToFile {
     }
 
     /// Writes everything.
-    pub fn finish(self) -> Result<(), Failure> {
-        let page: Page = self.pages.finish();
-        let mut out = BufWriter::new(self.file);
-        let written: io::Result<()> = html::write(&page, &mut out).and_then(|()| out.flush());
-        written.map_err(|error| Failure::Usage(format!("error: {}: {error}", self.name)))
+    pub fn finish(mut self) -> Result<(), Failure> {
+        self.place.write(&self.pages.finish()).map_err(|error| Failure::Usage(format!("error: {}: {error}", self.name)))
     }
 }

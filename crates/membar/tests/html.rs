@@ -224,3 +224,21 @@ fn a_page_that_cannot_be_written_is_said_before_anything_is_decided() {
     assert_eq!((ran.code, ran.out.as_str()), (2, ""));
     assert!(ran.err.contains("no/such/place.html"), "{}", ran.err);
 }
+
+#[test]
+fn what_fails_leaves_no_empty_page_and_no_damaged_one() {
+    let files = Files::new(&[("t.trace", SB.as_bytes()), ("old.html", b"an older page")]);
+    for page in ["old.html", "new.html"] {
+        let ran = files.run(&["simulate", "--machine", "tso", "--profile", "nosuch.toml", "--html", page]);
+        assert_eq!(ran.code, 2, "{}", ran.err);
+        let ran = files.run(&["replay", "nosuch.c", "a", "--html", page]);
+        assert_eq!(ran.code, 2, "{}", ran.err);
+    }
+    assert_eq!(std::fs::read(files.path("old.html")).expect("still there"), b"an older page");
+    assert!(!files.path("new.html").exists());
+    // A page that is shorter than what was there replaces all of it.
+    std::fs::write(files.path("old.html"), vec![b'x'; 6_000_000]).expect("written");
+    files.run(&["check", "t.trace", "--html", "old.html"]);
+    let page = std::fs::read_to_string(files.path("old.html")).expect("a page");
+    assert!(page.starts_with("<!DOCTYPE html>") && page.trim_end().ends_with("</html>"));
+}
