@@ -102,7 +102,7 @@ fn nothing_that_a_user_wrote_is_markup() {
     let evil = "</script><script>alert(1)</script><!--<img src=x onerror=alert(1)>&amp;\u{2028}\u{2029}'\"";
     let mut case = store_buffering_case(evil);
     case.graph.nodes[0].text = evil.into();
-    case.sources.push(super::Source { file: evil.into(), lines: vec![(1, evil.into())] });
+    case.sources.push(super::Source { file: evil.into(), lines: vec![(1, evil.into())], ..super::Source::default() });
     let page = page_of(evil, case);
     let text = written(&page);
     let ours = written(&page_of("plain", store_buffering_case("plain")));
