@@ -59,7 +59,7 @@ pub const CHECKS: &[Check] = &[
     },
     Check {
         name: "source selects",
-        needs: "#source",
+        needs: "#source button",
         run: source_selects,
         sabotage: "<script nonce=membar>document.querySelector('#source').addEventListener('click', (e) => e.stopImmediatePropagation(), true)</script>",
     },

@@ -185,7 +185,7 @@ pub fn reports() -> Vec<Report> {
             &[("a.c", ASSERTION)],
             &["verify", "a.c"],
             1,
-            "verdict fix reproduce",
+            "verdict source fix reproduce",
             &["!(before == 0 && after == 3)"],
         ),
         report(
@@ -253,7 +253,7 @@ pub fn reports() -> Vec<Report> {
             &[("e.c", &evil_program)],
             &["verify", "e.c"],
             1,
-            "verdict fix reproduce",
+            "verdict source fix reproduce",
             &[EVIL_COMMENT],
         ),
     ]
