@@ -264,16 +264,8 @@ impl<'d, 't> Section<'d, 't> {
     }
 
     fn wrong_type(&self, key: &str, value: &Value<'_>, expected: &str) -> ModelError {
-        let found = match value.get_ref() {
-            DeValue::String(_) => "a string",
-            DeValue::Integer(_) => "an integer",
-            DeValue::Float(_) => "a float",
-            DeValue::Boolean(_) => "a boolean",
-            DeValue::Datetime(_) => "a date",
-            DeValue::Array(_) => "a list",
-            DeValue::Table(_) => "a table",
-        };
-        let message = format!("`{}` must be {expected}, but this is {found}", self.path(key));
+        let found = value.get_ref().type_str();
+        let message = format!("`{}` must be {expected}, but its type is {found}", self.path(key));
         self.doc.error(ErrorKind::WrongType, &value.span(), message)
     }
 

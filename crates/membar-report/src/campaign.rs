@@ -24,30 +24,38 @@ pub struct CampaignReport {
     pub verdict: Word,
     /// Why it ended.
     pub stopped: String,
-    /// Number of tests.
+    /// What was counted.
+    #[serde(flatten)]
+    pub counts: Counts,
+    /// `operations` / `seconds`.
+    pub operations_per_second: f64,
+}
+
+/// Counts of everything so far, those of earlier runs included. This is also what a state file keeps.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Counts {
+    /// Tests, and the number of the next one.
     pub tests: u64,
     /// Operations of their traces.
     pub operations: u64,
-    /// Tests by verdict.
+    /// Tests whose trace the model allows.
     pub allowed: u64,
-    /// Tests by verdict.
+    /// Tests whose trace it forbids.
     pub forbidden: u64,
-    /// Tests by verdict.
+    /// Tests that were not decided within the limits.
     pub undecided: u64,
     /// Allowed tests for which an order was found at the first attempt.
     pub first_attempt: u64,
     /// Allowed tests that were also checked against sc.
     pub sampled: u64,
-    /// Those that it forbids.
+    /// Those of them that it forbids.
     pub relaxed: u64,
-    /// As time went by.
+    /// Seconds, as time went by.
     pub seconds: f64,
-    /// For programs and their runs.
+    /// Seconds for programs and their runs, all workers together.
     pub run_seconds: f64,
-    /// To decide and certify.
+    /// Seconds to decide and certify, all workers together.
     pub check_seconds: f64,
-    /// `operations` / `seconds`.
-    pub operations_per_second: f64,
     /// Tests by verdict and by what decided: `allowed by too`.
     #[serde(default)]
     pub decided: BTreeMap<String, u64>,
@@ -59,6 +67,18 @@ pub struct CampaignReport {
     pub speed: Speed,
     /// Violations, in the order of the tests.
     pub violations: Vec<Found>,
+}
+
+impl Counts {
+    /// Operations that were run and checked each second, if it took so many seconds.
+    pub fn rate(&self, seconds: f64) -> f64 {
+        if seconds > 0.0 { self.operations as f64 / seconds } else { 0.0 }
+    }
+
+    /// Percent of the allowed tests for which an order was found at the first attempt.
+    pub fn first_percent(&self) -> f64 {
+        if self.allowed > 0 { 100.0 * self.first_attempt as f64 / self.allowed as f64 } else { 0.0 }
+    }
 }
 
 /// A violation that was found.

@@ -297,7 +297,7 @@ impl ToFile {
     pub fn add_campaign(&mut self, report: &CampaignReport, models: &[Chosen]) {
         let mut again = Again::new(models.to_vec());
         let mut cases = BTreeMap::new();
-        for (i, found) in report.violations.iter().enumerate() {
+        for (i, found) in report.counts.violations.iter().enumerate() {
             let (row, case) = again.violation(found, &report.model);
             if let Some(place) = self.pages.add(row, case) {
                 cases.insert(i, place);

@@ -9,7 +9,8 @@
 //!
 //! Threads are coroutines. Each intercepted access to a visible cell ([`super::shadow`]) *announces* what it is about to do
 //! and hands over to the scheduler; when the scheduler resumes the thread, it makes the access and runs to its next
-//! announcement. What each thread announced after each of its steps is kept, so to go back is to forget (`slots`), and only
+//! announcement. If the scheduler has said beforehand that the thread is to go on ([`World::goes_on`]), it makes that access too,
+//! without a switch, as long as nothing about who can run has changed. What each thread announced after each of its steps is kept, so to go back is to forget (`slots`), and only
 //! when a step is to be made from an earlier state the program is reset, or put back to a state on the way
 //! ([`super::snapshot`]), and run again along the path. On the way there a thread goes on without a switch as long as the
 //! path says so, and each announcement is compared with the one kept: a difference means that the program is not

@@ -17,7 +17,7 @@ const LONG: usize = 400;
 pub fn campaign(report: &CampaignReport, command: Option<&str>, cases: &BTreeMap<usize, usize>) -> CampaignView {
     let machine = name_of(&report.source);
     let model = cut(&report.model);
-    let tests = count(report.tests as usize, "test");
+    let tests = count(report.counts.tests as usize, "test");
     let said = if machine.starts_with("this machine") { capital(&machine) } else { machine.clone() };
     let headline = vec![
         match report.verdict {
@@ -28,15 +28,15 @@ pub fn campaign(report: &CampaignReport, command: Option<&str>, cases: &BTreeMap
         match report.verdict {
             "forbidden" => format!(
                 "{} in {tests}; each was proved, and the proof checked again.",
-                count(report.forbidden as usize, "violation")
+                count(report.counts.forbidden as usize, "violation")
             ),
             "allowed" => format!(
                 "{tests}, every one decided and checked again. That is no proof: other programs may find something."
             ),
-            _ if report.tests == 0 => "Nothing was tested.".into(),
+            _ if report.counts.tests == 0 => "Nothing was tested.".into(),
             _ => format!(
                 "{} of {tests} were not decided within the limits; in the others nothing was found.",
-                report.undecided
+                report.counts.undecided
             ),
         },
     ];
@@ -44,26 +44,30 @@ pub fn campaign(report: &CampaignReport, command: Option<&str>, cases: &BTreeMap
         Fact { name: "Machine", value: machine.clone() },
         Fact { name: "Model", value: model.clone() },
         Fact { name: "Profiles", value: profiles(report) },
-        Fact { name: "Tests", value: format!("{} (seeds from {})", report.tests, report.seed) },
-        Fact { name: "Operations", value: format!("{} in {}", report.operations, time(report.seconds)) },
+        Fact { name: "Tests", value: format!("{} (seeds from {})", report.counts.tests, report.seed) },
+        Fact { name: "Operations", value: format!("{} in {}", report.counts.operations, time(report.counts.seconds)) },
         Fact { name: "Speed", value: format!("{:.0} operations a second", report.operations_per_second) },
         Fact {
             name: "Time of all workers",
-            value: format!("{} to run, {} to decide and certify", time(report.run_seconds), time(report.check_seconds)),
+            value: format!(
+                "{} to run, {} to decide and certify",
+                time(report.counts.run_seconds),
+                time(report.counts.check_seconds)
+            ),
         },
         Fact { name: "Ended", value: ended(&report.stopped) },
     ];
-    if report.sampled > 0 {
+    if report.counts.sampled > 0 {
         facts.push(Fact {
             name: "Relaxed",
             value: format!(
                 "{} of {} allowed tests that were asked are not sequentially consistent",
-                report.relaxed, report.sampled
+                report.counts.relaxed, report.counts.sampled
             ),
         });
     }
-    if report.allowed > 0 {
-        let share = 100.0 * report.first_attempt as f64 / report.allowed as f64;
+    if report.counts.allowed > 0 {
+        let share = 100.0 * report.counts.first_attempt as f64 / report.counts.allowed as f64;
         facts.push(Fact {
             name: "First attempt",
             value: format!("{share:.1}% of the allowed traces were ordered at the first attempt"),
@@ -157,10 +161,14 @@ fn outcomes(report: &CampaignReport) -> Vec<Bar> {
         };
         Bar { label: cut(&format!("{verdict}, by {by}")), count: n, tone: tone(verdict) }
     };
-    if !report.decided.is_empty() {
-        return report.decided.iter().take(40).map(bar).collect();
+    if !report.counts.decided.is_empty() {
+        return report.counts.decided.iter().take(40).map(bar).collect();
     }
-    let all = [("allowed", report.allowed), ("forbidden", report.forbidden), ("undecided", report.undecided)];
+    let all = [
+        ("allowed", report.counts.allowed),
+        ("forbidden", report.counts.forbidden),
+        ("undecided", report.counts.undecided),
+    ];
     all.iter()
         .filter(|(_, n)| *n > 0)
         .map(|&(label, n)| Bar { label: label.into(), count: n, tone: tone(label) })
@@ -181,7 +189,7 @@ fn group_name(found: &Found) -> (String, String) {
 fn groups(report: &CampaignReport, cases: &BTreeMap<usize, usize>) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
-    for (i, found) in report.violations.iter().enumerate() {
+    for (i, found) in report.counts.violations.iter().enumerate() {
         let (name, about) = group_name(found);
         let place = *places.entry(name.clone()).or_insert_with(|| {
             groups.push(Group { name, about, ..Group::default() });
@@ -210,7 +218,7 @@ pub fn violation_name(found: &Found) -> String {
 }
 
 fn coverage(report: &CampaignReport) -> Option<Cover> {
-    let coverage = &report.coverage;
+    let coverage = &report.counts.coverage;
     let seen = |kind: &str| {
         coverage
             .pairs
@@ -254,12 +262,12 @@ fn coverage(report: &CampaignReport) -> Option<Cover> {
 }
 
 fn speed(report: &CampaignReport) -> Option<Series> {
-    let speed = &report.speed;
-    let fine = speed.width > 0.0 && speed.width.is_finite() && report.seconds.is_finite();
+    let speed = &report.counts.speed;
+    let fine = speed.width > 0.0 && speed.width.is_finite() && report.counts.seconds.is_finite();
     if !fine || speed.operations.is_empty() || speed.operations.len() > 4 * crate::campaign::Speed::BUCKETS {
         return None;
     }
-    let end = report.seconds.max(speed.width * (speed.operations.len() - 1) as f64 + 1e-3);
+    let end = report.counts.seconds.max(speed.width * (speed.operations.len() - 1) as f64 + 1e-3);
     let mut operations = speed.operations.clone();
     // What has just begun says little by itself: it counts with what was before.
     let begun = end - speed.width * (operations.len() - 1) as f64;
@@ -280,7 +288,7 @@ fn speed(report: &CampaignReport) -> Option<Series> {
 fn commands(report: &CampaignReport, command: Option<&str>) -> Vec<Command> {
     let campaign = command.map(|line| Command { about: "This campaign".into(), line: line.to_owned() });
     let mut commands: Vec<Command> = campaign.into_iter().collect();
-    if let Some(found) = report.violations.first() {
+    if let Some(found) = report.counts.violations.first() {
         commands.push(Command { about: "The first violation alone".into(), line: found.command.clone() });
     }
     commands
@@ -288,11 +296,11 @@ fn commands(report: &CampaignReport, command: Option<&str>) -> Vec<Command> {
 
 fn notes(report: &CampaignReport, cases: &BTreeMap<usize, usize>) -> Vec<String> {
     let mut notes = vec!["All counts include those of earlier runs with the same `--state`.".to_owned()];
-    if cases.len() < report.violations.len() {
+    if cases.len() < report.counts.violations.len() {
         notes.push(format!(
             "{} of {} are shown in full; the others are kept in their directories.",
             cases.len(),
-            count(report.violations.len(), "violation")
+            count(report.counts.violations.len(), "violation")
         ));
     }
     notes

@@ -114,6 +114,47 @@ impl Clock {
     }
 }
 
+/// What became of a core that was to move.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Moved {
+    Yes,
+    /// Nothing can move until somebody else does something, or a pause is over.
+    No,
+    /// Nothing ever will again.
+    Finished,
+}
+
+/// Cores that share a clock.
+pub(super) trait Cores {
+    /// A core that is picked makes from one to this many steps.
+    const BURST: u32;
+
+    fn clock(&mut self) -> &mut Clock;
+
+    /// Moves some part of this core.
+    fn move_core(&mut self, core: usize, rng: &mut Rng) -> Moved;
+
+    /// Wakes those whom the last steps gave something to do.
+    fn wake(&mut self);
+
+    /// Moves cores picked at random, until nobody can move any more.
+    fn run_all(&mut self, rng: &mut Rng) {
+        while let Some(place) = self.clock().pick(rng) {
+            let core = self.clock().core(place);
+            for _ in 0..1 + rng.below(Self::BURST) {
+                self.clock().tick();
+                match self.move_core(core, rng) {
+                    Moved::Yes => continue,
+                    Moved::No => self.clock().sleep(place),
+                    Moved::Finished => self.clock().finish(place),
+                }
+                break;
+            }
+            self.wake();
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -33,7 +33,7 @@
 //! Deviations: the real machine's caches hold lines, lock manager and banks have queues, and a core reads its own write before
 //! memory has it. Here it waits, so that a read is always performed between its begin and its end.
 
-use super::clock::Clock;
+use super::clock::{Clock, Cores, Moved};
 use super::{Bug, Setup};
 use crate::program::{Kind, NONE};
 use crate::{Program, Record, Rng, Run, Times};
@@ -130,22 +130,31 @@ pub(super) fn run(program: &Program, setup: Setup, seed: u64) -> Run {
     Run { record: machine.record, times: machine.times }
 }
 
+impl Cores for Machine<'_> {
+    const BURST: u32 = 4;
+
+    #[inline(always)]
+    fn clock(&mut self) -> &mut Clock {
+        &mut self.clock
+    }
+
+    #[inline(always)]
+    fn move_core(&mut self, core: usize, rng: &mut Rng) -> Moved {
+        // For good, where the thread has finished.
+        if self.step(core, rng) { Moved::Yes } else { Moved::No }
+    }
+
+    #[inline(always)]
+    fn wake(&mut self) {
+        if std::mem::take(&mut self.released) {
+            self.clock.wake(|_| true);
+        }
+    }
+}
+
 impl Machine<'_> {
     fn run(&mut self, rng: &mut Rng) {
-        while let Some(place) = self.clock.pick(rng) {
-            let c = self.clock.core(place);
-            for _ in 0..1 + rng.below(4) {
-                self.clock.tick();
-                if !self.step(c, rng) {
-                    // For good, where the thread has finished.
-                    self.clock.sleep(place);
-                    break;
-                }
-            }
-            if std::mem::take(&mut self.released) {
-                self.clock.wake(|_| true);
-            }
-        }
+        self.run_all(rng);
         self.log_what_is_left();
     }
 

@@ -34,7 +34,7 @@
 //!
 //! Complexity: O(n), a few dozen steps for each operation.
 
-use super::clock::Clock;
+use super::clock::{Clock, Cores, Moved};
 use super::{Bug, Setup};
 use crate::program::{Kind, NONE};
 use crate::{Program, Record, Rng, Run, Times};
@@ -213,7 +213,7 @@ pub(super) fn run(program: &Program, setup: Setup, seed: u64) -> Run {
         sent: false,
     };
     machine.record.log.reserve(program.len());
-    machine.run(&mut Rng::stream(seed, 0x3E51));
+    machine.run_all(&mut Rng::stream(seed, 0x3E51));
     machine.record.finals = machine.finals();
     Run { record: machine.record, times: machine.times }
 }
@@ -238,26 +238,31 @@ fn memory(program: &Program) -> (Vec<(u32, u8)>, Vec<Home>) {
     (place, homes)
 }
 
-impl Machine<'_> {
-    fn run(&mut self, rng: &mut Rng) {
-        // Cores that have finished still answer for their caches, so all of them sleep in the end.
-        while let Some(place) = self.clock.pick(rng) {
-            let c = self.clock.core(place);
-            for _ in 0..1 + rng.below(4) {
-                self.clock.tick();
-                if !self.step(c, rng) {
-                    self.clock.sleep(place);
-                    break;
-                }
-            }
-            if std::mem::take(&mut self.released) {
-                self.clock.wake(|_| true);
-            } else if std::mem::take(&mut self.sent) {
-                self.clock.wake(|core| !self.cores[core].inbox.is_empty());
-            }
-        }
+impl Cores for Machine<'_> {
+    const BURST: u32 = 4;
+
+    #[inline(always)]
+    fn clock(&mut self) -> &mut Clock {
+        &mut self.clock
     }
 
+    #[inline(always)]
+    fn move_core(&mut self, core: usize, rng: &mut Rng) -> Moved {
+        // Cores that have finished still answer for their caches, so all of them sleep in the end.
+        if self.step(core, rng) { Moved::Yes } else { Moved::No }
+    }
+
+    #[inline(always)]
+    fn wake(&mut self) {
+        if std::mem::take(&mut self.released) {
+            self.clock.wake(|_| true);
+        } else if std::mem::take(&mut self.sent) {
+            self.clock.wake(|core| !self.cores[core].inbox.is_empty());
+        }
+    }
+}
+
+impl Machine<'_> {
     /// What memory would hold if all caches were written back.
     fn finals(&self) -> Vec<u64> {
         let mut lines: Vec<Data> = self.homes.iter().map(|home| home.data).collect();

@@ -26,7 +26,7 @@
 //! Deviations from the models: machines are stronger in that windows and buffers hold at most eight, a barrier with
 //! `#StoreLoad` waits for all stores, and lock operations of a thread stay in order.
 
-use super::clock::Clock;
+use super::clock::{Clock, Cores, Moved};
 use crate::program::Kind;
 use crate::{Program, Record, Rng, Run, Times};
 use membar_core::Mask;
@@ -142,25 +142,36 @@ pub(super) fn run(program: &Program, policy: Policy, seed: u64) -> Run {
     Run { record: machine.record, times: machine.times }
 }
 
+impl Cores for Machine<'_> {
+    const BURST: u32 = 6;
+
+    #[inline(always)]
+    fn clock(&mut self) -> &mut Clock {
+        &mut self.clock
+    }
+
+    #[inline(always)]
+    fn move_core(&mut self, core: usize, rng: &mut Rng) -> Moved {
+        if self.cores[core].head == self.cores[core].end {
+            Moved::Finished
+        } else if self.step(core, rng) {
+            Moved::Yes
+        } else {
+            Moved::No
+        }
+    }
+
+    #[inline(always)]
+    fn wake(&mut self) {
+        if std::mem::take(&mut self.released) {
+            self.clock.wake(|_| true);
+        }
+    }
+}
+
 impl Machine<'_> {
     fn run(&mut self, rng: &mut Rng) {
-        while let Some(place) = self.clock.pick(rng) {
-            let c = self.clock.core(place);
-            for _ in 0..1 + rng.below(6) {
-                self.clock.tick();
-                if self.cores[c].head == self.cores[c].end {
-                    self.clock.finish(place);
-                    break;
-                }
-                if !self.step(c, rng) {
-                    self.clock.sleep(place);
-                    break;
-                }
-            }
-            if std::mem::take(&mut self.released) {
-                self.clock.wake(|_| true);
-            }
-        }
+        self.run_all(rng);
         self.log_what_is_left();
         let mut full: Vec<usize> = (0..self.cores.len()).filter(|&c| self.cores[c].len > 0).collect();
         while !full.is_empty() {

@@ -179,15 +179,7 @@ impl Doc<'_> {
     }
 
     fn wrong_type(&self, key: &str, value: &Value<'_>, expected: &str) -> ProfileError {
-        let found = match value.get_ref() {
-            DeValue::String(_) => "a string",
-            DeValue::Integer(_) => "an integer",
-            DeValue::Float(_) => "a float",
-            DeValue::Boolean(_) => "a boolean",
-            DeValue::Datetime(_) => "a date",
-            DeValue::Array(_) => "a list",
-            DeValue::Table(_) => "a table",
-        };
-        self.error(&value.span(), key, format!("`{key}` must be {expected}, but this is {found}"))
+        let found = value.get_ref().type_str();
+        self.error(&value.span(), key, format!("`{key}` must be {expected}, but its type is {found}"))
     }
 }

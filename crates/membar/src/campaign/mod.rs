@@ -22,14 +22,13 @@ mod summary;
 mod test;
 mod twice;
 
-pub use counters::Counters;
 pub use summary::{Stopped, json};
 
 use crate::decide::{Budget, Chosen};
 use crate::progress::{Line, Now};
 use crate::stop::{Failure, Interrupt};
 use membar::core::Clock;
-use membar::report::campaign::Found;
+use membar::report::campaign::{Counts, Found};
 use membar::report::count;
 use membar::stress::{Profile, Program, Record, Times};
 use std::collections::BTreeMap;
@@ -136,7 +135,7 @@ impl Plan {
 /// What came of a campaign.
 pub struct Campaign {
     /// What was counted, in all runs.
-    pub counters: Counters,
+    pub counters: Counts,
     /// Why it ended.
     pub stopped: Stopped,
 }
@@ -145,7 +144,7 @@ pub struct Campaign {
 pub fn run(plan: &Plan, source: &dyn Source, interrupt: &Interrupt) -> Result<Campaign, Failure> {
     let counters = match &plan.state {
         Some(path) => state::load(path, plan, source)?,
-        None => Counters::default(),
+        None => Counts::default(),
     };
     bundle::sweep(&plan.output);
     let shared = Shared {
@@ -236,7 +235,7 @@ impl Shared<'_> {
 /// Takes results in the order of the tests.
 struct Collector<'a> {
     shared: &'a Shared<'a>,
-    counters: Counters,
+    counters: Counts,
     /// Tests, operations and seconds of earlier runs.
     before: (u64, u64, f64),
     begun: Instant,
@@ -287,7 +286,8 @@ impl Collector<'_> {
             }
             _ => None,
         };
-        self.counters.add(&done, self.seconds());
+        let seconds = self.seconds();
+        counters::count(&mut self.counters, &done, seconds);
         self.shared.settled.store(self.counters.tests, Relaxed);
         let Some(kept) = kept else { return Ok(None) };
         self.line.hide();
@@ -296,7 +296,7 @@ impl Collector<'_> {
             // Where standard error is closed nobody wants to know.
             let _ = writeln!(std::io::stderr(), "violation: seed {}, kept in {}", plan.seed(test), kept.shown());
         }
-        self.counters.found.push(Found {
+        self.counters.violations.push(Found {
             test,
             seed: plan.seed(test),
             profile: plan.profile(test).profile.name.clone(),
@@ -311,7 +311,7 @@ impl Collector<'_> {
         self.save()?;
         Ok(match plan.keep_going {
             false => Some(Stopped::Violation),
-            true if self.counters.found.len() as u64 >= plan.max_violations => Some(Stopped::Violations),
+            true if self.counters.violations.len() as u64 >= plan.max_violations => Some(Stopped::Violations),
             true => None,
         })
     }

@@ -3,8 +3,9 @@
 //! It holds what makes tests what they are, and the counters; the number of tests is the number of the next one. It is written
 //! next to its place and renamed, so whoever reads it sees an old one or a new one, never half of it.
 
-use super::{Counters, Plan, Source};
+use super::{Plan, Source};
 use crate::stop::Failure;
+use membar::report::campaign::Counts;
 use membar::report::safe;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -17,7 +18,7 @@ const SCHEMA: u32 = 1;
 struct State {
     schema: u32,
     campaign: Map<String, Value>,
-    counters: Counters,
+    counters: Counts,
 }
 
 /// What must be the same for a campaign to go on.
@@ -45,11 +46,11 @@ fn fnv(text: &str) -> String {
 }
 
 /// The counters of an earlier run, or those of none if there is no file.
-pub fn load(path: &Path, plan: &Plan, source: &dyn Source) -> Result<Counters, Failure> {
+pub fn load(path: &Path, plan: &Plan, source: &dyn Source) -> Result<Counts, Failure> {
     let shown = safe(&path.to_string_lossy());
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Counters::default()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Counts::default()),
         Err(error) => return Err(Failure::Usage(format!("error: cannot read the state file {shown}: {error}"))),
     };
     let unusable = |why: String| {
@@ -93,7 +94,7 @@ fn brief(value: &Value) -> String {
 }
 
 /// Writes the state.
-pub fn save(path: &Path, plan: &Plan, source: &dyn Source, counters: &Counters) -> Result<(), Failure> {
+pub fn save(path: &Path, plan: &Plan, source: &dyn Source, counters: &Counts) -> Result<(), Failure> {
     let state = State { schema: SCHEMA, campaign: campaign(plan, source), counters: counters.clone() };
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let write = || -> std::io::Result<()> {

@@ -1,8 +1,8 @@
 //! The end of a campaign, for people and as JSON.
 
-use super::{Campaign, Counters, Plan, Source, bundle::profile_json};
+use super::{Campaign, Plan, Source, bundle::profile_json};
 use crate::stop::{ALLOWED, FORBIDDEN, UNDECIDED};
-use membar::report::campaign::CampaignReport;
+use membar::report::campaign::{CampaignReport, Counts};
 use membar::report::{Style, count, safe, wrapped};
 use std::fmt::Write as _;
 
@@ -49,7 +49,7 @@ pub fn short(number: f64) -> String {
 
 impl Campaign {
     fn verdict(&self) -> &'static str {
-        let Counters { tests, forbidden, undecided, .. } = self.counters;
+        let Counts { tests, forbidden, undecided, .. } = self.counters;
         match () {
             () if forbidden > 0 => "forbidden",
             () if undecided > 0 || tests == 0 => "undecided",
@@ -73,7 +73,7 @@ impl Campaign {
         let model = safe(&plan.model.arg);
         let names: Vec<String> = plan.profiles.iter().map(|chosen| safe(&chosen.profile.name)).collect();
         let head = match self.verdict() {
-            "forbidden" => style.bad(format!("{} found", count(c.found.len(), "violation"))).to_string(),
+            "forbidden" => style.bad(format!("{} found", count(c.violations.len(), "violation"))).to_string(),
             "undecided" if c.tests == 0 => style.open("nothing was tested").to_string(),
             "undecided" => style.open(format!("{} undecided", count(c.undecided as usize, "test"))).to_string(),
             _ => style.good("no violation found").to_string(),
@@ -106,7 +106,7 @@ impl Campaign {
             }
             text.push('\n');
         }
-        for found in c.found.iter().take(LISTED) {
+        for found in c.violations.iter().take(LISTED) {
             let place = format!(
                 "seed {}, profile {}, after {} operations",
                 found.seed,
@@ -119,9 +119,9 @@ impl Campaign {
             let _ = writeln!(text, "  Kept   {}", safe(&found.bundle));
             let _ = writeln!(text, "  Again  {}", safe(&found.command));
         }
-        if c.found.len() > LISTED {
+        if c.violations.len() > LISTED {
             let output = safe(&plan.output.to_string_lossy());
-            let _ = writeln!(text, "\n… and {} more in {output}", c.found.len() - LISTED);
+            let _ = writeln!(text, "\n… and {} more in {output}", c.violations.len() - LISTED);
         }
         text.push_str(&self.next(plan));
         text
@@ -129,7 +129,7 @@ impl Campaign {
 
     fn next(&self, plan: &Plan) -> String {
         let c = &self.counters;
-        if let Some(found) = c.found.last() {
+        if let Some(found) = c.violations.last() {
             let bundle = membar::report::quoted_path(&found.bundle);
             return format!("\nNext: read {bundle}/report.txt; shrunk.trace has the few operations that matter.\n");
         }
@@ -159,22 +159,8 @@ impl Campaign {
             seed: plan.seed,
             verdict: self.verdict(),
             stopped: self.stopped.name().into(),
-            tests: c.tests,
-            operations: c.operations,
-            allowed: c.allowed,
-            forbidden: c.forbidden,
-            undecided: c.undecided,
-            first_attempt: c.first_attempt,
-            sampled: c.sampled,
-            relaxed: c.relaxed,
-            seconds: c.seconds,
-            run_seconds: c.run_seconds,
-            check_seconds: c.check_seconds,
+            counts: c.clone(),
             operations_per_second: c.rate(c.seconds),
-            decided: c.decided.clone(),
-            coverage: c.coverage.clone(),
-            speed: c.speed.clone(),
-            violations: c.found.clone(),
         }
     }
 }

@@ -251,7 +251,7 @@ impl Story {
                 Ok(campaign) => campaign,
                 Err(failure) => return self.no_stress(&failure),
             };
-            let found = campaign.counters.found.first().map(|found| (found.bundle.clone(), found.seed));
+            let found = campaign.counters.violations.first().map(|found| (found.bundle.clone(), found.seed));
             let enough = left.is_zero() || self.interrupt.pressed();
             match found {
                 Some((bundle, _)) if enough || self.is_store_buffering(&bundle)? => {
