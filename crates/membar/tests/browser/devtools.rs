@@ -266,7 +266,7 @@ impl Tab<'_> {
 
     /// A click of the mouse on the middle of an element, which nothing may cover.
     pub fn click(&mut self, element: &str) -> Outcome {
-        let point = self.eval(&format!("target({element})"))?;
+        let point = self.eval(&format!("steady(() => target({element}))"))?;
         if let Some(covered) = point.as_str() {
             return Err(format!("cannot click on {element}: {covered}"));
         }

@@ -35,6 +35,15 @@ const target = (element) => {
   const hit = document.elementFromPoint(x, y);
   return hit && (element.contains(hit) || hit.contains(element)) ? { x, y } : 'covered by ' + (hit ? hit.outerHTML.slice(0, 200) : 'nothing');
 };
+// What a function returns once it is the same in two frames: what was opened just now may still be pushing others down.
+const steady = async (look) => {
+  for (let before = null; ;) {
+    const now = JSON.stringify(look());
+    if (now === before) return JSON.parse(now);
+    before = now;
+    await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+  }
+};
 const arrows = (kind) => all('svg.arrows path.arrow' + (kind ? '.k-' + kind : '')).filter((path) => path.getTotalLength() > 0);
 // Opens whatever can be opened.
 const openAll = () => {
