@@ -73,7 +73,7 @@ mod worker;
 
 pub use explore::{Search, SearchState, Strategy};
 pub use observer::{Blind, Observer};
-pub use program::{Awaited, MAX_THREADS, Next, Program, Standing, Waiting, Watched};
+pub use program::{Awaited, MAX_THREADS, Next, Program, Standing, Stop, Waiting, Watched};
 pub use schedule::{BadSchedule, Schedule};
 pub use work::{Answer, Local, Order, Work};
 pub use worker::{Counts, End};

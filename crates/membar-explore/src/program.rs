@@ -98,6 +98,15 @@ impl Watched {
     }
 }
 
+/// Why a thread made no more steps in one go ([`Program::steps`]).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Stop {
+    /// How it stands now.
+    pub standing: Standing,
+    /// Whether its last step wrote what is watched.
+    pub disturbs: bool,
+}
+
 /// Deterministic threads over one memory, one access a step.
 ///
 /// What a thread does next depends on nothing but what its own accesses returned: that is what makes schedules
@@ -146,15 +155,17 @@ pub trait Program {
     /// about who can run: the thread has another access and does not wait, and none of the steps wrote what is watched. They
     /// are added to `made`.
     #[inline]
-    fn steps(&mut self, thread: usize, more: usize, watched: Watched, made: &mut Vec<Performed>) {
+    fn steps(&mut self, thread: usize, more: usize, watched: Watched, made: &mut Vec<Performed>) -> Stop {
         for left in (0..=more).rev() {
             let performed = self.step(thread);
             made.push(performed);
             let disturbs = performed.writes && watched.has(performed.access.addr);
-            if left == 0 || disturbs || self.standing(thread) != Standing::Runs {
-                break;
+            let standing = self.standing(thread);
+            if left == 0 || disturbs || standing != Standing::Runs {
+                return Stop { standing, disturbs };
             }
         }
+        unreachable!("the last step is one to stop after")
     }
 
     /// Takes back the last step.

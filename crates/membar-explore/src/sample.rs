@@ -15,7 +15,7 @@
 //! ([`crate::tree`]); a waiting thread cannot run, so PCT never starves the one it waits for.
 
 use crate::worker::{Counts, End};
-use crate::{Next, Observer, Program, Standing, Watched};
+use crate::{Next, Observer, Program, Standing, Stop, Watched};
 use membar_core::{Performed, Rng};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -49,7 +49,7 @@ pub(crate) struct Sampler<P, O> {
     observer: O,
     max_steps: usize,
     path: Vec<u8>,
-    /// Steps that each thread has made.
+    /// Steps that each thread has made. Empty as long as none can have made nearly as many as it may.
     made: Vec<usize>,
     /// Scratch: what a thread did in one go.
     run: Vec<Performed>,
@@ -139,20 +139,42 @@ impl<P: Program, O: Observer> Sampler<P, O> {
         Sampler { program, observer, max_steps, path, made, run }
     }
 
-    /// Notes what the thread does next.
+    /// Notes how the thread stands.
     #[inline(always)]
-    fn look(&self, thread: usize, threads: &mut Threads) {
+    fn stands(&self, thread: usize, standing: Standing, threads: &mut Threads) {
         let bit = 1u64 << thread;
         threads.ready &= !bit;
         threads.waiting &= !bit;
-        match self.program.standing(thread) {
+        match standing {
             Standing::Stopped => {}
-            Standing::Runs if self.made[thread] < self.max_steps => threads.ready |= bit,
-            Standing::Waits if self.made[thread] < self.max_steps => {
+            Standing::Runs | Standing::Waits if self.steps_left(thread) != Some(0) => {
                 threads.ready |= bit;
-                threads.waiting |= bit;
+                threads.waiting |= u64::from(standing == Standing::Waits) << thread;
             }
             _ => threads.long |= bit,
+        }
+    }
+
+    /// How many steps more the thread may make, if that has to be looked at.
+    #[inline(always)]
+    fn steps_left(&self, thread: usize) -> Option<usize> {
+        self.made.get(thread).map(|made| self.max_steps - made)
+    }
+
+    /// If a thread may soon have made all the steps that it may, they are counted from now on.
+    #[inline(always)]
+    fn near_limit(&mut self, threads: usize) {
+        if self.path.len() + 2 * LONGEST as usize >= self.max_steps && self.made.is_empty() {
+            self.count_steps(threads);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn count_steps(&mut self, threads: usize) {
+        self.made.resize(threads, 0);
+        for &thread in &self.path {
+            self.made[usize::from(thread)] += 1;
         }
     }
 
@@ -203,6 +225,7 @@ impl<P: Program, O: Observer> Sampler<P, O> {
     }
 
     /// Runs an execution, and says how long it was.
+    #[inline(never)] // whoever calls it has a life of its own in registers
     fn run(&mut self, choice: Choice, seed: u64, number: u64) -> (Counts, u32) {
         let mut rng = Rng::stream(seed, number);
         let threads = self.program.threads();
@@ -216,10 +239,10 @@ impl<P: Program, O: Observer> Sampler<P, O> {
             changes = (1..depth).map(|_| rng.below(steps.max(1))).collect();
         }
         self.made.clear();
-        self.made.resize(threads, 0);
+        self.near_limit(threads);
         let mut now = Threads::default();
         for thread in 0..threads {
-            self.look(thread, &mut now);
+            self.stands(thread, self.program.standing(thread), &mut now);
         }
         let mut blocked = self.blocked(now.waiting);
         let mut watched = self.watched(now.waiting);
@@ -257,24 +280,28 @@ impl<P: Program, O: Observer> Sampler<P, O> {
                     (highest(&priority), until.min(LONGEST), None)
                 }
             };
-            let more = (again as usize).min(self.max_steps - self.made[thread] - 1);
+            self.near_limit(threads);
+            let more = (again as usize).min(self.steps_left(thread).map_or(usize::MAX, |left| left - 1));
             self.run.clear();
-            self.program.steps(thread, more, watched, &mut self.run);
-            self.made[thread] += self.run.len();
+            let Stop { standing, disturbs } = self.program.steps(thread, more, watched, &mut self.run);
+            if let Some(made) = self.made.get_mut(thread) {
+                *made += self.run.len();
+            }
             let waited = now.waiting >> thread & 1 != 0;
-            self.look(thread, &mut now);
+            self.stands(thread, standing, &mut now);
             let waits = now.waiting >> thread & 1 != 0;
             // Only writes of what is watched change who is blocked, and whoever makes one has stopped after it.
-            let disturbed = self.run.last().is_some_and(|last| last.writes && watched.has(last.access.addr));
-            if waited | waits {
+            if waits {
+                watched.add_round(&self.program.waiting(thread));
+            } else if waited {
                 watched = self.watched(now.waiting);
             }
-            if disturbed {
+            if disturbs {
                 blocked = self.blocked(now.waiting);
             } else if waits && self.program.is_blocked(thread) {
                 blocked |= 1 << thread;
             }
-            let same = !disturbed && now.ready & !blocked == able && self.run.len() == again as usize + 1;
+            let same = !disturbs && now.ready & !blocked == able && self.run.len() == again as usize + 1;
             drawn = if same { next } else { None };
             for performed in &self.run {
                 self.path.push(thread as u8);

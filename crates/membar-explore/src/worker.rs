@@ -250,11 +250,17 @@ impl<P: Program, O: Observer> Worker<P, O> {
     /// Notes what the thread does next.
     #[inline]
     fn look(&mut self, thread: usize) {
+        self.stands(thread, self.program.standing(thread));
+    }
+
+    /// Notes how the thread stands.
+    #[inline]
+    fn stands(&mut self, thread: usize, standing: Standing) {
         let bit = 1u64 << thread;
         self.ready &= !bit;
         self.waiting &= !bit;
         self.long &= !bit;
-        match self.program.standing(thread) {
+        match standing {
             Standing::Stopped => {}
             Standing::Runs if self.made[thread] < self.max_steps => self.ready |= bit,
             Standing::Waits if self.made[thread] < self.max_steps => {
@@ -460,7 +466,7 @@ impl<P: Program, O: Observer> Worker<P, O> {
         let mut awaited = self.awaited(thread);
         let mut run = std::mem::take(&mut self.run);
         run.clear();
-        self.program.steps(thread, self.more(thread), self.watched(thread), &mut run);
+        let stop = self.program.steps(thread, self.more(thread), self.watched(thread), &mut run);
         let bit = 1 << thread;
         // As it stands between two steps of the run.
         self.waiting &= !bit;
@@ -478,7 +484,7 @@ impl<P: Program, O: Observer> Worker<P, O> {
             }
         }
         self.run = run;
-        self.look(thread);
+        self.stands(thread, stop.standing);
         let enabled = self.enabled();
         if enabled == 0 {
             self.end(preemptions);

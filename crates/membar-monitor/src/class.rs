@@ -147,7 +147,10 @@ impl ClassMonitor {
     #[inline(always)]
     pub fn push(&mut self, performed: &Performed) -> Result<Option<Overtaken>, TooLong> {
         match &mut self.sets {
-            Sets::W1(class) if !class.is_full() => Ok(class.push(performed)),
+            Sets::W1(class) if !class.is_full() => match class.push(performed) {
+                NOBODY => Ok(None),
+                write => Ok(Some(class.overtaken(write))),
+            },
             // A copy, so that what is performed need not be in memory otherwise.
             _ => self.push_wide(*performed),
         }
@@ -160,11 +163,15 @@ impl ClassMonitor {
         if self.is_full() {
             self.widen()?;
         }
+        fn push<const W: usize>(class: &mut Class<W>, performed: &Performed) -> Option<Overtaken> {
+            let write = class.push(performed);
+            (write != NOBODY).then(|| class.overtaken(write))
+        }
         Ok(match &mut self.sets {
-            Sets::W1(class) => class.push(&performed),
-            Sets::W4(class) => class.push(&performed),
-            Sets::W32(class) => class.push(&performed),
-            Sets::W256(class) => class.push(&performed),
+            Sets::W1(class) => push(class, &performed),
+            Sets::W4(class) => push(class, &performed),
+            Sets::W32(class) => push(class, &performed),
+            Sets::W256(class) => push(class, &performed),
         })
     }
 
@@ -359,21 +366,35 @@ impl<const W: usize> Undo<W> {
     }
 }
 
+/// No thread, no write.
 const NOBODY: u32 = u32::MAX;
 
-/// The writes that rhb leads from to something that is ppo before this access.
-#[inline]
-fn before<const W: usize>(relaxation: Relaxation, thread: &ThreadSets<W>, access: &Access) -> Set<W> {
-    match (access.barrier, relaxation, access.kind) {
-        (Barrier::Full, _, _) => thread.all,
-        (_, Relaxation::Tso, AccessKind::Store | AccessKind::Rmw) => thread.all,
-        (Barrier::Store, Relaxation::Pso, AccessKind::Store | AccessKind::Rmw) => thread.all,
-        (_, Relaxation::Pso, AccessKind::Store | AccessKind::Rmw) => thread.stores,
-        (_, _, AccessKind::Load) => thread.loads,
+/// Executions are numbered from the one after it.
+const NO_EXECUTION: u32 = 0;
+
+impl<const W: usize> ThreadSets<W> {
+    /// A barrier lasts: what it orders before an access it orders before all later ones.
+    #[inline(always)]
+    fn pass(&mut self, barrier: Barrier) {
+        match barrier {
+            Barrier::None => {}
+            Barrier::Store => self.stores = self.all,
+            Barrier::Full => (self.loads, self.stores) = (self.all, self.all),
+        }
+    }
+
+    /// The writes that rhb leads from to something that is ppo before an access of this kind, after its barrier.
+    #[inline(always)]
+    fn before(&self, relaxation: Relaxation, kind: AccessKind) -> Set<W> {
+        match kind {
+            AccessKind::Load => self.loads,
+            AccessKind::Store | AccessKind::Rmw if relaxation == Relaxation::Pso => self.stores,
+            AccessKind::Store | AccessKind::Rmw => self.all,
+        }
     }
 }
 
-/// The store that this access of the thread could overtake, if there is one.
+/// The write that this access of the thread could overtake, or [`NOBODY`].
 #[inline(always)]
 fn violation<const W: usize>(
     t: usize,
@@ -382,7 +403,7 @@ fn violation<const W: usize>(
     writes: &[Write],
     before: &Set<W>,
     access: &Access,
-) -> Option<Overtaken> {
+) -> u32 {
     for word in (0..W).rev() {
         let mut left = thread.past[word] & cell.writes[word];
         while left != 0 {
@@ -391,14 +412,14 @@ fn violation<const W: usize>(
             let id = 64 * word as u32 + bit;
             let write = &writes[id as usize];
             if write.thread == t as u32 || contains(before, id) {
-                return None;
+                return NOBODY;
             }
             if !write.interlocked || !access.writes_on(write.old) {
-                return Some(Overtaken { store: write.at, store_site: write.site });
+                return id;
             }
         }
     }
-    None
+    NOBODY
 }
 
 impl<const W: usize> Class<W> {
@@ -406,7 +427,7 @@ impl<const W: usize> Class<W> {
         let none = [0; W];
         let thread = ThreadSets { past: none, loads: none, stores: none, all: none };
         let (threads, addrs, writes, undo) = (vec![thread; threads], Vec::new(), Vec::new(), Vec::new());
-        Class { relaxation, threads, addrs, writes, made: 0, execution: 0, undo, undoable }
+        Class { relaxation, threads, addrs, writes, made: 0, execution: NO_EXECUTION + 1, undo, undoable }
     }
 
     /// The same with wider sets.
@@ -428,42 +449,41 @@ impl<const W: usize> Class<W> {
         self.writes.len() == 64 * W
     }
 
-    /// The sets of an address, if it has been accessed in this execution.
-    #[inline]
-    fn touched(&self, addr: u32) -> Option<&AddrSets<W>> {
-        self.addrs.get(addr as usize).filter(|cell| cell.execution == self.execution)
-    }
-
     fn tried(&self, t: usize, access: Access) -> Option<Overtaken> {
-        let thread = &self.threads[t];
-        let cell = self.touched(access.addr)?;
-        violation(t, thread, cell, &self.writes, &before(self.relaxation, thread, &access), &access)
+        let mut thread = self.threads[t];
+        thread.pass(access.barrier);
+        let cell = self.addrs.get(access.addr as usize).filter(|cell| cell.execution == self.execution)?;
+        let write = violation(t, &thread, cell, &self.writes, &thread.before(self.relaxation, access.kind), &access);
+        (write != NOBODY).then(|| self.overtaken(write))
     }
 
-    #[inline(always)]
-    fn push(&mut self, performed: &Performed) -> Option<Overtaken> {
-        let (t, access) = (performed.thread as usize, &performed.access);
-        let addr = access.addr as usize;
-        if self.touched(access.addr).is_none() {
-            self.touch(addr);
-        }
-        let thread = &mut self.threads[t];
-        let cell = &mut self.addrs[addr];
-        let mut rhb = before(self.relaxation, thread, access);
-        let found = violation(t, thread, cell, &self.writes, &rhb, access);
+    #[cold]
+    fn overtaken(&self, write: u32) -> Overtaken {
+        let &Write { at, site, .. } = &self.writes[write as usize];
+        Overtaken { store: at, store_site: site }
+    }
 
+    /// Takes the next access, and returns the write that it could have overtaken, or [`NOBODY`].
+    #[inline(always)]
+    fn push(&mut self, performed: &Performed) -> u32 {
+        let (t, access) = (performed.thread as usize, &performed.access);
+        let thread = &mut self.threads[t];
+        let addr = access.addr as usize;
+        if addr >= self.addrs.len() {
+            fit(&mut self.addrs, addr);
+        }
+        let cell = &mut self.addrs[addr];
+        if cell.execution != self.execution {
+            *cell = AddrSets::untouched(self.execution);
+        }
         if self.undoable {
             let (thread_sets, addr_sets) = (*thread, *cell);
             let Performed { thread, writes, .. } = *performed;
             self.undo.push(Undo { thread, addr: access.addr, writes, thread_sets, addr_sets });
         }
-
-        // A barrier lasts: what it orders before this access it orders before all later ones.
-        match access.barrier {
-            Barrier::Full => (thread.loads, thread.stores) = (thread.all, thread.all),
-            Barrier::Store => thread.stores = thread.all,
-            Barrier::None => {}
-        }
+        thread.pass(access.barrier);
+        let mut rhb = thread.before(self.relaxation, access.kind);
+        let found = violation(t, thread, cell, &self.writes, &rhb, access);
         join(&mut thread.past, &cell.write_past);
         let interlocked = access.kind == AccessKind::Rmw;
         if performed.writes {
@@ -512,21 +532,19 @@ impl<const W: usize> Class<W> {
         let none = [0; W];
         self.threads.fill(ThreadSets { past: none, loads: none, stores: none, all: none });
         self.execution = self.execution.wrapping_add(1);
-        if self.execution == 0 {
+        if self.execution == NO_EXECUTION {
             self.addrs.clear();
+            self.execution += 1;
         }
         self.writes.clear();
         self.made = 0;
         self.undo.clear();
     }
+}
 
-    /// Makes the sets of an address that has not been accessed in this execution.
-    #[inline(never)]
-    fn touch(&mut self, addr: usize) {
-        let untouched = AddrSets::untouched(self.execution);
-        if addr >= self.addrs.len() {
-            self.addrs.resize(addr + 1, untouched);
-        }
-        self.addrs[addr] = untouched;
-    }
+/// Makes room for the sets of an address.
+#[cold]
+#[inline(never)]
+fn fit<const W: usize>(addrs: &mut Vec<AddrSets<W>>, addr: usize) {
+    addrs.resize(addr + 1, AddrSets::untouched(NO_EXECUTION));
 }

@@ -1,5 +1,6 @@
 //! From a hook to the scheduler and back: a thread says what it is about to do, and does it when it is resumed.
 
+use super::coroutine::Thread;
 use super::registers::{Registers, register, word_at};
 use super::shadow::read;
 use super::slot::{BEFORE, NO_STAMP, Pending, Slot, Stand};
@@ -15,73 +16,90 @@ impl World {
     #[inline(always)]
     pub fn announce<const MORE: bool>(mut pending: Pending, awaited: Awaited) {
         let world = world();
-        let id = world.current;
         let thread = world.this();
         pending.barrier = pending.barrier.max(thread.barrier);
         thread.barrier = Barrier::None;
-        if !world.barriers.is_empty()
-            && let Some(&barrier) = world.barriers.get(&(pending.site | BEFORE))
-        {
-            pending.barrier = pending.barrier.max(barrier);
+        if !world.barriers.is_empty() {
+            pending.barrier = pending.barrier.max(world.added_barrier(pending.site | BEFORE));
         }
         (thread.private, thread.suspect) = (0, 1000);
         thread.low = thread.low.min(register(0));
         thread.frame = (register(0), register(2));
         thread.stand = Stand::Access;
         let registers = MORE.then(Registers::save);
-        if world.mode == Mode::Again {
-            let known = thread.slots.get(thread.said).and_then(Slot::access).copied();
-            // Who called code without frame pointers is a guess that leftovers on the stack may change.
-            let guessed = |known: Pending| {
-                known == Pending { site: known.site, ..pending }
-                    && world.is_wrapper(world.module.offset(word_at(register(0))))
-            };
-            if known != Some(pending) && !known.is_some_and(guessed) {
-                world.diverge(id, Some(pending.site));
-                thread.suspend();
-            }
-            thread.said += 1;
-            (thread.dirty, thread.was_dirty) = (false, false);
-            if world.sampling && pending.kind.reads() && !pending.waits {
-                // The path has been begun anew; otherwise it is stamped already.
-                let pc = world.module.offset(word_at(register(0)));
-                world.stamp(pc, &mut 0);
-            }
-            if world.at < world.path.len() && usize::from(world.path[world.at]) == id {
-                world.at += 1;
-            } else {
-                thread.suspend();
-            }
+        let goes_on = if world.mode == Mode::Again {
+            world.announced_again(pending)
         } else {
-            let slots = &mut thread.slots;
-            if slots.len() == slots.capacity() {
-                slots.reserve(64);
-            }
-            // In place, field by field: a copy of the whole right after its parts have been written would wait for them.
-            // SAFETY: there is room for one more, all of which is written.
-            unsafe {
-                let slot = slots.as_mut_ptr().add(slots.len());
-                (&raw mut (*slot).pending).write(pending);
-                (&raw mut (*slot).stand).write(Stand::Access);
-                (&raw mut (*slot).stamped).write(NO_STAMP);
-                (&raw mut (*slot).awaited).write(awaited);
-                (&raw mut (*slot).idle).write(slots.last().map(|last| last.idle).unwrap_or_default());
-                world.look(&mut *slot);
-                slots.set_len(slots.len() + 1);
-            }
-            if !world.goes_on() {
-                thread.suspend();
-            }
+            world.announced(thread, pending, awaited)
+        };
+        if !goes_on {
+            thread.suspend();
         }
         if let Some(registers) = registers {
             registers.restore();
         }
         let world = super::world::world();
-        if !world.barriers.is_empty()
-            && let Some(&barrier) = world.barriers.get(&pending.site)
-        {
-            world.this().barrier = barrier;
+        if !world.barriers.is_empty() {
+            world.this().barrier = world.added_barrier(pending.site);
         }
+    }
+
+    /// The thread that runs announces something for the first time: whether it may do that too, without being asked.
+    #[inline(always)]
+    fn announced(&mut self, thread: &mut Thread, pending: Pending, awaited: Awaited) -> bool {
+        let slots = &mut thread.slots;
+        if slots.len() == slots.capacity() {
+            more_slots(slots);
+        }
+        // SAFETY: there is room for one more, all of which is written. If a step has been made, there is one before it.
+        let (made, slot) = unsafe {
+            let slot = slots.as_mut_ptr().add(slots.len());
+            let before = (!slots.is_empty()).then(|| &*slot.sub(1));
+            // In place, field by field: a copy of the whole right after its parts have been written would wait for them.
+            (&raw mut (*slot).pending).write(pending);
+            (&raw mut (*slot).stand).write(Stand::Access);
+            (&raw mut (*slot).stamped).write(NO_STAMP);
+            (&raw mut (*slot).awaited).write(awaited);
+            (&raw mut (*slot).idle).write(before.map(|before| before.idle).unwrap_or_default());
+            slots.set_len(slots.len() + 1);
+            (self.stepping.then(|| &(*slot.sub(1)).pending), &mut *slot)
+        };
+        self.look(thread, made, &pending, slot);
+        made.is_some_and(|made| self.goes_on(made, slot))
+    }
+
+    /// The thread that runs announces something on the way to a state: whether it is what it announced before, and it is
+    /// the one to go on.
+    #[inline(never)]
+    fn announced_again(&mut self, pending: Pending) -> bool {
+        let (id, thread) = (self.current, self.this());
+        let known = thread.slots.get(thread.said).and_then(Slot::access);
+        // Who called code without frame pointers is a guess that leftovers on the stack may change.
+        let guessed = |known: &Pending| {
+            *known == Pending { site: known.site, ..pending }
+                && self.is_wrapper(self.module.offset(word_at(register(0))))
+        };
+        if known != Some(&pending) && !known.is_some_and(guessed) {
+            self.diverge(id, Some(pending.site));
+            return false;
+        }
+        thread.said += 1;
+        (thread.dirty, thread.was_dirty) = (false, false);
+        if self.sampling && pending.kind.reads() && !pending.waits {
+            // The path has been begun anew; otherwise it is stamped already.
+            let pc = self.module.offset(word_at(register(0)));
+            self.stamp(pc, &mut 0);
+        }
+        let goes_on = self.path.get(self.at).is_some_and(|&next| usize::from(next) == id);
+        self.at += usize::from(goes_on);
+        goes_on
+    }
+
+    /// The barrier to add at a site.
+    #[cold]
+    #[inline(never)]
+    fn added_barrier(&self, site: u32) -> Barrier {
+        self.barriers.get(&site).copied().unwrap_or(Barrier::None)
     }
 
     /// The instruction that a report should name for a call from `pc`, which may be in code that only wraps.
@@ -109,22 +127,19 @@ impl World {
         hidden.or_else(|| stack[1..].iter().find_map(|&pc| user(pc)))
     }
 
-    /// Looks what came of the last step, and whether the thread waits for something, and completes the slot of its next
+    /// Looks what came of the step that was made, and whether the thread waits for something, and completes the slot of its next
     /// access, whose `idle` is what was known before.
     #[inline(always)]
-    fn look(&mut self, slot: &mut Slot) {
-        let Slot { pending: Pending { cell, kind, waits, expected, .. }, ref mut stamped, ref mut idle, .. } = *slot;
-        let thread = self.this();
+    fn look(&mut self, thread: &mut Thread, made: Option<&Pending>, pending: &Pending, slot: &mut Slot) {
+        let &Pending { cell, kind, waits, expected, .. } = pending;
+        let Slot { stamped, idle, .. } = slot;
         if waits && !self.sampling {
             let value = read(&self.shadow.cells[cell as usize]);
             self.set_value(cell, value);
         }
         // Where there is no loop nobody waits in one.
         let loops = !self.loop_list.is_empty();
-        if self.stepping
-            && let Some(Slot { pending: made, .. }) = thread.slots.last()
-        {
-            self.stepping = false;
+        if let Some(made) = made {
             // A read changes nothing.
             self.new = match made.kind {
                 AccessKind::Load => self.old,
@@ -148,7 +163,6 @@ impl World {
                 let about = (u64::from(cell) << 32 ^ expected).wrapping_mul(0x9e37_79b9_7f4a_7c15);
                 let state = super::idle::state(register(0), thread.entry, &thread.written);
                 idle.visit(pc, state ^ about, &thread.log, &mut thread.visits);
-                idle.visits = thread.visits.len() as u32;
             }
         }
         idle.log = thread.log.len() as u32;
@@ -176,4 +190,10 @@ impl World {
         }
         false
     }
+}
+
+#[cold]
+#[inline(never)]
+fn more_slots(slots: &mut Vec<Slot>) {
+    slots.reserve(64);
 }

@@ -1,33 +1,13 @@
 //! A thread of the program as a coroutine, and everything that is its own.
 
-use super::layout::{STACK_SIZE, stack_base};
 use super::slot::{Slot, Stand};
+use super::switch::{Place, switch};
 use super::world::world;
-use corosensei::stack::{Stack, StackPointer};
-use corosensei::{Coroutine, Yielder};
 use membar_core::{Barrier, Rng};
 use membar_explore::Awaited;
 
-/// A stack of the arena.
-pub struct Region(pub usize);
-
-// SAFETY: each region is mapped, aligned, with a guard page, and belongs to one thread.
-unsafe impl Stack for Region {
-    fn base(&self) -> StackPointer {
-        StackPointer::new(stack_base(self.0)).expect("not null")
-    }
-    fn limit(&self) -> StackPointer {
-        StackPointer::new(stack_base(self.0) - STACK_SIZE).expect("not null")
-    }
-}
-
-/// A thread's coroutine.
-pub type Routine = Coroutine<(), (), (), Region>;
-
 /// A thread of the program.
 pub struct Thread {
-    pub routine: Option<Routine>,
-    pub yielder: *const Yielder<(), ()>,
     /// What it announced, after each of its steps on the path.
     pub slots: Vec<Slot>,
     pub log: Vec<Awaited>,
@@ -37,6 +17,8 @@ pub struct Thread {
 
 /// What changes of a thread while it runs.
 pub struct Own {
+    /// Where it was left.
+    pub place: Place,
     /// What it runs.
     pub start: usize,
     pub arg: usize,
@@ -118,14 +100,7 @@ pub struct Fault {
 impl Thread {
     /// One that has not been started.
     pub fn new() -> Thread {
-        Thread {
-            routine: None,
-            yielder: std::ptr::null(),
-            slots: Vec::new(),
-            log: Vec::new(),
-            visits: Vec::new(),
-            own: Own::new(),
-        }
+        Thread { slots: Vec::new(), log: Vec::new(), visits: Vec::new(), own: Own::new() }
     }
 }
 
@@ -133,6 +108,7 @@ impl Own {
     /// Of a thread that has not been started.
     pub fn new() -> Own {
         Own {
+            place: 0,
             start: 0,
             arg: 0,
             result: 0,
@@ -176,6 +152,7 @@ impl Own {
             if from.is_empty() { to.clear() } else { to.clone_from(from) }
         }
         let Own {
+            place,
             start,
             arg,
             result,
@@ -222,6 +199,7 @@ impl Own {
         copy(&mut self.reads, reads);
         self.random.clone_from(random);
         self.fault.clone_from(fault);
+        self.place = *place;
         self.start = *start;
         self.arg = *arg;
         self.result = *result;
@@ -259,10 +237,10 @@ impl Thread {
     }
 
     /// Hands over to the scheduler.
-    #[inline]
-    pub fn suspend(&self) {
-        // SAFETY: set when the thread began, and valid as long as it runs.
-        unsafe { (*self.yielder).suspend(()) }
+    #[inline(always)]
+    pub fn suspend(&mut self) {
+        // SAFETY: the scheduler waits for it.
+        unsafe { switch(&raw mut self.own.place, world().scheduler) }
     }
 
     /// What to say about its fault. The marks in it are replaced by whoever has the names.

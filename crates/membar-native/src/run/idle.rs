@@ -82,9 +82,10 @@ impl Idle {
     }
 
     /// The thread is about to make an access again that may be in a loop.
-    #[inline]
+    #[inline(never)]
     pub fn visit(&mut self, site: u32, state: u64, log: &[Awaited], visits: &mut Vec<Visit>) {
         let now = log.len() as u32;
+        self.visits = visits.len() as u32 + 1;
         if self.round.0 < self.round.1 {
             // Within a round that is being repeated every instruction is come to again; it begins where it did.
             visits.push(Visit { site, log: now, state });

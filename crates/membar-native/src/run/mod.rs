@@ -24,6 +24,7 @@ mod shadow;
 mod slot;
 mod snapshot;
 pub(crate) mod stubs;
+mod switch;
 mod sync;
 mod thread;
 mod trace;

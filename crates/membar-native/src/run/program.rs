@@ -1,22 +1,21 @@
 //! The program as the explorer sees it.
 
-use super::coroutine::Region;
 use super::facts::{Divergence, Facts};
 use super::fault;
 use super::heap::Heap;
 use super::hooks;
 use super::layout::{
     self, ARENA, ARENA_LEN, HEAP_SIZE, HEAPS, LIFE, MAX_THREADS, MODULE_SHADOW, SHADOW, STACK_SIZE, STACKS, TABLE,
-    TABLE_LEN,
+    TABLE_LEN, stack_base,
 };
 use super::module::{LoadError, Module};
 use super::shadow::read;
-use super::slot::{Pending, Slot, Stand};
+use super::slot::{Pending, Stand};
 use super::snapshot;
+use super::switch::{begin, switch};
 use super::world::{World, install, world};
-use corosensei::{Coroutine, Yielder};
 use membar_core::{Access, Barrier, Performed};
-use membar_explore::{Next, Program, Standing, Waiting, Watched};
+use membar_explore::{Next, Program, Standing, Stop, Waiting, Watched};
 use std::ffi::{CString, OsStr, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -48,22 +47,25 @@ fn map(at: usize, len: usize, access: i32) -> Result<(), LoadError> {
 
 /// Loads the object on the stack of the program's first thread: constructors may go wrong like anything else.
 fn load_on_stack(object: &Path) -> Result<Module, LoadError> {
-    let mut loaded = None;
-    let (result, path) = (&raw mut loaded, object.to_path_buf());
-    let mut routine = Coroutine::with_stack(Region(0), move |yielder: &Yielder<(), ()>, ()| {
-        world().threads[0].yielder = yielder;
-        // SAFETY: the caller waits for this.
-        unsafe { *result = Some(Module::load(&path)) };
-    });
-    world().running = true;
-    let done = routine.resume(()).as_return().is_some();
-    world().running = false;
-    if !done {
-        // SAFETY: nothing on that stack will be used again.
-        unsafe { routine.force_reset() };
+    type Work<'a> = (&'a Path, Option<Result<Module, LoadError>>);
+    extern "C" fn load(work: usize) -> ! {
+        // SAFETY: whoever switched here waits for this.
+        let (object, loaded) = unsafe { &mut *(work as *mut Work<'_>) };
+        *loaded = Some(Module::load(object));
+        loop {
+            world().threads[0].suspend();
+        }
     }
+    let mut work: Work<'_> = (object, None);
+    let w = world();
+    w.running = true;
+    // SAFETY: the stack is mapped, and nothing runs on it.
+    unsafe { switch(&raw mut w.scheduler, begin(stack_base(0), load, (&raw mut work) as usize)) };
+    let w = world();
+    w.running = false;
+    w.threads[0].place = 0;
     let fault = || world().threads[0].fault.take().map(|fault| fault.message).unwrap_or_default();
-    loaded.unwrap_or_else(|| Err(LoadError::Constructor(fault())))
+    work.1.unwrap_or_else(|| Err(LoadError::Constructor(fault())))
 }
 
 impl Native {
@@ -216,15 +218,15 @@ impl Program for Native {
 
     #[inline(always)]
     fn is_blocked(&self, thread: usize) -> bool {
-        match world().threads[thread].slots.last() {
-            Some(Slot { pending: Pending { waits: true, .. }, awaited, .. }) => {
-                awaited.blocks(self.value(awaited.addr))
-            }
-            _ => {
-                let Waiting { round, .. } = self.waiting(thread);
-                self.waiting(thread).is_closing() && round.iter().all(|read| read.blocks(self.value(read.addr)))
-            }
+        let this = &world().threads[thread];
+        let Some(slot) = this.slots.last() else { return false };
+        if slot.pending.waits {
+            return slot.awaited.blocks(self.value(slot.awaited.addr));
         }
+        let (from, to) = slot.idle.round;
+        // Few of those who go round in a loop are about to close it.
+        from + slot.idle.repeated + 1 == to
+            && this.log[from as usize..to as usize].iter().all(|read| read.blocks(self.value(read.addr)))
     }
 
     fn may_wait(&self, thread: usize) -> bool {
@@ -236,10 +238,7 @@ impl Program for Native {
     fn standing(&self, thread: usize) -> Standing {
         let w = world();
         match w.threads[thread].slots.last() {
-            Some(slot) if slot.stand == Stand::Access && !w.void => {
-                let (from, to) = slot.idle.round;
-                if slot.pending.waits | (from < to) { Standing::Waits } else { Standing::Runs }
-            }
+            Some(slot) if !w.void => slot.standing(),
             _ => Standing::Stopped,
         }
     }
@@ -255,13 +254,13 @@ impl Program for Native {
     #[inline(always)]
     fn step(&mut self, thread: usize) -> Performed {
         let mut made = Vec::new();
-        World::steps(thread, 0, Watched::default(), &mut made);
+        let _ = World::steps(thread, 0, Watched::default(), &mut made);
         made[0]
     }
 
     #[inline(always)]
-    fn steps(&mut self, thread: usize, more: usize, watched: Watched, made: &mut Vec<Performed>) {
-        World::steps(thread, more, watched, made);
+    fn steps(&mut self, thread: usize, more: usize, watched: Watched, made: &mut Vec<Performed>) -> Stop {
+        World::steps(thread, more, watched, made)
     }
 
     #[inline]

@@ -2,7 +2,7 @@
 
 use super::idle::Idle;
 use membar_core::{AccessKind, Barrier};
-use membar_explore::Awaited;
+use membar_explore::{Awaited, Standing};
 
 /// Sites of accesses that no instruction of the program makes: the beginning and the end of a thread.
 pub const START_SITE: u32 = u32::MAX - 1;
@@ -64,6 +64,23 @@ impl Slot {
     #[inline]
     pub fn access(&self) -> Option<&Pending> {
         (self.stand == Stand::Access).then_some(&self.pending)
+    }
+
+    /// Whether what it is about to do may be disabled.
+    #[inline(always)]
+    pub fn waits(&self) -> bool {
+        let (from, to) = self.idle.round;
+        self.pending.waits | (from < to)
+    }
+
+    /// How the thread stands.
+    #[inline(always)]
+    pub fn standing(&self) -> Standing {
+        match self.stand {
+            Stand::Access if self.waits() => Standing::Waits,
+            Stand::Access => Standing::Runs,
+            Stand::Done | Stand::Fault => Standing::Stopped,
+        }
     }
 }
 

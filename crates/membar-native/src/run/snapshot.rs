@@ -24,11 +24,10 @@
 //!
 //! Linear in the bytes kept; the more, the further apart snapshots are.
 
-use super::coroutine::{Own, Routine};
+use super::coroutine::Own;
 use super::heap::Saved;
 use super::layout::{CONTROL, CONTROL_SIZE, GUARD, STACK_SIZE, stack_base};
 use super::world::{Mode, World};
-use std::mem::MaybeUninit;
 
 /// Steps between two snapshots, at least, and bytes that are worth one step more.
 const STRIDE: usize = 5;
@@ -94,8 +93,6 @@ struct Snapshot {
 /// A thread in a state.
 struct Kept {
     own: Own,
-    /// Its coroutine, bit by bit: it owns nothing, and where it stands is on its stack.
-    routine: MaybeUninit<Option<Routine>>,
     /// The lowest address of its stack that was used; if it had none, its upper end.
     from: usize,
 }
@@ -136,7 +133,7 @@ impl Snapshot {
         self.threads.resize_with(w.known, Kept::new);
         for (id, thread) in w.threads[..w.known].iter().enumerate() {
             let mut from = stack_base(id);
-            if thread.routine.is_some() {
+            if thread.place != 0 {
                 from = used_from(id, thread.low);
                 if self.memory.len() + stack_base(id) - from > MOST_BYTES {
                     return false;
@@ -151,8 +148,6 @@ impl Snapshot {
             if w.mode == Mode::Live {
                 kept.own.said = thread.slots.len();
             }
-            // SAFETY: copied bit by bit, and never dropped.
-            unsafe { kept.routine.as_mut_ptr().copy_from_nonoverlapping(&raw const thread.routine, 1) };
         }
         true
     }
@@ -160,7 +155,7 @@ impl Snapshot {
     /// Puts the state back.
     fn put_back(&self, w: &mut World) {
         for (id, (kept, thread)) in self.threads.iter().zip(&mut w.threads).enumerate() {
-            if thread.routine.is_some() {
+            if thread.place != 0 {
                 let used = used_from(id, thread.low);
                 if used < kept.from {
                     // SAFETY: the stack is mapped and nobody runs on it.
@@ -168,8 +163,6 @@ impl Snapshot {
                 }
             }
             thread.own.copy(&kept.own);
-            // SAFETY: as it was kept; what is overwritten owns nothing.
-            unsafe { (&raw mut thread.routine).copy_from_nonoverlapping(kept.routine.as_ptr(), 1) };
         }
         w.pages.restore_from(self.pages);
         w.heap.put_back(&self.heap);
@@ -190,7 +183,7 @@ impl Snapshot {
 
 impl Kept {
     fn new() -> Kept {
-        Kept { own: Own::new(), routine: MaybeUninit::uninit(), from: 0 }
+        Kept { own: Own::new(), from: 0 }
     }
 }
 

@@ -4,7 +4,7 @@ use super::access::Event;
 use super::fault;
 use super::layout::{ENDED, control};
 use super::registers::Registers;
-use super::slot::END_SITE;
+use super::slot::{END_SITE, Stand};
 use super::world::world;
 use membar_core::Barrier;
 
@@ -62,7 +62,7 @@ pub unsafe fn call_back(function: usize, a: usize, b: usize) -> usize {
 }
 
 /// Runs a thread from its beginning to its end.
-pub fn run(id: usize) {
+pub extern "C" fn run(id: usize) -> ! {
     let world = world();
     let thread = &mut world.threads[id];
     let entry = &raw mut thread.entry;
@@ -76,6 +76,11 @@ pub fn run(id: usize) {
         // SAFETY: that is how `pthread_create` calls it.
         let result = unsafe { call(start, arg, 0, 0, entry) };
         end(result);
+    }
+    let thread = &mut super::world::world().threads[id];
+    thread.stand = Stand::Done;
+    loop {
+        thread.suspend();
     }
 }
 

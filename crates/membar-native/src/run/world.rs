@@ -7,14 +7,16 @@
 //!
 //! # Algorithm
 //!
-//! Threads are coroutines. Each intercepted access to a visible cell ([`super::shadow`]) *announces* what it is about to do
-//! and hands over to the scheduler; when the scheduler resumes the thread, it makes the access and runs to its next
-//! announcement. If the scheduler has said beforehand that the thread is to go on ([`World::goes_on`]), it makes that access too,
-//! without a switch, as long as nothing about who can run has changed. What each thread announced after each of its steps is kept, so to go back is to forget (`slots`), and only
-//! when a step is to be made from an earlier state the program is reset, or put back to a state on the way
-//! ([`super::snapshot`]), and run again along the path. On the way there a thread goes on without a switch as long as the
-//! path says so, and each announcement is compared with the one kept: a difference means that the program is not
-//! deterministic, and everything stops ([`Divergence`]).
+//! Threads are coroutines ([`super::switch`]). Each intercepted access to a visible cell ([`super::shadow`]) *announces* what
+//! it is about to do and hands over to the scheduler; when the scheduler resumes the thread, it makes the access and runs
+//! to its next announcement, where it notes what it did. If the scheduler has said beforehand that the thread is to go on
+//! ([`World::goes_on`]), it makes that access too, without a switch, as long as nothing about who can run has changed.
+//!
+//! What each thread announced after each of its steps is kept, so to go back is to forget (`slots`), and only when a step is
+//! to be made from an earlier state the program is reset, or put back to a state on the way ([`super::snapshot`]), and run
+//! again along the path. On the way there a thread goes on without a switch as long as the path says so, and each
+//! announcement is compared with the one kept: a difference means that the program is not deterministic, and everything
+//! stops ([`Divergence`]).
 //!
 //! While there is one thread only, nothing is announced but the creation of the next one: nobody could notice.
 //!
@@ -29,7 +31,7 @@
 //! There is one world in a process, and one thread of the operating system that uses it. References to it never live across
 //! a switch between coroutines.
 
-use super::coroutine::{Fault, Region, Routine, Thread};
+use super::coroutine::{Fault, Thread};
 use super::facts::Divergence;
 use super::heap::Heap;
 use super::idle::Idle;
@@ -39,11 +41,12 @@ use super::pages::Pages;
 use super::shadow::{Shadow, read};
 use super::slot::{END_SITE, NO_STAMP, NOTHING, Pending, START_SITE, Slot, Stand};
 use super::snapshot::{Snapshots, used_from};
-use corosensei::{Coroutine, Yielder};
+use super::switch::{Place, begin, switch};
 use membar_core::{Access, AccessKind, Barrier, Performed, Rng};
-use membar_explore::{Awaited, Watched};
+use membar_explore::{Awaited, Standing, Stop, Watched};
 use rustc_hash::FxHashMap;
 use std::cell::UnsafeCell;
+use std::mem::MaybeUninit;
 
 /// How threads are run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -56,6 +59,8 @@ pub enum Mode {
 
 /// Everything.
 pub struct World {
+    /// Where the scheduler was left, while a thread runs.
+    pub scheduler: Place,
     /// The thread that runs, or ran last.
     pub current: usize,
     /// The same: threads are never moved.
@@ -63,7 +68,7 @@ pub struct World {
     /// There is one thread only.
     pub alone: bool,
     pub shadow: Shadow,
-    pub threads: Vec<Thread>,
+    pub threads: [Thread; MAX_THREADS],
     /// Threads by who creates them, and as which of its threads; and how many there are.
     pub ids: FxHashMap<(u8, u32), u8>,
     pub known: usize,
@@ -83,6 +88,7 @@ pub struct World {
     /// How many more the thread may make without being asked, unless one writes what is watched, and what it made.
     more: usize,
     watched: Watched,
+    disturbed: bool,
     made: *mut Vec<Performed>,
     /// What each step replaced, and the values at the end of the path: for who goes back. Not kept while sampling.
     pub frames: Vec<(u32, u64)>,
@@ -151,38 +157,36 @@ pub struct Stamp {
     pub is_loop: bool,
 }
 
-struct Global(UnsafeCell<Option<Box<World>>>);
+struct Global(UnsafeCell<MaybeUninit<World>>);
 // SAFETY: used by one thread only; see the module's documentation.
 unsafe impl Sync for Global {}
-static WORLD: Global = Global(UnsafeCell::new(None));
-static POINTER: std::sync::atomic::AtomicPtr<World> = std::sync::atomic::AtomicPtr::new(std::ptr::null_mut());
+/// In one place, so that no address has to be looked up.
+static WORLD: Global = Global(UnsafeCell::new(MaybeUninit::uninit()));
 
 /// The world. Never keep the reference across a switch.
 #[inline(always)]
 pub fn world() -> &'static mut World {
     // SAFETY: it is set before anything of the program runs, and used by one thread only.
-    unsafe { &mut *POINTER.load(std::sync::atomic::Ordering::Relaxed) }
+    unsafe { (*WORLD.0.get()).assume_init_mut() }
 }
 
 /// Sets the world up; once in a process.
 pub fn install(world: World) {
     // SAFETY: nothing uses it yet.
-    let slot = unsafe { &mut *WORLD.0.get() };
-    *slot = Some(Box::new(world));
-    let pointer: *mut World = &mut **slot.as_mut().expect("just set");
-    POINTER.store(pointer, std::sync::atomic::Ordering::Relaxed);
+    let world = unsafe { (*WORLD.0.get()).write(world) };
+    world.this = world.threads.as_mut_ptr();
 }
 
 impl World {
     /// For a program whose object will be loaded.
     pub fn new(heap: Heap) -> World {
-        let mut threads: Vec<Thread> = (0..MAX_THREADS).map(|_| Thread::new()).collect();
         World {
+            scheduler: 0,
             current: 0,
-            this: threads.as_mut_ptr(),
+            this: std::ptr::null_mut(),
             alone: true,
             shadow: Shadow::new(0, 0),
-            threads,
+            threads: std::array::from_fn(|_| Thread::new()),
             ids: FxHashMap::default(),
             known: 1,
             unjoined: 0,
@@ -198,6 +202,7 @@ impl World {
             stepping: false,
             more: 0,
             watched: Watched::default(),
+            disturbed: false,
             made: std::ptr::null_mut(),
             frames: Vec::new(),
             values: Vec::new(),
@@ -274,14 +279,11 @@ impl World {
         self.executions += 1;
         for id in 0..self.known {
             let thread = &mut self.threads[id];
-            if let Some(mut routine) = thread.routine.take() {
-                if !routine.done() {
-                    // SAFETY: the frames on that stack are the program's and ours, and own nothing.
-                    unsafe { routine.force_reset() };
-                }
-            } else if id != 0 {
+            if thread.place == 0 && id != 0 {
                 continue;
             }
+            // The frames on its stack are the program's and ours, and own nothing.
+            thread.place = 0;
             // Variables that a program does not initialise are then the same in every execution.
             let from = used_from(id, thread.low);
             // SAFETY: the stack is mapped and nobody runs on it.
@@ -338,34 +340,26 @@ impl World {
         world.current = id;
         world.this = thread;
         world.running = true;
-        // SAFETY: the routine stays where it is while it runs: threads are never moved, and only `reset` drops it.
-        let result = unsafe {
-            let routine: *mut Routine = match &mut (*thread).routine {
-                Some(routine) => routine,
-                None => world.create(id),
-            };
+        // SAFETY: threads are never moved, and this one is at that place of its own stack.
+        unsafe {
+            if (*thread).own.place == 0 {
+                (*thread).own.place = world.create(id);
+            }
             *world.errno = (*thread).own.errno;
-            (*routine).resume(())
+            switch(&raw mut world.scheduler, (*thread).own.place);
         };
         let world = super::world::world();
         world.running = false;
         // SAFETY: as above.
         unsafe { (*thread).own.errno = *world.errno };
-        if result.as_return().is_some() {
-            // SAFETY: as above.
-            unsafe { (*thread).own.stand = Stand::Done };
-        }
     }
 
-    /// Gives the thread its coroutine.
+    /// Makes a thread ready to run from its beginning.
     #[inline(never)]
-    fn create(&mut self, id: usize) -> *mut Routine {
+    fn create(&mut self, id: usize) -> Place {
         self.module.thread_locals(id);
-        let routine = Coroutine::with_stack(Region(id), move |yielder: &Yielder<(), ()>, ()| {
-            world().threads[id].yielder = yielder;
-            super::thread::run(id);
-        });
-        self.threads[id].routine.insert(routine)
+        // SAFETY: the thread's own stack, which it does not run on yet.
+        unsafe { begin(stack_base(id), super::thread::run, id) }
     }
 
     /// Goes to the end of the path.
@@ -484,14 +478,15 @@ impl World {
 
     /// Makes a step of a thread whose stand is an access, and up to `more` others ([`membar_explore::Program::steps`]).
     #[inline(always)]
-    pub fn steps(id: usize, more: usize, watched: Watched, made: &mut Vec<Performed>) {
+    pub fn steps(id: usize, more: usize, watched: Watched, made: &mut Vec<Performed>) -> Stop {
         let w = world();
         if (w.live != w.path.len()) | w.void {
             if !w.void {
                 World::catch_up();
             }
             if world().void {
-                return made.push(world().void_step(id));
+                made.push(world().void_step(id));
+                return Stop { standing: Standing::Stopped, disturbs: false };
             }
         }
         let w = world();
@@ -500,9 +495,11 @@ impl World {
         let Some(&Pending { cell, .. }) = unsafe { (*thread).slots.last() }.and_then(Slot::access) else {
             panic!("thread {id} has no access to make");
         };
+        made.reserve(more + 1);
+        (w.watched, w.made, w.disturbed) = (watched, &raw mut *made, false);
         w.begin_step(id, cell);
         if w.poison.is_empty() & w.endless.is_empty() {
-            (w.more, w.watched, w.made) = (more, watched, &raw mut *made);
+            w.more = more;
             World::go(id, thread);
             world().more = 0;
         } else if !w.is_poisoned(id) && !w.is_endless(Some(id)) {
@@ -510,15 +507,8 @@ impl World {
         }
         let w = world();
         if w.stepping {
-            w.stepping = false;
             w.last_step(id);
         }
-        // SAFETY: as above. There is a slot for the step and one for what comes after it.
-        let pending = unsafe {
-            let slots = &(*thread).slots;
-            slots.get_unchecked(slots.len() - 2).pending
-        };
-        made.push(w.end_step(id, &pending));
         w.live = w.path.len();
         if !w.sampling {
             w.void = w.grown | w.shadow.grown;
@@ -526,6 +516,12 @@ impl World {
                 w.keep_state(w.path.len());
             }
         }
+        // SAFETY: as above.
+        let standing = match unsafe { (*thread).slots.last() } {
+            Some(slot) if !w.void => slot.standing(),
+            _ => Standing::Stopped,
+        };
+        Stop { standing, disturbs: w.disturbed }
     }
 
     /// The thread is about to make its access.
@@ -537,54 +533,50 @@ impl World {
         self.record(self.path.len(), id);
     }
 
-    /// It has made it: what it was, what was there before, and what is there now.
+    /// It has made it: notes what it was, what was there before, and what is there now.
     #[inline(always)]
-    fn end_step(&mut self, id: usize, pending: &Pending) -> Performed {
-        // One by one: as a whole it would have to be kept in memory.
+    fn end_step(&mut self, pending: &Pending) {
         let &Pending { expected, cell, site, kind, barrier, compares, .. } = pending;
-        let (old, new) = (self.old, self.new);
+        let (id, old, new) = (self.current, self.old, self.new);
+        self.stepping = false;
         self.path.push(id as u8);
         if !self.sampling {
             self.frames.push((cell, old));
             self.set_value(cell, new);
         }
         let writes = writes(pending, old);
+        self.disturbed |= writes & self.watched.has(cell);
         let access = Access { kind, barrier, addr: cell, site, expected: compares.then_some(expected) };
-        Performed { thread: id as u32, access, writes, old, new }
+        // SAFETY: whoever asked for steps waits for them, and has made room for all.
+        unsafe {
+            let made = &mut *self.made;
+            made.as_mut_ptr().add(made.len()).write(Performed { thread: id as u32, access, writes, old, new });
+            made.set_len(made.len() + 1);
+        }
     }
 
     /// The thread that runs has made a step and announced the next one: whether it may make that too, without being asked.
-    /// Then that step has begun.
+    /// Then that has begun.
     #[inline(always)]
-    pub fn goes_on(&mut self) -> bool {
-        if self.more == 0 {
-            return false;
-        }
-        let slots = &self.this().slots;
-        // SAFETY: a step was made, so there is a slot for it, and one for what was announced just now.
-        let [Slot { pending, .. }, next] = (unsafe { slots.get_unchecked(slots.len() - 2..) }) else { return false };
-        let waits = next.pending.waits | (next.idle.round.0 < next.idle.round.1);
-        let disturbs = self.watched.has(pending.cell) && writes(pending, self.old);
-        let looked_at =
-            !self.sampling && (self.grown | self.shadow.grown | (self.path.len() + 1 >= self.snapshots.next));
-        if waits | disturbs | looked_at {
+    pub fn goes_on(&mut self, made: &Pending, next: &Slot) -> bool {
+        self.end_step(made);
+        let looked_at = !self.sampling && (self.grown | self.shadow.grown | (self.path.len() >= self.snapshots.next));
+        if (self.more == 0) | next.waits() | self.disturbed | looked_at {
             return false;
         }
         self.more -= 1;
-        let id = self.current;
-        let performed = self.end_step(id, pending);
-        // SAFETY: whoever asked for more than one step waits for them.
-        unsafe { (*self.made).push(performed) };
-        self.begin_step(id, next.pending.cell);
+        self.begin_step(self.current, next.pending.cell);
         true
     }
 
     /// The thread has made a step and not come to another access.
     #[inline(never)]
     fn last_step(&mut self, id: usize) {
-        let cell = self.threads[id].slots.last().map_or(0, |slot| slot.pending.cell);
+        let pending =
+            self.threads[id].slots.last().map_or(Pending::plain(0, END_SITE, AccessKind::Load), |slot| slot.pending);
         self.push_end(id);
-        self.new = read(&self.shadow.cells[cell as usize]);
+        self.new = read(&self.shadow.cells[pending.cell as usize]);
+        self.end_step(&pending);
     }
 
     /// Back to the beginning.
