@@ -116,15 +116,20 @@ impl World {
 
     #[inline(never)]
     fn caller_of_wrapper(&self, frame: usize) -> Option<u32> {
-        let stack = super::fault::walk(0, frame, self.current, 32);
         let user = |pc: usize| {
             let pc = self.module.offset(pc);
             (pc != u32::MAX && !self.is_wrapper(pc)).then_some(pc)
         };
         // Code without frame pointers hides its caller from the chain: what looks like a return address then will do.
-        let (from, to) = (register(0), self.threads[self.current].entry.min(frame.max(register(0))));
-        let hidden = (from..to).step_by(8).take(256).find_map(|at| user(word_at(at)));
-        hidden.or_else(|| stack[1..].iter().find_map(|&pc| user(pc)))
+        let mut at = register(0);
+        let to = self.threads[self.current].entry.min(frame.max(at)).min(at + 256 * 8);
+        while at < to {
+            if let Some(pc) = user(word_at(at)) {
+                return Some(pc);
+            }
+            at += 8;
+        }
+        super::fault::callers(frame, self.current).take(32).find_map(user)
     }
 
     /// Looks what came of the step that was made, and whether the thread waits for something, and completes the slot of its next

@@ -48,23 +48,25 @@ pub fn frames(pc: usize, frame: usize) -> Vec<usize> {
     walk(pc, frame, world().current, 64)
 }
 
-/// Follows frame pointers on a thread's stack.
-pub fn walk(pc: usize, mut frame: usize, thread: usize, most: usize) -> Vec<usize> {
+/// A return address, and those of the frames on a thread's stack from this one on.
+pub fn walk(pc: usize, frame: usize, thread: usize, most: usize) -> Vec<usize> {
+    std::iter::once(pc).chain(callers(frame, thread)).take(most).collect()
+}
+
+/// The return addresses that a chain of frame pointers on a thread's stack leads to.
+#[inline]
+pub fn callers(mut frame: usize, thread: usize) -> impl Iterator<Item = usize> {
     let stack = stack_base(thread) - STACK_SIZE + GUARD..stack_base(thread) - 16;
-    let mut frames = vec![pc];
-    while stack.contains(&frame) && frame.is_multiple_of(8) && frames.len() < most {
+    std::iter::from_fn(move || {
+        if !stack.contains(&frame) || !frame.is_multiple_of(8) {
+            return None;
+        }
         // SAFETY: within the stack, which is mapped.
         let (next, back) = unsafe { (*(frame as *const usize), *((frame + 8) as *const usize)) };
-        if back == 0 {
-            break;
-        }
-        frames.push(back);
-        if next <= frame {
-            break;
-        }
-        frame = next;
-    }
-    frames
+        // Frames further up are at higher addresses.
+        frame = if next > frame { next } else { 0 };
+        (back != 0).then_some(back)
+    })
 }
 
 /// What the handler found out, for [`land`].

@@ -7,7 +7,7 @@ pub(super) fn allocate(size: usize, align: usize) -> usize {
     let id = w.current;
     // SAFETY: the stack pointer of the stub's caller.
     let pc = unsafe { *(register(0) as *const usize) };
-    let caller = if w.module.base == 0 { 0 } else { fault::walk(pc, register(2), id, 2).get(1).copied().unwrap_or(0) };
+    let caller = if w.module.base == 0 { 0 } else { fault::callers(register(2), id).next().unwrap_or(0) };
     w.threads[id].dirty = true;
     match w.heap.allocate(id, size, align, pc, caller) {
         Some(block) => block,
