@@ -1,5 +1,4 @@
 // expect: error: assertion
-// only: clang
 // Two bitfields of one word: each update writes both.
 #include <assert.h>
 #include <pthread.h>

@@ -1,11 +1,12 @@
 //! Puts the compiler's calls into the order of the accesses they announce.
 //!
 //! Problem: a call of `__tsan_write4` announces the store that follows it, and the runtime takes the value from memory at
-//! the next call. Where gcc copies a struct this fails in three ways:
+//! the next call. Where gcc copies a struct this fails in three ways, and for bit-fields in a fourth:
 //!
 //! 1. `a = b` is announced as write, then read, and only then come the loads and stores: the write is announced early.
 //! 2. A large copy is announced, and then done by a call of `memcpy`, which the runtime sees too.
 //! 3. `a = f()` is not announced at all.
+//! 4. `a.bits = 1` is announced as a write. That it reads the bits beside them is not.
 //!
 //! Algorithm: one pass over straight-line code, that is until a jump, a label that something refers to, inline assembly,
 //! or the end of the function.
@@ -13,6 +14,9 @@
 //! 1. A write that is followed by a read, with no store and no call between, is renamed to `__membar_early_write…`.
 //! 2. A write, or a write and a read, followed by `memcpy`, `memmove` or `memset` with no store between, are taken out.
 //! 3. A store outside the frame that follows the call of a function with no announcement between gets a hook.
+//! 4. A write whose store changes memory in place, or stores to where was loaded from since the announcement, or after
+//!    which the announced address is loaded from, is renamed to `__membar_update…`: the load of anything but a bit-field
+//!    stands before the announcement of the write.
 //!
 //! Of the calls, `__tls_get_addr` only computes an address, and is passed over.
 //!
@@ -24,10 +28,11 @@
 //! variable with a name of its own, or another place of the frame, then the store is the compiler's. If it is not known,
 //! the store counts as the announced one: then the write keeps its name, which is right for everything but a copy.
 //!
-//! Guarantees: a write is only renamed if no instruction between it and the read stores to the announced address.
+//! Guarantees: a write is only renamed to an early one if no instruction between it and the read stores to the announced
+//! address, and to an update only if the store is known to be the announced one.
 
-use super::att::{self, Operand, Statement};
-use super::inline::{Effect, Kind, effect};
+use super::att::{self, Memory, Operand, Statement};
+use super::inline::{Effect, Hook, Kind, effect};
 use std::collections::{HashMap, HashSet};
 
 /// What to do to a line.
@@ -45,8 +50,8 @@ pub(super) enum Edit {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Announced {
     Read,
-    /// Of so many bytes, or of a range.
-    Write(Option<u8>),
+    /// Of so many bytes, or of a range; volatile or not.
+    Write(Option<u8>, bool),
     Other,
 }
 
@@ -54,11 +59,12 @@ enum Announced {
 fn announced(callee: &str) -> Option<Announced> {
     let name = callee.strip_prefix("__tsan_")?;
     let name = name.strip_prefix("unaligned_").unwrap_or(name);
+    let volatile = name.starts_with("volatile_");
     let name = name.strip_prefix("volatile_").unwrap_or(name);
     let size = |digits: &str| digits.parse().ok().filter(|size| matches!(size, 1 | 2 | 4 | 8 | 16));
     Some(match (name.strip_prefix("write"), name.strip_prefix("read")) {
-        (Some("_range"), _) => Announced::Write(None),
-        (Some(digits), _) => size(digits).map_or(Announced::Other, |size| Announced::Write(Some(size))),
+        (Some("_range"), _) => Announced::Write(None, volatile),
+        (Some(digits), _) => size(digits).map_or(Announced::Other, |size| Announced::Write(Some(size), volatile)),
         (_, Some("_range")) => Announced::Read,
         (_, Some(digits)) => size(digits).map_or(Announced::Other, |_| Announced::Read),
         _ => Announced::Other,
@@ -79,12 +85,60 @@ enum Origin<'a> {
 struct Waiting<'a> {
     line: usize,
     size: Option<u8>,
+    volatile: bool,
     origin: Origin<'a>,
     /// The read that followed.
     read: Option<usize>,
+    /// The announced address as base and displacement, as long as it can be said like that.
+    address: Option<(&'a str, &'a str)>,
+    /// What has been loaded from since, and how many bytes, if that can be said at the store as well.
+    loaded: Vec<(Memory<'a>, u8)>,
 }
 
-impl Waiting<'_> {
+impl<'a> Waiting<'a> {
+    /// An instruction that is not a store follows. The hook to call instead, if it loads from the announced address.
+    fn pass(&mut self, statement: &Statement<'a>) -> Option<String> {
+        let mut reads = false;
+        if let Effect::Hooks(hooks) = effect(statement, &statement.prefixes)
+            && let [Hook { kind: Kind::Load, size, memory: Some(memory) }] = hooks[..]
+        {
+            self.loaded.push((memory, size));
+            reads = memory.base.is_some_and(|base| self.address == Some((base, memory.displacement)))
+                && !memory.address.contains(',');
+        }
+        // Where a register is changed that an address is made of, it is another address.
+        if let Some(Operand::Register(changed)) = statement.operands.last() {
+            let changed = family(changed);
+            self.loaded.retain(|(memory, _)| {
+                !memory.address.split(['(', ')', ',', '%']).any(|name| !name.is_empty() && family(name) == changed)
+            });
+            self.address.take_if(|(base, _)| family(base) == changed);
+        }
+        self.update_hook().filter(|_| reads)
+    }
+
+    /// The hook that announces a read and a write, if there is one for so many bytes.
+    fn update_hook(&self) -> Option<String> {
+        let size = self.size.filter(|size| *size <= 8 && self.read.is_none())?;
+        Some(format!("__membar_{}update{size}", if self.volatile { "volatile_" } else { "" }))
+    }
+
+    /// The hook to call instead, if this is the announced store, and reads before it writes.
+    fn update(&self, store: &Statement<'a>) -> Option<String> {
+        let memory = store.memory_destination()?;
+        let known = match self.origin {
+            Origin::Frame(base, at) => memory.base == Some(base) && memory.displacement.parse() == Ok(at),
+            _ => !memory.in_frame(),
+        };
+        let Effect::Hooks(hooks) = effect(store, &store.prefixes) else { return None };
+        let reads = match hooks[..] {
+            [Hook { kind: Kind::Load, .. }, Hook { kind: Kind::Store, .. }] => true,
+            [Hook { kind: Kind::Store, size, .. }] => self.loaded.contains(&(memory, size)),
+            _ => false,
+        };
+        self.update_hook().filter(|_| known && reads)
+    }
+
     /// Whether a store may be the one that was announced.
     fn may_be(&self, store: &Statement<'_>) -> bool {
         let Some(memory) = store.memory_destination() else { return true };
@@ -105,6 +159,21 @@ impl Waiting<'_> {
             }
             _ => true,
         }
+    }
+}
+
+/// The part of a register's name that it shares with those that overlap it.
+fn family(name: &str) -> &str {
+    let name = name.strip_prefix(['r', 'e']).unwrap_or(name);
+    if name.starts_with(|sign: char| sign.is_ascii_digit()) {
+        return name.trim_end_matches(['b', 'w', 'd']);
+    }
+    match name {
+        "ax" | "al" | "ah" => "a",
+        "bx" | "bl" | "bh" => "b",
+        "cx" | "cl" | "ch" => "c",
+        "dx" | "dl" | "dh" => "d",
+        _ => name.trim_end_matches('l'),
     }
 }
 
@@ -149,6 +218,18 @@ fn origin<'a>(before: &[Statement<'a>]) -> Origin<'a> {
         }
     }
     Origin::Unknown
+}
+
+/// The first argument of a call as base and displacement, if the instruction that computes it says so.
+fn address<'a>(before: &[Statement<'a>]) -> Option<(&'a str, &'a str)> {
+    let last = before.iter().rev().find(
+        |statement| matches!(statement.operands.last(), Some(Operand::Register(name)) if family(name) == family("rdi")),
+    )?;
+    match (last.mnemonic, last.operands.first()?) {
+        ("movq", Operand::Register(base)) => Some((base, "")),
+        ("leaq", Operand::Memory(memory)) if !memory.address.contains(',') => Some((memory.base?, memory.displacement)),
+        _ => None,
+    }
 }
 
 /// Labels that something other than debug information refers to.
@@ -240,8 +321,9 @@ pub(super) fn edits(lines: &[&str]) -> HashMap<usize, Edit> {
                 }
                 let hook = callee.and_then(announced);
                 match (hook, waiting.take()) {
-                    (Some(Announced::Write(size)), _) => {
-                        waiting = Some(Waiting { line: number, size, origin: origin(&block), read: None });
+                    (Some(Announced::Write(size, volatile)), _) => {
+                        let (origin, address, loaded) = (origin(&block), address(&block), Vec::new());
+                        waiting = Some(Waiting { line: number, size, volatile, origin, read: None, address, loaded });
                     }
                     (Some(Announced::Read), Some(write)) if write.read.is_none() => {
                         let name = write.size.map_or("_range".to_owned(), |size| size.to_string());
@@ -260,8 +342,10 @@ pub(super) fn edits(lines: &[&str]) -> HashMap<usize, Edit> {
                 continue;
             }
             if stores(&statement) {
-                if waiting.as_ref().is_some_and(|write| write.may_be(&statement)) {
-                    waiting = None;
+                if let Some(write) = waiting.take_if(|write| write.may_be(&statement))
+                    && let Some(name) = write.update(&statement)
+                {
+                    edits.insert(write.line, Edit::Call(name));
                 }
                 let shared = statement.memory_destination().is_some_and(|memory| !memory.in_frame());
                 let plain = matches!(effect(&statement, &statement.prefixes),
@@ -269,6 +353,10 @@ pub(super) fn edits(lines: &[&str]) -> HashMap<usize, Edit> {
                 if returned && shared && plain {
                     edits.insert(number, Edit::Announce);
                 }
+            } else if let Some(write) = &mut waiting
+                && let Some(name) = write.pass(&statement)
+            {
+                edits.insert(write.line, Edit::Call(name));
             }
             block.push(statement);
         }
@@ -304,15 +392,7 @@ mod tests {
 
     #[test]
     fn a_store_between_is_the_announced_one() {
-        for store in [
-            "movl %ebx, (%rax)",
-            "movl $0, x(%rip)",
-            "rep stosq",
-            "movsq",
-            "fstpt (%rax)",
-            "setne (%rax)",
-            "addl $1, (%rax)",
-        ] {
+        for store in ["movl %ebx, (%rax)", "movl $0, x(%rip)", "rep stosq", "movsq", "fstpt (%rax)", "setne (%rax)"] {
             assert_eq!(found(&format!("call __tsan_write4@PLT\n{store}\ncall __tsan_read4@PLT\n")), [], "{store}");
         }
         for other in [
@@ -365,5 +445,41 @@ mod tests {
         assert_eq!(found(text), [(3, Edit::Announce), (4, Edit::Announce)]);
         let text = "call __tsan_func_entry@PLT\ncall f@PLT\ncall __tsan_write8@PLT\nmovq %rax, (%rcx)\n";
         assert_eq!(found(text), []);
+    }
+
+    #[test]
+    fn an_update_of_a_bit_field_reads_too() {
+        let update = |size: u8| Edit::Call(format!("__membar_update{size}"));
+        // As gcc does it without and with optimisation.
+        let text = "call __tsan_write1@PLT\nmovzbl f(%rip), %eax\norl $1, %eax\nmovb %al, f(%rip)\n";
+        assert_eq!(found(text), [(0, update(1))]);
+        assert_eq!(found("call __tsan_write1@PLT\nmovq %rbx, %rdi\norb $1, f(%rip)\n"), [(0, update(1))]);
+        let text = "call __tsan_write4@PLT\nmovl 4(%rbx), %eax\nandl $-8, %eax\norl %ecx, %eax\nmovl %eax, 4(%rbx)\n";
+        assert_eq!(found(text), [(0, update(4))]);
+        let text = "call __tsan_unaligned_volatile_write2@PLT\nandw $-8, (%r12)\n";
+        assert_eq!(found(text), [(0, Edit::Call("__membar_volatile_update2".into()))]);
+        // The store is shared with another branch.
+        let text = "leaq s(%rip), %rdi\ncall __tsan_write1@PLT\nmovb s(%rip), %al\norl $1, %eax\njmp .L5\n";
+        assert_eq!(found(text), [(1, update(1))]);
+        let text = "movq %rbx, %rdi\ncall __tsan_write4@PLT\nmovl (%rbx), %eax\njmp .L5\n";
+        assert_eq!(found(text), [(1, update(4))]);
+        let text = "leaq -32(%rbp), %rdi\ncall __tsan_write1@PLT\norb $4, -32(%rbp)\n";
+        assert_eq!(found(text), [(1, update(1))]);
+        for other in [
+            // What was loaded is an address, or something else, or was loaded before another one was.
+            "movq (%rax), %rax\nmovq %rbx, (%rax)",
+            "movl y(%rip), %eax\nmovl %eax, x(%rip)",
+            "movl (%r12), %eax\nmovslq %ecx, %r12\nmovl %eax, (%r12)",
+            "movl (%rdx,%r8), %eax\nincl %r8d\nmovl %eax, (%rdx,%r8)",
+            "movq x(%rip), %rax\nmovl %eax, x(%rip)",
+            "movl 4(%rbx), %eax\nmovl %eax, (%rbx)",
+            "movq -8(%rbp), %rbx\nmovl (%rbx), %eax\nmovl %eax, y(%rip)",
+            // The compiler's own.
+            "addl $1, -8(%rbp)",
+            "movl -4(%rbp), %eax\nmovl %eax, -4(%rbp)",
+        ] {
+            assert_eq!(found(&format!("movq %rbx, %rdi\ncall __tsan_write8@PLT\n{other}\n")), [], "{other}");
+        }
+        assert_eq!(found("call __tsan_write4@PLT\ncall __tsan_read4@PLT\norl $1, x(%rip)\n"), [(0, early("4"))]);
     }
 }

@@ -9,7 +9,8 @@
 //! * *writes*: the first cell is announced; then the program writes them all. At the thread's next announcement the others are
 //!   put back to what they were, and announced and written one by one.
 //!
-//! gcc announces the write of a structure assignment before its read, but makes both after that: [`early_write`].
+//! gcc announces the write of a structure assignment before its read, but makes both after that: [`early_write`]. It
+//! changes a bit-field by reading and writing its neighbours too: [`update`].
 
 use super::coroutine::Thread;
 use super::fault;
@@ -398,6 +399,22 @@ fn range(id: usize, addr: usize, size: usize, write: bool) {
     }
     let thread = &mut w.threads[id];
     w.shadow.cells_in(addr, size, if write { &mut thread.targets } else { &mut thread.sources });
+}
+
+/// The program is about to read something and to write it, changed, which is two steps.
+pub fn update(addr: usize, size: usize) {
+    check(addr, size, true);
+    let w = world();
+    if w.alone {
+        return;
+    }
+    settle();
+    let id = w.current;
+    w.threads[id].sources.clear();
+    w.threads[id].targets.clear();
+    range(id, addr, size, false);
+    range(id, addr, size, true);
+    make();
 }
 
 /// A range of bytes that the program is about to access as a whole.

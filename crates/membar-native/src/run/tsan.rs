@@ -49,6 +49,14 @@ pub extern "C-unwind" fn early_write_range(addr: usize, size: usize) {
     access::early_write(addr, size);
 }
 
+pub extern "C-unwind" fn update_plain<const N: usize>(addr: usize) {
+    access::update(addr, N);
+}
+
+pub extern "C-unwind" fn update_volatile<const N: usize>(addr: usize) {
+    if world().volatile_atomic { write_volatile::<N>(addr) } else { update_plain::<N>(addr) }
+}
+
 pub extern "C-unwind" fn read_volatile<const N: usize>(addr: usize) {
     if world().volatile_atomic {
         Event::atomic(AccessKind::Load, addr, N).announce();

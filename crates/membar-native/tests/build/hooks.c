@@ -8,7 +8,7 @@
 static unsigned char *pending, before[65536];
 static size_t size;
 static int early, reads;
-long early_writes, plain_writes, kinds[8];
+long early_writes, plain_writes, updates, kinds[8];
 
 static void settle(int read) {
     if (!pending) return;
@@ -35,6 +35,7 @@ static void announce(void *address, size_t bytes, int is_early) {
     void __tsan_volatile_write##N(void *a) { announce(a, N, 0); } \
     void __tsan_unaligned_volatile_write##N(void *a) { announce(a, N, 0); } \
     void __membar_early_write##N(void *a) { announce(a, N, 1); } \
+    void __membar_update##N(void *a) { announce(a, N, 0); updates++; } \
     void __tsan_read##N(void *a) { settle(1); } \
     void __tsan_unaligned_read##N(void *a) { settle(1); } \
     void __tsan_volatile_read##N(void *a) { settle(1); } \
@@ -63,7 +64,7 @@ __asm__(".globl __membar_asm\n__membar_asm:\n"
 void report(void) {
     printf("early %ld plain %ld kinds", early_writes, plain_writes);
     for (int kind = 1; kind < 8; kind++) printf(" %ld", kinds[kind]);
-    printf("\n");
+    printf(" updates %ld\n", updates);
 }
 
 // Fills with what was never there.
