@@ -267,7 +267,7 @@ hooks! {
     "pthread_mutex_timedlock" => sync::mutex_timedlock as *const (),
     "pthread_mutex_clocklock" => sync::mutex_clocklock as *const (),
     "pthread_mutex_unlock" => sync::mutex_unlock as *const (),
-    "pthread_mutex_consistent" => sync::fine as *const (),
+    "pthread_mutex_consistent" => sync::mutex_consistent as *const (),
     "pthread_cond_init" => sync::cond_init as *const (),
     "pthread_cond_destroy" => sync::fine as *const (),
     "pthread_cond_wait" => sync::cond_wait as *const (),

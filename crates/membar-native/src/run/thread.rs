@@ -91,9 +91,7 @@ pub fn end(result: usize) {
     own_registers(id);
     destroy(id);
     if id != 0 || !world().alone {
-        if let Some(&mutex) = world().threads[id].held.last() {
-            fault::raise(format!("a thread ends while it holds a mutex ({})", fault::name(mutex)));
-        }
+        super::sync::abandon_mutexes();
         Event::sync(control(id) + ENDED, 4).at(END_SITE).always().announce();
         // SAFETY: the control block is mapped.
         unsafe { *((control(id) + ENDED) as *mut u32) = 1 };

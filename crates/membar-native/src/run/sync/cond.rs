@@ -55,9 +55,16 @@ pub extern "C-unwind" fn cond_wait(cond: usize, mutex: usize) -> c_int {
     let depth = release_for_wait(mutex);
     Event::sync(control(id) + WOKEN, 4).while_not(0).always().announce();
     full();
-    mutex_lock(mutex);
-    *word(mutex + DEPTH) = depth;
-    0
+    lock_after_wait(mutex, depth)
+}
+
+/// Locks a mutex as often as it was locked before a wait.
+fn lock_after_wait(mutex: usize, depth: u32) -> c_int {
+    let result = mutex_lock(mutex);
+    if held(mutex) {
+        *word(mutex + DEPTH) = depth;
+    }
+    result
 }
 
 /// Unlocks a mutex however often it was locked.
@@ -73,9 +80,10 @@ pub extern "C-unwind" fn cond_timedwait(cond: usize, mutex: usize, _: usize) -> 
     Event::sync(cond, 8).announce();
     let timed_out = leave(cond, Some(id)).is_some();
     full();
-    mutex_lock(mutex);
-    *word(mutex + DEPTH) = depth;
-    if timed_out { libc::ETIMEDOUT } else { 0 }
+    match lock_after_wait(mutex, depth) {
+        0 if timed_out => libc::ETIMEDOUT,
+        result => result,
+    }
 }
 
 pub extern "C-unwind" fn cond_clockwait(cond: usize, mutex: usize, _: c_int, _: usize) -> c_int {

@@ -4,7 +4,7 @@
 //! fits. Each operation is one or a few steps ([`super::access`]) that synchronise memory fully (POSIX 4.12). An operation that would
 //! block is disabled until it can be made, so no schedule has it fail first.
 //!
-//! * *mutex*: 0 free, 1 held; behind it depth, owner and kind.
+//! * *mutex*: 0 free, 1 held (2 and 3 are for robust ones); behind it depth, owner and kind.
 //! * *condition variable*: the queue of waiting threads, first come first served. A waiting thread waits for a word of its own that
 //!   the signalling thread sets. No spurious wake-ups.
 //! * *reader-writer lock*: the number of readers, or all ones for a writer. *semaphore*: its value. *spin lock*: 0 or 1. *barrier*:
@@ -32,6 +32,7 @@ use super::access::{Event, plain};
 use super::fault;
 use super::layout::{ENDED, STARTED, WOKEN, control};
 use super::registers::Registers;
+use super::slot::END_SITE;
 use super::thread;
 use super::tsan::barrier;
 use super::world::world;

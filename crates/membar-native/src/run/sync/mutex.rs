@@ -1,9 +1,11 @@
-//! Mutexes: 0 free, 1 held; behind it depth, owner and kind.
+//! Mutexes: 0 free, 1 held; behind it depth, owner and kind. A robust one may also be 2, free since its owner ended, or 3, not to be
+//! had any more: whoever took it after that gave it back without calling it consistent.
 
 use super::*;
 
 unsafe extern "C" {
     fn pthread_mutexattr_gettype(attributes: usize, kind: &mut c_int) -> c_int;
+    fn pthread_mutexattr_getrobust(attributes: usize, robust: &mut c_int) -> c_int;
 }
 
 pub(super) const DEPTH: usize = 4;
@@ -11,16 +13,24 @@ pub(super) const OWNER: usize = 8;
 pub(super) const KIND: usize = 16;
 pub(super) const RECURSIVE: u32 = 1;
 pub(super) const ERROR_CHECK: u32 = 2;
+const ROBUST: u32 = 16;
+/// Its last owner ended, and who has it now has not called it consistent.
+const INCONSISTENT: usize = 20;
+const OWNER_DIED: u32 = 2;
+const LOST: u32 = 3;
 
 pub extern "C-unwind" fn mutex_init(mutex: usize, attributes: usize) -> c_int {
-    let mut kind = 0;
+    let (mut kind, mut robust) = (0, 0);
     if attributes != 0 {
         // SAFETY: attributes that the program has initialised.
-        unsafe { pthread_mutexattr_gettype(attributes, &mut kind) };
+        unsafe {
+            pthread_mutexattr_gettype(attributes, &mut kind);
+            pthread_mutexattr_getrobust(attributes, &mut robust);
+        }
     }
     // SAFETY: a mutex of the program.
     unsafe { std::ptr::write_bytes(mutex as *mut u8, 0, 40) };
-    *word(mutex + KIND) = kind as u32;
+    *word(mutex + KIND) = kind as u32 | if robust != 0 { ROBUST } else { 0 };
     0
 }
 
@@ -35,12 +45,29 @@ pub(super) fn held(mutex: usize) -> bool {
     *word(mutex) == 1 && *word(mutex + OWNER) as usize == current() + 1
 }
 
-pub(super) fn taken(mutex: usize) {
+fn robust(mutex: usize) -> bool {
+    *word(mutex + KIND) & ROBUST != 0
+}
+
+/// The mutex is not held: takes it, unless it is lost. What the caller is told.
+pub(super) fn taken(mutex: usize) -> c_int {
+    let result = match *word(mutex) {
+        LOST => {
+            full();
+            return libc::ENOTRECOVERABLE;
+        }
+        OWNER_DIED => {
+            *word(mutex + INCONSISTENT) = 1;
+            libc::EOWNERDEAD
+        }
+        _ => 0,
+    };
     *word(mutex) = 1;
     *word(mutex + OWNER) = current() as u32 + 1;
     *word(mutex + DEPTH) = 1;
     world().threads[current()].held.push(mutex);
     full();
+    result
 }
 
 pub extern "C-unwind" fn mutex_lock(mutex: usize) -> c_int {
@@ -55,8 +82,7 @@ pub extern "C-unwind" fn mutex_lock(mutex: usize) -> c_int {
         }
     }
     Event::sync(mutex, 4).while_not(1).announce();
-    taken(mutex);
-    0
+    taken(mutex)
 }
 
 pub extern "C-unwind" fn mutex_trylock(mutex: usize) -> c_int {
@@ -64,17 +90,21 @@ pub extern "C-unwind" fn mutex_trylock(mutex: usize) -> c_int {
         *word(mutex + DEPTH) += 1;
         return 0;
     }
-    Event::sync(mutex, 4).expects(0).announce();
-    if *word(mutex) != 0 {
+    // A robust one can be had in two states.
+    let event = Event::sync(mutex, 4);
+    if robust(mutex) { event } else { event.expects(0) }.announce();
+    if *word(mutex) == 1 {
         full();
         return libc::EBUSY;
     }
-    taken(mutex);
-    0
+    taken(mutex)
 }
 
 pub extern "C-unwind" fn mutex_timedlock(mutex: usize, _: usize) -> c_int {
-    if mutex_trylock(mutex) == 0 { 0 } else { libc::ETIMEDOUT }
+    match mutex_trylock(mutex) {
+        libc::EBUSY => libc::ETIMEDOUT,
+        other => other,
+    }
 }
 
 pub extern "C-unwind" fn mutex_clocklock(mutex: usize, _: c_int, _: usize) -> c_int {
@@ -94,6 +124,15 @@ pub extern "C-unwind" fn mutex_unlock(mutex: usize) -> c_int {
     if *word(mutex + DEPTH) > 0 {
         return 0;
     }
+    release(mutex);
+    Event::sync(mutex, 4).announce();
+    *word(mutex) = if std::mem::take(word(mutex + INCONSISTENT)) == 1 { LOST } else { 0 };
+    full();
+    0
+}
+
+/// The thread that runs does not hold the mutex any more.
+fn release(mutex: usize) {
     *word(mutex + OWNER) = 0;
     let w = world();
     let id = w.current;
@@ -101,8 +140,28 @@ pub extern "C-unwind" fn mutex_unlock(mutex: usize) -> c_int {
     if let Some(i) = held.iter().rposition(|&other| other == mutex) {
         held.remove(i);
     }
-    Event::sync(mutex, 4).announce();
-    *word(mutex) = 0;
-    full();
+}
+
+pub extern "C-unwind" fn mutex_consistent(mutex: usize) -> c_int {
+    if !robust(mutex) || !held(mutex) || *word(mutex + INCONSISTENT) == 0 {
+        return libc::EINVAL;
+    }
+    *word(mutex + INCONSISTENT) = 0;
     0
+}
+
+/// The thread that runs ends, and may hold mutexes.
+pub fn abandon_mutexes() {
+    while let Some(&mutex) = world().threads[current()].held.last() {
+        if !robust(mutex) {
+            fault::raise(format!("a thread ends while it holds a mutex ({})", fault::name(mutex)));
+        }
+        release(mutex);
+        *word(mutex + DEPTH) = 0;
+        Event::sync(mutex, 4).at(END_SITE).announce();
+        // As often as it is not called consistent.
+        *word(mutex + INCONSISTENT) = 0;
+        *word(mutex) = OWNER_DIED;
+        full();
+    }
 }
