@@ -81,7 +81,7 @@ impl Event {
         settle();
         let w = world();
         let id = w.current;
-        check(self.addr, self.size, self.kind != AccessKind::Load);
+        check(self.addr, self.kind != AccessKind::Load);
         let hit = if w.alone && !self.always {
             Hit::Private
         } else {
@@ -133,7 +133,7 @@ impl Event {
         };
         let awaited = self.wait.map_or(NOTHING, |(value, until)| Awaited { addr: cell, value, until });
         World::announce::<true>(pending, awaited);
-        check(self.addr, self.size, self.kind != AccessKind::Load);
+        check(self.addr, self.kind != AccessKind::Load);
     }
 
     fn blocks(&self) -> bool {
@@ -236,7 +236,7 @@ fn visible(addr: usize, size: usize, write: bool, hit: Hit) {
             if is_heap(addr) {
                 World::announce::<true>(Pending::plain(cell, site, kind), NOTHING);
                 // Somebody may have freed it meanwhile.
-                check(addr, size, write);
+                check(addr, write);
             } else {
                 World::announce::<false>(Pending::plain(cell, site, kind), NOTHING);
             }
@@ -403,7 +403,7 @@ fn range(id: usize, addr: usize, size: usize, write: bool) {
 
 /// The program is about to read something and to write it, changed, which is two steps.
 pub fn update(addr: usize, size: usize) {
-    check(addr, size, true);
+    check(addr, true);
     let w = world();
     if w.alone {
         return;
@@ -439,7 +439,7 @@ pub fn whole_range(addr: usize, size: usize, write: bool) {
 
 /// Whether an object of the heap is alive.
 #[inline]
-fn check(addr: usize, _: usize, write: bool) {
+pub fn check(addr: usize, write: bool) {
     if is_heap(addr) && life(addr) != Life::Live as u8 {
         dead(addr, write);
     }

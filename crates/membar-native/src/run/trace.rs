@@ -1,7 +1,9 @@
 //! Runs one schedule and tells everything about it, for reports; and lets somebody else be memory, for the certifier.
 
 use super::fault;
-use super::layout::{CONTROL, CONTROL_SIZE, ENDED, MAX_THREADS, STACK_SIZE, STACKS, STARTED, TLS, TLS_SIZE};
+use super::layout::{
+    CONTROL, CONTROL_SIZE, ENDED, LARGE_ATOMICS, MAX_THREADS, STACK_SIZE, STACKS, STARTED, TLS, TLS_SIZE,
+};
 use super::program::{Native, access};
 use super::shadow::{self, read};
 use super::slot::{END_SITE, START_SITE, Slot, Stand};
@@ -312,6 +314,7 @@ pub(super) fn location(at: usize) -> Option<Location> {
         let what = match (at - CONTROL) % CONTROL_SIZE {
             STARTED => "start",
             ENDED => "end",
+            LARGE_ATOMICS => "large",
             _ => "wake",
         };
         Location::Control { thread: ((at - CONTROL) / CONTROL_SIZE) as u32, what: what.into() }
