@@ -11,7 +11,7 @@ mod quantity;
 mod stop;
 mod terminal;
 
-use clap::{CommandFactory, Parser};
+use clap::CommandFactory;
 use cli::{Cli, Command};
 use membar::report::safe;
 use std::io::Write;
@@ -29,7 +29,7 @@ fn main() -> ExitCode {
     if let Some(code) = cmd::cc::called() {
         return code;
     }
-    let cli = Cli::parse();
+    let cli = Cli::from_arguments();
     let style = terminal::style(cli.color);
     let result = match &cli.command {
         Command::Check(args) => cmd::check::run(args, style),

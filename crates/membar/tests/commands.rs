@@ -57,6 +57,7 @@ fn which_trace_is_shrunk() {
         (&["shrink", "fine"], 0, "no trace of fine is forbidden by tso: there is nothing to shrink"),
         (&["shrink", "many", "--trace", "5"], 2, "there is no trace 5: many has 4 traces"),
         (&["shrink", "many", "--trace", "0"], 2, "invalid value '0'"),
+        (&["shrink", "many", "--trace", "-1"], 2, "invalid value '-1'"),
         (&["shrink", "bad"], 2, "bad:1:6"),
         (&["shrink", "missing"], 2, "cannot open"),
         (&["shrink", "many", "-o", "./many"], 2, "which would be lost"),

@@ -17,7 +17,7 @@ pub use report::*;
 pub use verify::*;
 
 use crate::quantity;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -51,6 +51,20 @@ pub struct Cli {
     /// When to use colours.
     #[arg(long, value_enum, default_value_t = Color::Auto, value_name = "WHEN", global = true)]
     pub color: Color,
+}
+
+impl Cli {
+    /// What this process was called with. Ends it if that is wrong, or asks for help.
+    pub fn from_arguments() -> Cli {
+        let matches = numbers(Cli::command()).get_matches();
+        Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+    }
+}
+
+/// Takes a negative number after an option for its value, to be told that it is wrong, and not for an option of that name.
+fn numbers(command: clap::Command) -> clap::Command {
+    let takes = |arg: &clap::Arg| arg.get_long().is_some() && arg.get_action().takes_values();
+    command.mut_args(|arg| if takes(&arg) { arg.allow_negative_numbers(true) } else { arg }).mut_subcommands(numbers)
 }
 
 /// The commands.
