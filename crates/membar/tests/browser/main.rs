@@ -132,7 +132,9 @@ fn every_report_passes_every_check_and_every_check_can_fail() {
     let outcomes = each(&browser, reports(), |tab, report| {
         let page = Written::new(report);
         let applicable = applicable(tab, &checks, &page.url()).expect("it opens");
-        let mut run = |check| run(tab, check, &page.report, &page.url());
+        // A machine that is busy elsewhere may be too slow once; what is wrong is wrong again.
+        let mut run =
+            |check| run(tab, check, &page.report, &page.url()).or_else(|_| run(tab, check, &page.report, &page.url()));
         let outcomes: Vec<Option<Outcome>> = applicable.into_iter().map(|check| check.map(&mut run)).collect();
         (page, outcomes)
     });

@@ -35,11 +35,13 @@ const target = (element) => {
   const hit = document.elementFromPoint(x, y);
   return hit && (element.contains(hit) || hit.contains(element)) ? { x, y } : 'covered by ' + (hit ? hit.outerHTML.slice(0, 200) : 'nothing');
 };
-// What a function returns once it is the same in two frames: what was opened just now may still be pushing others down.
+// What was opened and has not been filled yet: that happens some time later, and pushes others down.
+const unfilled = () => all('details[open]').some((view) => view.fill && !view.filled);
+// What a function returns once it is the same in two frames.
 const steady = async (look) => {
   for (let before = null; ;) {
-    const now = JSON.stringify(look());
-    if (now === before) return JSON.parse(now);
+    const now = unfilled() ? null : JSON.stringify(look());
+    if (now !== null && now === before) return JSON.parse(now);
     before = now;
     await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
   }
