@@ -13,10 +13,6 @@ static void *run(void *p)
     } while (!atomic_compare_exchange_weak(&shared, &old, new));
     if (p)
         atomic_store(&flag, new);
-    else
-        do
-            new = atomic_load(&flag);
-        while (new.a == 0);
     return p;
 }
 int main(void)

@@ -176,7 +176,7 @@ impl Words {
                     None => unknown(format!("{name}+{offset}")),
                 }
             }
-            Location::Control { what, .. } if what == "large" => unknown("changes of large atomics".into()),
+            Location::Control { what, .. } if what == "large" => unknown("lock of large atomics".into()),
             Location::Control { thread, what } => {
                 let what = if what == "wake" { "wake-up" } else { what };
                 unknown(format!("{what} of {}", Words::thread(*thread)))

@@ -439,7 +439,7 @@ pub fn whole_range(addr: usize, size: usize, write: bool) {
 
 /// Whether an object of the heap is alive.
 #[inline]
-pub fn check(addr: usize, write: bool) {
+fn check(addr: usize, write: bool) {
     if is_heap(addr) && life(addr) != Life::Live as u8 {
         dead(addr, write);
     }

@@ -60,5 +60,5 @@ pub const STARTED: usize = 0;
 pub const ENDED: usize = 16;
 /// See [`STARTED`].
 pub const WOKEN: usize = 32;
-/// In that of the first thread: how often atomic objects have been changed for which there are no instructions.
+/// In that of the first thread: the lock of atomic objects for which there are no instructions.
 pub const LARGE_ATOMICS: usize = 48;

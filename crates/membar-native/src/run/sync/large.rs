@@ -1,63 +1,54 @@
 //! Atomic objects of sizes that the machine has no instructions for.
 //!
-//! The compiler calls functions of `libatomic`, which take a lock. Here each call is one step on a word that stands for all such
-//! objects: who changes one counts it up. As with the lock, memory is synchronised fully, whatever order was asked for. That the
-//! bytes are accessed is no step: whoever accesses them in another way at the same time has no defined meaning anyway.
+//! The compiler calls functions of `libatomic`, which take a lock, copy and compare bytes, and give the lock back. So it is here, with
+//! one lock for all of them; the bytes are accessed as by `memcpy` and `memcmp`, so whoever accesses them in another way is seen.
 
 use super::*;
-use crate::run::access::check;
+use crate::run::access::plain_within;
 use crate::run::layout::LARGE_ATOMICS;
+use crate::run::libc_hooks::{memcmp, memcpy};
 
-const VERSION: usize = control(0) + LARGE_ATOMICS;
+const LOCK: usize = control(0) + LARGE_ATOMICS;
 
-/// One step that reads the object, or also changes it; `change` makes it and says whether it did.
-fn step(object: usize, kind: AccessKind, change: impl FnOnce() -> bool) -> bool {
-    check(object, kind != AccessKind::Load);
-    Event::atomic(kind, VERSION, 4).before(Barrier::Full).announce();
-    check(object, kind != AccessKind::Load);
-    let changed = change();
-    *word(VERSION) += u32::from(changed);
+fn locked<T>(work: impl FnOnce() -> T) -> T {
+    Event::sync(LOCK, 4).while_not(1).announce();
+    *word(LOCK) = 1;
     full();
-    changed
-}
-
-fn copy(to: usize, from: usize, size: usize) {
-    // SAFETY: objects of the program, of that size; a bad pointer is a fault of the program.
-    unsafe { std::ptr::copy(from as *const u8, to as *mut u8, size) };
-}
-
-fn equal(a: usize, b: usize, size: usize) -> bool {
-    // SAFETY: as above.
-    unsafe { std::slice::from_raw_parts(a as *const u8, size) == std::slice::from_raw_parts(b as *const u8, size) }
+    let result = work();
+    Event::sync(LOCK, 4).announce();
+    *word(LOCK) = 0;
+    full();
+    result
 }
 
 pub extern "C-unwind" fn large_load(size: usize, object: usize, result: usize, _order: c_int) {
-    step(object, AccessKind::Load, || {
-        copy(result, object, size);
-        false
-    });
+    locked(|| memcpy(result, object, size));
 }
 
 pub extern "C-unwind" fn large_store(size: usize, object: usize, value: usize, _order: c_int) {
-    step(object, AccessKind::Rmw, || {
-        copy(object, value, size);
-        true
-    });
+    locked(|| memcpy(object, value, size));
 }
 
 pub extern "C-unwind" fn large_exchange(size: usize, object: usize, value: usize, result: usize, _order: c_int) {
-    step(object, AccessKind::Rmw, || {
+    /// Reads or writes a piece of memory, as the program would.
+    fn access(at: usize, bytes: &mut [u8], write: bool) {
+        plain_within(at, bytes.len(), write);
+        // SAFETY: objects of the program, of that size; a bad pointer is a fault of the program.
+        let memory = unsafe { std::slice::from_raw_parts_mut(at as *mut u8, bytes.len()) };
+        if write { memory.copy_from_slice(bytes) } else { bytes.copy_from_slice(memory) }
+    }
+    // Piece by piece: `result` may be where `value` is.
+    locked(|| {
         let mut at = 0;
-        // In pieces: `result` may be where `value` is.
         while at < size {
-            let piece = (size - at).min(16);
-            let mut new = [0u8; 16];
-            copy(new.as_mut_ptr() as usize, value + at, piece);
-            copy(result + at, object + at, piece);
-            copy(object + at, new.as_ptr() as usize, piece);
-            at += piece;
+            let n = (8 - (object + at) % 8).min(size - at);
+            let (mut old, mut new) = ([0; 8], [0; 8]);
+            access(object + at, &mut old[..n], false);
+            access(value + at, &mut new[..n], false);
+            access(result + at, &mut old[..n], true);
+            access(object + at, &mut new[..n], true);
+            at += n;
         }
-        true
     });
 }
 
@@ -69,13 +60,13 @@ pub extern "C-unwind" fn large_compare_exchange(
     _success: c_int,
     _failure: c_int,
 ) -> bool {
-    step(object, AccessKind::Rmw, || {
-        let same = equal(object, expected, size);
+    locked(|| {
+        let same = memcmp(object, expected, size) == 0;
         if same {
-            copy(object, value, size);
+            memcpy(object, value, size)
         } else {
-            copy(expected, object, size);
-        }
+            memcpy(expected, object, size)
+        };
         same
     })
 }

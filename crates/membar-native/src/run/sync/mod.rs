@@ -9,7 +9,7 @@
 //!   the signalling thread sets. No spurious wake-ups.
 //! * *reader-writer lock*: the number of readers, or all ones for a writer. *semaphore*: its value. *spin lock*: 0 or 1. *barrier*:
 //!   arrived, generation, wanted. *once*: 0, 1 running, 2 done.
-//! * *atomic objects* of 3, 5 or 24 bytes: a count of changes, the same for all of them.
+//! * *atomic objects* of 3, 5 or 24 bytes: one lock for all of them, 0 or 1.
 //! * *timed* operations do not wait: what can be had at once is had, otherwise the time is up. The scheduler decides how much others
 //!   have done by then, so both outcomes are explored.
 
@@ -39,7 +39,7 @@ use super::slot::END_SITE;
 use super::thread;
 use super::tsan::barrier;
 use super::world::world;
-use membar_core::{AccessKind, Barrier};
+use membar_core::Barrier;
 use std::ffi::c_int;
 
 /// What a hook returns for a thread: never 0, and the same in every execution.
