@@ -47,7 +47,7 @@ mod workload;
 
 pub use corrupt::{Corrupted, corrupt};
 pub use interleaving::interleaving;
-pub use machines::{Bug, Machine, Setup, simulate};
+pub use machines::{Buffer, Bug, Machine, Setup, simulate};
 pub use membar_core::Rng;
 pub use profile::{Profile, ProfileError, Shares, Sharing};
 pub use program::{Instr, MOST_INSTRUCTIONS, Program, ProgramBuilder, ProgramError};

@@ -106,6 +106,15 @@ impl Machine {
         }
     }
 
+    /// The store buffers that it usually has: a number of stores, and how soon they leave.
+    pub fn buffer(self) -> Option<Buffer> {
+        match self {
+            Machine::Sc => None,
+            Machine::Tso | Machine::Pso | Machine::Wmo => Some(Buffer { depth: 8, drain: 4 }),
+            Machine::MesiTso | Machine::GodsonT => Some(Buffer { depth: 8, drain: 1 }),
+        }
+    }
+
     /// Runs a program on the machine without bugs. Where threads wait for locks for ever, the record holds what was executed.
     pub fn run(self, program: &Program, seed: u64) -> Run {
         Setup::from(self).run(program, seed)
@@ -189,16 +198,35 @@ impl Bug {
     }
 }
 
-/// A machine with some of its bugs switched on. Its text form is `machine+bug+bug`.
+/// How a machine's store buffers behave.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub struct Buffer {
+    /// How many stores one core's buffer holds, at most [`Buffer::DEEPEST`].
+    pub depth: u32,
+    /// On average one turn of a core in this many moves a store to memory although the core could do something else; at most
+    /// [`Buffer::SLOWEST`]. A core that can do nothing else always drains, so large numbers keep buffers full.
+    pub drain: u32,
+}
+
+impl Buffer {
+    /// The largest depth.
+    pub const DEEPEST: u32 = 4096;
+    /// The slowest rate.
+    pub const SLOWEST: u32 = 1_000_000;
+}
+
+/// A machine, its store buffers, and the bugs that are switched on. Its text form is `machine+bug+bug`, with `+buffer=64` and
+/// `+drain=16` where the buffers are not the machine's usual ones.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub struct Setup {
     machine: Machine,
     bugs: u16,
+    buffer: Option<Buffer>,
 }
 
 impl From<Machine> for Setup {
     fn from(machine: Machine) -> Setup {
-        Setup { machine, bugs: 0 }
+        Setup { machine, bugs: 0, buffer: machine.buffer() }
     }
 }
 
@@ -223,33 +251,126 @@ impl Setup {
         }
     }
 
+    /// Its store buffers, if it has any.
+    pub fn buffer(self) -> Option<Buffer> {
+        self.buffer
+    }
+
+    /// The same with buffers that hold this many stores.
+    pub fn with_depth(self, depth: u32) -> Result<Setup, SetupError> {
+        let buffer = self.buffer.ok_or(SetupError::NoBuffer(self.machine))?;
+        let depth = in_range("buffer", depth, Buffer::DEEPEST)?;
+        Ok(Setup { buffer: Some(Buffer { depth, ..buffer }), ..self })
+    }
+
+    /// The same with buffers that drain in one turn in this many.
+    pub fn with_drain(self, drain: u32) -> Result<Setup, SetupError> {
+        let buffer = self.buffer.ok_or(SetupError::NoBuffer(self.machine))?;
+        let drain = in_range("drain", drain, Buffer::SLOWEST)?;
+        Ok(Setup { buffer: Some(Buffer { drain, ..buffer }), ..self })
+    }
+
+    /// The depth, if it is not the machine's usual one.
+    pub fn unusual_depth(self) -> Option<u32> {
+        self.unusual(|buffer| buffer.depth)
+    }
+
+    /// The drain rate, if it is not the machine's usual one.
+    pub fn unusual_drain(self) -> Option<u32> {
+        self.unusual(|buffer| buffer.drain)
+    }
+
+    fn unusual(self, part: impl Fn(Buffer) -> u32) -> Option<u32> {
+        let own = self.buffer.map(&part);
+        own.filter(|_| own != self.machine.buffer().map(&part))
+    }
+
     /// Runs a program. Where threads wait for locks for ever, the record holds what was executed.
     pub fn run(self, program: &Program, seed: u64) -> Run {
+        // Without a buffer no store waits, whatever these numbers are.
+        let buffer = self.buffer.unwrap_or(Buffer { depth: 1, drain: 4 });
         match self.machine {
-            Machine::Sc => window::run(program, sc::POLICY, seed),
-            Machine::Tso => window::run(program, tso::POLICY, seed),
-            Machine::Pso => window::run(program, pso::POLICY, seed),
-            Machine::Wmo => window::run(program, wmo::POLICY, seed),
-            Machine::MesiTso => mesi_tso::run(program, self, seed),
-            Machine::GodsonT => godson_t::run(program, self, seed),
+            Machine::Sc => window::run(program, sc::POLICY, buffer, seed),
+            Machine::Tso => window::run(program, tso::POLICY, buffer, seed),
+            Machine::Pso => window::run(program, pso::POLICY, buffer, seed),
+            Machine::Wmo => window::run(program, wmo::POLICY, buffer, seed),
+            Machine::MesiTso => mesi_tso::run(program, self, buffer, seed),
+            Machine::GodsonT => godson_t::run(program, self, buffer, seed),
         }
     }
 }
 
-impl FromStr for Setup {
-    type Err = UnknownName;
+fn in_range(what: &'static str, value: u32, max: u32) -> Result<u32, SetupError> {
+    if (1..=max).contains(&value) {
+        Ok(value)
+    } else {
+        Err(SetupError::OutOfRange { what, value: value.to_string(), max })
+    }
+}
 
-    fn from_str(text: &str) -> Result<Setup, UnknownName> {
+impl FromStr for Setup {
+    type Err = SetupError;
+
+    fn from_str(text: &str) -> Result<Setup, SetupError> {
+        let number = |what, text: &str, max| {
+            text.parse().map_err(|_| SetupError::OutOfRange { what, value: text.to_owned(), max })
+        };
         let mut parts = text.split('+');
         let machine: Machine = parts.next().unwrap_or_default().parse()?;
-        parts.try_fold(Setup::from(machine), |setup, bug| setup.with(bug))
+        parts.try_fold(Setup::from(machine), |setup, part| match part.split_once('=') {
+            Some(("buffer", depth)) => setup.with_depth(number("buffer", depth, Buffer::DEEPEST)?),
+            Some(("drain", drain)) => setup.with_drain(number("drain", drain, Buffer::SLOWEST)?),
+            _ => Ok(setup.with(part)?),
+        })
     }
 }
 
 impl fmt::Display for Setup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.machine.name())?;
-        self.machine.bugs().iter().filter(|&&bug| self.has(bug)).try_for_each(|bug| write!(f, "+{}", bug.name()))
+        self.machine.bugs().iter().filter(|&&bug| self.has(bug)).try_for_each(|bug| write!(f, "+{}", bug.name()))?;
+        self.unusual_depth().map_or(Ok(()), |depth| write!(f, "+buffer={depth}"))?;
+        self.unusual_drain().map_or(Ok(()), |drain| write!(f, "+drain={drain}"))
+    }
+}
+
+/// A setup that no machine has.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum SetupError {
+    /// A name of a machine or a bug that does not exist.
+    Unknown(UnknownName),
+    /// This machine has no store buffer.
+    NoBuffer(Machine),
+    /// A number that is none, or out of range.
+    OutOfRange {
+        /// `buffer` or `drain`.
+        what: &'static str,
+        /// As it was given.
+        value: String,
+        /// The largest one.
+        max: u32,
+    },
+}
+
+impl From<UnknownName> for SetupError {
+    fn from(unknown: UnknownName) -> SetupError {
+        SetupError::Unknown(unknown)
+    }
+}
+
+impl std::error::Error for SetupError {}
+
+impl fmt::Display for SetupError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SetupError::Unknown(unknown) => unknown.fmt(f),
+            SetupError::NoBuffer(machine) => {
+                write!(f, "error: the machine `{}` has no store buffer to set", machine.name())
+            }
+            SetupError::OutOfRange { what, value, max } => {
+                write!(f, "error: invalid {what} {}\n = help: give a number from 1 to {max}", quoted(value))
+            }
+        }
     }
 }
 
@@ -293,11 +414,11 @@ impl fmt::Display for UnknownName {
     }
 }
 
-/// Runs a plain workload's program on a machine without bugs; the trace is resolved, its operations are in the order in which
+/// Runs a plain workload's program on a machine; the trace is resolved, its operations are in the order in which
 /// they were committed.
-pub fn simulate(workload: &Workload, machine: Machine, observe: Observe) -> Trace {
+pub fn simulate(workload: &Workload, setup: impl Into<Setup>, observe: Observe) -> Trace {
     let program = workload.program();
-    let run = machine.run(&program, workload.seed);
+    let run = setup.into().run(&program, workload.seed);
     match trace(&program, &run.record, None, observe) {
         Ok(trace) => trace,
         // Values are unique by construction, and a machine without bugs writes each of them once.
@@ -325,5 +446,18 @@ mod tests {
         assert_eq!(wrong("tos"), "error: there is no machine `tos`\n = help: did you mean `tso`?");
         assert_eq!(wrong("tso+no-replay"), "error: the machine `tso` has no bug `no-replay`\n = it has none");
         assert!(wrong("mesi-tso+slow").contains("there are stale-forward, lost-invalidation"));
+    }
+
+    #[test]
+    fn buffers_are_part_of_the_text_form_where_they_are_unusual() {
+        for text in ["tso+buffer=64+drain=16", "pso+drain=1", "mesi-tso+no-replay+buffer=1", "godson-t+drain=2", "wmo"]
+        {
+            assert_eq!(text.parse::<Setup>().unwrap().to_string(), text);
+        }
+        assert_eq!("tso+buffer=8+drain=4".parse::<Setup>().unwrap(), Setup::from(Machine::Tso));
+        let wrong = |text: &str| text.parse::<Setup>().unwrap_err().to_string();
+        assert_eq!(wrong("sc+buffer=8"), "error: the machine `sc` has no store buffer to set");
+        assert_eq!(wrong("tso+buffer=0"), "error: invalid buffer `0`\n = help: give a number from 1 to 4096");
+        assert_eq!(wrong("tso+drain=-1"), "error: invalid drain `-1`\n = help: give a number from 1 to 1000000");
     }
 }

@@ -86,6 +86,52 @@ fn machines_show_what_their_models_allow() {
     }
 }
 
+/// Deep buffers that drain slowly are as legal as shallow ones, and so are buffers for a single store.
+#[test]
+fn buffers_of_any_depth_and_rate_do_what_models_allow() {
+    for machine in ["tso", "pso", "wmo", "mesi-tso", "godson-t"] {
+        for buffers in ["+buffer=1", "+buffer=64+drain=50", "+buffer=200+drain=1000000", "+drain=1", "+drain=3"] {
+            let setup: Setup = format!("{machine}{buffers}").parse().unwrap();
+            for (seed, profile) in (1..).zip(profile::builtins()) {
+                let program = Profile { operations: 150, ..profile.clone() }.program(seed).unwrap();
+                let run = setup.run(&program, seed);
+                let observe = Observe { write_order: seed % 2 == 0, finals: true };
+                let trace = recorded(&program, &run, observe);
+                assert_eq!(trace.len(), program.operations(), "{setup}: everything is executed");
+                let decision = decide(&trace, setup.machine().model());
+                assert_eq!(decision, Decision::Allowed, "{} on {setup}, seed {seed}", profile.name);
+            }
+        }
+    }
+}
+
+/// Two threads store 64 times and then read what the other one stores: with room for all stores and no hurry nothing is seen,
+/// with room for one something must be.
+#[test]
+fn the_depth_of_a_buffer_shows() {
+    const STORES: u32 = 64;
+    let mut b = ProgramBuilder::new(2 * STORES, 0);
+    for (own, other) in [(0, STORES), (STORES, 0)] {
+        b.thread();
+        (0..STORES).for_each(|k| _ = b.push(Instr::Store { addr: own + k, value: 1 }));
+        (0..STORES).for_each(|k| _ = b.push(Instr::Load { addr: other + k }));
+    }
+    let program = b.finish().unwrap();
+    let seen = |setup: &str, seed| {
+        let run = setup.parse::<Setup>().unwrap().run(&program, seed);
+        (0..program.len())
+            .filter(|&i| matches!(program.instr(i), Instr::Load { .. }) && run.record.read(i) != 0)
+            .count()
+    };
+    for seed in 0..20 {
+        for machine in ["tso", "pso"] {
+            assert_eq!(seen(&format!("{machine}+buffer=64+drain=1000000"), seed), 0, "{machine}, seed {seed}");
+            assert!(seen(&format!("{machine}+buffer=1"), seed) > 0, "{machine}, seed {seed}");
+            assert!(seen(&format!("{machine}+buffer=64+drain=1"), seed) > 0, "{machine}, seed {seed}");
+        }
+    }
+}
+
 /// Operations until a bug is found, in tests of 200 operations a thread.
 fn operations_to_find(setup: Setup, profile: &Profile) -> Option<usize> {
     let profile = Profile { operations: 200, ..profile.clone() };

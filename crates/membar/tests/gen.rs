@@ -101,6 +101,11 @@ fn traces_are_those_of_simulate() {
     let traces = run(&["gen", "--as", "trace", "--machine", "mesi-tso", "--count", "4", "--operations", "200"]);
     let checked = run_with(&["check", "-", "--format", "axe"], traces.out.as_bytes());
     assert_eq!((checked.code, checked.out.as_str()), (0, "OK\nOK\nOK\nOK\n"));
+    let deep = ["gen", "--as", "trace", "--machine", "tso", "--buffer", "64", "--drain", "50", "--operations", "200"];
+    let deep = run(&deep);
+    assert!(deep.out.starts_with("# membar gen --as trace --profile default --operations 200"), "{}", deep.out);
+    assert!(deep.out.lines().next().unwrap().contains("--machine tso+buffer=64+drain=50"), "{}", deep.out);
+    assert_eq!(run_with(&["check", "-", "--format", "axe"], deep.out.as_bytes()).out, "OK\n");
     let timed = run(&[
         "gen",
         "--as",

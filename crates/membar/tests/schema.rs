@@ -56,6 +56,7 @@ const COMMANDS: &[(&str, i32, &str)] = &[
     ("replay", 0, "replay SB.litmus a2b2 --model tso"),
     ("replay", 0, "replay message.c a2 --model pso"),
     ("campaign", 0, "simulate --machine tso --tests 17 --operations 50"),
+    ("campaign", 0, "simulate --machine tso --buffer 64 --drain 50 --tests 3 --operations 50"),
     ("campaign", 1, "simulate --machine mesi-tso --bug stale-forward --operations 200"),
     ("campaign", 1, "simulate --machine pso --model tso --tests 100 --keep-going --max-violations 2 -o kept"),
     ("campaign", 1, "simulate --machine godson-t --bug stale-region --profile locks --timestamps sampled=5"),

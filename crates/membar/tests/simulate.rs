@@ -284,6 +284,8 @@ fn a_state_belongs_to_one_campaign() {
         (&["--threads", "3"], "its profiles.0.threads is 4, not 3"),
         (&["--model", "pso"], "its model.name is \"tso\", not \"pso\""),
         (&["--timestamps", "exact"], "its source.timestamps is \"off\", not \"exact\""),
+        (&["--buffer", "64"], "its source.buffer is null, not 64"),
+        (&["--drain", "9"], "its source.drain is null, not 9"),
         (&["--profile", "hot"], "its profiles.0."),
     ] {
         let ran = with(more);
@@ -342,6 +344,9 @@ fn bad_usage_says_what_was_meant() {
         (&["--machine", "tso", "--tests", "0"], "invalid value '0'"),
         (&["--machine", "tso", "--time", "10"], "did you mean 10s?"),
         (&["--machine", "tso", "--timestamps", "sampled=0"], "write `exact`, `off`, or `sampled=600`"),
+        (&["--machine", "tso", "--buffer", "0"], "0 is not in 1..=4096"),
+        (&["--machine", "tso+drain=0"], "give a number from 1 to 1000000"),
+        (&["--machine", "sc", "--buffer", "9"], "the machine `sc` has no store buffer"),
         (&[], "--machine <MACHINE>"),
     ] {
         let ran = files.run(&[&["simulate"], args].concat());
@@ -352,6 +357,25 @@ fn bad_usage_says_what_was_meant() {
     let ran = blocked.run(&["simulate", "--machine", "mesi-tso", "--bug", "stale-forward", "--output", "file"]);
     assert_eq!(ran.code, 2, "{}", ran.out);
     assert!(ran.err.contains("a violation was found, but it cannot be kept in file"), "{}", ran.err);
+}
+
+#[test]
+fn unusual_buffers_are_kept_with_a_violation() {
+    let files = Files::new(&[]);
+    let args = ["--machine", "pso", "--model", "tso", "--buffer", "64", "--drain", "50", "--tests", "50", "-f", "json"];
+    let ran = files.run(&[&["simulate"], &args[..]].concat());
+    assert_eq!(ran.code, 1, "{}{}", ran.out, ran.err);
+    let summary = json(&ran);
+    assert_eq!((&summary["source"]["buffer"], &summary["source"]["drain"]), (&64.into(), &50.into()));
+    let kept = bundles(&files.path("membar-violations"));
+    let [bundle] = &kept[..] else { panic!("{kept:?}") };
+    assert!(bundle.file_name().unwrap().to_str().unwrap().starts_with("pso+buffer=64+drain=50-default-"));
+    let again = command_in(&bundle.join("README.txt"), "Run it again:");
+    assert!(again.join(" ").contains("--buffer 64 --drain 50"), "{again:?}");
+    let other = Files::new(&[]);
+    assert_eq!(other.run(&again.iter().map(String::as_str).collect::<Vec<_>>()).code, 1);
+    let read = |bundle: &Path| std::fs::read_to_string(bundle.join("trace.trace")).unwrap();
+    assert_eq!(read(bundle), read(&bundles(&other.path("membar-violations"))[0]));
 }
 
 #[test]

@@ -5,8 +5,8 @@
 //!   which is when it ends;
 //! * *loads* of the window are done in any order, but those of one address in program order, and none before an older acquire
 //!   or barrier, nor before an older write of its own to the address is in memory;
-//! * a *write-through queue* of eight, which stores enter when they retire; each goes to memory on its own way, those of one
-//!   address in order;
+//! * a *write-through queue* (of eight, unless set otherwise), which stores enter when they retire; each goes to memory on its
+//!   own way, those of one address in order, as soon as it can or in one turn of [`Buffer::drain`];
 //! * a *cache* of 32 words, for regions only. A region is a session of a lock, from its acquire to its release. The first read of an
 //!   address in a region goes to memory and leaves a copy, later ones use the copy. An acquire starts anew: also inside another
 //!   lock's session, or a copy from before could hide what the new lock protects.
@@ -34,13 +34,12 @@
 //! memory has it. Here it waits, so that a read is always performed between its begin and its end.
 
 use super::clock::{Clock, Cores, Moved};
-use super::{Bug, Setup};
+use super::{Buffer, Bug, Setup};
 use crate::program::{Kind, NONE};
 use crate::{Program, Record, Rng, Run, Times};
 use membar_core::Mask;
 
 const WINDOW: u32 = 8;
-const QUEUE: usize = 8;
 const WORDS: usize = 32;
 
 #[derive(Clone, Copy)]
@@ -50,7 +49,7 @@ struct Word {
     value: u64,
 }
 
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 struct Write {
     addr: u32,
     value: u64,
@@ -71,13 +70,12 @@ struct Core {
     /// Acquires done.
     epoch: u32,
     cache: [Word; WORDS],
-    queue: [Write; QUEUE],
-    len: usize,
+    queue: Vec<Write>,
 }
 
 impl Core {
     fn writes(&self, addr: u32) -> bool {
-        self.queue[..self.len].iter().any(|write| write.addr == addr)
+        self.queue.iter().any(|write| write.addr == addr)
     }
 
     fn word(&mut self, addr: u32) -> &mut Word {
@@ -88,6 +86,10 @@ impl Core {
 struct Machine<'a> {
     program: &'a Program,
     setup: Setup,
+    /// Stores that a queue holds at most.
+    depth: usize,
+    /// A store leaves its queue in one turn in this many.
+    drain: u32,
     memory: Vec<u64>,
     locks: Vec<bool>,
     cores: Vec<Core>,
@@ -97,11 +99,13 @@ struct Machine<'a> {
     released: bool,
 }
 
-pub(super) fn run(program: &Program, setup: Setup, seed: u64) -> Run {
+pub(super) fn run(program: &Program, setup: Setup, buffer: Buffer, seed: u64) -> Run {
     let cores = program.threads();
     let mut machine = Machine {
         program,
         setup,
+        depth: buffer.depth as usize,
+        drain: buffer.drain,
         memory: program.initial.clone(),
         locks: vec![false; program.locks as usize],
         cores: (0..cores)
@@ -115,8 +119,7 @@ pub(super) fn run(program: &Program, setup: Setup, seed: u64) -> Run {
                 depth: 0,
                 epoch: 0,
                 cache: [Word { addr: NONE, epoch: 0, value: 0 }; WORDS],
-                queue: [Write::default(); QUEUE],
-                len: 0,
+                queue: Vec::new(),
             })
             .collect(),
         record: Record::empty(program),
@@ -176,8 +179,8 @@ impl Machine<'_> {
             1 | 5 => self.retire(c),
             2 => self.ask(c, rng),
             3 | 6 => self.serve(c, rng),
-            _ => self.write_through(c, rng),
-        })
+            _ => (self.drain == 1 || rng.chance(1, self.drain)) && self.write_through(c, rng),
+        }) || self.write_through(c, rng)
     }
 
     fn fetch(&mut self, c: usize) -> bool {
@@ -262,14 +265,12 @@ impl Machine<'_> {
     /// One of the core's stores reaches memory.
     fn write_through(&mut self, c: usize, rng: &mut Rng) -> bool {
         let core = &mut self.cores[c];
-        if core.len == 0 {
+        if core.queue.is_empty() {
             return false;
         }
-        let addr = core.queue[rng.below(core.len as u32) as usize].addr;
+        let addr = core.queue[rng.below(core.queue.len() as u32) as usize].addr;
         let at = core.queue.iter().position(|write| write.addr == addr).unwrap_or(0);
-        let write = core.queue[at];
-        core.queue.copy_within(at + 1..core.len, at);
-        core.len -= 1;
+        let write = core.queue.remove(at);
         self.write(c, write.addr, write.value);
         true
     }
@@ -303,11 +304,11 @@ impl Machine<'_> {
         let may = match p.kind[i] {
             Kind::Delay => true,
             Kind::Load => core.done & 1 != 0,
-            Kind::Store => core.len < QUEUE,
+            Kind::Store => core.queue.len() < self.depth,
             Kind::Exchange | Kind::Add | Kind::Cas => !core.writes(addr),
-            Kind::Fence => core.len == 0 || !p.orders(i).intersects(Mask::STORE_LOAD | Mask::STORE_STORE),
+            Kind::Fence => core.queue.is_empty() || !p.orders(i).intersects(Mask::STORE_LOAD | Mask::STORE_STORE),
             Kind::Acquire => !self.locks[addr as usize],
-            Kind::Release => core.len == 0,
+            Kind::Release => core.queue.is_empty(),
         };
         if !may {
             return false;
@@ -319,10 +320,7 @@ impl Machine<'_> {
         core.asked >>= 1;
         core.inside >>= 1;
         match p.kind[i] {
-            Kind::Store => {
-                core.queue[core.len] = Write { addr, value: p.value[i] };
-                core.len += 1;
-            }
+            Kind::Store => core.queue.push(Write { addr, value: p.value[i] }),
             Kind::Acquire => {
                 core.epoch += 1;
                 self.locks[addr as usize] = true;

@@ -6,7 +6,8 @@
 //! * *loads* of the window are done early and in any order, unless an older barrier, atomic or lock operation waits. A load
 //!   returns the youngest older store to its address, in the window or in the store buffer, else what the cache holds. If its line
 //!   is invalidated or evicted before it retires, it is *replayed*;
-//! * a *store buffer* of eight, which stores enter when they retire and leave in order, once the cache owns the line;
+//! * a *store buffer* (of eight, unless set otherwise), which stores enter when they retire and leave in order, once the cache owns the line, as soon as
+//!   they can or in one turn of [`Buffer::drain`];
 //! * a *cache* of eight lines of 64 bytes (four sets of two), so that lines are evicted often;
 //! * *queues* to and from the directory, first in first out, in which messages take their time.
 //!
@@ -35,14 +36,13 @@
 //! Complexity: O(n), a few dozen steps for each operation.
 
 use super::clock::{Clock, Cores, Moved};
-use super::{Bug, Setup};
+use super::{Buffer, Bug, Setup};
 use crate::program::{Kind, NONE};
 use crate::{Program, Record, Rng, Run, Times};
 use membar_core::Mask;
 use std::collections::VecDeque;
 
 const WINDOW: u32 = 8;
-const BUFFER: usize = 8;
 const SETS: usize = 4;
 const WAYS: usize = 2;
 /// Requests that a core has under way at most.
@@ -106,7 +106,7 @@ struct Home {
     waiting: VecDeque<(u32, bool)>,
 }
 
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 struct Entry {
     addr: u32,
     value: u64,
@@ -120,8 +120,7 @@ struct Core {
     done: u32,
     /// Bit `k`: there is nothing to try at `head + k` before a line arrives or something is replayed.
     waits: u32,
-    buffer: [Entry; BUFFER],
-    len: usize,
+    buffer: Vec<Entry>,
     cache: [[Line; WAYS]; SETS],
     /// Lines that it has asked for.
     misses: Vec<u32>,
@@ -160,6 +159,10 @@ impl Core {
 struct Machine<'a> {
     program: &'a Program,
     setup: Setup,
+    /// Stores that a buffer holds at most.
+    depth: usize,
+    /// A store leaves its buffer in one turn in this many.
+    drain: u32,
     /// The line of each address, and its place in there.
     place: Vec<(u32, u8)>,
     cores: Vec<Core>,
@@ -176,7 +179,7 @@ struct Machine<'a> {
     sent: bool,
 }
 
-pub(super) fn run(program: &Program, setup: Setup, seed: u64) -> Run {
+pub(super) fn run(program: &Program, setup: Setup, buffer: Buffer, seed: u64) -> Run {
     let cores = program.threads();
     let (place, homes) = memory(program);
     let words = cores.div_ceil(64);
@@ -184,6 +187,8 @@ pub(super) fn run(program: &Program, setup: Setup, seed: u64) -> Run {
     let mut machine = Machine {
         program,
         setup,
+        depth: buffer.depth as usize,
+        drain: buffer.drain,
         place,
         cores: (0..cores)
             .map(|t| Core {
@@ -192,8 +197,7 @@ pub(super) fn run(program: &Program, setup: Setup, seed: u64) -> Run {
                 end: program.starts[t + 1],
                 done: 0,
                 waits: 0,
-                buffer: [Entry::default(); BUFFER],
-                len: 0,
+                buffer: Vec::new(),
                 cache: [[empty; WAYS]; SETS],
                 misses: Vec::with_capacity(MISSES),
                 inbox: VecDeque::new(),
@@ -287,7 +291,7 @@ impl Machine<'_> {
             1 => self.send(c),
             2 => self.load_some(c, rng),
             3 => self.retire(c, rng),
-            _ => self.fetch(c) || self.drain(c, rng),
+            _ => self.fetch(c) || (self.drain == 1 || rng.chance(1, self.drain)) && self.drain(c, rng),
         }) || self.drain(c, rng)
             || self.invalidate_late(c, rng)
     }
@@ -348,7 +352,7 @@ impl Machine<'_> {
         let in_window = (core.head as usize..i)
             .rev()
             .find(|&j| self.program.kind[j] == Kind::Store && self.program.addr[j] == addr);
-        let buffer = &core.buffer[..core.len];
+        let buffer = &core.buffer;
         let forwarded = match in_window {
             Some(j) => Some(self.program.value[j]),
             None if self.setup.has(Bug::StaleForward) => {
@@ -377,25 +381,26 @@ impl Machine<'_> {
             Kind::Delay => true,
             Kind::Load => core.done & 1 != 0,
             Kind::Store => {
-                let room = core.len < BUFFER;
+                let room = core.buffer.len() < self.depth;
                 if room {
-                    core.buffer[core.len] = Entry { addr, value: self.program.value[i] };
-                    core.len += 1;
+                    core.buffer.push(Entry { addr, value: self.program.value[i] });
                 }
                 room
             }
             Kind::Fence => {
-                core.len == 0 || !self.program.orders(i).contains(Mask::STORE_LOAD) || self.setup.has(Bug::IdleFence)
+                core.buffer.is_empty()
+                    || !self.program.orders(i).contains(Mask::STORE_LOAD)
+                    || self.setup.has(Bug::IdleFence)
             }
             Kind::Acquire => {
-                let free = core.len == 0 && !self.locks[addr as usize];
+                let free = core.buffer.is_empty() && !self.locks[addr as usize];
                 if free {
                     self.locks[addr as usize] = true;
                 }
                 free
             }
             Kind::Release => {
-                let may = core.len == 0;
+                let may = core.buffer.is_empty();
                 if may {
                     self.locks[addr as usize] = false;
                     self.released = true;
@@ -403,7 +408,7 @@ impl Machine<'_> {
                 may
             }
             Kind::Exchange | Kind::Add | Kind::Cas => {
-                if core.len > 0 {
+                if !core.buffer.is_empty() {
                     return false;
                 }
                 match self.atomic(c, i, rng) {
@@ -460,12 +465,12 @@ impl Machine<'_> {
     /// Moves a store from the buffer to the cache, or asks for its line.
     fn drain(&mut self, c: usize, rng: &mut Rng) -> bool {
         let core = &mut self.cores[c];
-        if core.len == 0 {
+        if core.buffer.is_empty() {
             return false;
         }
         let mut at = 0;
         if self.setup.has(Bug::UnorderedDrain) {
-            let pick = rng.below(core.len as u32) as usize;
+            let pick = rng.below(core.buffer.len() as u32) as usize;
             let addr = core.buffer[pick].addr;
             let oldest = core.buffer.iter().position(|entry| entry.addr == addr).unwrap_or(0);
             if core.owns(self.place[addr as usize].0) {
@@ -477,8 +482,7 @@ impl Machine<'_> {
         if !core.owns(line) {
             return core.ask(line, true);
         }
-        core.buffer.copy_within(at + 1..core.len, at);
-        core.len -= 1;
+        core.buffer.remove(at);
         self.write(c, entry.addr, entry.value);
         true
     }
@@ -577,12 +581,9 @@ impl Machine<'_> {
 
     /// What the oldest instructions wanted a line for is done as it arrives: otherwise it could be called away for ever.
     fn use_at_once(&mut self, c: usize, line: u32, rng: &mut Rng) {
-        let core = &self.cores[c];
-        if core.len > 0 && self.place[core.buffer[0].addr as usize].0 == line && core.owns(line) {
-            let entry = core.buffer[0];
-            let core = &mut self.cores[c];
-            core.buffer.copy_within(1..core.len, 0);
-            core.len -= 1;
+        let core = &mut self.cores[c];
+        if core.buffer.first().is_some_and(|oldest| self.place[oldest.addr as usize].0 == line) && core.owns(line) {
+            let entry = core.buffer.remove(0);
             self.write(c, entry.addr, entry.value);
         }
         let core = &self.cores[c];

@@ -7,7 +7,8 @@
 //! 2. *performs* an instruction of its window: the oldest, or, where the machine is out of order, any that nothing older holds
 //!    back. A store enters the store buffer; a load returns the youngest entry for its address there, else memory; an atomic, an
 //!    acquire or a release acts on memory, once the buffer holds nothing that must come before it; or
-//! 3. *drains* a store from its buffer to memory: the oldest (FIFO), or the oldest of some address.
+//! 3. *drains* a store from its buffer to memory: the oldest (FIFO), or the oldest of some address. It does so in one step of
+//!    [`Buffer::drain`], and whenever it can do nothing else.
 //!
 //! Instructions that are performed leave the window in program order, which is when they end.
 //!
@@ -19,13 +20,14 @@
 //! Invariants: a window is a range of the thread's instructions; along a buffer epochs never decrease, and entries of one
 //! address are in program order.
 //!
-//! Complexity: O(n) with windows and buffers of constant size.
+//! Complexity: O(n b) with buffers of at most b stores and windows of constant size.
 //!
 //! Guarantees: a load takes its value, and an atomic or a lock operation its effect, between its begin and its end.
 //!
-//! Deviations from the models: machines are stronger in that windows and buffers hold at most eight, a barrier with
-//! `#StoreLoad` waits for all stores, and lock operations of a thread stay in order.
+//! Deviations from the models: machines are stronger in that windows hold at most eight instructions and buffers have a limit, a
+//! barrier with `#StoreLoad` waits for all stores, and lock operations of a thread stay in order.
 
+use super::Buffer;
 use super::clock::{Clock, Cores, Moved};
 use crate::program::Kind;
 use crate::{Program, Record, Rng, Run, Times};
@@ -33,8 +35,6 @@ use membar_core::Mask;
 
 /// Instructions that a window holds at most.
 const WINDOW: u32 = 8;
-/// Stores that a buffer holds at most.
-const BUFFER: usize = 8;
 
 /// Where stores wait.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -54,7 +54,7 @@ pub(super) struct Policy {
     pub out_of_order: bool,
 }
 
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 struct Entry {
     addr: u32,
     epoch: u32,
@@ -71,36 +71,27 @@ struct Core {
     /// Bit `k`: instruction `head + k` has been performed.
     done: u32,
     /// The store buffer, oldest first.
-    entries: [Entry; BUFFER],
-    len: usize,
+    buffer: Vec<Entry>,
     epoch: u32,
 }
 
 impl Core {
-    fn buffer(&self) -> &[Entry] {
-        &self.entries[..self.len]
-    }
-
     fn forward(&self, addr: u32) -> Option<u64> {
-        self.buffer().iter().rev().find(|entry| entry.addr == addr).map(|entry| entry.value)
+        self.buffer.iter().rev().find(|entry| entry.addr == addr).map(|entry| entry.value)
     }
 
     fn push(&mut self, addr: u32, value: u64) {
-        self.entries[self.len] = Entry { addr, epoch: self.epoch, value };
-        self.len += 1;
-    }
-
-    fn remove(&mut self, at: usize) -> Entry {
-        let entry = self.entries[at];
-        self.entries.copy_within(at + 1..self.len, at);
-        self.len -= 1;
-        entry
+        self.buffer.push(Entry { addr, epoch: self.epoch, value });
     }
 }
 
 struct Machine<'a> {
     program: &'a Program,
     policy: Policy,
+    /// Stores that a buffer holds at most.
+    depth: usize,
+    /// One step in this many drains a store first.
+    drain: u64,
     memory: Vec<u64>,
     /// Is it taken?
     locks: Vec<bool>,
@@ -113,21 +104,22 @@ struct Machine<'a> {
 }
 
 /// Runs a program. Where threads wait for locks for ever, the record holds what was executed.
-pub(super) fn run(program: &Program, policy: Policy, seed: u64) -> Run {
+pub(super) fn run(program: &Program, policy: Policy, buffer: Buffer, seed: u64) -> Run {
     let cores = (0..program.threads())
         .map(|t| Core {
             head: program.starts[t],
             tail: program.starts[t],
             end: program.starts[t + 1],
             done: 0,
-            entries: [Entry::default(); BUFFER],
-            len: 0,
+            buffer: Vec::new(),
             epoch: 0,
         })
         .collect();
     let mut machine = Machine {
         program,
         policy,
+        depth: buffer.depth as usize,
+        drain: buffer.drain.into(),
         memory: program.initial.clone(),
         locks: vec![false; program.locks as usize],
         cores,
@@ -173,11 +165,11 @@ impl Machine<'_> {
     fn run(&mut self, rng: &mut Rng) {
         self.run_all(rng);
         self.log_what_is_left();
-        let mut full: Vec<usize> = (0..self.cores.len()).filter(|&c| self.cores[c].len > 0).collect();
+        let mut full: Vec<usize> = (0..self.cores.len()).filter(|&c| !self.cores[c].buffer.is_empty()).collect();
         while !full.is_empty() {
             let at = rng.below(full.len() as u32) as usize;
             self.drain(full[at], rng);
-            if self.cores[full[at]].len == 0 {
+            if self.cores[full[at]].buffer.is_empty() {
                 full.swap_remove(at);
             }
         }
@@ -186,7 +178,7 @@ impl Machine<'_> {
     /// Moves core `c` on; `false` if nothing can move before a lock is given back or a pause is over.
     fn step(&mut self, c: usize, rng: &mut Rng) -> bool {
         let roll = rng.next();
-        let moved = roll & 3 == 0 && self.drain(c, rng);
+        let moved = roll.is_multiple_of(self.drain) && self.drain(c, rng);
         let core = &self.cores[c];
         let room = core.tail < core.end && core.tail - core.head < WINDOW && self.clock.runs(c);
         if room && (roll & 12 != 0 || core.head == core.tail) {
@@ -252,16 +244,14 @@ impl Machine<'_> {
     /// Moves one store of the core's buffer to memory, if it holds any.
     fn drain(&mut self, c: usize, rng: &mut Rng) -> bool {
         let core = &mut self.cores[c];
-        if core.len == 0 {
-            return false;
-        }
+        let Some(oldest) = core.buffer.first() else { return false };
         let mut at = 0;
         if self.policy.buffering == Buffering::PerAddress {
-            let eligible = core.buffer().iter().take_while(|entry| entry.epoch == core.entries[0].epoch).count();
-            let addr = core.entries[rng.below(eligible as u32) as usize].addr;
-            at = core.buffer().iter().position(|entry| entry.addr == addr).unwrap_or(0);
+            let eligible = core.buffer.iter().take_while(|entry| entry.epoch == oldest.epoch).count();
+            let addr = core.buffer[rng.below(eligible as u32) as usize].addr;
+            at = core.buffer.iter().position(|entry| entry.addr == addr).unwrap_or(0);
         }
-        let entry = core.remove(at);
+        let entry = core.buffer.remove(at);
         self.commit(entry.addr, entry.value);
         true
     }
@@ -310,16 +300,16 @@ impl Machine<'_> {
     fn ready(&self, core: &Core, i: usize) -> bool {
         let p = self.program;
         let acts_on_memory = |addr: Option<u32>| match self.policy.buffering {
-            Buffering::None | Buffering::Fifo => core.len == 0,
+            Buffering::None | Buffering::Fifo => core.buffer.is_empty(),
             Buffering::PerAddress => {
-                core.buffer().iter().all(|entry| Some(entry.addr) != addr && entry.epoch == core.epoch)
+                core.buffer.iter().all(|entry| Some(entry.addr) != addr && entry.epoch == core.epoch)
             }
         };
         match p.kind[i] {
             Kind::Load | Kind::Delay => true,
-            Kind::Store => core.len < BUFFER,
+            Kind::Store => core.buffer.len() < self.depth,
             Kind::Exchange | Kind::Add | Kind::Cas => acts_on_memory(Some(p.addr[i])),
-            Kind::Fence => core.len == 0 || !p.orders(i).contains(Mask::STORE_LOAD),
+            Kind::Fence => core.buffer.is_empty() || !p.orders(i).contains(Mask::STORE_LOAD),
             Kind::Acquire => !self.locks[p.addr[i] as usize] && acts_on_memory(None),
             Kind::Release => acts_on_memory(None),
         }

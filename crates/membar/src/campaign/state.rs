@@ -63,7 +63,7 @@ pub fn load(path: &Path, plan: &Plan, source: &dyn Source) -> Result<Counts, Fai
     }
     let wanted = campaign(plan, source);
     if let Some((key, kept, now)) = difference("", &Value::Object(state.campaign), &Value::Object(wanted)) {
-        let help = "give the same machine, bugs, model, profiles, sizes, timestamps and seed, or another --state file";
+        let help = "give the same machine, bugs, buffers, model, profiles, sizes, timestamps and seed, or another --state file";
         return Err(Failure::Usage(format!(
             "error: {shown} belongs to another campaign: its {key} is {kept}, not {now}\n = help: {help}"
         )));

@@ -2,6 +2,7 @@
 
 use super::{DataFormat, Memory, MemoryParser, Time, TimeParser};
 use clap::{Args, ValueEnum};
+use membar::stress::Buffer;
 use std::path::PathBuf;
 
 /// `membar simulate`
@@ -13,6 +14,8 @@ Examples:
   membar simulate --machine mesi-tso --bug lost-invalidation
                                                  stops at the first violation and keeps it
   membar simulate --machine tso --model sc       is it stronger than it should be? here it is not
+  membar simulate --machine pso --buffer 64 --drain 50
+                                                 deep store buffers that drain slowly: old values live long
   membar simulate --machine godson-t --bug stale-region --profile locks
                                                  shows in time only: timestamps are taken and compared
   membar simulate --machine mesi-tso --profile hot --profile atomics --time 10m --jobs 2 --keep-going
@@ -33,6 +36,9 @@ pub struct Simulate {
     #[arg(long = "bug", value_name = "BUG")]
     pub bugs: Vec<String>,
 
+    #[command(flatten)]
+    pub buffers: BufferArgs,
+
     /// Show machines with their models and bugs, and profiles.
     #[arg(long)]
     pub list: bool,
@@ -51,6 +57,19 @@ pub struct Simulate {
 
     #[command(flatten)]
     pub campaign: CampaignArgs,
+}
+
+/// The store buffers of a simulated machine.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct BufferArgs {
+    /// How many stores each core's buffer holds, 1 to 4096 [default: 8]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(Buffer::DEEPEST)))]
+    pub buffer: Option<u32>,
+
+    /// Drain a store in one turn of a core in N, or when the core can do nothing else: large numbers keep buffers full
+    /// [default: 4; mesi-tso and godson-t: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(Buffer::SLOWEST)))]
+    pub drain: Option<u32>,
 }
 
 /// Which times traces have.
@@ -251,9 +270,13 @@ pub struct Gen {
     #[arg(short, long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub count: u64,
 
-    /// With --as trace and litmus: the machine that runs the program, also with bugs: mesi-tso+no-replay.
+    /// With --as trace and litmus: the machine that runs the program, also with bugs (mesi-tso+no-replay) and other
+    /// store buffers (tso+buffer=64+drain=50).
     #[arg(long, default_value = "tso", value_name = "MACHINE")]
     pub machine: String,
+
+    #[command(flatten)]
+    pub buffers: BufferArgs,
 
     /// With --as trace: which times traces have: `exact`, `sampled=N` or `off`.
     #[arg(long, default_value = "off", value_name = "TIMES", value_parser = timestamps)]

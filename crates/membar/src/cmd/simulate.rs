@@ -1,7 +1,7 @@
 //! `membar simulate`: random programs on simulated machines, every result checked.
 
 use crate::campaign::{self, ChosenProfile, Observed, Plan, Source};
-use crate::cli::{CampaignArgs, DataFormat, ProgramArgs, Simulate, Timestamps};
+use crate::cli::{BufferArgs, CampaignArgs, DataFormat, ProgramArgs, Simulate, Timestamps};
 use crate::decide::{Budget, Chosen};
 use crate::page::ToFile;
 use crate::stop::{ALLOWED, Failure, Interrupt};
@@ -23,7 +23,7 @@ pub fn run(args: &Simulate, style: Style) -> Result<u8, Failure> {
         std::io::stdout().write_all(list(style).as_bytes())?;
         return Ok(ALLOWED);
     }
-    let setup = setup(args.machine.as_deref().unwrap_or_default(), &args.bugs)?;
+    let setup = setup(args.machine.as_deref().unwrap_or_default(), &args.bugs, args.buffers)?;
     let model = Chosen::load(args.model.as_deref().unwrap_or(setup.machine().model()))?;
     let timestamps = args.timestamps.unwrap_or(match membar::model::builtin(setup.machine().model()) {
         Some(model) if has_locks(&model.name) => Timestamps::Exact,
@@ -87,11 +87,19 @@ pub fn plan(
     })
 }
 
-/// The machine that is meant, with its bugs.
-pub fn setup(machine: &str, bugs: &[String]) -> Result<Setup, Failure> {
-    let usage = |error: machines::UnknownName| Failure::Usage(error.to_string());
-    let setup: Setup = machine.parse().map_err(usage)?;
-    bugs.iter().try_fold(setup, |setup, bug| setup.with(bug)).map_err(usage)
+/// The machine that is meant, with its bugs and store buffers.
+pub fn setup(machine: &str, bugs: &[String], buffers: BufferArgs) -> Result<Setup, Failure> {
+    let parse = || -> Result<Setup, machines::SetupError> {
+        let mut setup: Setup = machine.parse()?;
+        for bug in bugs {
+            setup = setup.with(bug)?;
+        }
+        if let Some(depth) = buffers.buffer {
+            setup = setup.with_depth(depth)?;
+        }
+        buffers.drain.map_or(Ok(setup), |drain| setup.with_drain(drain))
+    };
+    parse().map_err(|error| Failure::Usage(error.to_string()))
 }
 
 /// The profiles that are meant, at least one.
@@ -152,6 +160,12 @@ impl Simulated {
         bugs.filter(|&&bug| self.setup.has(bug)).map(|bug| bug.name()).collect()
     }
 
+    /// What is given to `--buffer` and `--drain`, where it is not the machine's usual value.
+    fn buffers(&self) -> impl Iterator<Item = (&'static str, u32)> {
+        let unusual = [("buffer", self.setup.unusual_depth()), ("drain", self.setup.unusual_drain())];
+        unusual.into_iter().filter_map(|(key, value)| Some((key, value?)))
+    }
+
     /// What is given to `--timestamps`.
     pub fn timestamps(&self) -> String {
         match self.timestamps {
@@ -168,17 +182,22 @@ impl Source for Simulated {
     }
 
     fn describe(&self) -> Value {
-        json!({
+        let mut described = json!({
             "kind": "simulated",
             "name": self.setup.machine().name(),
             "bugs": self.bugs(),
             "timestamps": self.timestamps(),
-        })
+        });
+        for (key, value) in self.buffers() {
+            described[key] = value.into();
+        }
+        described
     }
 
     fn command(&self) -> Vec<String> {
         let mut words = vec!["simulate".into(), "--machine".into(), self.setup.machine().name().into()];
         words.extend(self.bugs().into_iter().flat_map(|bug| ["--bug".into(), bug.into()]));
+        words.extend(self.buffers().flat_map(|(key, value)| [format!("--{key}"), value.to_string()]));
         words.extend(["--timestamps".into(), self.timestamps()]);
         words
     }

@@ -17,7 +17,7 @@ use std::time::Instant;
 /// Runs the command.
 pub fn run(args: &Gen) -> Result<u8, Failure> {
     let profiles = profiles(&args.programs)?;
-    let simulated = Simulated { setup: setup(&args.machine, &[])?, timestamps: args.timestamps };
+    let simulated = Simulated { setup: setup(&args.machine, &[], args.buffers)?, timestamps: args.timestamps };
     let directory = args.output.as_deref().filter(|path| path.is_dir() || path.to_string_lossy().ends_with('/'));
     let single = matches!(args.kind, GenKind::C | GenKind::Litmus);
     if single && args.count > 1 && directory.is_none() {
