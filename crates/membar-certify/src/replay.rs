@@ -168,6 +168,11 @@ pub enum Cause {
         /// The address.
         addr: u32,
     },
+    /// The thread chooses where the step says that it does not, or the other way round, or there is no such outcome.
+    Choice {
+        /// The thread.
+        thread: u32,
+    },
     /// The access has to wait until a store of its own thread is in memory.
     Waits {
         /// The thread.
@@ -213,6 +218,7 @@ impl fmt::Display for Refusal {
             Cause::Size { thread, addr } => {
                 write!(f, "step {step}: thread {thread} accesses address {addr} as if it had another size")
             }
+            Cause::Choice { thread } => write!(f, "step {step}: thread {thread} makes no such choice"),
             Cause::Fault { thread } => write!(f, "step {step}: thread {thread} cannot go on"),
             Cause::Blocked { thread, addr } => {
                 write!(f, "step {step}: thread {thread} waits for another value of address {addr}")
@@ -241,7 +247,8 @@ pub fn replay(program: &mut impl Threads, machine: Relaxation, steps: &[Step]) -
     let mut run = Run::new(program, machine);
     for (index, &step) in steps.iter().enumerate() {
         let done = match step {
-            Step::Issue(thread) => run.issue(thread),
+            Step::Issue(thread) => run.issue(thread, None),
+            Step::Choose(thread, outcome) => run.issue(thread, Some(outcome)),
             Step::Commit(thread, addr) => run.commit(thread, addr),
         };
         done.map_err(|cause| Refusal { step: index, cause })?;
@@ -398,10 +405,18 @@ impl<'p, P: Threads> Run<'p, P> {
         self.program.set(addr, value);
     }
 
-    fn issue(&mut self, t: u32) -> Result<(), Cause> {
+    /// The thread makes its next access; if that is a choice, with this outcome.
+    fn issue(&mut self, t: u32, outcome: Option<u64>) -> Result<(), Cause> {
         let at = t as usize;
         let thread = self.threads.get_mut(at).ok_or(Cause::NoThread(t))?;
         let access = self.program.next(at)?;
+        if !match (access.outcomes(), outcome) {
+            (None, None) => true,
+            (Some(outcomes), Some(outcome)) => outcome < outcomes,
+            _ => false,
+        } {
+            return Err(Cause::Choice { thread: t });
+        }
         if access.barrier >= Barrier::Store {
             thread.epoch += 1;
         }
@@ -425,6 +440,7 @@ impl<'p, P: Threads> Run<'p, P> {
                 Read { source, value: self.program.value(access.addr) }
             }
         };
+        let read = Read { value: outcome.unwrap_or(read.value), ..read };
         let wrote = self.program.perform(at, read.value);
         let event = Event { thread: t, index: self.trace.threads[at].len() as u32 };
         match (access.kind, wrote) {

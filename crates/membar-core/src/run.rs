@@ -56,11 +56,18 @@ pub struct Access {
     pub addr: u32,
     /// The instruction, a dense number over all threads: the same instruction has the same number each time it runs.
     pub site: u32,
-    /// For a compare-and-swap: it writes only if it reads this value.
+    /// For a compare-and-swap: it writes only if it reads this value. For a load: it is a *choice*, see [`Access::outcomes`].
     pub expected: Option<u64>,
 }
 
 impl Access {
+    /// If this is a choice: how many outcomes it has. A choice reads an address that nobody writes, and what it reads is any
+    /// number below this one; so it is ordered with nothing but its own thread.
+    #[inline]
+    pub fn outcomes(&self) -> Option<u64> {
+        if self.kind == AccessKind::Load { self.expected } else { None }
+    }
+
     /// Whether the access would write if it found this value at its address.
     #[inline]
     pub fn writes_on(&self, value: u64) -> bool {
@@ -107,6 +114,8 @@ impl Relaxation {
 pub enum MachineStep {
     /// The thread makes its next access; a store goes into its buffer.
     Issue(u32),
+    /// The thread's next access is a choice ([`Access::outcomes`]), and this is what it reads.
+    Choose(u32, u64),
     /// The thread's oldest buffered store, which is to this address (TSO), or its oldest to this address (PSO), reaches
     /// memory.
     Commit(u32, u32),

@@ -9,7 +9,7 @@
 //!   (which other outcomes to try);
 //! * random schedules and PCT: the module `sample`.
 //!
-//! Waiting loops end, and accesses may block: see [`Waiting`]. A [`Schedule`] is a short string that can be run again.
+//! Waiting loops end, and accesses may block: see [`Waiting`]. Threads may choose, see [`Program`]. A [`Schedule`] is a short string that can be run again.
 //!
 //! ```
 //! use membar_core::{Access, AccessKind, Barrier, Performed};
@@ -73,7 +73,7 @@ mod worker;
 
 pub use explore::{Search, SearchState, Strategy};
 pub use observer::{Blind, Observer};
-pub use program::{Awaited, MAX_THREADS, Next, Program, Standing, Stop, Waiting, Watched};
-pub use schedule::{BadSchedule, Schedule};
+pub use program::{Awaited, MAX_OUTCOMES, MAX_THREADS, Next, Program, Standing, Stop, Waiting, Watched};
+pub use schedule::{BadSchedule, Schedule, Step};
 pub use work::{Answer, Local, Order, Work};
 pub use worker::{Counts, End};

@@ -1,6 +1,6 @@
 //! Who watches an exploration.
 
-use crate::End;
+use crate::{End, Step};
 use membar_core::{Access, Performed};
 
 /// Watches executions step by step, forwards and backwards.
@@ -10,26 +10,26 @@ pub trait Observer {
 
     /// An access was made, perhaps only to get again to a state that was seen before. `path` is the schedule so far, with
     /// it as the last step.
-    fn push(&mut self, performed: &Performed, path: &[u8]);
+    fn push(&mut self, performed: &Performed, path: &[Step]);
 
     /// The last access is taken back, which is still the last step of `path`.
-    fn pop(&mut self, path: &[u8]);
+    fn pop(&mut self, path: &[Step]);
 
     /// All accesses are taken back.
-    fn restart(&mut self, path: &[u8]) {
+    fn restart(&mut self, path: &[Step]) {
         for steps in (1..=path.len()).rev() {
             self.pop(&path[..steps]);
         }
     }
 
     /// At the end of an execution: this thread would make this access if it did not wait.
-    fn tried(&mut self, thread: usize, access: Access, path: &[u8]);
+    fn tried(&mut self, thread: usize, access: Access, path: &[Step]);
 
     /// An execution has ended that had not been seen before; `path` is its schedule.
-    fn end(&mut self, end: End, path: &[u8]);
+    fn end(&mut self, end: End, path: &[Step]);
 
     /// In the execution that has ended, a thread stopped at a fault.
-    fn fault(&mut self, thread: usize, fault: String, path: &[u8]);
+    fn fault(&mut self, thread: usize, fault: String, path: &[Step]);
 
     /// Whether enough has been seen: then the search stops as soon as it can.
     fn enough(&self) -> bool {
@@ -37,7 +37,7 @@ pub trait Observer {
     }
 
     /// What was seen since the last time. `path` has been left in place.
-    fn take(&mut self, path: &[u8]) -> Self::Part;
+    fn take(&mut self, path: &[Step]) -> Self::Part;
 }
 
 /// Watches nothing.
@@ -47,12 +47,12 @@ pub struct Blind;
 impl Observer for Blind {
     type Part = ();
     #[inline]
-    fn push(&mut self, _: &Performed, _: &[u8]) {}
+    fn push(&mut self, _: &Performed, _: &[Step]) {}
     #[inline]
-    fn pop(&mut self, _: &[u8]) {}
-    fn tried(&mut self, _: usize, _: Access, _: &[u8]) {}
+    fn pop(&mut self, _: &[Step]) {}
+    fn tried(&mut self, _: usize, _: Access, _: &[Step]) {}
     #[inline]
-    fn end(&mut self, _: End, _: &[u8]) {}
-    fn fault(&mut self, _: usize, _: String, _: &[u8]) {}
-    fn take(&mut self, _: &[u8]) {}
+    fn end(&mut self, _: End, _: &[Step]) {}
+    fn fault(&mut self, _: usize, _: String, _: &[Step]) {}
+    fn take(&mut self, _: &[Step]) {}
 }

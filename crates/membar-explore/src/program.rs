@@ -1,5 +1,6 @@
 //! What the explorer needs to know about a program.
 
+use crate::Step;
 use membar_core::{Access, Performed};
 
 /// What a thread does next.
@@ -22,6 +23,8 @@ pub enum Standing {
     Runs,
     /// Its next access may be disabled: [`Program::waiting`] says when.
     Waits,
+    /// Its next access is a choice ([`Access::outcomes`]).
+    Chooses,
     /// As [`Next::Long`].
     Long,
     /// It has ended or cannot go on.
@@ -111,6 +114,10 @@ pub struct Stop {
 ///
 /// What a thread does next depends on nothing but what its own accesses returned: that is what makes schedules
 /// replayable and reductions sound.
+///
+/// A thread may also *choose*: its next access is then one that returns any number below [`Access::outcomes`], of which there
+/// are at most [`MAX_OUTCOMES`]. Its address is one that nobody writes. A choice is made as soon as its thread has come to it,
+/// before anybody else makes a step, so it belongs to the step before; all outcomes are explored.
 pub trait Program {
     /// How many threads there are, at most [`MAX_THREADS`].
     fn threads(&self) -> usize;
@@ -122,6 +129,7 @@ pub trait Program {
     #[inline]
     fn standing(&self, thread: usize) -> Standing {
         match self.next(thread) {
+            Next::Access(access) if access.outcomes().is_some() => Standing::Chooses,
             Next::Access(_) if self.waiting(thread).round.is_empty() => Standing::Runs,
             Next::Access(_) => Standing::Waits,
             Next::Long => Standing::Long,
@@ -148,8 +156,33 @@ pub trait Program {
     /// The value of an address now.
     fn value(&self, addr: u32) -> u64;
 
-    /// Makes the next access of a thread whose [`Program::next`] is an access.
+    /// Makes the next access of a thread whose [`Program::next`] is an access, and no choice.
     fn step(&mut self, thread: usize) -> Performed;
+
+    /// Makes the next access of a thread whose [`Program::next`] is a choice: it reads `outcome`, which is less than
+    /// [`Access::outcomes`].
+    fn choose(&mut self, thread: usize, outcome: u32) -> Performed {
+        unreachable!("thread {thread} of a program without choices reads {outcome}")
+    }
+
+    /// Makes a step of a schedule.
+    #[inline]
+    fn repeat(&mut self, step: Step) -> Performed {
+        match step.outcome() {
+            None => self.step(step.thread()),
+            Some(outcome) => self.choose(step.thread(), outcome),
+        }
+    }
+
+    /// Whether this step of a schedule can be made here, as far as its thread is concerned.
+    fn fits(&self, step: Step) -> bool {
+        let Next::Access(access) = self.next(step.thread()) else { return false };
+        match (access.outcomes(), step.outcome()) {
+            (None, None) => true,
+            (Some(outcomes), Some(outcome)) => u64::from(outcome) < outcomes,
+            _ => false,
+        }
+    }
 
     /// Makes a step as [`Program::step`] does, and then up to `more` others of the same thread, as long as they change nothing
     /// about who can run: the thread has another access and does not wait, and none of the steps wrote what is watched. They
@@ -184,6 +217,9 @@ pub trait Program {
     /// Why the thread cannot go on, where [`Program::next`] says so.
     fn fault(&self, thread: usize) -> String;
 }
+
+/// The most outcomes that a choice may have.
+pub const MAX_OUTCOMES: u32 = u16::MAX as u32;
 
 /// The most threads that a program may have.
 pub const MAX_THREADS: usize = 64;

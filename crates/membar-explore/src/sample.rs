@@ -10,12 +10,14 @@
 //! A thread that is chosen several times in a row runs in one go ([`Program::steps`]): as long as nothing changes about who
 //! can run, how often it will be chosen can be drawn beforehand.
 //!
+//! A choice is made as soon as a thread has come to it, each outcome with the same chance.
+//!
 //! Each execution has a random number generator of its own, made of the seed and its number, so neither the number of
 //! workers nor an interruption changes what is run. Waiting threads are treated as in exhaustive search
 //! ([`crate::tree`]); a waiting thread cannot run, so PCT never starves the one it waits for.
 
 use crate::worker::{Counts, End};
-use crate::{Next, Observer, Program, Standing, Stop, Watched};
+use crate::{MAX_OUTCOMES, Next, Observer, Program, Standing, Step, Stop, Watched};
 use membar_core::{Performed, Rng};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -48,19 +50,20 @@ pub(crate) struct Sampler<P, O> {
     program: P,
     observer: O,
     max_steps: usize,
-    path: Vec<u8>,
+    path: Vec<Step>,
     /// Steps that each thread has made. Empty as long as none can have made nearly as many as it may.
     made: Vec<usize>,
     /// Scratch: what a thread did in one go.
     run: Vec<Performed>,
 }
 
-/// As in [`crate::worker`]: threads whose next access is known, of these those in a waiting loop, and threads that are not
-/// run any further.
+/// As in [`crate::worker`]: threads whose next access is known, of these those in a waiting loop and those that make a choice,
+/// and threads that are not run any further.
 #[derive(Default)]
 struct Threads {
     ready: u64,
     waiting: u64,
+    choosing: u64,
     long: u64,
 }
 
@@ -151,6 +154,10 @@ impl<P: Program, O: Observer> Sampler<P, O> {
                 threads.ready |= bit;
                 threads.waiting |= u64::from(standing == Standing::Waits) << thread;
             }
+            Standing::Chooses if self.steps_left(thread) != Some(0) => {
+                threads.ready |= bit;
+                threads.choosing |= bit;
+            }
             _ => threads.long |= bit,
         }
     }
@@ -173,8 +180,8 @@ impl<P: Program, O: Observer> Sampler<P, O> {
     #[inline(never)]
     fn count_steps(&mut self, threads: usize) {
         self.made.resize(threads, 0);
-        for &thread in &self.path {
-            self.made[usize::from(thread)] += 1;
+        for step in &self.path {
+            self.made[step.thread()] += 1;
         }
     }
 
@@ -224,6 +231,21 @@ impl<P: Program, O: Observer> Sampler<P, O> {
         Drawn { counts, part: self.observer.take(&self.path), steps }
     }
 
+    /// The thread makes its choice, each outcome with the same chance: how it stands then.
+    #[cold]
+    fn choose(&mut self, thread: usize, rng: &mut Rng) -> Standing {
+        let Next::Access(access) = self.program.next(thread) else { return Standing::Stopped };
+        let outcomes = access.outcomes().unwrap_or(1).clamp(1, u64::from(MAX_OUTCOMES));
+        let outcome = rng.below(outcomes as u32);
+        let performed = self.program.choose(thread, outcome);
+        self.path.push(Step::choice(thread, outcome));
+        self.observer.push(&performed, &self.path);
+        if let Some(made) = self.made.get_mut(thread) {
+            *made += 1;
+        }
+        self.program.standing(thread)
+    }
+
     /// Runs an execution, and says how long it was.
     #[inline(never)] // whoever calls it has a life of its own in registers
     fn run(&mut self, choice: Choice, seed: u64, number: u64) -> (Counts, u32) {
@@ -250,6 +272,22 @@ impl<P: Program, O: Observer> Sampler<P, O> {
         let mut drawn = None;
         let end = loop {
             let able = now.ready & !blocked;
+            if now.choosing != 0 {
+                let thread = now.choosing.trailing_zeros() as usize;
+                now.choosing &= now.choosing - 1;
+                if let Some(change) = changes.iter().position(|&change| change == self.path.len() as u32) {
+                    priority[thread] = change as u32;
+                }
+                let standing = self.choose(thread, &mut rng);
+                self.near_limit(threads);
+                self.stands(thread, standing, &mut now);
+                if now.waiting >> thread & 1 != 0 {
+                    watched.add_round(&self.program.waiting(thread));
+                    blocked |= u64::from(self.program.is_blocked(thread)) << thread;
+                }
+                drawn = None;
+                continue;
+            }
             if able == 0 {
                 if now.long != 0 {
                     counts.cut = 1;
@@ -304,7 +342,7 @@ impl<P: Program, O: Observer> Sampler<P, O> {
             let same = !disturbs && now.ready & !blocked == able && self.run.len() == again as usize + 1;
             drawn = if same { next } else { None };
             for performed in &self.run {
-                self.path.push(thread as u8);
+                self.path.push(Step::of(thread));
                 self.observer.push(performed, &self.path);
             }
         };

@@ -1,31 +1,89 @@
 //! Schedules: which thread makes the next access, step by step, as short printable strings.
 //!
 //! A thread is a letter, `a` to `z` for threads 0 to 25, `A` to `Z` for 26 to 51, or its number in braces (`{52}`); a
-//! number after it says how many steps it makes. `a3ba` is thread 0 three times, thread 1, thread 0.
+//! number after it says how many steps it makes. `a3ba` is thread 0 three times, thread 1, thread 0. A number in brackets is the
+//! outcome of a choice, which the thread before it makes then: in `a2[1]b` thread 0 makes two steps and chooses 1. If a
+//! thread chooses before it has made a step, that is no step: `a0[1]`.
 
-use crate::MAX_THREADS;
+use crate::{MAX_OUTCOMES, MAX_THREADS};
 use std::fmt;
 use std::str::FromStr;
 
-/// A sequence of threads.
+/// A step: who makes it and, if it is a choice, with which outcome.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(transparent)]
+pub struct Step(u32);
+
+impl Step {
+    /// An access of the thread, whose number is below 256.
+    #[inline]
+    pub const fn of(thread: usize) -> Step {
+        Step(thread as u8 as u32)
+    }
+
+    /// A choice of the thread with this outcome, which is at most [`MAX_OUTCOMES`].
+    pub const fn choice(thread: usize, outcome: u32) -> Step {
+        Step((outcome + 1) << 8 | thread as u8 as u32)
+    }
+
+    /// Who.
+    #[inline]
+    pub const fn thread(self) -> usize {
+        (self.0 & 0xff) as usize
+    }
+
+    /// The outcome, if it is a choice.
+    #[inline]
+    pub const fn outcome(self) -> Option<u32> {
+        (self.0 >> 8).checked_sub(1)
+    }
+
+    /// As a number.
+    #[inline]
+    pub const fn to_bits(self) -> u32 {
+        self.0
+    }
+
+    /// From its number.
+    pub const fn from_bits(bits: u32) -> Step {
+        Step(bits)
+    }
+}
+
+impl fmt::Debug for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.thread())?;
+        self.outcome().map_or(Ok(()), |outcome| write!(f, "[{outcome}]"))
+    }
+}
+
+/// A sequence of steps.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, serde::Serialize, serde::Deserialize)]
 #[serde(into = "String", try_from = "String")]
-pub struct Schedule(pub Vec<u8>);
+pub struct Schedule(pub Vec<Step>);
 
 /// The longest schedule that is read from text.
 const MAX_STEPS: usize = 10_000_000;
 
 impl fmt::Display for Schedule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for run in self.0.chunk_by(|a, b| a == b) {
-            match run[0] {
-                t @ 0..26 => write!(f, "{}", char::from(b'a' + t))?,
-                t @ 26..52 => write!(f, "{}", char::from(b'A' + t - 26))?,
-                t => write!(f, "{{{t}}}")?,
+        let mut last = None;
+        for run in self.0.chunk_by(|a, b| a == b && a.outcome().is_none()) {
+            let (thread, outcome) = (run[0].thread(), run[0].outcome());
+            if outcome.is_none() || last != Some(thread) {
+                match thread as u8 {
+                    t @ 0..26 => write!(f, "{}", char::from(b'a' + t))?,
+                    t @ 26..52 => write!(f, "{}", char::from(b'A' + t - 26))?,
+                    t => write!(f, "{{{t}}}")?,
+                }
             }
-            if run.len() > 1 {
-                write!(f, "{}", run.len())?;
+            match outcome {
+                Some(outcome) if last == Some(thread) => write!(f, "[{outcome}]")?,
+                Some(outcome) => write!(f, "0[{outcome}]")?,
+                None if run.len() > 1 => write!(f, "{}", run.len())?,
+                None => {}
             }
+            last = Some(thread);
         }
         Ok(())
     }
@@ -46,6 +104,12 @@ pub enum BadSchedule {
     #[error("character {at} of the schedule: expected a thread from 0 to 63 in braces")]
     BadNumber {
         /// The position of the brace, from 1.
+        at: usize,
+    },
+    /// A choice whose outcome is no number, or too large.
+    #[error("character {at} of the schedule: expected the outcome of a choice, from 0 to {MAX_OUTCOMES}, in brackets")]
+    BadOutcome {
+        /// The position of the bracket, from 1.
         at: usize,
     },
     /// A count of 0, or more steps than can be run.
@@ -100,10 +164,25 @@ impl FromStr for Schedule {
                 count = Some((first, (so_far * 10 + digit).min(MAX_STEPS + 1)));
             }
             let (at, count) = count.unwrap_or((at, 1));
-            if count == 0 || steps.len() + count > MAX_STEPS {
+            let chooses = chars.peek().is_some_and(|(c, _)| *c == '[');
+            if count == 0 && !chooses || steps.len() + count > MAX_STEPS {
                 return Err(BadSchedule::BadCount { at });
             }
-            steps.resize(steps.len() + count, thread);
+            let thread = usize::from(thread);
+            steps.resize(steps.len() + count, Step::of(thread));
+            while let Some((_, at)) = chars.next_if(|(c, _)| *c == '[') {
+                let mut number = String::new();
+                while let Some((c, _)) = chars.next_if(|(c, _)| c.is_ascii_digit()) {
+                    number.push(c);
+                }
+                let closed = chars.next_if(|(c, _)| *c == ']').is_some();
+                match number.parse::<u32>() {
+                    Ok(outcome) if closed && outcome <= MAX_OUTCOMES && steps.len() < MAX_STEPS => {
+                        steps.push(Step::choice(thread, outcome));
+                    }
+                    _ => return Err(BadSchedule::BadOutcome { at }),
+                }
+            }
         }
         Ok(Schedule(steps))
     }
@@ -113,25 +192,47 @@ impl FromStr for Schedule {
 mod tests {
     use super::*;
 
+    fn of(threads: &[usize]) -> Schedule {
+        Schedule(threads.iter().map(|&thread| Step::of(thread)).collect())
+    }
+
     #[test]
     fn schedules_round_trip() {
-        for steps in [vec![], vec![0], vec![0, 0, 0, 1, 0], vec![25, 26, 51, 52, 52, 63], vec![7; 1000]] {
-            let text = Schedule(steps.clone()).to_string();
+        for steps in [&[][..], &[0], &[0, 0, 0, 1, 0], &[25, 26, 51, 52, 52, 63], &[7; 1000]] {
+            let text = of(steps).to_string();
+            assert_eq!(text.parse::<Schedule>().unwrap(), of(steps), "{text}");
+        }
+        assert_eq!(of(&[0, 0, 0, 1, 0]).to_string(), "a3ba");
+        assert_eq!(of(&[52, 52]).to_string(), "{52}2");
+    }
+
+    #[test]
+    fn choices_are_written_after_the_steps_of_their_thread() {
+        let (a, b) = (Step::of(0), Step::of(1));
+        let choice = Step::choice;
+        for (steps, text) in [
+            (vec![a, a, choice(0, 1), b], "a2[1]b"),
+            (vec![choice(0, 0), choice(1, 2), a, b], "a0[0]b0[2]ab"),
+            (vec![a, choice(0, 3), choice(0, 3), a, a, choice(0, 0)], "a[3][3]a2[0]"),
+            (vec![choice(0, 65_534)], "a0[65534]"),
+            (vec![b, choice(0, 1)], "ba0[1]"),
+            (vec![Step::of(60), choice(60, 7)], "{60}[7]"),
+        ] {
+            assert_eq!(Schedule(steps.clone()).to_string(), text);
             assert_eq!(text.parse::<Schedule>().unwrap().0, steps, "{text}");
         }
-        assert_eq!(Schedule(vec![0, 0, 0, 1, 0]).to_string(), "a3ba");
-        assert_eq!(Schedule(vec![52, 52]).to_string(), "{52}2");
+        assert_eq!(format!("{:?}", [a, choice(1, 4)]), "[0, 1[4]]");
     }
 
     #[test]
     fn many_threads_and_long_schedules_round_trip() {
         // Every thread, never twice in a row; and a very long run of one.
-        let steps: Vec<u8> = (0..100_000u32).map(|i| ((i * 37 + i / 64) % MAX_THREADS as u32) as u8).collect();
+        let steps: Vec<usize> = (0..100_000).map(|i| (i * 37 + i / 64) % MAX_THREADS).collect();
         for steps in [steps, vec![63; 100_000]] {
-            let schedule = Schedule(steps);
+            let schedule = of(&steps);
             assert_eq!(schedule.to_string().parse(), Ok(schedule));
         }
-        assert!((0..64).all(|t| Schedule(vec![t; 3]).to_string().parse() == Ok(Schedule(vec![t; 3]))));
+        assert!((0..64).all(|t| of(&[t; 3]).to_string().parse() == Ok(of(&[t; 3]))));
     }
 
     #[test]
@@ -146,6 +247,12 @@ mod tests {
             ("a0", BadCount { at: 2 }),
             ("a99999999999999999999999", BadCount { at: 2 }),
             ("a9999999b9999999", BadCount { at: 10 }),
+            ("a0b", BadCount { at: 2 }),
+            ("[1]", NoThread { at: 1, found: '[' }),
+            ("a[", BadOutcome { at: 2 }),
+            ("ab[]", BadOutcome { at: 3 }),
+            ("a[1][x]", BadOutcome { at: 5 }),
+            ("a[65536]", BadOutcome { at: 2 }),
         ] {
             assert_eq!(text.parse::<Schedule>(), Err(error), "{text}");
         }

@@ -50,6 +50,15 @@
 //! dpor it is the waiting read of a round of one. A thread that may wait for ever ([`crate::Program::may_wait`]) differs
 //! only in what the end of an execution is called.
 //!
+//! # Choices
+//!
+//! A thread that has come to a choice ([`crate::Program`]) makes it before anybody else makes a step, in all strategies; from
+//! the state before it every outcome is run, each an execution or class of its own. So a choice belongs to the step before
+//! it, and a step with its choices is like a step that can end in several ways. For dpor nothing changes: a choice
+//! conflicts with nothing, so no race is turned round at it, and no thread is asleep at its own choice, since it has just made a step
+//! (or nobody has). What is asked for by a race is that a thread is run from a state above; whatever it chooses then is explored
+//! below. A thread asleep is one whose step, with everything that can be chosen after it, is run elsewhere.
+//!
 //! # Invariants
 //!
 //! An open node has a user: an item, or an open node below it. What is in an item's `asleep` was made an item before it.
@@ -74,6 +83,7 @@
 //! of each class, each exactly once.
 
 use crate::races::Turn;
+use crate::Step;
 use crate::work::{Answer, Order, Work};
 use crate::worker::{Counts, Mode, Node};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -87,19 +97,19 @@ const ROUND: usize = 32;
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct Open {
     node: Node,
-    /// The open node above it and the thread that leads here. The root is its own parent.
+    /// The open node above it and the step that leads here. The root is its own parent.
     parent: u32,
-    by: u8,
+    by: Step,
     depth: u32,
     /// Open nodes and items below it.
     users: u32,
 }
 
-/// A thread to run from an open node.
+/// A step to make from an open node.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct Item {
     open: u32,
-    thread: u8,
+    step: Step,
     /// Threads whose subtrees at the same node come first.
     asleep: u64,
     /// The share of the whole search that this item is guessed to be.
@@ -168,13 +178,13 @@ impl Frontier {
         let open = &mut self.open[id as usize];
         let first = self.items.len();
         loop {
-            let left = open.node.todo & !open.node.done & !open.node.asleep;
+            let left = open.node.left();
             if left == 0 {
                 break;
             }
-            let thread = left.trailing_zeros() as u8;
-            self.items.push(Item { open: id, thread, asleep: open.node.asleep | open.node.done, share });
-            open.node.done |= 1 << thread;
+            let asleep = open.node.asleep | open.node.done;
+            let step = open.node.take(left.trailing_zeros() as usize);
+            self.items.push(Item { open: id, step, asleep, share });
             open.users += 1;
         }
         // The last one is taken first.
@@ -247,13 +257,13 @@ pub(crate) fn in_parallel<W: Work + Send>(
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Task {
     /// The schedule that leads to the open node.
-    pub(crate) path: Vec<u8>,
+    pub(crate) path: Vec<Step>,
     /// What is taken care of at the nodes on it, the open node included.
     pub(crate) known: Vec<u64>,
     /// The open node.
     pub(crate) node: Node,
-    /// The thread to run from there, and those that are asleep then.
-    pub(crate) thread: u8,
+    /// The step to make from there, and the threads that are asleep then.
+    pub(crate) step: Step,
     pub(crate) asleep: u64,
 }
 
@@ -272,7 +282,7 @@ impl Task {
         path.reverse();
         known.reverse();
         let node = frontier.open[item.open as usize].node;
-        Task { path, known, node, thread: item.thread, asleep: item.asleep }
+        Task { path, known, node, step: item.step, asleep: item.asleep }
     }
 }
 
@@ -281,8 +291,8 @@ fn begin<T>(frontier: &mut Frontier, answer: Answer<T>, take: &mut impl FnMut(&C
     frontier.begun = true;
     match begun {
         Ok(node) => {
-            let root = frontier.add_open(Open { node, parent: 0, by: 0, depth: 0, users: 0 });
-            frontier.add_items(root, 1.0 / f64::from(node.todo.count_ones()));
+            let root = frontier.add_open(Open { node, parent: 0, by: Step::of(0), depth: 0, users: 0 });
+            frontier.add_items(root, 1.0 / f64::from(node.ways().0));
         }
         Err(outcome) => {
             take(&outcome.counts, outcome.part);
@@ -291,7 +301,7 @@ fn begin<T>(frontier: &mut Frontier, answer: Answer<T>, take: &mut impl FnMut(&C
     }
 }
 
-fn merge(frontier: &mut Frontier, item: &Item, turns: Vec<Turn>, rest: Vec<(u8, Node)>) {
+fn merge(frontier: &mut Frontier, item: &Item, turns: Vec<Turn>, rest: Vec<(Step, Node)>) {
     for turn in turns {
         let mut id = item.open;
         while frontier.open[id as usize].depth > turn.depth {
@@ -300,14 +310,14 @@ fn merge(frontier: &mut Frontier, item: &Item, turns: Vec<Turn>, rest: Vec<(u8, 
         frontier.open[id as usize].node.add(turn.initials);
         frontier.add_items(id, 0.0);
     }
-    // Each thread to run from a node is guessed to lead to as much as each other one.
+    // Each way to go on from a node is guessed to lead to as much as each other one.
     let (mut below, mut left) = (item.share, 0.0);
     let mut parent = item.open;
     for (by, node) in rest {
         let depth = frontier.open[parent as usize].depth + 1;
-        let awake = node.todo & !node.asleep;
-        below /= f64::from(awake.count_ones().max(1));
-        left += below * f64::from((awake & !node.done).count_ones());
+        let (all, open) = node.ways();
+        below /= f64::from(all.max(1));
+        left += below * f64::from(open);
         parent = frontier.add_open(Open { node, parent, by, depth, users: 0 });
         frontier.add_items(parent, below);
     }

@@ -17,7 +17,10 @@
 //!
 //! `path`, the program, the observer and the races are at the same state. `nodes[i]` is the state after
 //! `known.len() + i` steps. A thread is in `ready` if it has an access to make and steps left, in `long` if it has an
-//! access but no steps left, and in `waiting` only if it is in `ready`.
+//! access but no steps left, and in `waiting` or `choosing` only if it is in `ready`.
+//!
+//! A thread that has come to a choice makes it before anybody else makes a step: the node there has that thread alone, and an
+//! outcome at a time is taken. [`crate::tree`] says why that is enough.
 //!
 //! # Complexity
 //!
@@ -25,7 +28,7 @@
 
 use crate::races::{Races, Turn, Turns};
 use crate::tree::Task;
-use crate::{Awaited, Next, Observer, Program, Standing, Watched};
+use crate::{Awaited, MAX_OUTCOMES, Next, Observer, Program, Standing, Step, Stop, Watched};
 use membar_core::Performed;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -110,6 +113,10 @@ pub struct Node {
     pub(crate) asleep: u64,
     /// Preemptions so far.
     pub(crate) preemptions: u32,
+    /// If the one thread that can run makes a choice: how many outcomes it has, and how many of them, from 0, have been run or
+    /// are sure to be.
+    pub(crate) outcomes: u16,
+    pub(crate) chosen: u16,
 }
 
 /// The path to the current state, as those see it who look for races.
@@ -162,7 +169,7 @@ pub struct Outcome<T> {
     /// Races that concern the item's open node or one above it.
     pub(crate) turns: Vec<Turn>,
     /// If the item was not finished: its path below the open node, and the nodes on it.
-    pub(crate) rest: Vec<(u8, Node)>,
+    pub(crate) rest: Vec<(Step, Node)>,
 }
 
 /// Runs subtrees; one for each worker.
@@ -172,14 +179,15 @@ pub(crate) struct Worker<P, O> {
     mode: Mode,
     max_steps: usize,
     threads: usize,
-    /// Threads whose next access is known, of these those that are in a waiting loop, and threads that are not run any
-    /// further because they have made as many steps as they may.
+    /// Threads whose next access is known, of these those that are in a waiting loop and those that make a choice, and
+    /// threads that are not run any further because they have made as many steps as they may.
     ready: u64,
     waiting: u64,
+    choosing: u64,
     long: u64,
     /// Steps that each thread has made.
     made: Vec<usize>,
-    path: Vec<u8>,
+    path: Vec<Step>,
     races: Races,
     /// What is taken care of at the nodes of the prefix.
     known: Vec<u64>,
@@ -203,6 +211,7 @@ impl<P: Program, O: Observer> Worker<P, O> {
             threads,
             ready: 0,
             waiting: 0,
+            choosing: 0,
             long: 0,
             made: vec![0; threads],
             path: Vec::new(),
@@ -242,7 +251,7 @@ impl<P: Program, O: Observer> Worker<P, O> {
         Err(self.outcome(Vec::new()))
     }
 
-    fn outcome(&mut self, rest: Vec<(u8, Node)>) -> Outcome<O::Part> {
+    fn outcome(&mut self, rest: Vec<(Step, Node)>) -> Outcome<O::Part> {
         let (part, turns) = (self.observer.take(&self.path), std::mem::take(&mut self.turns));
         Outcome { counts: self.counts, part, turns, rest }
     }
@@ -259,6 +268,7 @@ impl<P: Program, O: Observer> Worker<P, O> {
         let bit = 1u64 << thread;
         self.ready &= !bit;
         self.waiting &= !bit;
+        self.choosing &= !bit;
         self.long &= !bit;
         match standing {
             Standing::Stopped => {}
@@ -266,6 +276,10 @@ impl<P: Program, O: Observer> Worker<P, O> {
             Standing::Waits if self.made[thread] < self.max_steps => {
                 self.ready |= bit;
                 self.waiting |= bit;
+            }
+            Standing::Chooses if self.made[thread] < self.max_steps => {
+                self.ready |= bit;
+                self.choosing |= bit;
             }
             _ => self.long |= bit,
         }
@@ -292,6 +306,9 @@ impl<P: Program, O: Observer> Worker<P, O> {
 
     #[inline]
     fn enabled(&self) -> u64 {
+        if self.choosing != 0 {
+            return self.choosing & self.choosing.wrapping_neg();
+        }
         let mut enabled = self.ready;
         let mut waiting = self.waiting;
         while waiting != 0 {
@@ -305,28 +322,29 @@ impl<P: Program, O: Observer> Worker<P, O> {
     }
 
     /// Makes a step of a path that has been run before.
-    fn forward(&mut self, thread: usize) {
+    fn forward(&mut self, step: Step) {
+        let thread = step.thread();
         let awaited = self.awaited(thread);
-        let performed = self.program.step(thread);
+        let performed = self.program.repeat(step);
         if self.mode == Mode::Dpor {
             self.races.push(&performed, awaited, &mut Settled);
         }
-        self.made(thread, &performed);
+        self.made(step, &performed);
         self.look(thread);
     }
 
     /// Notes a step that has been made.
     #[inline]
-    fn made(&mut self, thread: usize, performed: &Performed) {
-        self.made[thread] += 1;
-        self.path.push(thread as u8);
+    fn made(&mut self, step: Step, performed: &Performed) {
+        self.made[step.thread()] += 1;
+        self.path.push(step);
         self.observer.push(performed, &self.path);
     }
 
     #[inline]
     fn back(&mut self) {
         self.observer.pop(&self.path);
-        let thread = self.path.pop().expect("a step to take back") as usize;
+        let thread = self.path.pop().expect("a step to take back").thread();
         self.program.undo();
         self.made[thread] -= 1;
         if self.mode == Mode::Dpor {
@@ -335,11 +353,30 @@ impl<P: Program, O: Observer> Worker<P, O> {
         self.look(thread);
     }
 
+    /// Who made the last access. Choices at the very beginning are nobody's turn.
+    #[inline]
+    fn last(&self) -> Option<usize> {
+        let mut steps = self.path.iter().rev();
+        steps.find(|step| step.outcome().is_none()).map(|step| step.thread())
+    }
+
+    /// How many outcomes the choice has that is to be made here.
+    #[cold]
+    fn outcomes(&self) -> u16 {
+        match self.program.next(self.choosing.trailing_zeros() as usize) {
+            Next::Access(access) => access.outcomes().unwrap_or(1).clamp(1, u64::from(MAX_OUTCOMES)) as u16,
+            _ => 1,
+        }
+    }
+
     /// The state at the end of the path as a node.
     #[inline]
     fn node(&self, enabled: u64, asleep: u64, preemptions: u32) -> (Node, bool) {
-        let mut node = Node { enabled, todo: enabled, done: 0, asleep: 0, preemptions };
-        let last = self.path.last().copied();
+        let mut node = Node { enabled, todo: enabled, done: 0, asleep: 0, preemptions, outcomes: 0, chosen: 0 };
+        if self.choosing != 0 {
+            node.outcomes = self.outcomes();
+        }
+        let last = self.last();
         match self.mode {
             Mode::Exhaustive => {}
             Mode::Bounded { bound, .. } => {
@@ -383,13 +420,13 @@ impl<P: Program, O: Observer> Worker<P, O> {
     }
 
     /// Goes to the state at the end of `path` from wherever the last item ended.
-    fn go_to(&mut self, path: &[u8]) {
+    fn go_to(&mut self, path: &[Step]) {
         let common = self.path.iter().zip(path).take_while(|(a, b)| a == b).count();
         while self.path.len() > common {
             self.back();
         }
-        for &thread in &path[common..] {
-            self.forward(thread as usize);
+        for &step in &path[common..] {
+            self.forward(step);
         }
     }
 
@@ -400,10 +437,10 @@ impl<P: Program, O: Observer> Worker<P, O> {
         self.counts = Counts::default();
         self.go_to(&task.path);
         let base = task.path.len();
-        self.take(task.thread as usize, &task.node, task.asleep);
+        self.take(task.step, &task.node, task.asleep);
         let mut stopped = false;
-        while let Some(node) = self.nodes.last_mut() {
-            let left = node.todo & !node.done & !node.asleep;
+        while let Some(node) = self.nodes.last() {
+            let left = node.left();
             if left == 0 {
                 self.nodes.pop();
                 self.back();
@@ -412,13 +449,13 @@ impl<P: Program, O: Observer> Worker<P, O> {
             if stopped {
                 break;
             }
-            let thread = match self.path.last() {
-                Some(&last) if left >> last & 1 != 0 => usize::from(last),
+            let thread = match self.last() {
+                Some(last) if left >> last & 1 != 0 => last,
                 _ => left.trailing_zeros() as usize,
             };
             let here = *node;
-            node.done |= 1 << thread;
-            self.take(thread, &here, here.asleep | here.done);
+            let step = self.nodes.last_mut().expect("just seen").take(thread);
+            self.take(step, &here, here.asleep | here.done);
             let runs = self.counts.executions + self.counts.redundant;
             stopped = runs >= budget || self.observer.enough() || stop.load(Ordering::Relaxed);
         }
@@ -458,15 +495,18 @@ impl<P: Program, O: Observer> Worker<P, O> {
     /// Runs the thread from this node, and on as long as it would be gone on with first anyway, and looks at the states that it
     /// leads to.
     #[inline]
-    fn take(&mut self, thread: usize, from: &Node, asleep: u64) {
+    fn take(&mut self, step: Step, from: &Node, asleep: u64) {
+        let thread = step.thread();
         let mut asleep = if self.mode == Mode::Dpor { asleep } else { 0 };
-        let last = self.path.last().copied();
-        let preempted = last.is_some_and(|last| last != thread as u8 && from.enabled >> last & 1 != 0);
+        let preempted = self.last().is_some_and(|last| last != thread && from.enabled >> last & 1 != 0);
         let preemptions = from.preemptions + u32::from(preempted);
         let mut awaited = self.awaited(thread);
         let mut run = std::mem::take(&mut self.run);
         run.clear();
-        let stop = self.program.steps(thread, self.more(thread), self.watched(thread), &mut run);
+        let stop = match step.outcome() {
+            None => self.program.steps(thread, self.more(thread), self.watched(thread), &mut run),
+            Some(outcome) => self.choose(thread, outcome, &mut run),
+        };
         let bit = 1 << thread;
         // As it stands between two steps of the run.
         self.waiting &= !bit;
@@ -475,7 +515,7 @@ impl<P: Program, O: Observer> Worker<P, O> {
                 let mut path = Path { known: &self.known, nodes: &mut self.nodes, above: &mut self.turns };
                 self.races.push(performed, awaited.take(), &mut path);
             }
-            self.made(thread, performed);
+            self.made(step, performed);
             self.counts.events += 1;
             asleep = if asleep == 0 { 0 } else { self.still_asleep(asleep & !bit, performed) };
             if i + 1 < run.len() {
@@ -494,7 +534,14 @@ impl<P: Program, O: Observer> Worker<P, O> {
                 period => self.cut(period, preemptions),
             }
         }
-        self.nodes.push(Node { enabled: 0, todo: 0, done: 0, asleep: 0, preemptions });
+        self.nodes.push(Node { enabled: 0, todo: 0, done: 0, asleep: 0, preemptions, outcomes: 0, chosen: 0 });
+    }
+
+    /// Makes a choice.
+    #[cold]
+    fn choose(&mut self, thread: usize, outcome: u32, run: &mut Vec<Performed>) -> Stop {
+        run.push(self.program.choose(thread, outcome));
+        Stop { standing: self.program.standing(thread), disturbs: false }
     }
 
     /// Goes on from the state at the end of the path.
@@ -592,7 +639,7 @@ impl<P: Program, O: Observer> Worker<P, O> {
         while steps < self.path.len() {
             self.program.undo();
             steps += 1;
-            ran |= 1 << self.path[self.path.len() - steps];
+            ran |= 1 << self.path[self.path.len() - steps].thread();
             before.clear();
             self.program.state(&mut before);
             if before == now && enabled & !ran == 0 {
@@ -600,14 +647,48 @@ impl<P: Program, O: Observer> Worker<P, O> {
                 break;
             }
         }
-        for &thread in &self.path[self.path.len() - steps..] {
-            self.program.step(thread as usize);
+        for &step in &self.path[self.path.len() - steps..] {
+            self.program.repeat(step);
         }
         found
     }
 }
 
 impl Node {
+    /// Threads that are still to be run.
+    #[inline]
+    pub(crate) fn left(&self) -> u64 {
+        self.todo & !self.done & !self.asleep
+    }
+
+    /// The thread, which is left, is to be run now: the step that it makes.
+    #[inline]
+    pub(crate) fn take(&mut self, thread: usize) -> Step {
+        if self.outcomes != 0 {
+            return self.take_outcome(thread);
+        }
+        self.done |= 1 << thread;
+        Step::of(thread)
+    }
+
+    #[cold]
+    fn take_outcome(&mut self, thread: usize) -> Step {
+        let outcome = self.chosen;
+        self.chosen += 1;
+        if self.chosen == self.outcomes {
+            self.done |= 1 << thread;
+        }
+        Step::choice(thread, u32::from(outcome))
+    }
+
+    /// How many ways there are to go on from here, and how many of them have not been taken.
+    pub(crate) fn ways(&self) -> (u32, u32) {
+        if self.outcomes != 0 {
+            return (u32::from(self.outcomes), u32::from(self.outcomes - self.chosen));
+        }
+        ((self.todo & !self.asleep).count_ones(), self.left().count_ones())
+    }
+
     /// Makes sure that one of these threads is run from here.
     pub(crate) fn add(&mut self, initials: u64) {
         if initials & (self.todo | self.asleep) == 0 {

@@ -25,7 +25,9 @@ fn search(program: &Blocking, strategy: Strategy) -> (Classes, SearchState) {
 
 /// All strategies find what there is. The deadlocks that there are, as the threads that wait in them.
 fn agree(program: &Blocking, what: &str) -> BTreeSet<u64> {
-    let truth = by_brute_force(program);
+    let truth = by_brute_force(program, true);
+    let whenever = by_brute_force(program, false);
+    assert!(truth.keys().eq(whenever.keys()), "when choices are made does not matter, {what}");
     let (all, state) = search(program, Strategy::Exhaustive);
     assert_eq!(all, truth, "exhaustive, {what}");
     assert!(state.is_complete());
@@ -115,6 +117,46 @@ fn a_thread_that_is_never_started_is_no_deadlock() {
     assert_eq!(agree(&Blocking::new(&[&child, &[Down(0)]], &[0; 3], false), "stuck"), BTreeSet::from([0b10]));
 }
 
+/// The cell that choices read in random programs.
+const CHOICES: u32 = 3;
+
+#[test]
+fn every_outcome_of_a_choice_is_explored() {
+    // Alone, and of two threads that have nothing to do with each other.
+    for (one, other) in [(1, 1), (2, 1), (7, 1), (2, 3), (5, 4)] {
+        let program = Blocking::new(&[&[Choose(0, one)], &[Load(1), Choose(0, other), Load(1)]], &[0; 2], false);
+        assert_eq!(agree(&program, "independent"), never());
+        let (classes, state) = search(&program, Strategy::Dpor);
+        assert_eq!((classes.len() as u64, state.counts().redundant), (one * other, 0));
+    }
+    // k choices of n outcomes each: n to the power of k; of three threads that write one cell after that: six times as many.
+    let chooses = [Choose(0, 3), Choose(0, 3), Store(1, 1)];
+    let program = Blocking::new(&[&chooses, &chooses, &[Choose(0, 2), Store(1, 2)]], &[0; 2], false);
+    let (classes, state) = search(&program, Strategy::Dpor);
+    assert_eq!(classes.len(), 9 * 9 * 2 * 6);
+    assert_eq!(state.counts().executions, 9 * 9 * 2 * 6);
+    // Many outcomes.
+    let program = Blocking::new(&[&[Load(1), Choose(0, 65_535)]], &[0; 2], false);
+    for strategy in [Strategy::Dpor, Strategy::Exhaustive, Strategy::Bounded { preemptions: 1 }] {
+        let (classes, state) = search(&program, strategy);
+        assert_eq!((classes.len(), state.counts().executions), (65_535, 65_535));
+        assert!(state.is_complete());
+    }
+}
+
+#[test]
+fn what_is_chosen_decides() {
+    // Whoever gives nothing leaves the other one waiting.
+    let (giver, taker) = ([Load(1), Choose(2, 3), AddChosen(0)], [Down(0), Down(0)]);
+    let program = Blocking::new(&[&giver, &taker], &[0; 3], false);
+    assert_eq!(agree(&program, "gives 0, 1 or 2"), BTreeSet::from([0b10]));
+    assert_eq!(search(&program, Strategy::Dpor).0.len(), 3);
+    // A choice is no switch: without preemptions either thread goes first, whatever both have chosen.
+    let thread = [Choose(2, 2), Store(0, 1), Choose(2, 2), Store(1, 1)];
+    let program = Blocking::new(&[&thread, &thread], &[0; 3], false);
+    assert_eq!(search(&program, Strategy::Bounded { preemptions: 0 }).1.counts().executions, 2 * 16);
+}
+
 #[test]
 fn oracle_agrees_on_random_programs() {
     let programs = std::env::var("MEMBAR_ORACLE_PROGRAMS").ok().and_then(|n| n.parse().ok()).unwrap_or(3000);
@@ -124,7 +166,7 @@ fn oracle_agrees_on_random_programs() {
         let cells = rng.between(1, 3);
         let mut op = |_| {
             let cell = rng.below(cells);
-            match rng.below(13) {
+            match rng.below(15) {
                 0 => Load(cell),
                 1 => Store(cell, u64::from(rng.below(3))),
                 2 | 3 => Lock(cell),
@@ -135,15 +177,17 @@ fn oracle_agrees_on_random_programs() {
                 9 => LockToRead(cell),
                 10 => Add(cell, u64::MAX),
                 11 => LockToWrite(cell),
-                _ => Born(cell),
+                12 => Born(cell),
+                13 => Choose(CHOICES, u64::from(rng.between(1, 3))),
+                _ => AddChosen(cell),
             }
         };
         let lengths = [[5, 5, 0, 0], [4, 4, 1, 0], [3, 3, 3, 0], [2, 2, 2, 2]][seed as usize % 4];
         let threads = lengths.map(|length| (0..length).map(&mut op).collect::<Vec<Op>>());
         let threads: Vec<&[Op]> = threads.iter().filter(|ops| !ops.is_empty()).map(|ops| &ops[..]).collect();
-        let program = Blocking::new(&threads, &[0, 1, 2], seed % 3 == 0);
+        let program = Blocking::new(&threads, &[0, 1, 2, 0], seed % 3 == 0);
         deadlocks += u64::from(!agree(&program, &format!("seed {seed} {program:?}")).is_empty());
-        several += u64::from(by_brute_force(&program).len() > 3);
+        several += u64::from(by_brute_force(&program, true).len() > 3);
     }
     assert!(deadlocks * 4 > programs && several * 4 > programs, "{deadlocks} and {several} of {programs}");
 }

@@ -43,8 +43,8 @@ fn local(program: &Blocking) -> Local<Blocking, Notes> {
 
 fn program() -> Blocking {
     let lock = [Lock(0), Load(1), Store(1, 1), Unlock(0), Add(2, 1)];
-    let other = [Store(1, 2), Load(2), Store(2, 5)];
-    Blocking::new(&[&lock, &other, &lock], &[0; 3], false)
+    let other = [Store(1, 2), Choose(3, 3), Load(2), AddChosen(2)];
+    Blocking::new(&[&lock, &other, &lock], &[0; 4], false)
 }
 
 const STRATEGIES: [Strategy; 5] = [

@@ -22,7 +22,7 @@
 
 use crate::run::{Divergence, Facts, Native, Options, Traced, barrier_of};
 use membar_core::Barrier;
-use membar_explore::{Answer, Local, Order, Program, Strategy, Work};
+use membar_explore::{Answer, Local, Order, Program, Step, Strategy, Work};
 use membar_verify::{Seen, Settings, Watch};
 use serde::{Deserialize, Serialize};
 use std::ffi::{OsStr, OsString};
@@ -62,10 +62,10 @@ enum Call {
         barriers: Vec<(u32, u8)>,
         settings: Settings,
         stop_at_first: bool,
-        poison: Vec<(Vec<u8>, String)>,
+        poison: Vec<(Vec<Step>, String)>,
     },
     Work(Order),
-    Trace(Vec<u8>),
+    Trace(Vec<Step>),
     Puppet(Puppet),
     Facts,
 }
@@ -176,7 +176,7 @@ pub struct Process {
     from: BufReader<ChildStdout>,
     shared: Shared,
     /// Schedules that are not to be run again, and why.
-    poison: Vec<(Vec<u8>, String)>,
+    poison: Vec<(Vec<Step>, String)>,
     /// What the program has shown of itself that was not known.
     pub grown: Option<Facts>,
     /// If the program did something else the second time.
@@ -221,12 +221,13 @@ impl Shared {
     }
 
     /// The schedule that the child ran last.
-    fn path(&self) -> Vec<u8> {
-        // SAFETY: mapped; the child has ended.
-        unsafe {
+    fn path(&self) -> Vec<Step> {
+        // SAFETY: mapped and aligned; the child has ended.
+        let steps = unsafe {
             let len = (*self.0.add(4).cast::<AtomicU32>()).load(Ordering::Relaxed) as usize;
-            std::slice::from_raw_parts(self.0.add(8), len.min(SHARED - 8)).to_vec()
-        }
+            std::slice::from_raw_parts(self.0.add(8).cast::<u32>(), len.min((SHARED - 8) / 4))
+        };
+        steps.iter().map(|&step| Step::from_bits(step)).collect()
     }
 }
 
@@ -323,7 +324,7 @@ impl Process {
     }
 
     /// Runs a schedule and tells what happens.
-    pub fn trace(&mut self, schedule: &[u8]) -> Result<Traced, ProcessError> {
+    pub fn trace(&mut self, schedule: &[Step]) -> Result<Traced, ProcessError> {
         match self.call(&Call::Trace(schedule.to_vec()))? {
             Reply::Traced(traced) => Ok(*traced),
             Reply::Failed(why) => Err(ProcessError::Failed(why)),

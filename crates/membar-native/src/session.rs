@@ -8,7 +8,7 @@ use crate::process::{Process, ProcessError, Puppet, Setup, Statistics, Strings, 
 use crate::run::{Divergence, Facts, Traced, barrier_of, kind_of};
 use membar_certify::replay::{Cause, Threads};
 use membar_core::{Access, Barrier};
-use membar_explore::Strategy;
+use membar_explore::{Step, Strategy};
 use membar_verify::{Checkpoint, Effort, Settings, Verification, Watching};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -160,7 +160,7 @@ impl Session {
     }
 
     /// Runs a schedule and tells what happens.
-    pub fn trace(&mut self, schedule: &[u8]) -> Result<Traced, SessionError> {
+    pub fn trace(&mut self, schedule: &[Step]) -> Result<Traced, SessionError> {
         Ok(self.processes[0].trace(schedule)?)
     }
 

@@ -176,6 +176,7 @@ impl Words {
                     None => unknown(format!("{name}+{offset}")),
                 }
             }
+            Location::Control { what, .. } if what == "choice" => unknown("choice".into()),
             Location::Control { what, .. } if what == "large" => unknown("lock of large atomics".into()),
             Location::Control { thread, what } => {
                 let what = if what == "wake" { "wake-up" } else { what };

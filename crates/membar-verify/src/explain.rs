@@ -57,7 +57,12 @@ impl Explanation {
     /// The execution as steps of the machine, to be run again by somebody else.
     pub fn steps(&self) -> Vec<MachineStep> {
         let step = |step: &RunStep| match *step {
-            RunStep::Issue(i) => MachineStep::Issue(self.events[i].thread),
+            RunStep::Issue(i) => match self.events[i] {
+                Event { thread, access, read: Some(outcome), .. } if access.outcomes().is_some() => {
+                    MachineStep::Choose(thread, outcome)
+                }
+                Event { thread, .. } => MachineStep::Issue(thread),
+            },
             RunStep::Commit(i) => MachineStep::Commit(self.events[i].thread, self.events[i].access.addr),
         };
         self.run.iter().map(step).collect()
@@ -135,7 +140,7 @@ pub struct Fence {
 /// Explains a violation. `program` is at its beginning, and is there again afterwards. `None` if the violation cannot be
 /// confirmed.
 pub fn explain<P: Program>(program: &mut P, found: &Found, model: Relaxation) -> Option<Explanation> {
-    let steps: Vec<Performed> = found.schedule.0.iter().map(|&thread| program.step(thread as usize)).collect();
+    let steps: Vec<Performed> = found.schedule.0.iter().map(|&step| program.repeat(step)).collect();
     let next = program.next(found.thread as usize);
     for _ in &steps {
         program.undo();

@@ -11,7 +11,7 @@
 
 use crate::Settings;
 use membar_core::{Access, Performed};
-use membar_explore::{End, Observer, Schedule, Strategy};
+use membar_explore::{End, Observer, Schedule, Step, Strategy};
 use membar_monitor::{ClassMonitor, Mark, Monitor, Pso, Rule, Sober, Tso};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -242,7 +242,7 @@ impl Watch {
     }
 
     #[cold]
-    fn found(&mut self, (store, store_site): (u32, u32), thread: u32, access_site: u32, tried: bool, path: &[u8]) {
+    fn found(&mut self, (store, store_site): (u32, u32), thread: u32, access_site: u32, tried: bool, path: &[Step]) {
         if self.active.iter().any(|known| (known.store_site, known.access_site) == (store_site, access_site)) {
             return;
         }
@@ -253,7 +253,7 @@ impl Watch {
     }
 
     /// Notes a violation, and so many executions more that have it.
-    fn note(&mut self, active: &Active, executions: u64, path: &[u8]) {
+    fn note(&mut self, active: &Active, executions: u64, path: &[Step]) {
         let Active { store_site, access_site, store, thread, tried, depth, .. } = *active;
         let path = &path[..depth as usize];
         let violations = &mut self.seen.violations;
@@ -290,7 +290,7 @@ impl Watch {
         };
     }
 
-    fn error(&mut self, kind: ErrorKind, path: &[u8]) {
+    fn error(&mut self, kind: ErrorKind, path: &[Step]) {
         let schedule = Schedule(path.to_vec());
         self.seen.add(Seen { errors: vec![ProgramError { kind, schedule, executions: 1 }], ..Seen::default() });
     }
@@ -300,7 +300,7 @@ impl Observer for Watch {
     type Part = Seen;
 
     #[inline(always)]
-    fn push(&mut self, performed: &Performed, path: &[u8]) {
+    fn push(&mut self, performed: &Performed, path: &[Step]) {
         let found = match &mut self.monitor {
             Any::Class(monitor) => match monitor.push(performed) {
                 Ok(found) => found.map(|found| (found.store, found.store_site)),
@@ -317,7 +317,7 @@ impl Observer for Watch {
     }
 
     #[inline]
-    fn pop(&mut self, path: &[u8]) {
+    fn pop(&mut self, path: &[Step]) {
         let depth = path.len() as u32;
         while let Some(&active) = self.active.last()
             && active.depth == depth
@@ -336,7 +336,7 @@ impl Observer for Watch {
         }
     }
 
-    fn restart(&mut self, path: &[u8]) {
+    fn restart(&mut self, path: &[Step]) {
         if matches!(self.monitor, Any::Lost(..)) {
             self.regain();
         }
@@ -352,7 +352,7 @@ impl Observer for Watch {
         }
     }
 
-    fn tried(&mut self, thread: usize, access: Access, path: &[u8]) {
+    fn tried(&mut self, thread: usize, access: Access, path: &[Step]) {
         let found = match &mut self.monitor {
             Any::Nothing | Any::Lost(..) => None,
             Any::Class(monitor) => monitor.tried(thread, access).map(|found| (found.store, found.store_site)),
@@ -365,7 +365,7 @@ impl Observer for Watch {
         }
     }
 
-    fn end(&mut self, end: End, path: &[u8]) {
+    fn end(&mut self, end: End, path: &[Step]) {
         self.executions += 1;
         match end {
             End::Complete | End::Cut { period: None } => {}
@@ -382,7 +382,7 @@ impl Observer for Watch {
         }
     }
 
-    fn fault(&mut self, thread: usize, why: String, path: &[u8]) {
+    fn fault(&mut self, thread: usize, why: String, path: &[Step]) {
         self.error(ErrorKind::Fault { thread: thread as u32, why }, path);
     }
 
@@ -390,7 +390,7 @@ impl Observer for Watch {
         self.stop_at_first && self.seen.has_found()
     }
 
-    fn take(&mut self, path: &[u8]) -> Seen {
+    fn take(&mut self, path: &[Step]) -> Seen {
         // What is on the path stays there; what it was seen in so far is told now.
         for i in 0..self.active.len() {
             let active = self.active[i];

@@ -191,14 +191,14 @@ fn schedules_replay_to_the_same_end() {
     struct Ends(Vec<Schedule>);
     impl membar_explore::Observer for Ends {
         type Part = Vec<Schedule>;
-        fn push(&mut self, _: &membar_core::Performed, _: &[u8]) {}
-        fn pop(&mut self, _: &[u8]) {}
-        fn tried(&mut self, _: usize, _: membar_core::Access, _: &[u8]) {}
-        fn end(&mut self, _: membar_explore::End, path: &[u8]) {
+        fn push(&mut self, _: &membar_core::Performed, _: &[membar_explore::Step]) {}
+        fn pop(&mut self, _: &[membar_explore::Step]) {}
+        fn tried(&mut self, _: usize, _: membar_core::Access, _: &[membar_explore::Step]) {}
+        fn end(&mut self, _: membar_explore::End, path: &[membar_explore::Step]) {
             self.0.push(Schedule(path.to_vec()));
         }
-        fn fault(&mut self, _: usize, _: String, _: &[u8]) {}
-        fn take(&mut self, _: &[u8]) -> Vec<Schedule> {
+        fn fault(&mut self, _: usize, _: String, _: &[membar_explore::Step]) {}
+        fn take(&mut self, _: &[membar_explore::Step]) -> Vec<Schedule> {
             std::mem::take(&mut self.0)
         }
     }

@@ -20,13 +20,16 @@
 
 use crate::certify::replay::{Cause, Threads};
 use crate::core::{Access, AccessKind, Barrier, Performed};
-use crate::explore::{Awaited, Next, Program, Waiting};
+use crate::explore::{Awaited, MAX_OUTCOMES, Next, Program, Waiting};
 
 /// What a thread does next.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Then {
     /// An access.
     Do(Op),
+    /// It chooses: it gets any number below this one, each of which is explored. There are at most
+    /// [`MAX_OUTCOMES`](crate::explore::MAX_OUTCOMES).
+    Choose(u32),
     /// It has ended.
     End,
     /// Something is wrong, such as an assertion that fails: an error of the program.
@@ -154,8 +157,17 @@ impl<F: Fn(usize, &[u64]) -> Then> FromFn<F> {
                 let (addr, all) = (op.addr, self.memory.len());
                 Then::Fail(format!("thread {thread} accesses address {addr}, and there are {all} addresses"))
             }
+            Then::Choose(outcomes @ (0 | MAX_OUTCOMES..)) if outcomes != MAX_OUTCOMES => {
+                Then::Fail(format!("thread {thread} chooses one of {outcomes}: there can be 1 to {MAX_OUTCOMES}"))
+            }
             then => then,
         }
+    }
+
+    /// A choice as an access: it reads an address of its own, behind those of the program.
+    fn choice(&self, thread: usize, outcomes: u32) -> Access {
+        let addr = self.memory.len() as u32;
+        Access { expected: Some(outcomes.into()), ..self.access(thread, Op::load(addr)) }
     }
 
     fn access(&self, thread: usize, op: Op) -> Access {
@@ -184,6 +196,7 @@ impl<F: Fn(usize, &[u64]) -> Then> Program for FromFn<F> {
     fn next(&self, thread: usize) -> Next {
         match self.then(thread) {
             Then::Do(op) => Next::Access(self.access(thread, op)),
+            Then::Choose(outcomes) => Next::Access(self.choice(thread, outcomes)),
             Then::End => Next::Done,
             Then::Fail(_) => Next::Fault,
         }
@@ -194,7 +207,15 @@ impl<F: Fn(usize, &[u64]) -> Then> Program for FromFn<F> {
     }
 
     fn value(&self, addr: u32) -> u64 {
-        self.memory[addr as usize]
+        self.memory.get(addr as usize).copied().unwrap_or(0)
+    }
+
+    fn choose(&mut self, thread: usize, outcome: u32) -> Performed {
+        let Then::Choose(outcomes) = self.then(thread) else { panic!("thread {thread} makes no choice") };
+        let (access, value) = (self.choice(thread, outcomes), outcome.into());
+        self.back.push(Back { thread, addr: access.addr, value, idle: self.idle[thread] });
+        self.got[thread].push(value);
+        Performed { thread: thread as u32, access, writes: false, old: value, new: value }
     }
 
     fn step(&mut self, thread: usize) -> Performed {
@@ -210,7 +231,9 @@ impl<F: Fn(usize, &[u64]) -> Then> Program for FromFn<F> {
 
     fn undo(&mut self) {
         let Back { thread, addr, value, idle } = self.back.pop().expect("there is a step to take back");
-        self.memory[addr as usize] = value;
+        if let Some(cell) = self.memory.get_mut(addr as usize) {
+            *cell = value;
+        }
         // A try that failed has returned nothing.
         if self.idle[thread].is_none() {
             self.got[thread].pop();
@@ -243,6 +266,7 @@ impl<F: Fn(usize, &[u64]) -> Then> Threads for FromFn<F> {
         let number = thread as u32;
         match self.then(thread) {
             Then::Do(op) => Ok(self.access(thread, op)),
+            Then::Choose(outcomes) => Ok(self.choice(thread, outcomes)),
             Then::End => Err(Cause::Ended(number)),
             Then::Fail(_) => Err(Cause::Fault { thread: number }),
         }
@@ -251,12 +275,16 @@ impl<F: Fn(usize, &[u64]) -> Then> Threads for FromFn<F> {
     fn perform(&mut self, thread: usize, read: u64) -> Option<u64> {
         match self.then(thread) {
             Then::Do(op) => self.make(thread, op, read),
+            Then::Choose(_) => {
+                self.got[thread].push(read);
+                None
+            }
             _ => None,
         }
     }
 
     fn value(&mut self, addr: u32) -> u64 {
-        self.memory[addr as usize]
+        Program::value(self, addr)
     }
 
     fn set(&mut self, addr: u32, value: u64) {
@@ -313,6 +341,37 @@ mod tests {
         let wild = FromFn::new(1, 1, |_, _: &[u64]| Then::Do(Op::load(3)));
         let result = verify(&wild, Settings::new(Relaxation::Tso));
         assert!(matches!(&result.seen.errors[0].kind, ErrorKind::Fault { why, .. } if why.contains("address 3")));
+    }
+
+    #[test]
+    fn choices_are_explored_and_explained() {
+        // Store buffering, if both choose 1 of 3; otherwise nobody looks.
+        let program = FromFn::new(2, 2, |thread, got: &[u64]| match got {
+            [] if thread == 0 => Then::Choose(3),
+            [] => Then::Do(Op::store(1, 1)),
+            [_] if thread == 0 => Then::Do(Op::store(0, 1)),
+            [_] => Then::Choose(3),
+            [_, 1] if thread == 1 => Then::Do(Op::load(0)),
+            [1, _] if thread == 0 => Then::Do(Op::load(1)),
+            _ => Then::End,
+        });
+        let result = verify(&program, Settings::new(Relaxation::Tso));
+        assert_eq!(result.verdict(), Verdict::Unsafe);
+        // Three orders of stores and loads where both look, two where one does, one where nobody does.
+        assert_eq!(result.executions, 3 + 4 * 2 + 4);
+        assert!(!result.seen.violations.is_empty());
+        for found in &result.seen.violations {
+            let schedule = found.schedule.to_string();
+            assert!(schedule.starts_with("a0[1]") && schedule.matches("[1]").count() == 2, "{schedule}");
+            let explanation = explain(&mut program.clone(), found, Relaxation::Tso).expect("it has an execution");
+            let (steps, claims) = (explanation.steps(), explanation.claims());
+            assert!(crate::certify::replay::confirms(&mut program.clone(), Relaxation::Tso, &steps, &claims));
+        }
+        for outcomes in [0, MAX_OUTCOMES + 1] {
+            let program = FromFn::new(1, 0, move |_, _: &[u64]| Then::Choose(outcomes));
+            let result = verify(&program, Settings::new(Relaxation::Tso));
+            assert!(matches!(&result.seen.errors[0].kind, ErrorKind::Fault { why, .. } if why.contains("65535")));
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 #![allow(dead_code)]
 
 use membar_core::{Access, AccessKind, Barrier, Performed};
-use membar_explore::{Awaited, End, Next, Observer, Program, Waiting};
+use membar_explore::{Awaited, End, Next, Observer, Program, Step, Waiting};
 use std::collections::BTreeMap;
 
 /// What a reader-writer lock holds while it is written under.
@@ -28,6 +28,10 @@ pub enum Op {
     LockToWrite(u32),
     /// Begins when it is not 0 any more. It is no deadlock if that never comes.
     Born(u32),
+    /// Chooses a number below this, at a cell that nobody writes.
+    Choose(u32, u64),
+    /// Adds what was chosen last.
+    AddChosen(u32),
 }
 
 use Op::*;
@@ -36,14 +40,15 @@ impl Op {
     pub fn cell(self) -> u32 {
         match self {
             Load(c) | Store(c, _) | Lock(c) | TryLock(c) | Unlock(c) | Down(c) => c,
-            Add(c, _) | LockToRead(c) | LockToWrite(c) | Born(c) => c,
+            Add(c, _) | LockToRead(c) | LockToWrite(c) | Born(c) | Choose(c, _) | AddChosen(c) => c,
         }
     }
 
     /// What it writes if it finds this value; nothing if it cannot be made: the meaning of the language, for brute force.
-    fn act(self, old: u64) -> Option<Option<u64>> {
+    fn act(self, old: u64, chosen: u64) -> Option<Option<u64>> {
         match self {
-            Load(_) => Some(None),
+            Load(_) | Choose(..) => Some(None),
+            AddChosen(_) => Some(Some(old.wrapping_add(chosen))),
             Store(_, value) => Some(Some(value)),
             Lock(_) => (old != 1).then_some(Some(1)),
             TryLock(_) => Some((old == 0).then_some(1)),
@@ -70,7 +75,7 @@ impl Op {
 
     fn kind(self) -> AccessKind {
         match self {
-            Load(_) | Born(_) => AccessKind::Load,
+            Load(_) | Born(_) | Choose(..) => AccessKind::Load,
             Store(..) | Unlock(_) => AccessKind::Store,
             _ => AccessKind::Rmw,
         }
@@ -84,7 +89,8 @@ pub struct Blocking {
     awaited: Vec<Vec<Option<Awaited>>>,
     memory: Vec<u64>,
     pc: Vec<usize>,
-    back: Vec<(usize, u64)>,
+    chosen: Vec<u64>,
+    back: Vec<(usize, u64, u64)>,
     /// Whatever waits when thread 0 has ended may wait for ever.
     main: bool,
 }
@@ -97,6 +103,7 @@ impl Blocking {
             awaited: threads.iter().map(awaited).collect(),
             memory: memory.to_vec(),
             pc: vec![0; threads.len()],
+            chosen: vec![0; threads.len()],
             back: Vec::new(),
             main,
         }
@@ -114,7 +121,11 @@ impl Program for Blocking {
 
     fn next(&self, thread: usize) -> Next {
         let Some(op) = self.op(thread) else { return Next::Done };
-        let expected = matches!(op, TryLock(_)).then_some(0);
+        let expected = match op {
+            TryLock(_) => Some(0),
+            Choose(_, outcomes) => Some(outcomes),
+            _ => None,
+        };
         let site = (thread * 100 + self.pc[thread]) as u32;
         Next::Access(Access { kind: op.kind(), barrier: Barrier::None, addr: op.cell(), site, expected })
     }
@@ -135,15 +146,26 @@ impl Program for Blocking {
     fn step(&mut self, thread: usize) -> Performed {
         let (Next::Access(access), Some(op)) = (self.next(thread), self.op(thread)) else { panic!("it has ended") };
         let old = self.memory[access.addr as usize];
-        let written = op.act(old).expect("what is disabled is not run");
-        self.back.push((thread, old));
+        let written = op.act(old, self.chosen[thread]).expect("what is disabled is not run");
+        self.back.push((thread, old, self.chosen[thread]));
         self.pc[thread] += 1;
         self.memory[access.addr as usize] = written.unwrap_or(old);
         Performed { thread: thread as u32, access, writes: written.is_some(), old, new: written.unwrap_or(old) }
     }
 
+    fn choose(&mut self, thread: usize, outcome: u32) -> Performed {
+        let Next::Access(access) = self.next(thread) else { panic!("it has ended") };
+        let (old, outcome) = (self.memory[access.addr as usize], u64::from(outcome));
+        assert!(access.outcomes().is_some_and(|outcomes| outcome < outcomes));
+        self.back.push((thread, old, self.chosen[thread]));
+        self.chosen[thread] = outcome;
+        self.pc[thread] += 1;
+        Performed { thread: thread as u32, access, writes: false, old: outcome, new: outcome }
+    }
+
     fn undo(&mut self) {
-        let (thread, old) = self.back.pop().expect("a step");
+        let (thread, old, chosen) = self.back.pop().expect("a step");
+        self.chosen[thread] = chosen;
         self.pc[thread] -= 1;
         let cell = self.op(thread).expect("it was made").cell();
         self.memory[cell as usize] = old;
@@ -152,6 +174,7 @@ impl Program for Blocking {
     fn state(&self, state: &mut Vec<u64>) {
         state.extend_from_slice(&self.memory);
         state.extend(self.pc.iter().map(|&pc| pc as u64));
+        state.extend_from_slice(&self.chosen);
     }
 
     fn fault(&self, _: usize) -> String {
@@ -177,15 +200,32 @@ fn class(path: &[Event]) -> Class {
 /// How many executions each class has, and the threads that wait at its end and should not.
 pub type Classes = BTreeMap<(Class, u64), u64>;
 
-/// All executions, from the meaning of the language alone.
-pub fn by_brute_force(program: &Blocking) -> Classes {
-    fn run(program: &mut Blocking, path: &mut Vec<Event>, classes: &mut Classes) {
+/// All executions, from the meaning of the language alone. If they are `eager`, those in which choices are made as soon as they
+/// can be.
+pub fn by_brute_force(program: &Blocking, eager: bool) -> Classes {
+    fn run(program: &mut Blocking, path: &mut Vec<Event>, classes: &mut Classes, eager: bool) {
         let (mut able, mut stuck) = (false, 0);
-        for thread in 0..program.pc.len() {
+        let chooses = |&thread: &usize| matches!(program.op(thread), Some(Choose(..)));
+        let first = if eager { (0..program.pc.len()).find(chooses) } else { None };
+        for thread in first.map_or(0..program.pc.len(), |first| first..first + 1) {
             let Some(op) = program.op(thread) else { continue };
+            if let Choose(cell, outcomes) = op {
+                able = true;
+                let before = program.chosen[thread];
+                program.pc[thread] += 1;
+                for outcome in 0..outcomes {
+                    program.chosen[thread] = outcome;
+                    path.push((thread as u32, cell, false, outcome));
+                    run(program, path, classes, eager);
+                    path.pop();
+                }
+                program.pc[thread] -= 1;
+                program.chosen[thread] = before;
+                continue;
+            }
             let cell = op.cell() as usize;
             let old = program.memory[cell];
-            let Some(written) = op.act(old) else {
+            let Some(written) = op.act(old, program.chosen[thread]) else {
                 stuck |= u64::from(!program.may_wait(thread)) << thread;
                 continue;
             };
@@ -193,7 +233,7 @@ pub fn by_brute_force(program: &Blocking) -> Classes {
             path.push((thread as u32, op.cell(), written.is_some(), old));
             program.memory[cell] = written.unwrap_or(old);
             program.pc[thread] += 1;
-            run(program, path, classes);
+            run(program, path, classes, eager);
             program.pc[thread] -= 1;
             program.memory[cell] = old;
             path.pop();
@@ -203,7 +243,7 @@ pub fn by_brute_force(program: &Blocking) -> Classes {
         }
     }
     let mut classes = Classes::new();
-    run(&mut program.clone(), &mut Vec::new(), &mut classes);
+    run(&mut program.clone(), &mut Vec::new(), &mut classes, eager);
     classes
 }
 
@@ -219,19 +259,19 @@ pub struct Notes {
 impl Observer for Notes {
     type Part = Vec<(Class, u64)>;
 
-    fn push(&mut self, performed: &Performed, _: &[u8]) {
+    fn push(&mut self, performed: &Performed, _: &[Step]) {
         self.path.push((performed.thread, performed.access.addr, performed.writes, performed.old));
     }
 
-    fn pop(&mut self, _: &[u8]) {
+    fn pop(&mut self, _: &[Step]) {
         self.path.pop();
     }
 
-    fn tried(&mut self, thread: usize, _: Access, _: &[u8]) {
+    fn tried(&mut self, thread: usize, _: Access, _: &[Step]) {
         self.tried |= 1 << thread;
     }
 
-    fn end(&mut self, end: End, path: &[u8]) {
+    fn end(&mut self, end: End, path: &[Step]) {
         assert_eq!(self.path.len(), path.len());
         let tried = std::mem::take(&mut self.tried);
         let stuck = match end {
@@ -243,9 +283,9 @@ impl Observer for Notes {
         self.classes.push((class(&self.path), stuck));
     }
 
-    fn fault(&mut self, _: usize, _: String, _: &[u8]) {}
+    fn fault(&mut self, _: usize, _: String, _: &[Step]) {}
 
-    fn take(&mut self, _: &[u8]) -> Vec<(Class, u64)> {
+    fn take(&mut self, _: &[Step]) -> Vec<(Class, u64)> {
         self.tried = 0;
         std::mem::take(&mut self.classes)
     }

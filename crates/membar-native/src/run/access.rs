@@ -323,7 +323,7 @@ pub fn each(addr: usize, size: usize, kind: AccessKind) {
 
 /// Puts right what an earlier access to several cells left.
 #[inline(always)]
-fn settle() {
+pub fn settle() {
     let thread = world().this();
     if thread.patched.len() | thread.later.len() != 0 {
         settle_some();

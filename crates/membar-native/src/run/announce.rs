@@ -6,7 +6,7 @@ use super::shadow::read;
 use super::slot::{BEFORE, NO_STAMP, Pending, Slot, Stand};
 use super::world::{Mode, World, world};
 use membar_core::{AccessKind, Barrier};
-use membar_explore::Awaited;
+use membar_explore::{Awaited, Step};
 
 impl World {
     /// The thread that runs is about to do this. Returns when it may.
@@ -90,9 +90,12 @@ impl World {
             let pc = self.module.offset(word_at(register(0)));
             self.stamp(pc, &mut 0);
         }
-        let goes_on = self.path.get(self.at).is_some_and(|&next| usize::from(next) == id);
-        self.at += usize::from(goes_on);
-        goes_on
+        let next = self.path.get(self.at).copied().filter(|next| next.thread() == id);
+        if let Some(outcome) = next.and_then(Step::outcome) {
+            self.decide(outcome);
+        }
+        self.at += usize::from(next.is_some());
+        next.is_some()
     }
 
     /// The barrier to add at a site.

@@ -1,6 +1,6 @@
 //! Which function stands in for which.
 
-use super::{libc_hooks, sync, tsan};
+use super::{choose, libc_hooks, sync, tsan};
 
 macro_rules! hooks {
     ($($name:literal => $function:expr,)*) => {
@@ -212,6 +212,7 @@ hooks! {
     "_Exit" => libc_hooks::exit_at_once as *const (),
     "quick_exit" => libc_hooks::exit_at_once as *const (),
     "abort" => libc_hooks::abort as *const (),
+    "__membar_choose" => choose::membar_choose as *const (),
     "__assert_fail" => libc_hooks::assert_fail as *const (),
     "__stack_chk_fail" => libc_hooks::stack_smashed as *const (),
     "__cxa_atexit" => libc_hooks::at_exit as *const (),

@@ -62,3 +62,5 @@ pub const ENDED: usize = 16;
 pub const WOKEN: usize = 32;
 /// In that of the first thread: the lock of atomic objects for which there are no instructions.
 pub const LARGE_ATOMICS: usize = 48;
+/// In that of the second thread: what a choice reads.
+pub const CHOICE: usize = control(1) + 48;

@@ -8,6 +8,7 @@
 
 mod access;
 mod announce;
+mod choose;
 mod coroutine;
 mod facts;
 mod fault;

@@ -15,7 +15,7 @@ use super::snapshot;
 use super::switch::{begin, switch};
 use super::world::{World, install, world};
 use membar_core::{Access, Barrier, Performed};
-use membar_explore::{Next, Program, Standing, Stop, Waiting, Watched};
+use membar_explore::{Next, Program, Standing, Step, Stop, Waiting, Watched};
 use std::ffi::{CString, OsStr, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -142,7 +142,7 @@ impl Native {
         &mut self,
         facts: &Facts,
         barriers: &[(u32, Barrier)],
-        poison: Vec<(Vec<u8>, String)>,
+        poison: Vec<(Vec<Step>, String)>,
         sampling: bool,
     ) {
         let w = world();
@@ -153,10 +153,11 @@ impl Native {
         World::begin();
     }
 
-    /// The schedule that is being run is written here: a flag of four bytes that is not touched, its length, its steps.
+    /// The schedule that is being run is written here: a flag of four bytes that is not touched, its length, its steps of four
+    /// bytes each.
     pub(crate) fn set_black_box(&mut self, at: *mut u8, len: usize) {
         world().black_box = at;
-        world().black_box_len = len - 8;
+        world().black_box_len = (len - 8) / 4;
     }
 
     /// What has been learnt, and whether it is more than was known from the beginning: then what was explored does not count.
@@ -256,6 +257,10 @@ impl Program for Native {
         let mut made = Vec::new();
         let _ = World::steps(thread, 0, Watched::default(), &mut made);
         made[0]
+    }
+
+    fn choose(&mut self, thread: usize, outcome: u32) -> Performed {
+        World::choice(thread, outcome)
     }
 
     #[inline(always)]

@@ -21,13 +21,18 @@ pub struct Pending {
     pub site: u32,
     pub kind: AccessKind,
     pub barrier: Barrier,
-    /// It writes only if the cell holds `expected`.
+    /// It writes only if the cell holds `expected`. A load that does is a choice among so many outcomes.
     pub compares: bool,
-    /// It may be disabled: the thread's `awaited` says when.
+    /// It may be disabled: the thread's `awaited` says when. Or it is a choice: the thread does not simply go on.
     pub waits: bool,
 }
 
 impl Pending {
+    /// If it is a choice: how many outcomes it has.
+    pub fn outcomes(&self) -> Option<u64> {
+        (self.compares && self.kind == AccessKind::Load).then_some(self.expected)
+    }
+
     /// A plain access.
     pub fn plain(cell: u32, site: u32, kind: AccessKind) -> Pending {
         Pending { expected: 0, cell, site, kind, barrier: Barrier::None, compares: false, waits: false }
@@ -73,11 +78,17 @@ impl Slot {
         self.pending.waits | (from < to)
     }
 
+    /// How the thread stands if it does not simply go on.
+    #[inline]
+    fn standing_still(&self) -> Standing {
+        if self.pending.outcomes().is_some() { Standing::Chooses } else { Standing::Waits }
+    }
+
     /// How the thread stands.
     #[inline(always)]
     pub fn standing(&self) -> Standing {
         match self.stand {
-            Stand::Access if self.waits() => Standing::Waits,
+            Stand::Access if self.waits() => self.standing_still(),
             Stand::Access => Standing::Runs,
             Stand::Done | Stand::Fault => Standing::Stopped,
         }

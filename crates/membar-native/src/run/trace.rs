@@ -2,7 +2,7 @@
 
 use super::fault;
 use super::layout::{
-    CONTROL, CONTROL_SIZE, ENDED, LARGE_ATOMICS, MAX_THREADS, STACK_SIZE, STACKS, STARTED, TLS, TLS_SIZE,
+    CHOICE, CONTROL, CONTROL_SIZE, ENDED, LARGE_ATOMICS, MAX_THREADS, STACK_SIZE, STACKS, STARTED, TLS, TLS_SIZE,
 };
 use super::program::{Native, access};
 use super::shadow::{self, read};
@@ -10,7 +10,7 @@ use super::slot::{END_SITE, START_SITE, Slot, Stand};
 use super::world::{World, world};
 use crate::process::{Puppet, Strings};
 use membar_core::{Access, AccessKind, Barrier, Performed};
-use membar_explore::{Next, Program};
+use membar_explore::{Next, Program, Step};
 use serde::{Deserialize, Serialize};
 
 /// An access as it was made, or would be.
@@ -94,11 +94,11 @@ pub enum Location {
         /// Return addresses of the allocation.
         stack: Vec<u32>,
     },
-    /// The word by which a thread is known to have been started, to have ended, or to have been woken.
+    /// The word by which a thread is known to have been started, to have ended, or to have been woken; or what choices read.
     Control {
         /// Whose.
         thread: u32,
-        /// `start`, `end` or `wake`.
+        /// `start`, `end`, `wake`, `large` or `choice`.
         what: String,
     },
 }
@@ -153,7 +153,7 @@ pub struct Traced {
 
 impl Native {
     /// Runs a schedule from the beginning.
-    pub(crate) fn trace(&mut self, schedule: &[u8]) -> Traced {
+    pub(crate) fn trace(&mut self, schedule: &[Step]) -> Traced {
         // A loop that shows only here, because the explorer came to it in two parts, is no reason to stop.
         let sampling = std::mem::replace(&mut world().sampling, true);
         world().void = false;
@@ -165,13 +165,13 @@ impl Native {
             cells: Vec::new(),
             pointees: Vec::new(),
         };
-        for &thread in schedule {
-            let thread = usize::from(thread);
-            if thread >= self.threads() || !matches!(self.next(thread), Next::Access(_)) || is_blocked(thread) {
+        for &step in schedule {
+            let thread = step.thread();
+            if thread >= self.threads() || !self.fits(step) || is_blocked(thread) {
                 break;
             }
             let stack = stack(thread);
-            let performed = self.step(thread);
+            let performed = self.repeat(step);
             locate(performed.access.addr, &mut traced.cells);
             for value in [performed.old, performed.new] {
                 point(value, &mut traced.pointees);
@@ -312,6 +312,7 @@ pub(super) fn location(at: usize) -> Option<Location> {
         Location::ThreadLocal { thread: ((at - TLS) / TLS_SIZE) as u32, offset: ((at - TLS) % TLS_SIZE) as u64 }
     } else if control.contains(&at) {
         let what = match (at - CONTROL) % CONTROL_SIZE {
+            _ if at == CHOICE => "choice",
             STARTED => "start",
             ENDED => "end",
             LARGE_ATOMICS => "large",

@@ -35,7 +35,7 @@ use super::coroutine::{Fault, Thread};
 use super::facts::Divergence;
 use super::heap::Heap;
 use super::idle::Idle;
-use super::layout::{self, CONTROL, MAX_THREADS, STARTED, control, stack_base};
+use super::layout::{self, CHOICE, CONTROL, MAX_THREADS, STARTED, control, stack_base};
 use super::module::Module;
 use super::pages::Pages;
 use super::shadow::{Shadow, read};
@@ -43,7 +43,7 @@ use super::slot::{END_SITE, NO_STAMP, NOTHING, Pending, START_SITE, Slot, Stand}
 use super::snapshot::{Snapshots, used_from};
 use super::switch::{Place, begin, switch};
 use membar_core::{Access, AccessKind, Barrier, Performed, Rng};
-use membar_explore::{Awaited, Standing, Stop, Watched};
+use membar_explore::{Awaited, Standing, Step, Stop, Watched};
 use rustc_hash::FxHashMap;
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
@@ -77,7 +77,7 @@ pub struct World {
     pub module: Module,
     pub pages: Pages,
     pub mode: Mode,
-    pub path: Vec<u8>,
+    pub path: Vec<Step>,
     pub live: usize,
     pub at: usize,
     /// The value before the step that is being made, and after it.
@@ -121,9 +121,9 @@ pub struct World {
     pub key_snapshot: usize,
     pub running: bool,
     /// Schedules that are not to be run to their end, and what to say instead.
-    pub poison: Vec<(Vec<u8>, String)>,
+    pub poison: Vec<(Vec<Step>, String)>,
     /// Schedules after which a thread runs for ever, and what is known of that: it took long enough to find out.
-    pub endless: Vec<(Vec<u8>, Fault)>,
+    pub endless: Vec<(Vec<Step>, Fault)>,
     /// Where the schedule that is being run is written.
     pub black_box: *mut u8,
     pub black_box_len: usize,
@@ -144,6 +144,14 @@ fn writes(pending: &Pending, old: u64) -> bool {
         AccessKind::Load => false,
         AccessKind::Store => true,
         AccessKind::Rmw => !pending.compares || pending.expected == old,
+    }
+}
+
+/// The step of a thread that compares, or chooses, and found this.
+fn made_by(id: usize, kind: AccessKind, old: u64) -> Step {
+    match kind {
+        AccessKind::Load => Step::choice(id, old as u32),
+        _ => Step::of(id),
     }
 }
 
@@ -389,10 +397,14 @@ impl World {
             if w.at >= w.snapshots.next {
                 w.keep_state(w.at);
             }
-            let id = usize::from(w.path[w.at]);
+            let step = w.path[w.at];
+            let id = step.thread();
             if w.threads[id].stand != Stand::Access {
                 w.diverge(id, None);
                 break;
+            }
+            if let Some(outcome) = step.outcome() {
+                w.decide(outcome);
             }
             w.at += 1;
             World::go(id, &raw mut w.threads[id]);
@@ -409,7 +421,7 @@ impl World {
         if len > 0 {
             // SAFETY: the memory was given for this, and is that long.
             unsafe {
-                std::ptr::copy_nonoverlapping(self.path.as_ptr(), self.black_box.add(8), len);
+                std::ptr::copy_nonoverlapping(self.path.as_ptr().cast(), self.black_box.add(8).cast::<u32>(), len);
                 *self.black_box.add(4).cast::<u32>() = len as u32;
             }
         }
@@ -485,7 +497,7 @@ impl World {
                 World::catch_up();
             }
             if world().void {
-                made.push(world().void_step(id));
+                made.push(world().void_step(Step::of(id)));
                 return Stop { standing: Standing::Stopped, disturbs: false };
             }
         }
@@ -497,12 +509,12 @@ impl World {
         };
         made.reserve(more + 1);
         (w.watched, w.made, w.disturbed) = (watched, &raw mut *made, false);
-        w.begin_step(id, cell);
+        w.begin_step(Step::of(id), cell);
         if w.poison.is_empty() & w.endless.is_empty() {
             w.more = more;
             World::go(id, thread);
             world().more = 0;
-        } else if !w.is_poisoned(id) && !w.is_endless(Some(id)) {
+        } else if !w.is_poisoned(Step::of(id)) && !w.is_endless(Some(Step::of(id))) {
             World::go(id, thread);
         }
         let w = world();
@@ -524,13 +536,55 @@ impl World {
         Stop { standing, disturbs: w.disturbed }
     }
 
+    /// Makes a choice of a thread that is at one, and what comes before its next access.
+    #[cold]
+    pub fn choice(id: usize, outcome: u32) -> Performed {
+        if world().live != world().path.len() && !world().void {
+            World::catch_up();
+        }
+        let w = world();
+        let cell = w.threads[id].slots.last().and_then(Slot::access).map(|pending| pending.cell);
+        let Some(cell) = cell.filter(|_| !w.void) else { return w.void_step(Step::choice(id, outcome)) };
+        let mut made = Vec::with_capacity(1);
+        (w.watched, w.made, w.disturbed) = (Watched::default(), &raw mut made, false);
+        w.decide(outcome);
+        let step = Step::choice(id, outcome);
+        w.begin_step(step, cell);
+        if (w.poison.is_empty() || !w.is_poisoned(step)) && (w.endless.is_empty() || !w.is_endless(Some(step))) {
+            World::go(id, &raw mut world().threads[id]);
+        }
+        let w = world();
+        if w.stepping {
+            w.last_step(id);
+        }
+        w.live = w.path.len();
+        if !w.sampling {
+            w.void = w.grown | w.shadow.grown;
+        }
+        made[0]
+    }
+
+    /// Sees to it that the choice that is made next reads this.
+    pub fn decide(&mut self, outcome: u32) {
+        // SAFETY: a word of the control block, which is mapped.
+        unsafe { *(CHOICE as *mut u32) = outcome };
+    }
+
+    /// The step that is being made.
+    fn step_in_progress(&self) -> Step {
+        match self.this().slots.last().and_then(Slot::access) {
+            Some(pending) if pending.compares => made_by(self.current, pending.kind, self.old),
+            _ => Step::of(self.current),
+        }
+    }
+
     /// The thread is about to make its access.
     #[inline(always)]
-    fn begin_step(&mut self, id: usize, cell: u32) {
+    fn begin_step(&mut self, step: Step, cell: u32) {
         self.old = read(&self.shadow.cells[cell as usize]);
         self.steps += 1;
         self.stepping = true;
-        self.record(self.path.len(), id);
+        self.record(self.path.len(), step);
     }
 
     /// It has made it: notes what it was, what was there before, and what is there now.
@@ -539,7 +593,7 @@ impl World {
         let &Pending { expected, cell, site, kind, barrier, compares, .. } = pending;
         let (id, old, new) = (self.current, self.old, self.new);
         self.stepping = false;
-        self.path.push(id as u8);
+        self.path.push(if compares { made_by(id, kind, old) } else { Step::of(id) });
         if !self.sampling {
             self.frames.push((cell, old));
             self.set_value(cell, new);
@@ -565,7 +619,7 @@ impl World {
             return false;
         }
         self.more -= 1;
-        self.begin_step(self.current, next.pending.cell);
+        self.begin_step(Step::of(self.current), next.pending.cell);
         true
     }
 
@@ -602,11 +656,11 @@ impl World {
 
     /// Writes down which step is made, for whoever finds us dead.
     #[inline]
-    fn record(&self, at: usize, id: usize) {
+    fn record(&self, at: usize, step: Step) {
         if at < self.black_box_len {
             // SAFETY: the memory was given for this, and is that long.
             unsafe {
-                *self.black_box.add(8 + at) = id as u8;
+                *self.black_box.add(8).cast::<u32>().add(at) = step.to_bits();
                 *self.black_box.add(4).cast::<u32>() = at as u32 + 1;
             }
         }
@@ -614,14 +668,14 @@ impl World {
 
     /// Whether the thread, or the first one if the program is only beginning, is known to run for ever from here.
     #[cold]
-    fn is_endless(&mut self, id: Option<usize>) -> bool {
-        let (path, id) = (&self.path[..], id.map(|id| id as u8));
-        let is = |known: &[u8]| match id {
-            Some(id) => known.split_last() == Some((&id, path)),
+    fn is_endless(&mut self, step: Option<Step>) -> bool {
+        let path = &self.path[..];
+        let is = |known: &[Step]| match step {
+            Some(step) => known.split_last() == Some((&step, path)),
             None => known.is_empty(),
         };
         let Some((_, fault)) = self.endless.iter().find(|(known, _)| is(known)) else { return false };
-        let thread = &mut self.threads[usize::from(id.unwrap_or(0))];
+        let thread = &mut self.threads[step.map_or(0, Step::thread)];
         (thread.fault, thread.stand) = (Some(fault.clone()), Stand::Fault);
         true
     }
@@ -630,14 +684,15 @@ impl World {
     pub fn never_ends(&mut self, fault: &Fault) {
         let first = self.stepping;
         if self.mode == Mode::Live && (first || self.path.is_empty()) {
-            let step = first.then_some(self.current as u8);
+            let step = first.then(|| self.step_in_progress());
             self.endless.push((self.path.iter().copied().chain(step).collect(), fault.clone()));
         }
     }
 
     #[cold]
-    fn is_poisoned(&mut self, id: usize) -> bool {
-        let is = |path: &[u8]| path.split_last() == Some((&(id as u8), &self.path[..]));
+    fn is_poisoned(&mut self, step: Step) -> bool {
+        let id = step.thread();
+        let is = |path: &[Step]| path.split_last() == Some((&step, &self.path[..]));
         let Some((_, message)) = self.poison.iter().find(|(path, _)| is(path)) else { return false };
         let fault = Fault { message: message.clone(), stack: Vec::new() };
         self.threads[id].fault = Some(fault);
@@ -654,11 +709,12 @@ impl World {
 
     /// A step that is not made, so that whoever is in the middle of something comes to its end.
     #[cold]
-    fn void_step(&mut self, id: usize) -> Performed {
+    fn void_step(&mut self, step: Step) -> Performed {
+        let id = step.thread();
         let access =
             Access { kind: AccessKind::Load, barrier: Barrier::None, addr: 0, site: START_SITE, expected: None };
         self.live = usize::MAX;
-        self.path.push(id as u8);
+        self.path.push(step);
         let value = self.values.first().copied().unwrap_or(0);
         self.set_value(0, value);
         self.frames.push((0, value));
@@ -672,7 +728,7 @@ impl World {
     /// Takes the last step back.
     #[inline]
     pub fn undo(&mut self) {
-        let id = usize::from(self.path.pop().expect("a step to take back"));
+        let id = self.path.pop().expect("a step to take back").thread();
         let (cell, old) = self.frames.pop().expect("as many as steps");
         self.values[cell as usize] = old;
         if self.path.len() < self.snapshots.last {

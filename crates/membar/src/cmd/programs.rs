@@ -13,7 +13,7 @@ pub use native::{Native, compile, serve};
 use super::litmus::{collect, directory_of, is_list};
 use crate::stop::Failure;
 use membar::core::{Access, Barrier, Performed, Relaxation};
-use membar::explore::SearchState;
+use membar::explore::{SearchState, Step};
 use membar::report::verify::{AccessRef, ErrorRef, FenceRef, NoteRef, ReplayCommand, StatisticsRef};
 use membar::verify::{Checkpoint, Effort, Event, Explanation, ProgramError, Seen};
 use serde_json::Value;
@@ -206,7 +206,7 @@ pub trait Subject {
     }
 
     /// Runs a schedule, with the barriers of the last exploration.
-    fn trace(&mut self, schedule: &[u8]) -> Result<Run<Self::Detail>, Failure>;
+    fn trace(&mut self, schedule: &[Step]) -> Result<Run<Self::Detail>, Failure>;
 
     /// Whether a separate machine finds the execution possible and not sequentially consistent.
     fn confirms(&mut self, model: Relaxation, explanation: &Explanation) -> bool;

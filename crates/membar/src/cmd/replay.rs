@@ -55,9 +55,14 @@ fn replay<S: Subject>(subject: &mut S, text: &str, args: &Replay) -> Result<Repl
         run = subject.trace(&schedule.0)?;
     }
     let threads = run.next.len();
-    if let Some(&thread) = schedule.0.get(run.steps.len()) {
-        let standing = |subject: &mut S| subject.standing(&run, usize::from(thread));
-        let why = match run.next.get(usize::from(thread)) {
+    if let Some(&missing) = schedule.0.get(run.steps.len()) {
+        let thread = missing.thread();
+        let standing = |subject: &mut S| subject.standing(&run, thread);
+        let why = match run.next.get(thread) {
+            Some(Stand::Access(access)) if access.outcomes().is_some() => {
+                format!("chooses a number below {}", access.outcomes().unwrap_or(0))
+            }
+            Some(Stand::Access(_)) if missing.outcome().is_some() => "makes no choice".into(),
             None => format!("does not exist: the program has threads 0 to {}", threads.saturating_sub(1)),
             Some(Stand::Done) if standing(subject).ends_with("has ended") => "has ended".into(),
             Some(Stand::Stuck(_)) => format!("cannot go on\n    {}", standing(subject)),

@@ -6,7 +6,7 @@ use super::{About, Round, Run, Stand, Subject, hash};
 use crate::stop::Failure;
 use membar::certify::replay;
 use membar::core::{AccessKind, Barrier, Relaxation};
-use membar::explore::{Next, Program};
+use membar::explore::{Next, Program, Step};
 use membar::litmus::{Arch, Code, Interpreter, LitmusTest, Site};
 use membar::report::verify::{AccessRef, ErrorRef, FenceRef, ReplayCommand};
 use membar::verify::{Checkpoint, Effort, ErrorKind, Event, Explanation, ProgramError, Verification};
@@ -88,16 +88,15 @@ impl Subject for Litmus {
         Ok(verification.checkpoint())
     }
 
-    fn trace(&mut self, schedule: &[u8]) -> Result<Run<Self::Detail>, Failure> {
+    fn trace(&mut self, schedule: &[Step]) -> Result<Run<Self::Detail>, Failure> {
         let mut program = Interpreter::new(Arc::clone(&self.code));
         let threads = program.threads();
         let mut steps = Vec::new();
-        for &thread in schedule {
-            let thread = usize::from(thread);
-            if thread >= threads || !matches!(program.next(thread), Next::Access(_)) {
+        for &step in schedule {
+            if step.thread() >= threads || !program.fits(step) {
                 break;
             }
-            steps.push(program.step(thread));
+            steps.push(program.repeat(step));
         }
         let stand = |thread: usize| match program.next(thread) {
             Next::Access(access) => Stand::Access(access),

@@ -5,7 +5,7 @@ use super::{About, Input, Language, Round, Run, Stand, Subject, hash};
 use crate::cli::{Assumption, NativeArgs};
 use crate::stop::{self, Failure, Problem};
 use membar::core::{Barrier, Performed, Relaxation};
-use membar::explore::Strategy;
+use membar::explore::{Step, Strategy};
 use membar::report::quoted_path;
 use membar::report::verify::{AccessRef, ErrorRef, FenceRef, FrameRef, NoteRef, ReplayCommand, StatisticsRef};
 use membar::verify::{Checkpoint, Effort, ErrorKind, Event, Explanation, ProgramError, Settings, Watching};
@@ -358,7 +358,7 @@ impl Subject for Native {
         learnt.map_err(|error| trouble(&self.main, &self.words, &error))
     }
 
-    fn trace(&mut self, schedule: &[u8]) -> Result<Run<Traced>, Failure> {
+    fn trace(&mut self, schedule: &[Step]) -> Result<Run<Traced>, Failure> {
         let traced = self.session.trace(schedule).map_err(|error| trouble(&self.main, &self.words, &error))?;
         let steps: Vec<Performed> = traced.steps.iter().map(|step| step.made.performed()).collect();
         let stand = |standing: &Standing| match standing {
