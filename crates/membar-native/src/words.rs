@@ -178,6 +178,7 @@ impl Words {
             }
             Location::Control { what, .. } if what == "choice" => unknown("choice".into()),
             Location::Control { what, .. } if what == "large" => unknown("lock of large atomics".into()),
+            Location::Control { what, .. } if what == "futex" => unknown("queue of a futex".into()),
             Location::Control { thread, what } => {
                 let what = if what == "wake" { "wake-up" } else { what };
                 unknown(format!("{what} of {}", Words::thread(*thread)))

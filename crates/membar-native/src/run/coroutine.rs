@@ -2,6 +2,7 @@
 
 use super::slot::{Slot, Stand};
 use super::switch::{Place, switch};
+use super::sync::waiters::Waits;
 use super::world::world;
 use membar_core::{Barrier, Rng};
 use membar_explore::Awaited;
@@ -50,6 +51,8 @@ pub struct Own {
     pub dtors: Vec<(usize, usize)>,
     /// Mutexes that it holds.
     pub held: Vec<usize>,
+    /// The queue that it waits in.
+    pub waits: Waits,
     /// A write that comes after the next read: address and size.
     pub early: Option<(usize, usize)>,
     /// Cells that it has written although their stores are steps still to come, with the bytes they held.
@@ -128,6 +131,7 @@ impl Own {
             cleanups: Vec::new(),
             dtors: Vec::new(),
             held: Vec::new(),
+            waits: Waits::default(),
             early: None,
             later: Vec::new(),
             patched: Vec::new(),
@@ -172,6 +176,7 @@ impl Own {
             cleanups,
             dtors,
             held,
+            waits,
             early,
             later,
             patched,
@@ -214,6 +219,7 @@ impl Own {
         self.suspect = *suspect;
         self.circle = *circle;
         self.was_dirty = *was_dirty;
+        self.waits = *waits;
         self.early = *early;
         self.later_site = *later_site;
         self.clock = *clock;

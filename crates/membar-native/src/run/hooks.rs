@@ -245,6 +245,8 @@ hooks! {
     "getrandom" => libc_hooks::getrandom as *const (),
     "getentropy" => libc_hooks::getentropy as *const (),
     "gettid" => libc_hooks::gettid as *const (),
+    "getpid" => libc_hooks::getpid as *const (),
+    "getppid" => libc_hooks::getppid as *const (),
     "sched_getcpu" => libc_hooks::zero as *const (),
     "syscall" => libc_hooks::syscall as *const (),
     "sched_setaffinity" => libc_hooks::zero as *const (),

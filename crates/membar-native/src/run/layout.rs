@@ -22,6 +22,10 @@ pub const CONTROL_SIZE: usize = 64;
 pub const TLS: usize = ARENA + 0x1_0000;
 /// The most bytes of thread-local variables.
 pub const TLS_SIZE: usize = 0x4_0000;
+/// Cells of the queues of futexes, 8 bytes each.
+pub const FUTEXES: usize = STACKS - 0x1000;
+/// How many there are.
+pub const FUTEX_CELLS: usize = 64;
 /// Stacks, one a thread, with a guard page at the lower end.
 pub const STACKS: usize = ARENA + 0x1000_0000;
 /// Bytes of a stack.

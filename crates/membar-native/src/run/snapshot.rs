@@ -26,7 +26,7 @@
 
 use super::coroutine::Own;
 use super::heap::Saved;
-use super::layout::{CONTROL, CONTROL_SIZE, GUARD, STACK_SIZE, stack_base};
+use super::layout::{CONTROL, CONTROL_SIZE, FUTEX_CELLS, FUTEXES, GUARD, STACK_SIZE, stack_base};
 use super::world::{Mode, World};
 
 /// Steps between two snapshots, at least, and bytes that are worth one step more.
@@ -120,6 +120,9 @@ impl Snapshot {
         self.ranges.clear();
         self.memory.clear();
         self.keep(CONTROL, w.known * CONTROL_SIZE);
+        if w.futexes {
+            self.keep(FUTEXES, 8 * FUTEX_CELLS);
+        }
         self.pages = w.pages.pieces_written();
         for (at, len) in w.pages.ranges() {
             self.keep(at, len);
@@ -164,6 +167,8 @@ impl Snapshot {
             }
             thread.own.copy(&kept.own);
         }
+        // One that was taken before the first futex has none.
+        w.free_futexes();
         w.pages.restore_from(self.pages);
         w.heap.put_back(&self.heap);
         let mut from = 0;

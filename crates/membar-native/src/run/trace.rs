@@ -2,7 +2,8 @@
 
 use super::fault;
 use super::layout::{
-    CHOICE, CONTROL, CONTROL_SIZE, ENDED, LARGE_ATOMICS, MAX_THREADS, STACK_SIZE, STACKS, STARTED, TLS, TLS_SIZE,
+    CHOICE, CONTROL, CONTROL_SIZE, ENDED, FUTEX_CELLS, FUTEXES, LARGE_ATOMICS, MAX_THREADS, STACK_SIZE, STACKS, STARTED,
+    TLS, TLS_SIZE,
 };
 use super::program::{Native, access};
 use super::shadow::{self, read};
@@ -98,7 +99,7 @@ pub enum Location {
     Control {
         /// Whose.
         thread: u32,
-        /// `start`, `end`, `wake`, `large` or `choice`.
+        /// `start`, `end`, `wake`, `large` or `choice`; `futex` for a queue that is no thread's.
         what: String,
     },
 }
@@ -319,6 +320,8 @@ pub(super) fn location(at: usize) -> Option<Location> {
             _ => "wake",
         };
         Location::Control { thread: ((at - CONTROL) / CONTROL_SIZE) as u32, what: what.into() }
+    } else if at.wrapping_sub(FUTEXES) < 8 * FUTEX_CELLS {
+        Location::Control { thread: ((at - FUTEXES) / 8) as u32, what: "futex".into() }
     } else {
         return None;
     })

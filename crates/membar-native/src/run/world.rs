@@ -42,6 +42,7 @@ use super::shadow::{Shadow, read};
 use super::slot::{END_SITE, NO_STAMP, NOTHING, Pending, START_SITE, Slot, Stand};
 use super::snapshot::{Snapshots, used_from};
 use super::switch::{Place, begin, switch};
+use super::sync::waiters::Waits;
 use membar_core::{Access, AccessKind, Barrier, Performed, Rng};
 use membar_explore::{Awaited, Standing, Step, Stop, Watched};
 use rustc_hash::FxHashMap;
@@ -73,6 +74,8 @@ pub struct World {
     pub ids: FxHashMap<(u8, u32), u8>,
     pub known: usize,
     pub unjoined: usize,
+    /// The program uses futexes: their cells are put back with everything else.
+    pub futexes: bool,
     pub heap: Heap,
     pub module: Module,
     pub pages: Pages,
@@ -198,6 +201,7 @@ impl World {
             ids: FxHashMap::default(),
             known: 1,
             unjoined: 0,
+            futexes: false,
             heap,
             module: Module::default(),
             pages: Pages::default(),
@@ -306,6 +310,7 @@ impl World {
             thread.cleanups.clear();
             thread.dtors.clear();
             thread.held.clear();
+            thread.waits = Waits::default();
             thread.early = None;
             thread.later.clear();
             thread.patched.clear();
@@ -315,6 +320,7 @@ impl World {
         }
         // SAFETY: mapped; the control blocks are plain bytes.
         unsafe { std::ptr::write_bytes(CONTROL as *mut u8, 0, self.known * layout::CONTROL_SIZE) };
+        self.free_futexes();
         for id in 1..self.known {
             self.unborn(id);
         }
@@ -331,6 +337,15 @@ impl World {
         self.live = 0;
         self.at = 0;
         self.stepping = false;
+    }
+
+    /// Nobody waits at a futex.
+    #[inline]
+    pub fn free_futexes(&mut self) {
+        if self.futexes {
+            // SAFETY: mapped, and plain bytes.
+            unsafe { std::ptr::write_bytes(layout::FUTEXES as *mut u8, 0, 8 * layout::FUTEX_CELLS) };
+        }
     }
 
     /// The thread that runs, or ran last.

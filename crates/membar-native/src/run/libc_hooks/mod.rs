@@ -2,19 +2,21 @@
 //!
 //! The heap is ours ([`super::heap`]). Functions that copy or compare memory announce what they read and write. Time stands
 //! still but for what a thread itself sees pass; random numbers are each thread's own; both are the same in every
-//! execution. What blocks on the world outside, or makes processes, is refused by name.
+//! execution. What blocks on the world outside, or makes processes, is refused by name; so are system calls.
 
 mod alloc;
 mod ending;
 mod environment;
 mod outside;
 mod strings;
+mod syscalls;
 
 pub use alloc::*;
 pub use ending::*;
 pub use environment::*;
 pub use outside::*;
 pub use strings::*;
+pub use syscalls::*;
 
 use super::access::{plain_within as plain, whole_range};
 use super::fault;
@@ -24,7 +26,7 @@ use super::module::text;
 use super::registers::register;
 use super::thread;
 use super::world::world;
-use membar_core::{AccessKind, Barrier};
+use membar_core::AccessKind;
 use std::ffi::{c_char, c_double, c_int, c_long, c_void};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};

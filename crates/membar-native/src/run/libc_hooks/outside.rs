@@ -119,28 +119,25 @@ pub extern "C-unwind" fn getentropy(to: usize, n: usize) -> c_int {
 
 // What the system is asked for.
 
+/// The number that the system would know a thread by. That of the first is the process's too.
+pub fn thread_number(id: usize) -> c_int {
+    1000 + id as c_int
+}
+
 pub extern "C-unwind" fn gettid() -> c_int {
-    1000 + world().current as c_int
+    thread_number(world().current)
+}
+
+pub extern "C-unwind" fn getpid() -> c_int {
+    thread_number(0)
+}
+
+pub extern "C-unwind" fn getppid() -> c_int {
+    1
 }
 
 pub extern "C-unwind" fn zero() -> c_int {
     0
-}
-
-/// Only what needs nobody else: who am I, yield, and barriers on all processors.
-pub extern "C-unwind" fn syscall(number: c_long, a: usize, b: usize, c: usize) -> c_long {
-    match number {
-        libc::SYS_gettid => c_long::from(gettid()),
-        libc::SYS_sched_yield => 0,
-        // Which commands there are: none, as on an older kernel.
-        libc::SYS_membarrier if a == 0 => 0,
-        libc::SYS_membarrier => {
-            crate::run::tsan::barrier(Barrier::Full);
-            fault::raise("limit: calls `membarrier`, which membar does not run: it orders other threads too".into())
-        }
-        libc::SYS_futex => c_long::from(crate::run::sync::futex(a, b as c_int, c as u32)),
-        other => fault::raise(format!("limit: makes system call {other}, which membar does not run")),
-    }
 }
 
 pub const REFUSED: &[&str] = &[
@@ -196,6 +193,6 @@ pub extern "C-unwind" fn refused<const I: usize>() -> c_int {
     refuse(REFUSED[I])
 }
 
-fn refuse(name: &str) -> ! {
+pub(super) fn refuse(name: &str) -> ! {
     fault::raise(format!("limit: calls `{name}`, which membar does not run"))
 }

@@ -1,10 +1,7 @@
-//! Condition variables: a count of changes, the number of waiting threads, and who they are.
+//! Condition variables: each is the cell of a queue ([`super::waiters`]).
 
+use super::waiters::{ANYBODY, changed, doze, enter, join, mark_some, sleep, wake_marked};
 use super::*;
-
-const WAITING: usize = 4;
-const QUEUE: usize = 8;
-const ROOM: usize = 40;
 
 pub extern "C-unwind" fn cond_init(cond: usize, _: usize) -> c_int {
     // SAFETY: a condition variable of the program.
@@ -12,49 +9,19 @@ pub extern "C-unwind" fn cond_init(cond: usize, _: usize) -> c_int {
     0
 }
 
-fn queue(cond: usize) -> &'static mut [u8] {
-    // SAFETY: a condition variable of the program.
-    unsafe { std::slice::from_raw_parts_mut((cond + QUEUE) as *mut u8, ROOM) }
-}
-
-/// Removes a thread from the queue, or the first one.
-fn leave(cond: usize, who: Option<usize>) -> Option<usize> {
-    let waiting = *word(cond + WAITING) as usize;
-    let queue = &mut queue(cond)[..waiting.min(ROOM)];
-    let at = match who {
-        Some(id) => queue.iter().position(|&other| usize::from(other) == id)?,
-        None => 0,
-    };
-    let id = usize::from(*queue.get(at)?);
-    queue.copy_within(at + 1.., at);
-    *word(cond + WAITING) -= 1;
-    *word(cond) += 1;
-    Some(id)
-}
-
-fn enqueue(cond: usize, mutex: usize) -> usize {
-    let id = current();
+fn enqueue(cond: usize, mutex: usize) {
     if !held(mutex) {
         fault::raise(format!("waits for a condition without holding the mutex {}", fault::name(mutex)));
     }
-    *word(control(id) + WOKEN) = 0;
-    Event::sync(cond, 8).announce();
-    let waiting = *word(cond + WAITING) as usize;
-    if waiting == ROOM {
-        fault::raise(format!("is one of more than {ROOM} threads that wait for one condition"));
-    }
-    queue(cond)[waiting] = id as u8;
-    *word(cond + WAITING) += 1;
-    *word(cond) += 1;
-    full();
-    id
+    enter(cond);
+    join(current(), cond, cond, ANYBODY, 0);
+    changed(cond);
 }
 
 pub extern "C-unwind" fn cond_wait(cond: usize, mutex: usize) -> c_int {
-    let id = enqueue(cond, mutex);
+    enqueue(cond, mutex);
     let depth = release_for_wait(mutex);
-    Event::sync(control(id) + WOKEN, 4).while_not(0).always().announce();
-    full();
+    sleep();
     lock_after_wait(mutex, depth)
 }
 
@@ -75,13 +42,11 @@ fn release_for_wait(mutex: usize) -> u32 {
 }
 
 pub extern "C-unwind" fn cond_timedwait(cond: usize, mutex: usize, _: usize) -> c_int {
-    let id = enqueue(cond, mutex);
+    enqueue(cond, mutex);
     let depth = release_for_wait(mutex);
-    Event::sync(cond, 8).announce();
-    let timed_out = leave(cond, Some(id)).is_some();
-    full();
+    let woken = doze(cond);
     match lock_after_wait(mutex, depth) {
-        0 if timed_out => libc::ETIMEDOUT,
+        0 if !woken => libc::ETIMEDOUT,
         result => result,
     }
 }
@@ -90,33 +55,18 @@ pub extern "C-unwind" fn cond_clockwait(cond: usize, mutex: usize, _: c_int, _: 
     cond_timedwait(cond, mutex, 0)
 }
 
-fn wake(id: usize) {
-    Event::sync(control(id) + WOKEN, 4).always().announce();
-    *word(control(id) + WOKEN) = 1;
-    full();
+fn wake(cond: usize, most: usize) -> c_int {
+    enter(cond);
+    mark_some(cond, cond, ANYBODY, most);
+    changed(cond);
+    wake_marked();
+    0
 }
 
 pub extern "C-unwind" fn cond_signal(cond: usize) -> c_int {
-    Event::sync(cond, 8).announce();
-    let first = leave(cond, None);
-    full();
-    if let Some(id) = first {
-        wake(id);
-    }
-    0
+    wake(cond, 1)
 }
 
 pub extern "C-unwind" fn cond_broadcast(cond: usize) -> c_int {
-    Event::sync(cond, 8).announce();
-    let mut all = [0usize; ROOM];
-    let mut n = 0;
-    while let Some(id) = leave(cond, None) {
-        all[n] = id;
-        n += 1;
-    }
-    full();
-    for &id in &all[..n] {
-        wake(id);
-    }
-    0
+    wake(cond, usize::MAX)
 }

@@ -1,4 +1,4 @@
-//! Reader-writer locks, spin locks, barriers, semaphores, and what `std::atomic::wait` is made of.
+//! Reader-writer locks, spin locks, barriers and semaphores.
 
 use super::*;
 
@@ -185,21 +185,4 @@ pub extern "C-unwind" fn sem_getvalue(semaphore: usize, out: *mut c_int) -> c_in
     unsafe { *out = *word(semaphore) as c_int };
     full();
     0
-}
-
-/// What `std::atomic::wait` and its kin are made of: waits while the word holds the value, until somebody wakes it.
-pub fn futex(addr: usize, operation: c_int, value: u32) -> c_int {
-    const WAIT: c_int = 0;
-    const WAKE: c_int = 1;
-    const WAIT_BITSET: c_int = 9;
-    match operation & 0x7f {
-        // Disabled until the word changes: whoever changes it and wakes nobody has made a mistake that this does not show.
-        WAIT | WAIT_BITSET => {
-            Event::sync(addr, 4).while_not(u64::from(value)).announce();
-            full();
-            0
-        }
-        WAKE => 0,
-        other => fault::raise(format!("limit: uses futex operation {other}, which membar does not run")),
-    }
 }

@@ -5,8 +5,8 @@
 //! block is disabled until it can be made, so no schedule has it fail first.
 //!
 //! * *mutex*: 0 free, 1 held (2 and 3 are for robust ones); behind it depth, owner and kind.
-//! * *condition variable*: the queue of waiting threads, first come first served. A waiting thread waits for a word of its own that
-//!   the signalling thread sets. No spurious wake-ups.
+//! * *condition variable*, *futex*: a queue of waiting threads ([`waiters`]). A waiting thread waits for a word of its own that the
+//!   waking thread sets. No spurious wake-ups.
 //! * *reader-writer lock*: the number of readers, or all ones for a writer. *semaphore*: its value. *spin lock*: 0 or 1. *barrier*:
 //!   arrived, generation, wanted. *once*: 0, 1 running, 2 done.
 //! * *atomic objects* of 3, 5 or 24 bytes: one lock for all of them, 0 or 1.
@@ -15,15 +15,18 @@
 
 mod c11;
 mod cond;
+mod futex;
 mod keys;
 mod large;
 mod locks;
 mod mutex;
 mod once;
 mod threads;
+pub mod waiters;
 
 pub use c11::*;
 pub use cond::*;
+pub use futex::futex;
 pub use keys::*;
 pub use large::*;
 pub use locks::*;

@@ -1,0 +1,319 @@
+//! Futexes: what `std::atomic::wait`, Rust's locks and hand-written ones are made of.
+//!
+//! # Problem
+//!
+//! The kernel compares a word of the program and puts the thread to sleep in one go, as seen by every other operation on futexes, but not
+//! by those who only write the word. A step of the explorer accesses one address.
+//!
+//! # Algorithm
+//!
+//! As in the kernel: the queue is locked, the word is read, and the thread joins the queue or does not when the lock is given back
+//! ([`super::waiters`]): three steps. A wait ends when the thread is woken, when its time is up, or before it sleeps if the word is another one; never because the
+//! word changes later. Who gets woken first waited first. Operations on two futexes lock two queues, the one at the lower address
+//! first.
+//!
+//! A few cells serve all futexes. Two that share one only seem to conflict: that costs executions.
+//!
+//! A lock with priority inheritance is a word that holds the owner's number: it is given to the first waiter when its owner gives it up.
+//! Priorities do nothing.
+//!
+//! # Deviations
+//!
+//! A bad address ends in a crash where the kernel returns EFAULT. Time limits are not compared with the clock: a wait may time out
+//! at any moment. Nobody wakes up by a signal.
+
+use super::waiters::{
+    ANYBODY, changed, count, doze, enter, first, join, lock, mark, mark_some, place, sleep, unlock, wake_marked,
+};
+use super::*;
+use crate::run::access::plain_within;
+use crate::run::layout::{FUTEX_CELLS, FUTEXES};
+use membar_core::AccessKind;
+
+const WAITERS: u32 = 1 << 31;
+const OWNER_DIED: u32 = 1 << 30;
+const TID: u32 = OWNER_DIED - 1;
+
+/// The cell of a futex's queue.
+fn cell(addr: usize) -> usize {
+    world().futexes = true;
+    let hash = (place(addr) as u64 >> 2).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+    FUTEXES + 8 * (hash as usize % FUTEX_CELLS)
+}
+
+/// What the system call returns: a number, or an error's, negated.
+type Outcome = Result<usize, c_int>;
+
+/// The system call, with its arguments as they are passed.
+pub fn futex(addr: usize, operation: c_int, value: u32, timeout: usize, other: usize, value3: u32) -> i64 {
+    match run(addr, operation, value, timeout, other, value3) {
+        Ok(n) => n as i64,
+        Err(error) => i64::from(fails(error)),
+    }
+}
+
+fn run(addr: usize, operation: c_int, value: u32, timeout: usize, other: usize, value3: u32) -> Outcome {
+    let command = operation & !(libc::FUTEX_PRIVATE_FLAG | libc::FUTEX_CLOCK_REALTIME);
+    let two = matches!(
+        command,
+        libc::FUTEX_REQUEUE
+            | libc::FUTEX_CMP_REQUEUE
+            | libc::FUTEX_WAKE_OP
+            | libc::FUTEX_WAIT_REQUEUE_PI
+            | libc::FUTEX_CMP_REQUEUE_PI
+    );
+    if !addr.is_multiple_of(4) || two && !other.is_multiple_of(4) {
+        return Err(libc::EINVAL);
+    }
+    let most = |n: u32| n as i32 as usize;
+    match command {
+        libc::FUTEX_WAIT => wait(addr, value, timeout, ANYBODY, 0),
+        libc::FUTEX_WAIT_BITSET => wait(addr, value, timeout, value3, 0),
+        // The kernel takes 0 and less for 1.
+        libc::FUTEX_WAKE => wake(addr, (value as i32).max(1) as usize, ANYBODY),
+        libc::FUTEX_WAKE_BITSET => wake(addr, (value as i32).max(1) as usize, value3),
+        // The limits of these are numbers as well, one of them in the place of the time.
+        libc::FUTEX_REQUEUE | libc::FUTEX_CMP_REQUEUE if (value | timeout as u32) as i32 >= 0 => {
+            let expected = (command == libc::FUTEX_CMP_REQUEUE).then_some(value3);
+            requeue(addr, other, most(value), most(timeout as u32), expected)
+        }
+        libc::FUTEX_REQUEUE | libc::FUTEX_CMP_REQUEUE => Err(libc::EINVAL),
+        libc::FUTEX_WAKE_OP => wake_op(addr, other, (value as i32).max(1) as usize, (timeout as i32).max(1) as usize, value3),
+        libc::FUTEX_LOCK_PI | libc::FUTEX_LOCK_PI2 => lock_pi(addr, Some(timeout)),
+        libc::FUTEX_TRYLOCK_PI => lock_pi(addr, None),
+        libc::FUTEX_UNLOCK_PI => unlock_pi(addr),
+        libc::FUTEX_WAIT_REQUEUE_PI if addr != other => wait(addr, value, timeout, ANYBODY, other),
+        libc::FUTEX_CMP_REQUEUE_PI if addr != other && value == 1 => {
+            requeue_pi(addr, other, most(timeout as u32).saturating_add(1), value3)
+        }
+        libc::FUTEX_WAIT_REQUEUE_PI | libc::FUTEX_CMP_REQUEUE_PI => Err(libc::EINVAL),
+        _ => Err(libc::ENOSYS),
+    }
+}
+
+/// Whether a time limit makes sense.
+fn is_time(timeout: usize) -> bool {
+    plain_within(timeout, 16, false);
+    // SAFETY: the program's own variable.
+    let [seconds, nanos] = unsafe { *(timeout as *const [i64; 2]) };
+    seconds >= 0 && (0..1_000_000_000).contains(&nanos)
+}
+
+fn load(addr: usize) -> u32 {
+    Event::atomic(AccessKind::Load, addr, 4).announce();
+    full();
+    *word(addr)
+}
+
+/// Sleeps in a queue, as long as there is time.
+fn rest(cell: usize, timeout: usize) -> Outcome {
+    if timeout == 0 {
+        sleep();
+        return Ok(0);
+    }
+    if doze(cell) { Ok(0) } else { Err(libc::ETIMEDOUT) }
+}
+
+fn wait(addr: usize, expected: u32, timeout: usize, bits: u32, owns: usize) -> Outcome {
+    if bits == 0 || timeout != 0 && !is_time(timeout) {
+        return Err(libc::EINVAL);
+    }
+    let cell = cell(addr);
+    lock(cell);
+    let found = load(addr);
+    unlock(cell);
+    if found == expected {
+        join(current(), cell, addr, bits, owns);
+    }
+    changed(cell);
+    if found == expected { rest(cell, timeout) } else { Err(libc::EAGAIN) }
+}
+
+fn wake(addr: usize, most: usize, bits: u32) -> Outcome {
+    if bits == 0 {
+        return Err(libc::EINVAL);
+    }
+    let cell = cell(addr);
+    enter(cell);
+    let n = mark_some(cell, addr, bits, most);
+    changed(cell);
+    wake_marked();
+    Ok(n)
+}
+
+/// Locks two queues, which may be one.
+fn lock_both(a: usize, b: usize) {
+    lock(a.min(b));
+    if a != b {
+        lock(a.max(b));
+    }
+}
+
+/// Both queues may have changed: their locks are given back. What `change` does to them belongs to the step that gives back the first.
+fn unlock_both<T>(a: usize, b: usize, change: impl FnOnce() -> T) -> T {
+    unlock(a.max(b));
+    let result = change();
+    changed(a.max(b));
+    if a != b {
+        unlock(a.min(b));
+        changed(a.min(b));
+    }
+    result
+}
+
+fn requeue(addr: usize, other: usize, wakes: usize, moves: usize, expected: Option<u32>) -> Outcome {
+    let (from, to) = (cell(addr), cell(other));
+    lock_both(from, to);
+    let same = expected.is_none_or(|expected| load(addr) == expected);
+    let n = unlock_both(from, to, || {
+        if !same {
+            return Err(libc::EAGAIN);
+        }
+        let woken = mark_some(from, addr, ANYBODY, wakes);
+        if addr == other {
+            return Ok(woken + moves.min(count(from, addr)));
+        }
+        let mut moved = 0;
+        while moved < moves
+            && let Some(id) = first(from, addr, ANYBODY)
+        {
+            let bits = world().threads[id].own.waits.bits;
+            join(id, to, other, bits, 0);
+            moved += 1;
+        }
+        Ok(woken + moved)
+    })?;
+    wake_marked();
+    Ok(n)
+}
+
+fn wake_op(addr: usize, other: usize, wakes: usize, more: usize, operation: u32) -> Outcome {
+    let signed = |bits: u32| (bits << 20) as i32 >> 20;
+    let (mut argument, compared) = (signed(operation >> 12 & 0xfff) as u32, signed(operation & 0xfff));
+    if operation >> 28 & 8 != 0 {
+        argument = 1 << (argument & 31);
+    }
+    let (kind, comparison) = (operation >> 28 & 7, operation >> 24 & 15);
+    if kind > 4 || comparison > 5 {
+        return Err(libc::ENOSYS);
+    }
+    let (a, b) = (cell(addr), cell(other));
+    lock_both(a, b);
+    Event::sync(other, 4).announce();
+    full();
+    let old = *word(other);
+    *word(other) = match kind {
+        0 => argument,
+        1 => old.wrapping_add(argument),
+        2 => old | argument,
+        3 => old & !argument,
+        _ => old ^ argument,
+    };
+    let old = old as i32;
+    let also = match comparison {
+        0 => old == compared,
+        1 => old != compared,
+        2 => old < compared,
+        3 => old <= compared,
+        4 => old > compared,
+        _ => old >= compared,
+    };
+    let n = unlock_both(a, b, || {
+        mark_some(a, addr, ANYBODY, wakes) + if also { mark_some(b, other, ANYBODY, more) } else { 0 }
+    });
+    wake_marked();
+    Ok(n)
+}
+
+// Locks with priority inheritance.
+
+/// The number that the system knows a thread by.
+fn number(id: usize) -> u32 {
+    crate::run::libc_hooks::thread_number(id) as u32
+}
+
+/// Gives a lock to a thread if nobody has it. Otherwise its word says that somebody waits. Belongs to a step on the word.
+fn give(addr: usize, id: usize) -> bool {
+    let free = *word(addr) & TID == 0;
+    *word(addr) = if free { *word(addr) | number(id) } else { *word(addr) | WAITERS };
+    free
+}
+
+fn lock_pi(addr: usize, timeout: Option<usize>) -> Outcome {
+    if timeout.is_some_and(|timeout| timeout != 0 && !is_time(timeout)) {
+        return Err(libc::EINVAL);
+    }
+    let (cell, me) = (cell(addr), current());
+    lock(cell);
+    Event::sync(addr, 4).announce();
+    full();
+    let owner = *word(addr) & TID;
+    let known = (0..world().known).any(|id| number(id) == owner);
+    let outcome = match timeout {
+        _ if owner == number(me) => Err(libc::EDEADLK),
+        _ if owner != 0 && !known => Err(libc::ESRCH),
+        None if owner != 0 => Err(libc::EAGAIN),
+        _ => Ok(give(addr, me)),
+    };
+    unlock(cell);
+    if outcome == Ok(false) {
+        join(me, cell, addr, ANYBODY, addr);
+    }
+    changed(cell);
+    if outcome? { Ok(0) } else { rest(cell, timeout.unwrap_or(0)) }
+}
+
+fn unlock_pi(addr: usize) -> Outcome {
+    let cell = cell(addr);
+    lock(cell);
+    Event::sync(addr, 4).announce();
+    full();
+    let owned = *word(addr) & TID == number(current());
+    let heir = first(cell, addr, ANYBODY);
+    if owned {
+        *word(addr) = heir.map_or(0, |id| number(id) | WAITERS);
+    }
+    unlock(cell);
+    if let Some(id) = heir.filter(|_| owned) {
+        mark(id);
+    }
+    changed(cell);
+    wake_marked();
+    if owned { Ok(0) } else { Err(libc::EPERM) }
+}
+
+/// Those who wait at `addr` get the lock that they want, one of them, or wait for it.
+fn requeue_pi(addr: usize, lock: usize, most: usize, expected: u32) -> Outcome {
+    let (from, to) = (cell(addr), cell(lock));
+    lock_both(from, to);
+    let same = load(addr) == expected;
+    let mut heir = None;
+    if same && let Some(id) = first(from, addr, ANYBODY) {
+        Event::sync(lock, 4).announce();
+        full();
+        heir = give(lock, id).then_some(id);
+        if count(from, addr) > 1 {
+            *word(lock) |= WAITERS;
+        }
+    }
+    let n = unlock_both(from, to, || {
+        if !same {
+            return Err(libc::EAGAIN);
+        }
+        heir.into_iter().for_each(mark);
+        let mut n = usize::from(heir.is_some());
+        while n < most
+            && let Some(id) = first(from, addr, ANYBODY)
+        {
+            // Who waits for another lock has been given the wrong one.
+            if world().threads[id].own.waits.lock != lock {
+                return Err(libc::EINVAL);
+            }
+            join(id, to, lock, ANYBODY, lock);
+            n += 1;
+        }
+        Ok(n)
+    });
+    wake_marked();
+    n
+}
