@@ -140,6 +140,7 @@ impl Program {
             dir: directory.path().to_owned(),
             heap: HEAP,
             volatile_atomic: false,
+            spurious_wakeups: false,
             wrappers: symbols.wrappers(),
             show: false,
         };

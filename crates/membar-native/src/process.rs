@@ -54,6 +54,7 @@ enum Call {
         shared: Vec<u8>,
         heap: usize,
         volatile_atomic: bool,
+        spurious_wakeups: bool,
         wrappers: Vec<(u32, u32)>,
         show: bool,
     },
@@ -134,6 +135,8 @@ pub struct Setup {
     pub heap: usize,
     /// Volatile accesses are seq_cst atomics.
     pub volatile_atomic: bool,
+    /// Threads may wake up without a reason.
+    pub spurious_wakeups: bool,
     /// Code that reports do not name, as ranges of offsets in the object.
     pub wrappers: Vec<(u32, u32)>,
     /// Whether the program's output is shown.
@@ -292,6 +295,7 @@ impl Process {
             shared: setup.dir.as_os_str().as_bytes().to_vec(),
             heap: setup.heap,
             volatile_atomic: setup.volatile_atomic,
+            spurious_wakeups: setup.spurious_wakeups,
             wrappers: setup.wrappers.clone(),
             show: setup.show,
         };
@@ -500,8 +504,8 @@ pub fn serve() -> io::Result<()> {
     for line in BufReader::new(from).split(b'\n') {
         let call: Call = serde_json::from_slice(&line?)?;
         let reply = match call {
-            Call::Load { object, args, shared: path, heap, volatile_atomic, wrappers, show } => {
-                let options = Options { heap, volatile_atomic, wrappers };
+            Call::Load { object, args, shared: path, heap, volatile_atomic, spurious_wakeups, wrappers, show } => {
+                let options = Options { heap, volatile_atomic, spurious_wakeups, wrappers };
                 let args: Vec<&OsStr> = args.iter().map(|arg| OsStr::from_bytes(arg)).collect();
                 let object = PathBuf::from(OsString::from_vec(object));
                 match Shared::map(Path::new(OsStr::from_bytes(&path)), false) {

@@ -130,6 +130,7 @@ fn compare(
         dir: dir.into(),
         heap: 1 << 20,
         volatile_atomic: false,
+        spurious_wakeups: false,
         wrappers: Vec::new(),
         show: false,
     };

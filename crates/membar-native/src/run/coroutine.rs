@@ -53,6 +53,8 @@ pub struct Own {
     pub held: Vec<usize>,
     /// The queue that it waits in.
     pub waits: Waits,
+    /// Calls in which it has woken up without a reason.
+    pub surprised: Vec<u32>,
     /// A write that comes after the next read: address and size.
     pub early: Option<(usize, usize)>,
     /// Cells that it has written although their stores are steps still to come, with the bytes they held.
@@ -132,6 +134,7 @@ impl Own {
             dtors: Vec::new(),
             held: Vec::new(),
             waits: Waits::default(),
+            surprised: Vec::new(),
             early: None,
             later: Vec::new(),
             patched: Vec::new(),
@@ -177,6 +180,7 @@ impl Own {
             dtors,
             held,
             waits,
+            surprised,
             early,
             later,
             patched,
@@ -197,6 +201,7 @@ impl Own {
         copy(&mut self.cleanups, cleanups);
         copy(&mut self.dtors, dtors);
         copy(&mut self.held, held);
+        copy(&mut self.surprised, surprised);
         copy(&mut self.later, later);
         copy(&mut self.patched, patched);
         copy(&mut self.sources, sources);

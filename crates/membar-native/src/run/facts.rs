@@ -14,6 +14,9 @@ pub struct Facts {
     pub threads: Vec<(u8, u32)>,
     /// Instructions that threads come to more than once, as offsets in the object.
     pub loops: Vec<u32>,
+    /// A thread waits where it might wake up without a reason.
+    #[serde(default)]
+    pub waits: bool,
 }
 
 /// The program did something else the second time.
@@ -43,6 +46,7 @@ impl World {
             cells: self.shadow.cells.iter().filter(|cell| cell.size > 0).map(relative).collect(),
             threads: threads.into_iter().map(|(_, key)| key).collect(),
             loops: self.loop_list.clone(),
+            waits: self.waits,
         }
     }
 
@@ -70,6 +74,7 @@ impl World {
                 self.shadow.reveal(Cell { at, ..*cell });
             }
         }
+        self.waits = facts.waits;
         for &site in &facts.loops {
             if let Some(stamp) = self.stamps.get_mut(site as usize)
                 && !stamp.is_loop

@@ -27,6 +27,8 @@ pub struct Options {
     pub heap: usize,
     /// Volatile accesses are seq_cst atomics.
     pub volatile_atomic: bool,
+    /// Threads may wake up without a reason.
+    pub spurious_wakeups: bool,
     /// Code that reports do not name, as ranges of offsets in the object.
     pub wrappers: Vec<(u32, u32)>,
 }
@@ -124,6 +126,7 @@ impl Native {
         w.snapshots.allowed = crate::build::imports(object)
             .is_ok_and(|imports| snapshot::allow(imports.iter().map(|import| import.name.as_str())));
         w.volatile_atomic = options.volatile_atomic;
+        w.spurious_wakeups = options.spurious_wakeups;
         if !options.wrappers.is_empty() {
             w.wrappers = vec![0; w.module.len.div_ceil(64)];
             for &(from, to) in &options.wrappers {

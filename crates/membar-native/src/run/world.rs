@@ -118,6 +118,9 @@ pub struct World {
     /// Barriers to add after accesses, by site.
     pub barriers: FxHashMap<u32, Barrier>,
     pub volatile_atomic: bool,
+    /// Threads may wake up without a reason, and whether one has waited that might have.
+    pub spurious_wakeups: bool,
+    pub waits: bool,
     pub exit_handlers: Vec<(usize, usize)>,
     pub exit_snapshot: usize,
     pub key_dtors: Vec<Option<usize>>,
@@ -232,6 +235,8 @@ impl World {
             loop_list: Vec::new(),
             barriers: FxHashMap::default(),
             volatile_atomic: false,
+            spurious_wakeups: false,
+            waits: false,
             exit_handlers: Vec::new(),
             exit_snapshot: 0,
             key_dtors: Vec::new(),
@@ -311,6 +316,7 @@ impl World {
             thread.dtors.clear();
             thread.held.clear();
             thread.waits = Waits::default();
+            thread.surprised.clear();
             thread.early = None;
             thread.later.clear();
             thread.patched.clear();

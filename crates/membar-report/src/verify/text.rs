@@ -70,6 +70,9 @@ impl VerifyReport {
             }
         }
         line("Seen:", &self.explored(), out)?;
+        for note in self.notes.iter().filter(|note| note.kind == "untried") {
+            line("Note:", &note.message, out)?;
+        }
         if let Some(why) = &self.incomplete {
             line("Left:", why, out)?;
         }

@@ -133,6 +133,27 @@ pub enum Assumption {
     /// Volatile accesses are seq_cst atomics, as some compilers make them
     #[value(name = "volatile=atomic")]
     VolatileAtomic,
+    /// Threads that wait at a condition variable or a futex may wake up without a reason: each thread once
+    /// at each call in the source
+    #[value(name = "spurious-wakeups")]
+    SpuriousWakeups,
+}
+
+impl NativeArgs {
+    /// Whether the first is assumed and not the second: the last of them counts.
+    pub fn assumes(&self, this: Assumption, other: Assumption) -> bool {
+        self.assume.iter().rev().find(|known| **known == this || **known == other) == Some(&this)
+    }
+
+    /// Volatile accesses are seq_cst atomics.
+    pub fn volatile_atomic(&self) -> bool {
+        self.assumes(Assumption::VolatileAtomic, Assumption::VolatilePlain)
+    }
+
+    /// Threads may wake up without a reason.
+    pub fn spurious_wakeups(&self) -> bool {
+        self.assume.contains(&Assumption::SpuriousWakeups)
+    }
 }
 
 /// `membar cc` and `membar c++`

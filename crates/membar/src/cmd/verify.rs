@@ -420,7 +420,9 @@ fn report<S: Subject>(
         errors.push(subject.error(error)?);
     }
     let violations = explain::violations(subject, &checkpoint.seen.violations, model)?;
-    let About { compiler, notes, statistics, command } = about;
+    let About { compiler, mut notes, statistics, command } = about;
+    // It matters to who relies on the rest.
+    notes.retain(|note| note.kind != "untried" || checkpoint.verdict() == Verdict::Safe);
     // What was not seen may be what breaks it.
     let unseen = notes.iter().find(|note| note.kind == "assembly").filter(|_| checkpoint.verdict() == Verdict::Safe);
     let incomplete = incomplete.or_else(|| unseen.map(|note| format!("not all accesses were seen: {}", note.message)));

@@ -1,6 +1,6 @@
 //! Condition variables: each is the cell of a queue ([`super::waiters`]).
 
-use super::waiters::{ANYBODY, changed, doze, enter, join, mark_some, sleep, wake_marked};
+use super::waiters::{ANYBODY, changed, enter, join, rest, wake};
 use super::*;
 
 pub extern "C-unwind" fn cond_init(cond: usize, _: usize) -> c_int {
@@ -21,7 +21,7 @@ fn enqueue(cond: usize, mutex: usize) {
 pub extern "C-unwind" fn cond_wait(cond: usize, mutex: usize) -> c_int {
     enqueue(cond, mutex);
     let depth = release_for_wait(mutex);
-    sleep();
+    rest(cond, false);
     lock_after_wait(mutex, depth)
 }
 
@@ -44,7 +44,7 @@ fn release_for_wait(mutex: usize) -> u32 {
 pub extern "C-unwind" fn cond_timedwait(cond: usize, mutex: usize, _: usize) -> c_int {
     enqueue(cond, mutex);
     let depth = release_for_wait(mutex);
-    let woken = doze(cond);
+    let woken = rest(cond, true);
     match lock_after_wait(mutex, depth) {
         0 if !woken => libc::ETIMEDOUT,
         result => result,
@@ -55,18 +55,12 @@ pub extern "C-unwind" fn cond_clockwait(cond: usize, mutex: usize, _: c_int, _: 
     cond_timedwait(cond, mutex, 0)
 }
 
-fn wake(cond: usize, most: usize) -> c_int {
-    enter(cond);
-    mark_some(cond, cond, ANYBODY, most);
-    changed(cond);
-    wake_marked();
+pub extern "C-unwind" fn cond_signal(cond: usize) -> c_int {
+    wake(cond, cond, ANYBODY, 1);
     0
 }
 
-pub extern "C-unwind" fn cond_signal(cond: usize) -> c_int {
-    wake(cond, 1)
-}
-
 pub extern "C-unwind" fn cond_broadcast(cond: usize) -> c_int {
-    wake(cond, usize::MAX)
+    wake(cond, cond, ANYBODY, usize::MAX);
+    0
 }

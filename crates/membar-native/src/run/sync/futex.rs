@@ -2,28 +2,29 @@
 //!
 //! # Problem
 //!
-//! The kernel compares a word of the program and puts the thread to sleep in one go, as seen by every other operation on futexes, but not
-//! by those who only write the word. A step of the explorer accesses one address.
+//! The kernel compares a word of the program and puts the thread to sleep in one go, as seen by every other operation
+//! on futexes, but not by those who only write the word. A step of the explorer accesses one address.
 //!
 //! # Algorithm
 //!
-//! As in the kernel: the queue is locked, the word is read, and the thread joins the queue or does not when the lock is given back
-//! ([`super::waiters`]): three steps. A wait ends when the thread is woken, when its time is up, or before it sleeps if the word is another one; never because the
-//! word changes later. Who gets woken first waited first. Operations on two futexes lock two queues, the one at the lower address
-//! first.
+//! As in the kernel: the queue is locked, the word is read, and the thread joins the queue or does not when the lock is
+//! given back ([`super::waiters`]): three steps. What changes in a queue that is locked changes for others when the
+//! lock is given back. A wait ends when the thread is woken, when its time is up, or before it sleeps if the word is
+//! another one; never because the word changes later. Whoever is woken, if more wait, is a choice that is explored.
+//! Operations on two futexes lock two queues, the one at the lower address first.
 //!
 //! A few cells serve all futexes. Two that share one only seem to conflict: that costs executions.
 //!
-//! A lock with priority inheritance is a word that holds the owner's number: it is given to the first waiter when its owner gives it up.
-//! Priorities do nothing.
+//! A lock with priority inheritance is a word that holds the owner's number: it is given to the first waiter when its
+//! owner gives it up. Priorities do nothing.
 //!
 //! # Deviations
 //!
-//! A bad address ends in a crash where the kernel returns EFAULT. Time limits are not compared with the clock: a wait may time out
-//! at any moment. Nobody wakes up by a signal.
+//! A bad address ends in a crash where the kernel returns EFAULT. Time limits are not compared with the clock: a wait
+//! may time out at any moment. No signal wakes anybody up.
 
 use super::waiters::{
-    ANYBODY, changed, count, doze, enter, first, join, lock, mark, mark_some, place, sleep, unlock, wake_marked,
+    self, ANYBODY, count, decide, doze, first, join, lock, mark, place, rest, sleep, unlock, wake_marked,
 };
 use super::*;
 use crate::run::access::plain_within;
@@ -78,7 +79,9 @@ fn run(addr: usize, operation: c_int, value: u32, timeout: usize, other: usize, 
             requeue(addr, other, most(value), most(timeout as u32), expected)
         }
         libc::FUTEX_REQUEUE | libc::FUTEX_CMP_REQUEUE => Err(libc::EINVAL),
-        libc::FUTEX_WAKE_OP => wake_op(addr, other, (value as i32).max(1) as usize, (timeout as i32).max(1) as usize, value3),
+        libc::FUTEX_WAKE_OP => {
+            wake_op(addr, other, (value as i32).max(1) as usize, (timeout as i32).max(1) as usize, value3)
+        }
         libc::FUTEX_LOCK_PI | libc::FUTEX_LOCK_PI2 => lock_pi(addr, Some(timeout)),
         libc::FUTEX_TRYLOCK_PI => lock_pi(addr, None),
         libc::FUTEX_UNLOCK_PI => unlock_pi(addr),
@@ -105,13 +108,18 @@ fn load(addr: usize) -> u32 {
     *word(addr)
 }
 
-/// Sleeps in a queue, as long as there is time.
-fn rest(cell: usize, timeout: usize) -> Outcome {
-    if timeout == 0 {
-        sleep();
-        return Ok(0);
+/// What a thread is told that was woken, or was not.
+fn told(woken: bool) -> Outcome {
+    if woken { Ok(0) } else { Err(libc::ETIMEDOUT) }
+}
+
+/// Waits for a lock that is given to nobody else.
+fn rest_for_lock(cell: usize, timeout: usize) -> Outcome {
+    if timeout != 0 {
+        return told(doze(cell));
     }
-    if doze(cell) { Ok(0) } else { Err(libc::ETIMEDOUT) }
+    sleep();
+    Ok(0)
 }
 
 fn wait(addr: usize, expected: u32, timeout: usize, bits: u32, owns: usize) -> Outcome {
@@ -121,24 +129,22 @@ fn wait(addr: usize, expected: u32, timeout: usize, bits: u32, owns: usize) -> O
     let cell = cell(addr);
     lock(cell);
     let found = load(addr);
-    unlock(cell);
     if found == expected {
         join(current(), cell, addr, bits, owns);
     }
-    changed(cell);
-    if found == expected { rest(cell, timeout) } else { Err(libc::EAGAIN) }
+    unlock(cell);
+    match () {
+        () if found != expected => Err(libc::EAGAIN),
+        () if owns != 0 => rest_for_lock(cell, timeout),
+        () => told(rest(cell, timeout != 0)),
+    }
 }
 
 fn wake(addr: usize, most: usize, bits: u32) -> Outcome {
     if bits == 0 {
         return Err(libc::EINVAL);
     }
-    let cell = cell(addr);
-    enter(cell);
-    let n = mark_some(cell, addr, bits, most);
-    changed(cell);
-    wake_marked();
-    Ok(n)
+    Ok(waiters::wake(cell(addr), addr, bits, most))
 }
 
 /// Locks two queues, which may be one.
@@ -149,42 +155,35 @@ fn lock_both(a: usize, b: usize) {
     }
 }
 
-/// Both queues may have changed: their locks are given back. What `change` does to them belongs to the step that gives back the first.
-fn unlock_both<T>(a: usize, b: usize, change: impl FnOnce() -> T) -> T {
+fn unlock_both(a: usize, b: usize) {
     unlock(a.max(b));
-    let result = change();
-    changed(a.max(b));
     if a != b {
         unlock(a.min(b));
-        changed(a.min(b));
     }
-    result
+}
+
+/// Decides which threads that wait at a futex are taken, and takes them, while its queue is locked.
+fn take(addr: usize, most: usize, each: impl Fn(usize)) -> usize {
+    decide(cell(addr), addr, ANYBODY, most);
+    waiters::take(cell(addr), addr, ANYBODY, most, each)
 }
 
 fn requeue(addr: usize, other: usize, wakes: usize, moves: usize, expected: Option<u32>) -> Outcome {
     let (from, to) = (cell(addr), cell(other));
     lock_both(from, to);
     let same = expected.is_none_or(|expected| load(addr) == expected);
-    let n = unlock_both(from, to, || {
-        if !same {
-            return Err(libc::EAGAIN);
-        }
-        let woken = mark_some(from, addr, ANYBODY, wakes);
-        if addr == other {
-            return Ok(woken + moves.min(count(from, addr)));
-        }
-        let mut moved = 0;
-        while moved < moves
-            && let Some(id) = first(from, addr, ANYBODY)
-        {
-            let bits = world().threads[id].own.waits.bits;
-            join(id, to, other, bits, 0);
-            moved += 1;
-        }
-        Ok(woken + moved)
-    })?;
+    let mut n = 0;
+    if same {
+        n += take(addr, wakes, mark);
+        n += if addr == other {
+            moves.min(count(from, addr))
+        } else {
+            take(addr, moves, |id| join(id, to, other, world().threads[id].own.waits.bits, 0))
+        };
+    }
+    unlock_both(from, to);
     wake_marked();
-    Ok(n)
+    if same { Ok(n) } else { Err(libc::EAGAIN) }
 }
 
 fn wake_op(addr: usize, other: usize, wakes: usize, more: usize, operation: u32) -> Outcome {
@@ -218,9 +217,8 @@ fn wake_op(addr: usize, other: usize, wakes: usize, more: usize, operation: u32)
         4 => old > compared,
         _ => old >= compared,
     };
-    let n = unlock_both(a, b, || {
-        mark_some(a, addr, ANYBODY, wakes) + if also { mark_some(b, other, ANYBODY, more) } else { 0 }
-    });
+    let n = take(addr, wakes, mark) + if also { take(other, more, mark) } else { 0 };
+    unlock_both(a, b);
     wake_marked();
     Ok(n)
 }
@@ -255,12 +253,11 @@ fn lock_pi(addr: usize, timeout: Option<usize>) -> Outcome {
         None if owner != 0 => Err(libc::EAGAIN),
         _ => Ok(give(addr, me)),
     };
-    unlock(cell);
     if outcome == Ok(false) {
         join(me, cell, addr, ANYBODY, addr);
     }
-    changed(cell);
-    if outcome? { Ok(0) } else { rest(cell, timeout.unwrap_or(0)) }
+    unlock(cell);
+    if outcome? { Ok(0) } else { rest_for_lock(cell, timeout.unwrap_or(0)) }
 }
 
 fn unlock_pi(addr: usize) -> Outcome {
@@ -272,12 +269,9 @@ fn unlock_pi(addr: usize) -> Outcome {
     let heir = first(cell, addr, ANYBODY);
     if owned {
         *word(addr) = heir.map_or(0, |id| number(id) | WAITERS);
+        heir.into_iter().for_each(mark);
     }
     unlock(cell);
-    if let Some(id) = heir.filter(|_| owned) {
-        mark(id);
-    }
-    changed(cell);
     wake_marked();
     if owned { Ok(0) } else { Err(libc::EPERM) }
 }
@@ -296,24 +290,22 @@ fn requeue_pi(addr: usize, lock: usize, most: usize, expected: u32) -> Outcome {
             *word(lock) |= WAITERS;
         }
     }
-    let n = unlock_both(from, to, || {
-        if !same {
-            return Err(libc::EAGAIN);
-        }
-        heir.into_iter().for_each(mark);
-        let mut n = usize::from(heir.is_some());
-        while n < most
-            && let Some(id) = first(from, addr, ANYBODY)
-        {
-            // Who waits for another lock has been given the wrong one.
-            if world().threads[id].own.waits.lock != lock {
-                return Err(libc::EINVAL);
-            }
+    heir.into_iter().for_each(mark);
+    let mut n = usize::from(heir.is_some());
+    let mut outcome = if same { Ok(()) } else { Err(libc::EAGAIN) };
+    while n < most
+        && outcome.is_ok()
+        && let Some(id) = first(from, addr, ANYBODY)
+    {
+        if world().threads[id].own.waits.lock == lock {
             join(id, to, lock, ANYBODY, lock);
             n += 1;
+        } else {
+            // It waits for another lock.
+            outcome = Err(libc::EINVAL);
         }
-        Ok(n)
-    });
+    }
+    unlock_both(from, to);
     wake_marked();
-    n
+    outcome.map(|()| n)
 }

@@ -2,28 +2,34 @@
 //!
 //! # Problem
 //!
-//! A thread joins a queue and sleeps; others take threads from it and wake them. The explorer knows memory only, one address a
-//! step: which of these steps conflict must be visible there, and so must the queue as far as somebody's next step depends on it.
+//! A thread joins a queue and sleeps; others take threads from it and wake them. The explorer knows memory only, one
+//! address a step: which of these steps conflict must be visible there, and so must the queue as far as somebody's next
+//! step depends on it.
 //!
 //! # Algorithm
 //!
 //! A queue has a *cell* of 8 bytes; who is in it is noted with the threads ([`Waits`]). Every operation on a queue is a
-//! read-modify-write of its cell, which holds a digest of the queue, or [`LOCKED`] while a futex operation that also looks at the
-//! program's memory is under way: others wait for its end, as they do in the kernel.
+//! read-modify-write of its cell, which holds a digest of the queue, or [`LOCKED`] while a futex operation that also
+//! looks at the program's memory is under way: others wait for its end, as they do in the kernel.
 //!
-//! Whoever takes threads from a queue marks them in the step in which it does, and wakes them one by one afterwards. A thread sleeps until
-//! a word of its own in its control block is set, and clears that word in the step in which it wakes up.
+//! Which threads are taken from a queue, if more are in it, is a choice that is explored. Whoever takes threads from a
+//! queue marks them in the step in which it does, and wakes them one by one afterwards. A thread sleeps until a word of
+//! its own in its control block is set, and clears that word in the step in which it wakes up.
 //!
-//! A wait with a time limit does not sleep. At its next step it leaves the queue, if it is still there, and the time is up; if not, somebody
-//! is about to wake it. That step and the waker's conflict, so both orders are explored.
+//! A wait with a time limit does not sleep. At its next step it leaves the queue, if it is still there, and the time is
+//! up; if not, somebody is about to wake it. That step and the waker's conflict, so both orders are explored.
 //!
 //! # Invariants
 //!
-//! A thread's [`Waits`] changes only in a step on the cell of the queue that it is in or comes into. A cell that is not locked holds
-//! the digest of the threads whose `cell` it is, 0 if there are none. A thread's word is set by one who has marked the thread, once.
+//! A thread's [`Waits`] changes only in a step on the cell of the queue that it is in or comes into, or while that is
+//! locked. A cell that is not locked holds the digest of the threads whose `cell` it is, 0 if there are none. A
+//! thread's word is set by one who has marked the thread, once.
 
 use super::*;
+use crate::run::access::site;
+use crate::run::choose::choose;
 use crate::run::layout::{FUTEX_CELLS, FUTEXES};
+use membar_explore::MAX_OUTCOMES;
 
 /// The queue that a thread is in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -38,6 +44,8 @@ pub struct Waits {
     ticket: u32,
     /// A lock that it wants to have when it is woken ([`super::futex`]).
     pub lock: usize,
+    /// Who has decided to take it from the queue, plus one.
+    chosen: usize,
     /// Who has taken it from a queue and will wake it, plus one.
     waker: usize,
 }
@@ -66,16 +74,17 @@ pub fn enter(cell: usize) {
     full();
 }
 
-/// Keeps others from the queue until [`unlock`] and [`changed`] are called.
+/// Keeps others from the queue until [`unlock`] is called.
 pub fn lock(cell: usize) {
     enter(cell);
     *value(cell) = LOCKED;
 }
 
-/// The next step is the last one on a locked queue.
+/// Gives back the lock of a queue, which may have changed meanwhile.
 pub fn unlock(cell: usize) {
     Event::sync(cell, 8).announce();
     full();
+    changed(cell);
 }
 
 /// The queue has changed, or is not locked any more.
@@ -125,7 +134,7 @@ fn all(cell: usize) -> impl Iterator<Item = usize> {
 /// Puts a thread at the end of a queue.
 pub fn join(id: usize, cell: usize, key: usize, bits: u32, lock: usize) {
     let last = all(cell).last().map_or(0, |last| world().threads[last].own.waits.ticket);
-    world().threads[id].own.waits = Waits { cell, key, bits, ticket: last + 1, lock, waker: 0 };
+    world().threads[id].own.waits = Waits { cell, key, bits, ticket: last + 1, lock, chosen: 0, waker: 0 };
 }
 
 /// The first thread that waits at the object.
@@ -144,15 +153,68 @@ pub fn mark(id: usize) {
     world().threads[id].own.waits = Waits { waker, ..Waits::default() };
 }
 
-/// Marks so many threads that wait at the object. How many there were.
-pub fn mark_some(cell: usize, key: usize, bits: u32, most: usize) -> usize {
+/// If more threads wait at the object than are wanted: decides which. Whether there was something to decide.
+pub fn decide(cell: usize, key: usize, bits: u32, wanted: usize) -> bool {
+    let waiting = all(cell).filter(|&id| fits(id, key, bits)).count();
+    if wanted == 0 || waiting <= wanted {
+        return false;
+    }
+    let Some(ways) = ways(waiting, wanted) else {
+        fault::raise(format!("limit: wakes {wanted} of {waiting} threads, in more ways than membar explores"));
+    };
+    let mut way = choose(ways);
+    let (mut waiting, mut wanted) = (waiting, wanted);
+    for id in all(cell).filter(|&id| fits(id, key, bits)) {
+        waiting -= 1;
+        // The first ways are those with this one.
+        let with = if wanted == 0 { 0 } else { self::ways(waiting, wanted - 1).unwrap_or(0) };
+        if way < with {
+            world().threads[id].own.waits.chosen = current() + 1;
+            wanted -= 1;
+        } else {
+            way -= with;
+        }
+    }
+    true
+}
+
+/// How many ways there are to take so many of so many, if they can be explored.
+fn ways(of: usize, n: usize) -> Option<u32> {
+    let mut ways = 1u64;
+    for i in 0..n.min(of - n) as u64 {
+        ways = ways * (of as u64 - i) / (i + 1);
+        if ways > u64::from(MAX_OUTCOMES) {
+            return None;
+        }
+    }
+    Some(ways as u32)
+}
+
+/// Takes so many threads from those that wait at the object: those that were decided on, then the first. How many there were.
+pub fn take(cell: usize, key: usize, bits: u32, most: usize, each: impl Fn(usize)) -> usize {
+    let me = current() + 1;
+    let chosen = |id: &usize| world().threads[*id].own.waits.chosen == me;
     let mut n = 0;
     while n < most
-        && let Some(id) = first(cell, key, bits)
+        && let Some(id) = all(cell).filter(|&id| fits(id, key, bits)).min_by_key(|id| !chosen(id))
     {
-        mark(id);
+        each(id);
         n += 1;
     }
+    all(cell).filter(chosen).for_each(|id| world().threads[id].own.waits.chosen = 0);
+    n
+}
+
+/// Wakes so many threads that wait at the object. How many there were.
+pub fn wake(cell: usize, key: usize, bits: u32, most: usize) -> usize {
+    enter(cell);
+    // What was decided is done in a step of its own: others may have come or gone before it.
+    if decide(cell, key, bits, most) {
+        enter(cell);
+    }
+    let n = take(cell, key, bits, most, mark);
+    changed(cell);
+    wake_marked();
     n
 }
 
@@ -176,6 +238,35 @@ pub fn sleep() {
     Event::sync(woken, 4).while_not(0).always().announce();
     *word(woken) = 0;
     full();
+}
+
+/// Waits in a queue, with a time limit or without. Whether the thread is told that it was woken.
+pub fn rest(cell: usize, timed: bool) -> bool {
+    if surprises() {
+        doze(cell);
+        return true;
+    }
+    if timed {
+        return doze(cell);
+    }
+    sleep();
+    true
+}
+
+/// Whether this wait may end without a reason, in this execution: once for each call and thread, or loops would have no end.
+fn surprises() -> bool {
+    let w = world();
+    if !w.spurious_wakeups {
+        w.grown |= !w.waits;
+        w.waits = true;
+        return false;
+    }
+    let site = site(w);
+    if w.this().surprised.contains(&site) || choose(2) == 0 {
+        return false;
+    }
+    world().this().surprised.push(site);
+    true
 }
 
 /// Waits until the time is up or somebody wakes this thread, which is in the queue. Whether it was woken.

@@ -2,7 +2,7 @@
 
 use super::litmus::kind;
 use super::{About, Input, Language, Round, Run, Stand, Subject, hash};
-use crate::cli::{Assumption, NativeArgs};
+use crate::cli::NativeArgs;
 use crate::stop::{self, Failure, Problem};
 use membar::core::{Barrier, Performed, Relaxation};
 use membar::explore::{Step, Strategy};
@@ -38,6 +38,7 @@ pub struct Native {
     dialect: Dialect,
     compiler: String,
     notes: Vec<NoteRef>,
+    spurious_wakeups: bool,
     command: ReplayCommand,
     fingerprint: u64,
     /// Where the object and the memory that processes share are.
@@ -116,10 +117,11 @@ impl Native {
         if !matches!(input, Input::Sources(_)) {
             program_args.extend(args.flags.iter().cloned());
         }
-        let volatile_atomic = args.assume.last() == Some(&Assumption::VolatileAtomic);
+        let (volatile_atomic, spurious_wakeups) = (args.volatile_atomic(), args.spurious_wakeups());
         let heap = args.memory.map_or(HEAP, |memory| memory.0.unwrap_or(usize::MAX / 2));
         let object = std::fs::read(&built.object).map_err(|error| problem(&error))?;
-        let fingerprint = hash(&object) ^ hash(format!("{program_args:?} {volatile_atomic} {heap}").as_bytes());
+        let fingerprint =
+            hash(&object) ^ hash(format!("{program_args:?} {volatile_atomic} {spurious_wakeups} {heap}").as_bytes());
         let exe = std::env::current_exe().map_err(|error| problem(&error))?;
         let setup = Setup {
             exe,
@@ -129,6 +131,7 @@ impl Native {
             dir: dir.path().to_owned(),
             heap,
             volatile_atomic,
+            spurious_wakeups,
             wrappers: symbols.wrappers(),
             show: false,
         };
@@ -140,7 +143,19 @@ impl Native {
         let command = command(&shown, args);
         let notes = built.notes.iter().map(note).collect();
         let compiler = built.compiler;
-        Ok(Native { name, main, session, words, dialect, compiler, notes, command, fingerprint, _dir: dir })
+        Ok(Native {
+            name,
+            main,
+            session,
+            words,
+            dialect,
+            compiler,
+            notes,
+            spurious_wakeups,
+            command,
+            fingerprint,
+            _dir: dir,
+        })
     }
 
     /// The step that an event is, or the one that its thread would make next.
@@ -242,8 +257,11 @@ fn command(files: &[String], args: &NativeArgs) -> ReplayCommand {
     for arg in &args.args {
         flags += &format!(" --arg={}", quoted(arg));
     }
-    if args.assume.last() == Some(&Assumption::VolatileAtomic) {
+    if args.volatile_atomic() {
         flags += " --assume volatile=atomic";
+    }
+    if args.spurious_wakeups() {
+        flags += " --assume spurious-wakeups";
     }
     if let Some(memory) = args.memory {
         flags += &memory.0.map_or(" --memory none".into(), |bytes| format!(" --memory {bytes}b"));
@@ -502,9 +520,15 @@ impl Subject for Native {
 
     fn about(&self, seconds: f64) -> About {
         let statistics = self.session.statistics();
+        let untried = (self.session.facts().waits && !self.spurious_wakeups).then(|| NoteRef {
+            kind: "untried",
+            message: "spurious wake-ups were not tried (--assume spurious-wakeups)".into(),
+            file: None,
+            line: None,
+        });
         About {
             compiler: Some(self.compiler.clone()),
-            notes: self.notes.clone(),
+            notes: self.notes.iter().cloned().chain(untried).collect(),
             statistics: Some(StatisticsRef {
                 resets: statistics.resets,
                 accesses: statistics.steps,

@@ -1,0 +1,23 @@
+// expect: tso=safe pso=safe
+// driver: --assume spurious-wakeups
+#include <cassert>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+std::mutex mutex;
+std::condition_variable condition;
+bool full;
+int main()
+{
+    std::thread thread([] {
+        std::lock_guard<std::mutex> guard(mutex);
+        full = true;
+        condition.notify_one();
+    });
+    {
+        std::unique_lock<std::mutex> lock(mutex);
+        condition.wait(lock, [] { return full; });
+        assert(full);
+    }
+    thread.join();
+}
