@@ -1,2 +1,2 @@
-// expect: error: abort
+// expect: error: main: uncaught exception `int`
 int main() { throw 1; }

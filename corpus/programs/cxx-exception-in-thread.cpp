@@ -1,4 +1,4 @@
-// expect: error: abort
+// expect: error: T1: uncaught exception `std::runtime_error`: nobody
 // Nobody catches it: std::terminate.
 #include <stdexcept>
 #include <thread>

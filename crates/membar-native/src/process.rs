@@ -45,6 +45,9 @@ const BLOCKED: Duration = Duration::from_secs(10);
 /// How many schedules may end a child before we give up.
 const DEATHS: usize = 32;
 
+/// How the message of a fault begins after which the process could not go on: its schedule cannot be run again.
+pub const PROCESS_ENDS: &str = "ends the whole process";
+
 /// What the parent asks for.
 #[derive(Serialize, Deserialize)]
 enum Call {
@@ -460,7 +463,7 @@ impl Work for Process {
                     let path = self.shared.path();
                     let why = match error {
                         ProcessError::Died(how) => {
-                            format!("ends the whole process ({how}): it has destroyed memory that is not its own")
+                            format!("{PROCESS_ENDS} ({how}): it has destroyed memory that is not its own")
                         }
                         error => error.to_string(),
                     };

@@ -226,16 +226,56 @@ impl Words {
             None => (false, message),
         };
         let offset = |text: &str| u32::from_str_radix(text, 16).ok();
-        Fault { limit, message: self.marked(message), stack: stack.split(' ').filter_map(offset).collect() }
+        let stack: Vec<u32> = stack.split(' ').filter_map(offset).collect();
+        let message = match message {
+            "calls `std::terminate`" => self.terminates(&stack).unwrap_or(message).to_owned(),
+            message => self.marked(message),
+        };
+        Fault { limit, message, stack }
+    }
+
+    /// Why `std::terminate` is called without an exception: who calls it says so.
+    fn terminates(&self, stack: &[u32]) -> Option<&'static str> {
+        let mut callers = stack.iter().take(4).flat_map(|pc| self.symbols.place(u64::from(*pc)));
+        callers.find_map(|frame| match frame.function.as_str() {
+            name if name.ends_with("thread::~thread") => {
+                Some("destroys a `std::thread` that was neither joined nor detached (`std::terminate`)")
+            }
+            name if name.ends_with("thread::operator=") => {
+                Some("assigns to a `std::thread` that was neither joined nor detached (`std::terminate`)")
+            }
+            "__cxa_pure_virtual" => Some("calls a pure virtual function (`std::terminate`)"),
+            "__cxa_rethrow" => Some("rethrows an exception where none is being handled (`std::terminate`)"),
+            _ => None,
+        })
+    }
+
+    /// Why `std::terminate` is called with an exception, by the place of the call.
+    fn terminated(&self, pc: u32) -> String {
+        let place = self.symbols.place(u64::from(pc));
+        match place.first().map_or("", |frame| frame.function.as_str()) {
+            "__cxa_call_terminate" | "__clang_call_terminate" => ", which leaves a `noexcept` function".into(),
+            _ => match self.symbols.user_frame(u64::from(pc)) {
+                Some(frame) => format!(", and `std::terminate` is called at {}:{}", frame.file, frame.line),
+                None => String::new(),
+            },
+        }
     }
 
     /// A message with its marks replaced.
     fn marked(&mut self, message: &str) -> String {
         let mut words = String::new();
         let mut rest = message;
-        while let Some(at) = rest.find("@v").into_iter().chain(rest.find("@p")).min() {
+        while let Some(at) = rest.find('@') {
             let (before, mark) = rest.split_at(at);
             words.push_str(before);
+            // Text that is not ours has its own doubled.
+            let kind = mark[1..].chars().next();
+            if !matches!(kind, Some('v' | 'p' | 'e')) {
+                words.push('@');
+                rest = mark[1..].strip_prefix('@').unwrap_or(&mark[1..]);
+                continue;
+            }
             let Some((mark, after)) = mark.split_once(';') else {
                 rest = mark;
                 break;
@@ -245,6 +285,7 @@ impl Words {
                     Ok(location) => format!("`{}`", self.named(&location, 1).name),
                     Err(_) => "something".into(),
                 }),
+                ("@e", pc) => words.push_str(&self.terminated(u32::from_str_radix(pc, 16).unwrap_or(u32::MAX))),
                 (_, stack) => {
                     let stack: Vec<u32> = stack.split(',').filter_map(|pc| u32::from_str_radix(pc, 16).ok()).collect();
                     let Place { file, line, .. } = self.place_of(&stack);

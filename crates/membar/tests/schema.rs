@@ -94,7 +94,7 @@ Hash=0123456789abcdef
 /// Two threads of a C program, with what is shared.
 fn threads(shared: &str, one: &str, two: &str, end: &str) -> String {
     format!(
-        "#include <assert.h>\n#include <pthread.h>\n#include <stdatomic.h>\n{shared}\nstatic void *one(void *arg)\n{{\n    {one}\n    \
+        "#include <assert.h>\n#include <pthread.h>\n#include <stdio.h>\n#include <stdatomic.h>\n{shared}\nstatic void *one(void *arg)\n{{\n    {one}\n    \
          return arg;\n}}\nint main(void)\n{{\n    pthread_t t;\n    pthread_create(&t, 0, one, 0);\n    {two}\n    \
          pthread_join(t, 0);\n    {end}\n    return 0;\n}}\n"
     )
@@ -160,12 +160,12 @@ fn files() -> Files {
             threads(
                 "static atomic_int data, flag; static int got;",
                 "atomic_store_explicit(&data, 1, memory_order_relaxed); atomic_store_explicit(&flag, 1, memory_order_relaxed);",
-                "if (atomic_load(&flag)) got = atomic_load(&data);",
+                "puts(\"looks\"); if (atomic_load(&flag)) got = atomic_load(&data);",
                 "",
             ),
         ),
         ("deadlock.c", threads(mutexes, &both("a", "b"), &both("b", "a"), "")),
-        ("assert.c", threads("static volatile int x;", "x = x + 1;", "x = x + 1;", "assert(x == 2);")),
+        ("assert.c", threads("static volatile int x;", "x = x + 1;", "x = x + 1;", "printf(\"%d\\n\", x); assert(x == 2);")),
         ("notes.c", notes),
         ("broken.c", "int main(void) { return x; }\n".into()),
     ];

@@ -12,6 +12,7 @@
 //! Guarantees: an object that links has no undefined symbols and exports `main`.
 
 use super::compiler::Compiler;
+use crate::run::stubs;
 use super::{BuildError, Import, Note, NoteKind};
 use object::elf;
 use object::read::elf::{Dyn, ElfFile64, FileHeader, Sym};
@@ -65,6 +66,9 @@ impl Link<'_> {
             let own = ["-static-libstdc++", "-static-libgcc", "-Wl,--gc-sections"];
             arguments.extend(own.map(OsString::from));
             arguments.push("-Wl,--exclude-libs,libstdc++.a:libgcc.a:libgcc_eh.a".into());
+            arguments.extend(stubs::wrapped().map(|name| format!("-Wl,--wrap={name}").into()));
+            // Whoever names these reaches a stub, which does not ask for them by itself: a C program has none.
+            arguments.push("-Wl,-u,__cxa_throw,-u,_ZSt9terminatev".into());
         }
         let outcome = self.compiler.run(&arguments, None)?;
         if !outcome.status.success() {

@@ -118,7 +118,7 @@ impl World {
     }
 
     #[inline(never)]
-    fn caller_of_wrapper(&self, frame: usize) -> Option<u32> {
+    pub fn caller_of_wrapper(&self, frame: usize) -> Option<u32> {
         let user = |pc: usize| {
             let pc = self.module.offset(pc);
             (pc != u32::MAX && !self.is_wrapper(pc)).then_some(pc)

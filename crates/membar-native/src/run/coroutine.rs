@@ -1,5 +1,6 @@
 //! A thread of the program as a coroutine, and everything that is its own.
 
+use super::libc_hooks::{Ending, Thrown};
 use super::slot::{Slot, Stand};
 use super::switch::{Place, switch};
 use super::sync::waiters::Waits;
@@ -70,6 +71,10 @@ pub struct Own {
     pub random: Rng,
     pub clock: u64,
     pub errno: i32,
+    /// Exceptions that it has thrown.
+    pub thrown: Vec<Thrown>,
+    /// It has called `std::terminate`: why.
+    pub ending: Option<Ending>,
     /// Why it cannot go on.
     pub fault: Option<Fault>,
     /// How many announcements it has made since the last reset.
@@ -145,6 +150,8 @@ impl Own {
             random: Rng::new(0),
             clock: 0,
             errno: 0,
+            thrown: Vec::new(),
+            ending: None,
             fault: None,
             said: 0,
             stand: Stand::Done,
@@ -191,6 +198,8 @@ impl Own {
             random,
             clock,
             errno,
+            thrown,
+            ending,
             fault,
             said,
             stand,
@@ -208,6 +217,8 @@ impl Own {
         copy(&mut self.targets, targets);
         copy(&mut self.reads, reads);
         self.random.clone_from(random);
+        copy(&mut self.thrown, thrown);
+        self.ending.clone_from(ending);
         self.fault.clone_from(fault);
         self.place = *place;
         self.start = *start;

@@ -10,14 +10,17 @@ use super::heap::{Block, Heap};
 use super::layout::{GUARD, STACK_SIZE, stack_base};
 use super::registers::register;
 use super::world::world;
+use crate::words::Words;
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 /// Ends the thread that runs with this message, from a hook.
 pub fn raise(message: String) -> ! {
-    // SAFETY: the stack pointer of the stub's caller.
-    let pc = unsafe { *(register(0) as *const usize) };
-    let stack = frames(pc, register(2));
+    raise_at(message, here())
+}
+
+/// Ends the thread that runs with this message, which is about what another stack led to.
+pub fn raise_at(message: String, stack: Vec<usize>) -> ! {
     let w = world();
     let id = w.current;
     w.threads[id].stop(Fault { message, stack })
@@ -31,8 +34,15 @@ pub fn name(addr: usize) -> String {
 
 /// A block, in a message.
 pub fn block(block: &Block) -> String {
-    let offset = |pc: usize| world().module.offset(pc);
-    format!("the block of {} bytes allocated at @p{:x},{:x};", block.size, offset(block.pc), offset(block.caller))
+    let place = |thread: usize, pc: usize, caller: usize| {
+        let offset = |pc: usize| world().module.offset(pc);
+        format!("by {} at @p{:x},{:x};", Words::thread(thread as u32), offset(pc), offset(caller))
+    };
+    let freed = world().heap.release(block);
+    let freed = freed.filter(|_| !block.alive).map_or(String::new(), |free| {
+        format!(" and freed {}", place(free.thread, free.pc, free.caller))
+    });
+    format!("the block of {} bytes allocated {}{freed}", block.size, place(block.thread, block.pc, block.caller))
 }
 
 /// The block that ends closest before this address, in a message.
@@ -43,9 +53,21 @@ pub fn near(addr: usize) -> String {
         .map_or(String::new(), |found| format!(": {} bytes behind {}", addr - found.start - found.size, block(&found)))
 }
 
-/// The return addresses of the frames on the stack of the thread that runs.
-pub fn frames(pc: usize, frame: usize) -> Vec<usize> {
-    walk(pc, frame, world().current, 64)
+/// The return addresses of the frames on the stack of the thread that runs, from the caller of the hook on.
+pub fn here() -> Vec<usize> {
+    // SAFETY: the stack pointer of the stub's caller.
+    let pc = unsafe { *(register(0) as *const usize) };
+    let w = world();
+    let mut stack = walk(pc, register(2), w.current, 64);
+    // Code of libraries has no frame pointers, and hides its caller from the chain.
+    if w.module.base != 0
+        && w.is_wrapper(w.module.offset(pc))
+        && let Some(user) = w.caller_of_wrapper(register(2))
+        && !stack.contains(&(user as usize + w.module.base))
+    {
+        stack.insert(1, user as usize + w.module.base);
+    }
+    stack
 }
 
 /// A return address, and those of the frames on a thread's stack from this one on.

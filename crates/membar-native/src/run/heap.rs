@@ -50,6 +50,16 @@ pub struct Block {
     pub alive: bool,
 }
 
+/// Who freed a block, and where.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Release {
+    start: usize,
+    pub thread: usize,
+    /// Return address of the call, and that of its caller.
+    pub pc: usize,
+    pub caller: usize,
+}
+
 /// Why a pointer cannot be freed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BadFree {
@@ -66,6 +76,10 @@ pub struct Heap {
     first: Vec<(usize, u32)>,
     /// Blocks from before then that have been freed.
     freed: Vec<Block>,
+    /// What was freed, in that order.
+    released: Vec<Release>,
+    /// How many of these are from before then.
+    first_released: usize,
     /// Bytes that an execution may allocate.
     pub limit: usize,
     pub used: usize,
@@ -76,6 +90,7 @@ pub struct Heap {
 pub struct Saved {
     next: Vec<(usize, u32)>,
     freed: usize,
+    released: usize,
     used: usize,
 }
 
@@ -106,7 +121,7 @@ impl Heap {
     /// Empty, for executions that may allocate this much.
     pub fn new(limit: usize) -> Heap {
         let first: Vec<(usize, u32)> = (0..MAX_THREADS).map(|thread| (region(thread), 0)).collect();
-        Heap { next: first.clone(), first, freed: Vec::new(), limit, used: 0 }
+        Heap { next: first.clone(), first, freed: Vec::new(), released: Vec::new(), first_released: 0, limit, used: 0 }
     }
 
     /// A block of this size; `None` if there is no room.
@@ -168,8 +183,14 @@ impl Heap {
         None
     }
 
-    /// Frees a block that is alive.
-    pub fn free(&mut self, block: &Block) {
+    /// Who freed the block.
+    pub fn release(&self, block: &Block) -> Option<Release> {
+        self.released.iter().rev().find(|release| release.start == block.start).copied()
+    }
+
+    /// Frees a block that is alive. `thread`, `pc` and `caller` are for reports.
+    pub fn free(&mut self, block: &Block, thread: usize, pc: usize, caller: usize) {
+        self.released.push(Release { start: block.start, thread, pc, caller });
         // SAFETY: `block` was found by its header.
         unsafe { (*((block.start - HEADER) as *mut Header)).magic = DEAD };
         set_life(block.start, block.start + block.size.max(1), Life::Freed);
@@ -191,6 +212,7 @@ impl Heap {
             }
         }
         self.first.clone_from(&self.next);
+        self.first_released = self.released.len();
         ranges
     }
 
@@ -212,7 +234,7 @@ impl Heap {
     pub fn save(&self, threads: usize, saved: &mut Saved) {
         saved.next.clear();
         saved.next.extend_from_slice(&self.next[..threads]);
-        (saved.freed, saved.used) = (self.freed.len(), self.used);
+        (saved.freed, saved.released, saved.used) = (self.freed.len(), self.released.len(), self.used);
     }
 
     /// Goes back to an earlier state of the same execution, but for that memory.
@@ -223,6 +245,7 @@ impl Heap {
             }
             *next = kept;
         }
+        self.released.truncate(saved.released);
         for block in self.freed.drain(saved.freed..) {
             set_life(block.start, block.start + block.size.max(1), Life::Live);
         }
@@ -240,6 +263,7 @@ impl Heap {
                 self.next[thread] = self.first[thread];
             }
         }
+        self.released.truncate(self.first_released);
         for block in self.freed.drain(..) {
             set_life(block.start, block.start + block.size.max(1), Life::Live);
         }

@@ -18,6 +18,7 @@ mod idle;
 mod layout;
 mod libc_hooks;
 mod module;
+mod output;
 mod pages;
 mod program;
 mod registers;

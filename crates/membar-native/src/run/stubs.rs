@@ -2,7 +2,8 @@
 //!
 //! The object is linked with one stub for each name in the table of [`super::hooks`]. A stub leaves its caller's
 //! registers where [`super::layout::REGS`] says, and jumps to the function whose address is in the table. Stubs are weak: a program that has
-//! a function of its own by one of these names keeps it.
+//! a function of its own by one of these names keeps it. A stub `__wrap_F` is for a function that the program has and keeps, but
+//! that the linker leads through the stub first.
 //!
 //! The registers are what a waiting loop is recognised by (see [`super::idle`]): together with the stack they are all
 //! that a thread knows.
@@ -40,6 +41,16 @@ pub fn assembly() -> String {
                 }
                 text.push_str("\tpopfq\n\tret\n");
             }
+            wrapped if wrapped.starts_with(WRAP) => {
+                // The function is told of the call, which then goes on to the real one.
+                registers(&mut text, "rsp");
+                let real = &wrapped[WRAP.len()..];
+                text.push_str("\tpushq %rdi\n\tpushq %rsi\n\tpushq %rdx\n");
+                text.push_str("\tmovq __cxa_get_globals@GOTPCREL(%rip), %rcx\n");
+                let _ = writeln!(text, "\tmovq __cxa_demangle@GOTPCREL(%rip), %r8\n\tcall *{entry}");
+                text.push_str("\tpopq %rdx\n\tpopq %rsi\n\tpopq %rdi\n");
+                let _ = writeln!(text, "\tjmp *__real_{real}@GOTPCREL(%rip)\n\t.weak __real_{real}");
+            }
             "__tsan_func_entry" | "__tsan_func_exit" | "__tsan_init" => text.push_str("\tret\n"),
             _ => {
                 registers(&mut text, "rsp");
@@ -48,8 +59,17 @@ pub fn assembly() -> String {
         }
         let _ = writeln!(text, "\t.size {name}, .-{name}");
     }
+    text.push_str("\t.weak __cxa_get_globals\n\t.weak __cxa_demangle\n");
     text.push_str("\t.section .note.GNU-stack,\"\",@progbits\n");
     text
+}
+
+/// Before the names of functions that are led through a stub by the linker.
+const WRAP: &str = "__wrap_";
+
+/// The names of functions that the linker has to lead through a stub of ours (`--wrap`).
+pub fn wrapped() -> impl Iterator<Item = &'static str> {
+    NAMES.iter().filter_map(|name| name.strip_prefix(WRAP))
 }
 
 /// The registers that a call may change.

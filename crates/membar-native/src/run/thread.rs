@@ -144,7 +144,8 @@ pub fn exit(status: i32) {
         unsafe { call_back(function, argument, 0) };
     }
     if status != 0 {
-        fault::raise(format!("the program ends with status {status}"));
+        let why = super::libc_hooks::ending().map_or(String::new(), |ending| format!(" after: {}", ending.message));
+        fault::raise(format!("the program ends with status {status}{why}"));
     }
     if id == 0 && !world().alone {
         Event::sync(control(0) + ENDED, 4).at(END_SITE).announce();

@@ -5,6 +5,7 @@ use super::layout::{
     CHOICE, CONTROL, CONTROL_SIZE, ENDED, FUTEX_CELLS, FUTEXES, LARGE_ATOMICS, MAX_THREADS, STACK_SIZE, STACKS, STARTED,
     TLS, TLS_SIZE,
 };
+use super::output::Output;
 use super::program::{Native, access};
 use super::shadow::{self, read};
 use super::slot::{END_SITE, START_SITE, Slot, Stand};
@@ -150,6 +151,9 @@ pub struct Traced {
     pub cells: Vec<Located>,
     /// What pointers that were read or written point to: address and place.
     pub pointees: Vec<(u64, Location)>,
+    /// What the program has printed, its last 64 KiB.
+    #[serde(default)]
+    pub output: String,
 }
 
 impl Native {
@@ -158,6 +162,7 @@ impl Native {
         // A loop that shows only here, because the explorer came to it in two parts, is no reason to stop.
         let sampling = std::mem::replace(&mut world().sampling, true);
         world().void = false;
+        let output = Output::keep();
         World::begin();
         let mut traced = Traced {
             steps: Vec::new(),
@@ -165,6 +170,7 @@ impl Native {
             starts: Vec::new(),
             cells: Vec::new(),
             pointees: Vec::new(),
+            output: String::new(),
         };
         for &step in schedule {
             let thread = step.thread();
@@ -196,6 +202,7 @@ impl Native {
             let start = if thread == 0 { world().module.main } else { world().threads[thread].start };
             traced.starts.push(world().module.offset(start));
         }
+        traced.output = output.map_or(String::new(), Output::take);
         world().sampling = sampling;
         World::begin();
         traced

@@ -321,6 +321,8 @@ impl World {
             thread.later.clear();
             thread.patched.clear();
             (thread.random, thread.clock, thread.errno) = (Rng::new(id as u64), 0, 0);
+            thread.thrown.clear();
+            thread.ending = None;
             thread.fault = None;
             thread.said = usize::from(id != 0);
         }

@@ -294,6 +294,9 @@ pub struct ErrorRef {
     /// Where it happened, the innermost call first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stack: Vec<FrameRef>,
+    /// What the program had printed by then, its last 64 KiB.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<String>,
     /// A schedule that leads there.
     pub schedule: String,
     /// In how many of the explored executions it occurs.
@@ -357,7 +360,7 @@ mod tests {
     fn the_first_line_of_a_fault_is_its_heading() {
         let message =
             "P1 cannot go on: assertion `x == 1' failed\n  at check, a.c:7\n  at main, a.c:\x1b[2J12".to_owned();
-        let error = ErrorRef { kind: "fault", message, stack: Vec::new(), schedule: "ab".into(), executions: 1 };
+        let error = ErrorRef { kind: "fault", message, stack: Vec::new(), output: None, schedule: "ab".into(), executions: 1 };
         let report = VerifyReport {
             program: "a.c".into(),
             main: "a.c".into(),

@@ -1,6 +1,7 @@
 //! The report of a schedule that was run.
 
 use super::AccessRef;
+use super::text::printed;
 use crate::columns::{Row, columns};
 use crate::data::SCHEMA;
 use crate::style::{Style, count, safe};
@@ -24,6 +25,9 @@ pub struct ReplayReport {
     pub memory: Vec<(String, String)>,
     /// Where each thread is at the end, in words.
     pub threads: Vec<String>,
+    /// What the program has printed, its last 64 KiB.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<String>,
 }
 
 /// A step of a schedule.
@@ -80,6 +84,7 @@ impl ReplayReport {
         let memory: Vec<String> = self.memory.iter().map(|(name, value)| format!("{}={value}", safe(name))).collect();
         writeln!(out, "\n  memory: {}", memory.join(" "))?;
         let lines = |thread: &str| thread.lines().map(safe).collect::<Vec<_>>().join("\n      ");
-        self.threads.iter().try_for_each(|thread| writeln!(out, "  {}", lines(thread)))
+        self.threads.iter().try_for_each(|thread| writeln!(out, "  {}", lines(thread)))?;
+        self.output.iter().try_for_each(|output| printed(output, usize::MAX, out))
     }
 }

@@ -25,6 +25,8 @@ fn wrapped(words: &str, width: usize, newline: &str) -> String {
 const STEPS: usize = 60;
 /// Calls of a stack that are shown.
 const FRAMES: usize = 12;
+/// Lines of a program's output that are shown.
+const PRINTED: usize = 20;
 /// Characters of a line of source that are shown in a column.
 const SOURCE: usize = 44;
 
@@ -43,7 +45,8 @@ impl VerifyReport {
             }
             "error" => {
                 let verdict = style.bad("ERROR");
-                writeln!(out, "{verdict}  {program}: {}", safe(self.errors[0].headline()))?;
+                let what = format!("{program}: {}", safe(self.errors[0].headline()));
+                writeln!(out, "{verdict}  {}", wrapped(&what, style.prose() - 7, "\n       "))?;
             }
             _ => {
                 let verdict = style.open("UNDECIDED");
@@ -84,11 +87,15 @@ impl VerifyReport {
         }
         for error in &self.errors {
             let n = count(error.executions as usize, "execution");
-            writeln!(out, "\n{}: {} ({n})", style.bad(error.kind), safe(error.headline()))?;
+            let what = wrapped(&format!("{} ({n})", safe(error.headline())), style.prose() - 8, "\n    ");
+            writeln!(out, "\n{}: {what}", style.bad(error.kind))?;
             error.message.lines().skip(1).try_for_each(|line| writeln!(out, "    {}", safe(line)))?;
             error.stack.iter().take(FRAMES).try_for_each(|frame| writeln!(out, "    {}", frame.text()))?;
             if error.stack.len() > FRAMES {
                 writeln!(out, "    … {} more", error.stack.len() - FRAMES)?;
+            }
+            if let Some(output) = &error.output {
+                printed(output, PRINTED, out)?;
             }
             writeln!(out, "  See it: {}", self.command.line(&error.schedule, ""))?;
         }
@@ -155,6 +162,17 @@ impl VerifyReport {
             self.command.line(&violation.schedule, &format!(" --model {}", self.model)),
         )
     }
+}
+
+/// What a program printed, its last lines.
+pub(super) fn printed(output: &str, most: usize, out: &mut impl Write) -> io::Result<()> {
+    let lines: Vec<&str> = output.lines().collect();
+    let hidden = lines.len().saturating_sub(most);
+    match hidden {
+        0 => writeln!(out, "  The program printed:")?,
+        n => writeln!(out, "  The program printed ({} before this):", count(n, "line"))?,
+    }
+    lines[hidden..].iter().try_for_each(|line| writeln!(out, "    | {}", safe(line)))
 }
 
 /// The name of a file without its directories.

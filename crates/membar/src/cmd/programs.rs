@@ -118,6 +118,8 @@ pub struct Run<T> {
     pub steps: Vec<Performed>,
     /// What each thread would do after them.
     pub next: Vec<Stand>,
+    /// What the program has printed, if it can.
+    pub output: Option<String>,
     /// What else is known.
     pub detail: T,
 }

@@ -87,5 +87,6 @@ fn replay<S: Subject>(subject: &mut S, text: &str, args: &Replay) -> Result<Repl
         steps,
         memory: subject.memory(&run),
         threads: (0..threads).map(|thread| subject.standing(&run, thread)).collect(),
+        output: run.output.filter(|output| !output.is_empty()),
     })
 }

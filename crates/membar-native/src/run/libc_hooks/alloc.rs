@@ -2,12 +2,18 @@
 
 use super::*;
 
+/// The return address of the hook's caller, and that of its caller in turn.
+fn caller() -> [usize; 2] {
+    let w = world();
+    // SAFETY: the stack pointer of the stub's caller.
+    let pc = unsafe { *(register(0) as *const usize) };
+    [pc, if w.module.base == 0 { 0 } else { fault::callers(register(2), w.current).next().unwrap_or(0) }]
+}
+
 pub(super) fn allocate(size: usize, align: usize) -> usize {
     let w = world();
     let id = w.current;
-    // SAFETY: the stack pointer of the stub's caller.
-    let pc = unsafe { *(register(0) as *const usize) };
-    let caller = if w.module.base == 0 { 0 } else { fault::callers(register(2), id).next().unwrap_or(0) };
+    let [pc, caller] = caller();
     w.threads[id].dirty = true;
     match w.heap.allocate(id, size, align, pc, caller) {
         Some(block) => block,
@@ -40,6 +46,7 @@ pub extern "C-unwind" fn free(pointer: usize) {
         return;
     }
     let w = world();
+    let [pc, caller] = caller();
     match w.heap.block(pointer) {
         Ok(block) if block.alive => {
             w.threads[w.current].dirty = true;
@@ -51,11 +58,11 @@ pub extern "C-unwind" fn free(pointer: usize) {
             }
             // Another thread may have freed it meanwhile.
             match world().heap.block(pointer) {
-                Ok(block) if block.alive => world().heap.free(&block),
-                _ => fault::raise(format!("frees {} twice", fault::block(&block))),
+                Ok(block) if block.alive => world().heap.free(&block, world().current, pc, caller),
+                _ => twice(&block),
             }
         }
-        Ok(block) => fault::raise(format!("frees {} twice", fault::block(&block))),
+        Ok(block) => twice(&block),
         Err(BadFree::NoBlock) => {
             let ours = pointer.wrapping_sub(ARENA) < ARENA_LEN || pointer.wrapping_sub(w.module.base) < w.module.len;
             if ours {
@@ -65,6 +72,10 @@ pub extern "C-unwind" fn free(pointer: usize) {
             unsafe { libc::free(pointer as *mut c_void) };
         }
     }
+}
+
+fn twice(block: &Block) -> ! {
+    fault::raise(format!("frees memory twice: {}", fault::block(block)))
 }
 
 pub extern "C-unwind" fn realloc(pointer: usize, size: usize) -> usize {

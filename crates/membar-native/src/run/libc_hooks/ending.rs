@@ -24,11 +24,15 @@ fn over() -> ! {
 }
 
 pub extern "C-unwind" fn abort() -> ! {
-    fault::raise("aborts".into())
+    match ending() {
+        Some(Ending { message, stack }) => fault::raise_at(message, stack),
+        None => fault::raise("aborts".into()),
+    }
 }
 
 pub extern "C-unwind" fn assert_fail(expr: *const c_char, file: *const c_char, line: u32, _: *const c_char) -> ! {
-    fault::raise(format!("assertion `{}` fails ({}:{line})", text(expr), text(file)))
+    let own = |at| text(at).replace('@', "@@");
+    fault::raise(format!("assertion `{}` fails ({}:{line})", own(expr), own(file)))
 }
 
 pub extern "C-unwind" fn stack_smashed() -> ! {

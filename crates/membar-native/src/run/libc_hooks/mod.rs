@@ -7,6 +7,7 @@
 mod alloc;
 mod ending;
 mod environment;
+mod exceptions;
 mod outside;
 mod strings;
 mod syscalls;
@@ -14,13 +15,14 @@ mod syscalls;
 pub use alloc::*;
 pub use ending::*;
 pub use environment::*;
+pub use exceptions::*;
 pub use outside::*;
 pub use strings::*;
 pub use syscalls::*;
 
 use super::access::{plain_within as plain, whole_range};
 use super::fault;
-use super::heap::BadFree;
+use super::heap::{BadFree, Block};
 use super::layout::{ARENA, ARENA_LEN, TLS, TLS_SIZE};
 use super::module::text;
 use super::registers::register;

@@ -6,7 +6,7 @@ mod run;
 pub use replay::replayed;
 
 use super::page::{
-    Case, Command, Fact, Fix, Fixes, ImpossibleRead, Lemma, ModelVerdict, Models, Node, Row, Source, Step, Stopped,
+    Case, Command, Copy, Fact, Fix, Fixes, ImpossibleRead, Lemma, ModelVerdict, Models, Node, Row, Source, Step, Stopped,
     Value,
 };
 use crate::style::{capital, count, list};
@@ -120,9 +120,16 @@ fn failed(report: &VerifyReport, error: &ErrorRef, command: &str, read: Read<'_>
         list: error.stack.iter().map(|frame| Fix { words: frame.text(), code: None, nodes: Vec::new() }).collect(),
     };
     case.sources = called(&error.stack, read);
+    case.copies.extend(printed(error.output.as_ref()));
     case.commands
         .push(Command { about: "The execution, step by step".into(), line: report.command.line(&error.schedule, "") });
     case
+}
+
+/// What the program printed, as a text of the page.
+pub(super) fn printed(output: Option<&String>) -> Option<Copy> {
+    let about = "what the program had printed by then, standard output and standard error".into();
+    output.map(|text| Copy { name: "Output", about, text: text.clone() })
 }
 
 fn violated(report: &VerifyReport, violation: &ViolationRef, name: String, command: &str, read: Read<'_>) -> Case {

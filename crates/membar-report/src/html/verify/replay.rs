@@ -1,7 +1,7 @@
 //! From a schedule that was run to the case of a page.
 
 use super::super::page::{Case, Command, Fact, Fix, Fixes, Row};
-use super::{Read, told};
+use super::{Read, printed, told};
 use crate::style::count;
 use crate::verify::{ReplayReport, StepRef};
 
@@ -43,6 +43,7 @@ pub fn replayed(report: &ReplayReport, command: &str, read: Read<'_>) -> (Row, C
             count(n, "access")
         )),
     }
+    case.copies.extend(printed(report.output.as_ref()));
     case.facts.extend(report.threads.iter().take(64).map(|thread| Fact { name: "Thread", value: thread.clone() }));
     if !report.memory.is_empty() {
         let value = |(name, value): &(String, String)| format!("{name} = {value}");

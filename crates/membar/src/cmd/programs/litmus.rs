@@ -106,7 +106,7 @@ impl Subject for Litmus {
         };
         let waits = (0..threads).map(|thread| !program.waiting(thread).round.is_empty()).collect();
         let next = (0..threads).map(stand).collect();
-        Ok(Run { steps, next, detail: (program.memory().to_vec(), waits) })
+        Ok(Run { steps, next, output: None, detail: (program.memory().to_vec(), waits) })
     }
 
     fn confirms(&mut self, model: Relaxation, explanation: &Explanation) -> bool {
@@ -172,7 +172,7 @@ impl Subject for Litmus {
             ErrorKind::Fault { thread, why } => ("fault", format!("P{thread} cannot go on: {why}")),
         };
         let schedule = error.schedule.to_string();
-        Ok(ErrorRef { kind, message, stack: Vec::new(), schedule, executions: error.executions })
+        Ok(ErrorRef { kind, message, stack: Vec::new(), output: None, schedule, executions: error.executions })
     }
 
     fn memory(&mut self, run: &Run<Self::Detail>) -> Vec<(String, String)> {

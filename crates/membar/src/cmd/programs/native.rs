@@ -10,7 +10,7 @@ use membar::report::quoted_path;
 use membar::report::verify::{AccessRef, ErrorRef, FenceRef, FrameRef, NoteRef, ReplayCommand, StatisticsRef};
 use membar::verify::{Checkpoint, Effort, ErrorKind, Event, Explanation, ProgramError, Settings, Watching};
 use membar_native::build::{self, BuildError, Built, Note, NoteKind, Request};
-use membar_native::process::{ProcessError, Setup};
+use membar_native::process::{PROCESS_ENDS, ProcessError, Setup};
 use membar_native::run::{BEFORE, Divergence, Standing, Traced, TracedStep};
 use membar_native::session::{Session, SessionError};
 use membar_native::symbols::Symbols;
@@ -184,10 +184,9 @@ impl Native {
         self.words.stack(stack).into_iter().map(frame).collect()
     }
 
-    fn deadlock(&mut self, error: &ProgramError, threads: &[u32]) -> Result<String, Failure> {
-        let traced = self.trace(&error.schedule.0)?.detail;
+    fn deadlock(&mut self, traced: &Traced, threads: &[u32]) -> String {
         let waits: Vec<(u32, Option<Wait>)> =
-            threads.iter().map(|&thread| (thread, self.words.wait(&traced, thread))).collect();
+            threads.iter().map(|&thread| (thread, self.words.wait(traced, thread))).collect();
         let heading: Vec<String> = waits.iter().map(|(thread, wait)| waiting(*thread, wait.as_ref())).collect();
         let mut message = heading.join(", ");
         for (thread, wait) in &waits {
@@ -203,7 +202,7 @@ impl Native {
                 _ => {}
             }
         }
-        Ok(message)
+        message
     }
 }
 
@@ -231,7 +230,7 @@ fn at(place: &Place) -> String {
 /// A fault as a sentence about its thread.
 fn sentence(thread: u32, message: &str) -> String {
     let thread = Words::thread(thread);
-    let colon = ["assertion ", "its ", "a thread "].iter().any(|start| message.starts_with(start));
+    let colon = ["assertion ", "its ", "a thread ", "uncaught "].iter().any(|start| message.starts_with(start));
     match () {
         () if message.starts_with("the program ") => message.to_owned(),
         () if colon => format!("{thread}: {message}"),
@@ -384,7 +383,7 @@ impl Subject for Native {
             Standing::Done => Stand::Done,
             Standing::Fault(why) => Stand::Stuck(why.clone()),
         };
-        Ok(Run { steps, next: traced.threads.iter().map(stand).collect(), detail: traced })
+        Ok(Run { steps, next: traced.threads.iter().map(stand).collect(), output: Some(traced.output.clone()), detail: traced })
     }
 
     fn confirms(&mut self, model: Relaxation, explanation: &Explanation) -> bool {
@@ -452,8 +451,14 @@ impl Subject for Native {
 
     fn error(&mut self, error: &ProgramError) -> Result<ErrorRef, Failure> {
         let mut stack = Vec::new();
+        // A schedule that ends the whole process is not run again.
+        let ends = matches!(&error.kind, ErrorKind::Fault { why, .. } if why.starts_with(PROCESS_ENDS));
+        let traced = if ends { None } else { Some(self.trace(&error.schedule.0)?.detail) };
+        let output = traced.as_ref().map(|traced| traced.output.clone()).filter(|output| !output.is_empty());
         let (kind, message) = match &error.kind {
-            ErrorKind::Deadlock { threads } => ("deadlock", self.deadlock(error, threads)?),
+            ErrorKind::Deadlock { threads } => {
+                ("deadlock", traced.map_or(String::new(), |traced| self.deadlock(&traced, threads)))
+            }
             ErrorKind::Livelock => ("livelock", "the threads come back to where they were, again and again".into()),
             ErrorKind::Fault { thread, why } => {
                 let fault = self.words.fault(why);
@@ -471,7 +476,7 @@ impl Subject for Native {
             }
         };
         let schedule = error.schedule.to_string();
-        Ok(ErrorRef { kind, message, stack, schedule, executions: error.executions })
+        Ok(ErrorRef { kind, message, stack, output, schedule, executions: error.executions })
     }
 
     fn memory(&mut self, run: &Run<Traced>) -> Vec<(String, String)> {
