@@ -126,6 +126,11 @@ impl SearchState {
     pub fn branches_left(&self) -> usize {
         self.frontier.branches()
     }
+
+    /// Schedules that lead to subtrees that are left, at most so many, evenly spread.
+    pub fn branches(&self, most: usize) -> Vec<Vec<crate::Step>> {
+        self.frontier.paths(most)
+    }
 }
 
 /// The bound that is explored after this one, if `most` is the last. What was run with a smaller bound is run again with a

@@ -141,6 +141,12 @@ impl Frontier {
         self.items.len()
     }
 
+    /// The paths to some of them, the longest ones last: items are taken from there.
+    pub fn paths(&self, most: usize) -> Vec<Vec<Step>> {
+        let stride = self.items.len().div_ceil(most.max(1)).max(1);
+        self.items.iter().rev().step_by(stride).map(|item| Task::new(self, item).path).collect()
+    }
+
     fn add_open(&mut self, open: Open) -> u32 {
         if open.depth > 0 {
             self.open[open.parent as usize].users += 1;

@@ -385,25 +385,4 @@ impl Dialect {
         let name = if self == Dialect::C { "atomic_thread_fence" } else { "std::atomic_thread_fence" };
         format!("{name}({})", self.order(barrier))
     }
-
-    /// The memory order that does the same as the fence, if the line is an atomic operation that has one.
-    pub fn stronger(self, barrier: Barrier, line: &str) -> Option<String> {
-        let builtin = line.contains("__ATOMIC_") || line.contains("__atomic_");
-        let explicit = [
-            "memory_order",
-            "_explicit",
-            ".store(",
-            "->store(",
-            "atomic_store",
-            "compare_exchange",
-            "fetch_",
-            ".exchange(",
-        ];
-        match () {
-            () if builtin && barrier == Barrier::Full => Some("__ATOMIC_SEQ_CST".into()),
-            () if builtin => Some("__ATOMIC_RELEASE".into()),
-            () if explicit.iter().any(|word| line.contains(word)) => Some(self.order(barrier).into()),
-            () => None,
-        }
-    }
 }

@@ -166,3 +166,184 @@ int main(void)
     assert!(output.starts_with("… (") && output.lines().next().is_some_and(|line| line.ends_with("left out)")));
     assert!(output.ends_with("line 19999\n") && output.len() < 66 << 10, "{}", output.len());
 }
+
+/// The program with the edits of its plan.
+fn applied(text: &str, report: &Value) -> String {
+    let mut edits: Vec<&Value> = Vec::new();
+    for fence in report["plan"].as_array().expect("a plan") {
+        for edit in fence["edits"].as_array().expect("edits") {
+            if !edits.contains(&edit) {
+                edits.push(edit);
+            }
+        }
+    }
+    edits.sort_by_key(|edit| (edit["line"].as_u64(), edit["column"].as_u64()));
+    let mut text = text.to_owned();
+    for edit in edits.into_iter().rev() {
+        let (line, column) = (edit["line"].as_u64().expect("a line"), edit["column"].as_u64().expect("a column"));
+        let start: usize = text.split_inclusive('\n').take(line as usize - 1).map(str::len).sum();
+        text.insert_str(start + column as usize - 1, edit["text"].as_str().expect("text"));
+    }
+    text
+}
+
+/// Store buffering, however it is written: what is suggested, applied by somebody else, makes it safe.
+#[test]
+fn a_fix_is_what_was_tried() {
+    let c = |run: &str| {
+        format!(
+            "#include <pthread.h>\nstatic volatile int x, y, a, b;\n{run}\nint main(void)\n{{\n    pthread_t t;\n    \
+             pthread_create(&t, 0, run, 0);\n    y = 1;\n    b = x;\n    pthread_join(t, 0);\n}}\n"
+        )
+    };
+    let one_line = c("static void *run(void *p) { x = 1; a = y; return p; }");
+    let condition = c("static void *run(void *p)\n{\n    if (p == 0)\n        x = 1;\n    return (a = y) ? p : p;\n}");
+    let header = c("static void *run(void *p)\n{\n    for (x = 1; a < 1; a++) {\n        if (y)\n            return p;\n    }\n    return p;\n}");
+    let macros = c("#define SET(v) do { v = 1; } while (0)\nstatic void *run(void *p)\n{\n    SET(x);\n    a = y;\n    return p;\n}");
+    let lambda = "#include <thread>
+static volatile int x, y, a, b;
+int main()
+{
+    std::thread t([] { x = 1; a = y; }); y = 1; b = x; t.join();
+}
+"
+    .to_owned();
+    let programs = [
+        ("one-line.c", one_line),
+        ("condition.c", condition),
+        ("header.c", header),
+        ("macros.c", macros),
+        ("lambda.cpp", lambda),
+    ];
+    let bytes: Vec<(&str, &[u8])> = programs.iter().map(|(name, text)| (*name, text.as_bytes())).collect();
+    let files = Files::new(&bytes);
+    for cc in compilers() {
+        for (name, text) in &programs {
+            std::fs::write(files.path(name), text).expect("a file");
+            let ran = files.run(&["verify", name, "--format", "json", "--cc", cc]);
+            let report = json(&ran);
+            assert_eq!(report["verdict"], "unsafe", "{name}");
+            assert!(report["plan"].is_array(), "{cc} {name}: {} {}", report["unfixed"], report["needs"]);
+            std::fs::write(files.path(name), applied(text, &report)).expect("a file");
+            let ran = files.run(&["verify", name, "--cc", cc]);
+            assert_eq!(ran.code, 0, "{cc} {name}: {}{}\n{}", ran.out, ran.err, applied(text, &report));
+        }
+    }
+}
+
+#[test]
+fn a_fix_in_a_header_and_with_flags() {
+    let header = "static volatile int x, y;\nstatic inline int turn(volatile int *mine, volatile int *other)\n{\n    *mine = 1;\n    return *other;\n}\n";
+    let main = "#include <pthread.h>\n#include \"turn.h\"\nstatic int a, b;\nstatic void *run(void *p)\n{\n    a = turn(&x, &y);\n    return p;\n}\nint main(void)\n{\n    pthread_t t;\n    pthread_create(&t, 0, run, 0);\n    b = turn(&y, &x);\n    pthread_join(t, 0);\n}\n";
+    let files = Files::new(&[("main.c", main.as_bytes())]);
+    std::fs::create_dir(files.path("inc")).expect("a directory");
+    std::fs::write(files.path("inc/turn.h"), header).expect("a file");
+    let report = json(&files.run(&["verify", "main.c", "--format", "json", "--", "-Iinc"]));
+    assert!(report["plan"].is_array(), "{report}");
+    assert_eq!(report["plan"][0]["edits"][0]["text"], "#include <stdatomic.h>\n", "{report}");
+    std::fs::write(files.path("inc/turn.h"), applied(header, &report)).expect("a file");
+    assert_eq!(files.run(&["verify", "main.c", "--", "-Iinc"]).code, 0);
+}
+
+#[test]
+fn where_no_edit_helps_the_order_is_said() {
+    let source = "#include <pthread.h>
+struct pair {
+    long a, b;
+};
+static struct pair g;
+static void *run(void *p)
+{
+    struct pair v = {1, 1};
+    g = v;
+    return p;
+}
+int main(void)
+{
+    pthread_t t;
+    pthread_create(&t, 0, run, 0);
+    long b = g.b, a = g.a;
+    (void)a, (void)b;
+    pthread_join(t, 0);
+}
+";
+    let files = Files::new(&[("copy.c", source.as_bytes())]);
+    for cc in compilers() {
+        let report = json(&files.run(&["verify", "copy.c", "--model", "pso", "--format", "json", "--cc", cc]));
+        assert_eq!((&report["verdict"], &report["plan"]), (&"unsafe".into(), &Value::Null), "{cc}");
+        let needs = report["needs"][0].as_str().unwrap_or_default();
+        assert_eq!(needs, "`g.a` (copy.c:9) must reach memory before `g.b` is written (copy.c:9)", "{cc}");
+        let text = files.run(&["verify", "copy.c", "--model", "pso", "--cc", cc]).out;
+        assert!(text.contains("  Need: `g.a` (copy.c:9) must reach memory before"), "{text}");
+        assert!(!text.contains("Fix:") && !text.contains("checked"), "{text}");
+    }
+}
+
+#[test]
+fn a_search_that_does_not_end_says_why() {
+    let source = "#include <pthread.h>
+#include <stdatomic.h>
+static atomic_int hits;
+static void *run(void *p)
+{
+    for (int i = 0; i < 9; i++)
+        atomic_fetch_add(&hits, 1);
+    return p;
+}
+int main(void)
+{
+    pthread_t t[4];
+    for (int i = 0; i < 4; i++)
+        pthread_create(&t[i], 0, run, 0);
+    for (int i = 0; i < 4; i++)
+        pthread_join(t[i], 0);
+}
+";
+    let files = Files::new(&[("large.c", source.as_bytes())]);
+    let ran = files.run(&["verify", "large.c", "--executions", "3000", "--format", "json"]);
+    let report = json(&ran);
+    assert_eq!((ran.code, &report["verdict"]), (3, &"undecided".into()), "{report}");
+    let size = report["size"][0].as_str().unwrap_or_default();
+    assert!(size.contains(" race on `hits` (large.c:7) ") && size.ends_with("times in one execution"), "{report}");
+    let advice = report["advice"].as_str().unwrap_or_default();
+    assert!(advice.contains("2 or 3 threads and 1 or 2 rounds instead of 9 at large.c:7"), "{advice}");
+    let text = files.run(&["verify", "large.c", "--executions", "3000"]).out;
+    assert!(text.lines().take(6).any(|line| line.starts_with("  Size: ")), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+}
+
+#[test]
+fn locals_that_threads_share_have_their_names() {
+    let source = "#include <atomic>
+#include <thread>
+struct pair { long first; std::atomic<int> second; };
+int main()
+{
+    std::atomic<int> x{0};
+    pair p{};
+    int r1 = 0, r2 = 0;
+    std::thread t1([&] {
+        x.store(1, std::memory_order_relaxed);
+        r1 = p.second.load(std::memory_order_relaxed);
+    });
+    std::thread t2([&p, &r2, &x] {
+        p.second.store(1, std::memory_order_relaxed);
+        r2 = x.load(std::memory_order_relaxed);
+    });
+    t1.join();
+    t2.join();
+    return r1 + r2 > 2;
+}
+";
+    let files = Files::new(&[("locals.cpp", source.as_bytes())]);
+    for cc in compilers() {
+        for level in ["-O0", "-O2"] {
+            let report = json(&files.run(&["verify", "locals.cpp", "--format", "json", "--cc", cc, "--", level]));
+            let violations = report["violations"].as_array().expect("violations");
+            let mut names: Vec<&str> =
+                violations.iter().filter_map(|violation| violation["access"]["address"].as_str()).collect();
+            names.sort_unstable();
+            assert!(names.len() == 2 && names[0].ends_with("p.second") && names[1].ends_with('x'), "{cc} {level}: {names:?}");
+        }
+    }
+}

@@ -9,6 +9,7 @@
 //!   `early.rs` for the compiler's own code and `inline.rs` for the user's assembly) and linked with the stubs (`link.rs`).
 //! * [`wrapper`] is `membar cc`: a compiler for the user's own make, whose native objects carry an instrumented one
 //!   (`fat.rs`); [`build_executable`] takes those out of the finished program again (`executable.rs`).
+//! * [`edited`] has the same program built with other texts for some of its files.
 //! * [`imports`] tells which functions the program takes from libraries.
 //!
 //! Guarantees: what is not seen is said. Each [`Note`] is an access, a library or a flag that membar leaves out.
@@ -22,6 +23,7 @@ mod att;
 mod compile;
 mod compiler;
 mod early;
+mod edited;
 mod error;
 mod executable;
 mod fat;
@@ -30,6 +32,7 @@ mod inline;
 mod link;
 mod wrapper;
 
+pub use edited::edited;
 pub use error::BuildError;
 pub use executable::build_executable;
 pub use link::imports;

@@ -343,7 +343,15 @@ fn frames(thread: usize) -> Vec<(u32, u64)> {
         return Vec::new();
     }
     // SAFETY: within the stack, which is mapped; so below.
-    let mut pc = unsafe { *(sp as *const usize) };
+    let word = |at: usize| unsafe { *(at as *const usize) };
+    let mut pc = word(sp);
+    // Code of libraries has no frame pointers: the frame is that of the user's function that called it.
+    let is_wrapper = |pc: usize| w.is_wrapper(w.module.offset(pc));
+    if !w.wrappers.is_empty() && w.module.is_code(pc) && is_wrapper(pc) {
+        let to = frame.min(sp + 256 * 8);
+        let mut words = (sp..to).step_by(8).map(word);
+        pc = words.find(|&pc| w.module.is_code(pc) && !is_wrapper(pc)).unwrap_or(pc);
+    }
     let mut frames = Vec::new();
     while stack.contains(&frame) && frame % 8 == 0 && frames.len() < 64 {
         frames.push((w.module.offset(pc), frame as u64 + 16));

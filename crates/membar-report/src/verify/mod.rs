@@ -6,6 +6,7 @@ mod replay;
 mod sarif;
 mod text;
 
+pub use repair::{edited, edits, proposals};
 pub use replay::{ReplayReport, ReplayStep};
 pub use sarif::SarifRun;
 
@@ -51,6 +52,9 @@ pub struct VerifyReport {
     /// Why it is not complete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub incomplete: Option<String>,
+    /// What makes the search large, if it did not end.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub size: Vec<String>,
     /// How to go on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub advice: Option<String>,
@@ -66,9 +70,15 @@ pub struct VerifyReport {
     /// How to replay a schedule of it.
     #[serde(default, rename = "replay")]
     pub command: ReplayCommand,
-    /// Fences that make the program safe, checked.
+    /// Fences that make the program safe: with their edits it was built and verified again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<Vec<FenceRef>>,
+    /// Why there is none, if the program is unsafe.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unfixed: Option<String>,
+    /// What must be ordered then.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub needs: Vec<String>,
     /// Distinct violations.
     pub violations: Vec<ViolationRef>,
     /// Distinct errors of the program itself.
@@ -267,9 +277,12 @@ pub struct FenceRef {
     pub thread_name: String,
     /// What to write there.
     pub fence: String,
-    /// What does the same: a stronger memory order of an access that is there.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub instead: Option<String>,
+    /// What it orders, in words.
+    #[serde(default)]
+    pub order: String,
+    /// How it is written into the source; empty if that was not tried.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub edits: Vec<EditRef>,
     /// After the instruction in this line
     pub after_line: u32,
     /// and column,
@@ -281,6 +294,19 @@ pub struct FenceRef {
     /// It was tried right before the second instruction, not right after the first one.
     #[serde(skip)]
     pub tried_before: bool,
+}
+
+/// Text to insert into a file.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct EditRef {
+    /// The file.
+    pub file: String,
+    /// Before this line, from 1,
+    pub line: u32,
+    /// and this byte of it, from 1.
+    pub column: u32,
+    /// What to insert; whole lines have their ends.
+    pub text: String,
 }
 
 /// An error of the program itself.
@@ -312,6 +338,21 @@ pub struct FrameRef {
     pub file: String,
     /// The line, from 1.
     pub line: u32,
+}
+
+/// What a fence between two accesses of a thread orders: `the store to `x` (line 3) must reach memory before …`.
+pub fn order(after: &AccessRef, before: &AccessRef) -> String {
+    let place = |access: &AccessRef| match &access.function {
+        None => format!("{} line {}", access.thread_name, access.line),
+        Some(_) if access.line == 0 => access.thread_name.clone(),
+        Some(_) => format!("{}:{}", text::base(&access.file), access.line),
+    };
+    let then = match before.kind {
+        "load" => format!("`{}` is read", before.address),
+        "store" => format!("`{}` is written", before.address),
+        _ => format!("`{}` is updated", before.address),
+    };
+    format!("`{}` ({}) must reach memory before {then} ({})", after.address, place(after), place(before))
 }
 
 impl FrameRef {
@@ -375,12 +416,15 @@ mod tests {
             events: 2,
             seconds: 0.0,
             incomplete: None,
+            size: Vec::new(),
             advice: None,
             compiler: None,
             notes: Vec::new(),
             statistics: None,
             command: ReplayCommand::of("a.c"),
             plan: None,
+            unfixed: None,
+            needs: Vec::new(),
             violations: Vec::new(),
             errors: vec![error],
         };

@@ -1,56 +1,125 @@
-//! Where exactly a fence is written: lines to insert.
+//! Fences as edits of the source, to be tried.
 //!
-//! Only where that is sure to be right, and where it was tried: right after the earlier access, or right before the later one. In C and C++ a fence is a statement of its own line, next to a line that is one
-//! whole statement of a block: it ends in `;`, and what comes before it ends a statement or opens a block, so that it is
-//! not the body of an `if` without braces. In the table of a litmus test it is a row with the fences of that place.
+//! # Problem
+//!
+//! It is known between which accesses of a thread a fence is needed. Where in the text can it be written? Between two accesses of
+//! one statement nowhere; and a line that looks right may be the body of an `if`, a macro, or never be reached.
+//!
+//! # Algorithm
+//!
+//! Nothing is taken for granted: this only proposes, and who asks builds the edited program and verifies it. In C and C++
+//! a fence can stand right after each `;`, `{` and `}` that is not within parentheses, in a comment, a string or a directive.
+//! Of those the ones between the two accesses come first, nearest to where the fence was found to work; then the nearest ones
+//! on the other side. What the fence needs is included if the file does not do so. In the table of a litmus test a fence is
+//! a cell of a row below the access.
+//!
+//! # Guarantees
+//!
+//! Every proposal puts in all of the fences. There are at most [`TRIES`], the likeliest first.
+//!
+//! # Complexity
+//!
+//! Linear in the text for each fence.
 
-use super::FenceRef;
+use super::{EditRef, FenceRef};
 use std::collections::BTreeMap;
 
-/// Lines to put before a line.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Insertion {
-    pub(super) file: String,
-    /// Before this line, from 1.
-    pub(super) line: u32,
-    /// With their ends.
-    pub(super) text: String,
-}
+/// Proposals, at most.
+const TRIES: usize = 6;
+/// Places for one fence, at most.
+const PLACES: usize = 3;
 
-/// Insertions that put in all of the fences; `None` if the place of one is not sure.
-pub(super) fn insertions(fences: &[FenceRef], source: &dyn Fn(&str) -> Option<String>) -> Option<Vec<Insertion>> {
+/// Ways to write all of these fences, each with its edits filled in. Empty if the source is not there or has no place for one.
+pub fn proposals(fences: &[FenceRef], source: &dyn Fn(&str) -> Option<String>) -> Vec<Vec<FenceRef>> {
     let mut texts: BTreeMap<&str, String> = BTreeMap::new();
-    // A row of a table has fences of several threads.
-    let mut rows: BTreeMap<(&str, u32), Vec<String>> = BTreeMap::new();
-    let mut found: Vec<Insertion> = Vec::new();
     for fence in fences {
-        let text = match texts.get(fence.file.as_str()) {
-            Some(text) => text,
-            None => texts.entry(&fence.file).or_insert(source(&fence.file)?),
-        };
-        let lines: Vec<&str> = text.lines().collect();
-        match thread_column(fence, &lines) {
-            Some(column) => {
-                let cells = lines[fence.after_line as usize - 1].split('|').count();
-                let row = rows.entry((&fence.file, fence.after_line + 1)).or_insert_with(|| vec![String::new(); cells]);
-                *row.get_mut(column)? = fence.fence.clone();
-            }
-            None => {
-                let insertion = statement(fence, &lines)?;
-                if !found.contains(&insertion) {
-                    found.push(insertion);
-                }
-            }
+        if !texts.contains_key(fence.file.as_str()) {
+            let Some(text) = source(&fence.file) else { return Vec::new() };
+            texts.insert(&fence.file, text);
         }
     }
-    let row = |((file, line), cells): ((&str, u32), Vec<String>)| Insertion {
-        file: file.into(),
-        line,
-        text: format!(" {} ;\n", cells.join(" | ")),
+    let table = |fence: &FenceRef| thread_column(fence, &texts[fence.file.as_str()].lines().collect::<Vec<_>>());
+    if fences.iter().all(|fence| table(fence).is_some()) {
+        return vec![rows(fences, &texts)];
+    }
+    let places: Vec<Vec<EditRef>> = fences.iter().map(|fence| places(fence, &texts[fence.file.as_str()])).collect();
+    if places.iter().any(Vec::is_empty) {
+        return Vec::new();
+    }
+    let most = places.iter().map(Vec::len).max().unwrap_or(0);
+    let all = (0..most).map(|n| vec![n; fences.len()]);
+    let one = (0..fences.len()).map(|i| (0..fences.len()).map(|at| usize::from(at == i)).collect());
+    let mut proposals: Vec<Vec<FenceRef>> = Vec::new();
+    for choice in all.chain(one) {
+        let put = |((fence, places), n): ((&FenceRef, &Vec<EditRef>), &usize)| {
+            let edit = places[(*n).min(places.len() - 1)].clone();
+            FenceRef { edits: include(fence, &texts[fence.file.as_str()]).into_iter().chain([edit]).collect(), ..fence.clone() }
+        };
+        let proposal: Vec<FenceRef> = fences.iter().zip(&places).zip(&choice).map(put).collect();
+        if !proposals.contains(&proposal) && proposals.len() < TRIES {
+            proposals.push(proposal);
+        }
+    }
+    proposals
+}
+
+/// The edits of these fences, each once, in the order of the text.
+pub fn edits(fences: &[FenceRef]) -> Vec<EditRef> {
+    let mut edits: Vec<EditRef> = Vec::new();
+    for edit in fences.iter().flat_map(|fence| &fence.edits) {
+        if !edits.contains(edit) {
+            edits.push(edit.clone());
+        }
+    }
+    edits.sort_by(|a, b| (&a.file, a.line, a.column).cmp(&(&b.file, b.line, b.column)));
+    edits
+}
+
+/// The text of a file with its edits.
+pub fn edited(file: &str, text: &str, edits: &[EditRef]) -> String {
+    let mut out = text.to_owned();
+    let mut own: Vec<&EditRef> = edits.iter().filter(|edit| edit.file == file).collect();
+    own.sort_by_key(|edit| (edit.line, edit.column));
+    for edit in own.into_iter().rev() {
+        let line: usize = text.split_inclusive('\n').take(edit.line.saturating_sub(1) as usize).map(str::len).sum();
+        let mut at = (line + edit.column.saturating_sub(1) as usize).min(out.len());
+        while !out.is_char_boundary(at) {
+            at -= 1;
+        }
+        out.insert_str(at, &edit.text);
+    }
+    out
+}
+
+/// What the fence needs, if the file does not include it.
+fn include(fence: &FenceRef, text: &str) -> Option<EditRef> {
+    fence.function.as_ref()?;
+    let header = if fence.fence.starts_with("std::") { "<atomic>" } else { "<stdatomic.h>" };
+    if text.lines().any(|line| line.trim_start().starts_with('#') && line.contains(header)) {
+        return None;
+    }
+    let first = text.lines().position(|line| line.trim_start().starts_with("#include"));
+    let line = first.unwrap_or(0) as u32 + 1;
+    Some(EditRef { file: fence.file.clone(), line, column: 1, text: format!("#include {header}\n") })
+}
+
+/// Rows for a table of instructions: one below each access, with the fences of all threads there.
+fn rows(fences: &[FenceRef], texts: &BTreeMap<&str, String>) -> Vec<FenceRef> {
+    let mut rows: BTreeMap<(&str, u32), Vec<String>> = BTreeMap::new();
+    for fence in fences {
+        let lines: Vec<&str> = texts[fence.file.as_str()].lines().collect();
+        let cells = lines[fence.after_line as usize - 1].split('|').count();
+        let row = rows.entry((&fence.file, fence.after_line + 1)).or_insert_with(|| vec![String::new(); cells]);
+        if let Some(cell) = thread_column(fence, &lines).and_then(|column| row.get_mut(column)) {
+            cell.clone_from(&fence.fence);
+        }
+    }
+    let put = |fence: &FenceRef| {
+        let line = fence.after_line + 1;
+        let text = format!(" {} ;\n", rows[&(fence.file.as_str(), line)].join(" | "));
+        FenceRef { edits: vec![EditRef { file: fence.file.clone(), line, column: 1, text }], ..fence.clone() }
     };
-    found.extend(rows.into_iter().map(row));
-    found.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
-    Some(found)
+    fences.iter().map(put).collect()
 }
 
 /// The column of the fence's thread, if the program is a table of instructions.
@@ -67,85 +136,193 @@ fn thread_column(fence: &FenceRef, lines: &[&str]) -> Option<usize> {
     (head + 1 < fence.after_line as usize && column < row.split('|').count()).then_some(column)
 }
 
-fn statement(fence: &FenceRef, lines: &[&str]) -> Option<Insertion> {
-    let number = if fence.tried_before { fence.before_line } else { fence.after_line };
-    let at = (number as usize).checked_sub(1)?;
-    let line = *lines.get(at)?;
-    let own = code(line);
-    let keyword = |word: &str| {
-        own.strip_prefix(word).is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
+/// Places for a fence in C, the likeliest first.
+fn places(fence: &FenceRef, text: &str) -> Vec<EditRef> {
+    let starts: Vec<usize> = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
+    let offset = |line: u32, column: u32| {
+        let start = *starts.get((line as usize).checked_sub(1)?)?;
+        let own = text[start..].lines().next().unwrap_or_default();
+        let column = if column > 0 { column as usize - 1 } else { own.len() - own.trim_start().len() };
+        Some(start + column.min(own.len()))
     };
-    let whole = own.ends_with(';') && own.matches(';').count() == 1;
-    let jumps = ["return", "break", "continue", "goto", "if", "else", "for", "while", "do", "case", "default"];
-    let before = lines[..at].iter().rev().map(|line| code(line)).find(|line| !line.is_empty())?;
-    let block = before.ends_with([';', '{', '}']) && !before.starts_with(['*', '#']);
-    if !whole || !block || jumps.iter().any(|word| keyword(word)) || own.contains(['{', '}']) {
-        return None;
-    }
-    let indent = &line[..line.len() - line.trim_start().len()];
-    let text = format!("{indent}{};\n", fence.fence.trim_end_matches(';'));
-    let line = if fence.tried_before { number } else { number + 1 };
-    Some(Insertion { file: fence.file.clone(), line, text })
+    let (after, before) = (offset(fence.after_line, fence.after_column), offset(fence.before_line, fence.before_column));
+    let ends = boundaries(text);
+    // Right behind `;`, `{` or `}`: so an access at this offset is in the statement that follows.
+    let behind = |at: usize| ends.iter().copied().filter(move |end| *end > at);
+    let ahead = |at: usize| ends.iter().rev().copied().filter(move |end| *end <= at);
+    let chosen: Vec<usize> = match (after, before) {
+        (Some(after), Some(before)) if after < before && !fence.tried_before => {
+            behind(after).take_while(|end| *end <= before).chain(behind(before).take(1)).take(PLACES).collect()
+        }
+        (Some(after), Some(before)) if after < before => {
+            ahead(before).take_while(|end| *end > after).chain(ahead(after).take(1)).take(PLACES).collect()
+        }
+        (_, Some(before)) if fence.tried_before => ahead(before).take(2).collect(),
+        (Some(after), _) => behind(after).take(2).collect(),
+        (None, Some(before)) => ahead(before).take(2).collect(),
+        (None, None) => Vec::new(),
+    };
+    chosen.into_iter().map(|at| insertion(fence, text, &starts, at)).collect()
 }
 
-/// The line without blanks at its ends and without comments that end on it.
-fn code(line: &str) -> &str {
-    let line = line.split("//").next().unwrap_or_default().trim();
-    match (line.rfind("/*"), line.ends_with("*/")) {
-        (Some(start), true) => line[..start].trim(),
-        _ => line,
+/// The fence right behind this offset: as a line if the rest of that line is blank or a comment.
+fn insertion(fence: &FenceRef, text: &str, starts: &[usize], at: usize) -> EditRef {
+    let code = fence.fence.trim_end_matches(';');
+    let number = starts.partition_point(|start| *start <= at);
+    let line = text[starts[number - 1]..].lines().next().unwrap_or_default();
+    let rest = line.get(at - starts[number - 1]..).unwrap_or_default().trim();
+    let whole = rest.is_empty() || rest.starts_with("//") || rest.starts_with("/*") && rest.ends_with("*/");
+    let indent = |line: &str| line[..line.len() - line.trim_start().len()].to_owned();
+    if !whole || number >= starts.len() {
+        let column = (at - starts[number - 1]) as u32 + 1;
+        return EditRef { file: fence.file.clone(), line: number as u32, column, text: format!(" {code};") };
     }
+    // The first line of a block is indented as what follows.
+    let opens = text[..at].ends_with('{');
+    let next = text[starts[number]..].lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    let indent = if opens { indent(next) } else { indent(line) };
+    EditRef { file: fence.file.clone(), line: number as u32 + 1, column: 1, text: format!("{indent}{code};\n") }
+}
+
+/// The offsets right behind each `;`, `{` and `}` of the code that is not in parentheses of its own block.
+fn boundaries(text: &str) -> Vec<usize> {
+    let bytes = text.as_bytes();
+    let mut ends = Vec::new();
+    // Open parentheses of each open block: a lambda may be an argument.
+    let mut open = vec![0u32];
+    let (mut at, mut fresh) = (0, true);
+    while at < bytes.len() {
+        let rest = &bytes[at..];
+        let line_end = || rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len());
+        match bytes[at] {
+            b'/' if rest.starts_with(b"//") => at += line_end(),
+            b'/' if rest.starts_with(b"/*") => {
+                at += 2 + text[at + 2..].find("*/").map_or(rest.len(), |end| end + 2);
+                continue;
+            }
+            b'#' if fresh => {
+                // A directive ends where a line does that does not go on.
+                loop {
+                    let end = at + bytes[at..].iter().position(|byte| *byte == b'\n').unwrap_or(bytes.len() - at);
+                    let goes_on = bytes[..end].ends_with(b"\\") || bytes[..end].ends_with(b"\\\r");
+                    at = end + 1;
+                    if !goes_on || at >= bytes.len() {
+                        break;
+                    }
+                }
+                continue;
+            }
+            quote @ (b'"' | b'\'') => {
+                // A digit separator of C++ is no quote.
+                let separator = quote == b'\'' && at > 0 && bytes[at - 1].is_ascii_hexdigit();
+                if !separator {
+                    at += 1;
+                    while at < bytes.len() && bytes[at] != quote && bytes[at] != b'\n' {
+                        at += if bytes[at] == b'\\' { 2 } else { 1 };
+                    }
+                }
+            }
+            b'(' => *open.last_mut().expect("never empty") += 1,
+            b')' => {
+                let depth = open.last_mut().expect("never empty");
+                *depth = depth.saturating_sub(1);
+            }
+            b'{' => {
+                open.push(0);
+                ends.push(at + 1);
+            }
+            b'}' => {
+                if open.len() > 1 {
+                    open.pop();
+                }
+                if open.last() == Some(&0) {
+                    ends.push(at + 1);
+                }
+            }
+            b';' if open.last() == Some(&0) => ends.push(at + 1),
+            _ => {}
+        }
+        fresh = match bytes.get(at) {
+            Some(b'\n') => true,
+            Some(byte) => fresh && byte.is_ascii_whitespace(),
+            None => fresh,
+        };
+        at += 1;
+    }
+    ends.retain(|end| text.is_char_boundary(*end));
+    ends
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn fence(thread: &str, function: Option<&str>, after: u32, before: u32) -> FenceRef {
+    fn fence(thread: &str, function: Option<&str>, after: (u32, u32), before: (u32, u32)) -> FenceRef {
         FenceRef {
             file: "t".into(),
             function: function.map(Into::into),
             thread_name: thread.into(),
             fence: "mfence".into(),
-            instead: None,
-            after_line: after,
-            after_column: 1,
-            before_line: before,
-            before_column: 1,
-            tried_before: after == 0,
+            order: String::new(),
+            edits: Vec::new(),
+            after_line: after.0,
+            after_column: after.1,
+            before_line: before.0,
+            before_column: before.1,
+            tried_before: after.0 == 0,
         }
     }
 
-    fn lines(text: &str, fences: &[FenceRef]) -> Option<Vec<(u32, String)>> {
-        let found = insertions(fences, &|_| Some(text.to_owned()))?;
-        Some(found.into_iter().map(|insertion| (insertion.line, insertion.text)).collect())
+    /// The text with each proposal.
+    fn tried(text: &str, fences: &[FenceRef]) -> Vec<String> {
+        let all = proposals(fences, &|_| Some(text.to_owned()));
+        all.iter().map(|fences| edited("t", text, &edits(fences))).collect()
+    }
+
+    const HEAD: &str = "#include <stdatomic.h>\n";
+
+    #[test]
+    fn between_two_statements() {
+        let text = format!("{HEAD}void f() {{\n  x = 1; // then\n\n  y;\n}}\n");
+        let first = format!("{HEAD}void f() {{\n  x = 1; // then\n  mfence;\n\n  y;\n}}\n");
+        assert_eq!(tried(&text, &[fence("T1", Some("f"), (3, 3), (5, 3))])[0], first);
     }
 
     #[test]
-    fn a_statement_of_its_own() {
-        let one = |text: &str, after: u32| lines(text, &[fence("T1", Some("f"), after, 0)]);
-        let put = Some(vec![(3, "  mfence;\n".to_owned())]);
-        assert_eq!(one("void f() {\n  x = 1;\n  y;\n}\n", 2), put);
-        assert_eq!(one("void f() { /* why */\n  x = 1; // then\n}\n", 2), put);
-        assert_eq!(one("  if (a)\n  x = 1;\n  else\n", 2), None, "the body of an if");
-        assert_eq!(one("{\n  while (x = 1)\n  ;\n", 2), None);
-        assert_eq!(one("{\n  return x = 1;\n", 2), None, "never reached");
-        assert_eq!(one("{\n  x = 1; y = 2;\n", 2), None, "which of the two?");
-        assert_eq!(one("{\n  x = 1,\n  y = 2;\n", 3), None, "half a statement");
-        assert_eq!(one("#define F(x) \\\n  x = 1;\n", 2), None);
-        assert_eq!(
-            lines("{\n  x = 1;\n  y = 1;\n", &[fence("T1", Some("f"), 0, 3)]),
-            put,
-            "before, if that is the place"
-        );
+    fn in_one_line() {
+        let text = format!("{HEAD}auto f = run([&] {{ x = 1; y = 2; }});\n");
+        let all = tried(&text, &[fence("T1", Some("f"), (2, 20), (2, 27))]);
+        assert_eq!(all[0], format!("{HEAD}auto f = run([&] {{ x = 1; mfence; y = 2; }});\n"));
+    }
+
+    #[test]
+    fn headers_of_loops_and_text_have_no_place() {
+        let text = "for (x = 1; y; x++) {\n  s = \";{\"; /* ; */ c = ';';\n}\n#define M \\\n  a; b;\nint n = 1'000;\n";
+        let ends: Vec<&str> = boundaries(text).iter().map(|end| &text[end - 1..*end]).collect();
+        assert_eq!(ends, ["{", ";", ";", "}", ";"]);
+    }
+
+    #[test]
+    fn what_is_missing_is_included() {
+        let text = "// about\n#include \"a.h\"\nint f() {\n  x = 1;\n  return y;\n}\n";
+        let all = tried(text, &[fence("T1", Some("f"), (4, 3), (5, 10))]);
+        let wanted = "// about\n#include <stdatomic.h>\n#include \"a.h\"\nint f() {\n  x = 1;\n  mfence;\n  return y;\n}\n";
+        assert_eq!(all[0], wanted);
+    }
+
+    #[test]
+    fn before_the_later_access() {
+        let text = format!("{HEAD}void f() {{\n  x = 1;\n  g();\n  y = 1;\n}}\n");
+        let all = tried(&text, &[fence("T1", Some("f"), (0, 0), (5, 3))]);
+        assert_eq!(all[0], format!("{HEAD}void f() {{\n  x = 1;\n  g();\n  mfence;\n  y = 1;\n}}\n"));
     }
 
     #[test]
     fn a_row_of_a_table() {
         let table =
             "X86 SB\n{ }\n P0 | P1 ;\n MOV [x],$1 | MOV [y],$1 ;\n MOV EAX,[y] | MOV EAX,[x] ;\nexists (true)\n";
-        let both = [fence("P0", None, 4, 5), fence("P1", None, 4, 5)];
-        assert_eq!(lines(table, &both), Some(vec![(5, " mfence | mfence ;\n".to_owned())]));
-        assert_eq!(lines(table, &both[1..]), Some(vec![(5, "  | mfence ;\n".to_owned())]));
+        let both = [fence("P0", None, (4, 1), (5, 1)), fence("P1", None, (4, 1), (5, 1))];
+        assert_eq!(tried(table, &both)[0].lines().nth(4), Some(" mfence | mfence ;"));
+        assert_eq!(tried(table, &both[1..])[0].lines().nth(4), Some("  | mfence ;"));
     }
 }

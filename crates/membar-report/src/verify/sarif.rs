@@ -7,8 +7,8 @@
 //! A result's fingerprint is made of its rule, file, functions and source, and of no line or column: it stays the same when
 //! code moves. Paths are relative to the root of the repository (`%SRCROOT%`), those outside of it absolute.
 
-use super::repair::{self, Insertion};
-use super::{AccessRef, ErrorRef, FenceRef, FrameRef, StepRef, VerifyReport, ViolationRef};
+use super::repair;
+use super::{AccessRef, EditRef, ErrorRef, FenceRef, FrameRef, StepRef, VerifyReport, ViolationRef};
 use crate::style::count;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -168,16 +168,18 @@ impl SarifRun<'_> {
 
     fn violation(&self, report: &VerifyReport, violation: &ViolationRef) -> Value {
         let id = format!("{}-violation", report.model);
-        let (fences, checked) = match &report.plan {
-            Some(plan) => (plan, "checked: the program is safe with all of this"),
-            None => (&violation.fences, "against this execution"),
+        let fences = report.plan.as_deref().unwrap_or_default();
+        let checked = "checked: the program is safe with all of this";
+        let advice = match &report.plan {
+            Some(plan) => format!("Fix: {} ({checked}).", super::text::fences(plan)),
+            None => format!("Needed: {}.", super::text::orders(&violation.fences).join("; ")),
         };
-        let advice = format!("Fix: {} ({checked}).", super::text::fences(fences));
         let (store, access) = (&violation.store, &violation.access);
         let mut related = vec![self.access(store, 1, "the store that is delayed")];
         let places = fences.iter().filter(|fence| fence.after_line.max(fence.before_line) > 0);
         for (id, fence) in (2..).zip(places) {
-            let line = if fence.after_line > 0 { fence.after_line } else { fence.before_line };
+            let place = if fence.after_line > 0 { fence.after_line } else { fence.before_line };
+            let line = fence.edits.last().map_or(place, |edit| edit.line);
             let words = format!("`{}` {}", fence.fence, fence.place());
             let mut place = self.location(&fence.file, line, 0, fence.function.as_deref());
             place["id"] = id.into();
@@ -192,8 +194,8 @@ impl SarifRun<'_> {
         result["locations"] = json!([self.access(access, 0, "the access that overtakes it")]);
         result["relatedLocations"] = related.into();
         result["codeFlows"] = json!([self.flow(report, violation)]);
-        if let Some(fix) = self.fix(fences, checked) {
-            result["fixes"] = json!([fix]);
+        if fences.iter().any(|fence| !fence.edits.is_empty()) {
+            result["fixes"] = json!([self.fix(fences, checked)]);
         }
         let mut properties = self.properties(report, &violation.schedule, violation.executions);
         properties.insert("certified".into(), violation.certified.into());
@@ -266,12 +268,12 @@ impl SarifRun<'_> {
         json!({ "message": { "text": text }, "threadFlows": flows.collect::<Vec<_>>() })
     }
 
-    /// All of the fences, if all their places are known.
-    fn fix(&self, fences: &[FenceRef], checked: &str) -> Option<Value> {
-        let insertions = repair::insertions(fences, self.source)?;
+    /// All of the fences, as they were tried.
+    fn fix(&self, fences: &[FenceRef], checked: &str) -> Value {
         let mut files: BTreeMap<String, Vec<Value>> = BTreeMap::new();
-        for Insertion { file, line, text } in insertions {
-            let at = json!({ "startLine": line, "startColumn": 1, "endLine": line, "endColumn": 1 });
+        for EditRef { file, line, column, text } in repair::edits(fences) {
+            let column = self.column(&file, line, column);
+            let at = json!({ "startLine": line, "startColumn": column, "endLine": line, "endColumn": column });
             let replacement = json!({ "deletedRegion": at, "insertedContent": { "text": text } });
             files.entry(file).or_default().push(replacement);
         }
@@ -280,7 +282,15 @@ impl SarifRun<'_> {
             .map(|(file, replacements)| json!({ "artifactLocation": self.artifact(&file), "replacements": replacements }))
             .collect();
         let text = format!("Insert {} ({checked})", count(fences.len(), "fence"));
-        Some(json!({ "description": { "text": text }, "artifactChanges": changes }))
+        json!({ "description": { "text": text }, "artifactChanges": changes })
+    }
+
+    /// A column in characters, from one in bytes.
+    fn column(&self, file: &str, line: u32, column: u32) -> u32 {
+        let text = (self.source)(file).unwrap_or_default();
+        let own = text.lines().nth(line.saturating_sub(1) as usize).unwrap_or_default();
+        let before = own.get(..column.saturating_sub(1) as usize).unwrap_or_default();
+        before.encode_utf16().count() as u32 + 1
     }
 
     fn frame(&self, frame: &FrameRef) -> Value {

@@ -67,8 +67,9 @@ impl VerifyReport {
                     line("Fix: ", &format!("{} (checked: safe with {it})", fences(plan)), out)?;
                 }
                 None => {
-                    let more = if self.violations.len() > 1 { "; the others are below" } else { "" };
-                    line("Try: ", &format!("{}, against this one{more}", fences(&first.fences)), out)?;
+                    let orders = if self.needs.is_empty() { orders(&first.fences) } else { self.needs.clone() };
+                    let why = self.unfixed.as_ref().map_or(String::new(), |why| format!(" ({why})"));
+                    line("Need:", &format!("{}{why}", safe(&list(&orders, "and"))), out)?;
                 }
             }
         }
@@ -78,6 +79,9 @@ impl VerifyReport {
         }
         if let Some(why) = &self.incomplete {
             line("Left:", why, out)?;
+        }
+        if !self.size.is_empty() {
+            line("Size:", &self.size.join("; "), out)?;
         }
         if let Some(advice) = &self.advice {
             line("Next:", advice, out)?;
@@ -152,7 +156,8 @@ impl VerifyReport {
             let words = wrapped(&format!("{} {words}", link.access.place()), style.prose() - 8, "\n        ");
             writeln!(out, "    {}  {words}", style.dim(link.relation))?;
         }
-        let broken = format!("It is broken by {}", fences(&violation.fences));
+        let orders = safe(&list(&orders(&violation.fences), "and")).replace(" must reach ", " reaches ");
+        let broken = format!("It cannot happen if {orders}");
         writeln!(out, "  {}", wrapped(&broken, style.prose() - 4, "\n    "))?;
         let n = count(self.interleavings as usize, self.unit);
         writeln!(
@@ -176,7 +181,7 @@ pub(super) fn printed(output: &str, most: usize, out: &mut impl Write) -> io::Re
 }
 
 /// The name of a file without its directories.
-fn base(file: &str) -> &str {
+pub(super) fn base(file: &str) -> &str {
     file.rsplit('/').next().unwrap_or(file)
 }
 
@@ -237,8 +242,14 @@ impl FenceRef {
     }
 
     pub(crate) fn place(&self) -> String {
+        if let Some(edit) = self.edits.last() {
+            return match edit.text.ends_with('\n') {
+                true => format!("between lines {} and {}", edit.line - 1, edit.line),
+                false => format!("at column {} of line {}", edit.column, edit.line),
+            };
+        }
         let Self { after_line, before_line, after_column, before_column, .. } = self;
-        let place = match before_line.cmp(after_line) {
+        match before_line.cmp(after_line) {
             Ordering::Greater if *after_line == 0 => format!("before line {before_line}"),
             // What else is between the two may matter: the place where it was tried is right.
             Ordering::Greater if *before_line > after_line + 1 && self.tried_before => {
@@ -250,12 +261,19 @@ impl FenceRef {
                 format!("between columns {after_column} and {before_column} of line {after_line}")
             }
             _ => format!("after line {after_line}"),
-        };
-        match &self.instead {
-            Some(instead) => format!("{place} (or {})", safe(instead)),
-            None => place,
         }
     }
+}
+
+/// What fences order, each once.
+pub(crate) fn orders(fences: &[FenceRef]) -> Vec<String> {
+    let mut orders: Vec<String> = Vec::new();
+    for fence in fences {
+        if !orders.contains(&fence.order) {
+            orders.push(fence.order.clone());
+        }
+    }
+    orders
 }
 
 /// Fences of one kind together, and of those the ones in one part of the program.
@@ -280,7 +298,19 @@ pub(super) fn fences(all: &[FenceRef]) -> String {
         let parts: Vec<String> = parts.iter().map(part).collect();
         format!("`{kind}` {}", list(&parts, "and"))
     };
-    kinds.iter().map(kind).collect::<Vec<_>>().join("; ")
+    let mut words = kinds.iter().map(kind).collect::<Vec<_>>().join("; ");
+    let mut includes: Vec<&str> = Vec::new();
+    for fence in all {
+        if let [include, _] = &fence.edits[..]
+            && !includes.contains(&include.text.trim())
+        {
+            includes.push(include.text.trim());
+        }
+    }
+    for include in includes {
+        words += &format!(", with `{}`", safe(include));
+    }
+    words
 }
 
 impl StatisticsRef {

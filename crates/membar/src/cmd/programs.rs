@@ -14,7 +14,7 @@ use super::litmus::{collect, directory_of, is_list};
 use crate::stop::Failure;
 use membar::core::{Access, Barrier, Performed, Relaxation};
 use membar::explore::{SearchState, Step};
-use membar::report::verify::{AccessRef, ErrorRef, FenceRef, NoteRef, ReplayCommand, StatisticsRef};
+use membar::report::verify::{AccessRef, EditRef, ErrorRef, FenceRef, NoteRef, ReplayCommand, StatisticsRef, edited};
 use membar::verify::{Checkpoint, Effort, Event, Explanation, ProgramError, Seen};
 use serde_json::Value;
 use std::ffi::OsString;
@@ -135,6 +135,26 @@ pub enum Stand {
     Stuck(String),
 }
 
+/// Why an edited program cannot be had.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Unedited {
+    /// No edit can be tried, for this reason.
+    Never(String),
+    /// This one cannot be built.
+    NotThis,
+}
+
+/// The texts of the files of these edits, edited.
+pub fn edited_texts(edits: &[EditRef]) -> Result<Vec<(PathBuf, String)>, Unedited> {
+    let mut files: Vec<&str> = edits.iter().map(|edit| edit.file.as_str()).collect();
+    files.dedup();
+    let text = |file: &&str| {
+        let text = crate::page::source(file).ok_or_else(|| Unedited::Never(format!("{file} cannot be read")))?;
+        Ok((PathBuf::from(file), edited(file, &text, edits)))
+    };
+    files.iter().map(text).collect()
+}
+
 /// Exploration between two rounds.
 pub struct Round<'a> {
     /// Where it is.
@@ -226,6 +246,11 @@ pub trait Subject {
 
     /// A fence between two accesses.
     fn fence(&self, barrier: Barrier, after: &AccessRef, before: &AccessRef) -> FenceRef;
+
+    /// The same program with these edits of its source; why there is none otherwise.
+    fn edited(&self, edits: &[EditRef]) -> Result<Self, Unedited>
+    where
+        Self: Sized;
 
     /// An error of the program; a failure if it is something that cannot be run.
     fn error(&mut self, error: &ProgramError) -> Result<ErrorRef, Failure>;

@@ -3,6 +3,7 @@
 mod explain;
 mod plan;
 mod resume;
+mod size;
 
 use super::programs::{About, Input, Litmus, Native, Round, Subject, check_flags, inputs};
 use crate::cli::{Cli, Command, StrategyName, Verify, VerifyFormat, VerifyModel, VerifyMonitor};
@@ -284,12 +285,21 @@ fn verify<S: Subject>(
         resume::save(path, fingerprint, &state)?;
     }
     let mut report = report(subject, &checkpoint, about, seconds, stopped)?;
+    if report.verdict == "undecided"
+        && stopped.is_some_and(|why| why != INTERRUPTED)
+        && let Some(size) = size::size(subject, &checkpoint)
+    {
+        (report.size, report.advice) = (size.races, Some(size.next));
+    }
     if args.resume.is_none() && report.verdict == "undecided" && stopped.is_some() && args.executions.is_none() {
         let how = "to be able to go on where it stopped: --resume FILE";
-        report.advice.get_or_insert_with(|| how.into());
+        report.advice = Some(report.advice.take().map_or(how.into(), |advice| format!("{advice}; {how}")));
     }
     if checkpoint.verdict() == Verdict::Unsafe && checkpoint.search.is_complete() && !interrupt.pressed() {
-        report.plan = plan::plan(subject, &checkpoint, interrupt, &line);
+        match plan::plan(subject, &checkpoint, deadline, interrupt, &line) {
+            Ok(fences) => report.plan = Some(fences),
+            Err(plan::Unfixed { why, needs }) => (report.unfixed, report.needs) = (Some(why), needs),
+        }
         line.hide();
     }
     Ok(report)
@@ -462,12 +472,15 @@ fn report<S: Subject>(
         events: checkpoint.counts().events,
         seconds,
         incomplete,
+        size: Vec::new(),
         advice,
         compiler,
         notes,
         statistics,
         command,
         plan: None,
+        unfixed: None,
+        needs: Vec::new(),
         violations,
         errors,
     };

@@ -89,7 +89,8 @@ fn plain(report: &VerifyReport, command: &str) -> Case {
         format!("It is not known whether {program} is safe under {}.", report.model),
         "No violation was found, but not everything was explored.".into(),
     ];
-    let mut next: Vec<String> = report.advice.iter().cloned().collect();
+    let mut next: Vec<String> = report.size.iter().map(|race| format!("What makes it large: {race}.")).collect();
+    next.extend(report.advice.iter().cloned());
     next.push("Smaller programs say more: fewer threads, fewer operations of each (for C, -DN=1 and the like).".into());
     case.stop = Some(Stopped {
         why: report.incomplete.clone().map(|why| format!("{}.", capital(&why))).unwrap_or_default(),
@@ -285,16 +286,23 @@ fn fixes(report: &VerifyReport, violation: &ViolationRef, nodes: &[Node], source
         code: Some(fence.fence.clone()),
         nodes: near(fence),
     };
+    let need = |fence: &FenceRef| Fix { words: capital(&fence.order), code: None, nodes: near(fence) };
     let (fences, about) = match &report.plan {
         Some(plan) => {
             let it = if plan.len() == 1 { "this fence" } else { "these fences" };
             (plan, format!("With {it} the program was verified again and is safe; without any one of them it is not."))
         }
-        None => (&violation.fences, "This breaks the cycle above; other violations may need more.".to_owned()),
+        None => (
+            &violation.fences,
+            match &report.unfixed {
+                Some(why) => format!("This makes the cycle above impossible; no edit is suggested: {why}."),
+                None => "This makes the cycle above impossible; other violations may need more.".to_owned(),
+            },
+        ),
     };
     let mut list: Vec<Fix> = Vec::new();
     for fence in fences {
-        let fix = fix(fence);
+        let fix = if report.plan.is_some() { fix(fence) } else { need(fence) };
         if !list.iter().any(|known| known.words == fix.words && known.code == fix.code) {
             list.push(fix);
         }

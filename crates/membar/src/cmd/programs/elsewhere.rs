@@ -1,10 +1,10 @@
 //! C and C++ programs where they cannot be run.
 
-use super::{About, Input, Language, Round, Run, Subject};
+use super::{About, Input, Language, Round, Run, Subject, Unedited};
 use crate::cli::NativeArgs;
 use crate::stop::Failure;
 use membar::core::{Barrier, Relaxation};
-use membar::report::verify::{AccessRef, ErrorRef, FenceRef};
+use membar::report::verify::{AccessRef, EditRef, ErrorRef, FenceRef};
 use membar::verify::{Checkpoint, Effort, Event, Explanation, ProgramError};
 use std::ffi::OsString;
 use std::sync::atomic::AtomicBool;
@@ -71,6 +71,10 @@ impl Subject for Native {
     }
 
     fn access(&mut self, _: &Run<()>, _: &Event) -> AccessRef {
+        match *self {}
+    }
+
+    fn edited(&self, _: &[EditRef]) -> Result<Native, Unedited> {
         match *self {}
     }
 

@@ -2,13 +2,13 @@
 
 use super::super::litmus::read;
 use super::super::output::shown_name;
-use super::{About, Round, Run, Stand, Subject, hash};
+use super::{About, Round, Run, Stand, Subject, Unedited, edited_texts, hash};
 use crate::stop::Failure;
 use membar::certify::replay;
 use membar::core::{AccessKind, Barrier, Relaxation};
 use membar::explore::{Next, Program, Step};
 use membar::litmus::{Arch, Code, Interpreter, LitmusTest, Site};
-use membar::report::verify::{AccessRef, ErrorRef, FenceRef, ReplayCommand};
+use membar::report::verify::{AccessRef, EditRef, ErrorRef, FenceRef, ReplayCommand, order};
 use membar::verify::{Checkpoint, Effort, ErrorKind, Event, Explanation, ProgramError, Verification};
 use std::path::Path;
 use std::sync::Arc;
@@ -152,12 +152,20 @@ impl Subject for Litmus {
             function: None,
             thread_name: after.thread_name.clone(),
             fence: fence.into(),
-            instead: None,
+            order: order(after, before),
+            edits: Vec::new(),
             after_line: after.line,
             after_column: after.column,
             before_line: before.line,
             before_column: before.column,
             tried_before: false,
+        }
+    }
+
+    fn edited(&self, edits: &[EditRef]) -> Result<Litmus, Unedited> {
+        match &edited_texts(edits)?[..] {
+            [(_, text)] => Litmus::parse(&self.name, text.as_bytes()).map_err(|_| Unedited::NotThis),
+            _ => Err(Unedited::NotThis),
         }
     }
 

@@ -1,13 +1,15 @@
 //! C and C++ programs to verify: compiled, run in processes of their own, and named by their debug information.
 
 use super::litmus::kind;
-use super::{About, Input, Language, Round, Run, Stand, Subject, hash};
+use super::{About, Input, Language, Round, Run, Stand, Subject, Unedited, edited_texts, hash};
 use crate::cli::NativeArgs;
 use crate::stop::{self, Failure, Problem};
 use membar::core::{Barrier, Performed, Relaxation};
 use membar::explore::{Step, Strategy};
 use membar::report::quoted_path;
-use membar::report::verify::{AccessRef, ErrorRef, FenceRef, FrameRef, NoteRef, ReplayCommand, StatisticsRef};
+use membar::report::verify::{
+    AccessRef, EditRef, ErrorRef, FenceRef, FrameRef, NoteRef, ReplayCommand, StatisticsRef, order,
+};
 use membar::verify::{Checkpoint, Effort, ErrorKind, Event, Explanation, ProgramError, Settings, Watching};
 use membar_native::build::{self, BuildError, Built, Note, NoteKind, Request};
 use membar_native::process::{PROCESS_ENDS, ProcessError, Setup};
@@ -41,8 +43,10 @@ pub struct Native {
     spurious_wakeups: bool,
     command: ReplayCommand,
     fingerprint: u64,
+    /// What it was built from, how, and for how many processes.
+    made_of: (Input, NativeArgs, usize),
     /// Where the object and the memory that processes share are.
-    _dir: TempDir,
+    dir: TempDir,
 }
 
 /// Answers another process of membar until that ends.
@@ -143,6 +147,7 @@ impl Native {
         let command = command(&shown, args);
         let notes = built.notes.iter().map(note).collect();
         let compiler = built.compiler;
+        let made_of = (input.clone(), args.clone(), jobs);
         Ok(Native {
             name,
             main,
@@ -154,7 +159,8 @@ impl Native {
             spurious_wakeups,
             command,
             fingerprint,
-            _dir: dir,
+            made_of,
+            dir,
         })
     }
 
@@ -427,9 +433,6 @@ impl Subject for Native {
     fn fence(&self, barrier: Barrier, after: &AccessRef, before: &AccessRef) -> FenceRef {
         let full = barrier == Barrier::Full;
         let anchor = if full { after } else { before };
-        let what = if anchor.kind == "rmw" { "read-modify-write" } else { "store" };
-        let instead = self.dialect.stronger(barrier, &anchor.text);
-        let instead = instead.map(|order| format!("make the {what} at line {} `{order}`", anchor.line));
         // Where the other access is in another function, or comes first in a loop, only one place says something.
         let near = after.file == before.file && after.function == before.function;
         let near = near && (after.line, after.column) < (before.line, before.column);
@@ -440,13 +443,26 @@ impl Subject for Native {
             function: anchor.function.clone(),
             thread_name: anchor.thread_name.clone(),
             fence: self.dialect.fence(barrier),
-            instead,
+            order: order(after, before),
+            edits: Vec::new(),
             after_line: after_place.0,
             after_column: after_place.1,
             before_line: before_place.0,
             before_column: before_place.1,
             tried_before: !full,
         }
+    }
+
+    fn edited(&self, edits: &[EditRef]) -> Result<Native, Unedited> {
+        let (Input::Sources(sources), args, jobs) = &self.made_of else {
+            let why = "the program was built elsewhere: with a fence there, build it and verify it again";
+            return Err(Unedited::Never(why.into()));
+        };
+        let (cc, cxx) = (args.cc.clone(), args.cc.as_deref().map(cxx_driver));
+        let request = Request { sources, flags: &args.flags, dir: self.dir.path(), cc, cxx };
+        let copies = build::edited(&request, &edited_texts(edits)?).map_err(|_| Unedited::NotThis)?;
+        let args = NativeArgs { flags: copies.1, ..args.clone() };
+        Native::open(&Input::Sources(copies.0), &args, *jobs).map_err(|_| Unedited::NotThis)
     }
 
     fn error(&mut self, error: &ProgramError) -> Result<ErrorRef, Failure> {

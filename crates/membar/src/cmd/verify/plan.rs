@@ -1,42 +1,93 @@
 //! Which fences make a program safe.
 //!
 //! Fences of all violations are put in, and of those that are left then, until there are none; then each is tried without,
-//! or weaker. Every try is a whole verification, so the result is as sure as any verdict.
+//! or weaker. Then they are written into a copy of the source, which is built and verified, until a way to write them is found
+//! that makes the program safe. Every try is a whole verification, so the result is as sure as any verdict.
 
-use super::super::programs::Subject;
+use super::super::programs::{Subject, Unedited};
 use super::Watchdog;
 use super::explain::case;
 use crate::progress::{Line, Now};
 use crate::stop::Interrupt;
 use membar::core::{Barrier, Relaxation};
 use membar::explore::Strategy;
-use membar::report::verify::{AccessRef, FenceRef};
+use membar::report::verify::{AccessRef, FenceRef, edits, proposals};
 use membar::verify::{Checkpoint, Effort, Settings, Watching};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// Time to look for them.
+/// Time to look for them, and to try them in the source.
 const PLANNING: Duration = Duration::from_secs(5);
+const TRYING: Duration = Duration::from_secs(5);
 
 /// Fences by where they are ([`Subject::spot`]): how strong, after what, and before what they are needed.
 type Plan = BTreeMap<u32, (Barrier, AccessRef, AccessRef)>;
 
-/// Fences that make the program safe, none of which can be left out or made weaker. `None` if they are not found in time.
+/// Why no fix is suggested, and what must be ordered.
+pub struct Unfixed {
+    /// Why.
+    pub why: String,
+    /// In words; empty if it is not known.
+    pub needs: Vec<String>,
+}
+
+/// Fences that make the program safe, with the edits that were tried.
 pub fn plan<S: Subject>(
     subject: &mut S,
     checkpoint: &Checkpoint,
+    limit: Option<Instant>,
+    interrupt: &Interrupt,
+    line: &Line,
+) -> Result<Vec<FenceRef>, Unfixed> {
+    let deadline = |time: Duration| limit.map_or(Instant::now() + time, |limit| limit.min(Instant::now() + time));
+    let found = search(subject, checkpoint, deadline(PLANNING), interrupt, line);
+    let unfixed = |why: &str, needs| Err(Unfixed { why: why.into(), needs });
+    let Some(fences) = found else { return unfixed("there was no time to look for fences", Vec::new()) };
+    let mut needs: Vec<String> = fences.iter().map(|fence| fence.order.clone()).collect();
+    needs.dedup();
+    let (trying, began) = (deadline(TRYING), Instant::now());
+    let settings = Settings { strategy: Strategy::Dpor, watching: Watching::Class, ..checkpoint.settings };
+    for proposal in proposals(&fences, &crate::page::source) {
+        // A build takes as long as the one before, about.
+        if Instant::now() >= trying || interrupt.pressed() {
+            return unfixed("there was no time to try fences in the source", needs);
+        }
+        let mut edited = match subject.edited(&edits(&proposal)) {
+            Ok(edited) => edited,
+            Err(Unedited::NotThis) => continue,
+            Err(Unedited::Never(why)) => return unfixed(&why, needs),
+        };
+        let watchdog = Watchdog::new(Some(trying), interrupt);
+        let result = edited.explore(Checkpoint::new(settings), Effort::default(), &[], &watchdog.stop, &mut |round| {
+            line.draw(|| now(subject.name(), began, TRYING, "trying fences in the source"));
+            round.seen.violations.is_empty() && Instant::now() < trying && !interrupt.pressed()
+        });
+        if result.is_ok_and(|result| result.is_complete() && result.seen.violations.is_empty()) {
+            return Ok(proposal);
+        }
+    }
+    unfixed("no fence on a line of the source does that", needs)
+}
+
+fn now(name: &str, began: Instant, limit: Duration, what: &str) -> Now {
+    Now {
+        name: name.to_owned(),
+        share: None,
+        seconds: began.elapsed().as_secs_f64(),
+        limit: Some(limit.as_secs_f64()),
+        counts: what.into(),
+    }
+}
+
+/// Fences that make the program safe, none of which can be left out or made weaker. `None` if they are not found in time.
+fn search<S: Subject>(
+    subject: &mut S,
+    checkpoint: &Checkpoint,
+    deadline: Instant,
     interrupt: &Interrupt,
     line: &Line,
 ) -> Option<Vec<FenceRef>> {
     let (began, name) = (Instant::now(), subject.name().to_owned());
-    let deadline = began + PLANNING;
-    let now = || Now {
-        name: name.clone(),
-        share: None,
-        seconds: began.elapsed().as_secs_f64(),
-        limit: Some(PLANNING.as_secs_f64()),
-        counts: "looking for fences that make it safe".into(),
-    };
     let model = checkpoint.settings.model;
     let settings = Settings { strategy: Strategy::Dpor, watching: Watching::Class, ..checkpoint.settings };
     let check = |subject: &mut S, plan: &Plan| -> Option<Checkpoint> {
@@ -46,7 +97,7 @@ pub fn plan<S: Subject>(
         let result =
             subject.explore(Checkpoint::new(settings), Effort::default(), &barriers, &watchdog.stop, &mut |round| {
                 let enough = !round.seen.violations.is_empty() && round.search.counts().executions > 10_000;
-                line.draw(now);
+                line.draw(|| now(&name, began, PLANNING, "looking for fences that make it safe"));
                 !over() && !enough
             });
         result.ok().filter(|_| !over())

@@ -1,0 +1,204 @@
+//! Why a search does not end, in words, and what to try instead.
+//!
+//! # Problem
+//!
+//! A search that ran into its limit has said nothing that its user can act on: which threads and which variables have so many
+//! orders, and which smaller test would still be worth running?
+//!
+//! # Algorithm
+//!
+//! Some of the branches that are left, evenly spread, are run once more, and the races in them are counted by variable and
+//! pair of threads: each is a choice that the search has to make both ways. How often an instruction is made in one execution
+//! tells where a loop multiplies them.
+//!
+//! # Guarantees
+//!
+//! Nothing is counted while the search runs. What is said is about executions that the search has come to; it is a hint,
+//! not a measure of what is left.
+//!
+//! # Complexity
+//!
+//! Linear in the steps of the sampled branches, times threads.
+
+use super::super::programs::{Run, Subject};
+use membar::core::Performed;
+use membar::explore::Strategy;
+use membar::report::verify::AccessRef;
+use membar::report::count;
+use membar::verify::{Checkpoint, Event};
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+/// Branches that are looked at, and the time that may take.
+const SAMPLES: usize = 16;
+const TIME: Duration = Duration::from_millis(300);
+/// Variables that are named.
+const NAMED: usize = 3;
+
+/// What makes a search large.
+#[derive(Debug, Default)]
+pub struct Size {
+    /// The variables that threads race on most, in words.
+    pub races: Vec<String>,
+    /// What to try.
+    pub next: String,
+}
+
+/// A variable that two threads race on.
+struct Hot {
+    /// Most races in one execution.
+    races: usize,
+    /// One of them: in which run, and the two steps.
+    example: (usize, usize, usize),
+}
+
+/// What makes the search large that is left here. `None` if nothing shows.
+pub fn size<S: Subject>(subject: &mut S, checkpoint: &Checkpoint) -> Option<Size> {
+    let began = Instant::now();
+    let mut runs: Vec<Run<S::Detail>> = Vec::new();
+    for schedule in checkpoint.search.branches(SAMPLES) {
+        if began.elapsed() > TIME {
+            break;
+        }
+        runs.push(subject.trace(&schedule).ok()?);
+    }
+    let mut hot: BTreeMap<(u32, u32, u32), Hot> = BTreeMap::new();
+    for (number, run) in runs.iter().enumerate() {
+        let mut own: BTreeMap<(u32, u32, u32), usize> = BTreeMap::new();
+        for (first, second) in races(&run.steps) {
+            let (a, b) = (run.steps[first].thread, run.steps[second].thread);
+            let key = (run.steps[first].access.addr, a.min(b), a.max(b));
+            let races = own.entry(key).or_default();
+            *races += 1;
+            let known = hot.entry(key).or_insert(Hot { races: 0, example: (number, first, second) });
+            if *races > known.races {
+                *known = Hot { races: *races, example: (number, first, second) };
+            }
+        }
+    }
+    let mut all: Vec<&Hot> = hot.values().collect();
+    all.sort_by_key(|hot| std::cmp::Reverse(hot.races));
+    let mut size = Size::default();
+    let mut loops: Option<(usize, String)> = None;
+    for hot in all {
+        let (number, first, second) = hot.example;
+        let run = &runs[number];
+        let [one, other] = [first, second].map(|at| subject.access(run, &Event::new(at, &run.steps[at])));
+        if one.control || other.control || size.races.len() == NAMED {
+            continue;
+        }
+        for (at, access) in [(first, &one), (second, &other)] {
+            let step = &run.steps[at];
+            let same = |made: &&Performed| (made.thread, made.access.site) == (step.thread, step.access.site);
+            let rounds = run.steps.iter().filter(same).count();
+            if rounds > 1 && access.line > 0 && loops.as_ref().is_none_or(|(most, _)| rounds > *most) {
+                loops = Some((rounds, place(access)));
+            }
+        }
+        size.races.push(words(&one, &other, hot.races));
+    }
+    if size.races.is_empty() {
+        return None;
+    }
+    let threads: BTreeSet<u32> = runs.iter().flat_map(|run| run.steps.iter().map(|step| step.thread)).collect();
+    size.next = next(threads.len(), loops.as_ref(), checkpoint.settings.strategy);
+    Some(size)
+}
+
+/// `T1 and T2 race on `q.head` (queue.c:33, queue.c:40): 12 times in one execution`
+fn words(one: &AccessRef, other: &AccessRef, races: usize) -> String {
+    let (mut threads, mut places) = (vec![one, other], vec![place(one), place(other)]);
+    threads.sort_by_key(|access| access.thread);
+    places.sort();
+    places.dedup();
+    let names = format!("{} and {}", threads[0].thread_name, threads[1].thread_name);
+    let times = if races == 1 { "once".into() } else { count(races, "time") };
+    format!("{names} race on `{}` ({}) {times} in one execution", one.address, places.join(", "))
+}
+
+fn place(access: &AccessRef) -> String {
+    match &access.function {
+        None => format!("{} line {}", access.thread_name, access.line),
+        Some(_) => format!("{}:{}", access.file.rsplit('/').next().unwrap_or(&access.file), access.line),
+    }
+}
+
+fn next(threads: usize, loops: Option<&(usize, String)>, strategy: Strategy) -> String {
+    let mut smaller = Vec::new();
+    if threads > 3 {
+        smaller.push("2 or 3 threads".to_owned());
+    }
+    if let Some((rounds, place)) = loops {
+        smaller.push(format!("1 or 2 rounds instead of {rounds} at {place}"));
+    }
+    let mut all = Vec::new();
+    match smaller.is_empty() {
+        false => all.push(format!("a smaller test can be explored to its end: {}", smaller.join(" and "))),
+        true => all.push("a smaller test can be explored to its end: fewer operations of each thread".to_owned()),
+    }
+    if !matches!(strategy, Strategy::Bounded { .. }) {
+        all.push("or only executions with few preemptions: --strategy bounded --preemptions 2".into());
+    }
+    all.join("; ")
+}
+
+/// The pairs of steps that race: they conflict, and nothing orders them but that.
+fn races(steps: &[Performed]) -> Vec<(usize, usize)> {
+    let threads = steps.iter().map(|step| step.thread as usize + 1).max().unwrap_or(0);
+    let mut now = vec![vec![0u32; threads]; threads];
+    let mut clocks: Vec<Vec<u32>> = Vec::with_capacity(steps.len());
+    // Of each cell the last write and the reads since.
+    let mut cells: BTreeMap<u32, (Option<usize>, Vec<usize>)> = BTreeMap::new();
+    let mut races = Vec::new();
+    for (at, step) in steps.iter().enumerate() {
+        let thread = step.thread as usize;
+        let mut clock = std::mem::take(&mut now[thread]);
+        clock[thread] += 1;
+        let (write, reads) = cells.entry(step.access.addr).or_default();
+        let since = if step.writes { &reads[..] } else { &[] };
+        for &other in since.iter().rev().chain(write.iter()) {
+            let by = steps[other].thread as usize;
+            if clock[by] < clocks[other][by] {
+                races.push((other, at));
+                clock.iter_mut().zip(&clocks[other]).for_each(|(a, &b)| *a = (*a).max(b));
+            }
+        }
+        if step.writes {
+            (*write, *reads) = (Some(at), Vec::new());
+        } else {
+            reads.push(at);
+        }
+        clocks.push(clock.clone());
+        now[thread] = clock;
+    }
+    races
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use membar::core::{Access, AccessKind, Barrier};
+
+    fn step(thread: u32, addr: u32, writes: bool) -> Performed {
+        let kind = if writes { AccessKind::Store } else { AccessKind::Load };
+        let access = Access { kind, barrier: Barrier::None, addr, site: 0, expected: None };
+        Performed { thread, access, writes, old: 0, new: 0 }
+    }
+
+    #[test]
+    fn only_what_nothing_else_orders_races() {
+        // T0 writes x and y; T1 reads y, then x: the second is ordered by the first.
+        let steps = [step(0, 0, true), step(0, 1, true), step(1, 1, false), step(1, 0, false)];
+        assert_eq!(races(&steps), [(1, 2)]);
+        assert_eq!(races(&[step(0, 0, false), step(1, 0, false)]), []);
+        assert_eq!(races(&[step(0, 0, false), step(1, 0, false), step(0, 0, true)]), [(1, 2)]);
+    }
+
+    #[test]
+    fn advice_is_about_what_is_large() {
+        let loops = (9, "q.c:33".to_owned());
+        let words = next(5, Some(&loops), Strategy::Dpor);
+        assert!(words.contains("2 or 3 threads and 1 or 2 rounds instead of 9 at q.c:33"), "{words}");
+        assert!(!next(2, None, Strategy::Bounded { preemptions: 2 }).contains("--preemptions"));
+    }
+}
