@@ -82,8 +82,8 @@
 //! Without a limit hit, exhaustive search runs all schedules, bounded search all with at most k preemptions, and dpor one
 //! of each class, each exactly once.
 
-use crate::races::Turn;
 use crate::Step;
+use crate::races::Turn;
 use crate::work::{Answer, Order, Work};
 use crate::worker::{Counts, Mode, Node};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

@@ -252,7 +252,12 @@ int main(void)
         ),
         ("crash.c", "fault", "T1 uses a null pointer", "at run (crash.c:8)"),
         ("assert.c", "fault", "main: assertion `x == 2` fails", "at main (assert.c:15)"),
-        ("free.c", "fault", "frees the block of 4 bytes allocated at free.c:5 twice", "at run (free.c:8)"),
+        (
+            "free.c",
+            "fault",
+            "frees memory twice: the block of 4 bytes allocated by main at free.c:5",
+            "at run (free.c:8)",
+        ),
         ("endless.c", "fault", "an endless loop", "at run (endless.c:8)"),
         ("status.c", "fault", "the program ends with status 3", ""),
     ] {

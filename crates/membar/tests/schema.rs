@@ -49,7 +49,7 @@ const COMMANDS: &[(&str, i32, &str)] = &[
     ("verify", 1, "verify message.c --model pso"),
     ("verify", 0, "verify message.c"),
     ("verify", 1, "verify copy.c --model pso"),
-    ("verify", 3, "verify safe.litmus --executions 1"),
+    ("verify", 3, "verify large.c --executions 100"),
     ("verify", 1, "verify deadlock.c"),
     ("verify", 1, "verify assert.c"),
     ("verify", 3, "verify notes.c -- -Wall -flto"),
@@ -167,6 +167,15 @@ fn files() -> Files {
             ),
         ),
         (
+            "large.c",
+            threads(
+                "static atomic_int x;",
+                "for (int i = 0; i < 9; i++) atomic_fetch_add(&x, 1);",
+                "for (int i = 0; i < 9; i++) atomic_fetch_add(&x, 1);",
+                "",
+            ),
+        ),
+        (
             "copy.c",
             threads(
                 "struct pair { long a, b; }; static struct pair g; static long got;",
@@ -176,7 +185,10 @@ fn files() -> Files {
             ),
         ),
         ("deadlock.c", threads(mutexes, &both("a", "b"), &both("b", "a"), "")),
-        ("assert.c", threads("static volatile int x;", "x = x + 1;", "x = x + 1;", "printf(\"%d\\n\", x); assert(x == 2);")),
+        (
+            "assert.c",
+            threads("static volatile int x;", "x = x + 1;", "x = x + 1;", "printf(\"%d\\n\", x); assert(x == 2);"),
+        ),
         ("notes.c", notes),
         ("broken.c", "int main(void) { return x; }\n".into()),
     ];

@@ -12,8 +12,8 @@
 //! Guarantees: an object that links has no undefined symbols and exports `main`.
 
 use super::compiler::Compiler;
-use crate::run::stubs;
 use super::{BuildError, Import, Note, NoteKind};
+use crate::run::stubs;
 use object::elf;
 use object::read::elf::{Dyn, ElfFile64, FileHeader, Sym};
 use object::{Endianness, Object, ObjectSection};

@@ -39,9 +39,9 @@ pub fn block(block: &Block) -> String {
         format!("by {} at @p{:x},{:x};", Words::thread(thread as u32), offset(pc), offset(caller))
     };
     let freed = world().heap.release(block);
-    let freed = freed.filter(|_| !block.alive).map_or(String::new(), |free| {
-        format!(" and freed {}", place(free.thread, free.pc, free.caller))
-    });
+    let freed = freed
+        .filter(|_| !block.alive)
+        .map_or(String::new(), |free| format!(" and freed {}", place(free.thread, free.pc, free.caller)));
     format!("the block of {} bytes allocated {}{freed}", block.size, place(block.thread, block.pc, block.caller))
 }
 

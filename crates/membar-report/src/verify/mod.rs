@@ -401,7 +401,8 @@ mod tests {
     fn the_first_line_of_a_fault_is_its_heading() {
         let message =
             "P1 cannot go on: assertion `x == 1' failed\n  at check, a.c:7\n  at main, a.c:\x1b[2J12".to_owned();
-        let error = ErrorRef { kind: "fault", message, stack: Vec::new(), output: None, schedule: "ab".into(), executions: 1 };
+        let error =
+            ErrorRef { kind: "fault", message, stack: Vec::new(), output: None, schedule: "ab".into(), executions: 1 };
         let report = VerifyReport {
             program: "a.c".into(),
             main: "a.c".into(),

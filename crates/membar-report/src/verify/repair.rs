@@ -53,7 +53,10 @@ pub fn proposals(fences: &[FenceRef], source: &dyn Fn(&str) -> Option<String>) -
     for choice in all.chain(one) {
         let put = |((fence, places), n): ((&FenceRef, &Vec<EditRef>), &usize)| {
             let edit = places[(*n).min(places.len() - 1)].clone();
-            FenceRef { edits: include(fence, &texts[fence.file.as_str()]).into_iter().chain([edit]).collect(), ..fence.clone() }
+            FenceRef {
+                edits: include(fence, &texts[fence.file.as_str()]).into_iter().chain([edit]).collect(),
+                ..fence.clone()
+            }
         };
         let proposal: Vec<FenceRef> = fences.iter().zip(&places).zip(&choice).map(put).collect();
         if !proposals.contains(&proposal) && proposals.len() < TRIES {
@@ -145,7 +148,8 @@ fn places(fence: &FenceRef, text: &str) -> Vec<EditRef> {
         let column = if column > 0 { column as usize - 1 } else { own.len() - own.trim_start().len() };
         Some(start + column.min(own.len()))
     };
-    let (after, before) = (offset(fence.after_line, fence.after_column), offset(fence.before_line, fence.before_column));
+    let (after, before) =
+        (offset(fence.after_line, fence.after_column), offset(fence.before_line, fence.before_column));
     let ends = boundaries(text);
     // Right behind `;`, `{` or `}`: so an access at this offset is in the statement that follows.
     let behind = |at: usize| ends.iter().copied().filter(move |end| *end > at);
@@ -306,7 +310,8 @@ mod tests {
     fn what_is_missing_is_included() {
         let text = "// about\n#include \"a.h\"\nint f() {\n  x = 1;\n  return y;\n}\n";
         let all = tried(text, &[fence("T1", Some("f"), (4, 3), (5, 10))]);
-        let wanted = "// about\n#include <stdatomic.h>\n#include \"a.h\"\nint f() {\n  x = 1;\n  mfence;\n  return y;\n}\n";
+        let wanted =
+            "// about\n#include <stdatomic.h>\n#include \"a.h\"\nint f() {\n  x = 1;\n  mfence;\n  return y;\n}\n";
         assert_eq!(all[0], wanted);
     }
 

@@ -239,6 +239,11 @@ pub trait Subject {
     /// An event of a run.
     fn access(&mut self, run: &Run<Self::Detail>, event: &Event) -> AccessRef;
 
+    /// What reports call a thread.
+    fn thread_name(&self, thread: u32) -> String {
+        format!("P{thread}")
+    }
+
     /// Where such a barrier is put, between these two instructions: what [`Subject::explore`] wants.
     fn spot(&self, _: Barrier, after: u32, _before: u32) -> u32 {
         after

@@ -74,7 +74,8 @@ fn thrown_again(object: usize) {
     let stack = fault::here();
     let again = [0, 1].map(|i| stack.get(i).copied().unwrap_or(0));
     let w = world();
-    let mut first = w.threads[..w.known].iter().flat_map(|thread| &thread.thrown).filter(|known| known.object == object);
+    let mut first =
+        w.threads[..w.known].iter().flat_map(|thread| &thread.thrown).filter(|known| known.object == object);
     // Made by `std::make_exception_ptr`: this is its first throw.
     let thrown = match first.next().cloned() {
         Some(first) => Thrown { again: Some(again), ..first },
@@ -165,7 +166,8 @@ fn type_name(info: usize, demangle: usize) -> String {
     let registers = Registers::save();
     // SAFETY: `__cxa_demangle`, which allocates what it returns.
     let shown = unsafe {
-        let demangle: extern "C-unwind" fn(usize, usize, usize, *mut c_int) -> *const c_char = std::mem::transmute(demangle);
+        let demangle: extern "C-unwind" fn(usize, usize, usize, *mut c_int) -> *const c_char =
+            std::mem::transmute(demangle);
         demangle(at + skip, 0, 0, &raw mut status)
     };
     registers.restore();

@@ -6,8 +6,8 @@ mod run;
 pub use replay::replayed;
 
 use super::page::{
-    Case, Command, Copy, Fact, Fix, Fixes, ImpossibleRead, Lemma, ModelVerdict, Models, Node, Row, Source, Step, Stopped,
-    Value,
+    Case, Command, Copy, Fact, Fix, Fixes, ImpossibleRead, Lemma, ModelVerdict, Models, Node, Row, Source, Step,
+    Stopped, Value,
 };
 use crate::style::{capital, count, list};
 use crate::verify::{AccessRef, ErrorRef, FenceRef, StepRef, VerifyReport, ViolationRef};

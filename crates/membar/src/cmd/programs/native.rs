@@ -389,7 +389,12 @@ impl Subject for Native {
             Standing::Done => Stand::Done,
             Standing::Fault(why) => Stand::Stuck(why.clone()),
         };
-        Ok(Run { steps, next: traced.threads.iter().map(stand).collect(), output: Some(traced.output.clone()), detail: traced })
+        Ok(Run {
+            steps,
+            next: traced.threads.iter().map(stand).collect(),
+            output: Some(traced.output.clone()),
+            detail: traced,
+        })
     }
 
     fn confirms(&mut self, model: Relaxation, explanation: &Explanation) -> bool {
@@ -422,6 +427,10 @@ impl Subject for Native {
             control: Words::is_control(traced, addr),
             crowded: false,
         }
+    }
+
+    fn thread_name(&self, thread: u32) -> String {
+        Words::thread(thread)
     }
 
     /// A full fence is just behind the store, as a stronger memory order of that store would have it; one for stores is just

@@ -7,8 +7,8 @@
 //!
 //! # Algorithm
 //!
-//! Some of the branches that are left, evenly spread, are run once more, and the races in them are counted by variable and
-//! pair of threads: each is a choice that the search has to make both ways. How often an instruction is made in one execution
+//! Some of the branches that are left, evenly spread, are run once more, and the races in them are counted by
+//! variable: each is a choice that the search has to make both ways. How often an instruction is made in one execution
 //! tells where a loop multiplies them.
 //!
 //! # Guarantees
@@ -24,7 +24,6 @@ use super::super::programs::{Run, Subject};
 use membar::core::Performed;
 use membar::explore::Strategy;
 use membar::report::verify::AccessRef;
-use membar::report::count;
 use membar::verify::{Checkpoint, Event};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -32,8 +31,9 @@ use std::time::{Duration, Instant};
 /// Branches that are looked at, and the time that may take.
 const SAMPLES: usize = 16;
 const TIME: Duration = Duration::from_millis(300);
-/// Variables that are named.
+/// Variables that are named, and places of each.
 const NAMED: usize = 3;
+const PLACES: usize = 4;
 
 /// What makes a search large.
 #[derive(Debug, Default)]
@@ -44,12 +44,14 @@ pub struct Size {
     pub next: String,
 }
 
-/// A variable that two threads race on.
+/// A variable that threads race on.
+#[derive(Default)]
 struct Hot {
     /// Most races in one execution.
     races: usize,
-    /// One of them: in which run, and the two steps.
-    example: (usize, usize, usize),
+    threads: BTreeSet<u32>,
+    /// Steps that race, one for each instruction: in which run, and which.
+    steps: BTreeMap<u32, (usize, usize)>,
 }
 
 /// What makes the search large that is left here. `None` if nothing shows.
@@ -62,18 +64,21 @@ pub fn size<S: Subject>(subject: &mut S, checkpoint: &Checkpoint) -> Option<Size
         }
         runs.push(subject.trace(&schedule).ok()?);
     }
-    let mut hot: BTreeMap<(u32, u32, u32), Hot> = BTreeMap::new();
+    let mut hot: BTreeMap<u32, Hot> = BTreeMap::new();
     for (number, run) in runs.iter().enumerate() {
-        let mut own: BTreeMap<(u32, u32, u32), usize> = BTreeMap::new();
+        let mut own: BTreeMap<u32, usize> = BTreeMap::new();
         for (first, second) in races(&run.steps) {
-            let (a, b) = (run.steps[first].thread, run.steps[second].thread);
-            let key = (run.steps[first].access.addr, a.min(b), a.max(b));
-            let races = own.entry(key).or_default();
-            *races += 1;
-            let known = hot.entry(key).or_insert(Hot { races: 0, example: (number, first, second) });
-            if *races > known.races {
-                *known = Hot { races: *races, example: (number, first, second) };
+            let addr = run.steps[first].access.addr;
+            *own.entry(addr).or_default() += 1;
+            let known = hot.entry(addr).or_default();
+            for at in [first, second] {
+                known.threads.insert(run.steps[at].thread);
+                known.steps.entry(run.steps[at].access.site).or_insert((number, at));
             }
+        }
+        for (addr, races) in own {
+            let known = hot.entry(addr).or_default();
+            known.races = known.races.max(races);
         }
     }
     let mut all: Vec<&Hot> = hot.values().collect();
@@ -81,21 +86,22 @@ pub fn size<S: Subject>(subject: &mut S, checkpoint: &Checkpoint) -> Option<Size
     let mut size = Size::default();
     let mut loops: Option<(usize, String)> = None;
     for hot in all {
-        let (number, first, second) = hot.example;
-        let run = &runs[number];
-        let [one, other] = [first, second].map(|at| subject.access(run, &Event::new(at, &run.steps[at])));
-        if one.control || other.control || size.races.len() == NAMED {
-            continue;
-        }
-        for (at, access) in [(first, &one), (second, &other)] {
+        let mut accesses = Vec::new();
+        for &(number, at) in hot.steps.values() {
+            let run = &runs[number];
             let step = &run.steps[at];
+            let access = subject.access(run, &Event::new(at, step));
             let same = |made: &&Performed| (made.thread, made.access.site) == (step.thread, step.access.site);
             let rounds = run.steps.iter().filter(same).count();
             if rounds > 1 && access.line > 0 && loops.as_ref().is_none_or(|(most, _)| rounds > *most) {
-                loops = Some((rounds, place(access)));
+                loops = Some((rounds, place(&access)));
             }
+            accesses.push(access);
         }
-        size.races.push(words(&one, &other, hot.races));
+        if !accesses.iter().any(|access| access.control) && size.races.len() < NAMED {
+            let names: Vec<String> = hot.threads.iter().map(|thread| subject.thread_name(*thread)).collect();
+            size.races.push(words(&names, &accesses, hot.races));
+        }
     }
     if size.races.is_empty() {
         return None;
@@ -105,15 +111,27 @@ pub fn size<S: Subject>(subject: &mut S, checkpoint: &Checkpoint) -> Option<Size
     Some(size)
 }
 
-/// `T1 and T2 race on `q.head` (queue.c:33, queue.c:40): 12 times in one execution`
-fn words(one: &AccessRef, other: &AccessRef, races: usize) -> String {
-    let (mut threads, mut places) = (vec![one, other], vec![place(one), place(other)]);
-    threads.sort_by_key(|access| access.thread);
+/// `T1 and T2 race on `q.head` (queue.c:33, queue.c:40) up to 12 times in one execution`
+fn words(names: &[String], accesses: &[AccessRef], races: usize) -> String {
+    let mut places: Vec<String> = accesses.iter().map(place).collect();
     places.sort();
     places.dedup();
-    let names = format!("{} and {}", threads[0].thread_name, threads[1].thread_name);
-    let times = if races == 1 { "once".into() } else { count(races, "time") };
-    format!("{names} race on `{}` ({}) {times} in one execution", one.address, places.join(", "))
+    let more = places.len().saturating_sub(PLACES);
+    places.truncate(PLACES);
+    if more > 0 {
+        places.push(format!("{more} more"));
+    }
+    let times = if races == 1 { "once".into() } else { format!("up to {races} times") };
+    let (names, places) = (joined(names), places.join(", "));
+    format!("{names} race on `{}` ({places}) {times} in one execution", accesses[0].address)
+}
+
+/// `T1, T2 and T3`
+fn joined(names: &[String]) -> String {
+    match names {
+        [before @ .., last] if !before.is_empty() => format!("{} and {last}", before.join(", ")),
+        names => names.concat(),
+    }
 }
 
 fn place(access: &AccessRef) -> String {
