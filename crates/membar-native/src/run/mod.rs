@@ -18,6 +18,7 @@ mod idle;
 mod layout;
 mod libc_hooks;
 mod module;
+mod opaque;
 mod pages;
 mod program;
 mod registers;
@@ -34,6 +35,7 @@ mod world;
 
 pub use facts::{Divergence, Facts};
 pub use module::LoadError;
+pub use opaque::Unseen;
 pub use program::{Native, Options};
 pub use shadow::Cell;
 pub use slot::BEFORE;

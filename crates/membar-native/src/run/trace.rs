@@ -66,6 +66,15 @@ pub enum Location {
         /// The offset.
         offset: u64,
     },
+    /// In a library that is not instrumented.
+    Library {
+        /// The name of its file.
+        library: String,
+        /// The variable, if the library says what it is called, or nothing.
+        name: String,
+        /// The offset in the variable, or in the library.
+        offset: u64,
+    },
     /// A thread-local variable.
     ThreadLocal {
         /// Whose.
@@ -298,6 +307,9 @@ pub(super) fn location(at: usize) -> Option<Location> {
     let control = CONTROL..CONTROL + MAX_THREADS * CONTROL_SIZE;
     Some(if at.wrapping_sub(w.module.base) < w.module.len {
         Location::Object { offset: (at - w.module.base) as u64 }
+    } else if let Some(library) = w.module.libraries.iter().find(|it| at.wrapping_sub(it.base) < it.len) {
+        let (name, offset) = super::module::symbol_at(at).unwrap_or((String::new(), at - library.base));
+        Location::Library { library: library.name.clone(), name, offset: offset as u64 }
     } else if let Some(block) = w.heap.find(at) {
         Location::Heap {
             thread: block.thread as u32,

@@ -6,8 +6,15 @@ pub(super) fn allocate(size: usize, align: usize) -> usize {
     let w = world();
     let id = w.current;
     // SAFETY: the stack pointer of the stub's caller.
-    let pc = unsafe { *(register(0) as *const usize) };
-    let caller = if w.module.base == 0 { 0 } else { fault::callers(register(2), id).next().unwrap_or(0) };
+    let mut pc = unsafe { *(register(0) as *const usize) };
+    let mut caller = 0;
+    if w.module.base != 0 {
+        if !w.module.is_code(pc) {
+            // A library allocates: who called it is what the user knows.
+            pc = fault::call_from_program(register(0)).unwrap_or(pc);
+        }
+        caller = fault::callers(register(2), id).next().unwrap_or(0);
+    }
     w.threads[id].dirty = true;
     match w.heap.allocate(id, size, align, pc, caller) {
         Some(block) => block,
@@ -57,7 +64,7 @@ pub extern "C-unwind" fn free(pointer: usize) {
         }
         Ok(block) => fault::raise(format!("frees {} twice", fault::block(&block))),
         Err(BadFree::NoBlock) => {
-            let ours = pointer.wrapping_sub(ARENA) < ARENA_LEN || pointer.wrapping_sub(w.module.base) < w.module.len;
+            let ours = pointer.wrapping_sub(ARENA) < ARENA_LEN || w.module.has(pointer);
             if ours {
                 fault::raise("frees something that is not the beginning of a block of the heap".into());
             }

@@ -10,6 +10,7 @@ mod environment;
 mod outside;
 mod strings;
 mod syscalls;
+mod text;
 
 pub use alloc::*;
 pub use ending::*;
@@ -17,12 +18,13 @@ pub use environment::*;
 pub use outside::*;
 pub use strings::*;
 pub use syscalls::*;
+pub use text::*;
 
 use super::access::{plain_within as plain, whole_range};
 use super::fault;
 use super::heap::BadFree;
 use super::layout::{ARENA, ARENA_LEN, TLS, TLS_SIZE};
-use super::module::text;
+use super::module::text as text_at;
 use super::registers::register;
 use super::thread;
 use super::world::world;
