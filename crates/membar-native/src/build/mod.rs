@@ -16,7 +16,7 @@
 //! Code that is not compiled here (objects, archives, libraries) is kept apart from what is, for the run side to look at
 //! (`link.rs`); what the C++ library has of containers is compiled here (`containers.rs`).
 //!
-//! What is missed without a note: functions that are told not to be instrumented (`no_sanitize_thread`); with gcc, the
+//! What is missed without a note: with gcc, the
 //! middle of a large struct that a function returns right into shared memory, and calls of `__builtin_memcpy` by that
 //! name with a constant size, which gcc expands after the instrumentation.
 
@@ -32,6 +32,7 @@ mod fat;
 mod flags;
 mod inline;
 mod link;
+mod unsanitized;
 mod wrapper;
 
 pub use error::BuildError;

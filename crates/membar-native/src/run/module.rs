@@ -35,6 +35,8 @@ pub struct Library {
     /// Writable memory, as ranges of addresses.
     pub data: Vec<(usize, usize)>,
     tls: Tls,
+    /// Its thread-local variables are the operating system's: threads of the program share them.
+    pub static_tls: bool,
 }
 
 /// Thread-local variables of the object or of a library.
@@ -239,6 +241,7 @@ fn loaded() -> Vec<Library> {
             let (image, _) = range(header);
             let (file, size) = (header.p_filesz as usize, header.p_memsz as usize);
             library.tls = Tls { image, file, size, id: info.dlpi_tls_modid, at: 0 };
+            library.static_tls = headers.iter().any(|h| h.p_type == libc::PT_DYNAMIC && has_static_tls(range(h)));
         }
         found.push(library);
         0
@@ -247,6 +250,15 @@ fn loaded() -> Vec<Library> {
     // SAFETY: `each` fits.
     unsafe { libc::dl_iterate_phdr(Some(each), (&raw mut found).cast()) };
     found
+}
+
+/// Whether a dynamic section says that thread-local variables are found without asking.
+fn has_static_tls((from, to): (usize, usize)) -> bool {
+    const FLAGS: usize = 30;
+    const STATIC_TLS: usize = 0x10;
+    // SAFETY: the dynamic section of an object that is loaded.
+    let entries = (from..to).step_by(16).map(|at| unsafe { *(at as *const [usize; 2]) });
+    entries.take_while(|entry| entry[0] != 0).any(|entry| entry[0] == FLAGS && entry[1] & STATIC_TLS != 0)
 }
 
 /// A C string, for messages.

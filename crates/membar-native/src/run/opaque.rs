@@ -446,6 +446,11 @@ fn fetch(w: &mut World, pc: usize, sp: usize) -> bool {
             w.opaque.calls[id] = Call { function: pc, site, sp };
             w.opaque.looked = 0;
         }
+        let library = w.module.libraries.iter().find(|library| inside(pc, (library.base, library.base + library.len)));
+        if library.is_some_and(|library| library.static_tls) {
+            let Call { function, site, .. } = w.opaque.calls[id];
+            w.remember(function, site, None);
+        }
         let watched = !w.opaque.known.contains(&w.opaque.calls[id].function);
         w.enter(watched);
         return true;

@@ -134,7 +134,9 @@ impl Native {
         if !options.opaque_private {
             let base = w.module.base;
             let [program, own] = crate::build::layout(object).map(|(from, to)| (base + from, base + to));
-            w.watch_opaque(object, program, own);
+            if program.0 < program.1 {
+                w.watch_opaque(object, program, own);
+            }
         }
         w.volatile_atomic = options.volatile_atomic;
         w.spurious_wakeups = options.spurious_wakeups;

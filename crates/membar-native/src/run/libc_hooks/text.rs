@@ -217,7 +217,31 @@ variadic!(print_to_file, "16", "rdx", print_in_file);
 variadic!(print_to, "24", "rcx", print_bounded);
 variadic!(print_all_to, "16", "rdx", print_unbounded);
 
-/// Numbers in text: what is read is the C library's to read, where it stopped is written here.
+/// Copies a string as it is read, byte by byte, up to its end or a byte that is not `wanted`. Its length; `None` if it is longer
+/// than what there is room for.
+fn read_text<const N: usize>(text: usize, copy: &mut [u8; N], wanted: impl Fn(u8) -> bool) -> Option<usize> {
+    for (at, byte) in copy.iter_mut().enumerate() {
+        plain(text + at, 1, false);
+        // SAFETY: a string of the program, up to its end.
+        *byte = unsafe { *((text + at) as *const u8) };
+        if !wanted(*byte) {
+            *byte = 0;
+        }
+        if *byte == 0 {
+            return Some(at);
+        }
+    }
+    None
+}
+
+/// What may be part of a number, or before it.
+fn is_numeric(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric()
+        || byte.is_ascii_whitespace()
+        || matches!(byte, b'+' | b'-' | b'.' | b'_' | b'(' | b')' | 11)
+}
+
+/// Numbers in text: from a copy. Where it stopped is written here.
 macro_rules! numbers {
     ($($name:ident: $real:ident($($base:ident: $kind:ty)?) -> $result:ty,)*) => {
         $(
@@ -225,10 +249,18 @@ macro_rules! numbers {
                 unsafe extern "C" {
                     fn $real(text: *const c_char, end: *mut usize $(, $base: $kind)?) -> $result;
                 }
+                let mut copy = [0u8; 256];
                 let mut stopped = 0usize;
-                let function = $real as *const () as usize;
-                // SAFETY: what the program asked for.
-                let value = during(stringify!($real), function, || unsafe { $real(text, &mut stopped $(, $base)?) });
+                let value = if world().alone || read_text(text as usize, &mut copy, is_numeric).is_none() {
+                    let function = $real as *const () as usize;
+                    // SAFETY: what the program asked for.
+                    during(stringify!($real), function, || unsafe { $real(text, &mut stopped $(, $base)?) })
+                } else {
+                    // SAFETY: the copy ends with a zero.
+                    let value = unsafe { $real(copy.as_ptr().cast(), &mut stopped $(, $base)?) };
+                    stopped = text as usize + (stopped - copy.as_ptr() as usize);
+                    value
+                };
                 if !end.is_null() {
                     plain(end as usize, 8, true);
                     // SAFETY: the program's own variable.
@@ -247,6 +279,83 @@ numbers! {
     to_unsigned_long: strtoull(base: c_int) -> c_ulonglong,
     to_double: strtod() -> c_double,
     to_float: strtof() -> c_float,
+}
+
+pub extern "C-unwind" fn to_int(text: *const c_char) -> c_int {
+    to_long(text, std::ptr::null_mut(), 10) as c_int
+}
+
+pub extern "C-unwind" fn to_plain_long(text: *const c_char) -> c_long {
+    to_long(text, std::ptr::null_mut(), 10)
+}
+
+pub extern "C-unwind" fn to_plain_double(text: *const c_char) -> c_double {
+    to_double(text, std::ptr::null_mut())
+}
+
+/// What a function of the C library makes of two strings, which it gets as copies. A pointer that it returns is one into the first.
+fn on_copies<T>(
+    name: &str,
+    function: usize,
+    (a, b): (usize, usize),
+    most: usize,
+    work: impl Fn(*const c_char, *const c_char) -> T,
+) -> (T, usize) {
+    let (mut first, mut second) = ([0u8; ROOM], [0u8; ROOM]);
+    let bounded = |text: usize, copy: &mut [u8; ROOM]| {
+        let left = std::cell::Cell::new(most);
+        read_text(text, copy, |_| {
+            let more = left.get() > 0;
+            left.set(left.get().saturating_sub(1));
+            more
+        })
+    };
+    if !world().alone && bounded(a, &mut first).is_some() && bounded(b, &mut second).is_some() {
+        let result = work(first.as_ptr().cast(), second.as_ptr().cast());
+        return (result, first.as_ptr() as usize);
+    }
+    (during(name, function, || work(a as *const c_char, b as *const c_char)), a)
+}
+
+macro_rules! of_two_strings {
+    ($($name:ident: $real:ident -> $kind:ident,)*) => {
+        $(
+            pub extern "C-unwind" fn $name(a: usize, b: usize) -> usize {
+                unsafe extern "C" {
+                    fn $real(a: *const c_char, b: *const c_char) -> usize;
+                }
+                // SAFETY: strings.
+                let work = |a, b| unsafe { $real(a, b) };
+                let (result, first) =
+                    on_copies(stringify!($real), $real as *const () as usize, (a, b), usize::MAX, work);
+                of_two_strings!($kind, result, first, a)
+            }
+        )*
+    };
+    (pointer, $result:ident, $first:ident, $a:ident) => {
+        if $result == 0 { 0 } else { $a + ($result - $first) }
+    };
+    (number, $result:ident, $first:ident, $a:ident) => {{
+        let _ = $first;
+        $result
+    }};
+}
+
+of_two_strings! {
+    find_string: strstr -> pointer,
+    find_any: strpbrk -> pointer,
+    span: strspn -> number,
+    span_without: strcspn -> number,
+}
+
+pub extern "C-unwind" fn compare_caseless(a: usize, b: usize) -> c_int {
+    compare_caseless_bounded(a, b, usize::MAX)
+}
+
+pub extern "C-unwind" fn compare_caseless_bounded(a: usize, b: usize, n: usize) -> c_int {
+    // SAFETY: strings.
+    let work = |a, b| unsafe { libc::strncasecmp(a, b, n) };
+    on_copies("strncasecmp", libc::strncasecmp as *const () as usize, (a, b), n, work).0
 }
 
 /// Sorts a copy, which is nobody else's, and writes it back. Stable, as the C library's own usually is.
