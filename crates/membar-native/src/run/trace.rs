@@ -2,8 +2,8 @@
 
 use super::fault;
 use super::layout::{
-    CHOICE, CONTROL, CONTROL_SIZE, ENDED, FUTEX_CELLS, FUTEXES, LARGE_ATOMICS, MAX_THREADS, STACK_SIZE, STACKS, STARTED,
-    TLS, TLS_SIZE,
+    CHOICE, CONTROL, CONTROL_SIZE, ENDED, FUTEX_CELLS, FUTEXES, LARGE_ATOMICS, MAX_THREADS, STACK_SIZE, STACKS,
+    STARTED, TLS, TLS_SIZE,
 };
 use super::program::{Native, access};
 use super::shadow::{self, read};
