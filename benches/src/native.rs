@@ -141,6 +141,7 @@ impl Program {
             heap: HEAP,
             volatile_atomic: false,
             spurious_wakeups: false,
+            opaque_private: false,
             wrappers: symbols.wrappers(),
             show: false,
         };

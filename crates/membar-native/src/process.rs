@@ -58,6 +58,7 @@ enum Call {
         heap: usize,
         volatile_atomic: bool,
         spurious_wakeups: bool,
+        opaque_private: bool,
         wrappers: Vec<(u32, u32)>,
         show: bool,
     },
@@ -140,6 +141,8 @@ pub struct Setup {
     pub volatile_atomic: bool,
     /// Threads may wake up without a reason.
     pub spurious_wakeups: bool,
+    /// Code that is not instrumented touches nothing that threads share.
+    pub opaque_private: bool,
     /// Code that reports do not name, as ranges of offsets in the object.
     pub wrappers: Vec<(u32, u32)>,
     /// Whether the program's output is shown.
@@ -299,6 +302,7 @@ impl Process {
             heap: setup.heap,
             volatile_atomic: setup.volatile_atomic,
             spurious_wakeups: setup.spurious_wakeups,
+            opaque_private: setup.opaque_private,
             wrappers: setup.wrappers.clone(),
             show: setup.show,
         };
@@ -507,8 +511,18 @@ pub fn serve() -> io::Result<()> {
     for line in BufReader::new(from).split(b'\n') {
         let call: Call = serde_json::from_slice(&line?)?;
         let reply = match call {
-            Call::Load { object, args, shared: path, heap, volatile_atomic, spurious_wakeups, wrappers, show } => {
-                let options = Options { heap, volatile_atomic, spurious_wakeups, wrappers };
+            Call::Load {
+                object,
+                args,
+                shared: path,
+                heap,
+                volatile_atomic,
+                spurious_wakeups,
+                opaque_private,
+                wrappers,
+                show,
+            } => {
+                let options = Options { heap, volatile_atomic, spurious_wakeups, opaque_private, wrappers };
                 let args: Vec<&OsStr> = args.iter().map(|arg| OsStr::from_bytes(arg)).collect();
                 let object = PathBuf::from(OsString::from_vec(object));
                 match Shared::map(Path::new(OsStr::from_bytes(&path)), false) {

@@ -90,6 +90,23 @@ impl Words {
         Place { function, file, line, column, text }
     }
 
+    /// The function at an offset, in quotes.
+    pub fn function(&self, offset: u32) -> String {
+        let frame = self.symbols.place(u64::from(offset) + 1).into_iter().next_back();
+        frame.map_or_else(|| "a function".into(), |frame| format!("`{}`", frame.function))
+    }
+
+    /// Something at a place, without a number: for notes, which are made before anything is mentioned.
+    pub fn touched(&self, location: &Location) -> String {
+        if let Some(Named { name, .. }) = self.unnumbered(location, 1) {
+            return format!("`{name}`");
+        }
+        let Location::Heap { size, stack, .. } = location else { return "something".into() };
+        let Place { file, line, .. } = self.place_of(stack);
+        let place = if file.is_empty() { String::new() } else { format!(" allocated at {file}:{line}") };
+        format!("a block of {size} bytes{place}")
+    }
+
     /// The stack in the user's files, the innermost first; all of it if none of it is.
     pub fn stack(&self, stack: &[u32]) -> Vec<Frame> {
         let all: Vec<Frame> = stack.iter().flat_map(|pc| self.symbols.place(u64::from(*pc))).collect();
@@ -141,7 +158,9 @@ impl Words {
                 let named = named.map(|name| if name.starts_with("_ZTV") { "vtable".into() } else { name });
                 named.map_or_else(|| ty.show(value, 8), |name| format!("&{name}"))
             }
-            Location::Stack { .. } | Location::ThreadLocal { .. } => format!("&{}", self.named(location, 1).name),
+            Location::Stack { .. } | Location::ThreadLocal { .. } | Location::Library { .. } => {
+                format!("&{}", self.named(location, 1).name)
+            }
             Location::Control { thread, .. } => Words::thread(*thread),
         }
     }
@@ -149,14 +168,31 @@ impl Words {
     /// Name and type of what is at a place.
     pub fn named(&mut self, location: &Location, size: u32) -> Named {
         let unknown = |name: String| Named { name, ty: Scalar::Unknown };
+        let Location::Heap { thread, number, size: block, offset, stack } = location else {
+            return self.unnumbered(location, size).unwrap_or_else(|| unknown("something".into()));
+        };
+        let (name, part) = self.block(*thread, *number, *block, *offset, size, stack);
+        match part {
+            Some(Named { name: path, ty }) => Named { name: format!("{name}{path}"), ty },
+            None if *offset == 0 => unknown(name),
+            None => unknown(format!("{name}+{offset}")),
+        }
+    }
+
+    /// Name and type of what is at a place, unless it is in a block of the heap.
+    fn unnumbered(&self, location: &Location, size: u32) -> Option<Named> {
+        let unknown = |name: String| Named { name, ty: Scalar::Unknown };
         let whose = |thread: u32, name: String| match thread {
             0 => name,
             id => format!("{}'s {name}", Words::thread(id)),
         };
-        match location {
+        Some(match location {
             Location::Object { offset } => {
                 self.symbols.variable(*offset, size).unwrap_or_else(|| unknown(format!("data+{offset:#x}")))
             }
+            Location::Library { library, name, offset } if name.is_empty() => unknown(format!("{library}+{offset:#x}")),
+            Location::Library { name, offset: 0, .. } => unknown(name.clone()),
+            Location::Library { name, offset, .. } => unknown(format!("{name}+{offset}")),
             Location::ThreadLocal { thread, offset } => {
                 let named = self.symbols.thread_local(*offset, size);
                 let Named { name, ty } = named.unwrap_or_else(|| unknown(format!("thread-local+{offset:#x}")));
@@ -168,14 +204,7 @@ impl Words {
                     frames.iter().find_map(local).unwrap_or_else(|| unknown(format!("stack+{:#x}", addr & 0xf_ffff)));
                 Named { name: whose(*thread, name), ty }
             }
-            Location::Heap { thread, number, size: block, offset, stack } => {
-                let (name, part) = self.block(*thread, *number, *block, *offset, size, stack);
-                match part {
-                    Some(Named { name: path, ty }) => Named { name: format!("{name}{path}"), ty },
-                    None if *offset == 0 => unknown(name),
-                    None => unknown(format!("{name}+{offset}")),
-                }
-            }
+            Location::Heap { .. } => return None,
             Location::Control { what, .. } if what == "choice" => unknown("choice".into()),
             Location::Control { what, .. } if what == "large" => unknown("lock of large atomics".into()),
             Location::Control { what, .. } if what == "futex" => unknown("queue of a futex".into()),
@@ -183,7 +212,7 @@ impl Words {
                 let what = if what == "wake" { "wake-up" } else { what };
                 unknown(format!("{what} of {}", Words::thread(*thread)))
             }
-        }
+        })
     }
 
     /// The name of a block, and of some bytes in it if its type is known.

@@ -131,6 +131,7 @@ fn compare(
         heap: 1 << 20,
         volatile_atomic: false,
         spurious_wakeups: false,
+        opaque_private: false,
         wrappers: Vec::new(),
         show: false,
     };

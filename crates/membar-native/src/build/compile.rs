@@ -10,7 +10,7 @@
 
 use super::assembly::{self, Rewritten};
 use super::compiler::{Compiler, Maker};
-use super::{BuildError, Language, Note, NoteKind};
+use super::{BuildError, Language, Note, NoteKind, unsanitized};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
@@ -107,6 +107,9 @@ impl Unit<'_> {
         // Names of files are the only text that need not be UTF-8.
         let text = String::from_utf8_lossy(&outcome.stdout);
         let Rewritten { mut text, mut notes } = assembly::rewrite(&text);
+        if unsanitized::mentions(self.source, &text) {
+            text = unsanitized::move_out(&text);
+        }
         if self.keep_notes {
             text.push_str(&assembly::notes_section(&notes));
         }

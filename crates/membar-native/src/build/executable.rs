@@ -17,7 +17,7 @@ use super::assembly::NOTES;
 use super::compile::assemble;
 use super::compiler::{Compiler, maker_and_version};
 use super::link::{self, Dynamic, Link};
-use super::{BuildError, Built, Language, Note, fat};
+use super::{BuildError, Built, Language, Note, containers, fat};
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::fs;
@@ -51,6 +51,9 @@ pub fn build_executable(path: &Path, dir: &Path) -> Result<Built, BuildError> {
     let stubs = dir.join("stubs.o");
     assemble(&compiler, crate::run::stubs::assembly().as_bytes(), &[], &stubs, Path::new("stubs"))?;
     found.objects.push(stubs);
+    if found.cxx {
+        containers::add(&compiler, dir, &mut found.objects)?;
+    }
     let object = dir.join("prog.so");
     let link = Link {
         compiler: &compiler,

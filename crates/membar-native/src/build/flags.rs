@@ -141,6 +141,7 @@ fn goes(flag: &str) -> Goes {
             Goes::Dropped("its checked functions are not those that membar sees")
         }
         _ if flag.starts_with("-ftls-model=") => Goes::Dropped("membar gives each thread its thread-local variables"),
+        "-fuse-ld=gold" | "-fuse-ld=mold" => Goes::Dropped("membar needs GNU ld or lld"),
         _ if flag.starts_with("-fuse-ld=") || flag.starts_with("--ld-path=") => Goes::Linker,
         _ if flag.starts_with("-Wl,") || flag.starts_with("-l") || flag.starts_with("-L") => Goes::Linker,
         _ if flag.starts_with("-Wa,") => Goes::Assembler,

@@ -6,11 +6,19 @@
 //! Algorithm: the stubs are an object like any other, and their symbols are weak. `-Bsymbolic` binds calls within the
 //! object; the C++ library is linked statically, so that its calls of `pthread_create` are within the object too and its
 //! variables are in memory that the runtime knows. `-z now` binds the rest when the object is loaded: the dynamic
-//! linker must not run on the small stack of a thread. Afterwards the dynamic symbols tell which functions of which
-//! library are called.
+//! linker must not run on the small stack of a thread. `main` may come from an archive. Afterwards the dynamic symbols tell which
+//! functions of which library are called.
+//!
+//! Instrumented code is put on pages of its own, so that the run side can tell when other code runs ([`layout`]). With
+//! it go the stubs, and what there is of the C++ library's compiled part that works on nothing but its own memory and what it
+//! asks the stubs for: exceptions, threads, clocks. Variables of the C++ library are on pages of their own too.
+//!
+//! Objects that were compiled for an executable expect the C library's variables (`stderr`) at a fixed distance, which a shared
+//! object does not have. They get copies, which are filled before anything of the program runs.
 //!
 //! Guarantees: an object that links has no undefined symbols and exports `main`.
 
+use super::compile::assemble;
 use super::compiler::Compiler;
 use super::{BuildError, Import, Note, NoteKind};
 use crate::run::stubs;
@@ -27,9 +35,100 @@ const KNOWN: &[&str] =
     &["libc", "libm", "libpthread", "libdl", "librt", "libgcc_s", "ld-linux-x86-64", "libutil", "libresolv"];
 
 /// Whether a soname is one of the C library's.
-pub(super) fn is_system(soname: &str) -> bool {
+pub(crate) fn is_system(soname: &str) -> bool {
     let stem = soname.split(".so").next().unwrap_or(soname);
     KNOWN.contains(&stem)
+}
+
+/// The sections of instrumented code, and of the C++ library's variables.
+const PROGRAM: &str = ".instrumented";
+const LIBRARY: &str = ".cxxlibrary";
+
+/// Parts of the C++ library that touch nothing of the program's but through what the stubs stand in for.
+const TRANSPARENT: &[&str] = &[
+    "allocator-inst",
+    "atexit_*",
+    "atomicity",
+    "bad_*",
+    "*type_info",
+    "chrono",
+    "condition_variable",
+    "cow-stdexcept",
+    "cow-string-inst",
+    "cp-demangle",
+    "cxx11-stdexcept",
+    "debug",
+    "del_*",
+    "dyncast",
+    "eh_*",
+    "functexcept",
+    "functional",
+    "futex",
+    "future",
+    "guard*",
+    "hash_bytes",
+    "hash_c++0x",
+    "hashtable_c++0x",
+    "mutex",
+    "nested_exception",
+    "new_*",
+    "pure",
+    "shared_ptr",
+    "snprintf_lite",
+    "sso_string",
+    "stdexcept",
+    "string-inst",
+    "system_error",
+    "thread",
+    "tinfo*",
+    "vec",
+    "vterminate",
+];
+
+/// Variables of the C library that objects may have been compiled to find in the executable.
+const COPIED: &[&str] = &["stdin", "stdout", "stderr", "environ", "__environ"];
+
+/// Where instrumented code is in a linked object, and where the C++ library's variables are, as ranges of offsets; nothing
+/// where there is none.
+pub(crate) fn layout(object: &Path) -> [(usize, usize); 2] {
+    let Ok(data) = fs::read(object) else { return [(0, 0); 2] };
+    let Ok(file) = parse(object, &data) else { return [(0, 0); 2] };
+    [PROGRAM, LIBRARY].map(|name| {
+        let section = file.section_by_name(name);
+        section.map_or((0, 0), |section| (section.address() as usize, (section.address() + section.size()) as usize))
+    })
+}
+
+/// Puts the objects of a directory into a section of their own, and so on.
+fn script(directory: &str, cxx: bool) -> String {
+    // The byte makes it a section like `.data` even if all that is in it is zero.
+    let library = format!(
+        "SECTIONS\n{{\n  {LIBRARY} : ALIGN(4096)\n  {{\n    BYTE(0)\n    *libstdc++.a:*(.data .data._Z* .bss .bss.* \
+         COMMON)\n    . = ALIGN(4096);\n  }}\n}}\nINSERT AFTER .data;\n"
+    );
+    let library = if cxx { library } else { String::new() };
+    let parts: String = TRANSPARENT.iter().map(|part| format!("    *libstdc++.a:{part}.o(.text .text.*)\n")).collect();
+    format!(
+        "SECTIONS\n{{\n  {PROGRAM} : ALIGN(4096)\n  {{\n    \"*{directory}/*.o\"(.text .text.*)\n{parts}    \
+         *libgcc.a:*(.text .text.*)\n    *libgcc_eh.a:*(.text .text.*)\n    . = ALIGN(4096);\n  }}\n}}\nINSERT BEFORE \
+         .text;\n{library}"
+    )
+}
+
+/// Copies of variables of the C library, and what fills them.
+fn copies(names: &[&str]) -> String {
+    let mut text = String::from("\t.section .init_array.00000,\"aw\"\n\t.p2align 3\n\t.quad .Lfill\n");
+    for name in names {
+        text += &format!(
+            "\t.data\n\t.p2align 3\n\t.globl {name}\n\t.type {name}, @object\n\t.size {name}, 8\n{name}:\n\t.quad 0\n"
+        );
+        text += &format!("\t.section .rodata\n.Lname_{name}:\n\t.string \"{name}\"\n");
+    }
+    text += "\t.text\n.Lfill:\n\tsubq $8, %rsp\n";
+    for name in names {
+        text += &format!("\tleaq {name}(%rip), %rdi\n\tleaq .Lname_{name}(%rip), %rsi\n\tcall __membar_copy@PLT\n");
+    }
+    text + "\taddq $8, %rsp\n\tret\n\t.section .note.GNU-stack,\"\",@progbits\n"
 }
 
 /// What to link.
@@ -56,8 +155,13 @@ impl Link<'_> {
         // The parts of the C library, for programs that forget to name them, or whose names we do not know.
         let system = ["-Wl,--as-needed", "-lm", "-ldl", "-lrt", "-Wl,--no-as-needed"];
         arguments.extend(system.map(OsString::from));
-        let own = ["-Wl,-Bsymbolic", "-Wl,-z,now", "-Wl,--no-undefined", "-Wl,--build-id=none", "-pthread"];
+        let own =
+            ["-Wl,-Bsymbolic", "-Wl,-z,now", "-Wl,--no-undefined", "-Wl,--build-id=none", "-Wl,-u,main", "-pthread"];
         arguments.extend(own.map(OsString::from));
+        let layout = self.output.with_file_name("layout.ld");
+        let directory = self.output.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
+        fs::write(&layout, script(&directory, self.cxx)).map_err(BuildError::file("write", &layout))?;
+        arguments.extend(["-Wl,-T".into(), "-Xlinker".into(), layout.into_os_string()]);
         if self.several {
             arguments.push("-Wl,-z,muldefs".into());
         }
@@ -70,7 +174,14 @@ impl Link<'_> {
             // Whoever names these reaches a stub, which does not ask for them by itself: a C program has none.
             arguments.push("-Wl,-u,__cxa_throw,-u,_ZSt9terminatev".into());
         }
-        let outcome = self.compiler.run(&arguments, None)?;
+        let mut outcome = self.compiler.run(&arguments, None)?;
+        let names = missing_copies(&outcome.stderr);
+        if !outcome.status.success() && !names.is_empty() {
+            let object = self.output.with_file_name("copies.o");
+            assemble(self.compiler, copies(&names).as_bytes(), &[], &object, Path::new("copies"))?;
+            arguments.push(object.into());
+            outcome = self.compiler.run(&arguments, None)?;
+        }
         if !outcome.status.success() {
             let undefined =
                 outcome.stderr.contains("undefined reference") || outcome.stderr.contains("undefined symbol");
@@ -83,11 +194,28 @@ impl Link<'_> {
         }
         let imports = imported(self.output, &file)?;
         let mut notes = unseen(&dynamic(&file).needed, &imports);
+        if section(&file, PROGRAM).is_none() {
+            let what = "the linker does not keep instrumented code apart: membar cannot look at what other code does";
+            notes.push(Note { kind: NoteKind::Opaque, what: what.into(), place: None });
+        }
         if !outcome.stderr.trim().is_empty() {
             notes.push(Note { kind: NoteKind::Warning, what: outcome.stderr, place: None });
         }
         Ok(notes)
     }
+}
+
+/// The variables of the C library that the linker complains about.
+fn missing_copies(stderr: &str) -> Vec<&'static str> {
+    if !stderr.contains("recompile with -fPIC") {
+        return Vec::new();
+    }
+    let named = |name: &&&str| {
+        let words = ["`", "'", "symbol "].map(|quote| format!("{quote}{name}"));
+        let ends = |end: usize| !stderr[end..].starts_with(|next: char| next.is_alphanumeric() || next == '_');
+        words.iter().any(|word| stderr.match_indices(word.as_str()).any(|(at, found)| ends(at + found.len())))
+    };
+    COPIED.iter().filter(named).copied().collect()
 }
 
 fn unseen(needed: &[String], imports: &[Import]) -> Vec<Note> {
@@ -96,8 +224,7 @@ fn unseen(needed: &[String], imports: &[Import]) -> Vec<Note> {
         .map(|library| {
             let called = imports.iter().find(|import| import.library.as_ref() == Some(library));
             let example = called.map_or(String::new(), |import| format!(" (the program calls `{}`)", import.name));
-            let what =
-                format!("{library} is not instrumented: membar does not see what it does to shared memory{example}");
+            let what = format!("{library} is not instrumented: membar looks only for which memory it touches{example}");
             Note { kind: NoteKind::Library, what, place: None }
         })
         .collect()

@@ -14,14 +14,18 @@
 //!
 //! Guarantees: what is not seen is said. Each [`Note`] is an access, a library or a flag that membar leaves out.
 //!
-//! What is missed without a note: functions that are told not to be instrumented (`no_sanitize_thread`); with gcc, the
+//! Code that is not compiled here (objects, archives, libraries) is kept apart from what is, for the run side to look at
+//! (`link.rs`); what the C++ library has of containers is compiled here (`containers.rs`).
+//!
+//! What is missed without a note: with gcc, the
 //! middle of a large struct that a function returns right into shared memory, and calls of `__builtin_memcpy` by that
-//! name with a constant size, which gcc expands after the instrumentation; libraries that the program opens itself.
+//! name with a constant size, which gcc expands after the instrumentation.
 
 mod assembly;
 mod att;
 mod compile;
 mod compiler;
+mod containers;
 mod early;
 mod edited;
 mod error;
@@ -30,12 +34,14 @@ mod fat;
 mod flags;
 mod inline;
 mod link;
+mod unsanitized;
 mod wrapper;
 
 pub use edited::edited;
 pub use error::BuildError;
 pub use executable::build_executable;
 pub use link::imports;
+pub(crate) use link::{is_system, layout};
 pub use wrapper::wrapper;
 
 use compile::{Unit, assemble, object_name};
@@ -140,6 +146,8 @@ pub enum NoteKind {
     Assembly,
     /// A library that is not instrumented.
     Library,
+    /// Code that is not instrumented and that cannot be looked at.
+    Opaque,
     /// Warnings of compiler or linker, as they wrote them.
     Warning,
     /// A flag of the user's that was left out.
@@ -220,7 +228,10 @@ pub fn build(request: &Request<'_>) -> Result<Built, BuildError> {
     for result in results {
         notes.extend(result?);
     }
-    let objects: Vec<PathBuf> = objects.into_iter().chain([stubs]).collect();
+    let mut objects: Vec<PathBuf> = objects.into_iter().chain([stubs]).collect();
+    if cxx.is_some() {
+        containers::add(linker, request.dir, &mut objects)?;
+    }
     let link = Link {
         compiler: linker,
         objects: &objects,

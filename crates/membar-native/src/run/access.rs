@@ -148,7 +148,7 @@ impl Event {
 pub fn site(w: &World) -> u32 {
     // SAFETY: the stack pointer of a stub's caller.
     let pc = w.module.offset(unsafe { *(register(0) as *const usize) });
-    if w.wrappers.is_empty() { pc } else { w.user_site(pc, register(2)) }
+    if w.wrappers.is_empty() && pc != u32::MAX { pc } else { w.user_site(pc, register(2)) }
 }
 
 /// A plain access by the program, which makes it when this returns.

@@ -119,6 +119,10 @@ impl World {
 
     #[inline(never)]
     pub fn caller_of_wrapper(&self, frame: usize) -> Option<u32> {
+        if !self.module.is_code(word_at(register(0))) {
+            // A library: what it uses the frame pointer for is its own business.
+            return super::fault::call_from_program(register(0)).map(|pc| self.module.offset(pc));
+        }
         let user = |pc: usize| {
             let pc = self.module.offset(pc);
             (pc != u32::MAX && !self.is_wrapper(pc)).then_some(pc)

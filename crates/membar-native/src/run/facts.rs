@@ -1,6 +1,7 @@
 //! What is learnt about a program while it runs.
 
 use super::layout::{ENDED, MAX_THREADS, STARTED, WOKEN, control};
+use super::opaque::Unseen;
 use super::shadow::Cell;
 use super::world::World;
 use serde::{Deserialize, Serialize};
@@ -8,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// What is learnt about a program while it runs, and what has to be known from the beginning for the result to count.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Facts {
-    /// Visible cells; those below the arena are relative to the program's object.
+    /// Visible cells; those below the arena are relative to the program's object, or to one of its libraries.
     pub cells: Vec<Cell>,
     /// Threads other than the first: who creates them, and as which of its threads.
     pub threads: Vec<(u8, u32)>,
@@ -17,6 +18,12 @@ pub struct Facts {
     /// A thread waits where it might wake up without a reason.
     #[serde(default)]
     pub waits: bool,
+    /// Pages where accesses by code that is not instrumented are looked at one by one, as addresses like those of cells.
+    #[serde(default)]
+    pub exact: Vec<u64>,
+    /// What such code did unseen.
+    #[serde(default)]
+    pub unseen: Vec<Unseen>,
 }
 
 /// The program did something else the second time.
@@ -35,18 +42,18 @@ pub struct Divergence {
 impl World {
     /// What has been learnt.
     pub fn facts(&self) -> Facts {
-        let relative = |cell: &Cell| {
-            let inside = (cell.at as usize).wrapping_sub(self.module.base) < self.module.len;
-            let at = if inside { cell.at - self.module.base as u64 } else { cell.at };
-            Cell { at, ..*cell }
-        };
+        let relative = |cell: &Cell| Cell { at: self.module.portable(cell.at as usize) as u64, ..*cell };
         let mut threads: Vec<_> = self.ids.iter().map(|(key, id)| (*id, *key)).collect();
         threads.sort_unstable();
+        let mut exact: Vec<u64> = self.shadow.exact.iter().map(|&page| self.module.portable(page) as u64).collect();
+        exact.sort_unstable();
         Facts {
             cells: self.shadow.cells.iter().filter(|cell| cell.size > 0).map(relative).collect(),
             threads: threads.into_iter().map(|(_, key)| key).collect(),
             loops: self.loop_list.clone(),
             waits: self.waits,
+            exact,
+            unseen: self.opaque.unseen.clone(),
         }
     }
 
@@ -68,13 +75,14 @@ impl World {
             self.thread_id(parent as usize, nth);
         }
         for cell in &facts.cells {
-            let inside = (cell.at as usize) < self.module.len;
-            let at = if inside { cell.at + self.module.base as u64 } else { cell.at };
+            let at = self.module.address(cell.at as usize) as u64;
             if self.shadow.number(at as usize).is_none() {
                 self.shadow.reveal(Cell { at, ..*cell });
             }
         }
         self.waits = facts.waits;
+        self.shadow.exact = facts.exact.iter().map(|&page| self.module.address(page as usize)).collect();
+        self.know_unseen(&facts.unseen);
         for &site in &facts.loops {
             if let Some(stamp) = self.stamps.get_mut(site as usize)
                 && !stamp.is_loop

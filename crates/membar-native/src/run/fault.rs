@@ -91,6 +91,19 @@ pub fn callers(mut frame: usize, thread: usize) -> impl Iterator<Item = usize> {
     })
 }
 
+/// The call by which the thread that runs left the program's own code, if it is in a library now and this is its stack pointer:
+/// the nearest word on the stack that looks like the return address of one.
+pub fn call_from_program(sp: usize) -> Option<usize> {
+    let w = world();
+    let base = stack_base(w.current);
+    if !(base - STACK_SIZE + GUARD..base).contains(&sp) {
+        return None;
+    }
+    // SAFETY: within the stack of the thread that runs.
+    let words = (sp & !7..base).step_by(8).take(1 << 14).map(|at| unsafe { *(at as *const usize) });
+    words.into_iter().find(|&pc| w.module.is_code(pc) && is_after_call(pc))
+}
+
 /// What the handler found out, for [`land`].
 static SIGNAL: AtomicUsize = AtomicUsize::new(0);
 static ADDRESS: AtomicUsize = AtomicUsize::new(0);
@@ -102,6 +115,8 @@ static STEPS: AtomicU64 = AtomicU64::new(0);
 static TICKS: AtomicUsize = AtomicUsize::new(0);
 /// [`land`] is at work: whatever goes wrong now is not the program's next fault.
 static LOST: AtomicBool = AtomicBool::new(false);
+/// The thread was in code that is not instrumented.
+static OPAQUE: AtomicBool = AtomicBool::new(false);
 /// The top of the stack that [`land`] runs on.
 static LANDING: AtomicUsize = AtomicUsize::new(0);
 
@@ -153,7 +168,15 @@ unsafe extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: 
             // In a function of the C library it may hold a lock that others need.
             return stop_on_return(registers[libc::REG_RSP as usize] as usize);
         }
+    } else if signal == libc::SIGSEGV && super::opaque::fault(addr, registers)
+        || signal == libc::SIGTRAP && super::opaque::trap(registers)
+    {
+        return;
     } else if (signal == libc::SIGSEGV || signal == libc::SIGBUS) && w.pages.written(addr) {
+        if w.opaque.ever && !w.alone {
+            // Code that is not instrumented may have read it before it was known to be written.
+            w.grown = true;
+        }
         return;
     }
     // What the program calls `abort` for is no signal: this is the C library, or us, and nothing can be relied on.
@@ -166,6 +189,7 @@ unsafe extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: 
         }
         return;
     }
+    OPAQUE.store(super::opaque::abandon(Some(registers)), Ordering::Relaxed);
     SIGNAL.store(signal as usize, Ordering::Relaxed);
     ADDRESS.store(if nowhere { usize::MAX } else { addr }, Ordering::Relaxed);
     STACK.store(registers[libc::REG_RSP as usize] as usize, Ordering::Relaxed);
@@ -202,7 +226,7 @@ fn stop_on_return(from: usize) {
 }
 
 /// Whether the instruction before this one may be a call.
-fn is_after_call(pc: usize) -> bool {
+pub fn is_after_call(pc: usize) -> bool {
     // SAFETY: the object's code, which does not begin here.
     let byte = |back: usize| unsafe { *((pc - back) as *const u8) };
     byte(5) == 0xe8 || [2, 3, 6, 7].into_iter().any(|n| byte(n) == 0xff && byte(n - 1) >> 3 & 7 == 2)
@@ -233,6 +257,7 @@ fn top(thread: usize, sp: usize) -> Option<usize> {
 /// Where a program continues that has gone wrong.
 extern "C" fn land() -> ! {
     LOST.store(true, Ordering::Relaxed);
+    let opaque = super::opaque::abandon(None) | OPAQUE.swap(false, Ordering::Relaxed);
     let (signal, addr) = (SIGNAL.load(Ordering::Relaxed) as c_int, ADDRESS.load(Ordering::Relaxed));
     let (mut pc, frame) = (PC.load(Ordering::Relaxed), FRAME.load(Ordering::Relaxed));
     let w = world();
@@ -249,6 +274,11 @@ extern "C" fn land() -> ! {
         }
         libc::SIGFPE => "divides by zero, or another arithmetic error (SIGFPE)".into(),
         libc::SIGILL => "runs an illegal instruction (SIGILL)".into(),
+        libc::SIGPROF if opaque => {
+            "limit: runs for too long in code that is not instrumented: it may wait for another \
+                                    thread there, which membar does not see"
+                .into()
+        }
         libc::SIGPROF => "runs on without any access to shared memory: an endless loop".into(),
         other => format!("is stopped by signal {other}"),
     };

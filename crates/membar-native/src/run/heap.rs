@@ -216,6 +216,11 @@ impl Heap {
         ranges
     }
 
+    /// What a thread has allocated since the beginning of the execution, as a range of addresses.
+    pub fn extent(&self, thread: usize) -> (usize, usize) {
+        (self.first[thread].0, self.next[thread].0)
+    }
+
     /// The bytes that have been allocated since the beginning of the execution by so many threads.
     pub fn bytes(&self, threads: usize) -> usize {
         (0..threads).map(|thread| self.next[thread].0 - self.first[thread].0).sum()

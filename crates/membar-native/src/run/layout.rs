@@ -45,6 +45,8 @@ pub const SHADOW: usize = 0x2000_0000_0000;
 pub const LIFE: usize = 0x3000_0000_0000;
 /// One word for each byte of the program's object.
 pub const MODULE_SHADOW: usize = 0x3800_0000_0000;
+/// One word for each byte of its libraries, one after the other.
+pub const LIBRARY_SHADOW: usize = 0x3a00_0000_0000;
 
 pub use membar_explore::MAX_THREADS;
 

@@ -19,6 +19,7 @@ mod layout;
 mod libc_hooks;
 mod module;
 mod output;
+mod opaque;
 mod pages;
 mod program;
 mod registers;
@@ -35,6 +36,7 @@ mod world;
 
 pub use facts::{Divergence, Facts};
 pub use module::LoadError;
+pub use opaque::Unseen;
 pub use program::{Native, Options};
 pub use shadow::Cell;
 pub use slot::BEFORE;

@@ -1,4 +1,4 @@
-//! The program's object in memory: where it is, and its thread-local variables.
+//! The program's object in memory and the libraries that came with it: where they are, and their thread-local variables.
 
 use super::layout::{TLS, TLS_SIZE};
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
@@ -6,7 +6,7 @@ use std::path::Path;
 
 const PAGE: usize = 4096;
 
-/// The object.
+/// The object, and the libraries that came with it.
 #[derive(Debug, Default)]
 pub struct Module {
     pub base: usize,
@@ -15,11 +15,41 @@ pub struct Module {
     pub text: (usize, usize),
     /// Writable memory, as ranges of addresses.
     pub data: Vec<(usize, usize)>,
-    /// The initial thread-local variables: their image and the size with what is zero.
-    tls: (usize, usize, usize),
-    tls_id: usize,
+    tls: Tls,
     /// `main`.
     pub main: usize,
+    /// In the order in which the dynamic linker has them.
+    pub libraries: Vec<Library>,
+}
+
+/// A shared library that the program brought along and that is none of the C library's.
+#[derive(Debug, Default)]
+pub struct Library {
+    /// The name of its file, and the whole path.
+    pub name: String,
+    path: CString,
+    pub base: usize,
+    pub len: usize,
+    /// Code, as ranges of addresses.
+    pub text: Vec<(usize, usize)>,
+    /// Writable memory, as ranges of addresses.
+    pub data: Vec<(usize, usize)>,
+    tls: Tls,
+    /// Its thread-local variables are the operating system's: threads of the program share them.
+    pub static_tls: bool,
+}
+
+/// Thread-local variables of the object or of a library.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tls {
+    /// Their initial image, its bytes, and their bytes with what is zero.
+    image: usize,
+    file: usize,
+    size: usize,
+    /// By which the dynamic linker knows them.
+    id: usize,
+    /// Where they are in the block of a thread.
+    at: usize,
 }
 
 /// Why the object could not be loaded.
@@ -44,8 +74,11 @@ impl Module {
     pub fn load(path: &Path) -> Result<Module, LoadError> {
         use std::os::unix::ffi::OsStrExt;
         let name = CString::new(path.as_os_str().as_bytes()).map_err(|error| LoadError::Open(error.to_string()))?;
+        let before: Vec<usize> = loaded().iter().map(|library| library.base).collect();
+        // What the program's libraries call is looked for in the program first, which has the stubs.
+        let how = libc::RTLD_NOW | libc::RTLD_LOCAL | libc::RTLD_DEEPBIND;
         // SAFETY: the program's constructors run here, with everything they may call in place.
-        let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
+        let handle = unsafe { libc::dlopen(name.as_ptr(), how) };
         if handle.is_null() {
             // SAFETY: dlerror gives a string or null.
             let error = unsafe { libc::dlerror() };
@@ -58,80 +91,84 @@ impl Module {
             return Err(LoadError::NoMain);
         }
         let mut module = Module { main, ..Module::default() };
-        struct Wanted<'a> {
-            inside: usize,
-            module: &'a mut Module,
+        for library in loaded() {
+            if library.text.iter().any(|&(from, to)| (from..to).contains(&main)) {
+                let Library { base, len, text, data, tls, .. } = library;
+                (module.base, module.len, module.data, module.tls) = (base, len, data, tls);
+                module.text = text.last().copied().unwrap_or_default();
+            } else if !before.contains(&library.base) && !crate::build::is_system(&library.name) {
+                module.libraries.push(library);
+            }
         }
-        unsafe extern "C" fn each(info: *mut libc::dl_phdr_info, _: usize, wanted: *mut c_void) -> c_int {
-            // SAFETY: the arguments are what dl_iterate_phdr and the caller below pass.
-            let (info, wanted) = unsafe { (&*info, &mut *wanted.cast::<Wanted<'_>>()) };
-            // SAFETY: as documented.
-            let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
-            let base = info.dlpi_addr as usize;
-            let range = |h: &libc::Elf64_Phdr| (base + h.p_vaddr as usize, base + (h.p_vaddr + h.p_memsz) as usize);
-            let loads = || headers.iter().filter(|h| h.p_type == libc::PT_LOAD);
-            if !loads().any(|h| (range(h).0..range(h).1).contains(&wanted.inside)) {
-                return 0;
-            }
-            let module = &mut *wanted.module;
-            module.base = base;
-            module.len = loads().map(|h| range(h).1 - base).max().unwrap_or(0);
-            for header in loads().filter(|h| h.p_flags & libc::PF_X != 0) {
-                module.text = range(header);
-            }
-            let relro = headers.iter().find(|h| h.p_type == libc::PT_GNU_RELRO).map(range);
-            for header in loads().filter(|h| h.p_flags & libc::PF_W != 0) {
-                let (mut from, to) = range(header);
-                if let Some((a, b)) = relro
-                    && a <= from
-                    && from < b
-                {
-                    // What the dynamic linker has made read-only, in whole pages.
-                    from = from.max(b & !(PAGE - 1)).min(to);
-                }
-                if from < to {
-                    module.data.push((from, to));
-                }
-            }
-            if let Some(header) = headers.iter().find(|h| h.p_type == libc::PT_TLS) {
-                let (from, _) = range(header);
-                module.tls = (from, header.p_filesz as usize, header.p_memsz as usize);
-                module.tls_id = info.dlpi_tls_modid;
-            }
-            1
+        let mut size = module.tls.size;
+        for library in module.libraries.iter_mut().filter(|library| library.tls.size > 0) {
+            library.tls.at = size.next_multiple_of(64);
+            size = library.tls.at + library.tls.size;
         }
-        let mut wanted = Wanted { inside: main, module: &mut module };
-        // SAFETY: `each` fits.
-        unsafe { libc::dl_iterate_phdr(Some(each), (&raw mut wanted).cast()) };
-        if module.tls.2 > TLS_SIZE {
-            return Err(LoadError::Tls(module.tls.2));
+        if size > TLS_SIZE {
+            return Err(LoadError::Tls(size));
         }
         Ok(module)
+    }
+
+    fn tls(&self) -> impl Iterator<Item = &Tls> {
+        std::iter::once(&self.tls).chain(self.libraries.iter().map(|library| &library.tls)).filter(|tls| tls.size > 0)
     }
 
     /// Gives a thread its thread-local variables as they are at its beginning.
     #[inline]
     pub fn thread_locals(&self, thread: usize) {
-        let (image, file, size) = self.tls;
-        if size == 0 {
-            return;
-        }
-        let to = (TLS + thread * TLS_SIZE) as *mut u8;
-        // SAFETY: the block is mapped and large enough, and the image is part of the object.
-        unsafe {
-            std::ptr::copy_nonoverlapping(image as *const u8, to, file);
-            std::ptr::write_bytes(to.add(file), 0, size - file);
+        for &Tls { image, file, size, at, .. } in self.tls() {
+            let to = (TLS + thread * TLS_SIZE + at) as *mut u8;
+            // SAFETY: the block is mapped and large enough, and the image is part of the object.
+            unsafe {
+                std::ptr::copy_nonoverlapping(image as *const u8, to, file);
+                std::ptr::write_bytes(to.add(file), 0, size - file);
+            }
         }
     }
 
     /// Where a thread's thread-local variables are, and how many bytes they have.
     pub fn thread_local_block(&self, thread: usize) -> (usize, usize) {
-        (TLS + thread * TLS_SIZE, self.tls.2)
+        (TLS + thread * TLS_SIZE, self.tls().map(|tls| tls.at + tls.size).max().unwrap_or(0))
     }
 
-    /// Whether this is the object's number among those with thread-local variables; before it is known, any is.
-    pub fn is_own_tls(&self, id: usize) -> bool {
-        self.tls_id == 0 || self.tls_id == id
+    /// Where the thread-local variables that the dynamic linker knows by this number are in a thread's block.
+    pub fn thread_local_offset(&self, id: usize) -> Option<usize> {
+        self.tls().find(|tls| tls.id == id).map(|tls| tls.at)
+    }
+
+    /// Writable memory of the object and its libraries, as ranges of addresses.
+    pub fn all_data(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
+        self.data.iter().chain(self.libraries.iter().flat_map(|library| &library.data)).copied()
+    }
+
+    /// Whether an address is in the object or one of its libraries.
+    pub fn has(&self, addr: usize) -> bool {
+        addr.wrapping_sub(self.base) < self.len
+            || self.libraries.iter().any(|library| addr.wrapping_sub(library.base) < library.len)
+    }
+
+    /// An address in the object or a library as a number that is the same wherever those are loaded; others stay what
+    /// they are.
+    pub fn portable(&self, addr: usize) -> usize {
+        let inside = |(base, len): (usize, usize)| addr.wrapping_sub(base) < len;
+        let bases = self.bases().enumerate().find(|(_, span)| inside(*span));
+        bases.map_or(addr, |(i, (base, _))| i << PORTABLE | (addr - base))
+    }
+
+    /// The address that was made portable so.
+    pub fn address(&self, portable: usize) -> usize {
+        if portable >= super::layout::ARENA {
+            return portable;
+        }
+        let base = self.bases().nth(portable >> PORTABLE).map_or(0, |(base, _)| base);
+        base + (portable & ((1 << PORTABLE) - 1))
+    }
+
+    fn bases(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
+        let libraries = self.libraries.iter().map(|library| (library.base, library.len));
+        std::iter::once((self.base, self.len)).chain(libraries)
     }
 
     /// An address of code as an offset.
@@ -141,10 +178,87 @@ impl Module {
         if offset < self.len { offset as u32 } else { u32::MAX }
     }
 
+    /// The exported function of a library.
+    pub fn find(&self, library: &str, function: &str) -> Option<usize> {
+        let library = self.libraries.iter().find(|known| known.name == library)?;
+        let name = CString::new(function).ok()?;
+        // SAFETY: only what the dynamic linker has loaded already is looked up.
+        let handle = unsafe { libc::dlopen(library.path.as_ptr(), libc::RTLD_NOW | libc::RTLD_NOLOAD) };
+        // SAFETY: the handle is good, or null, which is everything.
+        let function = unsafe { libc::dlsym(handle, name.as_ptr()) } as usize;
+        (function != 0).then_some(function)
+    }
+
     /// Whether an address is in the object's code.
     pub fn is_code(&self, pc: usize) -> bool {
         (self.text.0..self.text.1).contains(&pc)
     }
+}
+
+/// The exported symbol that an address belongs to, and how far it is from its beginning.
+pub fn symbol_at(addr: usize) -> Option<(String, usize)> {
+    // SAFETY: plain data; zero is a null pointer.
+    let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
+    // SAFETY: it only looks the address up.
+    let found = unsafe { libc::dladdr(addr as *const c_void, &mut info) } != 0 && !info.dli_sname.is_null();
+    found.then(|| (text(info.dli_sname), addr - info.dli_saddr as usize))
+}
+
+/// Bits of an offset in a portable address; what is above is the library's number.
+const PORTABLE: u32 = 36;
+
+/// What the dynamic linker has loaded.
+fn loaded() -> Vec<Library> {
+    unsafe extern "C" fn each(info: *mut libc::dl_phdr_info, _: usize, found: *mut c_void) -> c_int {
+        // SAFETY: the arguments are what dl_iterate_phdr and the caller below pass.
+        let (info, found) = unsafe { (&*info, &mut *found.cast::<Vec<Library>>()) };
+        // SAFETY: as documented.
+        let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
+        let base = info.dlpi_addr as usize;
+        let range = |h: &libc::Elf64_Phdr| (base + h.p_vaddr as usize, base + (h.p_vaddr + h.p_memsz) as usize);
+        let loads = || headers.iter().filter(|h| h.p_type == libc::PT_LOAD);
+        let path = text(info.dlpi_name);
+        let name = path.rsplit('/').next().unwrap_or("").to_owned();
+        let path = CString::new(path).unwrap_or_default();
+        let mut library = Library { name, path, base, ..Library::default() };
+        library.len = loads().map(|h| range(h).1 - base).max().unwrap_or(0);
+        library.text.extend(loads().filter(|h| h.p_flags & libc::PF_X != 0).map(range));
+        let relro = headers.iter().find(|h| h.p_type == libc::PT_GNU_RELRO).map(range);
+        for header in loads().filter(|h| h.p_flags & libc::PF_W != 0) {
+            let (mut from, to) = range(header);
+            if let Some((a, b)) = relro
+                && a <= from
+                && from < b
+            {
+                // What the dynamic linker has made read-only, in whole pages.
+                from = from.max(b & !(PAGE - 1)).min(to);
+            }
+            if from < to {
+                library.data.push((from, to));
+            }
+        }
+        if let Some(header) = headers.iter().find(|h| h.p_type == libc::PT_TLS) {
+            let (image, _) = range(header);
+            let (file, size) = (header.p_filesz as usize, header.p_memsz as usize);
+            library.tls = Tls { image, file, size, id: info.dlpi_tls_modid, at: 0 };
+            library.static_tls = headers.iter().any(|h| h.p_type == libc::PT_DYNAMIC && has_static_tls(range(h)));
+        }
+        found.push(library);
+        0
+    }
+    let mut found: Vec<Library> = Vec::new();
+    // SAFETY: `each` fits.
+    unsafe { libc::dl_iterate_phdr(Some(each), (&raw mut found).cast()) };
+    found
+}
+
+/// Whether a dynamic section says that thread-local variables are found without asking.
+fn has_static_tls((from, to): (usize, usize)) -> bool {
+    const FLAGS: usize = 30;
+    const STATIC_TLS: usize = 0x10;
+    // SAFETY: the dynamic section of an object that is loaded.
+    let entries = (from..to).step_by(16).map(|at| unsafe { *(at as *const [usize; 2]) });
+    entries.take_while(|entry| entry[0] != 0).any(|entry| entry[0] == FLAGS && entry[1] & STATIC_TLS != 0)
 }
 
 /// A C string, for messages.

@@ -58,6 +58,12 @@ impl Pages {
         if self.watched { all.collect() } else { all.filter(|piece| piece.0 == at).collect() }
     }
 
+    /// Whether this is memory that is put back, or on the same page.
+    pub fn has(&self, addr: usize) -> bool {
+        let (page, next) = (addr & !(PAGE - 1), (addr & !(PAGE - 1)) + PAGE);
+        self.kept.iter().any(|(start, bytes)| *start < next && page < start + bytes.len())
+    }
+
     /// The program writes to this address. Whether it may now, and could not before.
     pub fn written(&mut self, addr: usize) -> bool {
         if !self.watched {

@@ -5,11 +5,11 @@ use super::fault;
 use super::heap::Heap;
 use super::hooks;
 use super::layout::{
-    self, ARENA, ARENA_LEN, HEAP_SIZE, HEAPS, LIFE, MAX_THREADS, MODULE_SHADOW, SHADOW, STACK_SIZE, STACKS, TABLE,
-    TABLE_LEN, stack_base,
+    self, ARENA, ARENA_LEN, HEAP_SIZE, HEAPS, LIBRARY_SHADOW, LIFE, MAX_THREADS, MODULE_SHADOW, SHADOW, STACK_SIZE,
+    STACKS, TABLE, TABLE_LEN, stack_base,
 };
 use super::module::{LoadError, Module};
-use super::shadow::read;
+use super::shadow::{self, read};
 use super::slot::{Pending, Stand};
 use super::snapshot;
 use super::switch::{begin, switch};
@@ -29,6 +29,8 @@ pub struct Options {
     pub volatile_atomic: bool,
     /// Threads may wake up without a reason.
     pub spurious_wakeups: bool,
+    /// Code that is not instrumented touches nothing that threads share.
+    pub opaque_private: bool,
     /// Code that reports do not name, as ranges of offsets in the object.
     pub wrappers: Vec<(u32, u32)>,
 }
@@ -102,6 +104,10 @@ impl Native {
         fault::catch();
         let module = load_on_stack(object)?;
         map(MODULE_SHADOW - 4096, 4 * module.len + 2 * 4096, WRITE)?;
+        let libraries = shadow::library_bytes(module.libraries.iter().map(|library| library.len));
+        if libraries > 0 {
+            map(LIBRARY_SHADOW, libraries, WRITE)?;
+        }
         let w = world();
         // The arguments are on the heap before it is kept, so that the program may change them.
         let mut pointers: Vec<usize> = Vec::new();
@@ -125,6 +131,13 @@ impl Native {
         w.loaded(module);
         w.snapshots.allowed = crate::build::imports(object)
             .is_ok_and(|imports| snapshot::allow(imports.iter().map(|import| import.name.as_str())));
+        if !options.opaque_private {
+            let base = w.module.base;
+            let [program, own] = crate::build::layout(object).map(|(from, to)| (base + from, base + to));
+            if program.0 < program.1 {
+                w.watch_opaque(object, program, own);
+            }
+        }
         w.volatile_atomic = options.volatile_atomic;
         w.spurious_wakeups = options.spurious_wakeups;
         if !options.wrappers.is_empty() {

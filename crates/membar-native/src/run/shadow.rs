@@ -29,7 +29,8 @@
 //! In an execution during which nothing has grown, every access to a cell that two threads access, and one of them writes
 //! while there are several, has been a step.
 
-use super::layout::{ARENA, ARENA_LEN, MODULE_SHADOW, SHADOW};
+use super::layout::{ARENA, ARENA_LEN, LIBRARY_SHADOW, MODULE_SHADOW, SHADOW};
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 
 /// Bits 0 to 4 of a word: the size of the cell.
@@ -43,10 +44,10 @@ const WHO: u32 = 7;
 const READERS: u32 = 65;
 const VISIBLE: u32 = 128;
 
-/// A visible cell. Addresses below the arena are relative to the program's object.
+/// A visible cell. Addresses below the arena are relative to the program's object, or to one of its libraries.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Cell {
-    /// The address of its first byte, or its offset in the program's object.
+    /// The address of its first byte, or its offset in what it is relative to.
     pub at: u64,
     /// Bytes, 1 to 16.
     pub size: u8,
@@ -72,12 +73,18 @@ pub enum Hit {
 pub struct Shadow {
     module: usize,
     module_len: usize,
+    /// Libraries: where they are, their bytes, and where their words are.
+    libraries: Vec<(usize, usize, usize)>,
     /// Visible cells by number, with their absolute addresses; `size` 0 for those that are no more.
     pub cells: Vec<Cell>,
     /// Whether cells have become visible, or others, since the program was set up.
     pub grown: bool,
     /// Pages of the arena that have cells: memory is large, and most of it has none.
     pages: Vec<bool>,
+    /// Pages that code which is not instrumented has accessed, and for which thread; and those where each of its accesses
+    /// has to be looked at ([`super::opaque`]).
+    owners: FxHashMap<usize, usize>,
+    pub exact: FxHashSet<usize>,
 }
 
 const PAGE: usize = 4096;
@@ -85,17 +92,43 @@ const PAGE: usize = 4096;
 impl Shadow {
     /// For a program whose object is loaded here.
     pub fn new(module: usize, module_len: usize) -> Shadow {
-        Shadow { module, module_len, cells: Vec::new(), grown: false, pages: vec![false; ARENA_LEN / PAGE] }
+        Shadow {
+            module,
+            module_len,
+            libraries: Vec::new(),
+            cells: Vec::new(),
+            grown: false,
+            pages: vec![false; ARENA_LEN / PAGE],
+            owners: FxHashMap::default(),
+            exact: FxHashSet::default(),
+        }
+    }
+
+    /// Looks after libraries too, which are loaded here. Their words are mapped: [`library_bytes`].
+    pub fn add(&mut self, libraries: impl Iterator<Item = (usize, usize)>) {
+        let mut at = LIBRARY_SHADOW + PAGE;
+        for (base, len) in libraries {
+            self.libraries.push((base, len, at));
+            at += words_of(len);
+        }
     }
 
     /// Forgets everything.
     pub fn clear(&mut self) {
-        for (at, len) in [(SHADOW, 4 * ARENA_LEN), (MODULE_SHADOW - 4096, 4 * self.module_len + 2 * 4096)] {
+        let libraries = library_bytes(self.libraries.iter().map(|&(_, len, _)| len));
+        let words = [
+            (SHADOW, 4 * ARENA_LEN),
+            (MODULE_SHADOW - 4096, 4 * self.module_len + 2 * 4096),
+            (LIBRARY_SHADOW, libraries),
+        ];
+        for (at, len) in words.into_iter().filter(|&(_, len)| len > 0) {
             // SAFETY: private anonymous memory that is mapped there: it reads as zero afterwards.
             unsafe { libc::madvise(at as *mut libc::c_void, len, libc::MADV_DONTNEED) };
         }
         self.cells.clear();
         self.pages.fill(false);
+        self.owners.clear();
+        self.exact.clear();
         self.grown = false;
     }
 
@@ -107,7 +140,17 @@ impl Shadow {
             return Some((SHADOW + 4 * offset) as *mut u32);
         }
         let offset = addr.wrapping_sub(self.module);
-        (offset < self.module_len).then(|| (MODULE_SHADOW + 4 * offset) as *mut u32)
+        if offset < self.module_len {
+            return Some((MODULE_SHADOW + 4 * offset) as *mut u32);
+        }
+        if self.libraries.is_empty() { None } else { self.library_word(addr) }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn library_word(&self, addr: usize) -> Option<*mut u32> {
+        let library = self.libraries.iter().find(|&&(base, len, _)| addr.wrapping_sub(base) < len);
+        library.map(|&(base, _, words)| (words + 4 * (addr - base)) as *mut u32)
     }
 
     /// What this access is, and notes it.
@@ -132,6 +175,9 @@ impl Shadow {
     #[inline(never)]
     fn learn(&mut self, thread: usize, addr: usize, size: usize, write: bool, atomic: bool) -> Hit {
         let granule = addr & !15;
+        if !self.owners.is_empty() {
+            self.visit(thread, addr & !(PAGE - 1));
+        }
         if addr + size > granule + 16 {
             // Over the edge: two accesses.
             let first = granule + 16 - addr;
@@ -183,6 +229,83 @@ impl Shadow {
                 if any { Hit::Several } else { Hit::Private }
             }
         }
+    }
+
+    /// A thread comes to a page that code which is not instrumented may have accessed for another one.
+    fn visit(&mut self, thread: usize, page: usize) {
+        if self.owners.get(&page).is_some_and(|&owner| owner != thread) {
+            self.owners.remove(&page);
+            self.exact.insert(page);
+            self.grown = true;
+        }
+    }
+
+    /// Code that is not instrumented accesses a page for a thread. Whether it may have all of it; otherwise each of its accesses
+    /// has to be looked at.
+    pub fn give(&mut self, page: usize, thread: usize) -> bool {
+        self.visit(thread, page);
+        if !self.exact.contains(&page) && self.is_foreign(page, thread) {
+            self.owners.remove(&page);
+            self.exact.insert(page);
+        }
+        let whole = !self.exact.contains(&page);
+        if whole {
+            self.owners.insert(page, thread);
+        }
+        whole
+    }
+
+    /// Whether anything on a page is known to another thread.
+    pub fn is_foreign(&self, page: usize, thread: usize) -> bool {
+        if self.exact.contains(&page) {
+            return true;
+        }
+        if self.pages.get(page.wrapping_sub(ARENA) / PAGE) == Some(&false) {
+            return false;
+        }
+        let own = thread as u32 + 1;
+        // SAFETY: the shadow is mapped as a whole.
+        let mut words = (page..page + PAGE).filter_map(|at| self.word(at)).map(|word| unsafe { *word } >> WHO);
+        words.any(|who| who != 0 && who != own)
+    }
+
+    /// Whether any of these bytes is known to another thread.
+    pub fn is_shared(&self, addr: usize, size: usize, thread: usize) -> bool {
+        let words = (addr & !15..addr.saturating_add(size)).filter_map(|at| self.word(at).map(|word| (at, word)));
+        words.into_iter().any(|(at, word)| {
+            // SAFETY: as above.
+            let now = unsafe { *word };
+            let who = now >> WHO;
+            at + (now & SIZE) as usize > addr && who != 0 && who != thread as u32 + 1
+        })
+    }
+
+    /// Code that is not instrumented makes this access for a thread: whether that is nobody else's business.
+    pub fn opaque(&mut self, thread: usize, addr: usize, size: usize, write: bool) -> bool {
+        for at in addr & !15..addr + size {
+            // SAFETY: as above.
+            let now = self.word(at).map_or(0, |word| unsafe { *word });
+            if now == 0 || at + (now & SIZE) as usize <= addr {
+                continue;
+            }
+            let who = now >> WHO;
+            let shared = match who {
+                VISIBLE.. => true,
+                READERS => write,
+                _ if who == thread as u32 + 1 => false,
+                _ => write || now & WRITTEN != 0,
+            };
+            if shared {
+                return false;
+            }
+        }
+        let mut at = addr;
+        while at < addr + size {
+            let to = ((at & !7) + 8).min(addr + size);
+            self.access(thread, at, to - at, write, false);
+            at = to;
+        }
+        true
     }
 
     /// The words of 16 aligned bytes.
@@ -392,6 +515,16 @@ impl Shadow {
         let now = unsafe { *self.word(addr)? };
         (now >> WHO).checked_sub(VISIBLE)
     }
+}
+
+/// Bytes of the words of a library, with room at both ends.
+fn words_of(len: usize) -> usize {
+    (4 * len).next_multiple_of(PAGE) + 2 * PAGE
+}
+
+/// Bytes that the words of libraries need which have so many bytes.
+pub fn library_bytes(lens: impl Iterator<Item = usize>) -> usize {
+    lens.map(words_of).sum()
 }
 
 /// The value of a cell. A cell of more than 8 bytes has a value by which it can be told from others.

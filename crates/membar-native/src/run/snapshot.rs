@@ -181,6 +181,9 @@ impl Snapshot {
         w.exit_handlers.clone_from(&self.exit_handlers);
         w.key_dtors.clone_from(&self.key_dtors);
         (w.alone, w.over, w.unjoined) = (self.alone, self.over, self.unjoined);
+        if !w.alone {
+            w.crowd();
+        }
         w.at = self.depth;
         w.stepping = false;
     }

@@ -2,8 +2,8 @@
 
 use super::fault;
 use super::layout::{
-    CHOICE, CONTROL, CONTROL_SIZE, ENDED, FUTEX_CELLS, FUTEXES, LARGE_ATOMICS, MAX_THREADS, STACK_SIZE, STACKS, STARTED,
-    TLS, TLS_SIZE,
+    CHOICE, CONTROL, CONTROL_SIZE, ENDED, FUTEX_CELLS, FUTEXES, LARGE_ATOMICS, MAX_THREADS, STACK_SIZE, STACKS,
+    STARTED, TLS, TLS_SIZE,
 };
 use super::output::Output;
 use super::program::{Native, access};
@@ -65,6 +65,15 @@ pub enum Location {
     /// In the object, at this offset.
     Object {
         /// The offset.
+        offset: u64,
+    },
+    /// In a library that is not instrumented.
+    Library {
+        /// The name of its file.
+        library: String,
+        /// The variable, if the library says what it is called, or nothing.
+        name: String,
+        /// The offset in the variable, or in the library.
         offset: u64,
     },
     /// A thread-local variable.
@@ -305,6 +314,9 @@ pub(super) fn location(at: usize) -> Option<Location> {
     let control = CONTROL..CONTROL + MAX_THREADS * CONTROL_SIZE;
     Some(if at.wrapping_sub(w.module.base) < w.module.len {
         Location::Object { offset: (at - w.module.base) as u64 }
+    } else if let Some(library) = w.module.libraries.iter().find(|it| at.wrapping_sub(it.base) < it.len) {
+        let (name, offset) = super::module::symbol_at(at).unwrap_or((String::new(), at - library.base));
+        Location::Library { library: library.name.clone(), name, offset: offset as u64 }
     } else if let Some(block) = w.heap.find(at) {
         Location::Heap {
             thread: block.thread as u32,

@@ -37,6 +37,7 @@ use super::heap::Heap;
 use super::idle::Idle;
 use super::layout::{self, CHOICE, CONTROL, MAX_THREADS, STARTED, control, stack_base};
 use super::module::Module;
+use super::opaque::Opaque;
 use super::pages::Pages;
 use super::shadow::{Shadow, read};
 use super::slot::{END_SITE, NO_STAMP, NOTHING, Pending, START_SITE, Slot, Stand};
@@ -78,6 +79,7 @@ pub struct World {
     pub futexes: bool,
     pub heap: Heap,
     pub module: Module,
+    pub opaque: Opaque,
     pub pages: Pages,
     pub mode: Mode,
     pub path: Vec<Step>,
@@ -207,6 +209,7 @@ impl World {
             futexes: false,
             heap,
             module: Module::default(),
+            opaque: Opaque::default(),
             pages: Pages::default(),
             mode: Mode::Live,
             path: Vec::new(),
@@ -257,9 +260,10 @@ impl World {
     /// The object has been loaded, and its constructors have run: this is what every execution begins with.
     pub fn loaded(&mut self, module: Module) {
         self.shadow = Shadow::new(module.base, module.len);
+        self.shadow.add(module.libraries.iter().map(|library| (library.base, library.len)));
         self.stamps = vec![Stamp::default(); module.len];
         let heap = self.heap.keep();
-        self.pages = Pages::keep(module.data.iter().copied().chain(heap));
+        self.pages = Pages::keep(module.all_data().chain(heap));
         self.module = module;
         self.exit_snapshot = self.exit_handlers.len();
         self.key_snapshot = self.key_dtors.len();
@@ -335,6 +339,7 @@ impl World {
         self.pages.restore();
         self.heap.reset(self.known);
         super::libc_hooks::restore_environment();
+        self.forget_calls();
         self.exit_handlers.truncate(self.exit_snapshot);
         self.key_dtors.truncate(self.key_snapshot);
         self.current = 0;

@@ -137,6 +137,12 @@ pub enum Assumption {
     /// at each call in the source
     #[value(name = "spurious-wakeups")]
     SpuriousWakeups,
+    /// Code that is not instrumented may touch what threads share: if it does, the answer is not "safe" (the default)
+    #[value(name = "opaque=watched")]
+    OpaqueWatched,
+    /// Code that is not instrumented touches nothing that threads share, and is not looked at
+    #[value(name = "opaque=private")]
+    OpaquePrivate,
 }
 
 impl NativeArgs {
@@ -153,6 +159,11 @@ impl NativeArgs {
     /// Threads may wake up without a reason.
     pub fn spurious_wakeups(&self) -> bool {
         self.assume.contains(&Assumption::SpuriousWakeups)
+    }
+
+    /// Code that is not instrumented touches nothing that threads share.
+    pub fn opaque_private(&self) -> bool {
+        self.assumes(Assumption::OpaquePrivate, Assumption::OpaqueWatched)
     }
 }
 

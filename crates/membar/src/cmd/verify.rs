@@ -13,7 +13,7 @@ use crate::stop::{self, Failure, Interrupt, Problem};
 use clap::Parser;
 use membar::core::Relaxation;
 use membar::explore::Strategy;
-use membar::report::verify::{NoteRef, SarifRun, VerifyReport, verify_json};
+use membar::report::verify::{ErrorRef, NoteRef, SarifRun, VerifyReport, verify_json};
 use membar::report::{Style, count, safe};
 use membar::verify::{Checkpoint, Effort, ErrorKind, Seen, Settings, Verdict, Watching};
 use std::io::{self, BufWriter, Write};
@@ -434,14 +434,36 @@ fn report<S: Subject>(
     // It matters to who relies on the rest.
     notes.retain(|note| note.kind != "untried" || checkpoint.verdict() == Verdict::Safe);
     // What was not seen may be what breaks it.
-    let unseen = notes.iter().find(|note| note.kind == "assembly").filter(|_| checkpoint.verdict() == Verdict::Safe);
-    let incomplete = incomplete.or_else(|| unseen.map(|note| format!("not all accesses were seen: {}", note.message)));
+    let unseen = notes.iter().find(|note| matches!(note.kind, "assembly" | "opaque"));
+    // Threads that wait may have been released unseen.
+    let hung = |error: &&ErrorRef| error.kind != "fault";
+    if unseen.is_some() && violations.is_empty() && !errors.is_empty() && errors.iter().all(|error| hung(&error)) {
+        errors.clear();
+    }
+    let clean = violations.is_empty() && errors.is_empty();
+    let unseen = unseen.filter(|_| checkpoint.verdict() == Verdict::Safe || clean);
+    let same = |note: &NoteRef| unseen.is_some_and(|first| first.kind == note.kind);
+    let more = match notes.iter().filter(|note| same(note)).count() {
+        0 | 1 => String::new(),
+        n => format!(" (and {} more)", n - 1),
+    };
+    let place = |note: &NoteRef| match (&note.file, note.line) {
+        (Some(file), Some(line)) => format!("{file}:{line}: "),
+        _ => String::new(),
+    };
+    let words = |note: &NoteRef| format!("not all accesses were seen: {}{}{more}", place(note), note.message);
+    if unseen.is_some_and(|note| note.kind == "opaque") {
+        advice.get_or_insert_with(|| {
+            "compile that code with the program, or, if nothing comes of it: --assume opaque=private".into()
+        });
+    }
+    let incomplete = incomplete.or_else(|| unseen.map(words));
     let mut report = VerifyReport {
         program: subject.name().into(),
         main: subject.file().into(),
         model: model.name(),
         verdict: match checkpoint.verdict() {
-            Verdict::Safe if unseen.is_some() => "undecided",
+            _ if unseen.is_some() => "undecided",
             Verdict::Safe => "safe",
             Verdict::Unsafe => "unsafe",
             Verdict::Error => "error",

@@ -2,12 +2,17 @@
 
 use super::*;
 
-/// The return address of the hook's caller, and that of its caller in turn.
+/// The return address of the hook's caller, and that of its caller in turn. For a library, those who called it are what the
+/// user knows.
 fn caller() -> [usize; 2] {
     let w = world();
     // SAFETY: the stack pointer of the stub's caller.
     let pc = unsafe { *(register(0) as *const usize) };
-    [pc, if w.module.base == 0 { 0 } else { fault::callers(register(2), w.current).next().unwrap_or(0) }]
+    if w.module.base == 0 {
+        return [pc, 0];
+    }
+    let known = if w.module.is_code(pc) { None } else { fault::call_from_program(register(0)) };
+    [known.unwrap_or(pc), fault::callers(register(2), w.current).next().unwrap_or(0)]
 }
 
 pub(super) fn allocate(size: usize, align: usize) -> usize {
@@ -64,7 +69,7 @@ pub extern "C-unwind" fn free(pointer: usize) {
         }
         Ok(block) => twice(&block),
         Err(BadFree::NoBlock) => {
-            let ours = pointer.wrapping_sub(ARENA) < ARENA_LEN || pointer.wrapping_sub(w.module.base) < w.module.len;
+            let ours = pointer.wrapping_sub(ARENA) < ARENA_LEN || w.module.has(pointer);
             if ours {
                 fault::raise("frees something that is not the beginning of a block of the heap".into());
             }

@@ -1,5 +1,6 @@
 //! The end of a program, and thread-local variables.
 
+use super::text_at as text;
 use super::*;
 
 pub extern "C-unwind" fn exit(status: c_int) -> ! {
@@ -71,9 +72,9 @@ pub extern "C-unwind" fn tls_get_addr(index: *const TlsIndex) -> usize {
     // SAFETY: the compiler's own table.
     let TlsIndex { module, offset } = unsafe { index.read() };
     let w = world();
-    if w.module.base == 0 || !w.module.is_own_tls(module) {
+    match w.module.thread_local_offset(module) {
+        Some(at) => TLS + w.current * TLS_SIZE + at + offset,
         // SAFETY: the real function, for the thread of the operating system.
-        return unsafe { __tls_get_addr(index) } as usize;
+        None => unsafe { __tls_get_addr(index) as usize },
     }
-    TLS + w.current * TLS_SIZE + offset
 }

@@ -10,6 +10,17 @@ unsafe extern "C" {
     static mut environ: *mut usize;
 }
 
+/// Fills the copy of a variable of the C library that is a pointer.
+pub extern "C-unwind" fn copy_variable(to: *mut usize, name: *const c_char) {
+    // SAFETY: what the linker has made: a word, and the name of a variable of the C library that is one too.
+    unsafe {
+        let from = libc::dlsym(libc::RTLD_DEFAULT, name).cast::<usize>();
+        if !from.is_null() {
+            *to = *from;
+        }
+    }
+}
+
 fn keep_environment() {
     CHANGED.store(true, Ordering::Relaxed);
     let mut kept = ENVIRONMENT.lock().unwrap_or_else(PoisonError::into_inner);

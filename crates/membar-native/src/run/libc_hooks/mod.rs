@@ -11,6 +11,7 @@ mod exceptions;
 mod outside;
 mod strings;
 mod syscalls;
+mod text;
 
 pub use alloc::*;
 pub use ending::*;
@@ -19,12 +20,13 @@ pub use exceptions::*;
 pub use outside::*;
 pub use strings::*;
 pub use syscalls::*;
+pub use text::*;
 
 use super::access::{plain_within as plain, whole_range};
 use super::fault;
 use super::heap::{BadFree, Block};
 use super::layout::{ARENA, ARENA_LEN, TLS, TLS_SIZE};
-use super::module::text;
+use super::module::text as text_at;
 use super::registers::register;
 use super::thread;
 use super::world::world;

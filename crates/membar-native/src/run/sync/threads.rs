@@ -35,6 +35,7 @@ pub extern "C-unwind" fn create(out: usize, attributes: usize, start: usize, arg
     let w = world();
     w.unjoined += 1;
     w.alone = false;
+    w.crowd();
     full();
     0
 }

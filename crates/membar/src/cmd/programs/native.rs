@@ -13,7 +13,7 @@ use membar::report::verify::{
 use membar::verify::{Checkpoint, Effort, ErrorKind, Event, Explanation, ProgramError, Settings, Watching};
 use membar_native::build::{self, BuildError, Built, Note, NoteKind, Request};
 use membar_native::process::{PROCESS_ENDS, ProcessError, Setup};
-use membar_native::run::{BEFORE, Divergence, Standing, Traced, TracedStep};
+use membar_native::run::{BEFORE, Divergence, Standing, Traced, TracedStep, Unseen};
 use membar_native::session::{Session, SessionError};
 use membar_native::symbols::Symbols;
 use membar_native::words::{Dialect, Place, Wait, Waits, Words};
@@ -122,10 +122,11 @@ impl Native {
             program_args.extend(args.flags.iter().cloned());
         }
         let (volatile_atomic, spurious_wakeups) = (args.volatile_atomic(), args.spurious_wakeups());
+        let opaque_private = args.opaque_private();
         let heap = args.memory.map_or(HEAP, |memory| memory.0.unwrap_or(usize::MAX / 2));
         let object = std::fs::read(&built.object).map_err(|error| problem(&error))?;
-        let fingerprint =
-            hash(&object) ^ hash(format!("{program_args:?} {volatile_atomic} {spurious_wakeups} {heap}").as_bytes());
+        let how = format!("{program_args:?} {volatile_atomic} {spurious_wakeups} {opaque_private} {heap}");
+        let fingerprint = hash(&object) ^ hash(how.as_bytes());
         let exe = std::env::current_exe().map_err(|error| problem(&error))?;
         let setup = Setup {
             exe,
@@ -136,6 +137,7 @@ impl Native {
             heap,
             volatile_atomic,
             spurious_wakeups,
+            opaque_private,
             wrappers: symbols.wrappers(),
             show: false,
         };
@@ -145,7 +147,12 @@ impl Native {
         let words = Words::new(symbols);
         let session = Session::start(&setup, jobs).map_err(|error| trouble(&main, &words, &error))?;
         let command = command(&shown, args);
-        let notes = built.notes.iter().map(note).collect();
+        let mut notes: Vec<NoteRef> = built.notes.iter().map(note).collect();
+        if opaque_private {
+            notes.retain(|note| note.kind != "opaque");
+            let message = "assumed: code that is not instrumented touches no memory that threads share".into();
+            notes.push(NoteRef { kind: "assumption", message, file: None, line: None });
+        }
         let compiler = built.compiler;
         let made_of = (input.clone(), args.clone(), jobs);
         Ok(Native {
@@ -162,6 +169,24 @@ impl Native {
             made_of,
             dir,
         })
+    }
+
+    /// What code that is not instrumented did unseen.
+    fn unseen(&self, one: &Unseen) -> NoteRef {
+        let place = self.words.place_of(&[one.site]);
+        let function = match one.offset {
+            Some(offset) => self.words.function(offset),
+            None if one.name.is_empty() => format!("a function of {}", one.library),
+            None => format!("`{}`", one.name),
+        };
+        let library =
+            if one.library.is_empty() || one.name.is_empty() { String::new() } else { format!(" of {}", one.library) };
+        let what = match &one.touches {
+            Some(location) => format!("touches {}, which another thread uses too", self.words.touched(location)),
+            None => "may touch memory that threads share".into(),
+        };
+        let (file, line) = (!place.file.is_empty()).then_some((place.file, place.line)).unzip();
+        NoteRef { kind: "opaque", message: format!("{function}{library} is not instrumented, and {what}"), file, line }
     }
 
     /// The step that an event is, or the one that its thread would make next.
@@ -248,6 +273,7 @@ fn note(note: &Note) -> NoteRef {
     let kind = match note.kind {
         NoteKind::Assembly => "assembly",
         NoteKind::Library => "library",
+        NoteKind::Opaque => "opaque",
         NoteKind::Flag => "flag",
         _ => "warning",
     };
@@ -267,6 +293,9 @@ fn command(files: &[String], args: &NativeArgs) -> ReplayCommand {
     }
     if args.spurious_wakeups() {
         flags += " --assume spurious-wakeups";
+    }
+    if args.opaque_private() {
+        flags += " --assume opaque=private";
     }
     if let Some(memory) = args.memory {
         flags += &memory.0.map_or(" --memory none".into(), |bytes| format!(" --memory {bytes}b"));
@@ -550,6 +579,7 @@ impl Subject for Native {
 
     fn about(&self, seconds: f64) -> About {
         let statistics = self.session.statistics();
+        let unseen = self.session.facts().unseen.iter().map(|one| self.unseen(one));
         let untried = (self.session.facts().waits && !self.spurious_wakeups).then(|| NoteRef {
             kind: "untried",
             message: "spurious wake-ups were not tried (--assume spurious-wakeups)".into(),
@@ -558,7 +588,7 @@ impl Subject for Native {
         });
         About {
             compiler: Some(self.compiler.clone()),
-            notes: self.notes.iter().cloned().chain(untried).collect(),
+            notes: self.notes.iter().cloned().chain(unseen).chain(untried).collect(),
             statistics: Some(StatisticsRef {
                 resets: statistics.resets,
                 accesses: statistics.steps,

@@ -1,0 +1,1 @@
+void twice(void (*f)(void *), void *with) { f(with); f(with); }
