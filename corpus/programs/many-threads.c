@@ -1,4 +1,4 @@
-// expect: error: threads
+// expect: error: limit: threads
 // More than membar runs.
 #include <pthread.h>
 static void *run(void *p) { return p; }

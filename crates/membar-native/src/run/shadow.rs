@@ -20,6 +20,9 @@
 //! accesses of C are. If one of the accesses is atomic, the cells are made one instead, and an access to a part of it
 //! counts as an access to the whole.
 //!
+//! What is on the stack of a thread ends with it. So a cell there is visible as soon as another thread comes to it, and the end of the
+//! thread is a step on each of those ([`Shadow::mortal`]).
+//!
 //! # Invariants
 //!
 //! The cells of 16 aligned bytes do not overlap; only the first byte of a cell has a word other than 0.
@@ -29,7 +32,7 @@
 //! In an execution during which nothing has grown, every access to a cell that two threads access, and one of them writes
 //! while there are several, has been a step.
 
-use super::layout::{ARENA, ARENA_LEN, MODULE_SHADOW, SHADOW};
+use super::layout::{ARENA, ARENA_LEN, MODULE_SHADOW, SHADOW, owner};
 use serde::{Deserialize, Serialize};
 
 /// Bits 0 to 4 of a word: the size of the cell.
@@ -74,6 +77,8 @@ pub struct Shadow {
     module_len: usize,
     /// Visible cells by number, with their absolute addresses; `size` 0 for those that are no more.
     pub cells: Vec<Cell>,
+    /// Those of them on stacks and among thread-local variables.
+    pub mortal: Vec<u32>,
     /// Whether cells have become visible, or others, since the program was set up.
     pub grown: bool,
     /// Pages of the arena that have cells: memory is large, and most of it has none.
@@ -85,7 +90,14 @@ const PAGE: usize = 4096;
 impl Shadow {
     /// For a program whose object is loaded here.
     pub fn new(module: usize, module_len: usize) -> Shadow {
-        Shadow { module, module_len, cells: Vec::new(), grown: false, pages: vec![false; ARENA_LEN / PAGE] }
+        Shadow {
+            module,
+            module_len,
+            cells: Vec::new(),
+            mortal: Vec::new(),
+            grown: false,
+            pages: vec![false; ARENA_LEN / PAGE],
+        }
     }
 
     /// Forgets everything.
@@ -95,6 +107,7 @@ impl Shadow {
             unsafe { libc::madvise(at as *mut libc::c_void, len, libc::MADV_DONTNEED) };
         }
         self.cells.clear();
+        self.mortal.clear();
         self.pages.fill(false);
         self.grown = false;
     }
@@ -155,7 +168,7 @@ impl Shadow {
                     | (thread as u32 + 1) << WHO
                     | if write { WRITTEN } else { 0 }
                     | if atomic { ATOMIC } else { 0 };
-                Hit::Private
+                if is_others(thread, addr) { Hit::Exact(self.show(addr)) } else { Hit::Private }
             }
             [(a, b)] if (a, b) == (from, to) => {
                 if atomic {
@@ -202,6 +215,10 @@ impl Shadow {
         let kept = *word & (SIZE | ATOMIC);
         match who {
             VISIBLE.. => Hit::Exact(who - VISIBLE),
+            _ if is_others(thread, addr) => {
+                *word = kept;
+                Hit::Exact(self.show(addr))
+            }
             READERS if !write => Hit::Private,
             _ if who == thread as u32 + 1 => {
                 if write {
@@ -229,6 +246,9 @@ impl Shadow {
         let word = unsafe { &mut *word };
         self.cells.push(Cell { at: addr as u64, size: (*word & SIZE) as u8, atomic: *word & ATOMIC != 0 });
         *word = *word & (SIZE | ATOMIC) | (VISIBLE + cell) << WHO;
+        if owner(addr).is_some() {
+            self.mortal.push(cell);
+        }
         cell
     }
 
@@ -392,6 +412,12 @@ impl Shadow {
         let now = unsafe { *self.word(addr)? };
         (now >> WHO).checked_sub(VISIBLE)
     }
+}
+
+/// Whether this is on the stack of another thread than the first, or among its thread-local variables: it will be no more when that
+/// ends, so who else accesses it races with that. What the first one leaves behind is looked at when it ends.
+fn is_others(thread: usize, addr: usize) -> bool {
+    owner(addr).is_some_and(|owner| owner != thread && owner != 0)
 }
 
 /// The value of a cell. A cell of more than 8 bytes has a value by which it can be told from others.

@@ -1,6 +1,7 @@
 //! The end of a program, and thread-local variables.
 
 use super::*;
+use crate::run::slot::Stand;
 
 pub extern "C-unwind" fn exit(status: c_int) -> ! {
     thread::exit(status);
@@ -14,13 +15,7 @@ pub extern "C-unwind" fn exit_at_once(status: c_int) -> ! {
 }
 
 fn over() -> ! {
-    let w = world();
-    let id = w.current;
-    w.over = true;
-    w.threads[id].stand = crate::run::slot::Stand::Done;
-    loop {
-        world().threads[id].suspend();
-    }
+    world().threads[world().current].rest(Stand::Over)
 }
 
 pub extern "C-unwind" fn abort() -> ! {
