@@ -394,7 +394,7 @@ impl Observer for Watch {
                 self.error(ErrorKind::Livelock, &path[..path.len() - same]);
             }
             End::Deadlock { waiting } => {
-                let threads = (0..64).filter(|t| waiting >> t & 1 != 0).collect();
+                let threads = waiting.threads().map(|thread| thread as u32).collect();
                 self.error(ErrorKind::Deadlock { threads }, path);
             }
         }

@@ -33,11 +33,14 @@ pub const STACK_SIZE: usize = (8 << 20) + GUARD;
 /// What nobody may touch, at the lower end: more than most frames have, which may begin below the stack at once.
 pub const GUARD: usize = 1 << 20;
 /// Heaps, one a thread: what a thread's `malloc` returns depends on nothing but what that thread did before.
-pub const HEAPS: usize = ARENA + 0x4000_0000;
+pub const HEAPS: usize = ARENA + 0xc000_0000;
 /// Bytes of a heap.
 pub const HEAP_SIZE: usize = 64 << 20;
 /// Bytes of the whole.
-pub const ARENA_LEN: usize = 0x4000_0000 + MAX_THREADS * HEAP_SIZE;
+pub const ARENA_LEN: usize = HEAPS - ARENA + MAX_THREADS * HEAP_SIZE;
+// Each part ends before the next one.
+const _: () = assert!(control(MAX_THREADS) <= TLS && TLS + MAX_THREADS * TLS_SIZE <= STACKS);
+const _: () = assert!(stack_base(MAX_THREADS - 1) <= HEAPS && ARENA + ARENA_LEN <= SHADOW && SHADOW + 4 * ARENA_LEN <= LIFE);
 
 /// One word for each byte of the arena: see [`super::shadow`].
 pub const SHADOW: usize = 0x2000_0000_0000;

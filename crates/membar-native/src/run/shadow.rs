@@ -32,7 +32,7 @@
 //! In an execution during which nothing has grown, every access to a cell that two threads access, and one of them writes
 //! while there are several, has been a step.
 
-use super::layout::{ARENA, ARENA_LEN, MODULE_SHADOW, SHADOW, owner};
+use super::layout::{ARENA, ARENA_LEN, MAX_THREADS, MODULE_SHADOW, SHADOW, owner};
 use serde::{Deserialize, Serialize};
 
 /// Bits 0 to 4 of a word: the size of the cell.
@@ -43,8 +43,8 @@ const ATOMIC: u32 = 1 << 5;
 const WRITTEN: u32 = 1 << 6;
 /// From here on: who knows the cell. A thread + 1, or [`READERS`], or [`VISIBLE`] + the cell's number.
 const WHO: u32 = 7;
-const READERS: u32 = 65;
-const VISIBLE: u32 = 128;
+const READERS: u32 = MAX_THREADS as u32 + 1;
+const VISIBLE: u32 = READERS + 1;
 
 /// A visible cell. Addresses below the arena are relative to the program's object.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]

@@ -164,7 +164,8 @@ fn made_by(id: usize, kind: AccessKind, old: u64) -> Step {
 /// What has been seen at an instruction.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Stamp {
-    /// On which path, by which threads: those who go back take theirs away.
+    /// On which path, by which threads: those who go back take theirs away. Threads that share a bit make it a loop, which costs time and
+    /// nothing else.
     pub path: u32,
     pub threads: u64,
     /// A thread has come to it twice.
@@ -754,7 +755,7 @@ impl World {
         if let Some(Slot { stamped, .. }) = thread.slots.pop()
             && let Some(stamp) = self.stamps.get_mut(stamped as usize)
         {
-            stamp.threads &= !(1 << id);
+            stamp.threads &= !(1 << (id % 64));
         }
         let idle = thread.slots.last().expect("one more than steps").idle;
         thread.log.truncate(idle.log as usize);
