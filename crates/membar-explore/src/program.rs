@@ -222,4 +222,4 @@ pub trait Program {
 pub const MAX_OUTCOMES: u32 = u16::MAX as u32;
 
 /// The most threads that a program may have.
-pub const MAX_THREADS: usize = 64;
+pub const MAX_THREADS: usize = 256;

@@ -57,6 +57,7 @@
 //! O(P) for a step without a race, O(P·d) for each race of a step at distance d from the racing event.
 
 use crate::Awaited;
+use crate::set::{Many, Set};
 use membar_core::Performed;
 
 /// The clocks of an execution.
@@ -95,17 +96,17 @@ struct Cell {
 
 /// A race to turn round: at the state before the event at `depth`, run one of `initials`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
-pub struct Turn {
+pub struct Turn<S = Many> {
     pub(crate) depth: u32,
-    pub(crate) initials: u64,
+    pub(crate) initials: S,
 }
 
 /// Who sees to it that races are turned round.
-pub(crate) trait Turns {
+pub(crate) trait Turns<S> {
     /// Threads that are taken care of at the state before the event at this depth.
-    fn known(&self, depth: u32) -> u64;
+    fn known(&self, depth: u32) -> S;
     /// A race of which no initial is known.
-    fn turn(&mut self, turn: Turn);
+    fn turn(&mut self, turn: Turn<S>);
 }
 
 impl Races {
@@ -125,7 +126,7 @@ impl Races {
 
     /// Takes the next event. `awaited` is what disables it, if it was a waiting read.
     #[inline]
-    pub fn push(&mut self, performed: &Performed, awaited: Option<Awaited>, turns: &mut impl Turns) {
+    pub fn push<S: Set>(&mut self, performed: &Performed, awaited: Option<Awaited>, turns: &mut impl Turns<S>) {
         let thread = performed.thread as usize;
         let (addr, writes) = (performed.access.addr as usize, performed.writes);
         if addr >= self.cells.len() {
@@ -193,14 +194,21 @@ impl Races {
     }
 
     /// The races of a waiting read that is disabled where an execution ends.
-    pub fn at_end(&mut self, thread: usize, writes: bool, awaited: &Awaited, turns: &mut impl Turns) {
+    pub fn at_end<S: Set>(&mut self, thread: usize, writes: bool, awaited: &Awaited, turns: &mut impl Turns<S>) {
         if (awaited.addr as usize) < self.cells.len() {
             self.turn_waiting(thread, awaited.addr as usize, writes, awaited, turns);
         }
     }
 
     /// The latest write concurrent with the thread before which its waiting read was enabled.
-    fn turn_waiting(&mut self, thread: usize, addr: usize, writes: bool, awaited: &Awaited, turns: &mut impl Turns) {
+    fn turn_waiting<S: Set>(
+        &mut self,
+        thread: usize,
+        addr: usize,
+        writes: bool,
+        awaited: &Awaited,
+        turns: &mut impl Turns<S>,
+    ) {
         let mut base = std::mem::take(&mut self.base);
         self.clock_of_thread(thread, &mut base);
         let mut found = None;
@@ -245,25 +253,25 @@ impl Races {
     /// The initials of the events after `c` that do not happen after it, followed by an event of `thread` with this clock.
     /// `None` if one of them is known.
     #[inline]
-    fn initials(&mut self, c: usize, thread: usize, clock: &[u32], known: u64) -> Option<u64> {
+    fn initials<S: Set>(&mut self, c: usize, thread: usize, clock: &[u32], known: S) -> Option<S> {
         let Event { thread: by, index, .. } = self.events[c];
         let by = by as usize;
         let first = &mut self.first;
-        let (mut seen, mut initials) = (0u64, 0u64);
-        let free = |seen: u64, first: &[u32], clock: &[u32]| {
+        let (mut seen, mut initials) = (S::NONE, S::NONE);
+        let free = |seen: S, first: &[u32], clock: &[u32]| {
             let mut left = seen;
-            while left != 0 {
-                let u = left.trailing_zeros() as usize;
+            while left.is_some() {
+                let u = left.first();
                 if clock[u] >= first[u] {
                     return false;
                 }
-                left &= left - 1;
+                left = left.rest();
             }
             true
         };
         for i in c + 1..self.events.len() {
             let u = self.events[i].thread as usize;
-            if seen >> u & 1 != 0 {
+            if seen.has(u) {
                 continue;
             }
             let other = &self.clocks[i * self.threads..][..self.threads];
@@ -271,19 +279,19 @@ impl Races {
                 continue;
             }
             if free(seen, first, other) {
-                if known >> u & 1 != 0 {
+                if known.has(u) {
                     return None;
                 }
-                initials |= 1 << u;
+                initials |= S::one(u);
             }
-            seen |= 1 << u;
+            seen |= S::one(u);
             first[u] = self.events[i].index;
         }
-        if seen >> thread & 1 == 0 && free(seen, first, clock) {
-            if known >> thread & 1 != 0 {
+        if !seen.has(thread) && free(seen, first, clock) {
+            if known.has(thread) {
                 return None;
             }
-            initials |= 1 << thread;
+            initials |= S::one(thread);
         }
         Some(initials)
     }

@@ -16,9 +16,11 @@
 //! workers nor an interruption changes what is run. Waiting threads are treated as in exhaustive search
 //! ([`crate::tree`]); a waiting thread cannot run, so PCT never starves the one it waits for.
 
+use crate::set::Set;
 use crate::worker::{Counts, End};
 use crate::{MAX_OUTCOMES, Next, Observer, Program, Standing, Step, Stop, Watched};
 use membar_core::{Performed, Rng};
+use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -46,7 +48,7 @@ pub struct Drawn<T> {
 }
 
 /// Runs single executions.
-pub(crate) struct Sampler<P, O> {
+pub(crate) struct Sampler<P, O, S> {
     program: P,
     observer: O,
     max_steps: usize,
@@ -55,58 +57,16 @@ pub(crate) struct Sampler<P, O> {
     made: Vec<usize>,
     /// Scratch: what a thread did in one go.
     run: Vec<Performed>,
+    sets: PhantomData<S>,
 }
 
 /// As in [`crate::worker`]: threads whose next access is known, of these those in a waiting loop and those that make a choice,
 /// and threads that are not run any further.
-#[derive(Default)]
-struct Threads {
-    ready: u64,
-    waiting: u64,
-    choosing: u64,
-    long: u64,
-}
-
-/// The numbers of the bits that are set.
-fn bits(mut set: u64) -> impl Iterator<Item = usize> + Clone {
-    std::iter::from_fn(move || {
-        let bit = set.trailing_zeros() as usize;
-        (set != 0).then(|| {
-            set &= set - 1;
-            bit
-        })
-    })
-}
-
-/// How many bits are set. Few threads are what most programs have, and not every machine has an instruction for this.
-#[inline]
-fn count(set: u64) -> u32 {
-    const SMALL: [u8; 64] = {
-        let mut counts = [0; 64];
-        let mut set = 1;
-        while set < counts.len() {
-            counts[set] = counts[set / 2] + set as u8 % 2;
-            set += 1;
-        }
-        counts
-    };
-    match SMALL.get(set as usize) {
-        Some(&count) => u32::from(count),
-        None => set.count_ones(),
-    }
-}
-
-/// The n-th bit that is set. Who is next cannot be predicted, so for the first ones there is no branch.
-#[inline]
-fn nth(set: u64, n: u32) -> usize {
-    let without = |set: u64| set & set.wrapping_sub(1);
-    let (one, two) = (without(set), without(without(set)));
-    let mut left = if n == 0 { set } else { one };
-    left = if n < 2 { left } else { two };
-    for _ in 2..n {
-        left = without(left);
-    }
-    left.trailing_zeros() as usize
+struct Threads<S> {
+    ready: S,
+    waiting: S,
+    choosing: S,
+    long: S,
 }
 
 /// The most steps that a thread makes in one go, after the first.
@@ -115,20 +75,20 @@ const LONGEST: u32 = 63;
 /// How often the thread, which has just been drawn from `able`, will be drawn again before another one, and which that is. If
 /// it is not known it has to be drawn.
 #[inline]
-fn repeats(able: u64, thread: usize, rng: &mut Rng) -> (u32, Option<usize>) {
-    let others = able & !(1 << thread);
-    match count(others) {
+fn repeats<S: Set>(able: S, thread: usize, rng: &mut Rng) -> (u32, Option<usize>) {
+    let others = able & !S::one(thread);
+    match others.count() {
         0 => (LONGEST, None),
         // Heads or tails.
         1 => match rng.next().trailing_zeros() {
-            again @ ..LONGEST => (again, Some(others.trailing_zeros() as usize)),
+            again @ ..LONGEST => (again, Some(others.first())),
             _ => (LONGEST, None),
         },
         n => {
             for again in 0..LONGEST {
                 match rng.below(n + 1) {
                     0 => {}
-                    other => return (again, Some(nth(others, other - 1))),
+                    other => return (again, Some(others.nth(other - 1))),
                 }
             }
             (LONGEST, None)
@@ -136,23 +96,27 @@ fn repeats(able: u64, thread: usize, rng: &mut Rng) -> (u32, Option<usize>) {
     }
 }
 
-impl<P: Program, O: Observer> Sampler<P, O> {
-    pub fn new(program: P, observer: O, max_steps: usize) -> Sampler<P, O> {
+impl<P: Program, O: Observer, S: Set> Sampler<P, O, S> {
+    pub fn new(program: P, observer: O, max_steps: usize) -> Sampler<P, O, S> {
         let (path, made, run) = (Vec::new(), Vec::new(), Vec::new());
-        Sampler { program, observer, max_steps, path, made, run }
+        Sampler { program, observer, max_steps, path, made, run, sets: PhantomData }
+    }
+
+    pub fn program(&self) -> &P {
+        &self.program
     }
 
     /// Notes how the thread stands.
     #[inline(always)]
-    fn stands(&self, thread: usize, standing: Standing, threads: &mut Threads) {
-        let bit = 1u64 << thread;
+    fn stands(&self, thread: usize, standing: Standing, threads: &mut Threads<S>) {
+        let bit = S::one(thread);
         threads.ready &= !bit;
         threads.waiting &= !bit;
         match standing {
             Standing::Stopped => {}
             Standing::Runs | Standing::Waits if self.steps_left(thread) != Some(0) => {
                 threads.ready |= bit;
-                threads.waiting |= u64::from(standing == Standing::Waits) << thread;
+                threads.waiting |= S::one_if(thread, standing == Standing::Waits);
             }
             Standing::Chooses if self.steps_left(thread) != Some(0) => {
                 threads.ready |= bit;
@@ -187,24 +151,24 @@ impl<P: Program, O: Observer> Sampler<P, O> {
 
     /// Waiting threads that are disabled.
     #[inline(always)]
-    fn blocked(&self, waiting: u64) -> u64 {
-        let (mut blocked, mut left) = (0, waiting);
-        while left != 0 {
-            let thread = left.trailing_zeros() as usize;
-            left &= left - 1;
-            blocked |= u64::from(self.program.is_blocked(thread)) << thread;
+    fn blocked(&self, waiting: S) -> S {
+        let (mut blocked, mut left) = (S::NONE, waiting);
+        while left.is_some() {
+            let thread = left.first();
+            left = left.rest();
+            blocked |= S::one_if(thread, self.program.is_blocked(thread));
         }
         blocked
     }
 
     /// What those who wait wait for.
     #[inline(always)]
-    fn watched(&self, waiting: u64) -> Watched {
+    fn watched(&self, waiting: S) -> Watched {
         let mut watched = Watched::default();
         let mut left = waiting;
-        while left != 0 {
-            watched.add_round(&self.program.waiting(left.trailing_zeros() as usize));
-            left &= left - 1;
+        while left.is_some() {
+            watched.add_round(&self.program.waiting(left.first()));
+            left = left.rest();
         }
         watched
     }
@@ -218,7 +182,8 @@ impl<P: Program, O: Observer> Sampler<P, O> {
     pub fn draw(&mut self, choice: Choice, seed: u64, numbers: Range<u64>, stop: &AtomicBool) -> Drawn<O::Part> {
         let (mut counts, mut steps) = (Counts::default(), 0);
         for number in numbers {
-            if stop.load(Ordering::Relaxed) {
+            // What is run may show more threads than there is room for: somebody else has to go on.
+            if stop.load(Ordering::Relaxed) || self.program.threads() > S::MOST {
                 break;
             }
             let (one, length) = self.run(choice, seed, number);
@@ -262,7 +227,7 @@ impl<P: Program, O: Observer> Sampler<P, O> {
         }
         self.made.clear();
         self.near_limit(threads);
-        let mut now = Threads::default();
+        let mut now = Threads { ready: S::NONE, waiting: S::NONE, choosing: S::NONE, long: S::NONE };
         for thread in 0..threads {
             self.stands(thread, self.program.standing(thread), &mut now);
         }
@@ -272,28 +237,28 @@ impl<P: Program, O: Observer> Sampler<P, O> {
         let mut drawn = None;
         let end = loop {
             let able = now.ready & !blocked;
-            if now.choosing != 0 {
-                let thread = now.choosing.trailing_zeros() as usize;
-                now.choosing &= now.choosing - 1;
+            if now.choosing.is_some() {
+                let thread = now.choosing.first();
+                now.choosing = now.choosing.rest();
                 if let Some(change) = changes.iter().position(|&change| change == self.path.len() as u32) {
                     priority[thread] = change as u32;
                 }
                 let standing = self.choose(thread, &mut rng);
                 self.near_limit(threads);
                 self.stands(thread, standing, &mut now);
-                if now.waiting >> thread & 1 != 0 {
+                if now.waiting.has(thread) {
                     watched.add_round(&self.program.waiting(thread));
-                    blocked |= u64::from(self.program.is_blocked(thread)) << thread;
+                    blocked |= S::one_if(thread, self.program.is_blocked(thread));
                 }
                 drawn = None;
                 continue;
             }
-            if able == 0 {
-                if now.long != 0 {
+            if able.is_none() {
+                if now.long.is_some() {
                     counts.cut = 1;
                     break End::Cut { period: None };
                 }
-                for thread in bits(now.ready) {
+                for thread in now.ready.iter() {
                     if let Next::Access(access) = self.program.next(thread) {
                         self.observer.tried(thread, access, &self.path);
                     }
@@ -302,13 +267,13 @@ impl<P: Program, O: Observer> Sampler<P, O> {
             }
             let (thread, again, next) = match choice {
                 Choice::Random => {
-                    let thread = drawn.unwrap_or_else(|| nth(able, rng.below(count(able))));
+                    let thread = drawn.unwrap_or_else(|| able.nth(rng.below(able.count())));
                     let (again, next) = repeats(able, thread, &mut rng);
                     (thread, again, next)
                 }
                 Choice::Pct { .. } => {
                     let at = self.path.len() as u32;
-                    let highest = |priority: &[u32]| bits(able).max_by_key(|&t| priority[t]).unwrap_or(0);
+                    let highest = |priority: &[u32]| able.iter().max_by_key(|&t| priority[t]).unwrap_or(0);
                     if let Some(change) = changes.iter().position(|&change| change == at) {
                         let first = highest(&priority);
                         priority[first] = change as u32;
@@ -325,9 +290,9 @@ impl<P: Program, O: Observer> Sampler<P, O> {
             if let Some(made) = self.made.get_mut(thread) {
                 *made += self.run.len();
             }
-            let waited = now.waiting >> thread & 1 != 0;
+            let waited = now.waiting.has(thread);
             self.stands(thread, standing, &mut now);
-            let waits = now.waiting >> thread & 1 != 0;
+            let waits = now.waiting.has(thread);
             // Only writes of what is watched change who is blocked, and whoever makes one has stopped after it.
             if waits {
                 watched.add_round(&self.program.waiting(thread));
@@ -337,7 +302,7 @@ impl<P: Program, O: Observer> Sampler<P, O> {
             if disturbs {
                 blocked = self.blocked(now.waiting);
             } else if waits && self.program.is_blocked(thread) {
-                blocked |= 1 << thread;
+                blocked |= S::one(thread);
             }
             let same = !disturbs && now.ready & !blocked == able && self.run.len() == again as usize + 1;
             drawn = if same { next } else { None };

@@ -84,6 +84,7 @@
 
 use crate::Step;
 use crate::races::Turn;
+use crate::set::{Many, Set};
 use crate::work::{Answer, Order, Work};
 use crate::worker::{Counts, Mode, Node};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -111,7 +112,7 @@ struct Item {
     open: u32,
     step: Step,
     /// Threads whose subtrees at the same node come first.
-    asleep: u64,
+    asleep: Many,
     /// The share of the whole search that this item is guessed to be.
     share: f64,
 }
@@ -185,11 +186,11 @@ impl Frontier {
         let first = self.items.len();
         loop {
             let left = open.node.left();
-            if left == 0 {
+            if left.is_none() {
                 break;
             }
             let asleep = open.node.asleep | open.node.done;
-            let step = open.node.take(left.trailing_zeros() as usize);
+            let step = open.node.take(left.first());
             self.items.push(Item { open: id, step, asleep, share });
             open.users += 1;
         }
@@ -265,12 +266,12 @@ pub struct Task {
     /// The schedule that leads to the open node.
     pub(crate) path: Vec<Step>,
     /// What is taken care of at the nodes on it, the open node included.
-    pub(crate) known: Vec<u64>,
+    pub(crate) known: Vec<Many>,
     /// The open node.
     pub(crate) node: Node,
     /// The step to make from there, and the threads that are asleep then.
     pub(crate) step: Step,
-    pub(crate) asleep: u64,
+    pub(crate) asleep: Many,
 }
 
 impl Task {

@@ -15,6 +15,7 @@
 //! An order takes a worker milliseconds, unless executions are very long: what it costs to pass it on hardly shows.
 
 use crate::sample::{Choice, Drawn, Sampler};
+use crate::set::{Many, Set};
 use crate::tree::Task;
 use crate::worker::{Mode, Node, Outcome, Worker};
 use crate::{Observer, Program};
@@ -83,10 +84,59 @@ pub struct Local<P, O> {
 enum State<P, O> {
     /// The program is at its beginning.
     Idle(P, O),
-    Tree(Box<Worker<P, O>>),
-    Sample(Sampler<P, O>),
+    /// It has no more threads than a word has bits.
+    Few(Running<P, O, u64>),
+    Many(Running<P, O, Many>),
     /// While one becomes another.
     Between,
+}
+
+/// A program that is being run.
+enum Running<P, O, S> {
+    Tree(Box<Worker<P, O, S>>),
+    Sample(Sampler<P, O, S>),
+}
+
+impl<P: Program, O: Observer, S: Set> Running<P, O, S> {
+    /// For such orders.
+    fn new(order: &Order, program: P, observer: O, max_steps: usize) -> Running<P, O, S> {
+        match order {
+            Order::Begin { mode } | Order::Run { mode, .. } => {
+                Running::Tree(Box::new(Worker::new(program, observer, *mode, max_steps)))
+            }
+            Order::Draw { .. } => Running::Sample(Sampler::new(program, observer, max_steps)),
+        }
+    }
+
+    /// Whether it can do what the order says.
+    fn fits(&self, order: &Order) -> bool {
+        let (program, fits) = match (self, order) {
+            (Running::Tree(worker), Order::Begin { mode } | Order::Run { mode, .. }) => {
+                (worker.program(), worker.mode() == *mode)
+            }
+            (Running::Sample(sampler), Order::Draw { .. }) => (sampler.program(), true),
+            _ => return false,
+        };
+        fits && program.threads() <= S::MOST
+    }
+
+    fn work(&mut self, order: &Order, stop: &AtomicBool) -> Answer<O::Part> {
+        match (self, order) {
+            (Running::Tree(worker), Order::Begin { .. }) => Answer::Begun(worker.begin()),
+            (Running::Tree(worker), Order::Run { task, budget, .. }) => Answer::Ran(worker.run(task, *budget, stop)),
+            (Running::Sample(sampler), Order::Draw { choice, seed, from, to }) => {
+                Answer::Drawn(sampler.draw(*choice, *seed, *from..*to, stop))
+            }
+            _ => Answer::Undone,
+        }
+    }
+
+    fn into_parts(self) -> (P, O) {
+        match self {
+            Running::Tree(worker) => worker.into_parts(),
+            Running::Sample(sampler) => sampler.into_parts(),
+        }
+    }
 }
 
 impl<P: Program, O: Observer> Local<P, O> {
@@ -100,34 +150,22 @@ impl<P: Program, O: Observer> Local<P, O> {
     pub fn into_parts(self) -> (P, O) {
         match self.state {
             State::Idle(program, observer) => (program, observer),
-            State::Tree(worker) => worker.into_parts(),
-            State::Sample(sampler) => sampler.into_parts(),
+            State::Few(running) => running.into_parts(),
+            State::Many(running) => running.into_parts(),
             State::Between => unreachable!("only inside a call"),
         }
     }
 
-    /// The program and the observer, and nothing in their place.
-    fn parts(&mut self) -> (P, O) {
+    /// Becomes somebody who can do what the order says.
+    fn become_fit(&mut self, order: &Order) {
         let state = std::mem::replace(&mut self.state, State::Between);
-        Local { state, max_steps: self.max_steps }.into_parts()
-    }
-
-    fn worker(&mut self, mode: Mode) -> &mut Worker<P, O> {
-        if !matches!(&self.state, State::Tree(worker) if worker.mode() == mode) {
-            let (program, observer) = self.parts();
-            self.state = State::Tree(Box::new(Worker::new(program, observer, mode, self.max_steps)));
-        }
-        let State::Tree(worker) = &mut self.state else { unreachable!("just made") };
-        worker
-    }
-
-    fn sampler(&mut self) -> &mut Sampler<P, O> {
-        if !matches!(self.state, State::Sample(_)) {
-            let (program, observer) = self.parts();
-            self.state = State::Sample(Sampler::new(program, observer, self.max_steps));
-        }
-        let State::Sample(sampler) = &mut self.state else { unreachable!("just made") };
-        sampler
+        let max_steps = self.max_steps;
+        let (program, observer) = Local { state, max_steps }.into_parts();
+        self.state = if program.threads() <= <u64 as Set>::MOST {
+            State::Few(Running::new(order, program, observer, max_steps))
+        } else {
+            State::Many(Running::new(order, program, observer, max_steps))
+        };
     }
 }
 
@@ -135,12 +173,18 @@ impl<P: Program, O: Observer> Work for Local<P, O> {
     type Part = O::Part;
 
     fn work(&mut self, order: &Order, stop: &AtomicBool) -> Answer<O::Part> {
-        match order {
-            Order::Begin { mode } => Answer::Begun(self.worker(*mode).begin()),
-            Order::Run { mode, task, budget } => Answer::Ran(self.worker(*mode).run(task, *budget, stop)),
-            Order::Draw { choice, seed, from, to } => {
-                Answer::Drawn(self.sampler().draw(*choice, *seed, *from..*to, stop))
-            }
+        let fits = match &self.state {
+            State::Few(running) => running.fits(order),
+            State::Many(running) => running.fits(order),
+            State::Idle(..) | State::Between => false,
+        };
+        if !fits {
+            self.become_fit(order);
+        }
+        match &mut self.state {
+            State::Few(running) => running.work(order, stop),
+            State::Many(running) => running.work(order, stop),
+            State::Idle(..) | State::Between => unreachable!("fit for the order"),
         }
     }
 }

@@ -27,6 +27,7 @@
 //! An execution costs the steps that it does not share with the one before; a step O(P) and what the races cost.
 
 use crate::races::{Races, Turn, Turns};
+use crate::set::{Many, Set};
 use crate::tree::Task;
 use crate::{Awaited, MAX_OUTCOMES, Next, Observer, Program, Standing, Step, Stop, Watched};
 use membar_core::Performed;
@@ -54,8 +55,8 @@ pub enum End {
     Complete,
     /// These threads wait for values that nobody will write, and should not ([`crate::Program::may_wait`]).
     Deadlock {
-        /// A bit a thread.
-        waiting: u64,
+        /// Those threads.
+        waiting: Many,
     },
     /// The limit of steps was reached.
     Cut {
@@ -66,12 +67,10 @@ pub enum End {
 
 impl End {
     /// Nobody can run, and these threads wait.
-    pub(crate) fn waiting(program: &impl Program, blocked: u64) -> End {
-        let must = |thread: &usize| blocked >> thread & 1 != 0 && !program.may_wait(*thread);
-        match (0..program.threads()).filter(must).fold(0, |mask, thread| mask | 1 << thread) {
-            0 => End::Complete,
-            waiting => End::Deadlock { waiting },
-        }
+    pub(crate) fn waiting(program: &impl Program, blocked: impl Set) -> End {
+        let must = |thread: &usize| !program.may_wait(*thread);
+        let waiting = blocked.iter().filter(must).fold(Many::NONE, |waiting, thread| waiting | Many::one(thread));
+        if waiting == Many::NONE { End::Complete } else { End::Deadlock { waiting } }
     }
 }
 
@@ -102,15 +101,15 @@ impl Counts {
 
 /// A state of the program on the current path.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
-pub struct Node {
+pub struct Node<S = Many> {
     /// Threads that can run.
-    pub(crate) enabled: u64,
+    pub(crate) enabled: S,
     /// Threads to run.
-    pub(crate) todo: u64,
+    pub(crate) todo: S,
     /// Those of them that have been, or are sure to be.
-    pub(crate) done: u64,
+    pub(crate) done: S,
     /// Threads that need not be run: what they would do has been explored elsewhere.
-    pub(crate) asleep: u64,
+    pub(crate) asleep: S,
     /// Preemptions so far.
     pub(crate) preemptions: u32,
     /// If the one thread that can run makes a choice: how many outcomes it has, and how many of them, from 0, have been run or
@@ -120,18 +119,18 @@ pub struct Node {
 }
 
 /// The path to the current state, as those see it who look for races.
-struct Path<'a> {
+struct Path<'a, S> {
     /// What is taken care of at the nodes above the item, and at its own.
-    known: &'a [u64],
+    known: &'a [S],
     /// The nodes below.
-    nodes: &'a mut [Node],
+    nodes: &'a mut [Node<S>],
     /// Races that concern the nodes above.
     above: &'a mut Vec<Turn>,
 }
 
-impl Turns for Path<'_> {
+impl<S: Set> Turns<S> for Path<'_, S> {
     #[inline]
-    fn known(&self, depth: u32) -> u64 {
+    fn known(&self, depth: u32) -> S {
         let depth = depth as usize;
         match self.known.get(depth) {
             Some(&known) => known,
@@ -142,10 +141,10 @@ impl Turns for Path<'_> {
         }
     }
 
-    fn turn(&mut self, turn: Turn) {
+    fn turn(&mut self, turn: Turn<S>) {
         match (turn.depth as usize).checked_sub(self.known.len()) {
             Some(i) => self.nodes[i].add(turn.initials),
-            None => self.above.push(turn),
+            None => self.above.push(Turn { depth: turn.depth, initials: turn.initials.many() }),
         }
     }
 }
@@ -153,12 +152,12 @@ impl Turns for Path<'_> {
 /// For steps whose races have been seen to.
 struct Settled;
 
-impl Turns for Settled {
-    fn known(&self, _: u32) -> u64 {
-        u64::MAX
+impl<S: Set> Turns<S> for Settled {
+    fn known(&self, _: u32) -> S {
+        !S::NONE
     }
 
-    fn turn(&mut self, _: Turn) {}
+    fn turn(&mut self, _: Turn<S>) {}
 }
 
 /// What comes of an item.
@@ -172,8 +171,8 @@ pub struct Outcome<T> {
     pub(crate) rest: Vec<(Step, Node)>,
 }
 
-/// Runs subtrees; one for each worker.
-pub(crate) struct Worker<P, O> {
+/// Runs subtrees; one for each worker. Its program has no more threads than its sets have room for.
+pub(crate) struct Worker<P, O, S> {
     program: P,
     observer: O,
     mode: Mode,
@@ -181,17 +180,17 @@ pub(crate) struct Worker<P, O> {
     threads: usize,
     /// Threads whose next access is known, of these those that are in a waiting loop and those that make a choice, and
     /// threads that are not run any further because they have made as many steps as they may.
-    ready: u64,
-    waiting: u64,
-    choosing: u64,
-    long: u64,
+    ready: S,
+    waiting: S,
+    choosing: S,
+    long: S,
     /// Steps that each thread has made.
     made: Vec<usize>,
     path: Vec<Step>,
     races: Races,
     /// What is taken care of at the nodes of the prefix.
-    known: Vec<u64>,
-    nodes: Vec<Node>,
+    known: Vec<S>,
+    nodes: Vec<Node<S>>,
     counts: Counts,
     turns: Vec<Turn>,
     /// Scratch: what a thread did in one go.
@@ -201,18 +200,18 @@ pub(crate) struct Worker<P, O> {
 /// The most steps that a thread makes in one go, after the first.
 const LONGEST: usize = 63;
 
-impl<P: Program, O: Observer> Worker<P, O> {
-    pub fn new(program: P, observer: O, mode: Mode, max_steps: usize) -> Worker<P, O> {
+impl<P: Program, O: Observer, S: Set> Worker<P, O, S> {
+    pub fn new(program: P, observer: O, mode: Mode, max_steps: usize) -> Worker<P, O, S> {
         let threads = program.threads();
         let mut worker = Worker {
             observer,
             mode,
             max_steps,
             threads,
-            ready: 0,
-            waiting: 0,
-            choosing: 0,
-            long: 0,
+            ready: S::NONE,
+            waiting: S::NONE,
+            choosing: S::NONE,
+            long: S::NONE,
             made: vec![0; threads],
             path: Vec::new(),
             races: Races::new(threads),
@@ -233,6 +232,10 @@ impl<P: Program, O: Observer> Worker<P, O> {
         self.mode
     }
 
+    pub fn program(&self) -> &P {
+        &self.program
+    }
+
     /// The program, at its beginning again, and the observer.
     pub fn into_parts(mut self) -> (P, O) {
         self.go_to(&[]);
@@ -243,8 +246,8 @@ impl<P: Program, O: Observer> Worker<P, O> {
     pub fn begin(&mut self) -> Result<Node, Outcome<O::Part>> {
         self.go_to(&[]);
         let enabled = self.enabled();
-        if enabled != 0 {
-            return Ok(self.node(enabled, 0, 0).0);
+        if enabled.is_some() {
+            return Ok(self.node(enabled, S::NONE, 0).0.many());
         }
         self.counts = Counts::default();
         self.end(0);
@@ -265,7 +268,7 @@ impl<P: Program, O: Observer> Worker<P, O> {
     /// Notes how the thread stands.
     #[inline]
     fn stands(&mut self, thread: usize, standing: Standing) {
-        let bit = 1u64 << thread;
+        let bit = S::one(thread);
         self.ready &= !bit;
         self.waiting &= !bit;
         self.choosing &= !bit;
@@ -288,7 +291,7 @@ impl<P: Program, O: Observer> Worker<P, O> {
     /// If the thread's next access would close its idle round again, or is a blocking one: what it waits for.
     #[inline]
     fn awaited(&self, thread: usize) -> Option<Awaited> {
-        if self.waiting >> thread & 1 == 0 {
+        if !self.waiting.has(thread) {
             return None;
         }
         let waiting = self.program.waiting(thread);
@@ -305,17 +308,17 @@ impl<P: Program, O: Observer> Worker<P, O> {
     }
 
     #[inline]
-    fn enabled(&self) -> u64 {
-        if self.choosing != 0 {
-            return self.choosing & self.choosing.wrapping_neg();
+    fn enabled(&self) -> S {
+        if self.choosing.is_some() {
+            return self.choosing.lowest();
         }
         let mut enabled = self.ready;
         let mut waiting = self.waiting;
-        while waiting != 0 {
-            let thread = waiting.trailing_zeros() as usize;
-            waiting &= waiting - 1;
+        while waiting.is_some() {
+            let thread = waiting.first();
+            waiting = waiting.rest();
             if self.is_blocked(thread) {
-                enabled &= !(1 << thread);
+                enabled &= !S::one(thread);
             }
         }
         enabled
@@ -327,7 +330,7 @@ impl<P: Program, O: Observer> Worker<P, O> {
         let awaited = self.awaited(thread);
         let performed = self.program.repeat(step);
         if self.mode == Mode::Dpor {
-            self.races.push(&performed, awaited, &mut Settled);
+            self.races.push::<S>(&performed, awaited, &mut Settled);
         }
         self.made(step, &performed);
         self.look(thread);
@@ -363,7 +366,7 @@ impl<P: Program, O: Observer> Worker<P, O> {
     /// How many outcomes the choice has that is to be made here.
     #[cold]
     fn outcomes(&self) -> u16 {
-        match self.program.next(self.choosing.trailing_zeros() as usize) {
+        match self.program.next(self.choosing.first()) {
             Next::Access(access) => access.outcomes().unwrap_or(1).clamp(1, u64::from(MAX_OUTCOMES)) as u16,
             _ => 1,
         }
@@ -371,9 +374,9 @@ impl<P: Program, O: Observer> Worker<P, O> {
 
     /// The state at the end of the path as a node.
     #[inline]
-    fn node(&self, enabled: u64, asleep: u64, preemptions: u32) -> (Node, bool) {
-        let mut node = Node { enabled, todo: enabled, done: 0, asleep: 0, preemptions, outcomes: 0, chosen: 0 };
-        if self.choosing != 0 {
+    fn node(&self, enabled: S, asleep: S, preemptions: u32) -> (Node<S>, bool) {
+        let mut node = Node { todo: enabled, ..Node::new(enabled, preemptions) };
+        if self.choosing.is_some() {
             node.outcomes = self.outcomes();
         }
         let last = self.last();
@@ -381,10 +384,10 @@ impl<P: Program, O: Observer> Worker<P, O> {
             Mode::Exhaustive => {}
             Mode::Bounded { bound, .. } => {
                 if let Some(last) = last
-                    && enabled >> last & 1 != 0
+                    && enabled.has(last)
                     && preemptions == bound
                 {
-                    node.todo = 1 << last;
+                    node.todo = S::one(last);
                     return (node, enabled != node.todo);
                 }
             }
@@ -392,10 +395,10 @@ impl<P: Program, O: Observer> Worker<P, O> {
                 node.asleep = asleep;
                 let awake = enabled & !asleep;
                 // Go on with the same thread if it is not waiting: schedules with few switches are easier to read.
-                let busy = if awake & !self.waiting != 0 { awake & !self.waiting } else { awake };
+                let busy = if (awake & !self.waiting).is_some() { awake & !self.waiting } else { awake };
                 node.todo = match last {
-                    Some(last) if busy >> last & 1 != 0 => 1 << last,
-                    _ => busy & busy.wrapping_neg(),
+                    Some(last) if busy.has(last) => S::one(last),
+                    _ => busy.lowest(),
                 };
             }
         }
@@ -404,16 +407,16 @@ impl<P: Program, O: Observer> Worker<P, O> {
 
     /// Which of the threads in `asleep` stay so after this step.
     #[inline]
-    fn still_asleep(&self, mut asleep: u64, performed: &Performed) -> u64 {
+    fn still_asleep(&self, mut asleep: S, performed: &Performed) -> S {
         let mut left = asleep;
-        while left != 0 {
-            let thread = left.trailing_zeros() as usize;
-            left &= left - 1;
+        while left.is_some() {
+            let thread = left.first();
+            left = left.rest();
             if let Next::Access(access) = self.program.next(thread)
                 && access.addr == performed.access.addr
                 && (performed.writes || access.writes_on(performed.old))
             {
-                asleep &= !(1 << thread);
+                asleep &= !S::one(thread);
             }
         }
         asleep
@@ -432,16 +435,17 @@ impl<P: Program, O: Observer> Worker<P, O> {
 
     /// Runs an item.
     pub fn run(&mut self, task: &Task, budget: u64, stop: &AtomicBool) -> Outcome<O::Part> {
-        self.known.clone_from(&task.known);
+        self.known.clear();
+        self.known.extend(task.known.iter().map(|&known| S::few(known)));
         self.nodes.clear();
         self.counts = Counts::default();
         self.go_to(&task.path);
         let base = task.path.len();
-        self.take(task.step, &task.node, task.asleep);
+        self.take(task.step, &task.node.few(), S::few(task.asleep));
         let mut stopped = false;
         while let Some(node) = self.nodes.last() {
             let left = node.left();
-            if left == 0 {
+            if left.is_none() {
                 self.nodes.pop();
                 self.back();
                 continue;
@@ -450,8 +454,8 @@ impl<P: Program, O: Observer> Worker<P, O> {
                 break;
             }
             let thread = match self.last() {
-                Some(last) if left >> last & 1 != 0 => last,
-                _ => left.trailing_zeros() as usize,
+                Some(last) if left.has(last) => last,
+                _ => left.first(),
             };
             let here = *node;
             let step = self.nodes.last_mut().expect("just seen").take(thread);
@@ -459,7 +463,7 @@ impl<P: Program, O: Observer> Worker<P, O> {
             let runs = self.counts.executions + self.counts.redundant;
             stopped = runs >= budget || self.observer.enough() || stop.load(Ordering::Relaxed);
         }
-        let rest = self.path[base..].iter().copied().zip(self.nodes.iter().copied()).collect();
+        let rest = self.path[base..].iter().copied().zip(self.nodes.iter().map(Node::many)).collect();
         // Take back what is left, so that the observer's counts are whole.
         while self.path.len() > base {
             self.back();
@@ -484,10 +488,10 @@ impl<P: Program, O: Observer> Worker<P, O> {
     #[inline]
     fn watched(&self, thread: usize) -> Watched {
         let mut watched = Watched::default();
-        let mut waiting = self.waiting & !(1 << thread);
-        while waiting != 0 {
-            watched.add_round(&self.program.waiting(waiting.trailing_zeros() as usize));
-            waiting &= waiting - 1;
+        let mut waiting = self.waiting & !S::one(thread);
+        while waiting.is_some() {
+            watched.add_round(&self.program.waiting(waiting.first()));
+            waiting = waiting.rest();
         }
         watched
     }
@@ -495,10 +499,10 @@ impl<P: Program, O: Observer> Worker<P, O> {
     /// Runs the thread from this node, and on as long as it would be gone on with first anyway, and looks at the states that it
     /// leads to.
     #[inline]
-    fn take(&mut self, step: Step, from: &Node, asleep: u64) {
+    fn take(&mut self, step: Step, from: &Node<S>, asleep: S) {
         let thread = step.thread();
-        let mut asleep = if self.mode == Mode::Dpor { asleep } else { 0 };
-        let preempted = self.last().is_some_and(|last| last != thread && from.enabled >> last & 1 != 0);
+        let mut asleep = if self.mode == Mode::Dpor { asleep } else { S::NONE };
+        let preempted = self.last().is_some_and(|last| last != thread && from.enabled.has(last));
         let preemptions = from.preemptions + u32::from(preempted);
         let mut awaited = self.awaited(thread);
         let mut run = std::mem::take(&mut self.run);
@@ -507,7 +511,7 @@ impl<P: Program, O: Observer> Worker<P, O> {
             None => self.program.steps(thread, self.more(thread), self.watched(thread), &mut run),
             Some(outcome) => self.choose(thread, outcome, &mut run),
         };
-        let bit = 1 << thread;
+        let bit = S::one(thread);
         // As it stands between two steps of the run.
         self.waiting &= !bit;
         for (i, performed) in run.iter().enumerate() {
@@ -517,7 +521,7 @@ impl<P: Program, O: Observer> Worker<P, O> {
             }
             self.made(step, performed);
             self.counts.events += 1;
-            asleep = if asleep == 0 { 0 } else { self.still_asleep(asleep & !bit, performed) };
+            asleep = if asleep.is_none() { asleep } else { self.still_asleep(asleep & !bit, performed) };
             if i + 1 < run.len() {
                 self.open(from.enabled | bit, asleep, preemptions);
                 self.nodes.last_mut().expect("just opened").done = bit;
@@ -526,7 +530,7 @@ impl<P: Program, O: Observer> Worker<P, O> {
         self.run = run;
         self.stands(thread, stop.standing);
         let enabled = self.enabled();
-        if enabled == 0 {
+        if enabled.is_none() {
             self.end(preemptions);
         } else {
             match if LONG.contains(&self.path.len()) { self.period() } else { None } {
@@ -534,7 +538,7 @@ impl<P: Program, O: Observer> Worker<P, O> {
                 period => self.cut(period, preemptions),
             }
         }
-        self.nodes.push(Node { enabled: 0, todo: 0, done: 0, asleep: 0, preemptions, outcomes: 0, chosen: 0 });
+        self.nodes.push(Node::new(S::NONE, preemptions));
     }
 
     /// Makes a choice.
@@ -546,10 +550,10 @@ impl<P: Program, O: Observer> Worker<P, O> {
 
     /// Goes on from the state at the end of the path.
     #[inline]
-    fn open(&mut self, enabled: u64, asleep: u64, preemptions: u32) {
+    fn open(&mut self, enabled: S, asleep: S, preemptions: u32) {
         let (node, cut_by_bound) = self.node(enabled, asleep, preemptions);
         self.counts.bounded |= cut_by_bound;
-        if node.todo == 0 {
+        if node.todo.is_none() {
             self.counts.redundant += 1;
             self.blocked_races(self.ready & !enabled);
         }
@@ -565,8 +569,8 @@ impl<P: Program, O: Observer> Worker<P, O> {
     }
 
     /// Looks for races of the waiting reads that are disabled where an execution ends or is given up.
-    fn blocked_races(&mut self, blocked: u64) {
-        for thread in (0..self.threads).filter(|t| blocked >> t & 1 != 0) {
+    fn blocked_races(&mut self, blocked: S) {
+        for thread in blocked.iter() {
             let waiting = self.program.waiting(thread);
             let awaited = waiting.round[waiting.repeated];
             // A waiting read-modify-write, once it succeeds, may write.
@@ -578,7 +582,7 @@ impl<P: Program, O: Observer> Worker<P, O> {
 
     /// No thread can run.
     fn end(&mut self, preemptions: u32) {
-        if self.long != 0 {
+        if self.long.is_some() {
             if self.mode == Mode::Dpor {
                 self.blocked_races(self.ready);
             }
@@ -587,10 +591,9 @@ impl<P: Program, O: Observer> Worker<P, O> {
         }
         let blocked = self.ready;
         let mut dropped = false;
-        if blocked != 0 {
+        if blocked.is_some() {
             let program = &self.program;
-            let mut threads = (0..self.threads).filter(|t| blocked >> t & 1 != 0);
-            dropped = threads.any(|thread| !unchanged(program, program.waiting(thread).round));
+            dropped = blocked.iter().any(|thread| !unchanged(program, program.waiting(thread).round));
             if self.mode == Mode::Dpor {
                 self.blocked_races(blocked);
             }
@@ -599,7 +602,7 @@ impl<P: Program, O: Observer> Worker<P, O> {
             self.counts.redundant += 1;
             return;
         }
-        for thread in (0..self.threads).filter(|t| blocked >> t & 1 != 0) {
+        for thread in blocked.iter() {
             if let Next::Access(access) = self.program.next(thread) {
                 self.observer.tried(thread, access, &self.path);
             }
@@ -634,15 +637,15 @@ impl<P: Program, O: Observer> Worker<P, O> {
         let (mut now, mut before) = (Vec::new(), Vec::new());
         self.program.state(&mut now);
         let enabled = self.enabled() | self.long;
-        let (mut ran, mut found) = (0u64, None);
+        let (mut ran, mut found) = (S::NONE, None);
         let mut steps = 0;
         while steps < self.path.len() {
             self.program.undo();
             steps += 1;
-            ran |= 1 << self.path[self.path.len() - steps].thread();
+            ran |= S::one(self.path[self.path.len() - steps].thread());
             before.clear();
             self.program.state(&mut before);
-            if before == now && enabled & !ran == 0 {
+            if before == now && (enabled & !ran).is_none() {
                 found = Some(steps as u32);
                 break;
             }
@@ -655,9 +658,31 @@ impl<P: Program, O: Observer> Worker<P, O> {
 }
 
 impl Node {
+    /// The same, for whoever has other sets.
+    fn few<S: Set>(&self) -> Node<S> {
+        let Node { enabled, todo, done, asleep, preemptions, outcomes, chosen } = *self;
+        let (enabled, todo, done, asleep) = (S::few(enabled), S::few(todo), S::few(done), S::few(asleep));
+        Node { enabled, todo, done, asleep, preemptions, outcomes, chosen }
+    }
+}
+
+impl<S: Set> Node<S> {
+    /// Nobody is to be run.
+    #[inline]
+    fn new(enabled: S, preemptions: u32) -> Node<S> {
+        Node { enabled, todo: S::NONE, done: S::NONE, asleep: S::NONE, preemptions, outcomes: 0, chosen: 0 }
+    }
+
+    /// The same, for others.
+    fn many(&self) -> Node {
+        let Node { enabled, todo, done, asleep, preemptions, outcomes, chosen } = *self;
+        let (enabled, todo, done, asleep) = (enabled.many(), todo.many(), done.many(), asleep.many());
+        Node { enabled, todo, done, asleep, preemptions, outcomes, chosen }
+    }
+
     /// Threads that are still to be run.
     #[inline]
-    pub(crate) fn left(&self) -> u64 {
+    pub(crate) fn left(&self) -> S {
         self.todo & !self.done & !self.asleep
     }
 
@@ -667,7 +692,7 @@ impl Node {
         if self.outcomes != 0 {
             return self.take_outcome(thread);
         }
-        self.done |= 1 << thread;
+        self.done |= S::one(thread);
         Step::of(thread)
     }
 
@@ -676,7 +701,7 @@ impl Node {
         let outcome = self.chosen;
         self.chosen += 1;
         if self.chosen == self.outcomes {
-            self.done |= 1 << thread;
+            self.done |= S::one(thread);
         }
         Step::choice(thread, u32::from(outcome))
     }
@@ -686,15 +711,15 @@ impl Node {
         if self.outcomes != 0 {
             return (u32::from(self.outcomes), u32::from(self.outcomes - self.chosen));
         }
-        ((self.todo & !self.asleep).count_ones(), self.left().count_ones())
+        ((self.todo & !self.asleep).count(), self.left().count())
     }
 
     /// Makes sure that one of these threads is run from here.
-    pub(crate) fn add(&mut self, initials: u64) {
-        if initials & (self.todo | self.asleep) == 0 {
+    pub(crate) fn add(&mut self, initials: S) {
+        if (initials & (self.todo | self.asleep)).is_none() {
             let able = initials & self.enabled;
             // An initial that cannot run here would be a waiting read; then anything that can run will do.
-            self.todo |= if able != 0 { able & able.wrapping_neg() } else { self.enabled };
+            self.todo |= if able.is_some() { able.lowest() } else { self.enabled };
         }
     }
 }

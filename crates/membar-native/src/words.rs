@@ -46,17 +46,26 @@ pub struct Words {
     blocks: FxHashMap<(u32, u32, String), u32>,
     /// How many blocks of each type have a number.
     numbers: FxHashMap<String, u32>,
+    /// Variables on stacks that have been seen while their frames were there.
+    locals: FxHashMap<u64, Location>,
 }
 
 impl Words {
     /// Nothing has been mentioned yet.
     pub fn new(symbols: Symbols) -> Words {
-        Words { symbols, blocks: FxHashMap::default(), numbers: FxHashMap::default() }
+        let (blocks, numbers, locals) = Default::default();
+        Words { symbols, blocks, numbers, locals }
     }
 
     /// What they come from.
     pub fn symbols(&self) -> &Symbols {
         &self.symbols
+    }
+
+    /// Remembers which variables are on stacks in a run: where a message comes from, their frames may be gone.
+    pub fn remember(&mut self, traced: &Traced) {
+        let stacks = traced.cells.iter().filter(|cell| matches!(cell.location, Location::Stack { .. }));
+        self.locals.extend(stacks.map(|cell| (cell.at, cell.location.clone())));
     }
 
     /// `main`, `T1`, `T2`
@@ -73,8 +82,8 @@ impl Words {
         let start = traced.starts.get(thread as usize).map_or(0, |start| u64::from(*start) + 1);
         let frame = self.symbols.user_frame(start);
         let (what, name) = match traced.cells.iter().find(|cell| cell.addr == addr).map(|cell| &cell.location) {
-            Some(Location::Control { what, .. }) if what == "end" => ("ends", Words::thread(thread)),
-            _ => ("starts", Words::thread(thread)),
+            Some(Location::Control { what, .. }) if what == "start" => ("starts", Words::thread(thread)),
+            _ => ("ends", Words::thread(thread)),
         };
         let frame = frame.unwrap_or(Frame { function: String::new(), file: String::new(), line: 0, column: 0 });
         let Frame { function, file, line, column } = frame;
@@ -200,8 +209,15 @@ impl Words {
             }
             Location::Stack { thread, addr, frames } => {
                 let local = |&(pc, cfa): &(u32, u64)| self.symbols.local(u64::from(pc), cfa, *addr, size);
-                let Named { name, ty } =
-                    frames.iter().find_map(local).unwrap_or_else(|| unknown(format!("stack+{:#x}", addr & 0xf_ffff)));
+                let before = match self.locals.get(addr) {
+                    Some(Location::Stack { frames, .. }) => &frames[..],
+                    _ => &[],
+                };
+                let Named { name, ty } = frames
+                    .iter()
+                    .chain(before)
+                    .find_map(local)
+                    .unwrap_or_else(|| unknown(format!("stack+{:#x}", addr & 0xf_ffff)));
                 Named { name: whose(*thread, name), ty }
             }
             Location::Heap { .. } => return None,
@@ -209,7 +225,11 @@ impl Words {
             Location::Control { what, .. } if what == "large" => unknown("lock of large atomics".into()),
             Location::Control { what, .. } if what == "futex" => unknown("queue of a futex".into()),
             Location::Control { thread, what } => {
-                let what = if what == "wake" { "wake-up" } else { what };
+                let what = match what.as_str() {
+                    "wake" => "wake-up",
+                    "fate" => "join or detach",
+                    what => what,
+                };
                 unknown(format!("{what} of {}", Words::thread(*thread)))
             }
         })
@@ -247,20 +267,17 @@ impl Words {
         (format!("{ty}#{id}"), part)
     }
 
-    /// The message of a fault in words, and its stack. `limit` if it is about something that membar does not run.
+    /// The message of a fault in words, and its stack.
     pub fn fault(&mut self, why: &str) -> Fault {
         let (message, stack) = why.split_once('\n').unwrap_or((why, ""));
-        let (limit, message) = match message.strip_prefix("limit: ") {
-            Some(message) => (true, message),
-            None => (false, message),
-        };
+        let message = message.strip_prefix(membar_verify::LIMIT).unwrap_or(message);
         let offset = |text: &str| u32::from_str_radix(text, 16).ok();
         let stack: Vec<u32> = stack.split(' ').filter_map(offset).collect();
         let message = match message {
             "calls `std::terminate`" => self.terminates(&stack).unwrap_or(message).to_owned(),
             message => self.marked(message),
         };
-        Fault { limit, message, stack }
+        Fault { message, stack }
     }
 
     /// Why `std::terminate` is called without an exception: who calls it says so.
@@ -382,8 +399,6 @@ pub enum Waits {
 /// A fault in words.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Fault {
-    /// It is about something that membar does not run, and no error of the program.
-    pub limit: bool,
     /// What happened.
     pub message: String,
     /// Return addresses, the innermost first.

@@ -105,14 +105,15 @@ impl Checkpoint {
 
     /// Whether everything was looked at, by a monitor that misses nothing in it.
     pub fn is_complete(&self) -> bool {
-        self.search.is_complete() && self.settings.monitor_is_complete() && !self.seen.too_long
+        let looked = self.search.is_complete() && !self.seen.too_long && self.seen.limit().is_none();
+        looked && self.settings.monitor_is_complete()
     }
 
     /// The answer so far.
     pub fn verdict(&self) -> Verdict {
         match () {
             () if !self.seen.violations.is_empty() => Verdict::Unsafe,
-            () if !self.seen.errors.is_empty() => Verdict::Error,
+            () if self.seen.errors.iter().any(|error| error.kind.limit().is_none()) => Verdict::Error,
             () if self.is_complete() => Verdict::Safe,
             () => Verdict::Undecided,
         }

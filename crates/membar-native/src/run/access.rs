@@ -15,10 +15,10 @@
 use super::coroutine::Thread;
 use super::fault;
 use super::heap::{Life, is_heap, life};
-use super::layout::{STACK_SIZE, stack_base};
+use super::layout::{ARENA, ARENA_LEN, GONE, STACK_SIZE, STACKS, control, owner, stack_base};
 use super::registers::{Registers, register};
 use super::shadow::{self, Hit, read};
-use super::slot::{NOTHING, Pending};
+use super::slot::{END_SITE, NOTHING, Pending};
 use super::world::{World, world};
 use membar_core::{AccessKind, Barrier};
 use membar_explore::Awaited;
@@ -34,12 +34,23 @@ pub struct Event {
     wait: Option<(u64, bool)>,
     site: Option<u32>,
     always: bool,
+    outlived: bool,
 }
 
 impl Event {
     /// An atomic access.
     pub fn atomic(kind: AccessKind, addr: usize, size: usize) -> Event {
-        Event { addr, size, kind, before: Barrier::None, expected: None, wait: None, site: None, always: false }
+        Event {
+            addr,
+            size,
+            kind,
+            before: Barrier::None,
+            expected: None,
+            wait: None,
+            site: None,
+            always: false,
+            outlived: false,
+        }
     }
 
     /// An operation that synchronises memory fully: the caller sets the barrier after it.
@@ -73,6 +84,11 @@ impl Event {
     /// A step even if nobody else knows the object.
     pub fn always(self) -> Event {
         Event { always: true, ..self }
+    }
+
+    /// The object may be no more when the access can be made, and that is nobody's mistake.
+    pub fn may_outlive(self) -> Event {
+        Event { outlived: true, ..self }
     }
 
     /// Returns when the access may be made. Its barrier is noted even if it is no step.
@@ -133,7 +149,9 @@ impl Event {
         };
         let awaited = self.wait.map_or(NOTHING, |(value, until)| Awaited { addr: cell, value, until });
         World::announce::<true>(pending, awaited);
-        check(self.addr, self.kind != AccessKind::Load);
+        if !self.outlived {
+            check(self.addr, self.kind != AccessKind::Load);
+        }
     }
 
     fn blocks(&self) -> bool {
@@ -159,6 +177,9 @@ pub fn plain(addr: usize, size: usize, write: bool) {
         dead(addr, write);
     }
     if w.alone {
+        if w.ended {
+            check(addr, write);
+        }
         return;
     }
     let id = w.current;
@@ -233,9 +254,9 @@ fn visible(addr: usize, size: usize, write: bool, hit: Hit) {
     match hit {
         Hit::Exact(cell) | Hit::Part(cell) => {
             let site = site(w);
-            if is_heap(addr) {
+            if is_mortal(w, addr) {
                 World::announce::<true>(Pending::plain(cell, site, kind), NOTHING);
-                // Somebody may have freed it meanwhile.
+                // It may be no more.
                 check(addr, write);
             } else {
                 World::announce::<false>(Pending::plain(cell, site, kind), NOTHING);
@@ -248,8 +269,22 @@ fn visible(addr: usize, size: usize, write: bool, hit: Hit) {
             thread.targets.clear();
             w.shadow.cells_in(addr, size, if write { &mut thread.targets } else { &mut thread.sources });
             make();
+            check(addr, write);
         }
     }
+}
+
+/// Whether memory of the heap or of another thread, which may come to an end before the program does.
+#[inline]
+fn is_mortal(w: &World, addr: usize) -> bool {
+    addr.wrapping_sub(ARENA) < ARENA_LEN && addr.wrapping_sub(stack_base(w.current) - STACK_SIZE) >= STACK_SIZE
+}
+
+/// The thread that runs has come to its end, and with it a visible cell of its own.
+pub fn lose(cell: u32) {
+    settle();
+    let pending = Pending { barrier: Barrier::Full, ..Pending::plain(cell, END_SITE, AccessKind::Rmw) };
+    World::announce::<true>(pending, NOTHING);
 }
 
 fn bytes(cell: u32) -> [u8; 16] {
@@ -384,6 +419,8 @@ fn late(addr: usize, size: usize, write: bool) {
     range(id, addr, size, false);
     range(id, to, to_size, true);
     make();
+    check(addr, false);
+    check(to, true);
 }
 
 /// Lists the visible cells of a range of any length, which is accessed as a whole.
@@ -415,6 +452,7 @@ pub fn update(addr: usize, size: usize) {
     range(id, addr, size, false);
     range(id, addr, size, true);
     make();
+    check(addr, true);
 }
 
 /// A range of bytes that the program is about to access as a whole.
@@ -424,6 +462,9 @@ pub fn whole_range(addr: usize, size: usize, write: bool) {
     }
     let w = world();
     if w.alone || size == 0 {
+        if w.ended && size > 0 {
+            check(addr, write);
+        }
         return;
     }
     settle();
@@ -435,14 +476,36 @@ pub fn whole_range(addr: usize, size: usize, write: bool) {
     w.threads[id].targets.clear();
     range(id, addr, size, write);
     make();
+    check(addr, write);
 }
 
-/// Whether an object of the heap is alive.
+/// Complains if what is at an address is no more.
 #[inline]
 fn check(addr: usize, write: bool) {
-    if is_heap(addr) && life(addr) != Life::Live as u8 {
-        dead(addr, write);
+    if addr.wrapping_sub(ARENA) >= ARENA_LEN {
+        return;
     }
+    if is_heap(addr) {
+        if life(addr) != Life::Live as u8 {
+            dead(addr, write);
+        }
+    } else if let Some(owner) = owner(addr) {
+        check_owner(addr, write, owner);
+    }
+}
+
+fn check_owner(addr: usize, write: bool, owner: usize) {
+    let w = world();
+    // SAFETY: the control blocks are mapped.
+    if owner == w.current || unsafe { *((control(owner) + GONE) as *const u32) } == 0 {
+        return;
+    }
+    // Seen from its beginning it has a name.
+    w.shadow.show_at(addr);
+    let what = if write { "writes" } else { "reads" };
+    let whose = fault::who(owner);
+    let part = if addr >= STACKS { "on the stack" } else { "a thread-local variable" };
+    fault::raise(format!("{what} {}, {part} of {whose}, which has ended", fault::name(addr)))
 }
 
 #[cold]

@@ -188,7 +188,7 @@ impl World {
         if stamp.is_loop {
             return true;
         }
-        let bit = 1 << self.current;
+        let bit = 1 << (self.current % 64);
         if stamp.path != self.path_number {
             (stamp.path, stamp.threads) = (self.path_number, 0);
         }

@@ -25,8 +25,6 @@ pub struct Own {
     pub start: usize,
     pub arg: usize,
     pub result: usize,
-    pub detached: bool,
-    pub joined: bool,
     /// How many threads it has created.
     pub kids: u32,
     /// The strongest barrier since its last access.
@@ -122,8 +120,6 @@ impl Own {
             start: 0,
             arg: 0,
             result: 0,
-            detached: false,
-            joined: false,
             kids: 0,
             barrier: Barrier::None,
             entry: 0,
@@ -170,8 +166,6 @@ impl Own {
             start,
             arg,
             result,
-            detached,
-            joined,
             kids,
             barrier,
             entry,
@@ -224,8 +218,6 @@ impl Own {
         self.start = *start;
         self.arg = *arg;
         self.result = *result;
-        self.detached = *detached;
-        self.joined = *joined;
         self.kids = *kids;
         self.barrier = *barrier;
         self.entry = *entry;
@@ -275,8 +267,13 @@ impl Thread {
 
     /// The thread cannot go on.
     pub fn stop(&mut self, fault: Fault) -> ! {
-        self.stand = Stand::Fault;
         self.fault = Some(fault);
+        self.rest(Stand::Fault)
+    }
+
+    /// The thread does nothing any more.
+    pub fn rest(&mut self, stand: Stand) -> ! {
+        self.stand = stand;
         loop {
             self.suspend();
         }

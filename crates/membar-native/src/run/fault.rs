@@ -28,8 +28,16 @@ pub fn raise_at(message: String, stack: Vec<usize>) -> ! {
 
 /// A variable, in a message: where it is, as JSON.
 pub fn name(addr: usize) -> String {
+    // Its frames are those of the caller, whatever it announced last.
+    let w = world();
+    w.threads[w.current].frame = (register(0), register(2));
     let location = super::trace::location(addr).and_then(|location| serde_json::to_string(&location).ok());
     format!("@v{};", location.unwrap_or_default())
+}
+
+/// A thread, in a message.
+pub fn who(thread: usize) -> String {
+    crate::words::Words::thread(thread as u32)
 }
 
 /// A block, in a message.
@@ -254,6 +262,21 @@ fn top(thread: usize, sp: usize) -> Option<usize> {
     (stack.contains(&sp) && sp.is_multiple_of(8)).then(|| unsafe { *(sp as *const usize) })
 }
 
+/// How much stack a thread would have without us.
+fn natural_stack(thread: usize) -> usize {
+    // SAFETY: a control block; and a plain system call.
+    let (wanted, limit) = unsafe {
+        let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+        libc::getrlimit(libc::RLIMIT_STACK, &mut limit);
+        (*((super::layout::control(thread) + super::layout::STACK_WANTED) as *const usize), limit.rlim_cur)
+    };
+    match (wanted, limit) {
+        (0, libc::RLIM_INFINITY) if thread != 0 => 2 << 20,
+        (0, limit) => usize::try_from(limit).unwrap_or(usize::MAX),
+        (wanted, _) => wanted,
+    }
+}
+
 /// Where a program continues that has gone wrong.
 extern "C" fn land() -> ! {
     LOST.store(true, Ordering::Relaxed);
@@ -264,7 +287,14 @@ extern "C" fn land() -> ! {
     let id = w.current;
     let guard = stack_base(id) - STACK_SIZE;
     let message = match signal {
-        libc::SIGSEGV | libc::SIGBUS if (guard..guard + GUARD).contains(&addr) => "its stack overflows".into(),
+        libc::SIGSEGV | libc::SIGBUS if (guard..guard + GUARD).contains(&addr) => {
+            if natural_stack(id) > STACK_SIZE - GUARD {
+                let size = (STACK_SIZE - GUARD) >> 20;
+                format!("limit: needs more stack than the {size} MiB that membar gives a thread")
+            } else {
+                "its stack overflows".into()
+            }
+        }
         libc::SIGSEGV if addr == usize::MAX => {
             "uses an address that cannot exist, or a misaligned vector (segmentation fault)".into()
         }

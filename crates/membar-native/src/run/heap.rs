@@ -7,7 +7,7 @@
 //!
 //! A block is preceded by a header of 32 bytes: its size, the place it was allocated at, and what has become of it.
 
-use super::layout::{GUARD, HEAP_SIZE, HEAPS, LIFE, MAX_THREADS};
+use super::layout::{HEAP_SIZE, HEAPS, LIFE, MAX_THREADS};
 
 /// What the 16 bytes of a heap are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,6 +37,7 @@ struct Header {
 const ALIVE: u32 = 0x6d62_6172;
 const DEAD: u32 = 0x6465_6164;
 const HEADER: usize = 32;
+const PAGE: usize = 4096;
 
 /// A block, for reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,7 +131,7 @@ impl Heap {
         let align = align.max(16);
         let start = next.checked_add(HEADER)?.checked_next_multiple_of(align)?;
         let end = start.checked_add(size.max(1))?.checked_next_multiple_of(16)?;
-        if end + GUARD > region(thread) + HEAP_SIZE || self.used + size > self.limit {
+        if end + PAGE > region(thread) + HEAP_SIZE || self.used + size > self.limit {
             return None;
         }
         self.used += size;
@@ -208,7 +209,7 @@ impl Heap {
             if from < *next {
                 ranges.push((from, *next));
                 // What comes later is on other pages.
-                *next = next.next_multiple_of(GUARD);
+                *next = next.next_multiple_of(PAGE);
             }
         }
         self.first.clone_from(&self.next);

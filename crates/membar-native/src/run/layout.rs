@@ -26,18 +26,21 @@ pub const TLS_SIZE: usize = 0x4_0000;
 pub const FUTEXES: usize = STACKS - 0x1000;
 /// How many there are.
 pub const FUTEX_CELLS: usize = 64;
-/// Stacks, one a thread, with a guard page at the lower end.
+/// Stacks, one a thread, guarded at the lower end.
 pub const STACKS: usize = ARENA + 0x1000_0000;
-/// Bytes of a stack.
-pub const STACK_SIZE: usize = 8 << 20;
-/// A page nobody may touch.
-pub const GUARD: usize = 4096;
+/// Bytes of a stack, with what guards it.
+pub const STACK_SIZE: usize = (8 << 20) + GUARD;
+/// What nobody may touch, at the lower end: more than most frames have, which may begin below the stack at once.
+pub const GUARD: usize = 1 << 20;
 /// Heaps, one a thread: what a thread's `malloc` returns depends on nothing but what that thread did before.
-pub const HEAPS: usize = ARENA + 0x4000_0000;
+pub const HEAPS: usize = ARENA + 0xc000_0000;
 /// Bytes of a heap.
 pub const HEAP_SIZE: usize = 64 << 20;
 /// Bytes of the whole.
-pub const ARENA_LEN: usize = 0x4000_0000 + MAX_THREADS * HEAP_SIZE;
+pub const ARENA_LEN: usize = HEAPS - ARENA + MAX_THREADS * HEAP_SIZE;
+// Each part ends before the next one.
+const _: () = assert!(control(MAX_THREADS) <= TLS && TLS + MAX_THREADS * TLS_SIZE <= STACKS);
+const _: () = assert!(stack_base(MAX_THREADS - 1) <= HEAPS && ARENA + ARENA_LEN <= SHADOW && SHADOW + 4 * ARENA_LEN <= LIFE);
 
 /// One word for each byte of the arena: see [`super::shadow`].
 pub const SHADOW: usize = 0x2000_0000_0000;
@@ -55,6 +58,16 @@ pub const fn stack_base(thread: usize) -> usize {
     STACKS + (thread + 1) * STACK_SIZE
 }
 
+/// Whose stack or thread-local variable an address is in.
+#[inline]
+pub fn owner(addr: usize) -> Option<usize> {
+    let (stack, local) = (addr.wrapping_sub(STACKS), addr.wrapping_sub(TLS));
+    if stack < MAX_THREADS * STACK_SIZE {
+        return Some(stack / STACK_SIZE);
+    }
+    (local < MAX_THREADS * TLS_SIZE).then_some(local / TLS_SIZE)
+}
+
 /// The control block of a thread.
 pub const fn control(thread: usize) -> usize {
     CONTROL + thread * CONTROL_SIZE
@@ -62,6 +75,12 @@ pub const fn control(thread: usize) -> usize {
 
 /// What stands where in a control block: whether the thread has been started, has ended, and has been woken.
 pub const STARTED: usize = 0;
+/// Its stack and its thread-local variables are no more.
+pub const GONE: usize = 20;
+/// The bytes of stack that the program wanted it to have, if it said.
+pub const STACK_WANTED: usize = 24;
+/// Two words: whether somebody has joined or detached it, who, and where.
+pub const FATE: usize = 8;
 /// See [`STARTED`].
 pub const ENDED: usize = 16;
 /// See [`STARTED`].

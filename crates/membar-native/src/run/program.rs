@@ -215,7 +215,7 @@ impl Program for Native {
             Some(slot) => match slot.stand {
                 Stand::Access => Next::Access(access(&slot.pending)),
                 Stand::Fault => Next::Fault,
-                Stand::Done => Next::Done,
+                Stand::Done | Stand::Over => Next::Done,
             },
             None => Next::Done,
         }

@@ -20,6 +20,9 @@
 //! accesses of C are. If one of the accesses is atomic, the cells are made one instead, and an access to a part of it
 //! counts as an access to the whole.
 //!
+//! What is on the stack of a thread ends with it. So a cell there is visible as soon as another thread comes to it, and the end of the
+//! thread is a step on each of those ([`Shadow::mortal`]).
+//!
 //! # Invariants
 //!
 //! The cells of 16 aligned bytes do not overlap; only the first byte of a cell has a word other than 0.
@@ -29,7 +32,7 @@
 //! In an execution during which nothing has grown, every access to a cell that two threads access, and one of them writes
 //! while there are several, has been a step.
 
-use super::layout::{ARENA, ARENA_LEN, LIBRARY_SHADOW, MODULE_SHADOW, SHADOW};
+use super::layout::{ARENA, ARENA_LEN, LIBRARY_SHADOW, MAX_THREADS, MODULE_SHADOW, SHADOW, owner};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 
@@ -41,8 +44,8 @@ const ATOMIC: u32 = 1 << 5;
 const WRITTEN: u32 = 1 << 6;
 /// From here on: who knows the cell. A thread + 1, or [`READERS`], or [`VISIBLE`] + the cell's number.
 const WHO: u32 = 7;
-const READERS: u32 = 65;
-const VISIBLE: u32 = 128;
+const READERS: u32 = MAX_THREADS as u32 + 1;
+const VISIBLE: u32 = READERS + 1;
 
 /// A visible cell. Addresses below the arena are relative to the program's object, or to one of its libraries.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -77,6 +80,8 @@ pub struct Shadow {
     libraries: Vec<(usize, usize, usize)>,
     /// Visible cells by number, with their absolute addresses; `size` 0 for those that are no more.
     pub cells: Vec<Cell>,
+    /// Those of them on stacks and among thread-local variables.
+    pub mortal: Vec<u32>,
     /// Whether cells have become visible, or others, since the program was set up.
     pub grown: bool,
     /// Pages of the arena that have cells: memory is large, and most of it has none.
@@ -97,6 +102,7 @@ impl Shadow {
             module_len,
             libraries: Vec::new(),
             cells: Vec::new(),
+            mortal: Vec::new(),
             grown: false,
             pages: vec![false; ARENA_LEN / PAGE],
             owners: FxHashMap::default(),
@@ -126,6 +132,7 @@ impl Shadow {
             unsafe { libc::madvise(at as *mut libc::c_void, len, libc::MADV_DONTNEED) };
         }
         self.cells.clear();
+        self.mortal.clear();
         self.pages.fill(false);
         self.owners.clear();
         self.exact.clear();
@@ -201,7 +208,7 @@ impl Shadow {
                     | (thread as u32 + 1) << WHO
                     | if write { WRITTEN } else { 0 }
                     | if atomic { ATOMIC } else { 0 };
-                Hit::Private
+                if is_others(thread, addr) { Hit::Exact(self.show(addr)) } else { Hit::Private }
             }
             [(a, b)] if (a, b) == (from, to) => {
                 if atomic {
@@ -325,6 +332,10 @@ impl Shadow {
         let kept = *word & (SIZE | ATOMIC);
         match who {
             VISIBLE.. => Hit::Exact(who - VISIBLE),
+            _ if is_others(thread, addr) => {
+                *word = kept;
+                Hit::Exact(self.show(addr))
+            }
             READERS if !write => Hit::Private,
             _ if who == thread as u32 + 1 => {
                 if write {
@@ -352,6 +363,9 @@ impl Shadow {
         let word = unsafe { &mut *word };
         self.cells.push(Cell { at: addr as u64, size: (*word & SIZE) as u8, atomic: *word & ATOMIC != 0 });
         *word = *word & (SIZE | ATOMIC) | (VISIBLE + cell) << WHO;
+        if owner(addr).is_some() {
+            self.mortal.push(cell);
+        }
         cell
     }
 
@@ -525,6 +539,12 @@ fn words_of(len: usize) -> usize {
 /// Bytes that the words of libraries need which have so many bytes.
 pub fn library_bytes(lens: impl Iterator<Item = usize>) -> usize {
     lens.map(words_of).sum()
+}
+
+/// Whether this is on the stack of another thread than the first, or among its thread-local variables: it will be no more when that
+/// ends, so who else accesses it races with that. What the first one leaves behind is looked at when it ends.
+fn is_others(thread: usize, addr: usize) -> bool {
+    owner(addr).is_some_and(|owner| owner != thread && owner != 0)
 }
 
 /// The value of a cell. A cell of more than 8 bytes has a value by which it can be told from others.

@@ -44,7 +44,10 @@ impl Pending {
 pub enum Stand {
     /// It is about to make an access.
     Access,
+    /// It has ended.
     Done,
+    /// It has ended the whole program: it has returned from `main` or called `exit`.
+    Over,
     Fault,
 }
 
@@ -90,7 +93,7 @@ impl Slot {
         match self.stand {
             Stand::Access if self.waits() => self.standing_still(),
             Stand::Access => Standing::Runs,
-            Stand::Done | Stand::Fault => Standing::Stopped,
+            Stand::Done | Stand::Over | Stand::Fault => Standing::Stopped,
         }
     }
 }

@@ -76,7 +76,7 @@ impl Snapshots {
 struct Snapshot {
     depth: usize,
     alone: bool,
-    over: bool,
+    ended: bool,
     unjoined: usize,
     threads: Vec<Kept>,
     /// Pieces of memory, one after the other, and where they were. Threads write on each other's stacks, so all are among
@@ -116,7 +116,7 @@ impl Snapshot {
         if w.pages.bytes() + w.heap.bytes(w.known) > MOST_BYTES {
             return false;
         }
-        (self.depth, self.alone, self.over, self.unjoined) = (depth, w.alone, w.over, w.unjoined);
+        (self.depth, self.alone, self.ended, self.unjoined) = (depth, w.alone, w.ended, w.unjoined);
         self.ranges.clear();
         self.memory.clear();
         self.keep(CONTROL, w.known * CONTROL_SIZE);
@@ -180,7 +180,7 @@ impl Snapshot {
         super::libc_hooks::restore_environment();
         w.exit_handlers.clone_from(&self.exit_handlers);
         w.key_dtors.clone_from(&self.key_dtors);
-        (w.alone, w.over, w.unjoined) = (self.alone, self.over, self.unjoined);
+        (w.alone, w.ended, w.unjoined) = (self.alone, self.ended, self.unjoined);
         if !w.alone {
             w.crowd();
         }

@@ -1,10 +1,11 @@
 //! How a thread of the program begins and ends.
 
-use super::access::Event;
+use super::access::{Event, lose};
 use super::fault;
-use super::layout::{ENDED, control};
+use super::layout::{ENDED, GONE, MAX_THREADS, control, owner, stack_base};
 use super::registers::Registers;
 use super::slot::{END_SITE, Stand};
+use super::snapshot::used_from;
 use super::world::world;
 use membar_core::Barrier;
 
@@ -71,16 +72,13 @@ pub extern "C" fn run(id: usize) -> ! {
         // SAFETY: that is how `main` is called.
         let status = unsafe { call(world.module.main, argc, argv, env, entry) } as i32;
         exit(status);
+        super::world::world().threads[id].rest(Stand::Over)
     } else {
         let (start, arg) = (thread.start, thread.arg);
         // SAFETY: that is how `pthread_create` calls it.
         let result = unsafe { call(start, arg, 0, 0, entry) };
         end(result);
-    }
-    let thread = &mut super::world::world().threads[id];
-    thread.stand = Stand::Done;
-    loop {
-        thread.suspend();
+        super::world::world().threads[id].rest(Stand::Done)
     }
 }
 
@@ -92,11 +90,40 @@ pub fn end(result: usize) {
     destroy(id);
     if id != 0 || !world().alone {
         super::sync::abandon_mutexes();
+        lose_memory(id);
         Event::sync(control(id) + ENDED, 4).at(END_SITE).always().announce();
         // SAFETY: the control block is mapped.
         unsafe { *((control(id) + ENDED) as *mut u32) = 1 };
         world().threads[id].barrier = Barrier::Full;
     }
+}
+
+/// The stack and the thread-local variables of the thread that runs come to their end. That is a step on each of them that others know,
+/// whatever they do to it.
+fn lose_memory(id: usize) {
+    let w = world();
+    if id == 0 {
+        let from = used_from(id, w.threads[id].low);
+        let (locals, len) = w.module.thread_local_block(id);
+        w.shadow.claim(id, from, stack_base(id) - from);
+        w.shadow.claim(id, locals, len);
+    }
+    let mut i = 0;
+    while let Some(&cell) = world().shadow.mortal.get(i) {
+        let super::shadow::Cell { at, size, .. } = world().shadow.cells[cell as usize];
+        if size > 0 && owner(at as usize) == Some(id) {
+            lose(cell);
+            lost(id);
+        }
+        i += 1;
+    }
+    lost(id);
+}
+
+fn lost(id: usize) {
+    // SAFETY: the control block is mapped.
+    unsafe { *((control(id) + GONE) as *mut u32) = 1 };
+    world().ended = true;
 }
 
 /// What comes now is not called by the program: its caller is where the thread began.
@@ -134,15 +161,43 @@ fn destroy(id: usize) {
     }
 }
 
+fn run_exit_handlers() {
+    while let Some((function, argument)) = world().exit_handlers.pop() {
+        // SAFETY: registered by the program's own code.
+        unsafe { call_back(function, argument, 0) };
+    }
+}
+
+/// The first thread has ended by `pthread_exit`. The process goes on until all threads have, and whoever is the last one does what
+/// `exit` does. That can be noticed only if there is something to call; then the first thread waits for the others, each after
+/// the one that created it.
+pub fn exit_after_others() {
+    if world().exit_handlers.is_empty() {
+        return;
+    }
+    let mut all = [0u8; MAX_THREADS];
+    let (mut at, mut n) = (0, 1);
+    while at < n {
+        let parent = all[at];
+        at += 1;
+        for nth in 0..world().threads[usize::from(parent)].kids {
+            let Some(&id) = world().ids.get(&(parent, nth)) else { continue };
+            Event::sync(control(usize::from(id)) + ENDED, 4).at(END_SITE).while_not(0).always().announce();
+            all[n] = id;
+            n += 1;
+        }
+    }
+    run_exit_handlers();
+}
+
 /// The program ends, in the thread that runs.
 pub fn exit(status: i32) {
     let id = world().current;
     own_registers(id);
     destroy(id);
-    while let Some((function, argument)) = world().exit_handlers.pop() {
-        // SAFETY: registered by the program's own code.
-        unsafe { call_back(function, argument, 0) };
-    }
+    run_exit_handlers();
+    // That is all that anybody gets to see of it.
+    let status = status & 0xff;
     if status != 0 {
         let why = super::libc_hooks::ending().map_or(String::new(), |ending| format!(" after: {}", ending.message));
         fault::raise(format!("the program ends with status {status}{why}"));

@@ -2,7 +2,7 @@
 
 use super::fault;
 use super::layout::{
-    CHOICE, CONTROL, CONTROL_SIZE, ENDED, FUTEX_CELLS, FUTEXES, LARGE_ATOMICS, MAX_THREADS, STACK_SIZE, STACKS,
+    CHOICE, CONTROL, CONTROL_SIZE, ENDED, FATE, FUTEX_CELLS, FUTEXES, GUARD, LARGE_ATOMICS, MAX_THREADS, STACK_SIZE, STACKS,
     STARTED, TLS, TLS_SIZE,
 };
 use super::output::Output;
@@ -105,11 +105,12 @@ pub enum Location {
         /// Return addresses of the allocation.
         stack: Vec<u32>,
     },
-    /// The word by which a thread is known to have been started, to have ended, or to have been woken; or what choices read.
+    /// The word by which a thread is known to have been started, to have ended, to have been woken, joined or detached; or what
+    /// choices read.
     Control {
         /// Whose.
         thread: u32,
-        /// `start`, `end`, `wake`, `large` or `choice`; `futex` for a queue that is no thread's.
+        /// `start`, `end`, `wake`, `fate`, `large` or `choice`; `futex` for a queue that is no thread's.
         what: String,
     },
 }
@@ -234,7 +235,7 @@ impl Native {
                     Strings::Access { kind: kind as u8, barrier: barrier as u8, addr, site, expected, blocked }
                 }
                 Some((Stand::Fault, _)) => Strings::Fault,
-                Some((Stand::Done, _)) | None => Strings::Done,
+                Some((Stand::Done | Stand::Over, _)) | None => Strings::Done,
             },
             Puppet::Perform(thread, value) => {
                 let Some((Stand::Access, slot)) = now(thread) else { return Strings::Done };
@@ -335,6 +336,7 @@ pub(super) fn location(at: usize) -> Option<Location> {
             _ if at == CHOICE => "choice",
             STARTED => "start",
             ENDED => "end",
+            FATE => "fate",
             LARGE_ATOMICS => "large",
             _ => "wake",
         };
@@ -350,7 +352,7 @@ pub(super) fn location(at: usize) -> Option<Location> {
 fn frames(thread: usize) -> Vec<(u32, u64)> {
     let w = world();
     let (sp, mut frame) = w.threads[thread].frame;
-    let stack = STACKS + thread * STACK_SIZE + 4096..STACKS + (thread + 1) * STACK_SIZE - 16;
+    let stack = STACKS + thread * STACK_SIZE + GUARD..STACKS + (thread + 1) * STACK_SIZE - 16;
     if !stack.contains(&sp) {
         return Vec::new();
     }

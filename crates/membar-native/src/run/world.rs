@@ -69,6 +69,8 @@ pub struct World {
     this: *mut Thread,
     /// There is one thread only.
     pub alone: bool,
+    /// A thread has ended.
+    pub ended: bool,
     pub shadow: Shadow,
     pub threads: [Thread; MAX_THREADS],
     /// Threads by who creates them, and as which of its threads; and how many there are.
@@ -135,8 +137,6 @@ pub struct World {
     /// Where the schedule that is being run is written.
     pub black_box: *mut u8,
     pub black_box_len: usize,
-    /// Somebody has called `exit`.
-    pub over: bool,
     /// What `main` is called with.
     pub args: [usize; 3],
     /// One bit for each byte of the object: whether it is code that reports should not name but its caller.
@@ -166,7 +166,8 @@ fn made_by(id: usize, kind: AccessKind, old: u64) -> Step {
 /// What has been seen at an instruction.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Stamp {
-    /// On which path, by which threads: those who go back take theirs away.
+    /// On which path, by which threads: those who go back take theirs away. Threads that share a bit make it a loop, which costs time and
+    /// nothing else.
     pub path: u32,
     pub threads: u64,
     /// A thread has come to it twice.
@@ -201,6 +202,7 @@ impl World {
             current: 0,
             this: std::ptr::null_mut(),
             alone: true,
+            ended: false,
             shadow: Shadow::new(0, 0),
             threads: std::array::from_fn(|_| Thread::new()),
             ids: FxHashMap::default(),
@@ -249,7 +251,6 @@ impl World {
             endless: Vec::new(),
             black_box: std::ptr::null_mut(),
             black_box_len: 0,
-            over: false,
             args: [0; 3],
             wrappers: Vec::new(),
             // SAFETY: the C library's own.
@@ -312,7 +313,7 @@ impl World {
             thread.low = usize::MAX;
             thread.kids = 0;
             thread.barrier = Barrier::None;
-            (thread.detached, thread.joined, thread.dirty, thread.was_dirty) = (false, false, false, false);
+            (thread.dirty, thread.was_dirty) = (false, false);
             (thread.private, thread.suspect) = (0, 1000);
             thread.keys.clear();
             thread.written.clear();
@@ -345,7 +346,7 @@ impl World {
         self.current = 0;
         self.this = self.threads.as_mut_ptr();
         self.alone = true;
-        self.over = false;
+        self.ended = false;
         self.unjoined = 0;
         self.live = 0;
         self.at = 0;
@@ -506,14 +507,9 @@ impl World {
     /// Whether the program as a whole has ended, or would have if a thread had not gone wrong: whoever waits then is not
     /// waited for.
     pub fn is_over(&self) -> bool {
-        let is = |thread: &Thread, stand| thread.slots.last().is_some_and(|slot| slot.stand == stand);
-        // A thread that ends makes one last access; one that has called `exit` does not.
-        let exited = |thread: &Thread| {
-            is(thread, Stand::Done)
-                && thread.slots.iter().rev().nth(1).is_some_and(|slot| slot.pending.site != END_SITE)
-        };
-        is(&self.threads[0], Stand::Done)
-            || self.threads[..self.known].iter().any(|thread| is(thread, Stand::Fault) || exited(thread))
+        let ended =
+            |thread: &Thread| thread.slots.last().is_some_and(|slot| matches!(slot.stand, Stand::Over | Stand::Fault));
+        self.threads[..self.known].iter().any(ended)
     }
 
     /// Makes a step of a thread whose stand is an access, and up to `more` others ([`membar_explore::Program::steps`]).
@@ -766,7 +762,7 @@ impl World {
         if let Some(Slot { stamped, .. }) = thread.slots.pop()
             && let Some(stamp) = self.stamps.get_mut(stamped as usize)
         {
-            stamp.threads &= !(1 << id);
+            stamp.threads &= !(1 << (id % 64));
         }
         let idle = thread.slots.last().expect("one more than steps").idle;
         thread.log.truncate(idle.log as usize);

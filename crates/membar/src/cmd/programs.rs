@@ -186,6 +186,14 @@ pub struct About {
     pub command: ReplayCommand,
 }
 
+/// Something that the program does and that cannot be run.
+pub struct Limit {
+    /// What, and where.
+    pub message: String,
+    /// What to do about it.
+    pub help: String,
+}
+
 /// A program under verification, and its words.
 pub trait Subject {
     /// What is known about a run beside its steps.
@@ -257,7 +265,12 @@ pub trait Subject {
     where
         Self: Sized;
 
-    /// An error of the program; a failure if it is something that cannot be run.
+    /// What could not be run, if the error is about that.
+    fn limit(&mut self, _error: &ProgramError) -> Option<Limit> {
+        None
+    }
+
+    /// An error of the program.
     fn error(&mut self, error: &ProgramError) -> Result<ErrorRef, Failure>;
 
     /// The values of all variables after a run.

@@ -15,7 +15,7 @@ use membar::core::Relaxation;
 use membar::explore::Strategy;
 use membar::report::verify::{ErrorRef, NoteRef, SarifRun, VerifyReport, verify_json};
 use membar::report::{Style, count, safe};
-use membar::verify::{Checkpoint, Effort, ErrorKind, Seen, Settings, Verdict, Watching};
+use membar::verify::{Checkpoint, Effort, Settings, Verdict, Watching};
 use std::io::{self, BufWriter, Write};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -267,7 +267,7 @@ fn verify<S: Subject>(
             saved = Instant::now();
         }
         line.draw(|| now(&name, round, args, settings.strategy, began.elapsed().as_secs_f64()));
-        stopped.is_none() && failed.is_none() && !is_limited(round.seen)
+        stopped.is_none() && failed.is_none() && round.seen.limit().is_none()
     };
     let checkpoint = subject.explore(checkpoint, effort, &[], &watchdog.stop, &mut go_on);
     line.hide();
@@ -275,7 +275,7 @@ fn verify<S: Subject>(
     if let Some(failure) = failed {
         return Err(failure);
     }
-    if stopped.is_none() && !checkpoint.search.is_done() {
+    if stopped.is_none() && checkpoint.seen.limit().is_none() && !checkpoint.search.is_done() {
         stopped = Some(if interrupt.pressed() { INTERRUPTED } else { LATE });
     }
     let seconds = before + began.elapsed().as_secs_f64();
@@ -303,12 +303,6 @@ fn verify<S: Subject>(
         line.hide();
     }
     Ok(report)
-}
-
-/// Whether the program did something that cannot be run: then nothing is known about it.
-fn is_limited(seen: &Seen) -> bool {
-    let limit = |kind: &ErrorKind| matches!(kind, ErrorKind::Fault { why, .. } if why.starts_with("limit: "));
-    seen.errors.iter().any(|error| limit(&error.kind))
 }
 
 /// Notes of the build, one a line, each once.
@@ -389,7 +383,12 @@ fn report<S: Subject>(
 ) -> Result<VerifyReport, Failure> {
     let Settings { model, strategy, watching, .. } = checkpoint.settings;
     let mut advice = None;
+    let limit = checkpoint.seen.limit().and_then(|error| subject.limit(error));
     let incomplete = match stopped {
+        _ if limit.is_some() => limit.map(|limit| {
+            advice = Some(limit.help);
+            limit.message
+        }),
         Some(why) => Some(match checkpoint.search.share() {
             Some(share) => format!("{why}; by a rough guess {:.1} % were explored", 100.0 * share),
             None => {
@@ -426,7 +425,7 @@ fn report<S: Subject>(
         None => None,
     };
     let mut errors = Vec::new();
-    for error in &checkpoint.seen.errors {
+    for error in checkpoint.seen.errors.iter().filter(|error| error.kind.limit().is_none()) {
         errors.push(subject.error(error)?);
     }
     let violations = explain::violations(subject, &checkpoint.seen.violations, model)?;

@@ -2,6 +2,7 @@
 
 use super::text_at as text;
 use super::*;
+use crate::run::slot::Stand;
 
 pub extern "C-unwind" fn exit(status: c_int) -> ! {
     thread::exit(status);
@@ -15,13 +16,7 @@ pub extern "C-unwind" fn exit_at_once(status: c_int) -> ! {
 }
 
 fn over() -> ! {
-    let w = world();
-    let id = w.current;
-    w.over = true;
-    w.threads[id].stand = crate::run::slot::Stand::Done;
-    loop {
-        world().threads[id].suspend();
-    }
+    world().threads[world().current].rest(Stand::Over)
 }
 
 pub extern "C-unwind" fn abort() -> ! {

@@ -3,7 +3,6 @@
 use super::*;
 
 const BUSY: c_int = 1;
-const ERROR: c_int = 2;
 const TIMED_OUT: c_int = 4;
 
 pub extern "C-unwind" fn thrd_create(out: usize, start: usize, arg: usize) -> c_int {
@@ -11,7 +10,7 @@ pub extern "C-unwind" fn thrd_create(out: usize, start: usize, arg: usize) -> c_
 }
 
 pub extern "C-unwind" fn thrd_join(target: usize, result: *mut c_int) -> c_int {
-    let Some(value) = join_thread(target) else { return ERROR };
+    let value = join_thread(target);
     if !result.is_null() {
         plain(result as usize, 4, true);
         // SAFETY: the program's own variable.

@@ -1,12 +1,25 @@
 //! Condition variables: each is the cell of a queue ([`super::waiters`]).
 
-use super::waiters::{ANYBODY, changed, enter, join, rest, wake};
+use super::waiters::{ANYBODY, changed, enter, first, join, rest, wake};
 use super::*;
 
 pub extern "C-unwind" fn cond_init(cond: usize, _: usize) -> c_int {
-    // SAFETY: a condition variable of the program.
-    unsafe { std::ptr::write_bytes(cond as *mut u8, 0, 48) };
+    CONDITION.begin(cond);
+    if let (true, Some(waits)) = (CONDITION.is_initialised(cond), waits(cond)) {
+        CONDITION.wrong(cond, "initialises", &waits);
+    }
+    CONDITION.initialise(cond);
     0
+}
+
+/// Nobody may wait. Who has been woken and has not come back yet does not wait.
+pub extern "C-unwind" fn cond_destroy(cond: usize) -> c_int {
+    CONDITION.destroy(cond, || waits(cond))
+}
+
+/// Who waits, in words.
+fn waits(cond: usize) -> Option<String> {
+    first(cond, cond, ANYBODY).map(|id| format!("which {} waits for", fault::who(id)))
 }
 
 fn enqueue(cond: usize, mutex: usize) {
@@ -14,6 +27,7 @@ fn enqueue(cond: usize, mutex: usize) {
         fault::raise(format!("waits for a condition without holding the mutex {}", fault::name(mutex)));
     }
     enter(cond);
+    CONDITION.used(cond, "waits for");
     join(current(), cond, cond, ANYBODY, 0);
     changed(cond);
 }

@@ -7,21 +7,57 @@ use super::*;
 const WRITER: u32 = u32::MAX;
 
 pub extern "C-unwind" fn rwlock_init(lock: usize, _: usize) -> c_int {
-    // SAFETY: a lock of the program.
-    unsafe { std::ptr::write_bytes(lock as *mut u8, 0, 56) };
+    RWLOCK.begin(lock);
+    if let (true, Some(held)) = (RWLOCK.is_initialised(lock), locked_by(lock)) {
+        RWLOCK.wrong(lock, "initialises", &held);
+    }
+    RWLOCK.initialise(lock);
     0
 }
 
+pub extern "C-unwind" fn rwlock_destroy(lock: usize) -> c_int {
+    RWLOCK.destroy(lock, || locked_by(lock))
+}
+
+/// Where it is noted who locked it last, and where.
+const LAST: usize = 24;
+const FOR_READING: u32 = 5;
+const FOR_WRITING: u32 = 6;
+
+/// Who has locked it, in words.
+fn locked_by(lock: usize) -> Option<String> {
+    if *word(lock) == 0 {
+        return None;
+    }
+    let by = noted(lock + LAST).map_or(String::new(), |(_, by)| format!(" by {by}"));
+    Some(format!("which has been locked{by}"))
+}
+
+/// Whether the thread that runs has locked it for writing.
+fn writes(lock: usize) -> bool {
+    *word(lock) == WRITER && *word(lock + LAST) == NOTE | FOR_WRITING << 8 | current() as u32
+}
+
 pub extern "C-unwind" fn rwlock_rdlock(lock: usize) -> c_int {
+    if writes(lock) {
+        return libc::EDEADLK;
+    }
     Event::sync(lock, 4).while_not(u64::from(WRITER)).announce();
+    RWLOCK.used(lock, "locks");
     *word(lock) += 1;
+    note(lock + LAST, FOR_READING);
     full();
     0
 }
 
 pub extern "C-unwind" fn rwlock_wrlock(lock: usize) -> c_int {
+    if writes(lock) {
+        return libc::EDEADLK;
+    }
     Event::sync(lock, 4).until(0).announce();
+    RWLOCK.used(lock, "locks");
     *word(lock) = WRITER;
+    note(lock + LAST, FOR_WRITING);
     full();
     0
 }
@@ -29,20 +65,24 @@ pub extern "C-unwind" fn rwlock_wrlock(lock: usize) -> c_int {
 pub extern "C-unwind" fn rwlock_tryrdlock(lock: usize) -> c_int {
     Event::sync(lock, 4).announce();
     full();
+    RWLOCK.used(lock, "tries to lock");
     if *word(lock) == WRITER {
         return libc::EBUSY;
     }
     *word(lock) += 1;
+    note(lock + LAST, FOR_READING);
     0
 }
 
 pub extern "C-unwind" fn rwlock_trywrlock(lock: usize) -> c_int {
     Event::sync(lock, 4).expects(0).announce();
     full();
+    RWLOCK.used(lock, "tries to lock");
     if *word(lock) != 0 {
         return libc::EBUSY;
     }
     *word(lock) = WRITER;
+    note(lock + LAST, FOR_WRITING);
     0
 }
 
@@ -64,8 +104,9 @@ pub extern "C-unwind" fn rwlock_clockwrlock(lock: usize, _: c_int, _: usize) -> 
 
 pub extern "C-unwind" fn rwlock_unlock(lock: usize) -> c_int {
     Event::sync(lock, 4).announce();
+    RWLOCK.used(lock, "unlocks");
     match *word(lock) {
-        0 => fault::raise(format!("unlocks {}, which nobody holds", fault::name(lock))),
+        0 => RWLOCK.wrong(lock, "unlocks", "which nobody holds"),
         WRITER => *word(lock) = 0,
         _ => *word(lock) -= 1,
     }
@@ -75,31 +116,32 @@ pub extern "C-unwind" fn rwlock_unlock(lock: usize) -> c_int {
 
 // Spin locks.
 
-pub extern "C-unwind" fn spin_init(lock: usize, _: c_int) -> c_int {
-    *word(lock) = 0;
-    0
-}
-
 pub extern "C-unwind" fn spin_lock(lock: usize) -> c_int {
-    Event::sync(lock, 4).while_not(1).announce();
-    *word(lock) = 1;
+    Event::sync(lock, 4).while_not(u64::from(SPIN_HELD)).announce();
+    spin_used(lock, "locks");
+    *word(lock) = SPIN_HELD;
     full();
     0
 }
 
 pub extern "C-unwind" fn spin_trylock(lock: usize) -> c_int {
-    Event::sync(lock, 4).expects(0).announce();
+    Event::sync(lock, 4).expects(u64::from(SPIN_FREE)).announce();
     full();
-    if *word(lock) != 0 {
+    spin_used(lock, "tries to lock");
+    if *word(lock) != SPIN_FREE {
         return libc::EBUSY;
     }
-    *word(lock) = 1;
+    *word(lock) = SPIN_HELD;
     0
 }
 
 pub extern "C-unwind" fn spin_unlock(lock: usize) -> c_int {
     Event::sync(lock, 4).announce();
-    *word(lock) = 0;
+    spin_used(lock, "unlocks");
+    if *word(lock) == SPIN_FREE {
+        fault::raise(format!("unlocks the spin lock {}, which nobody holds", fault::name(lock)));
+    }
+    *word(lock) = SPIN_FREE;
     full();
     0
 }
@@ -110,15 +152,28 @@ const GENERATION: usize = 4;
 const WANTED: usize = 8;
 
 pub extern "C-unwind" fn barrier_init(object: usize, _: usize, count: u32) -> c_int {
-    if count == 0 {
+    if count == 0 || count > i32::MAX as u32 {
         return libc::EINVAL;
     }
-    (*word(object), *word(object + GENERATION), *word(object + WANTED)) = (0, 0, count);
+    BARRIER.begin(object);
+    if BARRIER.is_initialised(object) && *word(object) > 0 {
+        BARRIER.wrong(object, "initialises", "at which threads wait");
+    }
+    // Who has been let go and has not come back yet must not wait for the next round.
+    let generation = *word(object + GENERATION);
+    BARRIER.initialise(object);
+    (*word(object + GENERATION), *word(object + WANTED)) = (generation, count);
     0
+}
+
+/// Nobody may wait. Who has been let go and has not come back yet does not wait.
+pub extern "C-unwind" fn barrier_destroy(object: usize) -> c_int {
+    BARRIER.destroy(object, || (*word(object) > 0).then(|| "at which threads wait".into()))
 }
 
 pub extern "C-unwind" fn barrier_wait(object: usize) -> c_int {
     Event::sync(object, 4).announce();
+    BARRIER.used(object, "waits at");
     let generation = *word(object + GENERATION);
     *word(object) += 1;
     full();
@@ -129,7 +184,7 @@ pub extern "C-unwind" fn barrier_wait(object: usize) -> c_int {
         full();
         return libc::PTHREAD_BARRIER_SERIAL_THREAD;
     }
-    Event::sync(object + GENERATION, 4).while_not(u64::from(generation)).announce();
+    Event::sync(object + GENERATION, 4).while_not(u64::from(generation)).may_outlive().announce();
     full();
     0
 }
@@ -143,12 +198,27 @@ pub(super) fn fails(error: c_int) -> c_int {
 }
 
 pub extern "C-unwind" fn sem_init(semaphore: usize, _: c_int, value: u32) -> c_int {
+    if value > SEM_VALUE_MAX {
+        return fails(libc::EINVAL);
+    }
+    SEMAPHORE.begin(semaphore);
+    SEMAPHORE.initialise(semaphore);
     *word(semaphore) = value;
+    0
+}
+
+const SEM_VALUE_MAX: u32 = i32::MAX as u32;
+
+pub extern "C-unwind" fn sem_destroy(semaphore: usize) -> c_int {
+    SEMAPHORE.destroy(semaphore, || None);
+    // Whoever waits goes on, and finds that it is no more.
+    *word(semaphore) = u32::MAX;
     0
 }
 
 pub extern "C-unwind" fn sem_wait(semaphore: usize) -> c_int {
     Event::sync(semaphore, 4).while_not(0).announce();
+    SEMAPHORE.used(semaphore, "waits for");
     *word(semaphore) -= 1;
     full();
     0
@@ -157,6 +227,7 @@ pub extern "C-unwind" fn sem_wait(semaphore: usize) -> c_int {
 pub extern "C-unwind" fn sem_trywait(semaphore: usize) -> c_int {
     Event::sync(semaphore, 4).announce();
     full();
+    SEMAPHORE.used(semaphore, "tries to get");
     if *word(semaphore) == 0 {
         return fails(libc::EAGAIN);
     }
@@ -174,13 +245,18 @@ pub extern "C-unwind" fn sem_clockwait(semaphore: usize, _: c_int, _: usize) -> 
 
 pub extern "C-unwind" fn sem_post(semaphore: usize) -> c_int {
     Event::sync(semaphore, 4).announce();
-    *word(semaphore) += 1;
     full();
+    SEMAPHORE.used(semaphore, "posts to");
+    if *word(semaphore) == SEM_VALUE_MAX {
+        return fails(libc::EOVERFLOW);
+    }
+    *word(semaphore) += 1;
     0
 }
 
 pub extern "C-unwind" fn sem_getvalue(semaphore: usize, out: *mut c_int) -> c_int {
     Event::sync(semaphore, 4).announce();
+    SEMAPHORE.used(semaphore, "asks for the value of");
     // SAFETY: the program's own variable.
     unsafe { *out = *word(semaphore) as c_int };
     full();

@@ -1,13 +1,13 @@
 //! Threads, locks and everything else of POSIX that threads wait for each other with.
 //!
-//! Objects are kept in the memory that the program gives them, in a layout of our own that a zeroed or statically initialised object
-//! fits. Each operation is one or a few steps ([`super::access`]) that synchronise memory fully (POSIX 4.12). An operation that would
+//! Objects are kept in the memory that the program gives them, in a layout of our own that a statically initialised object
+//! fits; so is what has become of them ([`life`]). Each operation is one or a few steps ([`super::access`]) that synchronise memory fully (POSIX 4.12). An operation that would
 //! block is disabled until it can be made, so no schedule has it fail first.
 //!
 //! * *mutex*: 0 free, 1 held (2 and 3 are for robust ones); behind it depth, owner and kind.
 //! * *condition variable*, *futex*: a queue of waiting threads ([`waiters`]). A waiting thread waits for a word of its own that the
 //!   waking thread sets. No spurious wake-ups.
-//! * *reader-writer lock*: the number of readers, or all ones for a writer. *semaphore*: its value. *spin lock*: 0 or 1. *barrier*:
+//! * *reader-writer lock*: the number of readers, or all ones for a writer. *semaphore*: its value. *spin lock*: 1 or 2. *barrier*:
 //!   arrived, generation, wanted. *once*: 0, 1 running, 2 done.
 //! * *atomic objects* of 3, 5 or 24 bytes: one lock for all of them, 0 or 1.
 //! * *timed* operations do not wait: what can be had at once is had, otherwise the time is up. The scheduler decides how much others
@@ -18,6 +18,7 @@ mod cond;
 mod futex;
 mod keys;
 mod large;
+mod life;
 mod locks;
 mod mutex;
 mod once;
@@ -29,16 +30,17 @@ pub use cond::*;
 pub use futex::futex;
 pub use keys::*;
 pub use large::*;
+pub use life::*;
 pub use locks::*;
 pub use mutex::*;
 pub use once::*;
 pub use threads::*;
 
-use super::access::{Event, plain};
+use super::access::{Event, plain, plain_within, site};
 use super::fault;
-use super::layout::{ENDED, STARTED, WOKEN, control};
+use super::layout::{ENDED, FATE, MAX_THREADS, STACK_WANTED, STARTED, WOKEN, control};
 use super::registers::Registers;
-use super::slot::END_SITE;
+use super::slot::{END_SITE, Stand};
 use super::thread;
 use super::tsan::barrier;
 use super::world::world;
@@ -62,15 +64,26 @@ fn word(addr: usize) -> &'static mut u32 {
     unsafe { &mut *(addr as *mut u32) }
 }
 
+/// Writes down what has been done to an object, by whom and where: two words.
+fn note(at: usize, what: u32) {
+    *word(at) = NOTE | what << 8 | current() as u32;
+    *word(at + 4) = site(world());
+}
+
+/// Of the word of a note: what tells it from anything that a program leaves in memory.
+const NOTE: u32 = 0x6d62_0000;
+
+/// What was noted, and by whom and where, in words.
+fn noted(at: usize) -> Option<(u32, String)> {
+    let note = *word(at);
+    let by = || format!("{} at @p{:x};", fault::who((note & 0xff) as usize), *word(at + 4));
+    (note & 0xffff_0000 == NOTE).then(|| (note >> 8 & 0xff, by()))
+}
+
 fn full() {
     barrier(Barrier::Full);
 }
 
 fn current() -> usize {
     world().current
-}
-
-/// Does nothing but say so.
-pub extern "C-unwind" fn fine() -> c_int {
-    0
 }

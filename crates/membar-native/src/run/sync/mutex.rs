@@ -16,6 +16,8 @@ pub(super) const ERROR_CHECK: u32 = 2;
 const ROBUST: u32 = 16;
 /// Its last owner ended, and who has it now has not called it consistent.
 const INCONSISTENT: usize = 20;
+/// Where it was locked.
+const SINCE: usize = 32;
 const OWNER_DIED: u32 = 2;
 const LOST: u32 = 3;
 
@@ -28,17 +30,24 @@ pub extern "C-unwind" fn mutex_init(mutex: usize, attributes: usize) -> c_int {
             pthread_mutexattr_getrobust(attributes, &mut robust);
         }
     }
-    // SAFETY: a mutex of the program.
-    unsafe { std::ptr::write_bytes(mutex as *mut u8, 0, 40) };
+    MUTEX.begin(mutex);
+    if let Some(held) = holder(mutex) {
+        MUTEX.wrong(mutex, "initialises", &held);
+    }
+    MUTEX.initialise(mutex);
     *word(mutex + KIND) = kind as u32 | if robust != 0 { ROBUST } else { 0 };
     0
 }
 
 pub extern "C-unwind" fn mutex_destroy(mutex: usize) -> c_int {
-    if *word(mutex) == 1 {
-        fault::raise(format!("destroys {}, which is locked", fault::name(mutex)));
-    }
-    0
+    MUTEX.destroy(mutex, || holder(mutex))
+}
+
+/// Who holds the mutex, in words: a thread that knows of it, whatever is in memory.
+fn holder(mutex: usize) -> Option<String> {
+    let owner = (*word(mutex + OWNER) as usize).wrapping_sub(1);
+    let holds = *word(mutex) == 1 && owner < world().known && world().threads[owner].held.contains(&mutex);
+    holds.then(|| format!("which {} holds since @p{:x};", fault::who(owner), *word(mutex + SINCE)))
 }
 
 pub(super) fn held(mutex: usize) -> bool {
@@ -64,6 +73,7 @@ pub(super) fn taken(mutex: usize) -> c_int {
     };
     *word(mutex) = 1;
     *word(mutex + OWNER) = current() as u32 + 1;
+    *word(mutex + SINCE) = site(world());
     *word(mutex + DEPTH) = 1;
     world().threads[current()].held.push(mutex);
     full();
@@ -82,6 +92,7 @@ pub extern "C-unwind" fn mutex_lock(mutex: usize) -> c_int {
         }
     }
     Event::sync(mutex, 4).while_not(1).announce();
+    MUTEX.used(mutex, "locks");
     taken(mutex)
 }
 
@@ -93,6 +104,7 @@ pub extern "C-unwind" fn mutex_trylock(mutex: usize) -> c_int {
     // A robust one can be had in two states.
     let event = Event::sync(mutex, 4);
     if robust(mutex) { event } else { event.expects(0) }.announce();
+    MUTEX.used(mutex, "tries to lock");
     if *word(mutex) == 1 {
         full();
         return libc::EBUSY;
@@ -117,15 +129,18 @@ pub extern "C-unwind" fn mutex_unlock(mutex: usize) -> c_int {
         if kind == RECURSIVE || kind == ERROR_CHECK {
             return libc::EPERM;
         }
-        let state = if *word(mutex) == 1 { "another thread holds" } else { "nobody holds" };
-        fault::raise(format!("unlocks the mutex {}, which {state}", fault::name(mutex)));
+        // Who holds it is others' business: a step, after which that is so.
+        MUTEX.begin(mutex);
+        MUTEX.used(mutex, "unlocks");
+        let state = holder(mutex).unwrap_or("which nobody holds".into());
+        MUTEX.wrong(mutex, "unlocks", &state);
     }
     *word(mutex + DEPTH) -= 1;
     if *word(mutex + DEPTH) > 0 {
         return 0;
     }
-    release(mutex);
     Event::sync(mutex, 4).announce();
+    release(mutex);
     *word(mutex) = if std::mem::take(word(mutex + INCONSISTENT)) == 1 { LOST } else { 0 };
     full();
     0
@@ -156,9 +171,9 @@ pub fn abandon_mutexes() {
         if !robust(mutex) {
             fault::raise(format!("a thread ends while it holds a mutex ({})", fault::name(mutex)));
         }
+        Event::sync(mutex, 4).at(END_SITE).announce();
         release(mutex);
         *word(mutex + DEPTH) = 0;
-        Event::sync(mutex, 4).at(END_SITE).announce();
         // As often as it is not called consistent.
         *word(mutex + INCONSISTENT) = 0;
         *word(mutex) = OWNER_DIED;

@@ -4,6 +4,7 @@ use super::*;
 
 unsafe extern "C" {
     fn pthread_attr_getdetachstate(attributes: usize, state: &mut c_int) -> c_int;
+    fn pthread_attr_getstacksize(attributes: usize, size: &mut usize) -> c_int;
 }
 
 pub extern "C-unwind" fn create(out: usize, attributes: usize, start: usize, arg: usize) -> c_int {
@@ -14,7 +15,7 @@ pub extern "C-unwind" fn create(out: usize, attributes: usize, start: usize, arg
     }
     let nth = w.threads[parent].kids;
     let Some(id) = w.thread_id(parent, nth) else {
-        fault::raise(format!("creates more threads than the {} that membar runs", crate::run::layout::MAX_THREADS - 1));
+        fault::raise(format!("limit: creates more than the {} threads that membar runs", MAX_THREADS - 1));
     };
     w.threads[parent].kids += 1;
     let detached = attributes != 0 && {
@@ -24,11 +25,17 @@ pub extern "C-unwind" fn create(out: usize, attributes: usize, start: usize, arg
         state == libc::PTHREAD_CREATE_DETACHED
     };
     let thread = &mut w.threads[id];
-    (thread.start, thread.arg, thread.detached) = (start, arg, detached);
-    if out != 0 {
-        plain(out, 8, true);
-        // SAFETY: the program's own variable.
-        unsafe { *(out as *mut usize) = handle(id) };
+    (thread.start, thread.arg) = (start, arg);
+    if attributes != 0 {
+        let mut size = 0;
+        // SAFETY: as above; and a control block.
+        unsafe {
+            pthread_attr_getstacksize(attributes, &mut size);
+            *((control(id) + STACK_WANTED) as *mut usize) = size;
+        }
+    }
+    if detached {
+        note(control(id) + FATE, DETACHED);
     }
     Event::sync(control(id) + STARTED, 4).always().announce();
     *word(control(id) + STARTED) = 1;
@@ -37,28 +44,49 @@ pub extern "C-unwind" fn create(out: usize, attributes: usize, start: usize, arg
     w.alone = false;
     w.crowd();
     full();
+    if out != 0 {
+        // POSIX does not say whether the new thread runs before this.
+        plain_within(out, 8, true);
+        // SAFETY: the program's own variable.
+        unsafe { *(out as *mut usize) = handle(id) };
+        full();
+    }
     0
 }
 
-pub(super) fn join_thread(target: usize) -> Option<usize> {
-    let id = thread_of(target)?;
-    if id == current() {
+/// What becomes of a thread when it ends.
+const JOINED: u32 = 1;
+const DETACHED: u32 = 2;
+
+/// Says what becomes of a thread, which can be said once.
+fn decide(target: usize, verb: &str, fate: u32) -> usize {
+    let Some(id) = thread_of(target) else { fault::raise(format!("{verb} a thread that does not exist")) };
+    let at = control(id) + FATE;
+    Event::sync(at, 4).announce();
+    full();
+    if let Some((before, by)) = noted(at) {
+        let before = if before == JOINED { "joined" } else { "detached" };
+        fault::raise(format!("{verb} {}, which has been {before} by {by}", fault::who(id)));
+    }
+    note(at, fate);
+    id
+}
+
+pub(super) fn join_thread(target: usize) -> usize {
+    if target == handle(current()) {
         fault::raise("joins itself".into());
     }
-    if world().threads[id].joined || world().threads[id].detached {
-        fault::raise("joins a thread that has been joined or detached".into());
-    }
+    let id = decide(target, "joins", JOINED);
     Event::sync(control(id) + ENDED, 4).while_not(0).always().announce();
     let w = world();
-    w.threads[id].joined = true;
     w.unjoined -= 1;
     w.alone = w.unjoined == 0 && w.current == 0;
     full();
-    Some(w.threads[id].result)
+    w.threads[id].result
 }
 
 pub extern "C-unwind" fn join(target: usize, result: *mut usize) -> c_int {
-    let Some(value) = join_thread(target) else { return libc::ESRCH };
+    let value = join_thread(target);
     if !result.is_null() {
         plain(result as usize, 8, true);
         // SAFETY: the program's own variable.
@@ -68,13 +96,8 @@ pub extern "C-unwind" fn join(target: usize, result: *mut usize) -> c_int {
 }
 
 pub extern "C-unwind" fn detach(target: usize) -> c_int {
-    match thread_of(target) {
-        Some(id) => {
-            world().threads[id].detached = true;
-            0
-        }
-        None => libc::ESRCH,
-    }
+    decide(target, "detaches", DETACHED);
+    0
 }
 
 pub extern "C-unwind" fn this_thread() -> usize {
@@ -145,10 +168,8 @@ pub extern "C-unwind" fn unwind_next(_: usize) -> ! {
 fn leave_thread() -> ! {
     let result = world().threads[current()].result;
     thread::end(result);
-    let w = world();
-    let id = w.current;
-    w.threads[id].stand = crate::run::slot::Stand::Done;
-    loop {
-        world().threads[id].suspend();
+    if current() == 0 {
+        thread::exit_after_others();
     }
+    world().threads[current()].rest(Stand::Done)
 }

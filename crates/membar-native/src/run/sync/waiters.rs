@@ -67,11 +67,29 @@ pub fn mine() -> &'static mut Waits {
 
 /// The next step is one on the queue.
 pub fn enter(cell: usize) {
-    let event = Event::sync(cell, 8);
+    enter_with(cell, Event::sync(cell, 8));
+}
+
+/// The same for who has waited: if it has been taken from the queue, that may be no more.
+fn enter_again(cell: usize) {
+    enter_with(cell, Event::sync(cell, 8).may_outlive());
+}
+
+fn enter_with(cell: usize, event: Event) {
     // Only those of futexes get locked.
-    let is_futex = cell.wrapping_sub(FUTEXES) < 8 * FUTEX_CELLS;
-    if is_futex { event.while_not(LOCKED) } else { event }.announce();
+    if is_futex(cell) { event.while_not(LOCKED) } else { event }.announce();
     full();
+}
+
+fn is_futex(cell: usize) -> bool {
+    cell.wrapping_sub(FUTEXES) < 8 * FUTEX_CELLS
+}
+
+/// A condition variable has a life.
+fn check_alive(cell: usize) {
+    if !is_futex(cell) {
+        CONDITION.used(cell, "signals");
+    }
 }
 
 /// Keeps others from the queue until [`unlock`] is called.
@@ -208,9 +226,11 @@ pub fn take(cell: usize, key: usize, bits: u32, most: usize, each: impl Fn(usize
 /// Wakes so many threads that wait at the object. How many there were.
 pub fn wake(cell: usize, key: usize, bits: u32, most: usize) -> usize {
     enter(cell);
+    check_alive(cell);
     // What was decided is done in a step of its own: others may have come or gone before it.
     if decide(cell, key, bits, most) {
         enter(cell);
+        check_alive(cell);
     }
     let n = take(cell, key, bits, most, mark);
     changed(cell);
@@ -272,7 +292,7 @@ fn surprises() -> bool {
 /// Waits until the time is up or somebody wakes this thread, which is in the queue. Whether it was woken.
 pub fn doze(mut cell: usize) -> bool {
     loop {
-        enter(cell);
+        enter_again(cell);
         let now = mine().cell;
         if now == cell {
             *mine() = Waits::default();

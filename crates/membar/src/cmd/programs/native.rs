@@ -1,7 +1,7 @@
 //! C and C++ programs to verify: compiled, run in processes of their own, and named by their debug information.
 
 use super::litmus::kind;
-use super::{About, Input, Language, Round, Run, Stand, Subject, Unedited, edited_texts, hash};
+use super::{About, Input, Language, Limit, Round, Run, Stand, Subject, Unedited, edited_texts, hash};
 use crate::cli::NativeArgs;
 use crate::stop::{self, Failure, Problem};
 use membar::core::{Barrier, Performed, Relaxation};
@@ -503,6 +503,18 @@ impl Subject for Native {
         Native::open(&Input::Sources(copies.0), &args, *jobs).map_err(|_| Unedited::NotThis)
     }
 
+    fn limit(&mut self, error: &ProgramError) -> Option<Limit> {
+        let ErrorKind::Fault { thread, why } = &error.kind else { return None };
+        let fault = self.words.fault(why);
+        let frames = self.frames(&fault.stack);
+        let place = frames.first().map_or(self.main.clone(), |frame| format!("{}:{}", frame.file, frame.line));
+        let help = match fault.message.contains("--memory") {
+            true => "give more with --memory, or make the program need less",
+            false => "leave this out of what is verified, with a macro that you define: -- -DVERIFY",
+        };
+        Some(Limit { message: format!("{place}: {}", sentence(*thread, &fault.message)), help: help.into() })
+    }
+
     fn error(&mut self, error: &ProgramError) -> Result<ErrorRef, Failure> {
         let mut stack = Vec::new();
         // A schedule that ends the whole process is not run again.
@@ -515,17 +527,11 @@ impl Subject for Native {
             }
             ErrorKind::Livelock => ("livelock", "the threads come back to where they were, again and again".into()),
             ErrorKind::Fault { thread, why } => {
+                if let Some(traced) = traced.as_ref().filter(|_| why.contains("{\"Stack\"")) {
+                    self.words.remember(traced);
+                }
                 let fault = self.words.fault(why);
                 stack = self.frames(&fault.stack);
-                if fault.limit {
-                    let place =
-                        stack.first().map_or((self.main.as_str(), 0), |frame| (frame.file.as_str(), frame.line));
-                    let help = match fault.message.contains("--memory") {
-                        true => "give more with --memory, or make the program need less",
-                        false => "leave this out of what is verified, with a macro that you define: -- -DVERIFY",
-                    };
-                    return Err(Problem::failure(place.0, place.1, &fault.message, help));
-                }
                 ("fault", sentence(*thread, &fault.message))
             }
         };
