@@ -67,6 +67,9 @@ pub enum End {
 impl End {
     /// Nobody can run, and these threads wait.
     pub(crate) fn waiting(program: &impl Program, blocked: u64) -> End {
+        if is_stirred(program, blocked) {
+            return End::Complete;
+        }
         let must = |thread: &usize| blocked >> thread & 1 != 0 && !program.may_wait(*thread);
         match (0..program.threads()).filter(must).fold(0, |mask, thread| mask | 1 << thread) {
             0 => End::Complete,
@@ -298,6 +301,9 @@ impl<P: Program, O: Observer> Worker<P, O> {
     /// Whether a waiting thread is disabled: see [`crate::tree`].
     fn is_blocked(&self, thread: usize) -> bool {
         let waiting = self.program.waiting(thread);
+        if waiting.parked {
+            return self.mode == Mode::Dpor || waiting.is_parked(|addr| self.program.value(addr));
+        }
         match self.mode {
             Mode::Dpor => waiting.is_closing() && unchanged(&self.program, &waiting.round[waiting.repeated..]),
             _ => waiting.is_closing() && unchanged(&self.program, waiting.round),
@@ -568,6 +574,10 @@ impl<P: Program, O: Observer> Worker<P, O> {
     fn blocked_races(&mut self, blocked: u64) {
         for thread in (0..self.threads).filter(|t| blocked >> t & 1 != 0) {
             let waiting = self.program.waiting(thread);
+            if waiting.parked {
+                // It makes no more accesses.
+                continue;
+            }
             let awaited = waiting.round[waiting.repeated];
             // A waiting read-modify-write, once it succeeds, may write.
             let writes = matches!(self.program.next(thread), Next::Access(a) if a.kind.may_write());
@@ -590,7 +600,8 @@ impl<P: Program, O: Observer> Worker<P, O> {
         if blocked != 0 {
             let program = &self.program;
             let mut threads = (0..self.threads).filter(|t| blocked >> t & 1 != 0);
-            dropped = threads.any(|thread| !unchanged(program, program.waiting(thread).round));
+            dropped = threads.any(|thread| !unchanged(program, program.waiting(thread).round))
+                || is_stirred(program, blocked);
             if self.mode == Mode::Dpor {
                 self.blocked_races(blocked);
             }
@@ -697,6 +708,18 @@ impl Node {
             self.todo |= if able != 0 { able & able.wrapping_neg() } else { self.enabled };
         }
     }
+}
+
+/// Whether one of these threads, none of which can run, is parked, and would let another one run if it went on.
+fn is_stirred(program: &impl Program, blocked: u64) -> bool {
+    let threads = || (0..program.threads()).filter(|thread| blocked >> thread & 1 != 0);
+    threads().filter(|&thread| program.waiting(thread).parked).any(|parked| {
+        let stirs = |awaited: &Awaited| program.stirs(parked, awaited);
+        threads().filter(|&thread| thread != parked).any(|thread| {
+            let waiting = program.waiting(thread);
+            waiting.round.iter().any(stirs) || waiting.lock.is_some_and(stirs)
+        })
+    })
 }
 
 /// Whether every read of the round would wait again.

@@ -34,12 +34,23 @@ pub struct Event {
     wait: Option<(u64, bool)>,
     site: Option<u32>,
     always: bool,
+    counted: bool,
 }
 
 impl Event {
     /// An atomic access.
     pub fn atomic(kind: AccessKind, addr: usize, size: usize) -> Event {
-        Event { addr, size, kind, before: Barrier::None, expected: None, wait: None, site: None, always: false }
+        Event {
+            addr,
+            size,
+            kind,
+            before: Barrier::None,
+            expected: None,
+            wait: None,
+            site: None,
+            always: false,
+            counted: false,
+        }
     }
 
     /// An operation that synchronises memory fully: the caller sets the barrier after it.
@@ -73,6 +84,11 @@ impl Event {
     /// A step even if nobody else knows the object.
     pub fn always(self) -> Event {
         Event { always: true, ..self }
+    }
+
+    /// It takes a lock that several may hold, and waits until it can; or, if it does not wait, gives it back.
+    pub fn counted(self) -> Event {
+        Event { counted: true, ..self }
     }
 
     /// Returns when the access may be made. Its barrier is noted even if it is no step.
@@ -116,7 +132,7 @@ impl Event {
                 }
                 thread.private += 1;
                 if thread.private >= thread.suspect && !w.alone {
-                    suspect(self.addr, self.kind != AccessKind::Load, true);
+                    suspect(self.addr, self.kind == AccessKind::Store, true);
                 }
                 return;
             }
@@ -130,6 +146,7 @@ impl Event {
             barrier: self.before,
             compares: expected.is_some(),
             waits: self.wait.is_some(),
+            counted: self.counted,
         };
         let awaited = self.wait.map_or(NOTHING, |(value, until)| Awaited { addr: cell, value, until });
         World::announce::<true>(pending, awaited);

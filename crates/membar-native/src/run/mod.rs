@@ -19,6 +19,7 @@ mod layout;
 mod libc_hooks;
 mod module;
 mod pages;
+mod park;
 mod program;
 mod registers;
 mod shadow;

@@ -13,7 +13,7 @@ pub extern "C-unwind" fn rwlock_init(lock: usize, _: usize) -> c_int {
 }
 
 pub extern "C-unwind" fn rwlock_rdlock(lock: usize) -> c_int {
-    Event::sync(lock, 4).while_not(u64::from(WRITER)).announce();
+    Event::sync(lock, 4).while_not(u64::from(WRITER)).counted().announce();
     *word(lock) += 1;
     full();
     0
@@ -63,7 +63,7 @@ pub extern "C-unwind" fn rwlock_clockwrlock(lock: usize, _: c_int, _: usize) -> 
 }
 
 pub extern "C-unwind" fn rwlock_unlock(lock: usize) -> c_int {
-    Event::sync(lock, 4).announce();
+    Event::sync(lock, 4).counted().announce();
     match *word(lock) {
         0 => fault::raise(format!("unlocks {}, which nobody holds", fault::name(lock))),
         WRITER => *word(lock) = 0,
@@ -148,7 +148,7 @@ pub extern "C-unwind" fn sem_init(semaphore: usize, _: c_int, value: u32) -> c_i
 }
 
 pub extern "C-unwind" fn sem_wait(semaphore: usize) -> c_int {
-    Event::sync(semaphore, 4).while_not(0).announce();
+    Event::sync(semaphore, 4).while_not(0).counted().announce();
     *word(semaphore) -= 1;
     full();
     0
@@ -173,7 +173,7 @@ pub extern "C-unwind" fn sem_clockwait(semaphore: usize, _: c_int, _: usize) -> 
 }
 
 pub extern "C-unwind" fn sem_post(semaphore: usize) -> c_int {
-    Event::sync(semaphore, 4).announce();
+    Event::sync(semaphore, 4).counted().announce();
     *word(semaphore) += 1;
     full();
     0
