@@ -58,6 +58,9 @@ impl Awaited {
 /// A *blocking* access (a lock is taken, a thread begins) is a round of one that was never run: it is disabled from the
 /// beginning, as long as [`Awaited::blocks`] says so, and when it is made the thread is not waiting any more.
 ///
+/// A thread is *parked* if it has gone round twice, has written on the way, and everything that it wrote is as it was
+/// (it polls under a lock, say). It stands between two rounds, and need not go on unless it would find something else.
+///
 /// Whether a thread waits, and for what, depends on its own past alone; only whether that blocks it now is a matter of
 /// memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -67,13 +70,24 @@ pub struct Waiting<'a> {
     /// How many of them the thread has repeated, with the same values, in the round it is in. The next one is about the
     /// address of its next access.
     pub repeated: usize,
+    /// The thread is parked; `round` is what the round found first at each address that matters.
+    pub parked: bool,
+    /// What else disables its next access, if it is parked before one that blocks.
+    pub lock: Option<&'a Awaited>,
 }
 
 impl Waiting<'_> {
     /// Whether the next access, if it reads what it read last time, ends the same round once more.
     #[inline]
     pub fn is_closing(&self) -> bool {
-        self.repeated + 1 == self.round.len()
+        self.repeated + 1 == self.round.len() && !self.parked
+    }
+
+    /// Whether a parked thread has no reason to go on, or cannot.
+    #[cold]
+    pub fn is_parked(&self, value: impl Fn(u32) -> u64) -> bool {
+        let blocks = |awaited: &Awaited| awaited.blocks(value(awaited.addr));
+        self.parked && (self.lock.is_some_and(blocks) || self.round.iter().all(blocks))
     }
 }
 
@@ -144,7 +158,16 @@ pub trait Program {
     #[inline]
     fn is_blocked(&self, thread: usize) -> bool {
         let waiting = self.waiting(thread);
+        if waiting.parked {
+            return waiting.is_parked(|addr| self.value(addr));
+        }
         waiting.is_closing() && waiting.round.iter().all(|awaited| awaited.blocks(self.value(awaited.addr)))
+    }
+
+    /// Whether a parked thread would, in going round once more, write something with which this does not block. Asked only
+    /// where nobody can run.
+    fn stirs(&self, _thread: usize, _awaited: &Awaited) -> bool {
+        false
     }
 
     /// Whether it is no deadlock if the thread still waits where an execution ends: it was never started, say, or the

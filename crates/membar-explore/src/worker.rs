@@ -68,6 +68,9 @@ pub enum End {
 impl End {
     /// Nobody can run, and these threads wait.
     pub(crate) fn waiting(program: &impl Program, blocked: impl Set) -> End {
+        if is_stirred(program, blocked) {
+            return End::Complete;
+        }
         let must = |thread: &usize| !program.may_wait(*thread);
         let waiting = blocked.iter().filter(must).fold(Many::NONE, |waiting, thread| waiting | Many::one(thread));
         if waiting == Many::NONE { End::Complete } else { End::Deadlock { waiting } }
@@ -301,6 +304,9 @@ impl<P: Program, O: Observer, S: Set> Worker<P, O, S> {
     /// Whether a waiting thread is disabled: see [`crate::tree`].
     fn is_blocked(&self, thread: usize) -> bool {
         let waiting = self.program.waiting(thread);
+        if waiting.parked {
+            return self.mode == Mode::Dpor || waiting.is_parked(|addr| self.program.value(addr));
+        }
         match self.mode {
             Mode::Dpor => waiting.is_closing() && unchanged(&self.program, &waiting.round[waiting.repeated..]),
             _ => waiting.is_closing() && unchanged(&self.program, waiting.round),
@@ -572,6 +578,10 @@ impl<P: Program, O: Observer, S: Set> Worker<P, O, S> {
     fn blocked_races(&mut self, blocked: S) {
         for thread in blocked.iter() {
             let waiting = self.program.waiting(thread);
+            if waiting.parked {
+                // It makes no more accesses.
+                continue;
+            }
             let awaited = waiting.round[waiting.repeated];
             // A waiting read-modify-write, once it succeeds, may write.
             let writes = matches!(self.program.next(thread), Next::Access(a) if a.kind.may_write());
@@ -593,7 +603,8 @@ impl<P: Program, O: Observer, S: Set> Worker<P, O, S> {
         let mut dropped = false;
         if blocked.is_some() {
             let program = &self.program;
-            dropped = blocked.iter().any(|thread| !unchanged(program, program.waiting(thread).round));
+            dropped = blocked.iter().any(|thread| !unchanged(program, program.waiting(thread).round))
+                || is_stirred(program, blocked);
             if self.mode == Mode::Dpor {
                 self.blocked_races(blocked);
             }
@@ -722,6 +733,17 @@ impl<S: Set> Node<S> {
             self.todo |= if able.is_some() { able.lowest() } else { self.enabled };
         }
     }
+}
+
+/// Whether one of these threads, none of which can run, is parked, and would let another one run if it went on.
+fn is_stirred(program: &impl Program, blocked: impl Set) -> bool {
+    blocked.iter().filter(|&thread| program.waiting(thread).parked).any(|parked| {
+        let stirs = |awaited: &Awaited| program.stirs(parked, awaited);
+        blocked.iter().filter(|&thread| thread != parked).any(|thread| {
+            let waiting = program.waiting(thread);
+            waiting.round.iter().any(stirs) || waiting.lock.is_some_and(stirs)
+        })
+    })
 }
 
 /// Whether every read of the round would wait again.

@@ -189,7 +189,7 @@ impl Program for Interpreter {
         let thread = &self.threads[thread];
         let (from, to) = thread.place.round;
         let round = &thread.log[from as usize..to as usize];
-        Waiting { round, repeated: thread.place.repeated as usize }
+        Waiting { round, repeated: thread.place.repeated as usize, ..Waiting::default() }
     }
 
     #[inline]

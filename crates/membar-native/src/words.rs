@@ -345,14 +345,17 @@ impl Words {
 
     /// What a thread that cannot go on waits for: the variable, and who changed it last, with the place.
     pub fn wait(&mut self, traced: &Traced, thread: u32) -> Option<Wait> {
-        let Some(Standing::Access(step, _)) = traced.threads.get(thread as usize) else { return None };
+        let Some(Standing::Access(next, _)) = traced.threads.get(thread as usize) else { return None };
+        let polled = traced.polls.get(thread as usize).and_then(Option::as_ref);
+        let step = polled.unwrap_or(next);
         let location = &traced.cells.iter().find(|cell| cell.addr == step.made.addr)?.location;
         let place = self.place(traced, thread, &step.stack, step.made.addr);
         let last = traced.steps.iter().rev().find(|other| {
             let performed = other.made.performed();
             performed.access.addr == step.made.addr && performed.writes
         });
-        let holder = last.map(|last| (last.made.thread, self.place_of(&last.stack)));
+        // Who polls holds nothing, and waits for nobody who does.
+        let holder = last.filter(|_| polled.is_none()).map(|last| (last.made.thread, self.place_of(&last.stack)));
         let sync = step.made.performed().access.kind == membar_core::AccessKind::Rmw;
         let what = match location {
             Location::Control { thread, what } if what == "end" => Waits::End(*thread),

@@ -203,7 +203,7 @@ impl<F: Fn(usize, &[u64]) -> Then> Program for FromFn<F> {
     }
 
     fn waiting(&self, thread: usize) -> Waiting<'_> {
-        Waiting { round: self.idle[thread].as_slice(), repeated: 0 }
+        Waiting { round: self.idle[thread].as_slice(), repeated: 0, ..Waiting::default() }
     }
 
     fn value(&self, addr: u32) -> u64 {
@@ -358,7 +358,7 @@ mod tests {
         let result = verify(&program, Settings::new(Relaxation::Tso));
         assert_eq!(result.verdict(), Verdict::Unsafe);
         // Three orders of stores and loads where both look, two where one does, one where nobody does.
-        assert_eq!(result.executions, 3 + 4 * 2 + 4);
+        assert_eq!(result.counts().executions, 3 + 4 * 2 + 4);
         assert!(!result.seen.violations.is_empty());
         for found in &result.seen.violations {
             let schedule = found.schedule.to_string();

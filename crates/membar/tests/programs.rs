@@ -109,3 +109,43 @@ fn every_program_has_the_expected_answer() {
     let problems = problems.into_inner().expect("no panic");
     assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
+
+/// Programs that say how many classes they have at most: loops that wait are recognised whatever the compiler makes of them.
+#[test]
+fn waiting_loops_have_few_classes_with_every_compiler() {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/programs");
+    let files = std::fs::read_dir(&corpus).expect("the corpus").map(|entry| entry.expect("an entry").path());
+    let mut tried = 0;
+    for file in files.filter(|file| file.extension().is_some_and(|end| end == "c")) {
+        let text = std::fs::read_to_string(&file).expect("UTF-8");
+        let Some(most) = text.lines().find_map(|line| line.strip_prefix("// classes: ")) else { continue };
+        let most: u64 = most.parse().expect("a number");
+        for (compiler, level) in ["gcc", "clang"].into_iter().flat_map(|cc| ["-O0", "-O1", "-O2"].map(|o| (cc, o))) {
+            if Command::new(compiler).arg("--version").output().is_err() {
+                eprintln!("SKIPPED: {compiler} is not installed");
+                continue;
+            }
+            let ran = run(&[
+                "verify",
+                file.to_str().expect("UTF-8"),
+                "--cc",
+                compiler,
+                "--format",
+                "json",
+                "--time",
+                "60s",
+                "--",
+                level,
+            ]);
+            let report: Value = serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{}{}", ran.out, ran.err));
+            let classes = report["interleavings"].as_u64().expect("a number");
+            assert!(
+                report["verdict"] == "safe" && classes <= most,
+                "{} {compiler} {level}: {report:#}",
+                file.display()
+            );
+            tried += 1;
+        }
+    }
+    assert!(tried > 20, "only {tried}");
+}

@@ -35,6 +35,7 @@ pub struct Event {
     site: Option<u32>,
     always: bool,
     outlived: bool,
+    counted: bool,
 }
 
 impl Event {
@@ -50,6 +51,7 @@ impl Event {
             site: None,
             always: false,
             outlived: false,
+            counted: false,
         }
     }
 
@@ -89,6 +91,11 @@ impl Event {
     /// The object may be no more when the access can be made, and that is nobody's mistake.
     pub fn may_outlive(self) -> Event {
         Event { outlived: true, ..self }
+    }
+
+    /// It takes a lock that several may hold, and waits until it can; or, if it does not wait, gives it back.
+    pub fn counted(self) -> Event {
+        Event { counted: true, ..self }
     }
 
     /// Returns when the access may be made. Its barrier is noted even if it is no step.
@@ -132,7 +139,7 @@ impl Event {
                 }
                 thread.private += 1;
                 if thread.private >= thread.suspect && !w.alone {
-                    suspect(self.addr, self.kind != AccessKind::Load, true);
+                    suspect(self.addr, self.kind == AccessKind::Store, true);
                 }
                 return;
             }
@@ -146,6 +153,7 @@ impl Event {
             barrier: self.before,
             compares: expected.is_some(),
             waits: self.wait.is_some(),
+            counted: self.counted,
         };
         let awaited = self.wait.map_or(NOTHING, |(value, until)| Awaited { addr: cell, value, until });
         World::announce::<true>(pending, awaited);

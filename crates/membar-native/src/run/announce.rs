@@ -158,14 +158,13 @@ impl World {
                 _ => read(&self.shadow.cells[made.cell as usize]),
             };
             if loops {
-                idle.made(made.cell, made.kind, self.old, self.new, &mut thread.log);
+                idle.made(made, self.old, self.new, self.path.len(), &mut thread.history);
             }
         }
         if thread.dirty | thread.was_dirty {
             (thread.dirty, thread.was_dirty) = (false, false);
             if loops {
-                idle.quiet = thread.log.len() as u32;
-                idle.round = (0, 0);
+                idle.disturbed(&thread.history);
             }
         }
         if kind.reads() && !waits {
@@ -174,10 +173,13 @@ impl World {
                 // What the call is about is in registers that it may change.
                 let about = (u64::from(cell) << 32 ^ expected).wrapping_mul(0x9e37_79b9_7f4a_7c15);
                 let state = super::idle::state(register(0), thread.entry, &thread.written);
-                idle.visit(pc, state ^ about, &thread.log, &mut thread.visits);
+                idle.visit(pc, state ^ about, &mut thread.history);
             }
         }
-        idle.log = thread.log.len() as u32;
+        if idle.length != 0 {
+            self.park(thread, idle);
+        }
+        idle.log = thread.history.log.len() as u32;
     }
 
     /// Notes that the thread that runs has come to this read, and whether it has before: then it is in a loop. Whether it was

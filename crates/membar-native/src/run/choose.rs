@@ -39,6 +39,7 @@ pub fn choose(outcomes: u32) -> u32 {
         barrier: Barrier::None,
         compares: true,
         waits: true,
+        counted: false,
     };
     World::announce::<true>(pending, Awaited { addr: cell, value: NEVER, until: false });
     // Whoever goes round in a loop and chooses may do something else the next time.

@@ -1,19 +1,18 @@
 //! A thread of the program as a coroutine, and everything that is its own.
 
+use super::idle::History;
 use super::libc_hooks::{Ending, Thrown};
 use super::slot::{Slot, Stand};
 use super::switch::{Place, switch};
 use super::sync::waiters::Waits;
 use super::world::world;
 use membar_core::{Barrier, Rng};
-use membar_explore::Awaited;
 
 /// A thread of the program.
 pub struct Thread {
     /// What it announced, after each of its steps on the path.
     pub slots: Vec<Slot>,
-    pub log: Vec<Awaited>,
-    pub visits: Vec<super::idle::Visit>,
+    pub history: History,
     pub own: Own,
 }
 
@@ -108,7 +107,7 @@ pub struct Fault {
 impl Thread {
     /// One that has not been started.
     pub fn new() -> Thread {
-        Thread { slots: Vec::new(), log: Vec::new(), visits: Vec::new(), own: Own::new() }
+        Thread { slots: Vec::new(), history: History::default(), own: Own::new() }
     }
 }
 

@@ -21,6 +21,7 @@ mod module;
 mod output;
 mod opaque;
 mod pages;
+mod park;
 mod program;
 mod registers;
 mod shadow;

@@ -15,7 +15,7 @@ use super::snapshot;
 use super::switch::{begin, switch};
 use super::world::{World, install, world};
 use membar_core::{Access, Barrier, Performed};
-use membar_explore::{Next, Program, Standing, Step, Stop, Waiting, Watched};
+use membar_explore::{Awaited, Next, Program, Standing, Step, Stop, Waiting, Watched};
 use std::ffi::{CString, OsStr, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -226,24 +226,39 @@ impl Program for Native {
         let w = world();
         let this = &w.threads[thread];
         let Some(slot) = this.slots.last() else { return Waiting::default() };
-        if slot.pending.waits {
-            return Waiting { round: std::slice::from_ref(&slot.awaited), repeated: 0 };
+        let parked = slot.idle.parked;
+        if slot.pending.waits && !parked {
+            return Waiting { round: std::slice::from_ref(&slot.awaited), ..Waiting::default() };
         }
         let (from, to) = slot.idle.round;
-        Waiting { round: &this.log[from as usize..to as usize], repeated: slot.idle.repeated as usize }
+        let round = &this.history.log[from as usize..to as usize];
+        let lock = (slot.pending.waits && parked).then_some(&slot.awaited);
+        Waiting { round, repeated: slot.idle.repeated as usize, parked, lock }
     }
 
     #[inline(always)]
     fn is_blocked(&self, thread: usize) -> bool {
         let this = &world().threads[thread];
         let Some(slot) = this.slots.last() else { return false };
+        if slot.idle.parked {
+            return self.waiting(thread).is_parked(|addr| self.value(addr));
+        }
         if slot.pending.waits {
             return slot.awaited.blocks(self.value(slot.awaited.addr));
         }
         let (from, to) = slot.idle.round;
         // Few of those who go round in a loop are about to close it.
         from + slot.idle.repeated + 1 == to
-            && this.log[from as usize..to as usize].iter().all(|read| read.blocks(self.value(read.addr)))
+            && this.history.log[from as usize..to as usize].iter().all(|read| read.blocks(self.value(read.addr)))
+    }
+
+    fn stirs(&self, thread: usize, awaited: &Awaited) -> bool {
+        let this = &world().threads[thread];
+        let Some(slot) = this.slots.last() else { return false };
+        if slot.pending.waits && slot.awaited.blocks(self.value(slot.awaited.addr)) {
+            return false;
+        }
+        this.history.writes_of_round(&slot.idle).any(|(cell, new)| cell == awaited.addr && !awaited.blocks(new))
     }
 
     fn may_wait(&self, thread: usize) -> bool {

@@ -25,6 +25,8 @@ pub struct Pending {
     pub compares: bool,
     /// It may be disabled: the thread's `awaited` says when. Or it is a choice: the thread does not simply go on.
     pub waits: bool,
+    /// It counts who holds a lock, and what came of it does not depend on how many others do.
+    pub counted: bool,
 }
 
 impl Pending {
@@ -35,7 +37,7 @@ impl Pending {
 
     /// A plain access.
     pub fn plain(cell: u32, site: u32, kind: AccessKind) -> Pending {
-        Pending { expected: 0, cell, site, kind, barrier: Barrier::None, compares: false, waits: false }
+        Pending { expected: 0, cell, site, kind, barrier: Barrier::None, compares: false, waits: false, counted: false }
     }
 }
 

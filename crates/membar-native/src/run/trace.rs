@@ -155,6 +155,8 @@ pub struct Traced {
     pub steps: Vec<TracedStep>,
     /// The threads after them.
     pub threads: Vec<Standing>,
+    /// Of each thread that polls, between two rounds of which it now is: its last look at what it waits for.
+    pub polls: Vec<Option<TracedStep>>,
     /// The functions that threads run, as offsets in the object.
     pub starts: Vec<u32>,
     /// The cells that were accessed.
@@ -177,6 +179,7 @@ impl Native {
         let mut traced = Traced {
             steps: Vec::new(),
             threads: Vec::new(),
+            polls: Vec::new(),
             starts: Vec::new(),
             cells: Vec::new(),
             pointees: Vec::new(),
@@ -209,6 +212,7 @@ impl Native {
                 Next::Fault => Standing::Fault(self.fault(thread)),
             };
             traced.threads.push(standing);
+            traced.polls.push(self.polled(thread, &traced.steps));
             let start = if thread == 0 { world().module.main } else { world().threads[thread].start };
             traced.starts.push(world().module.offset(start));
         }
@@ -216,6 +220,21 @@ impl Native {
         world().sampling = sampling;
         World::begin();
         traced
+    }
+
+    /// The last look of a parked thread at what it does not write itself, or whatever it did last.
+    fn polled(&self, thread: usize, steps: &[TracedStep]) -> Option<TracedStep> {
+        let waiting = self.waiting(thread);
+        if !waiting.parked || is_blocked(thread) {
+            return None;
+        }
+        let this = &world().threads[thread];
+        let idle = this.slots.last()?.idle;
+        let wrote = |addr| this.history.writes_of_round(&idle).any(|(cell, _)| cell == addr);
+        let polled = |addr| waiting.round.iter().any(|found| found.addr == addr) && !wrote(addr);
+        let own = |step: &&TracedStep| step.made.thread as usize == thread;
+        let last = |wanted: &dyn Fn(u32) -> bool| steps.iter().rev().filter(own).find(|step| wanted(step.made.addr));
+        last(&polled).or_else(|| last(&|_| true)).cloned()
     }
 
     /// A step of a program whose accesses somebody else performs.

@@ -480,8 +480,7 @@ impl World {
         let w = world();
         for thread in &mut w.threads {
             thread.slots.clear();
-            thread.log.clear();
-            thread.visits.clear();
+            thread.history.clear();
         }
         w.path.clear();
         w.frames.clear();
@@ -669,8 +668,7 @@ impl World {
         for thread in &mut w.threads[..w.known] {
             thread.slots.truncate(1);
             let idle = thread.slots.first().map(|slot| slot.idle).unwrap_or_default();
-            thread.log.truncate(idle.log as usize);
-            thread.visits.truncate(idle.visits as usize);
+            thread.history.truncate(&idle);
         }
         if w.sampling && !w.void {
             // Memory is asked for its values.
@@ -765,7 +763,6 @@ impl World {
             stamp.threads &= !(1 << (id % 64));
         }
         let idle = thread.slots.last().expect("one more than steps").idle;
-        thread.log.truncate(idle.log as usize);
-        thread.visits.truncate(idle.visits as usize);
+        thread.history.truncate(&idle);
     }
 }

@@ -42,7 +42,7 @@ pub extern "C-unwind" fn rwlock_rdlock(lock: usize) -> c_int {
     if writes(lock) {
         return libc::EDEADLK;
     }
-    Event::sync(lock, 4).while_not(u64::from(WRITER)).announce();
+    Event::sync(lock, 4).while_not(u64::from(WRITER)).counted().announce();
     RWLOCK.used(lock, "locks");
     *word(lock) += 1;
     note(lock + LAST, FOR_READING);
@@ -103,7 +103,7 @@ pub extern "C-unwind" fn rwlock_clockwrlock(lock: usize, _: c_int, _: usize) -> 
 }
 
 pub extern "C-unwind" fn rwlock_unlock(lock: usize) -> c_int {
-    Event::sync(lock, 4).announce();
+    Event::sync(lock, 4).counted().announce();
     RWLOCK.used(lock, "unlocks");
     match *word(lock) {
         0 => RWLOCK.wrong(lock, "unlocks", "which nobody holds"),
@@ -217,7 +217,7 @@ pub extern "C-unwind" fn sem_destroy(semaphore: usize) -> c_int {
 }
 
 pub extern "C-unwind" fn sem_wait(semaphore: usize) -> c_int {
-    Event::sync(semaphore, 4).while_not(0).announce();
+    Event::sync(semaphore, 4).while_not(0).counted().announce();
     SEMAPHORE.used(semaphore, "waits for");
     *word(semaphore) -= 1;
     full();
@@ -244,7 +244,7 @@ pub extern "C-unwind" fn sem_clockwait(semaphore: usize, _: c_int, _: usize) -> 
 }
 
 pub extern "C-unwind" fn sem_post(semaphore: usize) -> c_int {
-    Event::sync(semaphore, 4).announce();
+    Event::sync(semaphore, 4).counted().announce();
     full();
     SEMAPHORE.used(semaphore, "posts to");
     if *word(semaphore) == SEM_VALUE_MAX {
