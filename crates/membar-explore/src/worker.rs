@@ -57,6 +57,8 @@ pub enum End {
         /// A bit a thread.
         waiting: u64,
     },
+    /// An assumption of the program does not hold ([`crate::Program::is_dropped`]): the execution counts for nothing.
+    Dropped,
     /// The limit of steps was reached.
     Cut {
         /// The program came back to a state that it had been in, this many steps before.
@@ -67,6 +69,9 @@ pub enum End {
 impl End {
     /// Nobody can run, and these threads wait.
     pub(crate) fn waiting(program: &impl Program, blocked: u64) -> End {
+        if program.is_dropped() {
+            return End::Dropped;
+        }
         let must = |thread: &usize| blocked >> thread & 1 != 0 && !program.may_wait(*thread);
         match (0..program.threads()).filter(must).fold(0, |mask, thread| mask | 1 << thread) {
             0 => End::Complete,
@@ -86,6 +91,9 @@ pub struct Counts {
     pub redundant: u64,
     /// Executions that reached the limit of steps.
     pub cut: u64,
+    /// Executions in which an assumption of the program does not hold. A systematic search does not count them as executions.
+    #[serde(default)]
+    pub dropped: u64,
     /// Whether a choice was left out because of the bound on preemptions.
     pub bounded: bool,
 }
@@ -96,6 +104,7 @@ impl Counts {
         self.events += other.events;
         self.redundant += other.redundant;
         self.cut += other.cut;
+        self.dropped += other.dropped;
         self.bounded |= other.bounded;
     }
 }
@@ -456,7 +465,7 @@ impl<P: Program, O: Observer> Worker<P, O> {
             let here = *node;
             let step = self.nodes.last_mut().expect("just seen").take(thread);
             self.take(step, &here, here.asleep | here.done);
-            let runs = self.counts.executions + self.counts.redundant;
+            let runs = self.counts.executions + self.counts.redundant + self.counts.dropped;
             stopped = runs >= budget || self.observer.enough() || stop.load(Ordering::Relaxed);
         }
         let rest = self.path[base..].iter().copied().zip(self.nodes.iter().copied()).collect();
@@ -608,7 +617,11 @@ impl<P: Program, O: Observer> Worker<P, O> {
         if !self.is_new(preemptions) {
             return;
         }
-        self.counts.executions += 1;
+        if end == End::Dropped {
+            self.counts.dropped += 1;
+        } else {
+            self.counts.executions += 1;
+        }
         self.observer.end(end, &self.path);
         for thread in 0..self.threads {
             if self.program.next(thread) == Next::Fault {

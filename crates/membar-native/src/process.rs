@@ -55,6 +55,7 @@ enum Call {
         heap: usize,
         volatile_atomic: bool,
         spurious_wakeups: bool,
+        nondet: Option<(i64, i64)>,
         wrappers: Vec<(u32, u32)>,
         show: bool,
     },
@@ -137,6 +138,8 @@ pub struct Setup {
     pub volatile_atomic: bool,
     /// Threads may wake up without a reason.
     pub spurious_wakeups: bool,
+    /// What `__VERIFIER_nondet_int` and its kin return: from this number to that.
+    pub nondet: Option<(i64, i64)>,
     /// Code that reports do not name, as ranges of offsets in the object.
     pub wrappers: Vec<(u32, u32)>,
     /// Whether the program's output is shown.
@@ -296,6 +299,7 @@ impl Process {
             heap: setup.heap,
             volatile_atomic: setup.volatile_atomic,
             spurious_wakeups: setup.spurious_wakeups,
+            nondet: setup.nondet,
             wrappers: setup.wrappers.clone(),
             show: setup.show,
         };
@@ -504,8 +508,8 @@ pub fn serve() -> io::Result<()> {
     for line in BufReader::new(from).split(b'\n') {
         let call: Call = serde_json::from_slice(&line?)?;
         let reply = match call {
-            Call::Load { object, args, shared: path, heap, volatile_atomic, spurious_wakeups, wrappers, show } => {
-                let options = Options { heap, volatile_atomic, spurious_wakeups, wrappers };
+            Call::Load { object, args, shared: path, heap, volatile_atomic, spurious_wakeups, nondet, wrappers, show } => {
+                let options = Options { heap, volatile_atomic, spurious_wakeups, nondet, wrappers };
                 let args: Vec<&OsStr> = args.iter().map(|arg| OsStr::from_bytes(arg)).collect();
                 let object = PathBuf::from(OsString::from_vec(object));
                 match Shared::map(Path::new(OsStr::from_bytes(&path)), false) {

@@ -131,6 +131,7 @@ fn compare(
         heap: 1 << 20,
         volatile_atomic: false,
         spurious_wakeups: false,
+        nondet: None,
         wrappers: Vec::new(),
         show: false,
     };

@@ -17,6 +17,9 @@ pub struct Facts {
     /// A thread waits where it might wake up without a reason.
     #[serde(default)]
     pub waits: bool,
+    /// Notes about assembly that is not understood and has been executed ([`crate::build::Note::id`]).
+    #[serde(default)]
+    pub assembly: Vec<u64>,
 }
 
 /// The program did something else the second time.
@@ -47,6 +50,16 @@ impl World {
             threads: threads.into_iter().map(|(_, key)| key).collect(),
             loops: self.loop_list.clone(),
             waits: self.waits,
+            assembly: self.assembly.clone(),
+        }
+    }
+
+    /// Assembly that this note speaks of is about to be executed.
+    #[cold]
+    pub fn executed(&mut self, note: u64) {
+        if !self.assembly.contains(&note) {
+            self.assembly.push(note);
+            self.grown = true;
         }
     }
 
@@ -84,6 +97,13 @@ impl World {
             }
         }
         (self.grown, self.shadow.grown, self.diverged, self.void) = (false, false, None, false);
+        // What has been executed has been: also by constructors, before anything was to be known.
+        for note in std::mem::take(&mut self.assembly).into_iter().chain(facts.assembly.iter().copied()) {
+            if !self.assembly.contains(&note) {
+                self.assembly.push(note);
+            }
+        }
+        self.grown = self.assembly.len() > facts.assembly.len();
     }
 
     /// The number of the thread that this one creates as its n-th. `None` if there are too many.

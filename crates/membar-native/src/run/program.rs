@@ -10,7 +10,7 @@ use super::layout::{
 };
 use super::module::{LoadError, Module};
 use super::shadow::read;
-use super::slot::{Pending, Stand};
+use super::slot::{Pending, Slot, Stand};
 use super::snapshot;
 use super::switch::{begin, switch};
 use super::world::{World, install, world};
@@ -29,6 +29,8 @@ pub struct Options {
     pub volatile_atomic: bool,
     /// Threads may wake up without a reason.
     pub spurious_wakeups: bool,
+    /// What `__VERIFIER_nondet_int` and its kin return: from this number to that.
+    pub nondet: Option<(i64, i64)>,
     /// Code that reports do not name, as ranges of offsets in the object.
     pub wrappers: Vec<(u32, u32)>,
 }
@@ -127,6 +129,7 @@ impl Native {
             .is_ok_and(|imports| snapshot::allow(imports.iter().map(|import| import.name.as_str())));
         w.volatile_atomic = options.volatile_atomic;
         w.spurious_wakeups = options.spurious_wakeups;
+        w.nondet = options.nondet;
         if !options.wrappers.is_empty() {
             w.wrappers = vec![0; w.module.len.div_ceil(64)];
             for &(from, to) in &options.wrappers {
@@ -202,7 +205,7 @@ impl Program for Native {
             Some(slot) => match slot.stand {
                 Stand::Access => Next::Access(access(&slot.pending)),
                 Stand::Fault => Next::Fault,
-                Stand::Done => Next::Done,
+                Stand::Done | Stand::Dropped => Next::Done,
             },
             None => Next::Done,
         }
@@ -231,6 +234,12 @@ impl Program for Native {
         // Few of those who go round in a loop are about to close it.
         from + slot.idle.repeated + 1 == to
             && this.log[from as usize..to as usize].iter().all(|read| read.blocks(self.value(read.addr)))
+    }
+
+    fn is_dropped(&self) -> bool {
+        let w = world();
+        let stopped = |slot: &Slot| slot.stand == Stand::Dropped;
+        !w.void && w.threads[..w.known].iter().any(|thread| thread.slots.last().is_some_and(stopped))
     }
 
     fn may_wait(&self, thread: usize) -> bool {

@@ -46,6 +46,8 @@ pub enum Stand {
     Access,
     Done,
     Fault,
+    /// It has made an assumption that does not hold.
+    Dropped,
 }
 
 /// What is known of a thread after some of its steps.
@@ -90,7 +92,7 @@ impl Slot {
         match self.stand {
             Stand::Access if self.waits() => self.standing_still(),
             Stand::Access => Standing::Runs,
-            Stand::Done | Stand::Fault => Standing::Stopped,
+            Stand::Done | Stand::Fault | Stand::Dropped => Standing::Stopped,
         }
     }
 }

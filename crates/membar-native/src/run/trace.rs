@@ -2,8 +2,8 @@
 
 use super::fault;
 use super::layout::{
-    CHOICE, CONTROL, CONTROL_SIZE, ENDED, FUTEX_CELLS, FUTEXES, LARGE_ATOMICS, MAX_THREADS, STACK_SIZE, STACKS, STARTED,
-    TLS, TLS_SIZE,
+    CHOICE, CONTROL, CONTROL_SIZE, ENDED, FUTEX_CELLS, FUTEXES, LARGE_ATOMICS, MAX_THREADS, SECTIONS, STACK_SIZE, STACKS,
+    STARTED, TLS, TLS_SIZE,
 };
 use super::program::{Native, access};
 use super::shadow::{self, read};
@@ -99,7 +99,7 @@ pub enum Location {
     Control {
         /// Whose.
         thread: u32,
-        /// `start`, `end`, `wake`, `large` or `choice`; `futex` for a queue that is no thread's.
+        /// `start`, `end`, `wake`, `large`, `choice` or `section`; `futex` for a queue that is no thread's.
         what: String,
     },
 }
@@ -218,7 +218,7 @@ impl Native {
                     Strings::Access { kind: kind as u8, barrier: barrier as u8, addr, site, expected, blocked }
                 }
                 Some((Stand::Fault, _)) => Strings::Fault,
-                Some((Stand::Done, _)) | None => Strings::Done,
+                Some((Stand::Done | Stand::Dropped, _)) | None => Strings::Done,
             },
             Puppet::Perform(thread, value) => {
                 let Some((Stand::Access, slot)) = now(thread) else { return Strings::Done };
@@ -314,6 +314,7 @@ pub(super) fn location(at: usize) -> Option<Location> {
     } else if control.contains(&at) {
         let what = match (at - CONTROL) % CONTROL_SIZE {
             _ if at == CHOICE => "choice",
+            _ if at == SECTIONS => "section",
             STARTED => "start",
             ENDED => "end",
             LARGE_ATOMICS => "large",

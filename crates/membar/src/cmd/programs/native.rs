@@ -37,7 +37,7 @@ pub struct Native {
     words: Words,
     dialect: Dialect,
     compiler: String,
-    notes: Vec<NoteRef>,
+    notes: Vec<Note>,
     spurious_wakeups: bool,
     command: ReplayCommand,
     fingerprint: u64,
@@ -120,8 +120,8 @@ impl Native {
         let (volatile_atomic, spurious_wakeups) = (args.volatile_atomic(), args.spurious_wakeups());
         let heap = args.memory.map_or(HEAP, |memory| memory.0.unwrap_or(usize::MAX / 2));
         let object = std::fs::read(&built.object).map_err(|error| problem(&error))?;
-        let fingerprint =
-            hash(&object) ^ hash(format!("{program_args:?} {volatile_atomic} {spurious_wakeups} {heap}").as_bytes());
+        let said = format!("{program_args:?} {volatile_atomic} {spurious_wakeups} {heap} {:?}", args.nondet);
+        let fingerprint = hash(&object) ^ hash(said.as_bytes());
         let exe = std::env::current_exe().map_err(|error| problem(&error))?;
         let setup = Setup {
             exe,
@@ -132,6 +132,7 @@ impl Native {
             heap,
             volatile_atomic,
             spurious_wakeups,
+            nondet: args.nondet,
             wrappers: symbols.wrappers(),
             show: false,
         };
@@ -141,7 +142,7 @@ impl Native {
         let words = Words::new(symbols);
         let session = Session::start(&setup, jobs).map_err(|error| trouble(&main, &words, &error))?;
         let command = command(&shown, args);
-        let notes = built.notes.iter().map(note).collect();
+        let notes = built.notes;
         let compiler = built.compiler;
         Ok(Native {
             name,
@@ -241,7 +242,7 @@ fn sentence(thread: u32, message: &str) -> String {
 
 fn note(note: &Note) -> NoteRef {
     let kind = match note.kind {
-        NoteKind::Assembly => "assembly",
+        NoteKind::Assembly | NoteKind::File => "assembly",
         NoteKind::Library => "library",
         NoteKind::Flag => "flag",
         _ => "warning",
@@ -262,6 +263,9 @@ fn command(files: &[String], args: &NativeArgs) -> ReplayCommand {
     }
     if args.spurious_wakeups() {
         flags += " --assume spurious-wakeups";
+    }
+    if let Some((from, to)) = args.nondet {
+        flags += &format!(" --nondet {from}..{to}");
     }
     if let Some(memory) = args.memory {
         flags += &memory.0.map_or(" --memory none".into(), |bytes| format!(" --memory {bytes}b"));
@@ -474,6 +478,13 @@ impl Subject for Native {
         Ok(ErrorRef { kind, message, stack, schedule, executions: error.executions })
     }
 
+    fn is_assumption(&mut self, error: &ProgramError) -> bool {
+        let ErrorKind::Fault { why, .. } = &error.kind else { return false };
+        let fault = self.words.fault(why);
+        fault.message == "aborts"
+            && self.frames(&fault.stack).first().is_some_and(|frame| frame.function == "assume_abort_if_not")
+    }
+
     fn memory(&mut self, run: &Run<Traced>) -> Vec<(String, String)> {
         let mut last: BTreeMap<u32, u64> = BTreeMap::new();
         for step in &run.steps {
@@ -520,6 +531,9 @@ impl Subject for Native {
 
     fn about(&self, seconds: f64) -> About {
         let statistics = self.session.statistics();
+        // Assembly counts where it is executed.
+        let executed = &self.session.facts().assembly;
+        let counts = |note: &&Note| note.kind != NoteKind::Assembly || executed.contains(&note.id());
         let untried = (self.session.facts().waits && !self.spurious_wakeups).then(|| NoteRef {
             kind: "untried",
             message: "spurious wake-ups were not tried (--assume spurious-wakeups)".into(),
@@ -528,7 +542,7 @@ impl Subject for Native {
         });
         About {
             compiler: Some(self.compiler.clone()),
-            notes: self.notes.iter().cloned().chain(untried).collect(),
+            notes: self.notes.iter().filter(counts).map(note).chain(untried).collect(),
             statistics: Some(StatisticsRef {
                 resets: statistics.resets,
                 accesses: statistics.steps,
