@@ -211,7 +211,7 @@ impl<W: Work + Send> Search<W> {
 
     fn search(&mut self, mode: Mode, stop: &AtomicBool, seen: &mut impl FnMut(W::Part)) {
         let counts = &mut self.state.counts;
-        let left = self.max_executions.saturating_sub(counts.executions);
+        let left = self.max_executions.saturating_sub(counts.executions + counts.dropped);
         tree::round(&mut self.state.frontier, &mut self.workers, mode, stop, left, |more, part| {
             counts.add(more);
             seen(part);

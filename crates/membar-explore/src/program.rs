@@ -176,6 +176,12 @@ pub trait Program {
         false
     }
 
+    /// Whether an assumption of the program does not hold in this execution, so that it counts for nothing. A thread has
+    /// stopped there then; what others do before that can be seen has happened all the same.
+    fn is_dropped(&self) -> bool {
+        false
+    }
+
     /// The value of an address now.
     fn value(&self, addr: u32) -> u64;
 

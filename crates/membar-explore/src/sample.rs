@@ -312,6 +312,7 @@ impl<P: Program, O: Observer, S: Set> Sampler<P, O, S> {
             }
         };
         counts.events = self.path.len() as u64;
+        counts.dropped = u64::from(end == End::Dropped);
         self.observer.end(end, &self.path);
         for thread in 0..threads {
             if matches!(self.program.next(thread), Next::Fault) {

@@ -58,6 +58,8 @@ pub enum End {
         /// Those threads.
         waiting: Many,
     },
+    /// An assumption of the program does not hold ([`crate::Program::is_dropped`]): the execution counts for nothing.
+    Dropped,
     /// The limit of steps was reached.
     Cut {
         /// The program came back to a state that it had been in, this many steps before.
@@ -68,6 +70,9 @@ pub enum End {
 impl End {
     /// Nobody can run, and these threads wait.
     pub(crate) fn waiting(program: &impl Program, blocked: impl Set) -> End {
+        if program.is_dropped() {
+            return End::Dropped;
+        }
         if is_stirred(program, blocked) {
             return End::Complete;
         }
@@ -88,6 +93,9 @@ pub struct Counts {
     pub redundant: u64,
     /// Executions that reached the limit of steps.
     pub cut: u64,
+    /// Executions in which an assumption of the program does not hold. A systematic search does not count them as executions.
+    #[serde(default)]
+    pub dropped: u64,
     /// Whether a choice was left out because of the bound on preemptions.
     pub bounded: bool,
 }
@@ -98,6 +106,7 @@ impl Counts {
         self.events += other.events;
         self.redundant += other.redundant;
         self.cut += other.cut;
+        self.dropped += other.dropped;
         self.bounded |= other.bounded;
     }
 }
@@ -466,7 +475,7 @@ impl<P: Program, O: Observer, S: Set> Worker<P, O, S> {
             let here = *node;
             let step = self.nodes.last_mut().expect("just seen").take(thread);
             self.take(step, &here, here.asleep | here.done);
-            let runs = self.counts.executions + self.counts.redundant;
+            let runs = self.counts.executions + self.counts.redundant + self.counts.dropped;
             stopped = runs >= budget || self.observer.enough() || stop.load(Ordering::Relaxed);
         }
         let rest = self.path[base..].iter().copied().zip(self.nodes.iter().map(Node::many)).collect();
@@ -622,7 +631,11 @@ impl<P: Program, O: Observer, S: Set> Worker<P, O, S> {
         if !self.is_new(preemptions) {
             return;
         }
-        self.counts.executions += 1;
+        if end == End::Dropped {
+            self.counts.dropped += 1;
+        } else {
+            self.counts.executions += 1;
+        }
         self.observer.end(end, &self.path);
         for thread in 0..self.threads {
             if self.program.next(thread) == Next::Fault {

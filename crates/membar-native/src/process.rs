@@ -59,6 +59,7 @@ enum Call {
         volatile_atomic: bool,
         spurious_wakeups: bool,
         opaque_private: bool,
+        nondet: Option<(i64, i64)>,
         wrappers: Vec<(u32, u32)>,
         show: bool,
     },
@@ -143,6 +144,8 @@ pub struct Setup {
     pub spurious_wakeups: bool,
     /// Code that is not instrumented touches nothing that threads share.
     pub opaque_private: bool,
+    /// What `__VERIFIER_nondet_int` and its kin return: from this number to that.
+    pub nondet: Option<(i64, i64)>,
     /// Code that reports do not name, as ranges of offsets in the object.
     pub wrappers: Vec<(u32, u32)>,
     /// Whether the program's output is shown.
@@ -303,6 +306,7 @@ impl Process {
             volatile_atomic: setup.volatile_atomic,
             spurious_wakeups: setup.spurious_wakeups,
             opaque_private: setup.opaque_private,
+            nondet: setup.nondet,
             wrappers: setup.wrappers.clone(),
             show: setup.show,
         };
@@ -519,10 +523,11 @@ pub fn serve() -> io::Result<()> {
                 volatile_atomic,
                 spurious_wakeups,
                 opaque_private,
+                nondet,
                 wrappers,
                 show,
             } => {
-                let options = Options { heap, volatile_atomic, spurious_wakeups, opaque_private, wrappers };
+                let options = Options { heap, volatile_atomic, spurious_wakeups, opaque_private, nondet, wrappers };
                 let args: Vec<&OsStr> = args.iter().map(|arg| OsStr::from_bytes(arg)).collect();
                 let object = PathBuf::from(OsString::from_vec(object));
                 match Shared::map(Path::new(OsStr::from_bytes(&path)), false) {

@@ -222,6 +222,7 @@ impl Words {
             }
             Location::Heap { .. } => return None,
             Location::Control { what, .. } if what == "choice" => unknown("choice".into()),
+            Location::Control { what, .. } if what == "section" => unknown("atomic section".into()),
             Location::Control { what, .. } if what == "large" => unknown("lock of large atomics".into()),
             Location::Control { what, .. } if what == "futex" => unknown("queue of a futex".into()),
             Location::Control { thread, what } => {

@@ -132,6 +132,7 @@ fn compare(
         volatile_atomic: false,
         spurious_wakeups: false,
         opaque_private: false,
+        nondet: None,
         wrappers: Vec::new(),
         show: false,
     };

@@ -119,6 +119,23 @@ impl Seen {
         !(self.violations.is_empty() && self.errors.is_empty())
     }
 
+    /// Adds the violations and errors among these that are not known yet. How many they are.
+    pub fn add_unknown(&mut self, other: Seen) -> usize {
+        let before = self.violations.len() + self.errors.len();
+        for found in other.violations {
+            let same = |mine: &Found| (mine.store_site, mine.access_site) == (found.store_site, found.access_site);
+            if !self.violations.iter().any(same) {
+                self.violations.push(found);
+            }
+        }
+        for error in other.errors {
+            if !self.errors.iter().any(|mine| mine.kind == error.kind) {
+                self.errors.push(error);
+            }
+        }
+        self.violations.len() + self.errors.len() - before
+    }
+
     /// Adds what was seen elsewhere.
     pub(crate) fn add(&mut self, other: Seen) {
         for found in other.violations {
@@ -386,7 +403,9 @@ impl Observer for Watch {
     fn end(&mut self, end: End, path: &[Step]) {
         self.executions += 1;
         match end {
-            End::Complete | End::Cut { period: None } => {}
+            // What happened before an assumption failed has happened, and violations in it count: on the machine the
+            // access that overtakes reads another value, for which the assumption may hold.
+            End::Complete | End::Dropped | End::Cut { period: None } => {}
             End::Cut { period: Some(period) } => {
                 // Once round is enough to see it.
                 let period = period as usize;

@@ -525,6 +525,41 @@ fn replay_shows_each_step() {
 }
 
 #[test]
+fn choices_are_replayed_and_every_way_to_explore_agrees() {
+    let file = repository().join("corpus/programs/choose.c").to_string_lossy().into_owned();
+    let whole = json(&run(&["verify", &file, "--format", "json"]));
+    // Four times three outcomes, and two orders of the sections.
+    assert_eq!(whole["interleavings"], 24, "{whole}");
+    let schedule = whole["errors"][0]["schedule"].as_str().expect("a schedule");
+    assert!(schedule.contains("[3]") && schedule.contains("[2]"), "{schedule}");
+    let replayed = run(&["replay", &file, schedule]);
+    assert!(replayed.code == 0 && replayed.out.contains("choice = 3"), "{}{}", replayed.out, replayed.err);
+    assert!(replayed.out.contains("assertion `sum != 5` fails"), "{}", replayed.out);
+    let wrong = run(&["replay", &file, &schedule.replace("[3]", "[4]")]);
+    assert!(wrong.code == 2 && wrong.err.contains("chooses a number below 4"), "{}", wrong.err);
+    for jobs in ["2", "4"] {
+        let other = json(&run(&["verify", &file, "--format", "json", "--jobs", jobs]));
+        assert_eq!(other["interleavings"], 24);
+        assert_eq!(other["errors"][0]["schedule"], schedule);
+    }
+    for strategy in ["exhaustive", "bounded", "random", "pct"] {
+        let other = json(&run(&["verify", &file, "--format", "json", "--strategy", strategy]));
+        assert_eq!(other["errors"][0]["message"], whole["errors"][0]["message"], "{strategy}");
+    }
+}
+
+#[test]
+fn what_only_samples_find_is_said_to_come_from_there() {
+    let file = repository().join("corpus/programs/deep.c").to_string_lossy().into_owned();
+    let ran = run(&["verify", &file, "--time", "4s", "--seed", "1"]);
+    assert_eq!(ran.code, 1, "{}", ran.out);
+    assert!(joined(&ran.out).contains("by pct, depth 3, seed 1: one of the findings is from there"), "{}", ran.out);
+    // Whoever chooses a strategy gets that alone.
+    let ran = run(&["verify", &file, "--time", "2s", "--strategy", "dpor"]);
+    assert!(!ran.out.contains("pct"), "{}", ran.out);
+}
+
+#[test]
 fn volatile_may_be_taken_for_atomic() {
     let source = with_thread("static volatile int x, y;", "x = 1; (void)y;", "y = 1; (void)x;");
     let files = Files::new(&[("p.c", source.as_bytes())]);

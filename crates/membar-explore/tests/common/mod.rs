@@ -280,7 +280,7 @@ impl Observer for Notes {
         assert_eq!(self.path.len(), path.len());
         let tried = std::mem::take(&mut self.tried);
         let stuck = match end {
-            End::Complete => 0,
+            End::Complete | End::Dropped => 0,
             End::Deadlock { waiting } => waiting.threads().fold(0, |stuck, thread| stuck | bit(thread)),
             End::Cut { .. } => panic!("no execution is long"),
         };

@@ -12,13 +12,15 @@
 //!
 //! Guarantees: the pass adds and renames calls, and changes nothing else that runs.
 //!
-//! Assembly outside of functions, macros, bytes written as data, and Intel notation are not instrumented; each is noted.
+//! Assembly outside of functions is treated like that inside, as far as it is code. What is not understood (an instruction, a macro,
+//! bytes written as data, Intel notation) is noted, and a call before it tells the runtime when it is executed: the note counts
+//! only then ([`Note::id`]). A file that is in Intel notation as a whole gets no calls, so its note always counts.
 
 use super::att::{self, Statement};
 use super::early::{self, Edit};
-use super::inline::{Effect, effect};
+use super::inline::{self, Effect, effect};
 use super::{Note, NoteKind};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::mem;
 
 /// The section of an object that carries its notes to the link.
@@ -37,6 +39,7 @@ pub(super) fn rewrite(text: &str) -> Rewritten {
     let mut pass = Pass::new(text.len());
     if intel(&lines) {
         pass.note("is in Intel notation: membar sees none of the assembly in this file", None);
+        pass.notes.iter_mut().for_each(|note| note.kind = NoteKind::File);
         return Rewritten { text: text.to_owned(), notes: pass.notes };
     }
     let edits = early::edits(&lines);
@@ -99,12 +102,14 @@ struct Pass<'a> {
     prefixes: Vec<&'a str>,
     /// Depth of `.macro`, `.rept` and the like.
     macros: u32,
-    /// Depth of `.pushsection`; a section other than the function's has data.
-    elsewhere: u32,
+    /// Macros that have been defined.
+    defined: HashSet<&'a str>,
+    /// Whether the section is one of code; and those of the sections that `.pushsection` and `.section` left.
+    is_code: bool,
+    pushed: Vec<bool>,
+    previous: bool,
     /// Between `.intel_syntax` and `.att_syntax`.
     intel: bool,
-    /// The current top-level assembly was noted.
-    noted: bool,
 }
 
 impl<'a> Pass<'a> {
@@ -121,9 +126,11 @@ impl<'a> Pass<'a> {
             in_function: false,
             prefixes: Vec::new(),
             macros: 0,
-            elsewhere: 0,
+            defined: HashSet::new(),
+            is_code: true,
+            pushed: Vec::new(),
+            previous: true,
             intel: false,
-            noted: false,
         }
     }
 
@@ -132,23 +139,34 @@ impl<'a> Pass<'a> {
         self.out.push('\n');
     }
 
-    fn note(&mut self, what: &str, instruction: Option<&str>) {
+    /// Notes what is not understood, and has the runtime told when it is executed.
+    fn unseen(&mut self, what: &str, text: &str) {
+        if self.is_code {
+            let id = self.note(what, Some(text));
+            inline::tell(id, &mut self.out);
+        }
+    }
+
+    fn note(&mut self, what: &str, instruction: Option<&str>) -> u64 {
         let words = match (instruction, self.mode) {
             (Some(text), _) => format!("`{}` {what}", text.split_whitespace().collect::<Vec<_>>().join(" ")),
             (None, _) => format!("assembly {what}"),
         };
         let place = match self.mode {
             Mode::Inline => self.mark.clone().or_else(|| self.location.clone()),
-            _ => None,
+            Mode::TopLevel => self.mark.clone(),
+            Mode::Code => None,
         };
         let what = match (&place, &self.name) {
             (None, Some(name)) => format!("{name}: {words}"),
             _ => words,
         };
         let note = Note { kind: NoteKind::Assembly, what, place };
+        let id = note.id();
         if !self.notes.contains(&note) {
             self.notes.push(note);
         }
+        id
     }
 
     fn line(&mut self, line: &'a str, edit: Option<&Edit>) {
@@ -174,22 +192,15 @@ impl<'a> Pass<'a> {
         }
         match self.mode {
             Mode::Code => self.code(line, text, edit),
-            Mode::Inline => self.inline(line, text),
-            Mode::TopLevel => {
-                let code =
-                    att::statements(line).iter().any(|found| !found.mnemonic.is_empty() && !found.is_directive());
-                if code && !self.noted {
-                    self.note("outside of functions is not seen by membar", None);
-                    self.noted = true;
-                }
-                self.copy(line);
-            }
+            Mode::Inline | Mode::TopLevel => self.inline(line, text),
         }
     }
 
     fn enter(&mut self, mode: Mode) {
         self.mode = mode;
-        (self.mark, self.macros, self.elsewhere, self.intel, self.noted) = (None, 0, 0, false, false);
+        (self.mark, self.macros, self.intel) = (None, 0, false);
+        (self.is_code, self.previous) = (true, true);
+        self.pushed.clear();
     }
 
     /// Keeps the place up to date. Everything here may stand in any mode.
@@ -295,7 +306,7 @@ impl<'a> Pass<'a> {
             self.out.push('\t');
             return self.copy(statement.text);
         }
-        if self.macros > 0 || self.intel {
+        if self.macros > 0 || self.intel || !self.is_code {
             self.out.push('\t');
             return self.copy(statement.text);
         }
@@ -304,7 +315,11 @@ impl<'a> Pass<'a> {
             return;
         }
         let prefixes = mem::take(&mut self.prefixes);
-        match effect(&statement, &prefixes) {
+        let meaning = match self.defined.contains(statement.mnemonic) {
+            true => Effect::Unseen("is a macro, which membar does not look into"),
+            false => effect(&statement, &prefixes),
+        };
+        match meaning {
             Effect::Nothing => {}
             Effect::Hooks(hooks) => hooks.iter().for_each(|hook| hook.write(&mut self.out)),
             Effect::Unseen(why) => {
@@ -315,7 +330,7 @@ impl<'a> Pass<'a> {
                     .copied()
                     .collect::<Vec<_>>()
                     .join(" ");
-                self.note(why, Some(&text));
+                self.unseen(why, &text);
             }
         }
         self.out.push('\t');
@@ -326,26 +341,40 @@ impl<'a> Pass<'a> {
         self.copy(statement.text);
     }
 
-    fn inline_directive(&mut self, statement: &Statement<'_>) {
+    fn inline_directive(&mut self, statement: &Statement<'a>) {
+        let text = statement.text;
         match statement.mnemonic {
-            ".macro" | ".rept" | ".irp" | ".irpc" => {
+            ".macro" => {
                 self.macros += 1;
-                self.note("is repeated or a macro, and not seen by membar", Some(statement.text));
+                self.defined.extend(text.split([' ', '\t', ',']).filter(|word| !word.is_empty()).nth(1));
+            }
+            ".rept" | ".irp" | ".irpc" => {
+                if self.macros == 0 {
+                    self.unseen("is repeated, and not seen by membar", text);
+                }
+                self.macros += 1;
             }
             ".endm" | ".endr" => self.macros = self.macros.saturating_sub(1),
-            ".pushsection" | ".section" | ".subsection" => self.elsewhere += 1,
-            ".popsection" | ".previous" => self.elsewhere = self.elsewhere.saturating_sub(1),
-            ".text" => self.elsewhere = 0,
+            _ if self.macros > 0 => {}
+            ".pushsection" => {
+                self.pushed.push(self.is_code);
+                self.is_code = holds_code(text);
+            }
+            ".popsection" => self.is_code = self.pushed.pop().unwrap_or(true),
+            ".section" => (self.previous, self.is_code) = (self.is_code, holds_code(text)),
+            ".previous" => mem::swap(&mut self.previous, &mut self.is_code),
+            ".text" => (self.previous, self.is_code) = (self.is_code, true),
+            ".data" | ".bss" => (self.previous, self.is_code) = (self.is_code, false),
             ".intel_syntax" => {
+                self.unseen("begins Intel notation, which membar does not read", text);
                 self.intel = true;
-                self.note("begins Intel notation, which membar does not read", Some(statement.text));
             }
             ".att_syntax" => self.intel = false,
             ".byte" | ".2byte" | ".4byte" | ".8byte" | ".word" | ".short" | ".hword" | ".value" | ".long" | ".int"
             | ".quad" | ".octa" | ".ascii" | ".asciz" | ".string" | ".incbin" | ".insn"
-                if self.elsewhere == 0 =>
+                if !self.intel =>
             {
-                self.note("is code written as data, which membar does not see", Some(statement.text));
+                self.unseen("is code written as data, which membar does not see", text);
             }
             _ => {}
         }
@@ -358,6 +387,16 @@ impl<'a> Pass<'a> {
             self.copy(prefix);
         }
     }
+}
+
+/// Whether a section, as `.section` or `.pushsection` names it, holds code.
+fn holds_code(directive: &str) -> bool {
+    let words = directive.split_once([' ', '\t']).map_or("", |(_, words)| words);
+    let mut words = words.split(',').map(|word| word.trim().trim_matches('"'));
+    let name = words.next().unwrap_or("");
+    let flags = words.next().unwrap_or("");
+    [".text", ".init", ".fini"].iter().any(|known| name.starts_with(known)) && !name.ends_with("_array")
+        || flags.contains('x') && !flags.starts_with(['@', '%'])
 }
 
 /// `# 10 "a.c" 1`
@@ -453,21 +492,36 @@ mod tests {
             let found = function(&format!("#APP\n{body}\n#NO_APP"));
             assert_eq!(found.notes.len(), 1, "{body}");
             assert!(found.notes[0].what.contains(word), "{:?}", found.notes);
-            assert!(!found.text.contains("__membar_asm"), "{body}");
+            // Told when it is executed.
+            let told = found.text.find("call\t__membar_asm@PLT").expect(body);
+            assert!(found.text[..told].contains(&format!("${}, %rdi", found.notes[0].id() as i64)), "{}", found.text);
+            assert!(told < found.text.find(body.lines().next().unwrap_or("")).expect(body), "{}", found.text);
+            assert_eq!(found.text.matches("__membar_asm").count(), 1, "{}", found.text);
         }
         let data = function("#APP\n.pushsection .rodata\n.byte 1\n.popsection\n#NO_APP");
         assert!(data.notes.is_empty());
+        let beside = function("#APP\n.pushsection .text.cold,\"ax\"\nrdtsc\n.popsection\nrdtsc\n#NO_APP");
+        assert_eq!(beside.text.matches("__membar_asm").count(), 2, "{}", beside.text);
     }
 
     #[test]
-    fn assembly_outside_of_functions_is_noted_if_it_has_code() {
+    fn a_macro_counts_where_it_is_used() {
+        let found = rewrite("#APP\n.macro twice x\nmovl $1,(\\x)\n.endm\n#NO_APP\n\t.cfi_startproc\n#APP\ntwice %rdi\n#NO_APP\n");
+        assert_eq!(found.notes.len(), 1, "{:?}", found.notes);
+        assert!(found.notes[0].what.contains("`twice %rdi` is a macro"), "{:?}", found.notes);
+        assert!(found.text.find(".endm") < found.text.find("__membar_asm"), "{}", found.text);
+    }
+
+    #[test]
+    fn assembly_outside_of_functions_is_like_that_inside() {
         for text in [
-            "#APP\nfoo: ret\n#NO_APP\n",
-            "# Start of file scope inline assembly\nfoo:\n retq\n# End of file scope inline assembly\n",
+            "#APP\nfoo: movl (%rdi), %eax\nrdtsc\nret\n.data\n.long 7\n#NO_APP\n",
+            "# Start of file scope inline assembly\nfoo:\n movl (%rdi), %eax\n rdtsc\n retq\n.data\n.long 7\n# End of file scope inline assembly\n",
         ] {
             let found = rewrite(&format!("\t.file\t\"a.c\"\n{text}"));
             assert_eq!(found.notes.len(), 1, "{text}");
-            assert!(found.notes[0].what.contains("a.c"));
+            assert!(found.notes[0].what.contains("a.c: `rdtsc`"), "{:?}", found.notes);
+            assert_eq!(found.text.matches("__membar_asm").count(), 2, "{}", found.text);
         }
         assert!(rewrite("#APP\n.symver foo,foo@V1\n#NO_APP\n").notes.is_empty());
     }

@@ -2,17 +2,21 @@
 //!
 //! Problem: the compiler's instrumentation for threads is wanted, and its runtime is not.
 //!
-//! Algorithm: 1. the compiler writes assembly for `-fsanitize=thread`; 2. the [`assembly`](super::assembly) pass puts it
+//! Algorithm: 0. if the source is another text where the sanitizer is on, it is preprocessed without; 1. the compiler writes
+//! assembly for `-fsanitize=thread`; 2. the [`assembly`](super::assembly) pass puts it
 //! right; 3. the assembler makes an object of it. Text goes through pipes, so that nothing is written but the object.
 //!
 //! Guarantees: the source is read where it is and the compiler runs in the current directory, so names of files and lines
-//! are those that the user knows. Errors and warnings are the compiler's own words.
+//! are those that the user knows. Errors and warnings are the compiler's own words. What is compiled is what ships: no macro says
+//! that there is a sanitizer (`__SANITIZE_THREAD__`, `__has_feature(thread_sanitizer)`).
 
 use super::assembly::{self, Rewritten};
 use super::compiler::{Compiler, Maker};
 use super::{BuildError, Language, Note, NoteKind, unsanitized};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
+
+const SANITIZE: &str = "-fsanitize=thread";
 
 /// What is always said to the compiler, before the user's own flags: a later `-O2` wins.
 const ALWAYS: &[&str] = &[
@@ -22,7 +26,7 @@ const ALWAYS: &[&str] = &[
     "-fPIC",
     "-fno-omit-frame-pointer",
     "-fno-optimize-sibling-calls",
-    "-fsanitize=thread",
+    SANITIZE,
     "-ftls-model=global-dynamic",
     "-U_FORTIFY_SOURCE",
     "-fcf-protection=none",
@@ -37,6 +41,7 @@ const GCC: &[&str] = &[
     "--param=tsan-distinguish-volatile=1",
     // It warns that fences are not supported, which is true of another runtime.
     "-Wno-tsan",
+    "-U__SANITIZE_THREAD__",
     "-fno-builtin-memcpy",
     "-fno-builtin-memmove",
     "-fno-builtin-mempcpy",
@@ -95,12 +100,13 @@ impl Unit<'_> {
         let cxx = if self.language == Language::Cxx { CXX } else { &[] };
         let mut arguments: Vec<OsString> = ALWAYS.iter().chain(own).chain(cxx).map(OsString::from).collect();
         arguments.extend_from_slice(self.flags);
+        let shipped = self.shipped(&arguments)?;
         arguments.extend(["-S", "-o", "-"].map(OsString::from));
-        if self.tell {
-            arguments.extend(["-x", self.language.dash_x()].map(OsString::from));
+        match &shipped {
+            Some(_) => arguments.extend(["-x", self.language.preprocessed(), "-"].map(OsString::from)),
+            None => arguments.extend(self.input()),
         }
-        arguments.push(self.source.into());
-        let outcome = self.compiler.run(&arguments, None)?;
+        let outcome = self.compiler.run(&arguments, shipped.as_deref())?;
         if !outcome.status.success() {
             return Err(BuildError::Compile { file: self.source.to_owned(), stderr: outcome.stderr });
         }
@@ -118,6 +124,41 @@ impl Unit<'_> {
             notes.push(Note { kind: NoteKind::Warning, what: outcome.stderr, place: None });
         }
         Ok(notes)
+    }
+}
+
+impl Unit<'_> {
+    /// The source, and what it is if its name does not say so.
+    fn input(&self) -> Vec<OsString> {
+        let told = if self.tell { ["-x", self.language.dash_x()].map(OsString::from).into() } else { Vec::new() };
+        told.into_iter().chain([self.source.into()]).collect()
+    }
+
+    /// The source after the preprocessor, if that makes something else of it where the sanitizer is on: as it is where it is off.
+    /// gcc has a macro for it, which is taken away by a flag; from version 14 on it has also the question that clang has.
+    fn shipped(&self, arguments: &[OsString]) -> Result<Option<Vec<u8>>, BuildError> {
+        let asks = match self.compiler.maker {
+            Maker::Clang => true,
+            Maker::Gcc => self.compiler.version.split('.').next().and_then(|major| major.parse().ok()) >= Some(14),
+        };
+        let preprocessed = self.source.extension().is_some_and(|ending| ending == "i" || ending == "ii");
+        if !asks || preprocessed {
+            return Ok(None);
+        }
+        let run = |sanitized: bool| {
+            let kept = arguments.iter().filter(|argument| sanitized || *argument != SANITIZE).cloned();
+            let all: Vec<OsString> = kept.chain(["-E", "-o", "-"].map(OsString::from)).chain(self.input()).collect();
+            self.compiler.run(&all, None)
+        };
+        let (with, without) = std::thread::scope(|scope| {
+            let with = scope.spawn(|| run(true));
+            let without = run(false);
+            (with.join(), without)
+        });
+        let (Ok(with), without) = (with, without?) else { return Ok(None) };
+        // If it cannot be preprocessed, the compiler will say why.
+        let differ = without.status.success() && with?.stdout != without.stdout;
+        Ok(differ.then_some(without.stdout))
     }
 }
 

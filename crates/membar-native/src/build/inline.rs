@@ -295,6 +295,16 @@ fn vector_move<'a>(statement: &Statement<'a>, memory: Memory<'a>, kind: Kind) ->
     }
 }
 
+/// Writes a call that tells the runtime that what follows, of which the note with this number speaks, is executed.
+pub(super) fn tell(note: u64, out: &mut String) {
+    out.push_str("\tleaq\t-128(%rsp), %rsp\n\tpushq\t%rdi\n\tpushq\t%rsi\n");
+    let _ = writeln!(out, "\tmovabsq\t${}, %rdi\n\tmovl\t${UNSEEN}, %esi\n\tcall\t__membar_asm@PLT", note as i64);
+    out.push_str("\tpopq\t%rsi\n\tpopq\t%rdi\n\tleaq\t128(%rsp), %rsp\n");
+}
+
+/// What [`tell`] says that it is.
+const UNSEEN: u32 = 9 << 8;
+
 impl Hook<'_> {
     /// Writes the call. It changes neither registers nor flags, and keeps off the red zone.
     pub(super) fn write(&self, out: &mut String) {

@@ -88,6 +88,14 @@ impl Language {
         }
     }
 
+    /// For `-x`, after the preprocessor.
+    fn preprocessed(self) -> &'static str {
+        match self {
+            Language::C => "cpp-output",
+            Language::Cxx => "c++-cpp-output",
+        }
+    }
+
     /// For `-x`.
     fn dash_x(self) -> &'static str {
         match self {
@@ -142,8 +150,10 @@ pub struct Built {
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum NoteKind {
-    /// Inline assembly that is not, or not fully, seen.
+    /// Assembly that is not, or not fully, seen; it matters only where it is executed ([`Note::id`]).
     Assembly,
+    /// A file whose assembly is not seen at all.
+    File,
     /// A library that is not instrumented.
     Library,
     /// Code that is not instrumented and that cannot be looked at.
@@ -163,6 +173,15 @@ pub struct Note {
     pub what: String,
     /// File and line.
     pub place: Option<(String, u32)>,
+}
+
+impl Note {
+    /// A number for it, by which the runtime tells that what it speaks of has been executed.
+    pub fn id(&self) -> u64 {
+        let text = format!("{:?}", (&self.what, &self.place));
+        // FNV-1a: the number is written into objects, so it must be the same in every build of membar.
+        text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
+    }
 }
 
 /// A function that the program takes from a shared library.
@@ -192,6 +211,8 @@ pub fn build(request: &Request<'_>) -> Result<Built, BuildError> {
         let used = sources.iter().any(|source| language(source) == wanted);
         used.then(|| Compiler::find(wanted, asked.as_deref(), wanted.variables())).transpose()
     };
+    let include = header(request.dir)?;
+    let compile: Vec<OsString> = sorted.compile.iter().cloned().chain(include).collect();
     let c = find(Language::C, &request.cc)?;
     let cxx = find(Language::Cxx, &request.cxx)?;
     let Some(linker) = cxx.as_ref().or(c.as_ref()) else { return Err(BuildError::NothingToBuild) };
@@ -217,7 +238,7 @@ pub fn build(request: &Request<'_>) -> Result<Built, BuildError> {
             source: &sources[number].0,
             language: language(&sources[number]),
             tell: sources[number].1.is_some() || !is_source(&sources[number].0),
-            flags: &sorted.compile,
+            flags: &compile,
             assemble: &sorted.assemble,
             object: &objects[number],
             keep_notes: false,
@@ -242,6 +263,17 @@ pub fn build(request: &Request<'_>) -> Result<Built, BuildError> {
     };
     notes.extend(link.link()?);
     Ok(Built { object, compiler: linker.to_string(), notes })
+}
+
+/// Puts `membar.h` into a directory; the flags by which the compiler finds it there, if the user has none by that name.
+fn header(dir: &Path) -> Result<[OsString; 2], BuildError> {
+    let path = dir.join("membar.h");
+    let text = include_str!("../../include/membar.h");
+    // One that is there is left alone: others may be reading it.
+    if fs::read(&path).ok().as_deref() != Some(text.as_bytes()) {
+        fs::write(&path, text).map_err(BuildError::file("write", &path))?;
+    }
+    Ok(["-idirafter".into(), dir.into()])
 }
 
 /// Does pieces of work on as many threads as the machine has; the answers are in the order of the work.

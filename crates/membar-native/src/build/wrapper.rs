@@ -35,8 +35,10 @@ pub fn wrapper(language: Language, args: &[OsString]) -> Result<i32, BuildError>
     if plan.lto && plan.compile_only {
         arguments.push("-fno-lto".into());
     }
+    let include = include();
+    arguments.extend(include.iter().cloned());
     let (status, parts) = thread::scope(|scope| {
-        let instrumented = scope.spawn(|| plan.instrument(&compiler, language));
+        let instrumented = scope.spawn(|| plan.instrument(&compiler, language, &include));
         (native(&compiler, &arguments), instrumented.join())
     });
     let status = status?;
@@ -69,6 +71,16 @@ pub fn wrapper(language: Language, args: &[OsString]) -> Result<i32, BuildError>
         }
     }
     Ok(0)
+}
+
+/// Flags by which the compiler finds `membar.h`: it is in a place that stays, since make may look for it again. If there is no
+/// such place, there are none.
+fn include() -> Vec<OsString> {
+    let home = || std::env::var_os("HOME").map(|home| Path::new(&home).join(".cache"));
+    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).or_else(home).filter(|dir| dir.is_absolute());
+    let Some(dir) = cache.map(|cache| cache.join("membar/include")) else { return Vec::new() };
+    let made = fs::create_dir_all(&dir).is_ok();
+    if made { super::header(&dir).map(Vec::from).unwrap_or_default() } else { Vec::new() }
 }
 
 /// The build goes on, and the user knows why membar will not see this file.
@@ -127,9 +139,14 @@ impl Plan {
     }
 
     /// Compiles each source. The answers are what goes into the section.
-    fn instrument(&self, compiler: &Compiler, driver: Language) -> Vec<Result<Vec<u8>, BuildError>> {
+    fn instrument(
+        &self,
+        compiler: &Compiler,
+        driver: Language,
+        include: &[OsString],
+    ) -> Vec<Result<Vec<u8>, BuildError>> {
         // The warnings were the native compilation's.
-        let flags: Vec<OsString> = self.sorted.compile.iter().cloned().chain(["-w".into()]).collect();
+        let flags: Vec<OsString> = self.sorted.compile.iter().chain(include).cloned().chain(["-w".into()]).collect();
         let one = |(source, asked): &(PathBuf, Option<Language>)| {
             let directory = tempfile::tempdir().map_err(BuildError::file("create", "a temporary directory"))?;
             let object = directory.path().join("instrumented.o");

@@ -1,12 +1,14 @@
 //! Choices of the program: what testers write, and what the system may do in one way or another.
 
-use super::access::{settle, site};
+use super::access::{Event, settle, site};
 use super::fault;
-use super::layout::CHOICE;
-use super::slot::Pending;
+use super::layout::{CHOICE, SECTIONS};
+use super::slot::{Pending, Stand};
+use super::tsan::barrier;
 use super::world::{World, world};
 use membar_core::{AccessKind, Barrier};
 use membar_explore::{Awaited, MAX_OUTCOMES};
+use std::ffi::c_int;
 
 /// What nobody waits for.
 const NEVER: u64 = u64::MAX;
@@ -24,7 +26,7 @@ pub fn choose(outcomes: u32) -> u32 {
         fault::raise("makes a choice before `main` begins".into());
     }
     if outcomes > MAX_OUTCOMES {
-        fault::raise(format!("chooses one of {outcomes}: there can be {MAX_OUTCOMES}"));
+        fault::raise(format!("limit: chooses one of {outcomes} numbers: there can be {MAX_OUTCOMES}"));
     }
     let id = w.current;
     let cell = w.shadow.number(CHOICE).unwrap_or_else(|| {
@@ -51,4 +53,78 @@ pub fn choose(outcomes: u32) -> u32 {
 /// `membar_choose`: any number from 0 to one less than this; 0 if there is none.
 pub extern "C-unwind" fn membar_choose(outcomes: u32) -> u32 {
     choose(outcomes)
+}
+
+/// `membar_assume`, `__VERIFIER_assume`: if it does not hold, this execution counts for nothing. The thread stops; others go on
+/// to where they can, since they could have done that before.
+pub extern "C-unwind" fn assume(condition: c_int) {
+    if condition == 0 {
+        if world().module.len == 0 {
+            fault::raise("assumes something before `main` begins that does not hold".into());
+        }
+        settle();
+        let thread = world().this();
+        thread.stand = Stand::Dropped;
+        loop {
+            thread.suspend();
+        }
+    }
+}
+
+/// `__VERIFIER_nondet_bool`.
+pub extern "C-unwind" fn nondet_bool() -> u32 {
+    choose(2)
+}
+
+/// Any number from `--nondet` that the type can hold.
+fn nondet(least: i64, most: i64) -> i64 {
+    let Some((from, to)) = world().nondet else {
+        fault::raise("limit: asks for any number (`__VERIFIER_nondet_…`): say which to try, as in --nondet 0..3".into());
+    };
+    let (from, to) = (from.max(least), to.min(most));
+    let outcomes = to.saturating_sub(from).saturating_add(1);
+    if outcomes < 1 {
+        fault::raise("limit: asks for a number of a type that can hold none of --nondet".into());
+    }
+    from + i64::from(choose(u32::try_from(outcomes).unwrap_or(u32::MAX)))
+}
+
+/// `__VERIFIER_nondet_int` and its kin, for each type of the machine.
+pub extern "C-unwind" fn nondet_int<const LEAST: i64, const MOST: i64>() -> i64 {
+    nondet(LEAST, MOST)
+}
+
+/// `__VERIFIER_nondet_double`: whole numbers.
+pub extern "C-unwind" fn nondet_double() -> f64 {
+    nondet(i64::MIN, i64::MAX) as f64
+}
+
+/// `__VERIFIER_nondet_float`.
+pub extern "C-unwind" fn nondet_float() -> f32 {
+    nondet(i64::MIN, i64::MAX) as f32
+}
+
+/// `__VERIFIER_nondet_pointer`.
+pub extern "C-unwind" fn nondet_pointer() -> usize {
+    fault::raise("limit: asks for any pointer, which membar cannot choose".into())
+}
+
+/// `__VERIFIER_atomic_begin`: sections exclude each other.
+pub extern "C-unwind" fn section_begin() {
+    Event::sync(SECTIONS, 4).while_not(1).announce();
+    // SAFETY: a word of the control blocks, which are mapped; so below.
+    unsafe { *(SECTIONS as *mut u32) = 1 };
+    barrier(Barrier::Full);
+}
+
+/// `__VERIFIER_atomic_end`.
+pub extern "C-unwind" fn section_end() {
+    Event::sync(SECTIONS, 4).announce();
+    unsafe { *(SECTIONS as *mut u32) = 0 };
+    barrier(Barrier::Full);
+}
+
+/// `reach_error`, `__VERIFIER_error`: where a program does not define them itself.
+pub extern "C-unwind" fn reach_error() -> ! {
+    fault::raise("reaches an error (`reach_error`)".into())
 }

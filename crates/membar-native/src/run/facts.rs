@@ -24,6 +24,9 @@ pub struct Facts {
     /// What such code did unseen.
     #[serde(default)]
     pub unseen: Vec<Unseen>,
+    /// Notes about assembly that is not understood and has been executed ([`crate::build::Note::id`]).
+    #[serde(default)]
+    pub assembly: Vec<u64>,
 }
 
 /// The program did something else the second time.
@@ -54,6 +57,16 @@ impl World {
             waits: self.waits,
             exact,
             unseen: self.opaque.unseen.clone(),
+            assembly: self.assembly.clone(),
+        }
+    }
+
+    /// Assembly that this note speaks of is about to be executed.
+    #[cold]
+    pub fn executed(&mut self, note: u64) {
+        if !self.assembly.contains(&note) {
+            self.assembly.push(note);
+            self.grown = true;
         }
     }
 
@@ -92,6 +105,13 @@ impl World {
             }
         }
         (self.grown, self.shadow.grown, self.diverged, self.void) = (false, false, None, false);
+        // What has been executed has been: also by constructors, before anything was to be known.
+        for note in std::mem::take(&mut self.assembly).into_iter().chain(facts.assembly.iter().copied()) {
+            if !self.assembly.contains(&note) {
+                self.assembly.push(note);
+            }
+        }
+        self.grown = self.assembly.len() > facts.assembly.len();
     }
 
     /// The number of the thread that this one creates as its n-th. `None` if there are too many.

@@ -89,3 +89,5 @@ pub const WOKEN: usize = 32;
 pub const LARGE_ATOMICS: usize = 48;
 /// In that of the second thread: what a choice reads.
 pub const CHOICE: usize = control(1) + 48;
+/// In that of the third: the lock of atomic sections.
+pub const SECTIONS: usize = control(2) + 48;

@@ -10,7 +10,7 @@ use super::layout::{
 };
 use super::module::{LoadError, Module};
 use super::shadow::{self, read};
-use super::slot::{Pending, Stand};
+use super::slot::{Pending, Slot, Stand};
 use super::snapshot;
 use super::switch::{begin, switch};
 use super::world::{World, install, world};
@@ -31,6 +31,8 @@ pub struct Options {
     pub spurious_wakeups: bool,
     /// Code that is not instrumented touches nothing that threads share.
     pub opaque_private: bool,
+    /// What `__VERIFIER_nondet_int` and its kin return: from this number to that.
+    pub nondet: Option<(i64, i64)>,
     /// Code that reports do not name, as ranges of offsets in the object.
     pub wrappers: Vec<(u32, u32)>,
 }
@@ -140,6 +142,7 @@ impl Native {
         }
         w.volatile_atomic = options.volatile_atomic;
         w.spurious_wakeups = options.spurious_wakeups;
+        w.nondet = options.nondet;
         if !options.wrappers.is_empty() {
             w.wrappers = vec![0; w.module.len.div_ceil(64)];
             for &(from, to) in &options.wrappers {
@@ -215,7 +218,7 @@ impl Program for Native {
             Some(slot) => match slot.stand {
                 Stand::Access => Next::Access(access(&slot.pending)),
                 Stand::Fault => Next::Fault,
-                Stand::Done | Stand::Over => Next::Done,
+                Stand::Done | Stand::Over | Stand::Dropped => Next::Done,
             },
             None => Next::Done,
         }
@@ -259,6 +262,12 @@ impl Program for Native {
             return false;
         }
         this.history.writes_of_round(&slot.idle).any(|(cell, new)| cell == awaited.addr && !awaited.blocks(new))
+    }
+
+    fn is_dropped(&self) -> bool {
+        let w = world();
+        let stopped = |slot: &Slot| slot.stand == Stand::Dropped;
+        !w.void && w.threads[..w.known].iter().any(|thread| thread.slots.last().is_some_and(stopped))
     }
 
     fn may_wait(&self, thread: usize) -> bool {

@@ -51,6 +51,8 @@ pub enum Stand {
     /// It has ended the whole program: it has returned from `main` or called `exit`.
     Over,
     Fault,
+    /// It has made an assumption that does not hold.
+    Dropped,
 }
 
 /// What is known of a thread after some of its steps.
@@ -95,7 +97,7 @@ impl Slot {
         match self.stand {
             Stand::Access if self.waits() => self.standing_still(),
             Stand::Access => Standing::Runs,
-            Stand::Done | Stand::Over | Stand::Fault => Standing::Stopped,
+            Stand::Done | Stand::Over | Stand::Fault | Stand::Dropped => Standing::Stopped,
         }
     }
 }

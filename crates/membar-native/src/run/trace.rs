@@ -2,7 +2,8 @@
 
 use super::fault;
 use super::layout::{
-    CHOICE, CONTROL, CONTROL_SIZE, ENDED, FATE, FUTEX_CELLS, FUTEXES, GUARD, LARGE_ATOMICS, MAX_THREADS, STACK_SIZE, STACKS,
+    CHOICE, CONTROL, CONTROL_SIZE, ENDED, FATE, FUTEX_CELLS, FUTEXES, GUARD, LARGE_ATOMICS, MAX_THREADS, SECTIONS, STACK_SIZE,
+    STACKS,
     STARTED, TLS, TLS_SIZE,
 };
 use super::output::Output;
@@ -110,7 +111,7 @@ pub enum Location {
     Control {
         /// Whose.
         thread: u32,
-        /// `start`, `end`, `wake`, `fate`, `large` or `choice`; `futex` for a queue that is no thread's.
+        /// `start`, `end`, `wake`, `fate`, `large`, `choice` or `section`; `futex` for a queue that is no thread's.
         what: String,
     },
 }
@@ -254,7 +255,7 @@ impl Native {
                     Strings::Access { kind: kind as u8, barrier: barrier as u8, addr, site, expected, blocked }
                 }
                 Some((Stand::Fault, _)) => Strings::Fault,
-                Some((Stand::Done | Stand::Over, _)) | None => Strings::Done,
+                Some((Stand::Done | Stand::Over | Stand::Dropped, _)) | None => Strings::Done,
             },
             Puppet::Perform(thread, value) => {
                 let Some((Stand::Access, slot)) = now(thread) else { return Strings::Done };
@@ -353,6 +354,7 @@ pub(super) fn location(at: usize) -> Option<Location> {
     } else if control.contains(&at) {
         let what = match (at - CONTROL) % CONTROL_SIZE {
             _ if at == CHOICE => "choice",
+            _ if at == SECTIONS => "section",
             STARTED => "start",
             ENDED => "end",
             FATE => "fate",

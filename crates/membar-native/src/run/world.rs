@@ -119,12 +119,16 @@ pub struct World {
     /// Goes up when the path is begun anew.
     pub path_number: u32,
     pub loop_list: Vec<u32>,
+    /// Notes about assembly that has been executed.
+    pub assembly: Vec<u64>,
     /// Barriers to add after accesses, by site.
     pub barriers: FxHashMap<u32, Barrier>,
     pub volatile_atomic: bool,
     /// Threads may wake up without a reason, and whether one has waited that might have.
     pub spurious_wakeups: bool,
     pub waits: bool,
+    /// What the program may be given as any number.
+    pub nondet: Option<(i64, i64)>,
     pub exit_handlers: Vec<(usize, usize)>,
     pub exit_snapshot: usize,
     pub key_dtors: Vec<Option<usize>>,
@@ -238,10 +242,12 @@ impl World {
             stamps: Vec::new(),
             path_number: 0,
             loop_list: Vec::new(),
+            assembly: Vec::new(),
             barriers: FxHashMap::default(),
             volatile_atomic: false,
             spurious_wakeups: false,
             waits: false,
+            nondet: None,
             exit_handlers: Vec::new(),
             exit_snapshot: 0,
             key_dtors: Vec::new(),

@@ -111,6 +111,10 @@ pub struct NativeArgs {
     #[arg(long, value_enum, value_name = "WHAT")]
     pub assume: Vec<Assumption>,
 
+    /// What `__VERIFIER_nondet_int` and its kin return: every number from LOW to HIGH is explored.
+    #[arg(long, value_name = "LOW..HIGH", value_parser = range, allow_hyphen_values = true)]
+    pub nondet: Option<(i64, i64)>,
+
     /// Heap that one execution may use: 512MB, 1GiB, or none [default: 64MiB]
     #[arg(long, value_name = "LIMIT", value_parser = MemoryParser)]
     pub memory: Option<Memory>,
@@ -122,6 +126,16 @@ pub struct NativeArgs {
     /// After sources: flags for the compiler and linker. After an executable: its arguments.
     #[arg(last = true, value_name = "FLAGS")]
     pub flags: Vec<OsString>,
+}
+
+/// `0..3`: from the first to the last.
+fn range(text: &str) -> Result<(i64, i64), String> {
+    const EXPECTED: &str = "expected two numbers, as in 0..3 or -1..1: from the first to the last, at most 65535";
+    let (from, to) = text.split_once("..").ok_or(EXPECTED)?;
+    let number = |text: &str| text.trim().parse::<i64>().map_err(|_| EXPECTED.to_owned());
+    let (from, to) = (number(from)?, number(to.trim_start_matches('='))?);
+    let fits = to.checked_sub(from).is_some_and(|more| (0..65_535).contains(&more));
+    if fits { Ok((from, to)) } else { Err(EXPECTED.into()) }
 }
 
 /// What C and C++ leave open.

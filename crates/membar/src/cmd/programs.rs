@@ -45,7 +45,7 @@ pub enum Input {
 
 /// Whether the file is a source, by the ending of its name.
 pub fn is_source(path: &Path) -> bool {
-    let endings = ["c", "cc", "cpp", "cxx", "C", "c++", "cp", "CPP"];
+    let endings = ["c", "cc", "cpp", "cxx", "C", "c++", "cp", "CPP", "i", "ii"];
     path.extension().is_some_and(|extension| endings.iter().any(|ending| extension == *ending))
 }
 
@@ -272,6 +272,12 @@ pub trait Subject {
 
     /// An error of the program.
     fn error(&mut self, error: &ProgramError) -> Result<ErrorRef, Failure>;
+
+    /// Whether the error is none: the program ends itself where an assumption of its own does not hold.
+    fn is_assumption(&mut self, _error: &ProgramError) -> bool {
+        false
+    }
+
 
     /// The values of all variables after a run.
     fn memory(&mut self, run: &Run<Self::Detail>) -> Vec<(String, String)>;

@@ -3,6 +3,7 @@
 mod explain;
 mod plan;
 mod resume;
+mod sample;
 mod size;
 
 use super::programs::{About, Input, Litmus, Native, Round, Subject, check_flags, inputs};
@@ -11,6 +12,7 @@ use crate::page::{self, ToFile};
 use crate::progress::{Line, Now};
 use crate::stop::{self, Failure, Interrupt, Problem};
 use clap::Parser;
+use sample::Sampling;
 use membar::core::Relaxation;
 use membar::explore::Strategy;
 use membar::report::verify::{ErrorRef, NoteRef, SarifRun, VerifyReport, verify_json};
@@ -223,7 +225,8 @@ fn verify<S: Subject>(
     interrupt: &Interrupt,
 ) -> Result<VerifyReport, Failure> {
     let name = if of > 1 { format!("{number}/{of} {}", subject.name()) } else { subject.name().to_owned() };
-    say(&subject.about(0.0).notes);
+    let mut said = Vec::new();
+    say(&subject.about(0.0).notes, &mut said);
     let began = Instant::now();
     let (mut checkpoint, mut before) = (Checkpoint::new(settings), 0.0);
     let fingerprint = subject.fingerprint();
@@ -245,13 +248,14 @@ fn verify<S: Subject>(
     let mut saved = Instant::now();
     let (mut stopped, mut failed) = (None, None);
     let late = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
+    const FIRST: &str = "stopped at the first finding (--stop-at-first)";
     const INTERRUPTED: &str = "interrupted";
     const LATE: &str = "the time limit was reached (--time)";
     // A round takes milliseconds, but with many steps an execution may take long: the flag stops it on time.
     let watchdog = Watchdog::new(deadline, interrupt);
     let mut go_on = |round: &Round<'_>| {
         stopped = match () {
-            () if round.has_first => Some("stopped at the first finding (--stop-at-first)"),
+            () if round.has_first => Some(FIRST),
             () if round.is_done => return true,
             () if interrupt.pressed() => Some(INTERRUPTED),
             () if late() => Some(LATE),
@@ -269,22 +273,49 @@ fn verify<S: Subject>(
         line.draw(|| now(&name, round, args, settings.strategy, began.elapsed().as_secs_f64()));
         stopped.is_none() && failed.is_none() && round.seen.limit().is_none()
     };
-    let checkpoint = subject.explore(checkpoint, effort, &[], &watchdog.stop, &mut go_on);
+    let mut sampling = Sampling::new(args);
+    let mut explored = subject.explore(checkpoint, effort, &[], &watchdog.stop, &mut |round: &Round<'_>| {
+        go_on(round) && !sampling.is_due(round)
+    });
+    if let Ok(checkpoint) = &mut explored
+        && sampling.is_next()
+    {
+        let known = subject.facts();
+        sampling.sample(subject, settings, effort, deadline, interrupt)?;
+        if subject.facts() != known {
+            // What was explored was explored with less knowledge.
+            *checkpoint = Checkpoint::new(settings);
+        }
+        if !(args.stop_at_first && sampling.has_found()) {
+            explored = subject.explore(checkpoint.clone(), effort, &[], &watchdog.stop, &mut go_on);
+        }
+    }
     line.hide();
-    let checkpoint = checkpoint?;
+    let mut checkpoint = explored?;
     if let Some(failure) = failed {
         return Err(failure);
     }
     if stopped.is_none() && checkpoint.seen.limit().is_none() && !checkpoint.search.is_done() {
-        stopped = Some(if interrupt.pressed() { INTERRUPTED } else { LATE });
+        stopped = Some(match () {
+            () if args.stop_at_first && sampling.has_found() => FIRST,
+            () if interrupt.pressed() => INTERRUPTED,
+            () => LATE,
+        });
     }
+    let sampled = sampling.add_to(&mut checkpoint, subject, settings, effort, interrupt)?;
+    checkpoint.seen.errors.retain(|error| !subject.is_assumption(error));
     let seconds = before + began.elapsed().as_secs_f64();
     let about = subject.about(began.elapsed().as_secs_f64());
+    let executed: Vec<NoteRef> = about.notes.iter().filter(|note| note.kind == "assembly").cloned().collect();
+    say(&executed, &mut said);
     if let Some(path) = &args.resume {
         let state = resume::State { checkpoint: checkpoint.clone(), facts: subject.facts(), seconds };
         resume::save(path, fingerprint, &state)?;
     }
     let mut report = report(subject, &checkpoint, about, seconds, stopped)?;
+    if let Some(sampled) = sampled {
+        report.strategy += &sampled;
+    }
     if report.verdict == "undecided"
         && stopped.is_some_and(|why| why != INTERRUPTED)
         && let Some(size) = size::size(subject, &checkpoint)
@@ -305,9 +336,8 @@ fn verify<S: Subject>(
     Ok(report)
 }
 
-/// Notes of the build, one a line, each once.
-fn say(notes: &[NoteRef]) {
-    let mut said: Vec<String> = Vec::new();
+/// Notes of the build, and of what was executed, one a line, each once.
+fn say(notes: &[NoteRef], said: &mut Vec<String>) {
     for line in notes.iter().flat_map(NoteRef::text) {
         if !said.contains(&line) {
             let _ = writeln!(io::stderr(), "{line}");
@@ -456,19 +486,22 @@ fn report<S: Subject>(
             "compile that code with the program, or, if nothing comes of it: --assume opaque=private".into()
         });
     }
-    let incomplete = incomplete.or_else(|| unseen.map(words));
+    let counts = checkpoint.counts();
+    let vacuous = counts.executions == 0 && counts.dropped > 0 && checkpoint.verdict() == Verdict::Safe;
+    let nothing = || "its assumptions hold in no execution".to_owned();
+    let incomplete = incomplete.or_else(|| vacuous.then(nothing)).or_else(|| unseen.map(words));
     let mut report = VerifyReport {
         program: subject.name().into(),
         main: subject.file().into(),
         model: model.name(),
         verdict: match checkpoint.verdict() {
-            _ if unseen.is_some() => "undecided",
+            _ if unseen.is_some() || vacuous => "undecided",
             Verdict::Safe => "safe",
             Verdict::Unsafe => "unsafe",
             Verdict::Error => "error",
             Verdict::Undecided => "undecided",
         },
-        complete: checkpoint.is_complete() && unseen.is_none(),
+        complete: checkpoint.is_complete() && unseen.is_none() && !vacuous,
         strategy: match strategy {
             Strategy::Exhaustive => "exhaustive".into(),
             Strategy::Bounded { .. } => match checkpoint.search.preemptions_done() {
@@ -505,6 +538,9 @@ fn report<S: Subject>(
         violations,
         errors,
     };
+    if counts.dropped > 0 {
+        report.strategy += &format!(", without {} in which an assumption fails", counts.dropped);
+    }
     report.look_at_columns();
     Ok(report)
 }

@@ -39,8 +39,9 @@ pub struct Native {
     words: Words,
     dialect: Dialect,
     compiler: String,
-    notes: Vec<NoteRef>,
+    notes: Vec<Note>,
     spurious_wakeups: bool,
+    opaque_private: bool,
     command: ReplayCommand,
     fingerprint: u64,
     /// What it was built from, how, and for how many processes.
@@ -125,7 +126,7 @@ impl Native {
         let opaque_private = args.opaque_private();
         let heap = args.memory.map_or(HEAP, |memory| memory.0.unwrap_or(usize::MAX / 2));
         let object = std::fs::read(&built.object).map_err(|error| problem(&error))?;
-        let how = format!("{program_args:?} {volatile_atomic} {spurious_wakeups} {opaque_private} {heap}");
+        let how = format!("{program_args:?} {volatile_atomic} {spurious_wakeups} {opaque_private} {heap} {:?}", args.nondet);
         let fingerprint = hash(&object) ^ hash(how.as_bytes());
         let exe = std::env::current_exe().map_err(|error| problem(&error))?;
         let setup = Setup {
@@ -138,6 +139,7 @@ impl Native {
             volatile_atomic,
             spurious_wakeups,
             opaque_private,
+            nondet: args.nondet,
             wrappers: symbols.wrappers(),
             show: false,
         };
@@ -147,12 +149,7 @@ impl Native {
         let words = Words::new(symbols);
         let session = Session::start(&setup, jobs).map_err(|error| trouble(&main, &words, &error))?;
         let command = command(&shown, args);
-        let mut notes: Vec<NoteRef> = built.notes.iter().map(note).collect();
-        if opaque_private {
-            notes.retain(|note| note.kind != "opaque");
-            let message = "assumed: code that is not instrumented touches no memory that threads share".into();
-            notes.push(NoteRef { kind: "assumption", message, file: None, line: None });
-        }
+        let notes = built.notes;
         let compiler = built.compiler;
         let made_of = (input.clone(), args.clone(), jobs);
         Ok(Native {
@@ -164,6 +161,7 @@ impl Native {
             compiler,
             notes,
             spurious_wakeups,
+            opaque_private,
             command,
             fingerprint,
             made_of,
@@ -271,7 +269,7 @@ fn sentence(thread: u32, message: &str) -> String {
 
 fn note(note: &Note) -> NoteRef {
     let kind = match note.kind {
-        NoteKind::Assembly => "assembly",
+        NoteKind::Assembly | NoteKind::File => "assembly",
         NoteKind::Library => "library",
         NoteKind::Opaque => "opaque",
         NoteKind::Flag => "flag",
@@ -296,6 +294,9 @@ fn command(files: &[String], args: &NativeArgs) -> ReplayCommand {
     }
     if args.opaque_private() {
         flags += " --assume opaque=private";
+    }
+    if let Some((from, to)) = args.nondet {
+        flags += &format!(" --nondet {from}..{to}");
     }
     if let Some(memory) = args.memory {
         flags += &memory.0.map_or(" --memory none".into(), |bytes| format!(" --memory {bytes}b"));
@@ -539,6 +540,13 @@ impl Subject for Native {
         Ok(ErrorRef { kind, message, stack, output, schedule, executions: error.executions })
     }
 
+    fn is_assumption(&mut self, error: &ProgramError) -> bool {
+        let ErrorKind::Fault { why, .. } = &error.kind else { return false };
+        let fault = self.words.fault(why);
+        fault.message == "aborts"
+            && self.frames(&fault.stack).first().is_some_and(|frame| frame.function == "assume_abort_if_not")
+    }
+
     fn memory(&mut self, run: &Run<Traced>) -> Vec<(String, String)> {
         let mut last: BTreeMap<u32, u64> = BTreeMap::new();
         for step in &run.steps {
@@ -586,6 +594,19 @@ impl Subject for Native {
     fn about(&self, seconds: f64) -> About {
         let statistics = self.session.statistics();
         let unseen = self.session.facts().unseen.iter().map(|one| self.unseen(one));
+        // Assembly counts where it is executed.
+        let executed = &self.session.facts().assembly;
+        let counts = |note: &&Note| match note.kind {
+            NoteKind::Assembly => executed.contains(&note.id()),
+            NoteKind::Opaque => !self.opaque_private,
+            _ => true,
+        };
+        let assumed = self.opaque_private.then(|| NoteRef {
+            kind: "assumption",
+            message: "assumed: code that is not instrumented touches no memory that threads share".into(),
+            file: None,
+            line: None,
+        });
         let untried = (self.session.facts().waits && !self.spurious_wakeups).then(|| NoteRef {
             kind: "untried",
             message: "spurious wake-ups were not tried (--assume spurious-wakeups)".into(),
@@ -594,7 +615,7 @@ impl Subject for Native {
         });
         About {
             compiler: Some(self.compiler.clone()),
-            notes: self.notes.iter().cloned().chain(unseen).chain(untried).collect(),
+            notes: self.notes.iter().filter(counts).map(note).chain(assumed).chain(unseen).chain(untried).collect(),
             statistics: Some(StatisticsRef {
                 resets: statistics.resets,
                 accesses: statistics.steps,
