@@ -8,11 +8,13 @@
 //!    memory holds the value it returned (or, forwarded, before its own store). A ready read-modify-write executes
 //!    when its source is in memory and all other readers of that source have executed. A ready store may execute when
 //!    nobody who has still to execute reads the value it overwrites (A7).
-//! 2. Loads and read-modify-writes execute at once when they can, and so do stores whose value nobody reads: in any
-//!    completion they could be moved to this point. Stores that somebody reads are *decisions*. A store all of whose
-//!    readers are ready is taken first: it holds its address up for no time, so that it too could be moved here. Otherwise
-//!    the store whose readers are nearest to their threads' fronts is taken: a guess.
-//! 3. When nothing can execute, everything waits for something: there is a cycle of waiting. Its edges are edges of the
+//! 2. Loads and read-modify-writes execute at once when they can, and so do stores whose value nobody has still to read: in
+//!    any completion they could be moved to this point. Stores that somebody reads are *decisions*, and so are stores that
+//!    are the first of a guess of a known conflict (see the invariants). A store all of whose readers are ready is taken
+//!    first: it holds its address up for no time, so that it too could be moved here. Otherwise it is a guess, of a store
+//!    that somebody waits for ([`decide`]).
+//! 3. When nothing can execute, everything waits for something: there is a cycle of waiting. Most cycles are noticed before
+//!    that, by walks along what waits ([`decide`]). A cycle's edges are edges of the
 //!    graph, reads-from edges, and A7 edges, which rest on decisions: the executed store S before the waiting one S'.
 //!    The cycle refutes the conjunction of those decisions (a lemma). If there is none, the trace is forbidden. If there
 //!    is one, S' is before S from now on (a learned edge; figure 5 of the paper is found this way). If there are several,
@@ -24,11 +26,22 @@
 //!
 //! Invariants: `indegree[v]` counts the graph predecessors of v that have not executed; `pending[w]` the readers of w that have
 //! not; `current[x]` is the last executed write of x, and no write executes while its readers are pending, so a ready load
-//! whose source has executed always finds it current. Decisions are made in *quiescent* states only: every ready
-//! operation waits for an event that is still to come.
+//! whose source has executed always finds it current.
 //!
-//! Complexity: O(n + edges) without conflicts; each conflict costs its analysis (bounded visits) and the distance to the
-//! decision undone. Exponential in the worst case, as the problem is NP-complete.
+//! Decisions are made in *quiescent* states only: every ready operation waits for an event that is still to come (a reader
+//! that executes, a source that executes, a decision). So nothing is lost by keeping no list of what is ready: the event
+//! finds who waits for it. Going back keeps this up only if it leads to a quiescent state again, that is to one in which a
+//! decision was made. It always does: *whatever a conflict rests on was decided or learned after a decision; no store that
+//! executed by itself is the first of a guess of a conflict.* Proof: let S be the first of a guess of some conflicts, and C the
+//! oldest of them. If C was there when S executed, S is `named` and had to be decided. Otherwise S had executed when C was
+//! found. The guesses of C are those of a cycle of waiting, or of older conflicts, which do not name S. A guess of the cycle
+//! is about a learned or chosen edge from a store that had not executed, or about an unexecuted reader of S or of a chain
+//! of read-modify-writes that begins at S; then S had unexecuted readers when it executed, and was a decision.
+//! (The same holds for [`crate::location`], where S is an acquire and its release reads it.) Since `nogood` looks at every
+//! decision, it also sees every execution that could repeat a conflict.
+//!
+//! Complexity: O(n + edges) without conflicts (O(1) a decision, with the bounds of [`decide`]); each conflict costs its analysis
+//! (bounded visits) and the distance to the decision undone. Exponential in the worst case, as the problem is NP-complete.
 //!
 //! Guarantees: an order that is found satisfies the model; a refutation rests on recorded lemmas; without a limit one
 //! of the two is reached, since no decision repeats a known conflict, so that every conflict is a new one, and there are
@@ -41,15 +54,18 @@
 //! Prosser, "Hybrid algorithms for the constraint satisfaction problem", 1993 (backjumping); Marques-Silva, Sakallah,
 //! "GRASP", 1999 (learning).
 
+mod decide;
 mod learn;
 mod waits;
 
 use crate::limits::Limits;
 use crate::problem::{Extra, NONE, Problem};
+use decide::Next;
 use learn::Repeats;
 use membar_core::Undecided;
 use rustc_hash::FxHashMap;
 use std::collections::{BinaryHeap, VecDeque};
+use waits::Demand;
 
 /// An edge of a cycle of waiting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -178,6 +194,13 @@ pub(crate) struct Scheduler {
     ready_prev: Vec<u32>,
     open: Vec<u32>,
     is_open: Vec<bool>,
+    /// All ready reads whose source has not executed, and some other reads; where the next decision begins to look.
+    waiting: Vec<u32>,
+    is_waiting: Vec<bool>,
+    next_waiting: usize,
+    /// From the goal, whose own entry names no other, to what it waits for, and on; who is on it. See [`decide`].
+    path: Vec<Wait>,
+    on_path: Vec<bool>,
     /// Where among the open addresses the next decision begins to look.
     cursor: usize,
     todo: Vec<u32>,
@@ -206,6 +229,8 @@ pub(crate) struct Scheduler {
     /// For each store the conflicts of several guesses that have it as the first of one, linked.
     nogood_head: Vec<u32>,
     nogoods: Vec<Nogood>,
+    /// Is it the first store of a guess of some conflict? (Short or empty: of none behind its end.)
+    named: Vec<bool>,
     /// All conflicts so far; learned extras refer to them by index.
     pub conflicts: Vec<Conflict>,
     /// The longest order so far, in operations.
@@ -223,6 +248,9 @@ impl Scheduler {
         self.conflicts.clear();
         self.nogoods.clear();
         self.nogood_head.clear();
+        self.named.clear();
+        self.path.clear();
+        self.on_path.clear();
         self.first_reader.clear();
         self.conditional.clear();
         self.choices.clear();
@@ -251,7 +279,8 @@ impl Scheduler {
                     return Run::Limit(reason);
                 }
             }
-            if let Some(store) = self.decide(p) {
+            let next = self.decide(p);
+            if let Next::Store(store) = next {
                 match self.nogood(p, store) {
                     None => {
                         self.unlist(p, store);
@@ -284,7 +313,14 @@ impl Scheduler {
                 self.leave();
                 return Run::Limit(reason);
             }
-            let conflict = wrong.unwrap_or_else(|| self.find_conflict(p));
+            let conflict = match (wrong, next) {
+                (Some(wrong), _) => wrong,
+                (None, Next::Cycle(cycle)) => self.find_conflict(p, cycle),
+                (None, _) => {
+                    let cycle = self.some_cycle(p);
+                    self.find_conflict(p, cycle)
+                }
+            };
             if !self.resolve_conflict(p, conflict) {
                 self.leave();
                 return Run::Refuted;
@@ -327,6 +363,11 @@ impl Scheduler {
         self.ready_prev.resize(p.ops, UNLISTED);
         self.open.clear();
         self.cursor = 0;
+        self.leave_path();
+        self.waiting.clear();
+        self.next_waiting = 0;
+        self.is_waiting.clear();
+        self.is_waiting.resize(p.ops, false);
         self.is_open.clear();
         self.is_open.resize(p.addrs, false);
         self.front.clear();
@@ -406,15 +447,19 @@ impl Scheduler {
             if !p.writes(node) {
                 if src == NONE || self.executed(src) || p.forwarded(node) {
                     self.execute(p, node);
+                } else {
+                    self.wait(node);
                 }
             } else if src != NONE {
-                if self.executed(src) && self.pending[src as usize] == 1 {
+                if !self.executed(src) {
+                    self.wait(node);
+                } else if self.pending[src as usize] == 1 {
                     self.execute(p, node);
                 }
             } else {
                 let x = p.addr[node as usize];
                 let free = self.pending[self.current[x as usize] as usize] == 0;
-                if free && self.pending[node as usize] == 0 {
+                if free && self.pending[node as usize] == 0 && !self.named(node) {
                     self.unlist(p, node);
                     self.execute(p, node);
                 } else {
@@ -425,6 +470,27 @@ impl Scheduler {
                 }
             }
         }
+    }
+
+    /// Would [`Scheduler::settle`] execute it, if it came by? (What it asks, once more, for the invariant's sake.)
+    fn goes_by_itself(&self, p: &Problem, node: u32) -> bool {
+        let (i, src) = (node as usize, p.src[node as usize]);
+        let arrived = src != NONE && self.executed(src);
+        let may = match p.writes(node) {
+            false => src == NONE || arrived || p.forwarded(node),
+            true if src != NONE => arrived && self.pending[src as usize] == 1,
+            true => {
+                let free = self.pending[self.current[p.addr[i] as usize] as usize] == 0;
+                free && self.pending[i] == 0 && !self.named(node)
+            }
+        };
+        may && !self.executed(node) && self.indegree[i] == 0
+    }
+
+    /// Is it the first store of a guess of some conflict?
+    #[inline]
+    fn named(&self, store: u32) -> bool {
+        self.named.get(store as usize).is_some_and(|&named| named)
     }
 
     #[inline]
@@ -536,76 +602,12 @@ impl Scheduler {
         }
     }
 
-    /// Picks a store that may execute now, looking at a bounded number of them.
-    fn decide(&mut self, p: &Problem) -> Option<u32> {
-        let mut best = (u32::MAX, NONE);
-        let (mut looked, mut evaluated) = (0, 0);
-        while looked < self.open.len() && evaluated < WINDOW {
-            if self.cursor >= self.open.len() {
-                self.cursor = 0;
-            }
-            let x = self.open[self.cursor] as usize;
-            let head = self.ready_head[x];
-            if head == NONE || self.pending[self.current[x] as usize] != 0 {
-                self.is_open[x] = false;
-                self.open.swap_remove(self.cursor);
-                continue;
-            }
-            let mut store = head;
-            while store != NONE {
-                let cost = self.hold_up(p, store, best.0);
-                if cost < best.0 {
-                    best = (cost, store);
-                    if cost == 0 {
-                        return Some(store);
-                    }
-                }
-                evaluated += 1;
-                store = self.ready_next[store as usize];
-            }
-            looked += 1;
-            self.cursor += 1;
-        }
-        (best.1 != NONE).then_some(best.1)
-    }
-
-    /// How long the address would be held up by this store: the largest distance of a reader from its thread's front.
-    fn hold_up(&mut self, p: &Problem, store: u32, enough: u32) -> u32 {
-        let mut worst = 0;
-        let mut write = store;
-        // A read-modify-write that reads it holds the address up as well; look a little ahead.
-        for _ in 0..4 {
-            let mut next = NONE;
-            for &reader in p.readers(write).iter().take(WINDOW) {
-                if self.executed(reader) {
-                    continue;
-                }
-                if p.writes(reader) {
-                    next = reader;
-                }
-                if self.indegree[reader as usize] != 0 {
-                    let t = p.thread(reader);
-                    while self.executed(self.front[t]) {
-                        self.front[t] += 1;
-                    }
-                    worst = worst.max(reader.saturating_sub(self.front[t]) + 1);
-                    if worst >= enough {
-                        return worst;
-                    }
-                }
-            }
-            if next == NONE {
-                break;
-            }
-            write = next;
-        }
-        worst
-    }
-
     /// Back to the state just before the decision made at this time.
     fn undo(&mut self, p: &Problem, time: Time) {
         debug_assert!(self.todo.is_empty());
+        self.leave_path();
         let length = (time.0 as usize - 2) / 2;
+        let undone = if cfg!(debug_assertions) { self.order[length..].to_vec() } else { Vec::new() };
         while self.order.len() > length {
             let node = self.order.pop().expect("longer than length");
             let i = node as usize;
@@ -621,6 +623,7 @@ impl Scheduler {
             }
             let src = p.src[i];
             if src != NONE {
+                self.wait(node);
                 self.pending[src as usize] += 1;
                 if let Some(first) = self.first_reader.get_mut(src as usize) {
                     *first = p.reader_start[src as usize];
@@ -641,6 +644,7 @@ impl Scheduler {
                 self.open(p.addr[i]);
             }
         }
+        debug_assert!(!undone.iter().any(|&node| self.goes_by_itself(p, node)), "the state was not quiescent");
         while let Some(&(level, edge)) = self.conditional.peek()
             && level >= time
         {
