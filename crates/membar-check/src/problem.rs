@@ -15,7 +15,7 @@
 //! Complexity: O(n), with O(n log n) for time entries (see [`crate::ppo`]).
 
 use crate::ppo::PpoEdges;
-use membar_core::{Compare, Event, Kind, Model, OpId, OpKind, Rule, Source, ThreadId, Trace, When};
+use membar_core::{AddrId, Compare, Event, Kind, Model, OpId, OpKind, Rule, Source, ThreadId, Trace, When};
 
 /// No node.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -71,6 +71,8 @@ pub(crate) enum Why {
 pub(crate) enum Obvious {
     /// A value that nobody writes.
     Unwritten(OpId),
+    /// A final value that nobody writes, of this address.
+    UnwrittenFinal(AddrId),
     /// An address's initial value was read or is final although these writes come first.
     Core(Vec<OpId>),
 }
@@ -396,6 +398,9 @@ impl Problem {
     }
 
     fn finals(&mut self, trace: &Trace, model: &Model) {
+        if let Some(i) = trace.final_sources().iter().position(|&source| source == Source::UNWRITTEN) {
+            self.obvious.get_or_insert(Obvious::UnwrittenFinal(trace.finals[i].addr));
+        }
         if trace.finals.is_empty() || !model.write_order {
             return;
         }
