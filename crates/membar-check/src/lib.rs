@@ -301,7 +301,10 @@ fn deeply<T: Send>(f: impl FnOnce() -> T + Send) -> T {
 
 /// The shortest proof of these operations alone, in terms of the whole trace.
 fn part_proof(trace: &Trace, model: &Model, ops: Vec<OpId>) -> Option<Proof> {
-    let written = |i: usize| trace.final_sources()[i].as_op().is_none_or(|op| ops.binary_search(&op).is_ok());
+    let written = |i: usize| match trace.final_sources()[i] {
+        Source::UNWRITTEN => false,
+        source => source.as_op().is_none_or(|op| ops.binary_search(&op).is_ok()),
+    };
     let mut part = trace.restricted_to(&ops, written, |_| true);
     part.resolve(&mut Default::default()).ok()?;
     shortest::prove(&part, model).map(|proof| translate(proof, &ops))

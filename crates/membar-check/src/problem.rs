@@ -206,6 +206,9 @@ impl Problem {
         self.ppo.build(trace, model, (n + addrs) as u32);
         self.nodes = self.ppo.next_node as usize;
         self.describe_nodes(trace, model, other);
+        if let Some(i) = trace.final_sources().iter().position(|&source| source == Source::UNWRITTEN) {
+            self.obvious.get_or_insert(Obvious::UnwrittenFinal(trace.finals[i].addr));
+        }
         self.group_readers();
         self.partial = !model.write_order;
         if self.partial {
@@ -398,9 +401,6 @@ impl Problem {
     }
 
     fn finals(&mut self, trace: &Trace, model: &Model) {
-        if let Some(i) = trace.final_sources().iter().position(|&source| source == Source::UNWRITTEN) {
-            self.obvious.get_or_insert(Obvious::UnwrittenFinal(trace.finals[i].addr));
-        }
         if trace.finals.is_empty() || !model.write_order {
             return;
         }
