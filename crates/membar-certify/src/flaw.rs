@@ -70,6 +70,8 @@ pub enum Flaw {
     },
     /// The operation read a value that is written, or initial, or it is no read of a recorded value.
     NotUnwritten(OpId),
+    /// Not an address whose recorded final value nobody writes.
+    NotUnwrittenFinal(AddrId),
     /// The proof has no lemma.
     NoLemma,
     /// The last lemma assumes something.
@@ -192,6 +194,9 @@ impl fmt::Display for Flaw {
             Flaw::Lock { op, after: Event::INIT } => write!(f, "op{} releases a lock that nobody has taken", op.0),
             Flaw::Lock { op, after } => write!(f, "op{} cannot be next after {after:?} on their lock", op.0),
             Flaw::NotUnwritten(op) => write!(f, "op{} did not read a value that nobody writes", op.0),
+            Flaw::NotUnwrittenFinal(addr) => {
+                write!(f, "address {} has no final value that nobody writes", addr.0)
+            }
             Flaw::NoLemma => f.write_str("the proof is empty"),
             Flaw::Conditional => f.write_str("the last lemma assumes something"),
             Flaw::Assumption { lemma, index } => {

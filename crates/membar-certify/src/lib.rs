@@ -3,7 +3,7 @@
 //! `membar-check` is fast and therefore long; this crate is short. It sees a [`Trace`], a [`Model`] and a certificate,
 //! and either agrees or names the first [`Flaw`]. No algorithm is shared with the checker, nor anything that was
 //! computed for it: writes are identified by address and value, locks are paired, `final` and `order` lines are read
-//! here once more. What is trusted: that [`Trace::resolve`] succeeded (so a value identifies the write of an address, and
+//! here once more. What is trusted: that [`Trace::resolve`] succeeded (so a value that is read identifies the write of an address, and
 //! sessions end), that it grouped operations by thread in the order of the text, and that [`Trace::set_clock`] read the
 //! timestamps as it says.
 //!

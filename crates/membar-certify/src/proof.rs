@@ -48,6 +48,7 @@ impl Scratch {
         self.read_lines(trace);
         let lemmas = match proof {
             Proof::Unwritten(op) => return self.unwritten(trace, *op),
+            Proof::UnwrittenFinal(addr) => return self.unwritten_final(trace, *addr),
             Proof::Cycle(lemmas) => lemmas,
         };
         self.locks.pair(trace);
@@ -100,15 +101,28 @@ impl Scratch {
 
     /// No write of the address has the value that the operation read there, nor was it initial.
     fn unwritten(&self, trace: &Trace, op: OpId) -> Result<(), Flaw> {
-        let reads = op.index() < trace.len() && trace.kind(op).reads();
-        let gives = |write: OpId| {
-            let writes = matches!(trace.kind(write), OpKind::Store | OpKind::Rmw);
-            writes && trace.addr(write) == trace.addr(op) && trace.write(write) == trace.read(op)
-        };
-        if !reads || self.initial(trace.addr(op)) == trace.read(op) || trace.ops().any(gives) {
+        let reads = op.index() < trace.len() && matches!(trace.kind(op), OpKind::Load | OpKind::Rmw);
+        if !reads || self.exists(trace, trace.addr(op), trace.read(op)) {
             return Err(Flaw::NotUnwritten(op));
         }
         Ok(())
+    }
+
+    /// No write of the address has its recorded final value, nor was it initial.
+    fn unwritten_final(&self, trace: &Trace, addr: AddrId) -> Result<(), Flaw> {
+        match self.finals.get(addr.index()).copied().flatten() {
+            Some(value) if !self.exists(trace, addr, value) => Ok(()),
+            _ => Err(Flaw::NotUnwrittenFinal(addr)),
+        }
+    }
+
+    /// Did the address ever have this value?
+    fn exists(&self, trace: &Trace, addr: AddrId, value: u64) -> bool {
+        let gives = |write: OpId| {
+            let writes = matches!(trace.kind(write), OpKind::Store | OpKind::Rmw);
+            writes && trace.addr(write) == addr && trace.write(write) == value
+        };
+        self.initial(addr) == value || trace.ops().any(gives)
     }
 }
 

@@ -7,7 +7,7 @@ use common::{
     random_trace,
 };
 use membar_certify::{Certifier, Flaw};
-use membar_core::{Assumption, Event, Lemma, Model, OpId, OpKind, Proof, Rule, Step, Trace};
+use membar_core::{AddrId, Assumption, Event, Lemma, Model, OpId, OpKind, Proof, Rule, Step, Trace};
 use std::collections::VecDeque;
 
 struct Prover<'a> {
@@ -219,8 +219,23 @@ fn prove(random: &mut Random, trace: &Trace, model: &Model, count: &mut Count) {
     for op in trace.ops() {
         assert_eq!(certifier.proof(trace, model, &Proof::Unwritten(op)).is_ok(), bad_read(&op));
     }
+    let bad_final = |addr: &AddrId| {
+        let end = trace.finals.iter().find(|end| end.addr == *addr);
+        end.is_some_and(|end| {
+            let written = |w: OpId| {
+                matches!(trace.kind(w), OpKind::Store | OpKind::Rmw)
+                    && trace.addr(w) == *addr
+                    && trace.write(w) == end.value
+            };
+            end.value != trace.initial(*addr) && !trace.ops().any(written)
+        })
+    };
+    let addrs: Vec<AddrId> = (0..trace.addrs() as u32 + 2).map(AddrId).collect();
+    for addr in &addrs {
+        assert_eq!(certifier.proof(trace, model, &Proof::UnwrittenFinal(*addr)).is_ok(), bad_final(addr));
+    }
     let mut ops: Vec<OpId> = trace.memory_ops().collect();
-    if ops.iter().any(bad_read) {
+    if ops.iter().any(bad_read) || addrs.iter().any(bad_final) {
         count.unwritten += 1;
         return;
     }

@@ -5,7 +5,7 @@ use common::{
     ANY, Definition, Random, Recipe, lock_models, models, permutations, random_model, random_sessions, random_trace,
 };
 use membar_certify::{Certifier, Flaw};
-use membar_core::{Model, OpId, Source, Trace, Witness};
+use membar_core::{Model, OpId, Trace, Witness};
 
 /// How often each answer was given.
 #[derive(Default, Debug)]
@@ -35,8 +35,7 @@ fn compare(certifier: &mut Certifier, trace: &Trace, model: &Model, count: &mut 
 fn readable(random: &mut Random, recipe: Recipe) -> Option<Trace> {
     let sessions = recipe.locked == 1 && random.one_in(10);
     let trace = if sessions { random_sessions(random)? } else { random_trace(random, recipe)? };
-    let readable = trace.ops().all(|op| trace.source(op) != Source::UNWRITTEN);
-    (readable || random.one_in(20)).then_some(trace)
+    (!trace.has_unwritten() || random.one_in(20)).then_some(trace)
 }
 
 #[test]

@@ -5,7 +5,7 @@ use common::{
     ANY, Random, ec, lc, lock_models, model, models, pso, random_model, random_trace, rmo, sc, scope, trace, tso, wmo,
 };
 use membar_certify::{Certifier, Flaw, Reason, proof};
-use membar_core::{Assumption, Event, Kind, Lemma, Mask, Model, OpId, Proof, Rule, Step, When};
+use membar_core::{AddrId, Assumption, Event, Kind, Lemma, Mask, Model, OpId, Proof, Rule, Step, When};
 
 const INIT: Event = Event::INIT;
 const FINAL: Event = Event::FINAL;
@@ -464,6 +464,18 @@ fn unwritten_values() {
     let found: Vec<u32> =
         (0..12).filter(|&op| proof(&trace(text), &sc(), &Proof::Unwritten(OpId(op))).is_ok()).collect();
     assert_eq!(found, [0, 5, 7]);
+}
+
+#[test]
+fn unwritten_final_values() {
+    let text = "init y 3; 0 x=1; 0 z=2; final x 3; final y 3; final z 2; final w 1";
+    let trace = trace(text);
+    let names: Vec<String> = (0..9)
+        .map(AddrId)
+        .filter(|&addr| proof(&trace, &sc(), &Proof::UnwrittenFinal(addr)).is_ok())
+        .map(|addr| trace.addr_names()[addr.index()].to_string())
+        .collect();
+    assert_eq!(names, ["x", "w"]);
 }
 
 #[test]

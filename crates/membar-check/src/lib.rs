@@ -180,7 +180,11 @@ impl Checker {
 
     /// Decides a trace.
     pub fn decide(&mut self, trace: &Trace, model: &Model, limits: &Limits) -> Decision {
-        self.decide_with(trace, model, None, limits)
+        match self.decide_with(trace, model, None, limits) {
+            // What was left out may forbid it.
+            Decision::Allowed if trace.left_out().is_some() => Decision::Undecided(Undecided::Repeated),
+            decision => decision,
+        }
     }
 
     /// Decides a trace in which one read returned something else; see [`Problem::build`].
@@ -248,6 +252,7 @@ impl Checker {
         let prover = || Prover::new(trace, model, p, &self.read.scheduler.conflicts, &self.read.sorter.rank);
         match self.refutation.as_ref().expect("forbidden") {
             Refutation::Obvious(Obvious::Unwritten(op)) => Proof::Unwritten(*op),
+            Refutation::Obvious(Obvious::UnwrittenFinal(addr)) => Proof::UnwrittenFinal(*addr),
             Refutation::Obvious(Obvious::Core(ops)) => {
                 part_proof(trace, model, shrink::closure(trace, ops)).expect("these operations are forbidden")
             }
@@ -265,6 +270,11 @@ impl Checker {
             part.resolve(&mut Default::default()).ok()?;
             return Some(Part { ops: vec![op], trace: part });
         }
+        if let Proof::UnwrittenFinal(addr) = proof {
+            let mut part = trace.restricted_to(&[], |i| trace.finals[i].addr == addr, |_| false);
+            part.resolve(&mut Default::default()).ok()?;
+            return Some(Part { ops: Vec::new(), trace: part });
+        }
         shrink::smallest(trace, model, shrink::closure(trace, &proof.ops()), limits)
     }
 
@@ -277,18 +287,24 @@ impl Checker {
 /// With more conflicts than this a proof is written on a stack of its own.
 const DEEP: u64 = 500;
 
+/// The name of threads that have a large stack: a panic of theirs is passed on to the thread that waits for them.
+pub const PROOF_THREAD: &str = "membar proof";
+
 /// Runs with a large stack: proofs are written by recursion along their premises, which can go deep.
 fn deeply<T: Send>(f: impl FnOnce() -> T + Send) -> T {
     const STACK: usize = 256 << 20;
     std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, f);
+        let thread = std::thread::Builder::new().name(PROOF_THREAD.into()).stack_size(STACK).spawn_scoped(scope, f);
         thread.expect("a thread can be started").join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
 }
 
 /// The shortest proof of these operations alone, in terms of the whole trace.
 fn part_proof(trace: &Trace, model: &Model, ops: Vec<OpId>) -> Option<Proof> {
-    let written = |i: usize| trace.final_sources()[i].as_op().is_none_or(|op| ops.binary_search(&op).is_ok());
+    let written = |i: usize| match trace.final_sources()[i] {
+        Source::UNWRITTEN => false,
+        source => source.as_op().is_none_or(|op| ops.binary_search(&op).is_ok()),
+    };
     let mut part = trace.restricted_to(&ops, written, |_| true);
     part.resolve(&mut Default::default()).ok()?;
     shortest::prove(&part, model).map(|proof| translate(proof, &ops))
@@ -306,6 +322,8 @@ fn translate(proof: Proof, ops: &[OpId]) -> Proof {
     };
     match proof {
         Proof::Unwritten(read) => Proof::Unwritten(op(read)),
+        // Ids of addresses differ, but a part has no final value that nobody writes: the whole would not have been looked into.
+        Proof::UnwrittenFinal(addr) => Proof::UnwrittenFinal(addr),
         Proof::Cycle(lemmas) => Proof::Cycle(
             lemmas
                 .into_iter()
@@ -329,7 +347,7 @@ fn translate(proof: Proof, ops: &[OpId]) -> Proof {
 
 /// A shorter proof of the same, if one is found soon.
 fn shorten(trace: &Trace, model: &Model, proof: Proof, limits: &Limits) -> Proof {
-    if matches!(proof, Proof::Unwritten(_)) {
+    if matches!(proof, Proof::Unwritten(_) | Proof::UnwrittenFinal(_)) {
         return proof;
     }
     let ops = shrink::closure(trace, &proof.ops());

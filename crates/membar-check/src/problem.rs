@@ -15,7 +15,7 @@
 //! Complexity: O(n), with O(n log n) for time entries (see [`crate::ppo`]).
 
 use crate::ppo::PpoEdges;
-use membar_core::{Compare, Event, Kind, Model, OpId, OpKind, Rule, Source, ThreadId, Trace, When};
+use membar_core::{AddrId, Compare, Event, Kind, Model, OpId, OpKind, Rule, Source, ThreadId, Trace, When};
 
 /// No node.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -71,6 +71,8 @@ pub(crate) enum Why {
 pub(crate) enum Obvious {
     /// A value that nobody writes.
     Unwritten(OpId),
+    /// A final value that nobody writes, of this address.
+    UnwrittenFinal(AddrId),
     /// An address's initial value was read or is final although these writes come first.
     Core(Vec<OpId>),
 }
@@ -210,6 +212,9 @@ impl Problem {
         self.ppo.build(trace, model, (n + addrs) as u32);
         self.nodes = self.ppo.next_node as usize;
         self.describe_nodes(trace, model, other);
+        if let Some(i) = trace.final_sources().iter().position(|&source| source == Source::UNWRITTEN) {
+            self.obvious.get_or_insert(Obvious::UnwrittenFinal(trace.finals[i].addr));
+        }
         self.group_readers();
         self.partial = !model.write_order;
         if self.partial {

@@ -17,7 +17,7 @@
 
 use crate::limits::Limits;
 use crate::{Checker, Decision};
-use membar_core::{Model, OpId, ResolveScratch, Trace};
+use membar_core::{Model, OpId, ResolveScratch, Source, Trace};
 
 /// A part of a trace.
 pub struct Part {
@@ -100,9 +100,11 @@ pub(crate) fn shrink(whole: &Trace, model: &Model, ops: Vec<OpId>, last_first: b
             *used = true;
         }
     }
-    let source_kept = |i: usize| match whole.final_sources()[i].as_op() {
-        Some(op) => kept[op.index()],
-        None => used[whole.finals[i].addr.index()],
+    let source_kept = |i: usize| match (whole.final_sources()[i], whole.final_sources()[i].as_op()) {
+        // What is forbidden without it is shown without it.
+        (Source::UNWRITTEN, _) => false,
+        (_, Some(op)) => kept[op.index()],
+        (_, None) => used[whole.finals[i].addr.index()],
     };
     let mut core = whole.restricted_to(&ops, source_kept, |_| true);
     core.resolve(&mut ResolveScratch::default()).ok()?;

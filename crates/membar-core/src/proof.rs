@@ -4,7 +4,7 @@
 //! Both are plain data: `membar-check` makes them, `membar-certify` re-checks them from the recorded values alone,
 //! `membar-report` turns them into words.
 
-use crate::{OpId, Trace};
+use crate::{AddrId, OpId, Trace};
 use std::fmt;
 
 /// A point of memory order: an operation, or one of the two ends of the trace.
@@ -188,6 +188,8 @@ pub struct Lemma {
 pub enum Proof {
     /// This operation read a value that nobody writes there.
     Unwritten(OpId),
+    /// The recorded final value of this address is one that nobody writes there.
+    UnwrittenFinal(AddrId),
     /// Case splits with a cycle each; the last lemma assumes nothing.
     Cycle(Vec<Lemma>),
 }
@@ -196,7 +198,7 @@ impl Proof {
     /// The lemma that closes the proof.
     pub fn last(&self) -> Option<&Lemma> {
         match self {
-            Proof::Unwritten(_) => None,
+            Proof::Unwritten(_) | Proof::UnwrittenFinal(_) => None,
             Proof::Cycle(lemmas) => lemmas.last(),
         }
     }
@@ -206,6 +208,7 @@ impl Proof {
         let mut ops = Vec::new();
         match self {
             Proof::Unwritten(op) => ops.push(*op),
+            Proof::UnwrittenFinal(_) => {}
             Proof::Cycle(lemmas) => {
                 let mut push = |event: Event| ops.extend(event.as_op());
                 for step in lemmas.iter().flat_map(|lemma| &lemma.steps) {
@@ -228,7 +231,7 @@ impl Proof {
     /// The number of steps in all lemmas.
     pub fn len(&self) -> usize {
         match self {
-            Proof::Unwritten(_) => 1,
+            Proof::Unwritten(_) | Proof::UnwrittenFinal(_) => 1,
             Proof::Cycle(lemmas) => lemmas.iter().map(|lemma| lemma.steps.len()).sum(),
         }
     }
@@ -255,6 +258,8 @@ pub enum Undecided {
     Memory,
     /// The user interrupted.
     Interrupted,
+    /// Values are repeated, and the part of the trace that does not depend on them is allowed: see [`Trace::left_out`].
+    Repeated,
 }
 
 impl fmt::Display for Undecided {
@@ -263,6 +268,7 @@ impl fmt::Display for Undecided {
             Undecided::Time => "the time limit passed",
             Undecided::Memory => "the memory limit was reached",
             Undecided::Interrupted => "interrupted",
+            Undecided::Repeated => "values are repeated, and what does not depend on them is allowed",
         })
     }
 }

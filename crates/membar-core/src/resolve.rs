@@ -7,6 +7,9 @@
 //! indexed by value holds the write. The first value that two addresses share, or that is large, moves everything to
 //! an open-addressing table keyed by (address, value).
 //!
+//! Where something was left out of a trace because values are repeated ([`Trace::left_out`]), nothing that is left reads such a
+//! value, and it does not matter which of its writes is found.
+//!
 //! Complexity: O(n) expected; the tables are kept between traces, and are cleared only as far as they were used.
 
 use crate::{AddrId, AddrName, OpId, OpKind, Source, Trace};
@@ -76,15 +79,6 @@ pub enum Malformed {
         /// The write it misses.
         other: u64,
     },
-    /// A `final` value that nobody writes.
-    FinalUnwritten {
-        /// The address.
-        addr: AddrName,
-        /// The value.
-        value: u64,
-        /// The `final` line.
-        line: u64,
-    },
     /// A release by a thread that does not hold the lock.
     ReleaseUnheld {
         /// The lock.
@@ -129,9 +123,6 @@ impl std::fmt::Display for Malformed {
             Malformed::OrderTwice { addr, value, .. } => write!(f, "the `order` line of {addr} lists {value} twice"),
             Malformed::OrderMisses { addr, value, .. } => {
                 write!(f, "the `order` line of {addr} misses the value {value}")
-            }
-            Malformed::FinalUnwritten { addr, value, .. } => {
-                write!(f, "the final value {value} of {addr} is neither written nor initial")
             }
             Malformed::ReleaseUnheld { lock, .. } => {
                 write!(f, "{lock} is released by a thread that does not hold it")
@@ -202,7 +193,7 @@ impl Trace {
         self.group_threads();
         self.read_lines()?;
         let writes = self.index_writes(scratch)?;
-        self.find_sources(&writes)?;
+        self.find_sources(&writes);
         self.find_orders(&writes)?;
         self.pair_locks(&mut scratch.lock_holder)
     }
@@ -271,7 +262,7 @@ impl Trace {
             count += 1;
             largest = largest.max(self.write[i]);
             let addr = self.addr[i];
-            if self.write[i] == self.initial[addr.index()] {
+            if self.write[i] == self.initial[addr.index()] && self.left_out.is_none() {
                 return Err(Malformed::WritesInitial {
                     addr: self.name_of(addr),
                     value: self.write[i],
@@ -311,6 +302,9 @@ impl Trace {
                     break;
                 }
                 if self.write[other as usize] == value && self.addr[other as usize] == addr {
+                    if self.left_out.is_some() {
+                        break; // nobody reads it
+                    }
                     return Err(Malformed::WrittenTwice {
                         addr: self.name_of(addr),
                         value,
@@ -324,7 +318,7 @@ impl Trace {
         Ok(Writes::Hashed { table: &scratch.table, mask: size - 1 })
     }
 
-    fn find_sources(&mut self, writes: &Writes<'_>) -> Result<(), Malformed> {
+    fn find_sources(&mut self, writes: &Writes<'_>) {
         let source = |trace: &Trace, addr: AddrId, value: u64| {
             if value == trace.initial[addr.index()] {
                 Source::INIT
@@ -343,13 +337,8 @@ impl Trace {
         for i in 0..self.finals.len() {
             let end = self.finals[i];
             let from = source(self, end.addr, end.value);
-            if from == Source::UNWRITTEN {
-                let addr = self.name_of(end.addr);
-                return Err(Malformed::FinalUnwritten { addr, value: end.value, line: end.line });
-            }
             self.final_sources.push(from);
         }
-        Ok(())
     }
 
     fn find_orders(&mut self, writes: &Writes<'_>) -> Result<(), Malformed> {

@@ -1,6 +1,6 @@
 //! A recorded execution, in columns.
 
-use crate::{AddrId, Clock, Kinds, Mask, OpId, Source, ThreadId};
+use crate::{AddrId, Clock, Kinds, LeftOut, Mask, OpId, Source, ThreadId};
 use rustc_hash::FxHashMap;
 use std::fmt;
 
@@ -159,8 +159,8 @@ pub struct Op {
 /// Filled by pushing operations in the order of the text, then [`Trace::resolve`]d once, after which every accessor
 /// works. [`Trace::clear`] keeps the buffers, so that reading many traces allocates nothing.
 ///
-/// Invariants after `resolve`: a value identifies the write of an address (no address has two writes of one value or
-/// a write of its initial value); each thread's operations are `thread_ops(t)`, in program order; locks are paired.
+/// Invariants after `resolve`: a value that is read or listed identifies the write of an address (no address has two writes
+/// of one value or a write of its initial value, but for values that nobody reads where [`Trace::left_out`] says so); each thread's operations are `thread_ops(t)`, in program order; locks are paired.
 #[derive(Clone, Default, Debug)]
 pub struct Trace {
     pub(crate) kind: Vec<OpKind>,
@@ -174,6 +174,8 @@ pub struct Trace {
     /// Empty where no operation has a timestamp.
     pub(crate) spans: Vec<Span>,
     pub(crate) clock: Clock,
+    pub(crate) left_out: Option<Box<LeftOut>>,
+    open_end: bool,
     first_line: u64,
     end_line: Option<u64>,
 
@@ -244,6 +246,8 @@ impl Trace {
         self.line.clear();
         self.spans.clear();
         self.clock = Clock::default();
+        self.left_out = None;
+        self.open_end = false;
         self.inits.clear();
         self.finals.clear();
         self.orders.clear();
@@ -256,6 +260,27 @@ impl Trace {
     /// Says at which line of the text the trace ends.
     pub fn set_end_line(&mut self, line: u64) {
         self.end_line = Some(line);
+    }
+
+    /// Says that the text ends without the `check` of this trace.
+    pub fn set_open_end(&mut self) {
+        self.open_end = true;
+    }
+
+    /// Did the text end without the `check` of this trace?
+    pub fn open_end(&self) -> bool {
+        self.open_end
+    }
+
+    /// What was left out of the trace that was recorded, if anything: then this is a part of it, which shows that the whole is
+    /// forbidden, and cannot show that it is allowed.
+    pub fn left_out(&self) -> Option<&LeftOut> {
+        self.left_out.as_deref()
+    }
+
+    /// Is there a read, or a recorded final value, that nobody wrote?
+    pub fn has_unwritten(&self) -> bool {
+        self.rf.contains(&Source::UNWRITTEN) || self.final_sources.contains(&Source::UNWRITTEN)
     }
 
     /// The line at which the trace ends: the one that was set, or its last operation's.
@@ -432,7 +457,8 @@ impl Trace {
         keep_final: impl Fn(usize) -> bool,
         keep_order: impl Fn(usize) -> bool,
     ) -> Trace {
-        let mut part = Trace { first_line: self.first_line, clock: self.clock, ..Trace::default() };
+        let left_out = self.left_out.clone();
+        let mut part = Trace { first_line: self.first_line, clock: self.clock, left_out, ..Trace::default() };
         let mut renamed: FxHashMap<AddrId, AddrId> = FxHashMap::default();
         for &id in ops {
             let mut op = self.op(id);
@@ -605,7 +631,7 @@ impl Trace {
         self.initial[addr.index()]
     }
 
-    /// The writes behind `self.finals`, in the same order.
+    /// The writes behind `self.finals`, in the same order; [`Source::UNWRITTEN`] where nobody wrote the value.
     pub fn final_sources(&self) -> &[Source] {
         &self.final_sources
     }

@@ -165,6 +165,9 @@ pub struct Task {
     pub stop_at_first: bool,
 }
 
+/// The exit code of a process that a bug of ours has ended.
+pub const BUG: i32 = 4;
+
 /// Why a process could not do what it was asked for.
 #[derive(Debug, thiserror::Error)]
 pub enum ProcessError {
@@ -174,6 +177,9 @@ pub enum ProcessError {
     /// It says so.
     #[error("{0}")]
     Failed(String),
+    /// It has ended because of a bug of ours, which it has told about.
+    #[error("the process that runs the program has failed: {0}")]
+    Bug(String),
     /// It has ended.
     #[error("the process that runs the program has ended: {0}")]
     Died(String),
@@ -195,6 +201,8 @@ pub struct Process {
     pub diverged: Option<Divergence>,
     /// Why there is no going on.
     pub failed: Option<String>,
+    /// Is that a bug of ours?
+    pub bug: bool,
     /// What it cost so far.
     pub statistics: Statistics,
     /// The number of threads.
@@ -288,6 +296,7 @@ impl Process {
             grown: None,
             diverged: None,
             failed: None,
+            bug: false,
             statistics: Statistics::default(),
             threads: 1,
         };
@@ -414,6 +423,11 @@ impl Process {
     fn death(&mut self) -> ProcessError {
         let _ = self.child.kill();
         let status = self.child.wait();
+        if let Ok(status) = &status
+            && status.code() == Some(BUG)
+        {
+            return ProcessError::Bug("its message is above".into());
+        }
         ProcessError::Died(match status {
             Ok(status) => match status.signal() {
                 Some(signal) => format!("signal {signal}"),
@@ -466,6 +480,10 @@ impl Work for Process {
                     if let Err(error) = self.restart() {
                         self.failed = Some(error.to_string());
                     }
+                }
+                Err(ProcessError::Bug(why)) => {
+                    self.bug = true;
+                    self.failed = Some(why);
                 }
                 Err(error) => {
                     let path = self.shared.path();

@@ -142,7 +142,8 @@ impl Session {
             self.processes = verification.into_workers();
             for process in &mut self.processes {
                 if let Some(why) = process.failed.take() {
-                    return Err(ProcessError::Failed(why).into());
+                    let error = if process.bug { ProcessError::Bug(why) } else { ProcessError::Failed(why) };
+                    return Err(error.into());
                 }
                 if let Some(divergence) = process.diverged.clone() {
                     return Err(SessionError::Diverged(divergence));

@@ -72,7 +72,7 @@ impl Relation {
 
 /// Applies the rules to a resolved trace until nothing changes.
 pub fn refute(trace: &Trace, model: &Model) -> Outcome {
-    if trace.ops().any(|op| trace.source(op) == Source::UNWRITTEN) {
+    if trace.has_unwritten() {
         return Outcome::Refuted;
     }
     let (init, end) = (trace.len(), trace.len() + 1);

@@ -129,7 +129,7 @@ pub fn decide(trace: &Trace, model: &Model, algorithm: Algorithm) -> bool {
 pub fn explore(trace: &Trace, model: &Model, algorithm: Algorithm, limits: &Limits) -> Explored {
     assert!(model.write_order, "frontiers are about write orders");
     let forbidden = Explored { allowed: Some(false), frontiers: 0 };
-    if trace.ops().any(|op| trace.source(op) == Source::UNWRITTEN) {
+    if trace.has_unwritten() {
         return forbidden;
     }
     let mut graph = Graph::new(trace.len());

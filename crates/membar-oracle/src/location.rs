@@ -22,7 +22,7 @@ use membar_core::{AddrId, Model, OpId, OpKind, Source, Trace};
 /// Does a model without write order allow the trace? The trace is resolved and has at most 64 operations.
 pub fn decide(trace: &Trace, model: &Model) -> bool {
     assert!(trace.len() <= 64, "the oracle takes at most 64 operations");
-    if trace.ops().any(|op| trace.source(op) == Source::UNWRITTEN) {
+    if trace.has_unwritten() {
         return false;
     }
     let (init, end) = (trace.len(), trace.len() + 1);

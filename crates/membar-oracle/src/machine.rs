@@ -45,7 +45,7 @@ pub enum Machine {
 /// Can the machine produce the trace? The trace is resolved.
 pub fn decide(trace: &Trace, machine: Machine) -> bool {
     assert!(trace.len() <= 64, "the oracle takes at most 64 operations");
-    if trace.ops().any(|op| trace.source(op) == Source::UNWRITTEN) {
+    if trace.has_unwritten() {
         return false;
     }
     if machine == Machine::Wmo {

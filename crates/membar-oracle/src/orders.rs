@@ -29,7 +29,7 @@ pub fn decide(trace: &Trace, model: &Model) -> bool {
     if !model.write_order {
         return location::decide(trace, model);
     }
-    if trace.ops().any(|op| trace.source(op) == Source::UNWRITTEN) {
+    if trace.has_unwritten() {
         return false;
     }
     let goes_first = |op: OpId, later: OpId| keeps(trace, model, op, later) || timed(trace, model, op, later);

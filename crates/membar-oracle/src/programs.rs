@@ -333,6 +333,7 @@ impl<'c> Machine<'c> {
     pub fn step(&mut self, step: Step) {
         match step {
             Step::Issue(t) => self.issue(t as usize),
+            Step::Choose(..) => unreachable!("programs of the register machine make no choices"),
             Step::Commit(t, addr) => {
                 let oldest = |entry: &Entry| u32::from(entry.id.thread) == t && entry.addr == addr;
                 let at = self.buffer.iter().position(oldest).expect("the step is possible");

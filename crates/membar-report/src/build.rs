@@ -1,11 +1,16 @@
 //! From a trace, a model and a verdict to a [`Report`].
 
-use crate::data::{Assumed, Edge, Effort, EventRef, LegalValue, LemmaRef, OpRef, Report, StepRef, Stop, Violation};
+use crate::data::{
+    Assumed, Edge, Effort, EventRef, LeftOutRef, LegalValue, LemmaRef, OpRef, Report, StepRef, Stop, Violation,
+};
 use crate::reduced::Reduced;
 use crate::shape;
 use crate::story;
+use crate::style::count;
 use crate::words::Words;
-use membar_core::{AddrName, Lemma, Model, OpId, Proof, Rule, Source, Step, Trace, Undecided, Verdict};
+use membar_core::{
+    AddrName, LeftOut, Lemma, Malformed, Model, OpId, Proof, Rule, Source, Step, Trace, Undecided, Verdict,
+};
 
 /// A decided trace: what a report is made from.
 #[derive(Clone, Debug)]
@@ -76,7 +81,7 @@ impl Report {
             line: first_line(trace),
             model: model.name.clone(),
             verdict: verdict.name(),
-            ops: trace.len(),
+            ops: trace.len() + trace.left_out().map_or(0, |left| left.ops),
             threads: trace.threads(),
             addresses: trace.addrs() - locks,
             locks,
@@ -84,6 +89,8 @@ impl Report {
             effort: decided.effort,
             seconds: decided.seconds,
             certified: decided.certified,
+            without_check: trace.open_end(),
+            left_out: trace.left_out().map(left_out),
             violation: match verdict {
                 Verdict::Forbidden(proof) => Some(violation(&words, proof, decided.blame.as_ref())),
                 _ => None,
@@ -102,11 +109,29 @@ impl Report {
     }
 }
 
+fn left_out(left: &LeftOut) -> LeftOutRef {
+    let (lines, how) = match &left.why {
+        Malformed::WrittenTwice { line, other, .. } => (vec![*other, *line], format!("lines {other} and {line}")),
+        Malformed::WritesInitial { line, init, .. } => match init {
+            Some(init) => (vec![*init, *line], format!("lines {init} and {line}")),
+            None => (vec![*line], format!("line {line}")),
+        },
+        _ => (Vec::new(), String::new()),
+    };
+    let message = match left.ops {
+        0 => format!("{} ({how}); nothing was concluded from that value", left.why),
+        1 => format!("{} ({how}); 1 operation that depends on that value was left out", left.why),
+        n => format!("{} ({how}); {} that depend on that value were left out", left.why, count(n, "operation")),
+    };
+    LeftOutRef { operations: left.ops, lines, message }
+}
+
 fn reason_name(reason: Undecided) -> &'static str {
     match reason {
         Undecided::Time => "time",
         Undecided::Memory => "memory",
         Undecided::Interrupted => "interrupted",
+        Undecided::Repeated => "repeated",
     }
 }
 
@@ -126,7 +151,7 @@ pub fn first_line(trace: &Trace) -> u64 {
 fn violation(words: &Words<'_>, proof: &Proof, blame: Option<&Blame>) -> Violation {
     let trace = words.trace;
     let lemmas: Vec<LemmaRef> = match proof {
-        Proof::Unwritten(_) => Vec::new(),
+        Proof::Unwritten(_) | Proof::UnwrittenFinal(_) => Vec::new(),
         Proof::Cycle(lemmas) => lemmas.iter().map(|lemma| lemma_ref(words, lemma)).collect(),
     };
     let cycle: Vec<Edge> = lemmas.last().map_or_else(Vec::new, |lemma| {
@@ -140,6 +165,7 @@ fn violation(words: &Words<'_>, proof: &Proof, blame: Option<&Blame>) -> Violati
     );
     let read = match proof {
         Proof::Unwritten(op) => Some(*op),
+        Proof::UnwrittenFinal(_) => None,
         Proof::Cycle(_) => blame.map(|blame| blame.read),
     };
     let legal = blame.filter(|blame| Some(blame.read) == read);

@@ -38,6 +38,12 @@ pub struct Report {
     pub seconds: f64,
     /// Was the certificate re-checked? Always so for `allowed` and `forbidden`; `undecided` has none.
     pub certified: bool,
+    /// Does the text end without the `check` of this trace?
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub without_check: bool,
+    /// What was left out because values are repeated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<LeftOutRef>,
     /// Why it is forbidden.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub violation: Option<Violation>,
@@ -47,6 +53,17 @@ pub struct Report {
     /// A memory order, where it was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub witness: Option<Vec<OpRef>>,
+}
+
+/// What a decision left out because values are repeated: what is left is forbidden, and so is the whole.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct LeftOutRef {
+    /// How many operations.
+    pub operations: usize,
+    /// The lines that give one address one value.
+    pub lines: Vec<u64>,
+    /// The same in words.
+    pub message: String,
 }
 
 /// What a decision took.

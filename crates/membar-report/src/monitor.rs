@@ -34,6 +34,9 @@ pub struct Monitored {
     /// (2³² − 2²⁰ by a thread).
     #[serde(skip_serializing_if = "Option::is_none", default, deserialize_with = "optional")]
     pub stopped: Option<Word>,
+    /// Does the text end without the `check` of this trace?
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub without_check: bool,
     /// Number of operations monitored.
     pub events: u64,
     /// Number of threads.

@@ -63,7 +63,7 @@ impl Reduced {
             return Err("the reduced trace is not one trace".into());
         };
         let mut trace = self.renumbered(&trace).ok_or("the lines of the reduced trace make no sense")?;
-        trace.resolve(&mut ResolveScratch::default()).map_err(|fault| format!("{fault:?}"))?;
+        trace.resolve_recorded(&mut ResolveScratch::default()).map_err(|fault| format!("{fault:?}"))?;
         let compare = match self.clock {
             "global" => Compare::Everything,
             "none" => Compare::Nothing,

@@ -4,7 +4,7 @@ use crate::build::{Blame, legal_values};
 use crate::data::{Edge, LegalValue};
 use crate::style::{count, list};
 use crate::words::{Words, noun};
-use membar_core::{Event, Final, OpId, OpKind, Proof, Rule, Trace};
+use membar_core::{AddrId, Event, Final, OpId, OpKind, Proof, Rule, Trace};
 
 /// Values that are listed before "and N more".
 const VALUES: usize = 8;
@@ -15,7 +15,18 @@ const LINES: usize = 10;
 pub(crate) fn happened(words: &Words<'_>, proof: &Proof, blame: Option<&Blame>) -> String {
     let trace = words.trace;
     match proof {
-        Proof::Unwritten(op) => unwritten(words, *op),
+        Proof::Unwritten(op) => {
+            let nobody = nobody_wrote(words, trace.addr(*op), trace.read(*op));
+            format!("{} returned a value that nobody wrote: {nobody}", the_read(words, *op))
+        }
+        Proof::UnwrittenFinal(addr) => match trace.finals.iter().find(|end| end.addr == *addr) {
+            Some(end) => {
+                let (name, value, line) = (words.name(*addr), end.value, end.line);
+                let nobody = nobody_wrote(words, *addr, value);
+                format!("The final value {name} == {value} (line {line}) is one that nobody wrote: {nobody}")
+            }
+            None => String::new(),
+        },
         Proof::Cycle(_) => {
             let involved = proof.ops();
             let blamed = blame.map(|blame| blame.read);
@@ -41,9 +52,9 @@ fn the_read(words: &Words<'_>, op: OpId) -> String {
     format!("The {} at line {} (thread {}: {})", noun(words.trace.kind(op)), at.line, at.thread, at.text)
 }
 
-fn unwritten(words: &Words<'_>, op: OpId) -> String {
+/// `x is initially 0 and only 1 (line 1) is ever stored there.`
+fn nobody_wrote(words: &Words<'_>, addr: AddrId, value: u64) -> String {
     let trace = words.trace;
-    let addr = trace.addr(op);
     let stores = |other: OpId| matches!(trace.kind(other), OpKind::Store | OpKind::Rmw);
     let written: Vec<(u64, u64)> = trace
         .ops()
@@ -65,11 +76,11 @@ fn unwritten(words: &Words<'_>, op: OpId) -> String {
     let rest = if written.len() == 1 { rest.replace("the values stored there are", "only") } else { rest };
     let rest = if written.len() == 1 { format!("{rest} is ever stored there") } else { rest };
     // The same value at another address: a wrong address is a common cause.
-    let elsewhere = trace.ops().find(|&other| stores(other) && trace.write(other) == trace.read(op));
+    let elsewhere = trace.ops().find(|&other| stores(other) && trace.write(other) == value);
     let elsewhere = elsewhere.map_or_else(String::new, |other| {
-        format!(" (Line {} stores {}, but to {}.)", trace.line(other), trace.read(op), words.name(trace.addr(other)))
+        format!(" (Line {} stores {value}, but to {}.)", trace.line(other), words.name(trace.addr(other)))
     });
-    format!("{} returned a value that nobody wrote: {start} {rest}.{elsewhere}", the_read(words, op))
+    format!("{start} {rest}.{elsewhere}")
 }
 
 /// Did it return what its own thread writes only later?
@@ -118,7 +129,7 @@ fn nobody_to_blame(words: &Words<'_>, proof: &Proof, involved: &[OpId]) -> Strin
     let reads = involved.iter().filter(|&&op| matches!(trace.kind(op), OpKind::Load | OpKind::Rmw)).count();
     let steps = || match proof {
         Proof::Cycle(lemmas) => lemmas.iter().flat_map(|lemma| &lemma.steps).collect::<Vec<_>>(),
-        Proof::Unwritten(_) => Vec::new(),
+        Proof::Unwritten(_) | Proof::UnwrittenFinal(_) => Vec::new(),
     };
     let mut finals: Vec<u64> = Vec::new();
     let mut orders: Vec<u64> = Vec::new();
@@ -165,6 +176,11 @@ pub(crate) fn why(words: &Words<'_>, proof: &Proof, cycle: &[Edge]) -> String {
         Proof::Unwritten(op) => {
             let (value, name) = (words.trace.read(*op), words.name(words.trace.addr(*op)));
             return format!("a read returns what was stored, and {value} was never stored to {name}.");
+        }
+        Proof::UnwrittenFinal(addr) => {
+            let name = words.name(*addr);
+            let value = words.trace.finals.iter().find(|end| end.addr == *addr).map_or(0, |end| end.value);
+            return format!("memory holds what was stored, and {value} was never stored to {name}.");
         }
         Proof::Cycle(lemmas) => lemmas,
     };

@@ -45,6 +45,15 @@ pub struct Totals {
     pub undecided: u64,
     /// Faults of the input.
     pub errors: u64,
+    /// Bugs of membar.
+    pub internal: u64,
+}
+
+/// A read-modify-write whose recorded end is part of the proof.
+fn ended_atomic(violation: &Violation) -> Option<&OpRef> {
+    let steps = violation.lemmas.iter().flat_map(|lemma| &lemma.steps);
+    let timed = steps.filter(|step| step.edge.rule == "Time").filter_map(|step| step.edge.from.op());
+    timed.into_iter().find(|op| op.text.starts_with('{'))
 }
 
 impl Text<'_> {
@@ -99,6 +108,12 @@ impl Text<'_> {
         let (limit, next) = match stop.reason {
             "time" => ("The time limit passed", "Allow more time (`--time 10m`)"),
             "memory" => ("The memory limit was reached", "Allow more memory (`--memory 16GiB`)"),
+            "repeated" => {
+                let what = "Values are repeated, and what does not depend on them is allowed.";
+                self.labelled("What", what, out)?;
+                self.note(report, out)?;
+                return self.labelled("Next", "Give every store to an address its own value.", out);
+            }
             _ => ("It was interrupted", "Run it again"),
         };
         self.labelled(
@@ -120,11 +135,20 @@ impl Text<'_> {
         )
     }
 
+    /// What was left out, if anything.
+    fn note(&self, report: &Report, out: &mut impl Write) -> io::Result<()> {
+        match &report.left_out {
+            Some(left) => self.labelled("Note", &format!("{}.", capital(&left.message)), out),
+            None => Ok(()),
+        }
+    }
+
     fn forbidden(&self, report: &Report, violation: &Violation, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "{} by {}  {}", self.style.bad("FORBIDDEN"), report.model, self.place(report))?;
         let sentence = |index: usize| violation.explanation.get(index).map_or("", String::as_str);
         self.labelled("What", sentence(0), out)?;
         self.labelled("Why", &capital(sentence(1)), out)?;
+        self.note(report, out)?;
         self.labelled("Next", &self.next(report, violation), out)?;
         let Some((last, cases)) = violation.lemmas.split_last() else { return Ok(()) };
         let mut left = STEPS;
@@ -169,9 +193,25 @@ impl Text<'_> {
         let number = if report.trace > 0 { format!(" --trace {}", report.trace + 1) } else { String::new() };
         let proof = "`--format json` has the proof as data";
         if violation.lemmas.is_empty() {
-            return "Look at how values were recorded: what a load returned must be stored somewhere, or be set by an \
-                    `init` line. If the recording is right, the machine made the value up."
-                .into();
+            return match violation.read {
+                Some(_) => {
+                    "Look at how values were recorded: what a load returned must be stored somewhere, or be set by an \
+                     `init` line. If the recording is right, the machine made the value up."
+                }
+                None => {
+                    "Look at how final values were recorded: each must be stored somewhere, or be set by an `init` line. If \
+                     the recording is right, memory was corrupted."
+                }
+            }
+            .into();
+        }
+        if let Some(op) = ended_atomic(violation) {
+            return format!(
+                "This rests on the end of the read-modify-write at line {}: does the recorder stamp it when its write is \
+                 done? Some stamp a load-linked and a store-conditional with the times of the first alone; then leave the \
+                 end out (`@ begin:`). If the times are right, {proof}.",
+                op.line
+            );
         }
         if violation.involved == report.ops {
             return format!("Every operation here is needed, so the trace is as small as it gets; {proof}.");
@@ -266,6 +306,9 @@ impl Text<'_> {
         }
         if totals.errors > 0 {
             parts.push(self.style.bad(count(n(totals.errors), "error")).to_string());
+        }
+        if totals.internal > 0 {
+            parts.push(self.style.bad(count(n(totals.internal), "internal error")).to_string());
         }
         writeln!(out, "{}: {}", count(n(totals.traces), "trace"), parts.join(", "))
     }

@@ -264,7 +264,6 @@ impl ErrorKind {
                 Malformed::OrderUnwritten { .. } => "list only values that are stored there; the initial one is not",
                 Malformed::OrderTwice { .. } => "list each value once, oldest first",
                 Malformed::OrderMisses { .. } => "list every value that is written, or leave the line out",
-                Malformed::FinalUnwritten { .. } => "the final value is that of the last store, or the initial one",
                 Malformed::ReleaseUnheld { .. } => "put an `acq` of that lock before it in the same thread",
                 Malformed::AcquireHeld { .. } => "put a `rel` of that lock between the two",
                 Malformed::HeldAtEnd { .. } => "put a `rel` of that lock after it in the same thread",

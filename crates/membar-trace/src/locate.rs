@@ -40,7 +40,6 @@ fn line_of(fault: &Malformed) -> u64 {
         | Malformed::OrderUnwritten { line, .. }
         | Malformed::OrderTwice { line, .. }
         | Malformed::OrderMisses { line, .. }
-        | Malformed::FinalUnwritten { line, .. }
         | Malformed::ReleaseUnheld { line, .. }
         | Malformed::AcquireHeld { line, .. }
         | Malformed::HeldAtEnd { line, .. } => line,
@@ -67,8 +66,7 @@ fn blame(fault: &Malformed, original: &[u8]) -> Option<Range<usize>> {
         Malformed::WrittenTwice { .. }
         | Malformed::WritesInitial { .. }
         | Malformed::OrderUnwritten { .. }
-        | Malformed::OrderTwice { .. }
-        | Malformed::FinalUnwritten { .. } => parser.value_at,
+        | Malformed::OrderTwice { .. } => parser.value_at,
         Malformed::Repeated { .. }
         | Malformed::OrderMisses { .. }
         | Malformed::ReleaseUnheld { .. }

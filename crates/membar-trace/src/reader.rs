@@ -53,6 +53,8 @@ pub struct Reader<'a> {
     at_eof: bool,
     /// The line at `pos` is longer than can be kept and its beginning is gone.
     in_long_line: bool,
+    /// The line that was taken last is the end of the text, without a line end.
+    unended: bool,
     state: State,
     /// Lines read.
     line: u64,
@@ -115,6 +117,7 @@ impl<'a> Reader<'a> {
             whole: true,
             at_eof: false,
             in_long_line: false,
+            unended: false,
             state: State::Ready,
             line: 0,
             content: None,
@@ -147,7 +150,8 @@ impl<'a> Reader<'a> {
 
     /// Reads the next trace into `trace`, resolved. `None` is the end of the input.
     ///
-    /// Returns as soon as the trace's `check` line has arrived. After an error the contents of `trace` mean nothing,
+    /// Returns as soon as the trace's `check` line has arrived. The last `check` may be missing ([`Trace::open_end`]), but not
+    /// the end of the last line: that one may have been cut off. After an error the contents of `trace` mean nothing,
     /// and the reader is at its end unless [`Reader::skip_trace`] is called.
     pub fn next(&mut self, trace: &mut Trace) -> Option<Result<(), Error>> {
         if self.state != State::Ready {
@@ -188,6 +192,8 @@ impl<'a> Reader<'a> {
 
     fn read_trace(&mut self, trace: &mut Trace) -> Result<bool, Error> {
         let limit = trace.first_line().saturating_add(self.max_lines);
+        // Does the text end in the middle of an operation?
+        let mut cut = false;
         loop {
             self.await_line()?;
             if self.use_fast {
@@ -216,6 +222,7 @@ impl<'a> Reader<'a> {
                     return self.finish(trace).map(|()| true);
                 }
                 Ok(parsed) => {
+                    cut = self.unended;
                     add(trace, parsed, self.line);
                     self.begin_content(self.line);
                 }
@@ -228,6 +235,11 @@ impl<'a> Reader<'a> {
             }
         }
         match self.content {
+            // Every line is complete, and there are operations: what is missing is the `check` alone.
+            Some(_) if !trace.is_empty() && !cut => {
+                trace.set_open_end();
+                self.finish(trace).map(|()| true)
+            }
             Some(first_line) => Err(self.at_end(ErrorKind::Unterminated { first_line }, self.line + 1)),
             None if self.traces == 0 => Err(self.at_end(ErrorKind::NoTrace, 1)),
             None => Ok(false),
@@ -245,7 +257,7 @@ impl<'a> Reader<'a> {
     /// At `check`: do the lines make sense together?
     fn finish(&mut self, trace: &mut Trace) -> Result<(), Error> {
         trace.set_end_line(self.line);
-        trace.resolve(&mut self.scratch).map_err(|fault| {
+        trace.resolve_recorded(&mut self.scratch).map_err(|fault| {
             self.state = State::AfterFault;
             locate::locate(fault, &self.name, trace, self.whole.then(|| &self.buf[self.kept..self.pos]))
         })
@@ -296,6 +308,7 @@ impl<'a> Reader<'a> {
                     self.line += 1;
                     return Ok(Some(start..self.end));
                 }
+                self.unended = true;
                 self.end
             } else if self.at_eof {
                 return Ok(None);

@@ -120,7 +120,6 @@ fn senseless_traces() {
         ("order with an unwritten value", b"0: x := 1\norder x: 1 5\ncheck\n"),
         ("order that misses a value", b"0: x := 1\n0: x := 2\norder x: 2\ncheck\n"),
         ("order with a repeated value", b"0: x := 1\norder x: 1 1\ncheck\n"),
-        ("final of an unwritten value", b"0: x := 1\nfinal x == 2\ncheck\n"),
         ("repeated init", b"init x == 1\n\ninit x == 1\ncheck\n"),
         ("repeated final", b"0: x := 1\nfinal x == 1\nfinal x == 1\ncheck\n"),
         ("repeated order", b"0: x := 1\norder x: 1\norder x: 1\ncheck\n"),
@@ -157,8 +156,8 @@ fn ends() {
     let shown = renderings(&[
         ("empty", b""),
         ("only comments", b"# nothing\n\n# here\n"),
-        ("without check", b"\n0: M[0] := 1\n0: M[0] == 1\n"),
-        ("without check after a good trace", b"0: x := 1\ncheck\n# next\n0: x := 1\n"),
+        ("without check", b"\n0: M[0] := 1\n0: M[0] == 1"),
+        ("without check after a good trace", b"0: x := 1\ncheck\n# next\n0: x := 1"),
         ("cut off in an operation", b"0: M[0] := 1\n0: M[0"),
         ("cut off in a number", b"0: M[0] := 12\n0: M[0] == 1"),
         ("cut off in check", b"0: M[0] := 1\nche"),
@@ -201,7 +200,6 @@ fn files() {
     let mut damaged = zst.clone();
     damaged[6] ^= 0xFF;
     std::fs::write(dir.path().join("damaged.zst"), damaged).unwrap();
-    std::fs::write(dir.path().join("without-check.gz"), gz).unwrap();
     for name in [
         "missing.axe",
         "directory",
@@ -211,7 +209,6 @@ fn files() {
         "header-only.zst",
         "damaged.gz",
         "damaged.zst",
-        "without-check.gz",
     ] {
         show(name);
     }

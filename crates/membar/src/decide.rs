@@ -1,6 +1,7 @@
 //! One decision with its re-check, as every command makes it.
 
 use crate::cli::LimitArgs;
+use crate::guard::{guarded, provoke};
 use crate::page::{self, Entry, Wish};
 use crate::stop::{Failure, Interrupt};
 use membar::check::Limits;
@@ -110,7 +111,7 @@ pub struct Decider {
 }
 
 impl Decider {
-    /// Decides a trace. The error is an internal one: what the certifier did not accept.
+    /// Decides a trace. The error is an internal one: what the certifier did not accept, or a panic.
     pub fn answer(
         &mut self,
         trace: (&str, u64, &Trace),
@@ -123,6 +124,24 @@ impl Decider {
 
     /// The same for a page, if one is wanted: with the model as the user named it.
     pub fn answer_for(
+        &mut self,
+        (file, index, trace): (&str, u64, &Trace),
+        model: (&Model, &str),
+        budget: &Budget,
+        wanted: (Detail, Option<&Wish>),
+    ) -> Result<Answer, String> {
+        let answer = guarded(|| {
+            provoke(|| format!("{file}:{}:{}", index + 1, model.0.name));
+            self.certified_answer((file, index, trace), model, budget, wanted)
+        });
+        answer.unwrap_or_else(|panic| {
+            // Nobody knows what its buffers hold now.
+            *self = Decider::default();
+            Err(panic)
+        })
+    }
+
+    fn certified_answer(
         &mut self,
         (file, index, trace): (&str, u64, &Trace),
         (model, arg): (&Model, &str),
@@ -213,9 +232,9 @@ fn certified(certifier: &mut Certifier, trace: &Trace, model: &Model, verdict: &
     certifier.verdict(trace, model, verdict).map_err(|flaw| format!("the verdict's certificate does not hold: {flaw}"))
 }
 
-/// The message for a certificate that does not hold.
+/// The message for an internal error, without what to do about it: [`Failure::Internal`] says that.
 pub fn internal_error(file: &str, index: u64, model: &str, fault: &str) -> String {
-    format!("internal error: {}, trace {}, model {model}: {fault}\n{REPORT_BUG}", report::safe(file), index + 1)
+    format!("{}, trace {}, model {model}: {fault}", report::safe(file), index + 1)
 }
 
 #[cfg(test)]
@@ -229,7 +248,7 @@ mod tests {
         let model = membar::model::load("sc").unwrap();
         let wrong = Verdict::Allowed(Witness { order: vec![OpId(1), OpId(0)] });
         let fault = certified(&mut Certifier::new(), &trace, &model, &wrong).unwrap_err();
-        assert!(internal_error("t", 0, "sc", &fault).starts_with("internal error: t, trace 1, model sc: "));
+        assert!(internal_error("t", 0, "sc", &fault).starts_with("t, trace 1, model sc: "));
         let wrong = Verdict::Forbidden(Proof::Unwritten(OpId(1)));
         assert!(certified(&mut Certifier::new(), &trace, &model, &wrong).is_err());
     }

@@ -4,6 +4,7 @@ mod campaign;
 mod cli;
 mod cmd;
 mod decide;
+mod guard;
 mod input;
 mod page;
 mod progress;
@@ -20,17 +21,18 @@ use std::process::ExitCode;
 use stop::Failure;
 
 fn main() -> ExitCode {
-    // A bug must not look like a verdict: the standard exit code of a panic says nothing.
-    std::panic::set_hook(Box::new(|info| {
-        let _ = writeln!(std::io::stderr(), "internal error: {info}\n{}", decide::REPORT_BUG);
-        std::process::exit(i32::from(stop::BAD));
-    }));
+    // A bug must not look like a verdict, nor like bad input: the standard exit code of a panic says nothing.
+    guard::run(command)
+}
+
+fn command() -> ExitCode {
     // What a compiler is called with is not for us to understand.
     if let Some(code) = cmd::cc::called() {
         return code;
     }
     let cli = Cli::from_arguments();
     let style = terminal::style(cli.color);
+    guard::provoke(|| "command".into());
     let result = match &cli.command {
         Command::Check(args) => cmd::check::run(args, style),
         Command::Shrink(args) => cmd::shrink::run(args),
@@ -54,7 +56,7 @@ fn main() -> ExitCode {
         Failure::Closed => stop::ALLOWED,
         failure => {
             let _ = writeln!(std::io::stderr(), "{failure}");
-            stop::BAD
+            if matches!(failure, Failure::Internal(_)) { stop::INTERNAL } else { stop::BAD }
         }
     }))
 }

@@ -18,6 +18,8 @@ pub const FORBIDDEN: u8 = 1;
 pub const BAD: u8 = 2;
 /// Undecided within the limits.
 pub const UNDECIDED: u8 = 3;
+/// A bug of membar.
+pub const INTERNAL: u8 = 4;
 
 /// Why a command cannot go on.
 #[derive(Debug)]
@@ -26,6 +28,8 @@ pub enum Failure {
     Usage(String),
     /// Something is wrong with one of the programs; others may be fine.
     Input(Box<Problem>),
+    /// A bug of membar; the text is complete but for what to do about it.
+    Internal(String),
     /// Nobody reads the results any more.
     Closed,
     /// The results cannot be written.
@@ -80,6 +84,7 @@ impl fmt::Display for Failure {
         match self {
             Failure::Usage(text) => f.write_str(text.trim_end()),
             Failure::Input(problem) => f.write_str(problem.text.trim_end()),
+            Failure::Internal(text) => write!(f, "internal error: {text}\n{}", crate::decide::REPORT_BUG),
             Failure::Closed => f.write_str("error: standard output was closed"),
             Failure::Write(error) => write!(f, "error: cannot write the results: {error}"),
         }

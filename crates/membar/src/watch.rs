@@ -310,6 +310,7 @@ impl Watch {
             },
             complete: place.stopped.is_none(),
             stopped: place.stopped,
+            without_check: place.without_check,
             events: self.events,
             threads: names.thread_names().len(),
             addresses: names.addr_names().len() - locks,
@@ -407,12 +408,11 @@ pub fn monitor(name: &str, text: &[u8], algorithms: &[Algorithm]) -> Result<Vec<
             watch.step::<Vec<u8>>(state, step, &mut None);
             if watch.exhausted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
-        let stopped = match ended {
-            None => return Ok(reports),
-            Some(ended) => (ended? == Ended::Stopped).then_some("writes"),
-        };
+        let Some(ended) = ended.transpose()? else { return Ok(reports) };
+        let stopped = (ended == Ended::Stopped).then_some("writes");
         let seconds = began.elapsed().as_secs_f64();
-        let place = Place { file: name, index: reader.trace_index(), stopped, seconds };
+        let without_check = ended == Ended::Open;
+        let place = Place { file: name, index: reader.trace_index(), stopped, without_check, seconds };
         reports.extend(watch.reports(&place, &state));
         if stopped.is_some() {
             reader.skip_trace()?;
@@ -428,6 +428,8 @@ pub struct Place<'a> {
     pub index: u64,
     /// Why monitoring ended before the trace did.
     pub stopped: Option<&'static str>,
+    /// Does the text end without its `check`?
+    pub without_check: bool,
     /// How long it took.
     pub seconds: f64,
 }

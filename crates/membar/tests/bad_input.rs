@@ -14,14 +14,16 @@ const FAULTS: &[(&[u8], &str)] = &[
     (b"0: { x == 0; y := 1 }\ncheck\n", "reads x but writes y"),
     (b"0: x := 1 @ 20:10\ncheck\n", "ends at 10, before it begins at 20"),
     (b"0: x := 1\n1: x := 1\ncheck\n", "first written at line 1"),
+    (b"0: x := 5\n0: x := 7\n1: { x == 5; x := 6 }\n2: { x == 7; x := 6 }\ncheck\n", "first written at line 3"),
+    (b"0: x := 5\n1: x := 5\n2: { x == 5; x := 6 }\n3: { x == 5; x := 6 }\ncheck\n", "first written at line 1"),
     (b"0: x := 1\norder x: 2\ncheck\n", "nobody writes"),
-    (b"0: x := 1\nfinal x == 2\ncheck\n", "neither written nor initial"),
     (b"0: { x == 0; x := 1\ncheck\n", "to close `{`"),
     (b"0: x := 1\0\ncheck\n", "NUL"),
     (b"0: x := 1 # \xff\ncheck\n", "UTF-8"),
     (b"", "no trace"),
     (b"# nothing\n", "no trace"),
-    (b"0: x := 1\n", "expected `check`"),
+    (b"0: x := 1", "expected `check`"),
+    (b"init x == 1\n", "expected `check`"),
     (b"0: rel L\ncheck\n", "does not hold"),
 ];
 

@@ -164,7 +164,7 @@ fn bad_input_has_a_place_and_a_fix() {
         ("0: acq L\n1: acq L\ncheck\n", "thread 0 holds it since line 1"),
         ("0: x := 1\nfinal x == 3\ncheck\n", "final x == 3"),
         ("0: start 0\ncheck\n", "starts itself"),
-        ("0: x := 1\n", "expected `check`"),
+        ("0: x := 1", "expected `check`"),
         ("", "no trace"),
     ] {
         let ran = monitor(text, &[]);
@@ -186,7 +186,12 @@ fn bad_input_has_a_place_and_a_fix() {
 /// What was found before the fault stands.
 #[test]
 fn a_recording_that_was_cut_off() {
-    let ran = monitor(SB.trim_end_matches("check\n"), &["-m", "tso"]);
+    let open = monitor(SB.trim_end_matches("check\n"), &["-m", "tso"]);
+    assert_eq!(open.code, 1, "{}", open.err);
+    assert_eq!(open.err, "note: <stdin> ends without the `check` of trace 1; the trace was taken to be complete\n");
+    let found = json(SB.trim_end_matches("check\n"), &["-m", "tso"]);
+    assert_eq!(found["results"][0]["without_check"], true);
+    let ran = monitor(SB.trim_end_matches("\ncheck\n"), &["-m", "tso"]);
     assert_eq!(ran.code, 2);
     assert!(
         ran.out.starts_with("UNSAFE under tso") && ran.out.contains("could not be read any further"),

@@ -75,6 +75,8 @@ pub struct Step<'a> {
 pub enum Ended {
     /// At its `check` line.
     Complete,
+    /// At the end of the text, after complete lines but without a `check`.
+    Open,
     /// Where the consumer wanted to stop. [`Reader::skip_trace`] goes on to the next.
     Stopped,
 }
@@ -343,6 +345,7 @@ impl Reader<'_> {
         state: &mut Interleaving,
         take: &mut impl FnMut(&Interleaving, &Step<'_>) -> ControlFlow<()>,
     ) -> Result<Option<Ended>, Error> {
+        let mut cut = false;
         loop {
             self.await_line()?;
             if self.use_fast {
@@ -359,6 +362,7 @@ impl Reader<'_> {
             let Some(line) = self.next_line()? else { break };
             let bytes = &self.buf[line.clone()];
             let number = self.line;
+            let unended = self.unended;
             let parsed = if line.len() > MAX_LINE {
                 Err(Fault { kind: ErrorKind::LineTooLong { limit: MAX_LINE }, at: MAX_LINE..MAX_LINE + 1 })
             } else {
@@ -366,7 +370,10 @@ impl Reader<'_> {
             };
             match parsed {
                 Ok(Taken::Blank) => {}
-                Ok(Taken::Step) => self.begin(state, number),
+                Ok(Taken::Step) => {
+                    cut = unended;
+                    self.begin(state, number);
+                }
                 Ok(Taken::Stop) => {
                     self.begin(state, number);
                     self.state = State::InFault;
@@ -374,13 +381,7 @@ impl Reader<'_> {
                 }
                 Ok(Taken::Check) => {
                     self.begin(state, number);
-                    if let Some((fault, text, line)) = state.wrong_final() {
-                        self.state = State::AfterFault;
-                        let excerpt = Some(Box::new(Excerpt::new(text.as_bytes(), 0..1)));
-                        return Err(Error { excerpt, ..self.at_end(ErrorKind::Interleaving(fault), line) });
-                    }
-                    self.state = State::Ready;
-                    return Ok(Some(Ended::Complete));
+                    return self.ended(state, Ended::Complete);
                 }
                 Err(fault) => {
                     self.state = if super::is_check(bytes) { State::AfterFault } else { State::InFault };
@@ -390,10 +391,22 @@ impl Reader<'_> {
             }
         }
         match self.content {
+            Some(_) if !state.lives.is_empty() && !cut => self.ended(state, Ended::Open),
             Some(first_line) => Err(self.at_end(ErrorKind::Unterminated { first_line }, self.line + 1)),
             None if self.traces == 0 => Err(self.at_end(ErrorKind::NoTrace, 1)),
             None => Ok(None),
         }
+    }
+
+    /// At the end of an interleaving: is memory as its `final` lines say?
+    fn ended(&mut self, state: &Interleaving, how: Ended) -> Result<Option<Ended>, Error> {
+        if let Some((fault, text, line)) = state.wrong_final() {
+            self.state = State::AfterFault;
+            let excerpt = Some(Box::new(Excerpt::new(text.as_bytes(), 0..1)));
+            return Err(Error { excerpt, ..self.at_end(ErrorKind::Interleaving(fault), line) });
+        }
+        self.state = State::Ready;
+        Ok(Some(how))
     }
 
     fn begin(&mut self, state: &mut Interleaving, line: u64) {

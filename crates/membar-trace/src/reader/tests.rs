@@ -229,7 +229,7 @@ fn a_trace_of_too_many_lines() {
         let mut reader =
             Reader { max_lines: 3, use_fast, ..Reader::new("t", b"0: x := 1\n0: x := 1\n0: x := 1\n".as_slice()) };
         let error = reader.next(&mut Trace::new()).unwrap().unwrap_err();
-        assert!(matches!(*error.kind, ErrorKind::Unterminated { .. }));
+        assert!(matches!(*error.kind, ErrorKind::Malformed(membar_core::Malformed::WrittenTwice { .. })));
     }
     for use_fast in [true, false] {
         let text = "0: x := 1\n0: x := 2\ncheck\n0: x := 1\n0: x := 2\n0: x := 3\ncheck\n0: x == 0\ncheck\n";
@@ -241,6 +241,36 @@ fn a_trace_of_too_many_lines() {
         reader.skip_trace().unwrap();
         reader.next(&mut trace).unwrap().unwrap();
         assert!(reader.next(&mut trace).is_none());
+    }
+}
+
+/// The last `check` may be missing, but not the end of the last line.
+#[test]
+fn a_text_without_its_last_check() {
+    let whole = "0: x := 1\n1: x == 1\n";
+    let long = whole.to_owned() + &"1: x == 1\n".repeat(400_000);
+    for (text, traces) in [
+        (whole.to_owned(), 1),
+        (format!("{whole}check\n{whole}"), 2),
+        (format!("{whole}check\n# no more\n\n"), 1),
+        (format!("{whole}\n# the end"), 1),
+        (long, 1),
+    ] {
+        for use_fast in [true, false] {
+            let mut reader = Reader { use_fast, ..Reader::new("t", text.as_bytes()) };
+            let (mut trace, mut read) = (Trace::new(), Vec::new());
+            while let Some(result) = reader.next(&mut trace) {
+                result.unwrap();
+                read.push(trace.open_end());
+            }
+            let last = !text.contains("# no more");
+            assert_eq!((read.len(), read.pop()), (traces, Some(last)), "{}", &text[..text.len().min(60)]);
+            assert!(read.iter().all(|open| !open));
+        }
+    }
+    for cut in ["0: x := 1\n1: x == 1", "0: x := 1\n1: x =", "0: x := 1", "init x == 1\n"] {
+        let (mut trace, mut reader) = (Trace::new(), Reader::new("t", cut.as_bytes()));
+        assert!(reader.next(&mut trace).unwrap().is_err(), "{cut}");
     }
 }
 
@@ -285,7 +315,8 @@ fn what_is_no_interleaving() {
         ("init x == 0\ninit x == 0\ncheck\n", "2:6", "after it was used at line 1"),
         ("0: x := 1 !\ncheck\n", "1:12", "expected a label"),
         ("0: start\ncheck\n", "1:9", "expected `:=` or `==`"),
-        ("0: x := 1\n", "2:1", "expected `check`"),
+        ("0: x := 1\n0: x := 2", "3:1", "expected `check`"),
+        ("init x == 1\n", "2:1", "expected `check`"),
         ("\n", "1:1", "no trace"),
     ] {
         let shown = interleaved(text);

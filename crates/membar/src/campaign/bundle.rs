@@ -158,7 +158,7 @@ fn files(plan: &Plan, source: &dyn Source, test: u64, evidence: &Evidence) -> Re
     let mut json = Json::default();
     let (mut result, mut report) = (Vec::new(), Vec::new());
     let check = check_command(TRACE, model, clock);
-    let internal = |fault: String| Failure::Usage(format!("internal error: {command}: {fault}"));
+    let internal = |fault: String| Failure::Internal(format!("{command}: {fault}"));
     let (mut shape, mut reduced) = (None, None);
     // What is read back is what is reported, so that lines are those of the file.
     let what = match membar::trace::parse(TRACE, &trace) {

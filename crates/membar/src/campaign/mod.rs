@@ -9,7 +9,6 @@
 //! | file | does |
 //! |---|---|
 //! | `test` | one test: from its seed to a verdict |
-//! | `twice` | what a trace says in which a value was written twice |
 //! | `counters` | what is counted |
 //! | `bundle` | a violation as a directory |
 //! | `state` | the file that a campaign goes on from |
@@ -20,11 +19,11 @@ mod counters;
 mod state;
 mod summary;
 mod test;
-mod twice;
 
 pub use summary::{Stopped, json};
 
 use crate::decide::{Budget, Chosen};
+use crate::guard::guarded;
 use crate::progress::{Line, Now};
 use crate::stop::{Failure, Interrupt};
 use membar::core::Clock;
@@ -208,7 +207,7 @@ impl Shared<'_> {
     }
 
     /// Takes tests until there are none left. What an interrupt left undecided is not sent.
-    fn work(&self, send: &SyncSender<(u64, Result<Done, String>)>) {
+    fn work(&self, send: &SyncSender<(u64, Result<Done, Failure>)>) {
         let mut tester = Tester::new(self.plan, self.source);
         loop {
             let ahead = self.claimed.load(Relaxed).saturating_sub(self.settled.load(Relaxed));
@@ -223,7 +222,10 @@ impl Shared<'_> {
             if self.plan.tests.is_some_and(|tests| number >= tests) {
                 return;
             }
-            let done = tester.test(number);
+            let done = guarded(|| tester.test(number)).unwrap_or_else(|panic| {
+                let command = self.plan.command(self.source, number);
+                Err(Failure::Internal(format!("{command}: {panic}")))
+            });
             let open = matches!(&done, Ok(Done { outcome: Outcome::Undecided, .. }));
             if (open && self.interrupt.pressed()) || send.send((number, done)).is_err() {
                 return;
@@ -248,8 +250,8 @@ impl Collector<'_> {
         self.before.2 + self.begun.elapsed().as_secs_f64()
     }
 
-    fn collect(&mut self, arriving: Receiver<(u64, Result<Done, String>)>) -> Result<Stopped, Failure> {
-        let mut early: BTreeMap<u64, Result<Done, String>> = BTreeMap::new();
+    fn collect(&mut self, arriving: Receiver<(u64, Result<Done, Failure>)>) -> Result<Stopped, Failure> {
+        let mut early: BTreeMap<u64, Result<Done, Failure>> = BTreeMap::new();
         loop {
             match arriving.recv_timeout(TICK) {
                 Ok((number, done)) => drop(early.insert(number, done)),
@@ -257,7 +259,7 @@ impl Collector<'_> {
                 Err(RecvTimeoutError::Disconnected) => break,
             }
             while let Some(done) = early.remove(&self.counters.tests) {
-                if let Some(stopped) = self.count(done.map_err(Failure::Usage)?)? {
+                if let Some(stopped) = self.count(done?)? {
                     return Ok(stopped);
                 }
             }

@@ -1,7 +1,8 @@
 //! One test: from its seed to a verdict.
 
-use super::{Observed, Plan, Source, twice};
+use super::{Observed, Plan, Source};
 use crate::decide::{Decider, Detail};
+use crate::stop::Failure;
 use membar::check::Checker;
 use membar::core::{Clock, Malformed, ResolveScratch};
 use membar::report::campaign::Coverage;
@@ -70,26 +71,23 @@ impl<'a> Tester<'a> {
         Tester { plan, source, decider: Decider::default(), sc }
     }
 
-    /// Runs a test. The error is for the user, complete.
-    pub fn test(&mut self, number: u64) -> Result<Done, String> {
+    /// Runs a test.
+    pub fn test(&mut self, number: u64) -> Result<Done, Failure> {
         let (plan, seed) = (self.plan, self.plan.seed(number));
         let begun = Instant::now();
         let profile = &plan.profile(number).profile;
-        let program = profile.program(seed).map_err(|error| error.to_string())?;
-        let Observed { record, times, clock } = self.source.run(&program, run_seed(seed))?;
+        let program = profile.program(seed).map_err(|error| Failure::Usage(error.to_string()))?;
+        let Observed { record, times, clock } = self.source.run(&program, run_seed(seed)).map_err(Failure::Usage)?;
         let mut trace = membar::stress::unresolved(&program, &record, times.as_ref(), Observe::default());
         let ran = begun.elapsed().as_secs_f64();
         let operations = trace.len() as u64;
         let begun = Instant::now();
-        match trace.resolve(&mut ResolveScratch::default()) {
-            Ok(()) => {}
-            Err(Malformed::WrittenTwice { .. }) => {
-                let outcome = Outcome::Forbidden(Box::new(self.twice(number, program, trace, clock)?));
-                let checked = begun.elapsed().as_secs_f64();
-                let coverage = Coverage::default();
-                return Ok(Done { operations, outcome, relaxed: None, algorithm: "values", coverage, ran, checked });
-            }
-            Err(fault) => return Err(self.no_trace(number, &fault)),
+        let mut complete = None;
+        if let Err(fault) = trace.resolve(&mut ResolveScratch::default()) {
+            // A machine that is right writes every value once. One that writes a value twice has lost an update, and a part of the
+            // trace shows that.
+            let part = trace.forbidden_part(&fault).ok_or_else(|| self.no_trace(number, &fault))?;
+            complete = Some(std::mem::replace(&mut trace, part));
         }
         trace.set_clock(clock);
         let (verdict, first, algorithm) = self.verdict(&trace).map_err(|fault| self.internal(number, &fault))?;
@@ -103,7 +101,7 @@ impl<'a> Tester<'a> {
         coverage.count(&trace);
         let outcome = match verdict {
             "allowed" => Outcome::Allowed { first },
-            "forbidden" => Outcome::Forbidden(Box::new(Evidence { program, trace, clock, complete: None })),
+            "forbidden" => Outcome::Forbidden(Box::new(Evidence { program, trace, clock, complete })),
             _ => Outcome::Undecided,
         };
         Ok(Done { operations, outcome, relaxed, algorithm, coverage, ran, checked })
@@ -125,27 +123,13 @@ impl<'a> Tester<'a> {
         }
     }
 
-    /// A machine that is right writes every value once. One that writes a value twice has lost an update, and a part of the trace
-    /// shows that.
-    fn twice(&mut self, number: u64, program: Program, trace: Trace, clock: Clock) -> Result<Evidence, String> {
-        if let Some(mut part) = twice::part(&trace) {
-            part.set_clock(clock);
-            if self.verdict(&part)?.0 == "forbidden" {
-                return Ok(Evidence { program, trace: part, clock, complete: Some(trace) });
-            }
-        }
-        // Nothing is called a violation that no proof shows.
-        Err(self.no_trace(number, &"a value was written twice, and no part of the trace shows how"))
+    /// What was recorded cannot be decided. Nothing is called a violation that no proof shows.
+    fn no_trace(&self, number: u64, fault: &Malformed) -> Failure {
+        let command = self.plan.command(self.source, number);
+        Failure::Usage(format!("error: the recording cannot be decided: {fault}\n = note: {command}"))
     }
 
-    /// What was recorded cannot be decided.
-    fn no_trace(&self, number: u64, fault: &dyn std::fmt::Debug) -> String {
-        let command = self.plan.command(self.source, number);
-        format!("error: what the machine did is no trace: {fault:?}\n = note: {command}")
-    }
-
-    fn internal(&self, number: u64, fault: &str) -> String {
-        let command = self.plan.command(self.source, number);
-        format!("internal error: {command}: {fault}\n{}", crate::decide::REPORT_BUG)
+    fn internal(&self, number: u64, fault: &str) -> Failure {
+        Failure::Internal(format!("{}: {fault}", self.plan.command(self.source, number)))
     }
 }

@@ -26,7 +26,8 @@ Examples:
 
 A violation is kept as a directory with the program, the trace, its smallest part, the reason, and the command that
 runs it again. The same seed gives the same program, the same run and the same verdict everywhere.
-Exit codes: 0 nothing found, 1 a violation, 2 bad usage, 3 nothing found but something undecided.")]
+Exit codes: 0 nothing found, 1 a violation, 2 bad usage, 3 nothing found but something undecided,
+4 a bug of membar.")]
 pub struct Simulate {
     /// The machine; see --list.
     #[arg(long, value_name = "MACHINE", required_unless_present = "list")]
@@ -193,7 +194,8 @@ Examples:
 
 The same seed gives the same program, but no two runs of it are the same. A violation is kept as a directory with the program, the
 trace, its smallest part and the reason.
-Exit codes: 0 nothing found, 1 a violation, 2 bad usage, 3 nothing found but something undecided.")]
+Exit codes: 0 nothing found, 1 a violation, 2 bad usage, 3 nothing found but something undecided,
+4 a bug of membar.")]
 pub struct Stress {
     /// Litmus tests to run in place of random programs: files, directories, @lists.
     #[arg(value_name = "TEST")]

@@ -19,7 +19,7 @@ Examples:
   membar check --format axe - < tests.axe       OK or NO, one line a trace
 
 Every verdict is checked again by a second, independent program part before it is printed.
-Exit codes: 0 all allowed, 1 something forbidden, 2 bad usage or input, 3 undecided.")]
+Exit codes: 0 all allowed, 1 something forbidden, 2 bad usage or input, 3 undecided, 4 a bug of membar.")]
 pub struct Check {
     /// Trace files, also .gz and .zst; `-` is standard input.
     #[arg(required = true, value_name = "TRACE")]
@@ -126,7 +126,8 @@ Examples:
   membar shrink run.trace -o small.trace
 
 The result is a trace again, each operation with its line in the original; no operation can be dropped from it.
-Exit codes: 1 a violation was shrunk, 0 nothing is forbidden, 2 bad usage or input, 3 undecided.")]
+Exit codes: 1 a violation was shrunk, 0 nothing is forbidden, 2 bad usage or input, 3 undecided,
+4 a bug of membar.")]
 pub struct Shrink {
     /// A trace file; `-` is standard input.
     #[arg(value_name = "TRACE")]

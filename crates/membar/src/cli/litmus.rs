@@ -16,7 +16,8 @@ Examples:
 
 The dialects are X86, X86_64 and C. A record says which final states there are, how many executions satisfy the
 condition (Positive) and how many do not. For programs with loops states are counted instead of executions.
-Exit codes: 0 fine, 1 a `~exists` or `forall` does not hold, 2 bad usage or input, 3 a limit was met.")]
+Exit codes: 0 fine, 1 a `~exists` or `forall` does not hold, 2 bad usage or input, 3 a limit was met,
+4 a bug of membar.")]
 pub struct Litmus {
     /// Litmus tests, directories of them, or @lists; `-` is standard input.
     #[arg(required = true, value_name = "FILE")]

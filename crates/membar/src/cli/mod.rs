@@ -41,7 +41,8 @@ Examples:
                                            random programs on a machine with a bug, every result checked
   membar gen --as c > test.c               a random program for another machine, which prints a trace
 
-Exit codes: 0 everything allowed or safe, 1 something forbidden or unsafe, 2 bad usage or input, 3 undecided."
+Exit codes: 0 everything allowed or safe, 1 something forbidden or unsafe, 2 bad usage or input, 3 undecided,
+4 a bug of membar."
 )]
 pub struct Cli {
     /// What to do.

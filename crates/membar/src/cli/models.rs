@@ -40,7 +40,8 @@ Examples:
   membar models diff rc scope
   membar models diff tso my-tso.toml --time 5m
 
-Exit codes: 1 they differ, 0 no difference was found (the output says how far it was looked for), 2 bad usage, 3 undecided.")]
+Exit codes: 1 they differ, 0 no difference was found (the output says how far it was looked for), 2 bad usage, 3 undecided,
+4 a bug of membar.")]
     Diff {
         /// A built-in name or the path of a .toml file.
         #[arg(value_name = "A")]

@@ -18,7 +18,8 @@ Examples:
 The order of the lines is the order of execution: every load returns the value last written. `0: start 1` and `0: join 1`
 begin and end threads, `! file.c:12` behind an operation names its instruction. No violation on one interleaving says
 nothing about the others of the same program.
-Exit codes: 0 no violation, 1 a violation, 2 bad usage or input, 3 stopped by a limit before one was found.")]
+Exit codes: 0 no violation, 1 a violation, 2 bad usage or input, 3 stopped by a limit before one was found,
+4 a bug of membar.")]
 pub struct Monitor {
     /// Trace files, also .gz and .zst; `-` is standard input.
     #[arg(required = true, value_name = "TRACE")]

@@ -24,7 +24,7 @@ Examples:
                                                for code review: findings with places, executions and fixes
 
 Only sequentially consistent executions are explored; a monitor finds on them what store buffers could do.
-Exit codes: 0 safe, 1 unsafe or an error of the program, 2 bad usage or input, 3 undecided.")]
+Exit codes: 0 safe, 1 unsafe or an error of the program, 2 bad usage or input, 3 undecided, 4 a bug of membar.")]
 pub struct Verify {
     /// C and C++ sources, which together are one program; a program built with `membar cc`; litmus tests; directories of
     /// sources and tests; @lists; `-` is a litmus test on standard input.

@@ -162,9 +162,9 @@ struct Direct<'a, 'b, W: Write> {
 impl<W: Write> Consumer for Direct<'_, '_, W> {
     fn trace(&mut self, file: &Arc<str>, index: u64, trace: &mut Trace) -> io::Result<()> {
         self.asked.answers(&mut self.decider, (file, index, trace), &mut self.answers);
-        let (line, ops) = (first_line(trace), trace.len());
+        let (line, ops, without_check) = (first_line(trace), trace.len(), trace.open_end());
         self.output.page(&mut self.answers);
-        self.output.answered(&Answered { file, index, line, ops, answers: &self.answers })
+        self.output.answered(&Answered { file, index, line, ops, without_check, answers: &self.answers })
     }
 
     fn error(&mut self, error: Error, index: u64) -> io::Result<()> {

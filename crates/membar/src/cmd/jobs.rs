@@ -127,8 +127,8 @@ fn write<W: Write>(
             let token = match done {
                 Done::Trace { file, index, trace, mut answers } => {
                     output.page(&mut answers);
-                    let (line, ops) = (first_line(&trace), trace.len());
-                    output.answered(&Answered { file: &file, index, line, ops, answers: &answers })?;
+                    let (line, ops, without_check) = (first_line(&trace), trace.len(), trace.open_end());
+                    output.answered(&Answered { file: &file, index, line, ops, without_check, answers: &answers })?;
                     trace
                 }
                 Done::Error { error, index } => {

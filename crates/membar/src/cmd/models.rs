@@ -102,7 +102,7 @@ fn confirmed(trace: &Trace, allows: &Chosen, forbids: &Chosen) -> Result<String,
         let verdict = answer.map(|answer| answer.verdict);
         if verdict != Ok(wanted) {
             let name = safe(&chosen.arg);
-            return Err(Failure::Usage(format!("internal error: {name} does not say `{wanted}`: {verdict:?}")));
+            return Err(Failure::Internal(format!("{name} does not say `{wanted}`: {verdict:?}")));
         }
     }
     let mut text = Vec::new();

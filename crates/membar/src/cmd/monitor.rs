@@ -128,10 +128,10 @@ impl Command<'_> {
             };
             let Some(result) = result else { return Ok(ControlFlow::Continue(())) };
             let interrupted = self.interrupt.pressed();
+            let mut without_check = false;
             let error = match result {
-                Ok(Ended::Complete | Ended::Stopped) => None,
-                // An interrupt ends the input, which looks like a fault.
-                Err(_) if interrupted => {
+                // An interrupt ends the input, which looks like a fault, or like a missing `check`.
+                Err(_) | Ok(Ended::Open) if interrupted => {
                     stopped = Some("interrupted");
                     None
                 }
@@ -139,12 +139,24 @@ impl Command<'_> {
                     stopped = Some("input");
                     Some(error)
                 }
+                Ok(ended) => {
+                    without_check = ended == Ended::Open;
+                    None
+                }
             };
             self.progress.trace((self.watch.events % TICK) as usize);
+            if without_check {
+                self.out.note(&super::output::without_check(&file, reader.trace_index()), &self.progress)?;
+            }
             // What was found before a fault stands; that nothing was found says nothing.
             if error.is_none() || self.watch.any_found() {
-                let place =
-                    Place { file: &file, index: reader.trace_index(), stopped, seconds: began.elapsed().as_secs_f64() };
+                let place = Place {
+                    file: &file,
+                    index: reader.trace_index(),
+                    stopped,
+                    without_check,
+                    seconds: began.elapsed().as_secs_f64(),
+                };
                 for report in self.watch.reports(&place, &self.state) {
                     self.out.report(&report, &self.progress)?;
                 }
@@ -241,6 +253,13 @@ impl Output {
             report.text(self.style, &mut self.out)?;
         }
         self.out.flush()
+    }
+
+    fn note(&mut self, text: &str, progress: &Progress) -> io::Result<()> {
+        self.out.flush()?;
+        progress.hide();
+        let _ = writeln!(io::stderr(), "{text}");
+        Ok(())
     }
 
     fn error(&mut self, error: &Error, index: u64, progress: &Progress) -> io::Result<()> {

@@ -4,7 +4,7 @@ use crate::cli::Format;
 use crate::decide::{Answer, Chosen, internal_error};
 use crate::page::ToFile;
 use crate::progress::Progress;
-use crate::stop;
+use crate::stop::{self, Failure};
 use membar::report::json::Json;
 use membar::report::text::{Column, Table, Text, Totals};
 use membar::report::{InputError, Style, safe};
@@ -22,6 +22,8 @@ pub struct Answered<'a> {
     pub line: u64,
     /// Number of its operations.
     pub ops: usize,
+    /// Does the text end without its `check`?
+    pub without_check: bool,
     /// The answers.
     pub answers: &'a [Result<Answer, String>],
 }
@@ -101,6 +103,9 @@ impl<'a, W: Write> Output<'a, W> {
     pub fn answered(&mut self, answered: &Answered<'_>) -> io::Result<()> {
         self.totals.traces += 1;
         self.progress.hide();
+        if answered.without_check {
+            self.aside(&without_check(answered.file, answered.index))?;
+        }
         for (answer, chosen) in answered.answers.iter().zip(self.models) {
             match answer {
                 Ok(answer) => self.count(answer.verdict, answered, chosen),
@@ -159,11 +164,11 @@ impl<'a, W: Write> Output<'a, W> {
         }
     }
 
-    /// A certificate that does not hold: a bug, and no verdict.
+    /// A certificate that does not hold, or a panic: a bug, and no verdict. Other answers are not touched by it.
     fn internal(&mut self, answered: &Answered<'_>, model: &str, fault: &str) -> io::Result<()> {
-        self.totals.errors += 1;
-        let message = internal_error(answered.file, answered.index, model, fault);
-        self.aside(&message)?;
+        self.totals.internal += 1;
+        let failure = Failure::Internal(internal_error(answered.file, answered.index, model, fault));
+        self.aside(&failure.to_string())?;
         if let Layout::Json(json) = &mut self.layout {
             json.error(InputError {
                 file: answered.file.to_owned(),
@@ -240,16 +245,22 @@ impl<'a, W: Write> Output<'a, W> {
         Ok(())
     }
 
-    /// The exit code: bad input before forbidden before undecided.
+    /// The exit code: a bug of ours before bad input before forbidden before undecided.
     pub fn exit_code(&self, interrupted: bool) -> u8 {
-        let Totals { errors, forbidden, undecided, .. } = self.totals;
+        let Totals { internal, errors, forbidden, undecided, .. } = self.totals;
         match () {
+            () if internal > 0 => stop::INTERNAL,
             () if errors > 0 => stop::BAD,
             () if forbidden > 0 => stop::FORBIDDEN,
             () if undecided > 0 || interrupted => stop::UNDECIDED,
             () => stop::ALLOWED,
         }
     }
+}
+
+/// The note about a trace whose `check` is missing.
+pub fn without_check(file: &str, index: u64) -> String {
+    format!("note: {file} ends without the `check` of trace {}; the trace was taken to be complete", index + 1)
 }
 
 /// The name under which a file is shown.

@@ -1,6 +1,6 @@
 //! `membar shrink`: the smallest part of a trace that is still forbidden, as a trace.
 
-use super::output::shown_name;
+use super::output::{shown_name, without_check};
 use crate::cli::Shrink;
 use crate::decide::{Budget, Chosen, Decider, Detail, internal_error};
 use crate::input;
@@ -46,12 +46,15 @@ pub fn run(args: &Shrink) -> Result<u8, Failure> {
                 continue;
             }
         }
+        if trace.open_end() {
+            message(&without_check(&name, number - 1));
+        }
         trace.set_clock(args.clock.clock());
         progress.trace(trace.len());
         if args.trace.is_some_and(|wanted| wanted != number) {
             continue;
         }
-        let internal = |fault: String| Failure::Usage(internal_error(&name, number - 1, &chosen.model.name, &fault));
+        let internal = |fault: String| Failure::Internal(internal_error(&name, number - 1, &chosen.model.name, &fault));
         let answer =
             decider.answer((&name, number - 1, &trace), &chosen.model, &budget, Detail::Verdict).map_err(internal)?;
         match answer.verdict {

@@ -10,7 +10,7 @@ use super::programs::{About, Input, Litmus, Native, Round, Subject, check_flags,
 use crate::cli::{Cli, Command, StrategyName, Verify, VerifyFormat, VerifyModel, VerifyMonitor};
 use crate::page::{self, ToFile};
 use crate::progress::{Line, Now};
-use crate::stop::{self, Failure, Interrupt, Problem};
+use crate::stop::{self, Failure, Interrupt};
 use clap::Parser;
 use sample::Sampling;
 use membar::core::Relaxation;
@@ -64,14 +64,26 @@ struct Batch {
     reports: Vec<VerifyReport>,
     /// What was wrong with the input.
     errors: Vec<serde_json::Value>,
+    /// Was something of that a bug of ours?
+    internal: bool,
     interrupted: bool,
 }
 
 impl Batch {
-    /// Something is wrong with one of the programs; anything else ends everything.
+    /// Something is wrong with one of the programs, or with us; anything else ends everything.
     fn fail(&mut self, failure: Failure) -> Result<(), Failure> {
-        let Failure::Input(problem) = failure else { return Err(failure) };
-        let Problem { text, json } = *problem;
+        let (text, json) = match failure {
+            Failure::Input(problem) => (problem.text, problem.json),
+            Failure::Internal(ref message) => {
+                self.internal = true;
+                let help = crate::decide::REPORT_BUG;
+                let json = serde_json::json!({
+                    "file": "", "line": null, "column": null, "message": format!("internal error: {message}"), "help": help,
+                });
+                (failure.to_string(), json)
+            }
+            failure => return Err(failure),
+        };
         let _ = writeln!(io::stderr(), "{}", text.trim_end());
         self.errors.push(json);
         Ok(())
@@ -141,6 +153,7 @@ impl Batch {
 
     fn code(&self) -> u8 {
         match () {
+            () if self.internal => stop::INTERNAL,
             () if !self.errors.is_empty() => stop::BAD,
             () if self.number("unsafe") + self.number("error") > 0 => stop::FORBIDDEN,
             () if self.interrupted || self.number("undecided") > 0 => stop::UNDECIDED,

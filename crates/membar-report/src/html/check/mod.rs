@@ -63,8 +63,12 @@ pub struct Prefix {
 pub fn needed(trace: &Trace, proof: &Proof) -> Vec<OpId> {
     let mut ops: BTreeSet<OpId> = proof.ops().into_iter().collect();
     let mut todo: Vec<OpId> = ops.iter().copied().collect();
-    if let Proof::Unwritten(op) = proof {
-        let addr = trace.addr(*op);
+    let nobody_wrote = match proof {
+        Proof::Unwritten(op) => Some(trace.addr(*op)),
+        Proof::UnwrittenFinal(addr) => Some(*addr),
+        Proof::Cycle(_) => None,
+    };
+    if let Some(addr) = nobody_wrote {
         let writes = trace.ops().filter(|&other| trace.kind(other).writes() && trace.addr(other) == addr);
         todo.extend(writes.take(VALUES));
         ops.extend(todo.iter().copied());
@@ -93,6 +97,11 @@ fn mentions_final(proof: &Proof) -> bool {
 /// The part of a forbidden trace that its proof is about, as a trace.
 pub fn part(trace: &Trace, proof: &Proof) -> Option<(Vec<OpId>, Trace)> {
     let ops = needed(trace, proof);
+    if let Proof::UnwrittenFinal(addr) = proof {
+        let mut part = trace.restricted_to(&ops, |i| trace.finals[i].addr == *addr, |_| false);
+        part.resolve(&mut ResolveScratch::default()).ok()?;
+        return Some((ops, part));
+    }
     let mut part = trace.restricted_to(&ops, |_| mentions_final(proof), |_| true);
     // What is said about addresses that are gone has no meaning left.
     let used = |addr| part.ops().any(|op| part.addr(op) == addr);
@@ -249,7 +258,7 @@ fn drawing_machine<'a>(drawing: &'a Drawing<'a>) -> machine::Drawn<'a> {
 fn no_prefix(model: &Model, proof: Option<&Proof>) -> String {
     let name = &model.name;
     match proof {
-        Some(Proof::Unwritten(_)) => "No machine is needed: the value was never written.".into(),
+        Some(Proof::Unwritten(_) | Proof::UnwrittenFinal(_)) => "No machine is needed: the value was never written.".into(),
         _ if !matches!(name.as_str(), "sc" | "tso" | "pso") => format!(
             "There is no machine to step through: sc, tso and pso are machines with store buffers; under {name} operations of \
              a thread may take effect out of order."
@@ -269,6 +278,7 @@ fn headline(decided: &Decided<'_>, report: &Report) -> Vec<String> {
             if let Some(violation) = &report.violation {
                 lines.extend(violation.explanation.iter().take(2).map(|line| capital(line)));
             }
+            lines.extend(report.left_out.as_ref().map(|left| format!("{}.", capital(&left.message))));
             lines
         }
         Verdict::Allowed(_) => vec![
@@ -365,6 +375,7 @@ fn how_far(report: &Report, ordered: usize, time: Option<f64>) -> Stopped {
             next.push(format!("Give it more time: --time {more:.0}s (or --time none)."));
         }
         "memory" => next.push("Give it more memory: --memory 32GiB (or --memory none).".into()),
+        "repeated" => next.push("Give every store to an address its own value.".into()),
         _ => next.push("Run it again without an interrupt.".into()),
     }
     next.push("Record shorter traces, or end them at points where all threads wait for each other (`check`).".into());
@@ -372,6 +383,7 @@ fn how_far(report: &Report, ordered: usize, time: Option<f64>) -> Stopped {
         why: match why {
             "time" => "The time limit passed.".into(),
             "memory" => "The memory limit was reached.".into(),
+            "repeated" => "Values are repeated, and what does not depend on them is allowed.".into(),
             _ => "It was interrupted.".into(),
         },
         done: ordered as u64,

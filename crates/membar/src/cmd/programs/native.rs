@@ -57,7 +57,7 @@ pub fn serve() -> Result<u8, Failure> {
         let stderr = std::fs::File::from(stderr);
         std::panic::set_hook(Box::new(move |info| {
             let _ = writeln!(&stderr, "internal error: {info}\n{}", crate::decide::REPORT_BUG);
-            std::process::exit(i32::from(stop::BAD));
+            std::process::exit(membar_native::process::BUG);
         }));
     }
     // Whoever asked is gone, or will say what is wrong.
@@ -322,6 +322,9 @@ fn trouble(main: &str, words: &Words, error: &SessionError) -> Failure {
             &format!("the process that runs the program has ended: {how}"),
             "if the program has code that runs before `main`, look there first",
         ),
+        SessionError::Process(error @ ProcessError::Bug(_)) => {
+            Failure::Internal(format!("{}: {error}", membar::report::safe(main)))
+        }
         SessionError::Process(error) => Problem::failure(main, 0, &error.to_string(), ""),
     }
 }

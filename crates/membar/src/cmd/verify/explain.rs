@@ -41,11 +41,10 @@ pub fn violations<S: Subject>(
         // Separate code runs it on a machine with buffers, compares what is read, and looks for a cycle by itself.
         let confirmed = case.filter(|case| subject.confirms(model, &case.explanation));
         let Some(case) = confirmed else {
-            return Err(Failure::Usage(format!(
-                "internal error: a violation could not be confirmed ({}, schedule {})\n{}",
+            return Err(Failure::Internal(format!(
+                "a violation could not be confirmed ({}, schedule {})",
                 safe(subject.name()),
                 found.schedule,
-                crate::decide::REPORT_BUG
             )));
         };
         let place = |i: usize| {
