@@ -506,7 +506,9 @@ mod tests {
 
     #[test]
     fn a_macro_counts_where_it_is_used() {
-        let found = rewrite("#APP\n.macro twice x\nmovl $1,(\\x)\n.endm\n#NO_APP\n\t.cfi_startproc\n#APP\ntwice %rdi\n#NO_APP\n");
+        let found = rewrite(
+            "#APP\n.macro twice x\nmovl $1,(\\x)\n.endm\n#NO_APP\n\t.cfi_startproc\n#APP\ntwice %rdi\n#NO_APP\n",
+        );
         assert_eq!(found.notes.len(), 1, "{:?}", found.notes);
         assert!(found.notes[0].what.contains("`twice %rdi` is a macro"), "{:?}", found.notes);
         assert!(found.text.find(".endm") < found.text.find("__membar_asm"), "{}", found.text);

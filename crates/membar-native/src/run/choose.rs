@@ -79,7 +79,9 @@ pub extern "C-unwind" fn nondet_bool() -> u32 {
 /// Any number from `--nondet` that the type can hold.
 fn nondet(least: i64, most: i64) -> i64 {
     let Some((from, to)) = world().nondet else {
-        fault::raise("limit: asks for any number (`__VERIFIER_nondet_…`): say which to try, as in --nondet 0..3".into());
+        fault::raise(
+            "limit: asks for any number (`__VERIFIER_nondet_…`): say which to try, as in --nondet 0..3".into(),
+        );
     };
     let (from, to) = (from.max(least), to.min(most));
     let outcomes = to.saturating_sub(from).saturating_add(1);

@@ -40,7 +40,8 @@ pub const HEAP_SIZE: usize = 64 << 20;
 pub const ARENA_LEN: usize = HEAPS - ARENA + MAX_THREADS * HEAP_SIZE;
 // Each part ends before the next one.
 const _: () = assert!(control(MAX_THREADS) <= TLS && TLS + MAX_THREADS * TLS_SIZE <= STACKS);
-const _: () = assert!(stack_base(MAX_THREADS - 1) <= HEAPS && ARENA + ARENA_LEN <= SHADOW && SHADOW + 4 * ARENA_LEN <= LIFE);
+const _: () =
+    assert!(stack_base(MAX_THREADS - 1) <= HEAPS && ARENA + ARENA_LEN <= SHADOW && SHADOW + 4 * ARENA_LEN <= LIFE);
 
 /// One word for each byte of the arena: see [`super::shadow`].
 pub const SHADOW: usize = 0x2000_0000_0000;

@@ -278,7 +278,6 @@ pub trait Subject {
         false
     }
 
-
     /// The values of all variables after a run.
     fn memory(&mut self, run: &Run<Self::Detail>) -> Vec<(String, String)>;
 

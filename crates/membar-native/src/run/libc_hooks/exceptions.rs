@@ -151,7 +151,7 @@ fn handled(globals: usize) -> Option<usize> {
 
 /// The name in a `std::type_info`.
 fn mangled(info: usize) -> String {
-    let name = text(word_at(info + 8) as *const c_char);
+    let name = text_at(word_at(info + 8) as *const c_char);
     name.strip_prefix('*').map(str::to_owned).unwrap_or(name)
 }
 
@@ -162,7 +162,7 @@ fn type_name(info: usize, demangle: usize) -> String {
     }
     let mut status: c_int = 0;
     let at = word_at(info + 8);
-    let skip = usize::from(text(at as *const c_char).starts_with('*'));
+    let skip = usize::from(text_at(at as *const c_char).starts_with('*'));
     let registers = Registers::save();
     // SAFETY: `__cxa_demangle`, which allocates what it returns.
     let shown = unsafe {
@@ -175,7 +175,7 @@ fn type_name(info: usize, demangle: usize) -> String {
         return name;
     }
     const STRING: &str = "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >";
-    text(shown).replace(STRING, "std::string")
+    text_at(shown).replace(STRING, "std::string")
 }
 
 /// Whether the type is `std::exception` or derives from it; then `at` is moved to that part of the object.
@@ -215,8 +215,8 @@ fn what(exception: usize) -> Option<String> {
     // After two destructors.
     let function = word_at(word_at(exception) + 16);
     // SAFETY: a virtual function of the object.
-    let text_at = unsafe { thread::call_back(function, exception, 0) };
-    (text_at != 0).then(|| one_line(&text(text_at as *const c_char)))
+    let said = unsafe { thread::call_back(function, exception, 0) };
+    (said != 0).then(|| one_line(&text_at(said as *const c_char)))
 }
 
 /// A message is one line, and marks in it are not the user's to make.

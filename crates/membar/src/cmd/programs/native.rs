@@ -126,7 +126,8 @@ impl Native {
         let opaque_private = args.opaque_private();
         let heap = args.memory.map_or(HEAP, |memory| memory.0.unwrap_or(usize::MAX / 2));
         let object = std::fs::read(&built.object).map_err(|error| problem(&error))?;
-        let how = format!("{program_args:?} {volatile_atomic} {spurious_wakeups} {opaque_private} {heap} {:?}", args.nondet);
+        let how =
+            format!("{program_args:?} {volatile_atomic} {spurious_wakeups} {opaque_private} {heap} {:?}", args.nondet);
         let fingerprint = hash(&object) ^ hash(how.as_bytes());
         let exe = std::env::current_exe().map_err(|error| problem(&error))?;
         let setup = Setup {
