@@ -132,6 +132,7 @@ fn compare(
         volatile_atomic: false,
         wrappers: Vec::new(),
         show: false,
+        until: None,
     };
     let mut session = Session::start(&setup, 1).expect("it starts");
     let interpreter = Interpreter::new(Arc::new(code.clone()));

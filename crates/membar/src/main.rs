@@ -52,6 +52,7 @@ fn main() -> ExitCode {
     };
     ExitCode::from(result.unwrap_or_else(|failure| match failure {
         Failure::Closed => stop::ALLOWED,
+        Failure::Late => stop::UNDECIDED,
         failure => {
             let _ = writeln!(std::io::stderr(), "{failure}");
             stop::BAD

@@ -26,6 +26,8 @@ pub enum Failure {
     Usage(String),
     /// Something is wrong with one of the programs; others may be fine.
     Input(Box<Problem>),
+    /// There is no time left.
+    Late,
     /// Nobody reads the results any more.
     Closed,
     /// The results cannot be written.
@@ -80,6 +82,7 @@ impl fmt::Display for Failure {
         match self {
             Failure::Usage(text) => f.write_str(text.trim_end()),
             Failure::Input(problem) => f.write_str(problem.text.trim_end()),
+            Failure::Late => f.write_str("undecided: the time limit was reached (--time)"),
             Failure::Closed => f.write_str("error: standard output was closed"),
             Failure::Write(error) => write!(f, "error: cannot write the results: {error}"),
         }

@@ -133,6 +133,20 @@ pub enum Stand {
     Stuck(String),
 }
 
+/// What came of running a program into something.
+#[derive(Debug)]
+pub enum Finding {
+    /// The program is wrong.
+    Error(ErrorRef),
+    /// It does what membar does not run, or needs more than membar has: what comes after is not known.
+    Limit {
+        /// What, where, in a sentence.
+        message: String,
+        /// What to do about it.
+        help: String,
+    },
+}
+
 /// Exploration between two rounds.
 pub struct Round<'a> {
     /// Where it is.
@@ -226,7 +240,7 @@ pub trait Subject {
     fn fence(&self, barrier: Barrier, after: &AccessRef, before: &AccessRef) -> FenceRef;
 
     /// An error of the program; a failure if it is something that cannot be run.
-    fn error(&mut self, error: &ProgramError) -> Result<ErrorRef, Failure>;
+    fn error(&mut self, error: &ProgramError) -> Result<Finding, Failure>;
 
     /// The values of all variables after a run.
     fn memory(&mut self, run: &Run<Self::Detail>) -> Vec<(String, String)>;

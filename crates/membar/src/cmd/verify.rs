@@ -4,7 +4,7 @@ mod explain;
 mod plan;
 mod resume;
 
-use super::programs::{About, Input, Litmus, Native, Round, Subject, check_flags, inputs};
+use super::programs::{About, Finding, Input, Litmus, Native, Round, Subject, check_flags, inputs};
 use crate::cli::{Cli, Command, StrategyName, Verify, VerifyFormat, VerifyModel, VerifyMonitor};
 use crate::page::{self, ToFile};
 use crate::progress::{Line, Now};
@@ -24,6 +24,8 @@ use std::time::{Duration, Instant};
 const CHECKPOINT: Duration = Duration::from_secs(1);
 /// Violations shown in full if nothing is said; the JSON report has all.
 const SHOWN: usize = 5;
+/// How much longer than it may be explored a program may run, so that what was found is explained.
+pub const EXPLAINING: Duration = Duration::from_millis(900);
 /// Executions of random and pct if nothing is said.
 const DRAWN: u64 = 10_000;
 
@@ -62,12 +64,22 @@ struct Batch {
     /// What was wrong with the input.
     errors: Vec<serde_json::Value>,
     interrupted: bool,
+    /// For a program there was not even time to begin.
+    late: bool,
 }
 
 impl Batch {
-    /// Something is wrong with one of the programs; anything else ends everything.
+    /// Something is wrong with one of the programs, or there was no time for it; anything else ends everything.
     fn fail(&mut self, failure: Failure) -> Result<(), Failure> {
-        let Failure::Input(problem) = failure else { return Err(failure) };
+        let problem = match failure {
+            Failure::Input(problem) => problem,
+            Failure::Late => {
+                self.late = true;
+                let _ = writeln!(io::stderr(), "{failure}: the program did not come to its first access in time");
+                return Ok(());
+            }
+            failure => return Err(failure),
+        };
         let Problem { text, json } = *problem;
         let _ = writeln!(io::stderr(), "{}", text.trim_end());
         self.errors.push(json);
@@ -140,7 +152,7 @@ impl Batch {
         match () {
             () if !self.errors.is_empty() => stop::BAD,
             () if self.number("unsafe") + self.number("error") > 0 => stop::FORBIDDEN,
-            () if self.interrupted || self.number("undecided") > 0 => stop::UNDECIDED,
+            () if self.interrupted || self.late || self.number("undecided") > 0 => stop::UNDECIDED,
             () => stop::ALLOWED,
         }
     }
@@ -155,7 +167,7 @@ fn verify_input(
     match input {
         Input::Litmus(path) => verify(&mut Litmus::open(path)?, (number, of), args, settings, interrupt),
         native => {
-            let mut native = Native::open(native, &args.native, usize::from(args.jobs))?;
+            let mut native = Native::open(native, &args.native, usize::from(args.jobs), args.time.0)?;
             verify(&mut native, (number, of), args, settings, interrupt)
         }
     }
@@ -274,7 +286,7 @@ fn verify<S: Subject>(
     if let Some(failure) = failed {
         return Err(failure);
     }
-    if stopped.is_none() && !checkpoint.search.is_done() {
+    if stopped.is_none() && !checkpoint.search.is_done() && !is_limited(&checkpoint.seen) {
         stopped = Some(if interrupt.pressed() { INTERRUPTED } else { LATE });
     }
     let seconds = before + began.elapsed().as_secs_f64();
@@ -283,13 +295,15 @@ fn verify<S: Subject>(
         let state = resume::State { checkpoint: checkpoint.clone(), facts: subject.facts(), seconds };
         resume::save(path, fingerprint, &state)?;
     }
-    let mut report = report(subject, &checkpoint, about, seconds, stopped)?;
+    // What cannot be explained soon is left out.
+    let until = deadline.and_then(|deadline| deadline.checked_add(EXPLAINING));
+    let mut report = report(subject, &checkpoint, about, seconds, stopped, until)?;
     if args.resume.is_none() && report.verdict == "undecided" && stopped.is_some() && args.executions.is_none() {
         let how = "to be able to go on where it stopped: --resume FILE";
         report.advice.get_or_insert_with(|| how.into());
     }
     if checkpoint.verdict() == Verdict::Unsafe && checkpoint.search.is_complete() && !interrupt.pressed() {
-        report.plan = plan::plan(subject, &checkpoint, interrupt, &line);
+        report.plan = plan::plan(subject, &checkpoint, deadline, interrupt, &line);
         line.hide();
     }
     Ok(report)
@@ -376,6 +390,7 @@ fn report<S: Subject>(
     about: About,
     seconds: f64,
     stopped: Option<&str>,
+    until: Option<Instant>,
 ) -> Result<VerifyReport, Failure> {
     let Settings { model, strategy, watching, .. } = checkpoint.settings;
     let mut advice = None;
@@ -415,27 +430,54 @@ fn report<S: Subject>(
         }),
         None => None,
     };
-    let mut errors = Vec::new();
+    let (mut errors, mut limit, mut unexplained) = (Vec::new(), None, 0);
     for error in &checkpoint.seen.errors {
-        errors.push(subject.error(error)?);
+        match subject.error(error) {
+            Ok(Finding::Error(error)) => errors.push(error),
+            Ok(Finding::Limit { message, help }) => limit = limit.or(Some((message, help))),
+            Err(Failure::Late) => unexplained += 1,
+            Err(failure) => return Err(failure),
+        }
     }
-    let violations = explain::violations(subject, &checkpoint.seen.violations, model)?;
+    let (violations, left) = explain::violations(subject, &checkpoint.seen.violations, model, until)?;
+    unexplained += left;
+    let incomplete = match limit {
+        Some((message, help)) => {
+            advice = Some(help);
+            Some(message)
+        }
+        None => incomplete,
+    };
+    let incomplete = match unexplained {
+        0 => incomplete,
+        n => {
+            let why = incomplete.unwrap_or_else(|| "the time limit was reached (--time)".into());
+            Some(format!("{why}; {} could not be explained in time", count(n, "finding")))
+        }
+    };
     let About { compiler, notes, statistics, command } = about;
+    let verdict = match checkpoint.verdict() {
+        // Of what was found nothing may be left.
+        Verdict::Error if !errors.is_empty() => Verdict::Error,
+        Verdict::Error | Verdict::Unsafe if !violations.is_empty() => Verdict::Unsafe,
+        Verdict::Error | Verdict::Unsafe => Verdict::Undecided,
+        verdict => verdict,
+    };
     // What was not seen may be what breaks it.
-    let unseen = notes.iter().find(|note| note.kind == "assembly").filter(|_| checkpoint.verdict() == Verdict::Safe);
+    let unseen = notes.iter().find(|note| note.kind == "assembly").filter(|_| verdict == Verdict::Safe);
     let incomplete = incomplete.or_else(|| unseen.map(|note| format!("not all accesses were seen: {}", note.message)));
     let mut report = VerifyReport {
         program: subject.name().into(),
         main: subject.file().into(),
         model: model.name(),
-        verdict: match checkpoint.verdict() {
+        verdict: match verdict {
             Verdict::Safe if unseen.is_some() => "undecided",
             Verdict::Safe => "safe",
             Verdict::Unsafe => "unsafe",
             Verdict::Error => "error",
             Verdict::Undecided => "undecided",
         },
-        complete: checkpoint.is_complete() && unseen.is_none(),
+        complete: checkpoint.is_complete() && incomplete.is_none(),
         strategy: match strategy {
             Strategy::Exhaustive => "exhaustive".into(),
             Strategy::Bounded { .. } => match checkpoint.search.preemptions_done() {

@@ -2,7 +2,7 @@
 
 use super::super::litmus::read;
 use super::super::output::shown_name;
-use super::{About, Round, Run, Stand, Subject, hash};
+use super::{About, Finding, Round, Run, Stand, Subject, hash};
 use crate::stop::Failure;
 use membar::certify::replay;
 use membar::core::{AccessKind, Barrier, Relaxation};
@@ -162,7 +162,7 @@ impl Subject for Litmus {
         }
     }
 
-    fn error(&mut self, error: &ProgramError) -> Result<ErrorRef, Failure> {
+    fn error(&mut self, error: &ProgramError) -> Result<Finding, Failure> {
         let (kind, message) = match &error.kind {
             ErrorKind::Deadlock { threads } => {
                 let names: Vec<String> = threads.iter().map(|thread| format!("P{thread}")).collect();
@@ -173,7 +173,7 @@ impl Subject for Litmus {
             ErrorKind::Fault { thread, why } => ("fault", format!("P{thread} cannot go on: {why}")),
         };
         let schedule = error.schedule.to_string();
-        Ok(ErrorRef { kind, message, stack: Vec::new(), schedule, executions: error.executions })
+        Ok(Finding::Error(ErrorRef { kind, message, stack: Vec::new(), schedule, executions: error.executions }))
     }
 
     fn memory(&mut self, run: &Run<Self::Detail>) -> Vec<(String, String)> {

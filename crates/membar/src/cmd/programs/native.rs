@@ -1,8 +1,9 @@
 //! C and C++ programs to verify: compiled, run in processes of their own, and named by their debug information.
 
 use super::litmus::kind;
-use super::{About, Input, Language, Round, Run, Stand, Subject, hash};
+use super::{About, Finding, Input, Language, Round, Run, Stand, Subject, hash};
 use crate::cli::{Assumption, NativeArgs};
+use crate::cmd::verify::EXPLAINING;
 use crate::stop::{self, Failure, Problem};
 use membar::core::{Barrier, Performed, Relaxation};
 use membar::explore::Strategy;
@@ -89,7 +90,9 @@ fn failed(file: &str, error: &BuildError) -> Failure {
 
 impl Native {
     /// Compiles and loads a program.
-    pub fn open(input: &Input, args: &NativeArgs, jobs: usize) -> Result<Native, Failure> {
+    ///
+    /// Its processes are killed a moment after this time, which begins when it is compiled.
+    pub fn open(input: &Input, args: &NativeArgs, jobs: usize, time: Option<Duration>) -> Result<Native, Failure> {
         let dir = tempfile::Builder::new().prefix("membar-").tempdir();
         let dir =
             dir.map_err(|error| Failure::Usage(format!("error: cannot make a directory for the program: {error}")))?;
@@ -131,6 +134,7 @@ impl Native {
             volatile_atomic,
             wrappers: symbols.wrappers(),
             show: false,
+            until: time.and_then(|time| Instant::now().checked_add(time + EXPLAINING)),
         };
         let cxx = files.iter().any(|file| build::Language::of(file) == Some(build::Language::Cxx));
         let dialect = if cxx { Dialect::Cxx } else { Dialect::C };
@@ -269,7 +273,12 @@ fn trouble(main: &str, words: &Words, error: &SessionError) -> Failure {
             &format!("the process that runs the program has ended: {how}"),
             "if the program has code that runs before `main`, look there first",
         ),
-        SessionError::Process(error) => Problem::failure(main, 0, &error.to_string(), ""),
+        SessionError::Process(ProcessError::Late) => Failure::Late,
+        SessionError::Process(error) => {
+            let message = error.to_string();
+            let message = message.strip_prefix("limit: ").unwrap_or(&message);
+            Problem::failure(main, 0, message, "")
+        }
     }
 }
 
@@ -432,7 +441,7 @@ impl Subject for Native {
         }
     }
 
-    fn error(&mut self, error: &ProgramError) -> Result<ErrorRef, Failure> {
+    fn error(&mut self, error: &ProgramError) -> Result<Finding, Failure> {
         let mut stack = Vec::new();
         let (kind, message) = match &error.kind {
             ErrorKind::Deadlock { threads } => ("deadlock", self.deadlock(error, threads)?),
@@ -442,18 +451,19 @@ impl Subject for Native {
                 stack = self.frames(&fault.stack);
                 if fault.limit {
                     let place =
-                        stack.first().map_or((self.main.as_str(), 0), |frame| (frame.file.as_str(), frame.line));
+                        stack.first().map(|frame| format!(" at {} ({}:{})", frame.function, frame.file, frame.line));
+                    let message = format!("{}{}", sentence(*thread, &fault.message), place.unwrap_or_default());
                     let help = match fault.message.contains("--memory") {
                         true => "give more with --memory, or make the program need less",
                         false => "leave this out of what is verified, with a macro that you define: -- -DVERIFY",
                     };
-                    return Err(Problem::failure(place.0, place.1, &fault.message, help));
+                    return Ok(Finding::Limit { message, help: help.into() });
                 }
                 ("fault", sentence(*thread, &fault.message))
             }
         };
         let schedule = error.schedule.to_string();
-        Ok(ErrorRef { kind, message, stack, schedule, executions: error.executions })
+        Ok(Finding::Error(ErrorRef { kind, message, stack, schedule, executions: error.executions }))
     }
 
     fn memory(&mut self, run: &Run<Traced>) -> Vec<(String, String)> {

@@ -25,16 +25,18 @@ type Plan = BTreeMap<u32, (Barrier, AccessRef, AccessRef)>;
 pub fn plan<S: Subject>(
     subject: &mut S,
     checkpoint: &Checkpoint,
+    deadline: Option<Instant>,
     interrupt: &Interrupt,
     line: &Line,
 ) -> Option<Vec<FenceRef>> {
     let (began, name) = (Instant::now(), subject.name().to_owned());
-    let deadline = began + PLANNING;
+    let soon = began + PLANNING;
+    let deadline = deadline.map_or(soon, |deadline| deadline.min(soon));
     let now = || Now {
         name: name.clone(),
         share: None,
         seconds: began.elapsed().as_secs_f64(),
-        limit: Some(PLANNING.as_secs_f64()),
+        limit: Some((deadline - began).as_secs_f64()),
         counts: "looking for fences that make it safe".into(),
     };
     let model = checkpoint.settings.model;
