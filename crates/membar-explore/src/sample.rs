@@ -202,6 +202,10 @@ impl<P: Program, O: Observer> Sampler<P, O> {
         watched
     }
 
+    pub fn program(&self) -> &P {
+        &self.program
+    }
+
     /// The program, at its beginning, and the observer.
     pub fn into_parts(self) -> (P, O) {
         (self.program, self.observer)

@@ -106,6 +106,16 @@ impl<P: Program, O: Observer> Local<P, O> {
         }
     }
 
+    /// The program, wherever it is.
+    pub fn program(&self) -> &P {
+        match &self.state {
+            State::Idle(program, _) => program,
+            State::Tree(worker) => worker.program(),
+            State::Sample(sampler) => sampler.program(),
+            State::Between => unreachable!("only inside a call"),
+        }
+    }
+
     /// The program and the observer, and nothing in their place.
     fn parts(&mut self) -> (P, O) {
         let state = std::mem::replace(&mut self.state, State::Between);

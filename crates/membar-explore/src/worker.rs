@@ -224,6 +224,10 @@ impl<P: Program, O: Observer> Worker<P, O> {
         self.mode
     }
 
+    pub fn program(&self) -> &P {
+        &self.program
+    }
+
     /// The program, at its beginning again, and the observer.
     pub fn into_parts(mut self) -> (P, O) {
         self.go_to(&[]);

@@ -264,8 +264,12 @@ fn spawn(setup: &Setup) -> io::Result<(Child, BufWriter<ChildStdin>, BufReader<C
     // SAFETY: only system calls.
     unsafe {
         command.pre_exec(move || {
-            libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong);
-            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+            // A container may refuse it. Then addresses differ from process to process, which a program has to look at to
+            // notice; if it does, it is found to be not deterministic.
+            let _ = libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong);
+            if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) != 0 {
+                return Err(io::Error::last_os_error());
+            }
             // What interrupts the parent is the parent's business.
             libc::signal(libc::SIGINT, libc::SIG_IGN);
             if libc::getppid() != parent { Err(io::Error::other("the parent has ended")) } else { Ok(()) }
@@ -522,9 +526,7 @@ pub fn serve() -> io::Result<()> {
         let from = libc::fcntl(0, libc::F_DUPFD_CLOEXEC, 100);
         let to = libc::fcntl(1, libc::F_DUPFD_CLOEXEC, 100);
         let null = libc::open(c"/dev/null".as_ptr(), libc::O_RDWR);
-        libc::dup2(null, 0);
-        libc::dup2(null, 1);
-        if from < 0 || to < 0 || null < 0 {
+        if from < 0 || to < 0 || null < 0 || libc::dup2(null, 0) < 0 || libc::dup2(null, 1) < 0 {
             return Err(io::Error::last_os_error());
         }
         (File::from_raw_fd(from), File::from_raw_fd(to))
@@ -583,9 +585,11 @@ pub fn serve() -> io::Result<()> {
                     // SAFETY: a flag that is only ever 0 or 1 in its first byte.
                     let stop = unsafe { &*page.0.cast::<AtomicBool>() };
                     let answer = local.work(&order, stop);
-                    let (facts, grown) = Native::facts();
+                    let program = local.program();
+                    let (facts, grown) = program.facts();
                     let facts = grown.then_some(facts);
-                    Reply::Worked { answer, facts, diverged: Native::divergence(), statistics: statistics() }
+                    let (diverged, statistics) = (program.divergence(), statistics(program));
+                    Reply::Worked { answer, facts, diverged, statistics }
                 }
                 _ => Reply::Failed("nothing to work on".into()),
             },
@@ -611,10 +615,13 @@ pub fn serve() -> io::Result<()> {
                     None => Reply::Failed("no program is loaded".into()),
                 }
             }
-            Call::Facts => {
-                let (facts, grown) = Native::facts();
-                Reply::Facts { facts, grown }
-            }
+            Call::Facts => match native.as_ref().or_else(|| local.as_ref().map(Local::program)) {
+                Some(program) => {
+                    let (facts, grown) = program.facts();
+                    Reply::Facts { facts, grown }
+                }
+                None => Reply::Failed("no program is loaded".into()),
+            },
         };
         serde_json::to_writer(&mut to, &reply)?;
         to.write_all(b"\n")?;
@@ -638,7 +645,7 @@ fn resident(process: &str) -> u64 {
     pages * 4096
 }
 
-fn statistics() -> Statistics {
-    let (resets, steps, replayed, reset_bytes) = Native::statistics();
+fn statistics(program: &Native) -> Statistics {
+    let (resets, steps, replayed, reset_bytes) = program.statistics();
     Statistics { resets, steps, replayed, reset_bytes, resident: resident("self") }
 }

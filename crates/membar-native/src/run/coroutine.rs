@@ -1,5 +1,6 @@
 //! A thread of the program as a coroutine, and everything that is its own.
 
+use super::float::Control;
 use super::slot::{Slot, Stand};
 use super::switch::{Place, switch};
 use super::world::world;
@@ -65,6 +66,8 @@ pub struct Own {
     pub random: Rng,
     pub clock: u64,
     pub errno: i32,
+    /// How it calculates.
+    pub float: Control,
     /// Why it cannot go on.
     pub fault: Option<Fault>,
     /// How many announcements it has made since the last reset.
@@ -138,6 +141,7 @@ impl Own {
             random: Rng::new(0),
             clock: 0,
             errno: 0,
+            float: super::float::DEFAULT,
             fault: None,
             said: 0,
             stand: Stand::Done,
@@ -182,6 +186,7 @@ impl Own {
             random,
             clock,
             errno,
+            float,
             fault,
             said,
             stand,
@@ -218,6 +223,7 @@ impl Own {
         self.later_site = *later_site;
         self.clock = *clock;
         self.errno = *errno;
+        self.float = *float;
         self.said = *said;
         self.stand = *stand;
         self.frame = *frame;
@@ -236,11 +242,24 @@ impl Thread {
         if self.written.len() < MOST { self.written.push((addr, size)) } else { self.dirty = true }
     }
 
-    /// Hands over to the scheduler.
+    /// The thread that runs hands over to the scheduler.
+    ///
+    /// # Safety
+    ///
+    /// It is the thread that runs. No reference to it or to the world is used afterwards: both are others then.
     #[inline(always)]
-    pub fn suspend(&mut self) {
+    pub unsafe fn suspend(this: *mut Thread) {
         // SAFETY: the scheduler waits for it.
-        unsafe { switch(&raw mut self.own.place, world().scheduler) }
+        unsafe { switch(&raw mut (*this).own.place, world().scheduler) }
+    }
+
+    /// The thread that runs makes no step any more.
+    pub fn give_up() -> ! {
+        let this = &raw mut *world().this();
+        loop {
+            // SAFETY: nothing is used afterwards.
+            unsafe { Thread::suspend(this) };
+        }
     }
 
     /// What to say about its fault. The marks in it are replaced by whoever has the names.
@@ -251,12 +270,11 @@ impl Thread {
         format!("{}\n{}", fault.message, frames.join(" "))
     }
 
-    /// The thread cannot go on.
-    pub fn stop(&mut self, fault: Fault) -> ! {
-        self.stand = Stand::Fault;
-        self.fault = Some(fault);
-        loop {
-            self.suspend();
-        }
+    /// The thread that runs cannot go on.
+    pub fn stop(fault: Fault) -> ! {
+        let this = world().this();
+        this.stand = Stand::Fault;
+        this.fault = Some(fault);
+        Thread::give_up()
     }
 }

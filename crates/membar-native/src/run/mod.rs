@@ -11,6 +11,7 @@ mod announce;
 mod coroutine;
 mod facts;
 mod fault;
+mod float;
 mod heap;
 mod hooks;
 mod idle;

@@ -1,6 +1,7 @@
 //! How a thread of the program begins and ends.
 
 use super::access::Event;
+use super::coroutine::Thread;
 use super::fault;
 use super::layout::{ENDED, control};
 use super::registers::Registers;
@@ -77,11 +78,8 @@ pub extern "C" fn run(id: usize) -> ! {
         let result = unsafe { call(start, arg, 0, 0, entry) };
         end(result);
     }
-    let thread = &mut super::world::world().threads[id];
-    thread.stand = Stand::Done;
-    loop {
-        thread.suspend();
-    }
+    super::world::world().threads[id].stand = Stand::Done;
+    Thread::give_up()
 }
 
 /// The thread that runs has come to its end.

@@ -18,9 +18,7 @@ fn over() -> ! {
     let id = w.current;
     w.over = true;
     w.threads[id].stand = crate::run::slot::Stand::Done;
-    loop {
-        world().threads[id].suspend();
-    }
+    crate::run::coroutine::Thread::give_up()
 }
 
 pub extern "C-unwind" fn abort() -> ! {

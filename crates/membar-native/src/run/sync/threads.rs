@@ -25,6 +25,7 @@ pub extern "C-unwind" fn create(out: usize, attributes: usize, start: usize, arg
     };
     let thread = &mut w.threads[id];
     (thread.start, thread.arg, thread.detached) = (start, arg, detached);
+    thread.float = crate::run::float::now();
     if out != 0 {
         plain(out, 8, true);
         // SAFETY: the program's own variable.
@@ -147,7 +148,5 @@ fn leave_thread() -> ! {
     let w = world();
     let id = w.current;
     w.threads[id].stand = crate::run::slot::Stand::Done;
-    loop {
-        world().threads[id].suspend();
-    }
+    crate::run::coroutine::Thread::give_up()
 }
