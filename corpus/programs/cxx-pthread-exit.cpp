@@ -1,4 +1,4 @@
-// expect: error: limit: calls `pthread_exit`
+// expect: undecided: calls `pthread_exit`
 // It would have to run the destructors of the frames, and handlers. membar says that it does not.
 #include <cassert>
 #include <pthread.h>

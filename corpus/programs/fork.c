@@ -1,4 +1,4 @@
-// expect: error: limit: calls `fork`
+// expect: undecided: calls `fork`
 #include <unistd.h>
 int main(void)
 {

@@ -1,4 +1,4 @@
-// expect: error: limit
+// expect: undecided: 
 #include <stdlib.h>
 int main(void)
 {

@@ -1,4 +1,4 @@
-// expect: error: limit: --nondet 0..3
+// expect: undecided: --nondet 0..3
 int __VERIFIER_nondet_int(void);
 int main(void)
 {

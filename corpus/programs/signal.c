@@ -1,4 +1,4 @@
-// expect: error: limit: calls `signal`
+// expect: undecided: calls `signal`
 #include <signal.h>
 static void on(int n) { (void)n; }
 int main(void)

@@ -1,4 +1,4 @@
-// expect: error: limit: makes the system call `epoll_wait` (232)
+// expect: undecided: makes the system call `epoll_wait` (232)
 #include <sys/syscall.h>
 #include <unistd.h>
 int main(void)

@@ -102,10 +102,6 @@ impl<P: Program, O: Observer, S: Set> Sampler<P, O, S> {
         Sampler { program, observer, max_steps, path, made, run, sets: PhantomData }
     }
 
-    pub fn program(&self) -> &P {
-        &self.program
-    }
-
     /// Notes how the thread stands.
     #[inline(always)]
     fn stands(&self, thread: usize, standing: Standing, threads: &mut Threads<S>) {
@@ -171,6 +167,10 @@ impl<P: Program, O: Observer, S: Set> Sampler<P, O, S> {
             left = left.rest();
         }
         watched
+    }
+
+    pub fn program(&self) -> &P {
+        &self.program
     }
 
     /// The program, at its beginning, and the observer.

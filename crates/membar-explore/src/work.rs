@@ -110,14 +110,12 @@ impl<P: Program, O: Observer, S: Set> Running<P, O, S> {
 
     /// Whether it can do what the order says.
     fn fits(&self, order: &Order) -> bool {
-        let (program, fits) = match (self, order) {
-            (Running::Tree(worker), Order::Begin { mode } | Order::Run { mode, .. }) => {
-                (worker.program(), worker.mode() == *mode)
-            }
-            (Running::Sample(sampler), Order::Draw { .. }) => (sampler.program(), true),
-            _ => return false,
+        let fits = match (self, order) {
+            (Running::Tree(worker), Order::Begin { mode } | Order::Run { mode, .. }) => worker.mode() == *mode,
+            (Running::Sample(_), Order::Draw { .. }) => true,
+            _ => false,
         };
-        fits && program.threads() <= S::MOST
+        fits && self.program().threads() <= S::MOST
     }
 
     fn work(&mut self, order: &Order, stop: &AtomicBool) -> Answer<O::Part> {
@@ -128,6 +126,13 @@ impl<P: Program, O: Observer, S: Set> Running<P, O, S> {
                 Answer::Drawn(sampler.draw(*choice, *seed, *from..*to, stop))
             }
             _ => Answer::Undone,
+        }
+    }
+
+    fn program(&self) -> &P {
+        match self {
+            Running::Tree(worker) => worker.program(),
+            Running::Sample(sampler) => sampler.program(),
         }
     }
 
@@ -152,6 +157,16 @@ impl<P: Program, O: Observer> Local<P, O> {
             State::Idle(program, observer) => (program, observer),
             State::Few(running) => running.into_parts(),
             State::Many(running) => running.into_parts(),
+            State::Between => unreachable!("only inside a call"),
+        }
+    }
+
+    /// The program, wherever it is.
+    pub fn program(&self) -> &P {
+        match &self.state {
+            State::Idle(program, _) => program,
+            State::Few(running) => running.program(),
+            State::Many(running) => running.program(),
             State::Between => unreachable!("only inside a call"),
         }
     }

@@ -6,6 +6,10 @@
 //! * [`session`]: a program under verification, with what is learnt about it.
 //! * [`symbols`]: source lines and names of variables, from debug information.
 //! * [`words`]: what reports call threads, places, variables and values.
+//!
+//! For Linux with the GNU C library on x86-64; anywhere else the crate is empty.
+
+#![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 
 pub mod build;
 pub mod process;

@@ -39,7 +39,9 @@ use std::time::{Duration, Instant};
 /// Bytes of the shared memory: a flag, the length of a path, the path.
 const SHARED: usize = 1 << 20;
 /// How long a child may take to come to the end of an execution when it is time to stop.
-const GRACE: Duration = Duration::from_secs(5);
+const GRACE: Duration = Duration::from_millis(400);
+/// Memory that a process takes beside what the program's heap and the records about it need.
+const OVERHEAD: u64 = 512 << 20;
 /// How long a child may do nothing.
 const BLOCKED: Duration = Duration::from_secs(10);
 /// How many schedules may end a child before we give up.
@@ -150,6 +152,16 @@ pub struct Setup {
     pub wrappers: Vec<(u32, u32)>,
     /// Whether the program's output is shown.
     pub show: bool,
+    /// When a process is killed, whatever it is doing.
+    pub until: Option<Instant>,
+}
+
+impl Setup {
+    /// Bytes of memory that a process may hold: the shadow of a byte of the heap takes four, its life and what is kept
+    /// to put it back one more.
+    fn memory(&self) -> u64 {
+        (self.heap as u64).saturating_mul(6).saturating_add(OVERHEAD)
+    }
 }
 
 /// What is to be explored.
@@ -183,6 +195,12 @@ pub enum ProcessError {
     /// It has ended.
     #[error("the process that runs the program has ended: {0}")]
     Died(String),
+    /// There is no time left.
+    #[error("the time limit was reached (--time)")]
+    Late,
+    /// It holds more memory than it may, and was killed.
+    #[error("limit: the process that runs it holds more than {} MiB of memory (--memory)", .0 >> 20)]
+    Memory(u64),
 }
 
 /// A child process with the program in it.
@@ -193,6 +211,8 @@ pub struct Process {
     to: BufWriter<ChildStdin>,
     from: BufReader<ChildStdout>,
     shared: Shared,
+    /// It was killed, and has to be started before it can be asked anything.
+    killed: bool,
     /// Schedules that are not to be run again, and why.
     poison: Vec<(Vec<Step>, String)>,
     /// What the program has shown of itself that was not known.
@@ -265,8 +285,12 @@ fn spawn(setup: &Setup) -> io::Result<(Child, BufWriter<ChildStdin>, BufReader<C
     // SAFETY: only system calls.
     unsafe {
         command.pre_exec(move || {
-            libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong);
-            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+            // A container may refuse it. Then addresses differ from process to process, which a program has to look at to
+            // notice; if it does, it is found to be not deterministic.
+            let _ = libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong);
+            if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) != 0 {
+                return Err(io::Error::last_os_error());
+            }
             // What interrupts the parent is the parent's business.
             libc::signal(libc::SIGINT, libc::SIG_IGN);
             if libc::getppid() != parent { Err(io::Error::other("the parent has ended")) } else { Ok(()) }
@@ -292,6 +316,7 @@ impl Process {
             to,
             from,
             shared,
+            killed: false,
             poison: Vec::new(),
             grown: None,
             diverged: None,
@@ -372,6 +397,9 @@ impl Process {
     }
 
     fn call(&mut self, call: &Call) -> Result<Reply, ProcessError> {
+        if self.killed {
+            self.restart()?;
+        }
         self.send(call).map_err(|_| self.death())?;
         self.receive(None)
     }
@@ -382,9 +410,11 @@ impl Process {
         self.to.flush()
     }
 
-    /// The next reply. If it is time to stop, the child is told so, and killed if that does not help.
+    /// The next reply. If it is time to stop, the child is told so, and killed if that does not help; it is killed at once when
+    /// there is no time left at all, or it takes too much memory.
     fn receive(&mut self, stop: Option<&AtomicBool>) -> Result<Reply, ProcessError> {
         let mut told: Option<Instant> = None;
+        let most = self.setup.memory();
         let (mut used, mut since) = (0, Instant::now());
         while self.from.buffer().is_empty() {
             let mut poll = libc::pollfd { fd: self.from.get_ref().as_raw_fd(), events: libc::POLLIN, revents: 0 };
@@ -395,18 +425,21 @@ impl Process {
             if stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
                 self.shared.stop().store(1, Ordering::Relaxed);
                 if told.get_or_insert_with(Instant::now).elapsed() > GRACE {
-                    let _ = self.child.kill();
+                    return Err(self.kill(ProcessError::Late));
                 }
+            }
+            if self.setup.until.is_some_and(|until| Instant::now() >= until) {
+                return Err(self.kill(ProcessError::Late));
+            }
+            if resident(&self.child.id().to_string()) > most {
+                return Err(self.kill(ProcessError::Memory(most)));
             }
             // A program that loops is stopped by the child itself; one that waits for the world outside is not.
             match processor_time(self.child.id()) {
                 now if now != used => (used, since) = (now, Instant::now()),
                 _ if since.elapsed() > BLOCKED => {
-                    let _ = self.child.kill();
-                    let _ = self.child.wait();
-                    return Err(ProcessError::Failed(
-                        "the program waits for something outside of membar's control".into(),
-                    ));
+                    let why = "the program waits for something outside of membar's control";
+                    return Err(self.kill(ProcessError::Failed(why.into())));
                 }
                 _ => {}
             }
@@ -418,6 +451,15 @@ impl Process {
             return Err(self.death());
         }
         serde_json::from_slice(&line).map_err(|error| ProcessError::Failed(format!("an answer that is none: {error}")))
+    }
+
+    /// Ends the child. It is started again when there is something to ask.
+    fn kill(&mut self, why: ProcessError) -> ProcessError {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        self.killed = true;
+        self.shared.stop().store(0, Ordering::Relaxed);
+        why
     }
 
     fn death(&mut self) -> ProcessError {
@@ -440,6 +482,7 @@ impl Process {
     /// Starts again after a death.
     fn restart(&mut self) -> Result<(), ProcessError> {
         (self.child, self.to, self.from) = spawn(&self.setup)?;
+        self.killed = false;
         self.load()?;
         match self.task.clone() {
             Some(task) => self.begin(task),
@@ -464,8 +507,9 @@ impl Work for Process {
             return Answer::Undone;
         }
         loop {
+            let ready = if self.killed { self.restart() } else { Ok(()) };
             // What was run before is not what a death is about.
-            let reply = self.send(&Call::Work(order.clone())).map_err(ProcessError::from);
+            let reply = ready.and_then(|()| Ok(self.send(&Call::Work(order.clone()))?));
             let reply = reply.and_then(|()| self.receive(Some(stop)));
             match reply {
                 Ok(Reply::Worked { answer, facts, diverged, statistics }) => {
@@ -475,12 +519,9 @@ impl Work for Process {
                 }
                 Ok(Reply::Failed(why)) => self.failed = Some(why),
                 Ok(_) => self.failed = Some("an answer to something else".into()),
-                Err(ProcessError::Died(_)) if stop.load(Ordering::Relaxed) => {
-                    // Killed because it did not stop; or it died while it did: nothing is known.
-                    if let Err(error) = self.restart() {
-                        self.failed = Some(error.to_string());
-                    }
-                }
+                // Killed because it did not stop: nothing is known.
+                Err(ProcessError::Late) => {}
+                Err(ProcessError::Died(_)) if stop.load(Ordering::Relaxed) => self.killed = true,
                 Err(ProcessError::Bug(why)) => {
                     self.bug = true;
                     self.failed = Some(why);
@@ -519,9 +560,7 @@ pub fn serve() -> io::Result<()> {
         let from = libc::fcntl(0, libc::F_DUPFD_CLOEXEC, 100);
         let to = libc::fcntl(1, libc::F_DUPFD_CLOEXEC, 100);
         let null = libc::open(c"/dev/null".as_ptr(), libc::O_RDWR);
-        libc::dup2(null, 0);
-        libc::dup2(null, 1);
-        if from < 0 || to < 0 || null < 0 {
+        if from < 0 || to < 0 || null < 0 || libc::dup2(null, 0) < 0 || libc::dup2(null, 1) < 0 {
             return Err(io::Error::last_os_error());
         }
         (File::from_raw_fd(from), File::from_raw_fd(to))
@@ -591,9 +630,11 @@ pub fn serve() -> io::Result<()> {
                     // SAFETY: a flag that is only ever 0 or 1 in its first byte.
                     let stop = unsafe { &*page.0.cast::<AtomicBool>() };
                     let answer = local.work(&order, stop);
-                    let (facts, grown) = Native::facts();
+                    let program = local.program();
+                    let (facts, grown) = program.facts();
                     let facts = grown.then_some(facts);
-                    Reply::Worked { answer, facts, diverged: Native::divergence(), statistics: statistics() }
+                    let (diverged, statistics) = (program.divergence(), statistics(program));
+                    Reply::Worked { answer, facts, diverged, statistics }
                 }
                 _ => Reply::Failed("nothing to work on".into()),
             },
@@ -619,10 +660,13 @@ pub fn serve() -> io::Result<()> {
                     None => Reply::Failed("no program is loaded".into()),
                 }
             }
-            Call::Facts => {
-                let (facts, grown) = Native::facts();
-                Reply::Facts { facts, grown }
-            }
+            Call::Facts => match native.as_ref().or_else(|| local.as_ref().map(Local::program)) {
+                Some(program) => {
+                    let (facts, grown) = program.facts();
+                    Reply::Facts { facts, grown }
+                }
+                None => Reply::Failed("no program is loaded".into()),
+            },
         };
         serde_json::to_writer(&mut to, &reply)?;
         to.write_all(b"\n")?;
@@ -639,9 +683,14 @@ fn processor_time(id: u32) -> u64 {
     fields.split_whitespace().skip(11).take(2).filter_map(|field| field.parse::<u64>().ok()).sum()
 }
 
-fn statistics() -> Statistics {
-    let (resets, steps, replayed, reset_bytes) = Native::statistics();
-    let pages = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+/// Bytes of memory that a process holds.
+fn resident(process: &str) -> u64 {
+    let pages = std::fs::read_to_string(format!("/proc/{process}/statm")).unwrap_or_default();
     let pages: u64 = pages.split_whitespace().nth(1).and_then(|n| n.parse().ok()).unwrap_or(0);
-    Statistics { resets, steps, replayed, reset_bytes, resident: pages * 4096 }
+    pages * 4096
+}
+
+fn statistics(program: &Native) -> Statistics {
+    let (resets, steps, replayed, reset_bytes) = program.statistics();
+    Statistics { resets, steps, replayed, reset_bytes, resident: resident("self") }
 }

@@ -149,13 +149,12 @@ impl Session {
                     return Err(SessionError::Diverged(divergence));
                 }
             }
-            match grown {
-                Some(facts) => {
-                    self.facts = facts;
-                    self.restarts += 1;
-                    checkpoint = Checkpoint::new(settings);
-                }
-                None => return Ok(result),
+            let Some(facts) = grown else { return Ok(result) };
+            self.facts = facts;
+            self.restarts += 1;
+            checkpoint = Checkpoint::new(settings);
+            if stop.load(Ordering::Relaxed) {
+                return Ok(checkpoint);
             }
         }
     }

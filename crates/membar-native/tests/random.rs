@@ -135,6 +135,7 @@ fn compare(
         nondet: None,
         wrappers: Vec::new(),
         show: false,
+        until: None,
     };
     let mut session = Session::start(&setup, 1).expect("it starts");
     let interpreter = Interpreter::new(Arc::new(code.clone()));

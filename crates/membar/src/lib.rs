@@ -142,7 +142,7 @@ pub use membar_hardware as hardware;
 pub use membar_litmus as litmus;
 pub use membar_model as model;
 pub use membar_monitor as monitor;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 pub use membar_native as native;
 pub use membar_report as report;
 pub use membar_stress as stress;

@@ -54,6 +54,7 @@ fn command() -> ExitCode {
     };
     ExitCode::from(result.unwrap_or_else(|failure| match failure {
         Failure::Closed => stop::ALLOWED,
+        Failure::Late => stop::UNDECIDED,
         failure => {
             let _ = writeln!(std::io::stderr(), "{failure}");
             if matches!(failure, Failure::Internal(_)) { stop::INTERNAL } else { stop::BAD }

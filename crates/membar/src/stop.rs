@@ -30,6 +30,8 @@ pub enum Failure {
     Input(Box<Problem>),
     /// A bug of membar; the text is complete but for what to do about it.
     Internal(String),
+    /// There is no time left.
+    Late,
     /// Nobody reads the results any more.
     Closed,
     /// The results cannot be written.
@@ -85,6 +87,7 @@ impl fmt::Display for Failure {
             Failure::Usage(text) => f.write_str(text.trim_end()),
             Failure::Input(problem) => f.write_str(problem.text.trim_end()),
             Failure::Internal(text) => write!(f, "internal error: {text}\n{}", crate::decide::REPORT_BUG),
+            Failure::Late => f.write_str("undecided: the time limit was reached (--time)"),
             Failure::Closed => f.write_str("error: standard output was closed"),
             Failure::Write(error) => write!(f, "error: cannot write the results: {error}"),
         }

@@ -11,7 +11,7 @@
 //! - a block with `norun` is not run.
 //!
 //! `MEMBAR_BOOK=update cargo test -p membar --test book` writes what the commands print into the chapters, where it differs.
-#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

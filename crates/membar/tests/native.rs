@@ -1,6 +1,6 @@
 //! C and C++ programs, as users verify them. What only this file catches: a compiled program that is verified differently from
 //! the same program as a litmus test, or whose report speaks of anything but its source.
-#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 
 mod common;
 
@@ -583,6 +583,26 @@ fn limits_are_kept_and_named() {
     assert!(ran.out.contains("heap.c:8: T1 needs more heap"), "{}", ran.out);
     let ran = files.run(&["verify", "--time", "2s", "--steps", "200", "--executions", "500", "forever.c"]);
     assert!([1, 3].contains(&ran.code), "{}{}", ran.out, ran.err);
+}
+
+#[test]
+fn the_time_limit_holds_whatever_the_program_does() {
+    let spin = "for (long i = 0; i < 1L << 40; i++) asm volatile(\"\");";
+    let before = format!("static int x; __attribute__((constructor)) static void early(void) {{ {spin} }}\n");
+    let slow = "for (int n = 0; n < 100; n++) { for (int i = 0; i < 1 << 28; i++) asm volatile(\"\"); x++; }";
+    for (name, source) in [
+        ("a constructor that does not end", with_thread(&before, "x = 1;", "x = 2;")),
+        ("little to see, much to do", with_thread("static int x;", slow, slow)),
+        ("a thread that sees nothing", with_thread("static int x;", &format!("x = 1; {spin}"), "x = 2;")),
+    ] {
+        let files = Files::new(&[("p.c", source.as_bytes())]);
+        let began = std::time::Instant::now();
+        let ran = files.run(&["verify", "--time", "500ms", "p.c"]);
+        assert_eq!(ran.code, 3, "{name}: {}{}", ran.out, ran.err);
+        // Compiling is not counted, and machines are busy.
+        assert!(began.elapsed().as_secs() < 8, "{name}: {:?}", began.elapsed());
+        assert!(format!("{}{}", ran.out, ran.err).contains("--time"), "{name}: {}{}", ran.out, ran.err);
+    }
 }
 
 #[test]

@@ -123,7 +123,7 @@ fn a_litmus_test_with_its_fix() {
 }
 
 #[test]
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 fn a_lock_in_c_with_its_fix() {
     let source = include_str!("../../../examples/programs/peterson.c");
     // The fence wants a header, which a fix does not add.
@@ -161,7 +161,7 @@ fn a_lock_in_c_with_its_fix() {
 
 /// Full fences and store barriers, one and several, where the two accesses are next to each other and where they are not.
 #[test]
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 fn fixes_make_programs_safe() {
     for (name, model) in [("dekker.c", "tso"), ("bakery.c", "pso"), ("seqlock.c", "pso"), ("chaselev.cpp", "tso")] {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/programs").join(name);

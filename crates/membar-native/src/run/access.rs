@@ -113,25 +113,29 @@ impl Event {
         let mut expected = self.expected;
         let cell = match hit {
             Hit::Exact(cell) => cell,
+            Hit::Part(cell) if self.wait.is_some() => return self.wait_for_part(cell),
             Hit::Part(cell) => {
                 expected = None;
                 cell
             }
+            // No compiler makes one, but a packed structure may.
+            Hit::Several => fault::raise("limit: makes an atomic access across a multiple of 16 bytes".into()),
             // One that blocks: nobody else knows it, so nobody will ever change it. And an interlocked operation empties
             // store buffers whatever it works on (one that synchronises fully says so by its barriers).
-            Hit::Private | Hit::Several
+            Hit::Private
                 if self.blocks()
                     || self.kind == AccessKind::Rmw
                         && self.before != Barrier::Full
                         && !w.alone
                         && w.shadow.has(self.addr) =>
             {
-                w.shadow.number(self.addr).unwrap_or_else(|| {
+                if w.alone {
                     w.shadow.access(id, self.addr, self.size, true, true);
-                    w.shadow.number(self.addr).unwrap_or_else(|| w.shadow.show(self.addr))
-                })
+                }
+                let cell = w.shadow.show_at(self.addr);
+                cell.unwrap_or_else(|| fault::raise("limit: waits for an object in memory that is not its own".into()))
             }
-            Hit::Private | Hit::Several => {
+            Hit::Private => {
                 let thread = &mut w.threads[id];
                 thread.barrier = thread.barrier.max(self.before);
                 if self.kind != AccessKind::Load {
@@ -159,6 +163,24 @@ impl Event {
         World::announce::<true>(pending, awaited);
         if !self.outlived {
             check(self.addr, self.kind != AccessKind::Load);
+        }
+    }
+
+    /// Waits for a part of a cell. The engine compares whole cells: so the thread looks, and if the part blocks it, waits until
+    /// anything of the cell has changed and looks again. A look that finds the part taken is a step that changes nothing.
+    #[cold]
+    fn wait_for_part(self, cell: u32) {
+        let site = self.site.unwrap_or_else(|| site(world()));
+        let mut pending = Pending { barrier: self.before, ..Pending::plain(cell, site, self.kind) };
+        let mut awaited = NOTHING;
+        loop {
+            World::announce::<true>(pending, awaited);
+            check(self.addr, self.kind != AccessKind::Load);
+            if !self.blocks() {
+                return;
+            }
+            pending.waits = true;
+            awaited = Awaited { addr: cell, value: read(&world().shadow.cells[cell as usize]), until: false };
         }
     }
 

@@ -33,7 +33,8 @@ impl World {
             world.announced(thread, pending, awaited)
         };
         if !goes_on {
-            thread.suspend();
+            // SAFETY: it runs, and nothing that was looked up before is used any more.
+            unsafe { Thread::suspend(thread) };
         }
         if let Some(registers) = registers {
             registers.restore();

@@ -1,6 +1,7 @@
 //! Choices of the program: what testers write, and what the system may do in one way or another.
 
 use super::access::{Event, settle, site};
+use super::coroutine::Thread;
 use super::fault;
 use super::layout::{CHOICE, SECTIONS};
 use super::slot::{Pending, Stand};
@@ -63,11 +64,7 @@ pub extern "C-unwind" fn assume(condition: c_int) {
             fault::raise("assumes something before `main` begins that does not hold".into());
         }
         settle();
-        let thread = world().this();
-        thread.stand = Stand::Dropped;
-        loop {
-            thread.suspend();
-        }
+        Thread::rest(Stand::Dropped);
     }
 }
 

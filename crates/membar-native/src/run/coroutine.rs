@@ -1,5 +1,6 @@
 //! A thread of the program as a coroutine, and everything that is its own.
 
+use super::float::Control;
 use super::idle::History;
 use super::libc_hooks::{Ending, Thrown};
 use super::slot::{Slot, Stand};
@@ -68,6 +69,8 @@ pub struct Own {
     pub random: Rng,
     pub clock: u64,
     pub errno: i32,
+    /// How it calculates.
+    pub float: Control,
     /// Exceptions that it has thrown.
     pub thrown: Vec<Thrown>,
     /// It has called `std::terminate`: why.
@@ -145,6 +148,7 @@ impl Own {
             random: Rng::new(0),
             clock: 0,
             errno: 0,
+            float: super::float::DEFAULT,
             thrown: Vec::new(),
             ending: None,
             fault: None,
@@ -191,6 +195,7 @@ impl Own {
             random,
             clock,
             errno,
+            float,
             thrown,
             ending,
             fault,
@@ -231,6 +236,7 @@ impl Own {
         self.later_site = *later_site;
         self.clock = *clock;
         self.errno = *errno;
+        self.float = *float;
         self.said = *said;
         self.stand = *stand;
         self.frame = *frame;
@@ -249,11 +255,15 @@ impl Thread {
         if self.written.len() < MOST { self.written.push((addr, size)) } else { self.dirty = true }
     }
 
-    /// Hands over to the scheduler.
+    /// The thread that runs hands over to the scheduler.
+    ///
+    /// # Safety
+    ///
+    /// It is the thread that runs. No reference to it or to the world is used afterwards: both are others then.
     #[inline(always)]
-    pub fn suspend(&mut self) {
+    pub unsafe fn suspend(this: *mut Thread) {
         // SAFETY: the scheduler waits for it.
-        unsafe { switch(&raw mut self.own.place, world().scheduler) }
+        unsafe { switch(&raw mut (*this).own.place, world().scheduler) }
     }
 
     /// What to say about its fault. The marks in it are replaced by whoever has the names.
@@ -264,17 +274,20 @@ impl Thread {
         format!("{}\n{}", fault.message, frames.join(" "))
     }
 
-    /// The thread cannot go on.
-    pub fn stop(&mut self, fault: Fault) -> ! {
-        self.fault = Some(fault);
-        self.rest(Stand::Fault)
+    /// The thread that runs cannot go on.
+    pub fn stop(fault: Fault) -> ! {
+        world().this().fault = Some(fault);
+        Thread::rest(Stand::Fault)
     }
 
-    /// The thread does nothing any more.
-    pub fn rest(&mut self, stand: Stand) -> ! {
-        self.stand = stand;
+    /// The thread that runs does nothing any more.
+    pub fn rest(stand: Stand) -> ! {
+        let this = world().this();
+        this.stand = stand;
+        let this = &raw mut *this;
         loop {
-            self.suspend();
+            // SAFETY: nothing is used afterwards.
+            unsafe { Thread::suspend(this) };
         }
     }
 }

@@ -5,13 +5,14 @@
 //! over to the scheduler for good. A thread that runs for too long within a library is stopped where it comes back from there. Names are not looked up here: a message holds marks, `@v…;` for a variable, `@p…;` for a place,
 //! that whoever prints it replaces (see [`crate::words`]).
 
-use super::coroutine::Fault;
+use super::coroutine::{Fault, Thread};
 use super::heap::{Block, Heap};
 use super::layout::{GUARD, STACK_SIZE, stack_base};
 use super::registers::register;
 use super::world::world;
 use crate::words::Words;
 use std::ffi::{c_int, c_void};
+use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 /// Ends the thread that runs with this message, from a hook.
@@ -21,9 +22,7 @@ pub fn raise(message: String) -> ! {
 
 /// Ends the thread that runs with this message, which is about what another stack led to.
 pub fn raise_at(message: String, stack: Vec<usize>) -> ! {
-    let w = world();
-    let id = w.current;
-    w.threads[id].stop(Fault { message, stack })
+    Thread::stop(Fault { message, stack })
 }
 
 /// A variable, in a message: where it is, as JSON.
@@ -132,26 +131,31 @@ static LANDING: AtomicUsize = AtomicUsize::new(0);
 const PATIENCE: usize = 20;
 
 /// Catches signals from now on.
-pub fn catch() {
+pub fn catch() -> io::Result<()> {
     let stack = vec![0u8; 256 << 10].leak();
     let landing = vec![0u8; 256 << 10].leak();
     LANDING.store((landing.as_ptr() as usize + landing.len()) & !15, Ordering::Relaxed);
     // SAFETY: plain system calls; the handler only touches what its documentation says.
     unsafe {
         let alt = libc::stack_t { ss_sp: stack.as_mut_ptr().cast(), ss_flags: 0, ss_size: stack.len() };
-        libc::sigaltstack(&alt, std::ptr::null_mut());
+        done(libc::sigaltstack(&alt, std::ptr::null_mut()))?;
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = handle as *const () as usize;
         action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESTART;
         for signal in
             [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGABRT, libc::SIGTRAP, libc::SIGPROF]
         {
-            libc::sigaction(signal, &action, std::ptr::null_mut());
+            done(libc::sigaction(signal, &action, std::ptr::null_mut()))?;
         }
         let tick = libc::timeval { tv_sec: 0, tv_usec: 100_000 };
         let timer = libc::itimerval { it_interval: tick, it_value: tick };
-        libc::setitimer(libc::ITIMER_PROF, &timer, std::ptr::null_mut());
+        done(libc::setitimer(libc::ITIMER_PROF, &timer, std::ptr::null_mut()))
     }
+}
+
+/// What a system call says that returns 0 if it is done.
+pub fn done(result: c_int) -> io::Result<()> {
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 unsafe extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
@@ -328,5 +332,5 @@ extern "C" fn land() -> ! {
     LOST.store(false, Ordering::Relaxed);
     // If even handing over fails, then the program has destroyed what that needs.
     w.running = false;
-    w.threads[id].stop(fault)
+    Thread::stop(fault)
 }

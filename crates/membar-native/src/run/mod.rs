@@ -12,6 +12,7 @@ mod choose;
 mod coroutine;
 mod facts;
 mod fault;
+mod float;
 mod heap;
 mod hooks;
 mod idle;

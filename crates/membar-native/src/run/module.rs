@@ -58,6 +58,9 @@ pub enum LoadError {
     /// The dynamic linker refused.
     #[error("the program cannot be loaded: {0}")]
     Open(String),
+    /// The system did not let us.
+    #[error("the system refuses {0}, which running a program needs: {1}")]
+    Refused(&'static str, std::io::Error),
     /// Code that runs before `main` went wrong.
     #[error("code that runs before `main` (a constructor) goes wrong: {}", .0.strip_prefix("limit: ").unwrap_or(.0))]
     Constructor(String),

@@ -27,35 +27,35 @@ impl Pages {
             // SAFETY: the program's writable memory.
             pages.kept.push((from, unsafe { std::slice::from_raw_parts(from as *const u8, to - from) }.to_vec()));
         }
-        let pieces: Vec<usize> = (0..pages.kept.len()).flat_map(|i| pages.pieces(i)).collect();
+        let pieces: Vec<(usize, usize, usize)> = (0..pages.kept.len()).flat_map(|i| pages.pieces(i)).collect();
         if pages.kept.iter().map(|(_, bytes)| bytes.len()).sum::<usize>() <= SMALL {
-            pages.dirty = pieces.into_iter().flat_map(|at| pages.touching(at)).collect();
+            pages.dirty = pieces;
             return pages;
         }
         pages.watched = true;
-        for at in pieces {
+        pages.dirty.reserve_exact(pieces.len());
+        for (at, i, len) in pieces {
             // SAFETY: a write to these pages is caught by the handler, which calls `written`.
-            unsafe { libc::mprotect((at & !(PAGE - 1)) as *mut c_void, PAGE, libc::PROT_READ) };
+            let protected = unsafe { libc::mprotect((at & !(PAGE - 1)) as *mut c_void, PAGE, libc::PROT_READ) };
+            if protected != 0 && !pages.dirty.iter().any(|piece| piece.0 == at) {
+                // Then it is put back each time.
+                pages.dirty.push((at, i, len));
+            }
         }
         pages
     }
 
-    /// Where the pieces of a range begin that are on different pages.
-    fn pieces(&self, i: usize) -> Vec<usize> {
+    /// The pieces of a range that are on different pages: address, which range, length.
+    fn pieces(&self, i: usize) -> Vec<(usize, usize, usize)> {
         let (start, bytes) = &self.kept[i];
-        let next = (start & !(PAGE - 1)) + PAGE;
-        std::iter::once(*start).chain((next..start + bytes.len()).step_by(PAGE)).collect()
-    }
-
-    /// The pieces that are on the same page as this address and begin at it or are no other's.
-    fn touching(&self, at: usize) -> Vec<(usize, usize, usize)> {
-        let page = at & !(PAGE - 1);
-        let piece = |(i, (start, bytes)): (usize, &(usize, Vec<u8>))| {
-            let (from, to) = (page.max(*start), (page + PAGE).min(start + bytes.len()));
-            (from < to).then(|| (from, i, to - from))
-        };
-        let all = self.kept.iter().enumerate().filter_map(piece);
-        if self.watched { all.collect() } else { all.filter(|piece| piece.0 == at).collect() }
+        let (mut at, end) = (*start, start + bytes.len());
+        let mut pieces = Vec::new();
+        while at < end {
+            let next = ((at & !(PAGE - 1)) + PAGE).min(end);
+            pieces.push((at, i, next - at));
+            at = next;
+        }
+        pieces
     }
 
     /// Whether this is memory that is put back, or on the same page.
@@ -64,17 +64,23 @@ impl Pages {
         self.kept.iter().any(|(start, bytes)| *start < next && page < start + bytes.len())
     }
 
-    /// The program writes to this address. Whether it may now, and could not before.
+    /// The program writes to this address. Whether it may now, and could not before. Called by the handler of a signal: there is
+    /// room for every piece, so nothing is allocated.
     pub fn written(&mut self, addr: usize) -> bool {
-        if !self.watched {
-            return false;
-        }
         let page = addr & !(PAGE - 1);
-        let pieces = self.touching(addr);
-        if pieces.is_empty() || self.dirty.iter().any(|&(at, ..)| at & !(PAGE - 1) == page) {
+        if !self.watched || self.dirty.iter().any(|&(at, ..)| at & !(PAGE - 1) == page) {
             return false;
         }
-        self.dirty.extend(pieces);
+        let before = self.dirty.len();
+        for (i, (start, bytes)) in self.kept.iter().enumerate() {
+            let (from, to) = (page.max(*start), (page + PAGE).min(start + bytes.len()));
+            if from < to && self.dirty.len() < self.dirty.capacity() {
+                self.dirty.push((from, i, to - from));
+            }
+        }
+        if self.dirty.len() == before {
+            return false;
+        }
         // SAFETY: a page that was made read-only above.
         unsafe { libc::mprotect(page as *mut c_void, PAGE, libc::PROT_READ | libc::PROT_WRITE) == 0 }
     }

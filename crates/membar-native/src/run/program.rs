@@ -1,7 +1,9 @@
 //! The program as the explorer sees it.
 
+use super::coroutine::Thread;
 use super::facts::{Divergence, Facts};
 use super::fault;
+use super::float;
 use super::heap::Heap;
 use super::hooks;
 use super::layout::{
@@ -16,7 +18,8 @@ use super::switch::{begin, switch};
 use super::world::{World, install, world};
 use membar_core::{Access, Barrier, Performed};
 use membar_explore::{Awaited, Next, Program, Standing, Step, Stop, Waiting, Watched};
-use std::ffi::{CString, OsStr, c_void};
+use std::ffi::{CString, OsStr, c_int, c_void};
+use std::marker::PhantomData;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
@@ -37,9 +40,14 @@ pub struct Options {
     pub wrappers: Vec<(u32, u32)>,
 }
 
-/// A loaded program, at some state of an execution. There can be one in a process.
+/// A loaded program, at some state of an execution. There can be one in a process, and it stays on the thread that loaded
+/// it.
 #[derive(Debug)]
-pub struct Native(());
+pub struct Native(PhantomData<*mut ()>);
+
+fn system(call: &'static str, result: c_int) -> Result<(), LoadError> {
+    fault::done(result).map_err(|error| LoadError::Refused(call, error))
+}
 
 fn map(at: usize, len: usize, access: i32) -> Result<(), LoadError> {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED_NOREPLACE;
@@ -58,17 +66,16 @@ fn load_on_stack(object: &Path) -> Result<Module, LoadError> {
         // SAFETY: whoever switched here waits for this.
         let (object, loaded) = unsafe { &mut *(work as *mut Work<'_>) };
         *loaded = Some(Module::load(object));
-        loop {
-            world().threads[0].suspend();
-        }
+        Thread::rest(Stand::Done)
     }
     let mut work: Work<'_> = (object, None);
     let w = world();
     w.running = true;
     // SAFETY: the stack is mapped, and nothing runs on it.
     unsafe { switch(&raw mut w.scheduler, begin(stack_base(0), load, (&raw mut work) as usize)) };
+    let float = float::leave();
     let w = world();
-    w.running = false;
+    (w.running, w.float) = (false, float);
     w.threads[0].place = 0;
     let fault = || world().threads[0].fault.take().map(|fault| fault.message).unwrap_or_default();
     work.1.unwrap_or_else(|| Err(LoadError::Constructor(fault())))
@@ -85,7 +92,7 @@ impl Native {
         for thread in 0..MAX_THREADS {
             let guard = STACKS + thread * STACK_SIZE;
             // SAFETY: a page of the arena.
-            unsafe { libc::mprotect(guard as *mut c_void, layout::GUARD, libc::PROT_NONE) };
+            system("mprotect", unsafe { libc::mprotect(guard as *mut c_void, layout::GUARD, libc::PROT_NONE) })?;
         }
         for (i, function) in hooks::functions().into_iter().enumerate() {
             // SAFETY: the table has room for all.
@@ -101,9 +108,9 @@ impl Native {
         // an exception of the program that passes a hook needs both.
         let _ = std::panic::catch_unwind(|| std::panic::resume_unwind(Box::new(())));
         // SAFETY: what was just mapped, but for the registers, which are on pages of their own. Nobody writes it any more.
-        unsafe { libc::mprotect(TABLE as *mut c_void, layout::REGS - TABLE, libc::PROT_READ) };
+        system("mprotect", unsafe { libc::mprotect(TABLE as *mut c_void, layout::REGS - TABLE, libc::PROT_READ) })?;
         install(World::new(Heap::new(if options.heap == 0 { HEAP_SIZE } else { options.heap })));
-        fault::catch();
+        fault::catch().map_err(|error| LoadError::Refused("signals", error))?;
         let module = load_on_stack(object)?;
         map(MODULE_SHADOW - 4096, 4 * module.len + 2 * 4096, WRITE)?;
         let libraries = shadow::library_bytes(module.libraries.iter().map(|library| library.len));
@@ -152,7 +159,7 @@ impl Native {
             }
         }
         World::begin();
-        Ok(Native(()))
+        Ok(Native(PhantomData))
     }
 
     /// Begins again, knowing this, with these barriers after accesses, and with these schedules not to be run but to be
@@ -180,18 +187,18 @@ impl Native {
     }
 
     /// What has been learnt, and whether it is more than was known from the beginning: then what was explored does not count.
-    pub fn facts() -> (Facts, bool) {
+    pub fn facts(&self) -> (Facts, bool) {
         let w = world();
         (w.facts(), w.grown || w.shadow.grown)
     }
 
     /// If the program did something else the second time.
-    pub fn divergence() -> Option<Divergence> {
+    pub fn divergence(&self) -> Option<Divergence> {
         world().diverged.clone()
     }
 
     /// Executions begun, steps made for the first time and again, bytes put back for each execution.
-    pub fn statistics() -> (u64, u64, u64, usize) {
+    pub fn statistics(&self) -> (u64, u64, u64, usize) {
         let w = world();
         (w.executions, w.steps, w.replayed, w.pages.bytes())
     }

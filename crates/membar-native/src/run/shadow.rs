@@ -374,15 +374,23 @@ impl Shadow {
         self.word(addr).is_some()
     }
 
-    /// Makes the cell at an address visible, if it is one and is not yet.
-    pub fn show_at(&mut self, addr: usize) {
-        if let Some(word) = self.word(addr)
-            // SAFETY: as above.
-            && unsafe { *word } != 0
-            && self.number(addr).is_none()
-        {
-            self.show(addr);
-        }
+    /// Where the cell begins that this byte belongs to, if it belongs to one.
+    fn start_of(&self, addr: usize) -> Option<usize> {
+        (addr & !15..=addr)
+            .rev()
+            .find_map(|at| {
+                // SAFETY: as above.
+                let now = unsafe { *self.word(at)? };
+                (now != 0).then_some((at, (now & SIZE) as usize))
+            })
+            .filter(|&(at, size)| addr < at + size)
+            .map(|(at, _)| at)
+    }
+
+    /// Makes the cell that this byte belongs to visible, if there is one and it is not yet, and returns its number.
+    pub fn show_at(&mut self, addr: usize) -> Option<u32> {
+        let start = self.start_of(addr)?;
+        Some(self.number(start).unwrap_or_else(|| self.show(start)))
     }
 
     /// Makes one cell of all of these.
@@ -480,19 +488,11 @@ impl Shadow {
     /// The first visible cell that begins in this range, and where it ends. The cell that covers the first byte counts.
     pub fn next_in(&self, from: usize, to: usize) -> Option<(u32, usize)> {
         let mut at = from;
-        if self.word(at).is_some_and(|word| unsafe { *word } == 0) {
-            // In the middle of a cell, perhaps.
-            let covers = (at & !15..at).rev().find_map(|before| {
-                // SAFETY: as above.
-                let now = self.word(before).map_or(0, |word| unsafe { *word });
-                (now != 0).then_some((before, now))
-            });
-            if let Some((before, now)) = covers
-                && before + (now & SIZE) as usize > at
-                && now >> WHO >= VISIBLE
-            {
-                return Some(((now >> WHO) - VISIBLE, before + (now & SIZE) as usize));
-            }
+        // In the middle of a cell, perhaps.
+        if let Some(start) = self.start_of(at).filter(|&start| start < at)
+            && let Some(number) = self.number(start)
+        {
+            return Some((number, start + usize::from(self.cells[number as usize].size)));
         }
         while at < to {
             if self.pages.get(at.wrapping_sub(ARENA) / PAGE) == Some(&false) {

@@ -1,6 +1,7 @@
 //! How a thread of the program begins and ends.
 
 use super::access::{Event, lose};
+use super::coroutine::Thread;
 use super::fault;
 use super::layout::{ENDED, GONE, MAX_THREADS, control, owner, stack_base};
 use super::registers::Registers;
@@ -72,13 +73,13 @@ pub extern "C" fn run(id: usize) -> ! {
         // SAFETY: that is how `main` is called.
         let status = unsafe { call(world.module.main, argc, argv, env, entry) } as i32;
         exit(status);
-        super::world::world().threads[id].rest(Stand::Over)
+        Thread::rest(Stand::Over)
     } else {
         let (start, arg) = (thread.start, thread.arg);
         // SAFETY: that is how `pthread_create` calls it.
         let result = unsafe { call(start, arg, 0, 0, entry) };
         end(result);
-        super::world::world().threads[id].rest(Stand::Done)
+        Thread::rest(Stand::Done)
     }
 }
 

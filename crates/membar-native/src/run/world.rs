@@ -33,6 +33,7 @@
 
 use super::coroutine::{Fault, Thread};
 use super::facts::Divergence;
+use super::float::Control;
 use super::heap::Heap;
 use super::idle::Idle;
 use super::layout::{self, CHOICE, CONTROL, MAX_THREADS, STARTED, control, stack_base};
@@ -147,6 +148,8 @@ pub struct World {
     pub wrappers: Vec<u64>,
     /// Where the C library keeps `errno`.
     pub errno: *mut i32,
+    /// How the first thread begins to calculate: its constructors may have chosen.
+    pub float: Control,
 }
 
 /// Whether an access writes, if the cell holds this.
@@ -261,6 +264,7 @@ impl World {
             wrappers: Vec::new(),
             // SAFETY: the C library's own.
             errno: unsafe { libc::__errno_location() },
+            float: super::float::DEFAULT,
         }
     }
 
@@ -337,6 +341,7 @@ impl World {
             thread.fault = None;
             thread.said = usize::from(id != 0);
         }
+        self.threads[0].float = self.float;
         // SAFETY: mapped; the control blocks are plain bytes.
         unsafe { std::ptr::write_bytes(CONTROL as *mut u8, 0, self.known * layout::CONTROL_SIZE) };
         self.free_futexes();
@@ -389,12 +394,14 @@ impl World {
                 (*thread).own.place = world.create(id);
             }
             *world.errno = (*thread).own.errno;
+            super::float::enter((*thread).own.float);
             switch(&raw mut world.scheduler, (*thread).own.place);
         };
+        let float = super::float::leave();
         let world = super::world::world();
         world.running = false;
         // SAFETY: as above.
-        unsafe { (*thread).own.errno = *world.errno };
+        unsafe { ((*thread).own.errno, (*thread).own.float) = (*world.errno, float) };
     }
 
     /// Makes a thread ready to run from its beginning.

@@ -1,9 +1,9 @@
 //! What can be verified: which programs the words of a command line mean, and what is needed of each of them.
 
 mod litmus;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 mod native;
-#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu")))]
 #[path = "programs/elsewhere.rs"]
 mod native;
 

@@ -26,7 +26,7 @@ pub fn run(args: &Replay, style: Style) -> Result<u8, Failure> {
     check_flags(&inputs, &args.native.flags)?;
     let report = match &inputs[..] {
         [Input::Litmus(path)] => replay(&mut Litmus::open(path)?, &schedule, args)?,
-        [native] => replay(&mut Native::open(native, &args.native, 1)?, &schedule, args)?,
+        [native] => replay(&mut Native::open(native, &args.native, 1, None)?, &schedule, args)?,
         _ => return Err(Failure::Usage("error: a schedule belongs to one program, but several were given".into())),
     };
     if let Some(path) = &args.html {

@@ -27,6 +27,8 @@ use std::time::{Duration, Instant};
 const CHECKPOINT: Duration = Duration::from_secs(1);
 /// Violations shown in full if nothing is said; the JSON report has all.
 const SHOWN: usize = 5;
+/// How much longer than it may be explored a program may run, so that what was found is explained.
+pub const EXPLAINING: Duration = Duration::from_millis(900);
 /// Executions of random and pct if nothing is said.
 const DRAWN: u64 = 10_000;
 
@@ -67,10 +69,12 @@ struct Batch {
     /// Was something of that a bug of ours?
     internal: bool,
     interrupted: bool,
+    /// For a program there was not even time to begin.
+    late: bool,
 }
 
 impl Batch {
-    /// Something is wrong with one of the programs, or with us; anything else ends everything.
+    /// Something is wrong with one of the programs, with us, or there was no time for it; anything else ends everything.
     fn fail(&mut self, failure: Failure) -> Result<(), Failure> {
         let (text, json) = match failure {
             Failure::Input(problem) => (problem.text, problem.json),
@@ -81,6 +85,11 @@ impl Batch {
                     "file": "", "line": null, "column": null, "message": format!("internal error: {message}"), "help": help,
                 });
                 (failure.to_string(), json)
+            }
+            Failure::Late => {
+                self.late = true;
+                let _ = writeln!(io::stderr(), "{failure}: the program did not come to its first access in time");
+                return Ok(());
             }
             failure => return Err(failure),
         };
@@ -156,7 +165,7 @@ impl Batch {
             () if self.internal => stop::INTERNAL,
             () if !self.errors.is_empty() => stop::BAD,
             () if self.number("unsafe") + self.number("error") > 0 => stop::FORBIDDEN,
-            () if self.interrupted || self.number("undecided") > 0 => stop::UNDECIDED,
+            () if self.interrupted || self.late || self.number("undecided") > 0 => stop::UNDECIDED,
             () => stop::ALLOWED,
         }
     }
@@ -171,7 +180,7 @@ fn verify_input(
     match input {
         Input::Litmus(path) => verify(&mut Litmus::open(path)?, (number, of), args, settings, interrupt),
         native => {
-            let mut native = Native::open(native, &args.native, usize::from(args.jobs))?;
+            let mut native = Native::open(native, &args.native, usize::from(args.jobs), args.time.0)?;
             verify(&mut native, (number, of), args, settings, interrupt)
         }
     }
@@ -325,7 +334,9 @@ fn verify<S: Subject>(
         let state = resume::State { checkpoint: checkpoint.clone(), facts: subject.facts(), seconds };
         resume::save(path, fingerprint, &state)?;
     }
-    let mut report = report(subject, &checkpoint, about, seconds, stopped)?;
+    // What cannot be explained soon is left out.
+    let until = deadline.and_then(|deadline| deadline.checked_add(EXPLAINING));
+    let mut report = report(subject, &checkpoint, about, seconds, stopped, until)?;
     if let Some(sampled) = sampled {
         report.strategy += &sampled;
     }
@@ -423,6 +434,7 @@ fn report<S: Subject>(
     about: About,
     seconds: f64,
     stopped: Option<&str>,
+    until: Option<Instant>,
 ) -> Result<VerifyReport, Failure> {
     let Settings { model, strategy, watching, .. } = checkpoint.settings;
     let mut advice = None;
@@ -467,14 +479,33 @@ fn report<S: Subject>(
         }),
         None => None,
     };
-    let mut errors = Vec::new();
+    let (mut errors, mut unexplained) = (Vec::new(), 0);
     for error in checkpoint.seen.errors.iter().filter(|error| error.kind.limit().is_none()) {
-        errors.push(subject.error(error)?);
+        match subject.error(error) {
+            Ok(error) => errors.push(error),
+            Err(Failure::Late) => unexplained += 1,
+            Err(failure) => return Err(failure),
+        }
     }
-    let violations = explain::violations(subject, &checkpoint.seen.violations, model)?;
+    let (violations, left) = explain::violations(subject, &checkpoint.seen.violations, model, until)?;
+    unexplained += left;
+    let incomplete = match unexplained {
+        0 => incomplete,
+        n => {
+            let why = incomplete.unwrap_or_else(|| "the time limit was reached (--time)".into());
+            Some(format!("{why}; {} could not be explained in time", count(n, "finding")))
+        }
+    };
+    let verdict = match checkpoint.verdict() {
+        // Of what was found nothing may be left.
+        Verdict::Error if !errors.is_empty() => Verdict::Error,
+        Verdict::Error | Verdict::Unsafe if !violations.is_empty() => Verdict::Unsafe,
+        Verdict::Error | Verdict::Unsafe => Verdict::Undecided,
+        verdict => verdict,
+    };
     let About { compiler, mut notes, statistics, command } = about;
     // It matters to who relies on the rest.
-    notes.retain(|note| note.kind != "untried" || checkpoint.verdict() == Verdict::Safe);
+    notes.retain(|note| note.kind != "untried" || verdict == Verdict::Safe);
     // What was not seen may be what breaks it.
     let unseen = notes.iter().find(|note| matches!(note.kind, "assembly" | "opaque"));
     // Threads that wait may have been released unseen.
@@ -483,7 +514,7 @@ fn report<S: Subject>(
         errors.clear();
     }
     let clean = violations.is_empty() && errors.is_empty();
-    let unseen = unseen.filter(|_| checkpoint.verdict() == Verdict::Safe || clean);
+    let unseen = unseen.filter(|_| verdict == Verdict::Safe || clean);
     let same = |note: &NoteRef| unseen.is_some_and(|first| first.kind == note.kind);
     let more = match notes.iter().filter(|note| same(note)).count() {
         0 | 1 => String::new(),
@@ -500,21 +531,21 @@ fn report<S: Subject>(
         });
     }
     let counts = checkpoint.counts();
-    let vacuous = counts.executions == 0 && counts.dropped > 0 && checkpoint.verdict() == Verdict::Safe;
+    let vacuous = counts.executions == 0 && counts.dropped > 0 && verdict == Verdict::Safe;
     let nothing = || "its assumptions hold in no execution".to_owned();
     let incomplete = incomplete.or_else(|| vacuous.then(nothing)).or_else(|| unseen.map(words));
     let mut report = VerifyReport {
         program: subject.name().into(),
         main: subject.file().into(),
         model: model.name(),
-        verdict: match checkpoint.verdict() {
+        verdict: match verdict {
             _ if unseen.is_some() || vacuous => "undecided",
             Verdict::Safe => "safe",
             Verdict::Unsafe => "unsafe",
             Verdict::Error => "error",
             Verdict::Undecided => "undecided",
         },
-        complete: checkpoint.is_complete() && unseen.is_none() && !vacuous,
+        complete: checkpoint.is_complete() && incomplete.is_none(),
         strategy: match strategy {
             Strategy::Exhaustive => "exhaustive".into(),
             Strategy::Bounded { .. } => match checkpoint.search.preemptions_done() {

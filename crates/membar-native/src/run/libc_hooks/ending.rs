@@ -16,7 +16,7 @@ pub extern "C-unwind" fn exit_at_once(status: c_int) -> ! {
 }
 
 fn over() -> ! {
-    world().threads[world().current].rest(Stand::Over)
+    crate::run::coroutine::Thread::rest(Stand::Over)
 }
 
 pub extern "C-unwind" fn abort() -> ! {

@@ -26,6 +26,7 @@ pub extern "C-unwind" fn create(out: usize, attributes: usize, start: usize, arg
     };
     let thread = &mut w.threads[id];
     (thread.start, thread.arg) = (start, arg);
+    thread.float = crate::run::float::now();
     if attributes != 0 {
         let mut size = 0;
         // SAFETY: as above; and a control block.
@@ -171,5 +172,5 @@ fn leave_thread() -> ! {
     if current() == 0 {
         thread::exit_after_others();
     }
-    world().threads[current()].rest(Stand::Done)
+    crate::run::coroutine::Thread::rest(Stand::Done)
 }

@@ -8,6 +8,7 @@ use membar::report::verify::{AccessRef, EditRef, ErrorRef, FenceRef};
 use membar::verify::{Checkpoint, Effort, Event, Explanation, ProgramError};
 use std::ffi::OsString;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 const NOT_HERE: &str =
     "error: C and C++ programs are run on x86-64 Linux only\n = help: litmus tests can be verified here";
@@ -31,7 +32,7 @@ pub enum Native {}
 
 impl Native {
     /// Compiles and loads a program.
-    pub fn open(_: &Input, _: &NativeArgs, _: usize) -> Result<Native, Failure> {
+    pub fn open(_: &Input, _: &NativeArgs, _: usize, _: Option<Duration>) -> Result<Native, Failure> {
         not_here()
     }
 }
@@ -82,7 +83,7 @@ impl Subject for Native {
         match *self {}
     }
 
-    fn error(&mut self, _: &ProgramError) -> Result<ErrorRef, Failure> {
+    fn error(&mut self, _: &ProgramError) -> Result<Finding, Failure> {
         match *self {}
     }
 

@@ -3,6 +3,7 @@
 use super::litmus::kind;
 use super::{About, Input, Language, Limit, Round, Run, Stand, Subject, Unedited, edited_texts, hash};
 use crate::cli::NativeArgs;
+use crate::cmd::verify::EXPLAINING;
 use crate::stop::{self, Failure, Problem};
 use membar::core::{Barrier, Performed, Relaxation};
 use membar::explore::{Step, Strategy};
@@ -95,7 +96,9 @@ fn failed(file: &str, error: &BuildError) -> Failure {
 
 impl Native {
     /// Compiles and loads a program.
-    pub fn open(input: &Input, args: &NativeArgs, jobs: usize) -> Result<Native, Failure> {
+    ///
+    /// Its processes are killed a moment after this time, which begins when it is compiled.
+    pub fn open(input: &Input, args: &NativeArgs, jobs: usize, time: Option<Duration>) -> Result<Native, Failure> {
         let dir = tempfile::Builder::new().prefix("membar-").tempdir();
         let dir =
             dir.map_err(|error| Failure::Usage(format!("error: cannot make a directory for the program: {error}")))?;
@@ -143,6 +146,7 @@ impl Native {
             nondet: args.nondet,
             wrappers: symbols.wrappers(),
             show: false,
+            until: time.and_then(|time| Instant::now().checked_add(time + EXPLAINING)),
         };
         let cxx = files.iter().any(|file| build::Language::of(file) == Some(build::Language::Cxx));
         let dialect = if cxx { Dialect::Cxx } else { Dialect::C };
@@ -326,7 +330,12 @@ fn trouble(main: &str, words: &Words, error: &SessionError) -> Failure {
         SessionError::Process(error @ ProcessError::Bug(_)) => {
             Failure::Internal(format!("{}: {error}", membar::report::safe(main)))
         }
-        SessionError::Process(error) => Problem::failure(main, 0, &error.to_string(), ""),
+        SessionError::Process(ProcessError::Late) => Failure::Late,
+        SessionError::Process(error) => {
+            let message = error.to_string();
+            let message = message.strip_prefix("limit: ").unwrap_or(&message);
+            Problem::failure(main, 0, message, "")
+        }
     }
 }
 
@@ -505,7 +514,7 @@ impl Subject for Native {
         let request = Request { sources, flags: &args.flags, dir: self.dir.path(), cc, cxx };
         let copies = build::edited(&request, &edited_texts(edits)?).map_err(|_| Unedited::NotThis)?;
         let args = NativeArgs { flags: copies.1, ..args.clone() };
-        Native::open(&Input::Sources(copies.0), &args, *jobs).map_err(|_| Unedited::NotThis)
+        Native::open(&Input::Sources(copies.0), &args, *jobs, None).map_err(|_| Unedited::NotThis)
     }
 
     fn limit(&mut self, error: &ProgramError) -> Option<Limit> {

@@ -6,6 +6,7 @@ use membar::core::Relaxation;
 use membar::report::safe;
 use membar::report::verify::{LinkRef, StepRef, ViolationRef, shape};
 use membar::verify::{Explanation, Found, Link, Relation, RunStep, explain_run};
+use std::time::Instant;
 
 /// A violation, explained.
 pub struct Case<T> {
@@ -29,18 +30,33 @@ pub fn case<S: Subject>(subject: &mut S, found: &Found, model: Relaxation) -> Re
     Ok(explanation.map(|explanation| Case { run, explanation }))
 }
 
-/// All violations in words, those with short executions first. Each has been confirmed by separate code.
+/// All violations in words, those with short executions first, and how many there was no time for. Each has been confirmed by
+/// separate code.
 pub fn violations<S: Subject>(
     subject: &mut S,
     found: &[Found],
     model: Relaxation,
-) -> Result<Vec<ViolationRef>, Failure> {
+    until: Option<Instant>,
+) -> Result<(Vec<ViolationRef>, usize), Failure> {
     let mut cases = Vec::new();
+    let late = || until.is_some_and(|until| Instant::now() >= until);
+    let mut left = 0;
     for found in found {
-        let case = case(subject, found, model)?;
+        let case = (!late()).then(|| case(subject, found, model)).unwrap_or(Err(Failure::Late));
+        let case = match case {
+            Err(Failure::Late) => {
+                left += 1;
+                continue;
+            }
+            case => case?,
+        };
         // Separate code runs it on a machine with buffers, compares what is read, and looks for a cycle by itself.
         let confirmed = case.filter(|case| subject.confirms(model, &case.explanation));
         let Some(case) = confirmed else {
+            if late() {
+                left += 1;
+                continue;
+            }
             return Err(Failure::Internal(format!(
                 "a violation could not be confirmed ({}, schedule {})",
                 safe(subject.name()),
@@ -68,7 +84,7 @@ pub fn violations<S: Subject>(
         }
         new
     });
-    Ok(cases.iter().map(|(_, found, case)| violation(subject, found, case)).collect())
+    Ok((cases.iter().map(|(_, found, case)| violation(subject, found, case)).collect(), left))
 }
 
 fn violation<S: Subject>(subject: &mut S, found: &Found, case: &Case<S::Detail>) -> ViolationRef {
