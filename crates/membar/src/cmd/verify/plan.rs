@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 /// Time to look for them, and to try them in the source.
 const PLANNING: Duration = Duration::from_secs(5);
-const TRYING: Duration = Duration::from_secs(5);
+const TRYING: Duration = Duration::from_secs(20);
 
 /// Fences by where they are ([`Subject::spot`]): how strong, after what, and before what they are needed.
 type Plan = BTreeMap<u32, (Barrier, AccessRef, AccessRef)>;
