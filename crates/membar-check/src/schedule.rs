@@ -8,10 +8,11 @@
 //!    memory holds the value it returned (or, forwarded, before its own store). A ready read-modify-write executes
 //!    when its source is in memory and all other readers of that source have executed. A ready store may execute when
 //!    nobody who has still to execute reads the value it overwrites (A7).
-//! 2. Loads and read-modify-writes execute at once when they can, and so do stores whose value nobody reads: in any
-//!    completion they could be moved to this point. Stores that somebody reads are *decisions*. A store all of whose
-//!    readers are ready is taken first: it holds its address up for no time, so that it too could be moved here. Otherwise
-//!    the store whose readers are nearest to their threads' fronts is taken: a guess.
+//! 2. Loads and read-modify-writes execute at once when they can, and so do stores whose value nobody has still to read: in
+//!    any completion they could be moved to this point. Stores that somebody reads are *decisions*, and so are stores that
+//!    are the first of a guess of a known conflict (see the invariants). A store all of whose readers are ready is taken
+//!    first: it holds its address up for no time, so that it too could be moved here. Otherwise the store whose readers are
+//!    nearest to their threads' fronts is taken: a guess.
 //! 3. When nothing can execute, everything waits for something: there is a cycle of waiting. Its edges are edges of the
 //!    graph, reads-from edges, and A7 edges, which rest on decisions: the executed store S before the waiting one S'.
 //!    The cycle refutes the conjunction of those decisions (a lemma). If there is none, the trace is forbidden. If there
@@ -24,8 +25,19 @@
 //!
 //! Invariants: `indegree[v]` counts the graph predecessors of v that have not executed; `pending[w]` the readers of w that have
 //! not; `current[x]` is the last executed write of x, and no write executes while its readers are pending, so a ready load
-//! whose source has executed always finds it current. Decisions are made in *quiescent* states only: every ready
-//! operation waits for an event that is still to come.
+//! whose source has executed always finds it current.
+//!
+//! Decisions are made in *quiescent* states only: every ready operation waits for an event that is still to come (a reader
+//! that executes, a source that executes, a decision). So nothing is lost by keeping no list of what is ready: the event
+//! finds who waits for it. Going back keeps this up only if it leads to a quiescent state again, that is to one in which a
+//! decision was made. It always does: *whatever a conflict rests on was decided or learned after a decision; no store that
+//! executed by itself is the first of a guess of a conflict.* Proof: let S be the first of a guess of some conflicts, and C the
+//! oldest of them. If C was there when S executed, S is `named` and had to be decided. Otherwise S had executed when C was
+//! found. The guesses of C are those of a cycle of waiting, or of older conflicts, which do not name S. A guess of the cycle
+//! is about a learned or chosen edge from a store that had not executed, or about an unexecuted reader of S or of a chain
+//! of read-modify-writes that begins at S; then S had unexecuted readers when it executed, and was a decision.
+//! (The same holds for [`crate::location`], where S is an acquire and its release reads it.) Since `nogood` looks at every
+//! decision, it also sees every execution that could repeat a conflict.
 //!
 //! Complexity: O(n + edges) without conflicts; each conflict costs its analysis (bounded visits) and the distance to the
 //! decision undone. Exponential in the worst case, as the problem is NP-complete.
@@ -206,6 +218,8 @@ pub(crate) struct Scheduler {
     /// For each store the conflicts of several guesses that have it as the first of one, linked.
     nogood_head: Vec<u32>,
     nogoods: Vec<Nogood>,
+    /// Is it the first store of a guess of some conflict? (Short or empty: of none behind its end.)
+    named: Vec<bool>,
     /// All conflicts so far; learned extras refer to them by index.
     pub conflicts: Vec<Conflict>,
     /// The longest order so far, in operations.
@@ -223,6 +237,7 @@ impl Scheduler {
         self.conflicts.clear();
         self.nogoods.clear();
         self.nogood_head.clear();
+        self.named.clear();
         self.first_reader.clear();
         self.conditional.clear();
         self.choices.clear();
@@ -414,7 +429,7 @@ impl Scheduler {
             } else {
                 let x = p.addr[node as usize];
                 let free = self.pending[self.current[x as usize] as usize] == 0;
-                if free && self.pending[node as usize] == 0 {
+                if free && self.pending[node as usize] == 0 && !self.named(node) {
                     self.unlist(p, node);
                     self.execute(p, node);
                 } else {
@@ -425,6 +440,27 @@ impl Scheduler {
                 }
             }
         }
+    }
+
+    /// Would [`Scheduler::settle`] execute it, if it came by? (What it asks, once more, for the invariant's sake.)
+    fn goes_by_itself(&self, p: &Problem, node: u32) -> bool {
+        let (i, src) = (node as usize, p.src[node as usize]);
+        let arrived = src != NONE && self.executed(src);
+        let may = match p.writes(node) {
+            false => src == NONE || arrived || p.forwarded(node),
+            true if src != NONE => arrived && self.pending[src as usize] == 1,
+            true => {
+                let free = self.pending[self.current[p.addr[i] as usize] as usize] == 0;
+                free && self.pending[i] == 0 && !self.named(node)
+            }
+        };
+        may && !self.executed(node) && self.indegree[i] == 0
+    }
+
+    /// Is it the first store of a guess of some conflict?
+    #[inline]
+    fn named(&self, store: u32) -> bool {
+        self.named.get(store as usize).is_some_and(|&named| named)
     }
 
     #[inline]
@@ -606,6 +642,7 @@ impl Scheduler {
     fn undo(&mut self, p: &Problem, time: Time) {
         debug_assert!(self.todo.is_empty());
         let length = (time.0 as usize - 2) / 2;
+        let undone = if cfg!(debug_assertions) { self.order[length..].to_vec() } else { Vec::new() };
         while self.order.len() > length {
             let node = self.order.pop().expect("longer than length");
             let i = node as usize;
@@ -641,6 +678,7 @@ impl Scheduler {
                 self.open(p.addr[i]);
             }
         }
+        debug_assert!(!undone.iter().any(|&node| self.goes_by_itself(p, node)), "the state was not quiescent");
         while let Some(&(level, edge)) = self.conditional.peek()
             && level >= time
         {

@@ -117,9 +117,7 @@ impl Scheduler {
             alone.guesses.retain(|&other| other != guess);
             alone = self.explain(p, alone);
             alone.guesses.push(guess);
-            conflict = self.conflicts.len() as u32;
-            self.learned_bytes += alone.bytes();
-            self.conflicts.push(alone);
+            conflict = self.record(p, alone);
         }
         let extra = Extra { conditional, ..Extra::new(guess.second, guess.first, Why::Lemma(conflict)) };
         let edge = self.link(p, extra);
@@ -127,6 +125,17 @@ impl Scheduler {
         if conditional {
             self.conditional.push((level, edge));
         }
+    }
+
+    /// Keeps a conflict, and returns its number. From now on the first stores of its guesses execute by decision only.
+    fn record(&mut self, p: &Problem, conflict: Conflict) -> u32 {
+        self.named.resize(p.nodes, false);
+        for guess in &conflict.guesses {
+            self.named[guess.first as usize] = true;
+        }
+        self.learned_bytes += conflict.bytes();
+        self.conflicts.push(conflict);
+        self.conflicts.len() as u32 - 1
     }
 
     /// Why nothing can execute.
@@ -214,9 +223,7 @@ impl Scheduler {
                 let mut conflict =
                     self.explain(p, Conflict { guesses, cycle: back, implied: Vec::new(), overwritten: None });
                 conflict.guesses.push(edge.flip());
-                let lemma = self.conflicts.len() as u32;
-                self.learned_bytes += conflict.bytes();
-                self.conflicts.push(conflict);
+                let lemma = self.record(p, conflict);
                 self.learn(p, edge.flip(), lemma, level);
                 let extra = p.extras.len() as u32 - 1;
                 staged.push(Wait { from: edge.first, to: edge.second, why: WaitWhy::Extra(extra) });
@@ -240,8 +247,7 @@ impl Scheduler {
                 self.nogoods.push(Nogood { conflict: lemma, next });
             }
         }
-        self.learned_bytes += conflict.bytes();
-        self.conflicts.push(conflict);
+        self.record(p, conflict);
         let Some((time, last)) = times.pop() else { return false };
         self.undo(p, time);
         // Several guesses that follow from one decision: `nogood` keeps it from being repeated.
