@@ -135,6 +135,12 @@ impl Problem {
         self.flags[node as usize] & WRITES != 0
     }
 
+    /// Does it write and not read?
+    #[inline]
+    pub fn is_store(&self, node: u32) -> bool {
+        self.flags[node as usize] & (WRITES | READS) == WRITES
+    }
+
     /// Does it write an address that has no write order?
     #[inline]
     pub fn writes_data(&self, node: u32) -> bool {

@@ -11,9 +11,10 @@
 //! 2. Loads and read-modify-writes execute at once when they can, and so do stores whose value nobody has still to read: in
 //!    any completion they could be moved to this point. Stores that somebody reads are *decisions*, and so are stores that
 //!    are the first of a guess of a known conflict (see the invariants). A store all of whose readers are ready is taken
-//!    first: it holds its address up for no time, so that it too could be moved here. Otherwise the store whose readers are
-//!    nearest to their threads' fronts is taken: a guess.
-//! 3. When nothing can execute, everything waits for something: there is a cycle of waiting. Its edges are edges of the
+//!    first: it holds its address up for no time, so that it too could be moved here. Otherwise it is a guess, of a store
+//!    that somebody waits for ([`decide`]).
+//! 3. When nothing can execute, everything waits for something: there is a cycle of waiting. Most cycles are noticed before
+//!    that, by walks along what waits ([`decide`]). A cycle's edges are edges of the
 //!    graph, reads-from edges, and A7 edges, which rest on decisions: the executed store S before the waiting one S'.
 //!    The cycle refutes the conjunction of those decisions (a lemma). If there is none, the trace is forbidden. If there
 //!    is one, S' is before S from now on (a learned edge; figure 5 of the paper is found this way). If there are several,
@@ -39,8 +40,8 @@
 //! (The same holds for [`crate::location`], where S is an acquire and its release reads it.) Since `nogood` looks at every
 //! decision, it also sees every execution that could repeat a conflict.
 //!
-//! Complexity: O(n + edges) without conflicts; each conflict costs its analysis (bounded visits) and the distance to the
-//! decision undone. Exponential in the worst case, as the problem is NP-complete.
+//! Complexity: O(n + edges) without conflicts (O(1) a decision, with the bounds of [`decide`]); each conflict costs its analysis
+//! (bounded visits) and the distance to the decision undone. Exponential in the worst case, as the problem is NP-complete.
 //!
 //! Guarantees: an order that is found satisfies the model; a refutation rests on recorded lemmas; without a limit one
 //! of the two is reached, since no decision repeats a known conflict, so that every conflict is a new one, and there are
@@ -53,15 +54,18 @@
 //! Prosser, "Hybrid algorithms for the constraint satisfaction problem", 1993 (backjumping); Marques-Silva, Sakallah,
 //! "GRASP", 1999 (learning).
 
+mod decide;
 mod learn;
 mod waits;
 
 use crate::limits::Limits;
 use crate::problem::{Extra, NONE, Problem};
+use decide::Next;
 use learn::Repeats;
 use membar_core::Undecided;
 use rustc_hash::FxHashMap;
 use std::collections::{BinaryHeap, VecDeque};
+use waits::Demand;
 
 /// An edge of a cycle of waiting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -190,6 +194,13 @@ pub(crate) struct Scheduler {
     ready_prev: Vec<u32>,
     open: Vec<u32>,
     is_open: Vec<bool>,
+    /// All ready reads whose source has not executed, and some other reads; where the next decision begins to look.
+    waiting: Vec<u32>,
+    is_waiting: Vec<bool>,
+    next_waiting: usize,
+    /// From the goal, whose own entry names no other, to what it waits for, and on; who is on it. See [`decide`].
+    path: Vec<Wait>,
+    on_path: Vec<bool>,
     /// Where among the open addresses the next decision begins to look.
     cursor: usize,
     todo: Vec<u32>,
@@ -238,6 +249,8 @@ impl Scheduler {
         self.nogoods.clear();
         self.nogood_head.clear();
         self.named.clear();
+        self.path.clear();
+        self.on_path.clear();
         self.first_reader.clear();
         self.conditional.clear();
         self.choices.clear();
@@ -266,7 +279,8 @@ impl Scheduler {
                     return Run::Limit(reason);
                 }
             }
-            if let Some(store) = self.decide(p) {
+            let next = self.decide(p);
+            if let Next::Store(store) = next {
                 match self.nogood(p, store) {
                     None => {
                         self.unlist(p, store);
@@ -299,7 +313,14 @@ impl Scheduler {
                 self.leave();
                 return Run::Limit(reason);
             }
-            let conflict = wrong.unwrap_or_else(|| self.find_conflict(p));
+            let conflict = match (wrong, next) {
+                (Some(wrong), _) => wrong,
+                (None, Next::Cycle(cycle)) => self.find_conflict(p, cycle),
+                (None, _) => {
+                    let cycle = self.some_cycle(p);
+                    self.find_conflict(p, cycle)
+                }
+            };
             if !self.resolve_conflict(p, conflict) {
                 self.leave();
                 return Run::Refuted;
@@ -342,6 +363,11 @@ impl Scheduler {
         self.ready_prev.resize(p.ops, UNLISTED);
         self.open.clear();
         self.cursor = 0;
+        self.leave_path();
+        self.waiting.clear();
+        self.next_waiting = 0;
+        self.is_waiting.clear();
+        self.is_waiting.resize(p.ops, false);
         self.is_open.clear();
         self.is_open.resize(p.addrs, false);
         self.front.clear();
@@ -421,9 +447,13 @@ impl Scheduler {
             if !p.writes(node) {
                 if src == NONE || self.executed(src) || p.forwarded(node) {
                     self.execute(p, node);
+                } else {
+                    self.wait(node);
                 }
             } else if src != NONE {
-                if self.executed(src) && self.pending[src as usize] == 1 {
+                if !self.executed(src) {
+                    self.wait(node);
+                } else if self.pending[src as usize] == 1 {
                     self.execute(p, node);
                 }
             } else {
@@ -572,75 +602,10 @@ impl Scheduler {
         }
     }
 
-    /// Picks a store that may execute now, looking at a bounded number of them.
-    fn decide(&mut self, p: &Problem) -> Option<u32> {
-        let mut best = (u32::MAX, NONE);
-        let (mut looked, mut evaluated) = (0, 0);
-        while looked < self.open.len() && evaluated < WINDOW {
-            if self.cursor >= self.open.len() {
-                self.cursor = 0;
-            }
-            let x = self.open[self.cursor] as usize;
-            let head = self.ready_head[x];
-            if head == NONE || self.pending[self.current[x] as usize] != 0 {
-                self.is_open[x] = false;
-                self.open.swap_remove(self.cursor);
-                continue;
-            }
-            let mut store = head;
-            while store != NONE {
-                let cost = self.hold_up(p, store, best.0);
-                if cost < best.0 {
-                    best = (cost, store);
-                    if cost == 0 {
-                        return Some(store);
-                    }
-                }
-                evaluated += 1;
-                store = self.ready_next[store as usize];
-            }
-            looked += 1;
-            self.cursor += 1;
-        }
-        (best.1 != NONE).then_some(best.1)
-    }
-
-    /// How long the address would be held up by this store: the largest distance of a reader from its thread's front.
-    fn hold_up(&mut self, p: &Problem, store: u32, enough: u32) -> u32 {
-        let mut worst = 0;
-        let mut write = store;
-        // A read-modify-write that reads it holds the address up as well; look a little ahead.
-        for _ in 0..4 {
-            let mut next = NONE;
-            for &reader in p.readers(write).iter().take(WINDOW) {
-                if self.executed(reader) {
-                    continue;
-                }
-                if p.writes(reader) {
-                    next = reader;
-                }
-                if self.indegree[reader as usize] != 0 {
-                    let t = p.thread(reader);
-                    while self.executed(self.front[t]) {
-                        self.front[t] += 1;
-                    }
-                    worst = worst.max(reader.saturating_sub(self.front[t]) + 1);
-                    if worst >= enough {
-                        return worst;
-                    }
-                }
-            }
-            if next == NONE {
-                break;
-            }
-            write = next;
-        }
-        worst
-    }
-
     /// Back to the state just before the decision made at this time.
     fn undo(&mut self, p: &Problem, time: Time) {
         debug_assert!(self.todo.is_empty());
+        self.leave_path();
         let length = (time.0 as usize - 2) / 2;
         let undone = if cfg!(debug_assertions) { self.order[length..].to_vec() } else { Vec::new() };
         while self.order.len() > length {
@@ -658,6 +623,7 @@ impl Scheduler {
             }
             let src = p.src[i];
             if src != NONE {
+                self.wait(node);
                 self.pending[src as usize] += 1;
                 if let Some(first) = self.first_reader.get_mut(src as usize) {
                     *first = p.reader_start[src as usize];

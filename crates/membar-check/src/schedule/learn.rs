@@ -139,8 +139,8 @@ impl Scheduler {
     }
 
     /// Why nothing can execute.
-    pub(super) fn find_conflict(&mut self, p: &mut Problem) -> Conflict {
-        let cycle = self.find_cycle(p);
+    pub(super) fn find_conflict(&mut self, p: &mut Problem, cycle: Vec<Wait>) -> Conflict {
+        let cycle = self.better_cycle(p, cycle);
         let mut cycle = self.by_stages(p, cycle);
         let guesses = self.rests_on(p, &cycle);
         cycle.shrink_to_fit();

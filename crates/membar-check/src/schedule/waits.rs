@@ -1,10 +1,11 @@
 //! Who waits for whom when nothing can execute, and a cycle of it with few guesses.
 //!
-//! Problem: the scheduler is stuck. Every operation that is left waits for another one, for good (the graph, reads-from) or
+//! Problem: the scheduler is stuck, or part of it is: operations wait for each other, for good (the graph, reads-from) or
 //! because of a guess (a write that must not come before the readers of the current one). What is to be learned is a cycle of
 //! such waits: not all of its guesses can hold, so the fewer the better.
 //!
-//! Algorithm: walk from who waits to what it waits for until something comes again: that is a cycle. Through the readers whose
+//! Algorithm: walk from who waits to what it waits for until something comes again: that is a cycle ([`super::decide`] walks as
+//! well, and may find a store that can execute instead). Through the readers whose
 //! guesses it rests on, search for better ones, breadth first by the number of guesses: at first one guess with little effort
 //! from each reader, then with more, then several.
 //!
@@ -25,6 +26,15 @@ const NEAR: [usize; 2] = [100, 1000];
 const FAR: usize = 1000;
 /// Readers that it may try.
 const STARTS: usize = 8;
+
+/// Where a walk from who waits to what it waits for ends.
+pub(super) enum Demand {
+    /// At a store that may execute.
+    Store(u32),
+    /// Where it has been before.
+    Cycle(Vec<Wait>),
+}
+
 impl Scheduler {
     pub(crate) fn make_preds(&mut self, p: &Problem) {
         if !self.pred_start.is_empty() {
@@ -57,6 +67,8 @@ impl Scheduler {
         chain_heads(p, &mut self.head);
         self.first_reader.clear();
         self.first_reader.extend_from_slice(&p.reader_start);
+        self.on_path.clear();
+        self.on_path.resize(p.nodes, false);
         self.stamp.clear();
         self.stamp.resize(p.nodes, 0);
         self.epoch = 0;
@@ -121,15 +133,23 @@ impl Scheduler {
         found
     }
 
-    /// A cycle of waiting with few guesses: first any, then better ones through the same readers.
-    pub(super) fn find_cycle(&mut self, p: &Problem) -> Vec<Wait> {
+    /// A cycle of waiting, where nothing can execute.
+    pub(super) fn some_cycle(&mut self, p: &Problem) -> Vec<Wait> {
         self.make_preds(p);
         // Somebody who waits and is waited for: a reader of the last write that still has one, if there is any.
         let held = self.order.iter().rev().copied().find(|&node| p.writes(node) && self.pending[node as usize] != 0);
         let start = held
             .and_then(|write| self.waiting_readers(p, write)[0])
             .unwrap_or_else(|| (0..p.nodes as u32).find(|&node| !self.executed(node)).expect("something waits"));
-        let mut cycle = self.any_cycle(p, start);
+        self.leave_path();
+        match self.demand(p, start) {
+            Demand::Cycle(cycle) => cycle,
+            Demand::Store(_) => unreachable!("nothing can execute"),
+        }
+    }
+
+    /// A cycle with few guesses: this one, or a better one through the same readers.
+    pub(super) fn better_cycle(&mut self, p: &Problem, mut cycle: Vec<Wait>) -> Vec<Wait> {
         let guessed =
             |scheduler: &Scheduler, wait: &Wait| wait.why == WaitWhy::Overwrites && scheduler.guess(p, *wait).is_some();
         let mut readers: Vec<u32> = cycle.iter().filter(|wait| guessed(self, wait)).map(|wait| wait.from).collect();
@@ -240,27 +260,74 @@ impl Scheduler {
         Some((cost, cycle))
     }
 
-    /// Some cycle: walk from waiting to waited-for until a node comes again.
-    fn any_cycle(&mut self, p: &Problem, start: u32) -> Vec<Wait> {
-        self.epoch += 1;
-        let mut node = start;
-        let mut path: Vec<Wait> = Vec::new();
+    /// Drops what has executed from the end of the path; the goal itself in the end.
+    pub(super) fn trim_path(&mut self) {
+        while let Some(&Wait { from, .. }) = self.path.last()
+            && self.executed(from)
+        {
+            self.on_path[from as usize] = false;
+            self.path.pop();
+        }
+    }
+
+    /// What the goal waits for in the end: a store that may execute now, or itself. The goal is that of the trimmed path, or,
+    /// if there is none, this one.
+    pub(super) fn demand(&mut self, p: &Problem, goal: u32) -> Demand {
+        if self.path.is_empty() {
+            self.path.push(Wait { from: goal, to: NONE, why: WaitWhy::Graph });
+            self.on_path[goal as usize] = true;
+        }
         loop {
-            self.stamp[node as usize] = self.epoch;
-            let mut first = None;
-            self.for_each_wait(p, node, true, |wait| {
-                first = first.or(Some(wait));
-            });
-            let wait = first.expect("an unexecuted node waits for something");
-            path.push(wait);
-            node = wait.from;
-            if self.stamp[node as usize] == self.epoch {
-                let start = path.iter().position(|wait| wait.to == node).expect("on the path");
-                path.drain(..start);
-                path.reverse();
-                return path;
+            let node = self.path[self.path.len() - 1].from;
+            let Some(wait) = self.first_wait(p, node) else {
+                debug_assert!(self.may_execute(p, node), "an unexecuted node waits for something");
+                return Demand::Store(node);
+            };
+            self.path.push(wait);
+            if std::mem::replace(&mut self.on_path[wait.from as usize], true) {
+                let start = self.path.iter().position(|on| on.from == wait.from).expect("on the path");
+                let cycle = self.path[start + 1..].iter().rev().copied().collect();
+                self.leave_path();
+                return Demand::Cycle(cycle);
             }
         }
+    }
+
+    /// Forgets the goal and the way from it.
+    pub(super) fn leave_path(&mut self) {
+        for wait in self.path.drain(..) {
+            self.on_path[wait.from as usize] = false;
+        }
+    }
+
+    /// Something unexecuted that `node` waits for.
+    fn first_wait(&mut self, p: &Problem, node: u32) -> Option<Wait> {
+        let i = node as usize;
+        let preds = &self.pred[self.pred_start[i] as usize..self.pred_start[i + 1] as usize];
+        if let Some(&from) = preds.iter().find(|&&from| !self.executed(from)) {
+            return Some(Wait { from, to: node, why: WaitWhy::Graph });
+        }
+        let mut edge = self.dyn_pred[i];
+        while edge != NONE {
+            let DynEdge { from, extra, next_pred, .. } = self.dyn_edges[edge as usize];
+            if !self.executed(from) {
+                return Some(Wait { from, to: node, why: WaitWhy::Extra(extra) });
+            }
+            edge = next_pred;
+        }
+        let src = p.src[i];
+        if src != NONE && !self.executed(src) && !p.forwarded(node) {
+            return Some(Wait { from: src, to: node, why: WaitWhy::ReadsFrom });
+        }
+        if !p.writes(node) {
+            return None;
+        }
+        let current = self.current[p.addr[i] as usize];
+        if self.pending[current as usize] == 0 {
+            return None;
+        }
+        let from = self.waiting_readers(p, current).into_iter().flatten().find(|&from| from != node)?;
+        Some(Wait { from, to: node, why: WaitWhy::Overwrites })
     }
 
     /// What an A7 edge rests on, unless that is certain.

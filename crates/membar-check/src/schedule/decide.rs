@@ -1,0 +1,182 @@
+//! Which store executes next.
+//!
+//! Problem: in a quiescent state every step is a decision. A store that executes too early holds its address up until its last
+//! reader has executed; if another store of the address has to come first, that shows as a conflict, the later the more
+//! there is to undo. So: which stores have to execute, and which of them hold their address up for the shortest time?
+//!
+//! Algorithm: nobody needs a store before a read waits for it.
+//! 1. Of some ready reads that wait, look at the sources that may execute. One that holds its address up for no time is
+//!    taken at once; otherwise remember the best.
+//! 2. Take a read whose source may not execute as the *goal*, the earliest of its thread among those seen, and walk from who
+//!    waits to what it waits for. The walk ends at a store that may execute, which the goal cannot do without: take it, or
+//!    the best of 1 if that holds its address up for less. Or it comes back to itself: a conflict, found although much
+//!    else could still execute (and would have to be undone). The goal stays until it has executed; the next walk goes on
+//!    where this one ended.
+//! 3. If no read waits, look at stores of addresses that are open.
+//!
+//! Walks need lists of predecessors. They are made at the first conflict; until then 3 stands for 2, which does for traces
+//! in which every guess is right.
+//!
+//! Invariants: `waiting` holds the ready reads whose source has not executed, but for those that were taken out while their
+//! source had; it is a hint, and 3 finds what it misses. Along `path` each node waits for the next: what waits goes on
+//! waiting until that executes or is undone, so executed nodes are dropped from its end, and `undo` clears it.
+//!
+//! Complexity: a bounded number of looks for 1 and 3. A step of a walk is paid by the execution that drops it, or by the
+//! conflict that clears the path.
+
+use super::{Demand, Scheduler, UNLISTED, WINDOW};
+use crate::problem::{NONE, Problem};
+
+/// Waiting reads that a decision looks at.
+const LOOKS: usize = 128;
+
+/// Read-modify-writes in a chain that an estimate looks ahead.
+const AHEAD: usize = 4;
+
+/// What a quiescent state asks for.
+pub(super) enum Next {
+    /// Execute this store.
+    Store(u32),
+    /// Some operations wait for each other.
+    Cycle(Vec<super::Wait>),
+    /// No store may execute.
+    Nothing,
+}
+
+impl Scheduler {
+    /// See the module's description.
+    pub(super) fn decide(&mut self, p: &Problem) -> Next {
+        let mut best = (u32::MAX, NONE);
+        let blocked = self.look_at_waiting(p, &mut best);
+        if best.0 == 0 {
+            return Next::Store(best.1);
+        }
+        self.trim_path();
+        if (blocked != NONE || !self.path.is_empty()) && !self.pred_start.is_empty() {
+            match self.demand(p, blocked) {
+                Demand::Cycle(cycle) => return Next::Cycle(cycle),
+                Demand::Store(store) if self.hold_up(p, store, best.0) < best.0 => return Next::Store(store),
+                Demand::Store(_) => {}
+            }
+        }
+        if best.1 == NONE {
+            self.look_at_open(p, &mut best);
+        }
+        if best.1 == NONE { Next::Nothing } else { Next::Store(best.1) }
+    }
+
+    /// Notes a ready read whose source has not executed.
+    #[inline]
+    pub(super) fn wait(&mut self, read: u32) {
+        if !self.is_waiting[read as usize] {
+            self.is_waiting[read as usize] = true;
+            self.waiting.push(read);
+        }
+    }
+
+    /// Sources of waiting reads that may execute; returns a read whose source may not.
+    fn look_at_waiting(&mut self, p: &Problem, best: &mut (u32, u32)) -> u32 {
+        let (mut looked, mut evaluated) = (0, 0);
+        let mut blocked = (u32::MAX, NONE);
+        while looked < self.waiting.len() && looked < LOOKS && evaluated < WINDOW {
+            if self.next_waiting >= self.waiting.len() {
+                self.next_waiting = 0;
+            }
+            let read = self.waiting[self.next_waiting];
+            let source = p.src[read as usize];
+            if self.executed(read) || self.indegree[read as usize] != 0 || self.executed(source) {
+                self.is_waiting[read as usize] = false;
+                self.waiting.swap_remove(self.next_waiting);
+                continue;
+            }
+            looked += 1;
+            self.next_waiting += 1;
+            if self.may_execute(p, source) {
+                evaluated += 1;
+                let cost = self.hold_up(p, source, best.0);
+                if cost < best.0 {
+                    *best = (cost, source);
+                    if cost == 0 {
+                        break;
+                    }
+                }
+            } else {
+                blocked = blocked.min((read - p.thread_start[p.thread(read)], read));
+            }
+        }
+        blocked.1
+    }
+
+    /// Is it a store that a decision can take?
+    #[inline]
+    pub(super) fn may_execute(&self, p: &Problem, store: u32) -> bool {
+        self.ready_prev[store as usize] != UNLISTED
+            && self.pending[self.current[p.addr[store as usize] as usize] as usize] == 0
+    }
+
+    /// Stores of open addresses.
+    fn look_at_open(&mut self, p: &Problem, best: &mut (u32, u32)) {
+        let (mut looked, mut evaluated) = (0, 0);
+        while looked < self.open.len() && evaluated < WINDOW {
+            if self.cursor >= self.open.len() {
+                self.cursor = 0;
+            }
+            let x = self.open[self.cursor] as usize;
+            let head = self.ready_head[x];
+            if head == NONE || self.pending[self.current[x] as usize] != 0 {
+                self.is_open[x] = false;
+                self.open.swap_remove(self.cursor);
+                continue;
+            }
+            let mut store = head;
+            while store != NONE {
+                let cost = self.hold_up(p, store, best.0);
+                if cost < best.0 {
+                    *best = (cost, store);
+                    if cost == 0 {
+                        return;
+                    }
+                }
+                evaluated += 1;
+                store = self.ready_next[store as usize];
+            }
+            looked += 1;
+            self.cursor += 1;
+        }
+    }
+
+    /// How long the address would be held up by this store: the largest distance of a reader from its thread's first read
+    /// that has not executed. (Stores do not count: those in a store buffer hold nobody up.) Once it is `enough`, any
+    /// number that is not less will do.
+    fn hold_up(&mut self, p: &Problem, store: u32, enough: u32) -> u32 {
+        let mut worst = 0;
+        let mut write = store;
+        // A read-modify-write that reads it holds the address up as well; look a little ahead.
+        for _ in 0..AHEAD {
+            let mut next = NONE;
+            for &reader in p.readers(write).iter().take(WINDOW) {
+                if self.executed(reader) {
+                    continue;
+                }
+                if p.writes(reader) {
+                    next = reader;
+                }
+                if self.indegree[reader as usize] != 0 {
+                    let front = &mut self.front[p.thread(reader)];
+                    while self.place[*front as usize] != NONE || p.is_store(*front) {
+                        *front += 1;
+                    }
+                    worst = worst.max(reader.saturating_sub(*front) + 1);
+                    if worst >= enough {
+                        return worst;
+                    }
+                }
+            }
+            if next == NONE {
+                break;
+            }
+            write = next;
+        }
+        worst
+    }
+}
