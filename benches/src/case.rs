@@ -4,7 +4,7 @@ use crate::cli::{MachineName, MixName, Write, WriteInterleaving, WriteSmall};
 use crate::error::Error;
 use membar_core::Trace;
 use membar_hardware::{Cores, Runner, Settings};
-use membar_stress::{Machine, Mix, Observe, Workload, corrupt, interleaving, simulate};
+use membar_stress::{Machine, Mix, Observe, Setup, Workload, corrupt, interleaving, simulate};
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::path::Path;
@@ -21,12 +21,14 @@ pub struct Case {
     pub seed: u64,
     pub orders: bool,
     pub corrupt: Option<u64>,
+    /// Stores that a buffer holds, and turns of which one drains it, if not as usual.
+    pub buffer: Option<u32>,
 }
 
 impl Case {
     /// A trace without anything special.
     pub fn plain(machine: MachineName, mix: MixName, [n, p, a]: [u32; 3]) -> Case {
-        Case { machine, mix, n, p, a, seed: 1, orders: false, corrupt: None }
+        Case { machine, mix, n, p, a, seed: 1, orders: false, corrupt: None, buffer: None }
     }
 
     /// The command line of `membar-bench write`.
@@ -43,6 +45,9 @@ impl Case {
         }
         if let Some(seed) = self.corrupt {
             arguments.extend(["--corrupt".to_owned(), seed.to_string()]);
+        }
+        if let Some(stores) = self.buffer {
+            arguments.extend(["--buffer".to_owned(), stores.to_string()]);
         }
         arguments.extend(["--out".to_owned(), out.to_string_lossy().into_owned()]);
         arguments
@@ -77,7 +82,12 @@ pub fn write(args: &Write) -> Result<ExitCode, Error> {
         let run = Runner::new(Settings::default()).and_then(|mut runner| runner.run(&program, args.seed))?;
         run.trace(&program, observe).map_err(|fault| Error::Run(format!("{fault:?}")))?
     } else {
-        simulate(&work, args.machine.machine(), observe)
+        let mut setup = Setup::from(args.machine.machine());
+        if let Some(stores) = args.buffer {
+            let deep = setup.with_depth(stores).and_then(|setup| setup.with_drain(stores));
+            setup = deep.map_err(|error| Error::Setup(error.to_string()))?;
+        }
+        simulate(&work, setup, observe)
     };
     if let Some(seed) = args.corrupt {
         trace = corrupt(&trace, seed).ok_or(Error::NothingToCorrupt)?.trace;

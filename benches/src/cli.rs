@@ -138,6 +138,9 @@ pub struct Grid {
     /// Give the write order of every address
     #[arg(long)]
     pub orders: bool,
+    /// Only the traces of many threads with deep store buffers, which otherwise come last if no size is given
+    #[arg(long, conflicts_with_all = ["n", "p", "a", "machine", "mix"])]
+    pub deep: bool,
     #[command(flatten)]
     pub common: Common,
 }
@@ -349,6 +352,9 @@ pub struct Write {
     /// Another seed, another trace
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
+    /// Store buffers of a simulated machine hold this many stores, and drain in one turn in as many
+    #[arg(long, value_name = "STORES")]
+    pub buffer: Option<u32>,
     /// With `order` lines
     #[arg(long)]
     pub orders: bool,
@@ -432,6 +438,7 @@ pub enum MachineName {
     Sc,
     Tso,
     Pso,
+    Wmo,
     /// This machine, for as many threads as it has cores; tso beyond that
     Real,
 }
@@ -442,6 +449,7 @@ impl MachineName {
             MachineName::Sc => Machine::Sc,
             MachineName::Tso | MachineName::Real => Machine::Tso,
             MachineName::Pso => Machine::Pso,
+            MachineName::Wmo => Machine::Wmo,
         }
     }
 
@@ -458,6 +466,7 @@ impl MachineName {
             MachineName::Sc => "sc",
             MachineName::Tso | MachineName::Real => "tso",
             MachineName::Pso => "pso",
+            MachineName::Wmo => "wmo",
         }
     }
 }
@@ -468,6 +477,8 @@ pub enum MixName {
     Paper,
     /// 60 % loads, 40 % stores
     LoadsStores,
+    /// 40 % loads, 60 % stores
+    StoresLoads,
     /// 60 % loads, 40 % read-modify-writes: no monitor ever finds anything
     Interlocked,
 }
@@ -477,6 +488,7 @@ impl MixName {
         match self {
             MixName::Paper => Mix::PAPER,
             MixName::LoadsStores => Mix::LOADS_STORES,
+            MixName::StoresLoads => Mix { loads: 400, stores: 600, rmws: 0, fences: 0 },
             MixName::Interlocked => Mix { loads: 600, stores: 0, rmws: 400, fences: 0 },
         }
     }
@@ -485,6 +497,7 @@ impl MixName {
         match self {
             MixName::Paper => "paper",
             MixName::LoadsStores => "loads-stores",
+            MixName::StoresLoads => "stores-loads",
             MixName::Interlocked => "interlocked",
         }
     }

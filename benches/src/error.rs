@@ -36,6 +36,8 @@ pub enum Error {
     Model(#[from] membar_model::ModelError),
     #[error("the program cannot be run: {0}")]
     Hardware(#[from] membar_hardware::Error),
+    #[error("there is no such machine: {0}")]
+    Setup(String),
     #[error("this machine's run is no trace: {0}")]
     Run(String),
     #[error("the certificate of a verdict does not hold: {0}")]

@@ -2,26 +2,51 @@
 
 use crate::case::{Case, size};
 use crate::child::Runner;
-use crate::cli::Grid;
+use crate::cli::{Grid, MachineName, MixName};
 use crate::error::Error;
 use crate::host::{Progress, Results};
 use crate::table::Table;
 use std::process::ExitCode;
 
+/// Many threads whose stores stay in their buffers for long, on many addresses: most stores that may execute are needed by
+/// nobody yet. Buffers hold [`DEPTH`] stores.
+const DEEP: [(MachineName, MixName, [u32; 3]); 8] = [
+    (MachineName::Tso, MixName::Paper, [96 << 10, 512, 24]),
+    (MachineName::Pso, MixName::Paper, [96 << 10, 64, 4096]),
+    (MachineName::Pso, MixName::LoadsStores, [96 << 10, 64, 4096]),
+    (MachineName::Pso, MixName::StoresLoads, [96 << 10, 64, 4096]),
+    (MachineName::Pso, MixName::LoadsStores, [96 << 10, 128, 4096]),
+    (MachineName::Pso, MixName::StoresLoads, [96 << 10, 128, 4096]),
+    (MachineName::Wmo, MixName::LoadsStores, [96 << 10, 128, 4096]),
+    (MachineName::Wmo, MixName::Paper, [96 << 10, 128, 4096]),
+];
+const DEPTH: u32 = 64;
+
 /// The seed of a trace decides where it is corrupted, too.
 fn cases(args: &Grid) -> Vec<Case> {
     let mut cases = Vec::new();
-    for &machine in args.machine.list() {
+    let machines = if args.deep { &[] } else { args.machine.list() };
+    for &machine in machines {
         for &mix in args.mix.list() {
             for n in args.sizes.n() {
                 for p in args.sizes.p() {
                     for a in args.sizes.a() {
                         for seed in 1..=args.seeds {
                             let corrupt = args.corrupt.then_some(seed);
-                            cases.push(Case { machine, mix, n, p, a, seed, orders: args.orders, corrupt });
+                            let orders = args.orders;
+                            cases.push(Case { seed, orders, corrupt, ..Case::plain(machine, mix, [n, p, a]) });
                         }
                     }
                 }
+            }
+        }
+    }
+    if args.sizes.n.is_empty() && args.sizes.p.is_empty() && args.sizes.a.is_empty() {
+        for (machine, mix, size) in DEEP {
+            for seed in 1..=args.seeds {
+                let corrupt = args.corrupt.then_some(seed);
+                let (orders, buffer) = (args.orders, Some(DEPTH));
+                cases.push(Case { seed, orders, corrupt, buffer, ..Case::plain(machine, mix, size) });
             }
         }
     }
@@ -45,6 +70,7 @@ pub fn run(args: &Grid) -> Result<ExitCode, Error> {
         "n",
         "p",
         "a",
+        "buffer",
         "seed",
         "seconds",
         "cpu",
@@ -78,6 +104,7 @@ pub fn run(args: &Grid) -> Result<ExitCode, Error> {
             size(case.n),
             case.p.to_string(),
             case.a.to_string(),
+            case.buffer.map_or_else(String::new, |stores| stores.to_string()),
             case.seed.to_string(),
             format!("{:.3}", cost.seconds),
             format!("{:.3}", cost.cpu),

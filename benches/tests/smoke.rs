@@ -133,6 +133,16 @@ fn written_traces_can_be_read() {
     assert!(!traces[0].orders.is_empty() && !traces[0].finals.is_empty());
 }
 
+#[test]
+fn deep_buffers_change_what_is_recorded() {
+    let directory = tempfile::tempdir().unwrap();
+    let [usual, deep] = ["usual", "deep"].map(|name| directory.path().join(name));
+    let arguments = ["write", "--machine=wmo", "--mix=stores-loads", "--n=400", "--p=4", "--a=9"];
+    run(directory.path(), &[&arguments[..], &["--out", usual.to_str().unwrap()]].concat());
+    run(directory.path(), &[&arguments[..], &["--buffer=64", "--out", deep.to_str().unwrap()]].concat());
+    assert_ne!(std::fs::read(&usual).unwrap(), std::fs::read(&deep).unwrap());
+}
+
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #[test]
 fn native() {
