@@ -143,6 +143,8 @@ impl Program {
             spurious_wakeups: false,
             opaque_private: false,
             wrappers: symbols.wrappers(),
+            nondet: None,
+            until: None,
             show: false,
         };
         let session = Session::start(&setup, jobs).map_err(|error| wrong(error.to_string()))?;

@@ -26,7 +26,7 @@
 //! that all threads share.
 
 use crate::wmo;
-use membar_core::{Mask, OpId, OpKind, Source, Trace};
+use membar_core::{Mask, OpId, OpKind, Trace};
 use std::collections::HashSet;
 
 /// An abstract machine.

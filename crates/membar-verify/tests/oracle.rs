@@ -219,8 +219,8 @@ fn schedules_replay_to_the_same_end() {
             let text = schedule.to_string();
             let read: Schedule = text.parse().unwrap();
             assert_eq!(read, schedule);
-            read.0.iter().for_each(|&thread| {
-                program.step(thread as usize);
+            read.0.iter().for_each(|step| {
+                program.step(step.thread());
             });
             read.0.iter().for_each(|_| program.undo());
             again.clear();
