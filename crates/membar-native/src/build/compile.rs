@@ -100,6 +100,10 @@ impl Unit<'_> {
         let cxx = if self.language == Language::Cxx { CXX } else { &[] };
         let mut arguments: Vec<OsString> = ALWAYS.iter().chain(own).chain(cxx).map(OsString::from).collect();
         arguments.extend_from_slice(self.flags);
+        let unsanitized = unsanitized::mentions(self.source);
+        if unsanitized {
+            arguments.push(unsanitized::FLAG.into());
+        }
         let shipped = self.shipped(&arguments)?;
         arguments.extend(["-S", "-o", "-"].map(OsString::from));
         match &shipped {
@@ -113,7 +117,7 @@ impl Unit<'_> {
         // Names of files are the only text that need not be UTF-8.
         let text = String::from_utf8_lossy(&outcome.stdout);
         let Rewritten { mut text, mut notes } = assembly::rewrite(&text);
-        if unsanitized::mentions(self.source, &text) {
+        if unsanitized {
             text = unsanitized::move_out(&text);
         }
         if self.keep_notes {
