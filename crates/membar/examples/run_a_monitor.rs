@@ -6,7 +6,7 @@
 use membar::Reader;
 use membar::monitor::Algorithm;
 use membar::report::Style;
-use membar::trace::Interleaving;
+use membar::trace::{Ended, Interleaving};
 use membar::watch::{Place, Watch};
 use std::error::Error;
 use std::ops::ControlFlow;
@@ -39,8 +39,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             ControlFlow::Continue(())
         });
         let Some(ended) = ended else { return Ok(()) };
-        ended?;
-        let place = Place { file: &file, index: reader.trace_index(), stopped: None, seconds: 0.0 };
+        let without_check = ended? == Ended::Open;
+        let place = Place { file: &file, index: reader.trace_index(), stopped: None, without_check, seconds: 0.0 };
         for report in watch.reports(&place, &state) {
             report.text(Style::default(), &mut std::io::stdout())?;
         }
