@@ -1,5 +1,5 @@
 // expect: error: assertion `!(one && other)`
-// driver: --time 5s
+// driver: --stop-at-first
 // Both flags are up together only between two steps of one course and two steps of another, far apart. A search in depth has
 // too much to do elsewhere; random priorities come there soon.
 #include <assert.h>

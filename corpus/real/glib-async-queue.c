@@ -1,6 +1,7 @@
 // package: libglib2.0-dev
-// flags: -O2 -pkg-config=glib-2.0
-// expect: not safe
+// flags: -O2
+// pkg-config: glib-2.0
+// expect: undecided: not instrumented
 // The queue is compiled into libglib, which is not instrumented.
 #include <assert.h>
 #include <glib.h>

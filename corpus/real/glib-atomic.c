@@ -1,5 +1,6 @@
 // package: libglib2.0-dev
-// flags: -O2 -pkg-config=glib-2.0
+// flags: -O2
+// pkg-config: glib-2.0
 // expect: tso=safe pso=safe
 // Macros, with compiler built-ins behind them.
 #include <assert.h>

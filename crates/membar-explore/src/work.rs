@@ -24,6 +24,7 @@ use std::sync::atomic::AtomicBool;
 
 /// What a worker is to do.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[allow(clippy::large_enum_variant)] // one at a time for each worker
 pub enum Order {
     /// Look at the program's first state.
     Begin {

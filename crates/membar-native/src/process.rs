@@ -438,7 +438,7 @@ impl Process {
             match processor_time(self.child.id()) {
                 now if now != used => (used, since) = (now, Instant::now()),
                 _ if since.elapsed() > BLOCKED => {
-                    let why = "the program waits for something outside of membar's control";
+                    let why = "limit: the program waits for something outside of membar's control";
                     return Err(self.kill(ProcessError::Failed(why.into())));
                 }
                 _ => {}

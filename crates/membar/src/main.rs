@@ -54,7 +54,10 @@ fn command() -> ExitCode {
     };
     ExitCode::from(result.unwrap_or_else(|failure| match failure {
         Failure::Closed => stop::ALLOWED,
-        Failure::Late => stop::UNDECIDED,
+        failure @ (Failure::Late | Failure::Limit(_)) => {
+            let _ = writeln!(std::io::stderr(), "{failure}");
+            stop::UNDECIDED
+        }
         failure => {
             let _ = writeln!(std::io::stderr(), "{failure}");
             if matches!(failure, Failure::Internal(_)) { stop::INTERNAL } else { stop::BAD }

@@ -32,6 +32,8 @@ pub enum Failure {
     Internal(String),
     /// There is no time left.
     Late,
+    /// The program needs what membar does not have, before anything can be said about it.
+    Limit(String),
     /// Nobody reads the results any more.
     Closed,
     /// The results cannot be written.
@@ -87,6 +89,7 @@ impl fmt::Display for Failure {
             Failure::Usage(text) => f.write_str(text.trim_end()),
             Failure::Input(problem) => f.write_str(problem.text.trim_end()),
             Failure::Internal(text) => write!(f, "internal error: {text}\n{}", crate::decide::REPORT_BUG),
+            Failure::Limit(text) => write!(f, "undecided: {text}"),
             Failure::Late => f.write_str("undecided: the time limit was reached (--time)"),
             Failure::Closed => f.write_str("error: standard output was closed"),
             Failure::Write(error) => write!(f, "error: cannot write the results: {error}"),

@@ -63,7 +63,11 @@ const COMMANDS: &[(&str, i32, &str)] = &[
     ("campaign", 0, "simulate --machine tso --tests 17 --operations 50"),
     ("campaign", 0, "simulate --machine tso --buffer 64 --drain 50 --tests 3 --operations 50"),
     ("campaign", 1, "simulate --machine mesi-tso --bug stale-forward --operations 200"),
-    ("campaign", 1, "simulate --machine pso --model tso --tests 100 --keep-going --max-violations 2 -o kept"),
+    (
+        "campaign",
+        1,
+        "simulate --machine pso --model tso --buffer 64 --drain 50 --tests 100 --keep-going --max-violations 2 -o kept",
+    ),
     ("campaign", 1, "simulate --machine godson-t --bug stale-region --profile locks --timestamps sampled=5"),
     ("campaign", 3, "simulate --machine tso --tests 1 --check-time 0s"),
     ("campaign", 3, "simulate --machine tso --time 0s"),

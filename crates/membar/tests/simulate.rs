@@ -369,7 +369,7 @@ fn unusual_buffers_are_kept_with_a_violation() {
     assert_eq!((&summary["source"]["buffer"], &summary["source"]["drain"]), (&64.into(), &50.into()));
     let kept = bundles(&files.path("membar-violations"));
     let [bundle] = &kept[..] else { panic!("{kept:?}") };
-    assert!(bundle.file_name().unwrap().to_str().unwrap().starts_with("pso+buffer=64+drain=50-default-"));
+    assert!(bundle.file_name().unwrap().to_str().unwrap().starts_with("pso+buffer_64+drain_50-default-"));
     let again = command_in(&bundle.join("README.txt"), "Run it again:");
     assert!(again.join(" ").contains("--buffer 64 --drain 50"), "{again:?}");
     let other = Files::new(&[]);

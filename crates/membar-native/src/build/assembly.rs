@@ -485,7 +485,7 @@ mod tests {
     fn what_is_not_read_is_noted() {
         for (body, word) in [
             (".byte 0xf0,0x0f", "data"),
-            (".rept 3\nmovl $1,(%rax)\n.endr", "macro"),
+            (".rept 3\nmovl $1,(%rax)\n.endr", "repeated"),
             (".intel_syntax noprefix\nmov [rax],1\n.att_syntax", "Intel"),
             ("cmpxchg16b (%rdi)", "without `lock`"),
         ] {

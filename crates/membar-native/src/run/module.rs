@@ -62,14 +62,22 @@ pub enum LoadError {
     #[error("the system refuses {0}, which running a program needs: {1}")]
     Refused(&'static str, std::io::Error),
     /// Code that runs before `main` went wrong.
-    #[error("code that runs before `main` (a constructor) goes wrong: {}", .0.strip_prefix("limit: ").unwrap_or(.0))]
+    #[error("{}", before_main(.0))]
     Constructor(String),
     /// It has no `main`.
     #[error("the program has no `main` function")]
     NoMain,
     /// Too many thread-local variables.
-    #[error("the program has {0} bytes of thread-local variables; membar has room for {TLS_SIZE}")]
+    #[error("limit: the program has {0} bytes of thread-local variables; membar has room for {TLS_SIZE}")]
     Tls(usize),
+}
+
+/// What is said of code that runs before `main`.
+fn before_main(why: &str) -> String {
+    match why.strip_prefix(membar_verify::LIMIT) {
+        Some(limit) => format!("{}code that runs before `main` (a constructor) {limit}", membar_verify::LIMIT),
+        None => format!("code that runs before `main` (a constructor) goes wrong: {why}"),
+    }
 }
 
 impl Module {

@@ -159,7 +159,7 @@ fn written(log: &[Awaited], deeds: &[Deed], round: Range<usize>) -> Option<Vec<W
             });
             orderly && held == 0
         } else {
-            own().filter(|&at| deeds[at].kind != AccessKind::Load).last().is_some_and(|at| deeds[at].new == rest)
+            own().rfind(|&at| deeds[at].kind != AccessKind::Load).is_some_and(|at| deeds[at].new == rest)
         };
         if !is_left {
             return None;

@@ -244,7 +244,7 @@ impl FenceRef {
     pub(crate) fn place(&self) -> String {
         if let Some(edit) = self.edits.last() {
             return match edit.text.ends_with('\n') {
-                true => format!("between lines {} and {}", edit.line - 1, edit.line),
+                true => format!("between lines {} and {}", edit.line.saturating_sub(1), edit.line),
                 false => format!("at column {} of line {}", edit.column, edit.line),
             };
         }

@@ -69,7 +69,7 @@ struct Batch {
     /// Was something of that a bug of ours?
     internal: bool,
     interrupted: bool,
-    /// For a program there was not even time to begin.
+    /// For a program there was not even time to begin, or it cannot be run at all.
     late: bool,
 }
 
@@ -86,9 +86,9 @@ impl Batch {
                 });
                 (failure.to_string(), json)
             }
-            Failure::Late => {
+            Failure::Late | Failure::Limit(_) => {
                 self.late = true;
-                let _ = writeln!(io::stderr(), "{failure}: the program did not come to its first access in time");
+                let _ = writeln!(io::stderr(), "{failure}");
                 return Ok(());
             }
             failure => return Err(failure),

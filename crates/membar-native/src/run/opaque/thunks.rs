@@ -314,9 +314,7 @@ impl Thunks {
 
     /// A function that a hook stands in for has a name too.
     pub fn call_it(&mut self, function: usize, name: &str) {
-        if !self.names.contains_key(&function) {
-            self.names.insert(function, name.to_owned());
-        }
+        self.names.entry(function).or_insert_with(|| name.to_owned());
     }
 
     /// The function that is called so.

@@ -333,8 +333,10 @@ fn trouble(main: &str, words: &Words, error: &SessionError) -> Failure {
         SessionError::Process(ProcessError::Late) => Failure::Late,
         SessionError::Process(error) => {
             let message = error.to_string();
-            let message = message.strip_prefix("limit: ").unwrap_or(&message);
-            Problem::failure(main, 0, message, "")
+            match message.strip_prefix(membar::verify::LIMIT) {
+                Some(limit) => Failure::Limit(format!("{}: {limit}", membar::report::safe(main))),
+                None => Problem::failure(main, 0, &message, ""),
+            }
         }
     }
 }

@@ -42,7 +42,7 @@ pub fn violations<S: Subject>(
     let late = || until.is_some_and(|until| Instant::now() >= until);
     let mut left = 0;
     for found in found {
-        let case = (!late()).then(|| case(subject, found, model)).unwrap_or(Err(Failure::Late));
+        let case = if late() { Err(Failure::Late) } else { case(subject, found, model) };
         let case = match case {
             Err(Failure::Late) => {
                 left += 1;
