@@ -28,7 +28,7 @@ pub enum Then {
     /// An access.
     Do(Op),
     /// It chooses: it gets any number below this one, each of which is explored. There are at most
-    /// [`MAX_OUTCOMES`](crate::explore::MAX_OUTCOMES).
+    /// [`MAX_OUTCOMES`].
     Choose(u32),
     /// It has ended.
     End,
