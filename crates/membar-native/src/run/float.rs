@@ -2,7 +2,8 @@
 //!
 //! Rounding, flushing to zero, masked exceptions and the exceptions that have been raised are state of the processor (`MXCSR` and
 //! the control word of the x87). A thread of the program has its own and inherits it from its creator; the scheduler
-//! runs with the default. Storing the two is cheap, loading them is not, so they are only loaded where they differ.
+//! runs with the default. Few programs look at them or change them: for the others nothing is done ([`matters`]). They are only loaded
+//! where they differ, since that takes long.
 
 use core::arch::asm;
 
@@ -18,6 +19,18 @@ pub const DEFAULT: Control = Control { mxcsr: 0x1f80, x87: 0x37f };
 
 /// The bits of `MXCSR` that say how to calculate, not what has happened.
 const MODE: u32 = 0xffc0;
+
+/// Functions by which a program looks at them or changes them begin so.
+const FUNCTIONS: [&str; 2] = ["fe", "__setfpucw"];
+
+/// Whether they may matter to a program that imports these functions and has this code: by a function, by an instruction
+/// (`ldmxcsr` and `stmxcsr`, which are what the compiler's own functions for it become), or since a constructor has changed them.
+pub fn matters<'a>(mut imports: impl Iterator<Item = &'a str>, code: &[u8], begins: Control) -> bool {
+    let changed = (begins.mxcsr ^ DEFAULT.mxcsr) & MODE != 0 || begins.x87 != DEFAULT.x87;
+    // The third byte says which of the instructions it is, and that it works on memory.
+    let control = |bytes: &[u8]| bytes[..2] == [0x0f, 0xae] && matches!(bytes[2] >> 3 & 7, 2 | 3) && bytes[2] < 0xc0;
+    changed || imports.any(|name| FUNCTIONS.iter().any(|start| name.starts_with(start))) || code.windows(3).any(control)
+}
 
 /// As they are now.
 #[inline(always)]

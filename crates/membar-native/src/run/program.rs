@@ -138,8 +138,13 @@ impl Native {
         // SAFETY: the C library's own.
         w.args = [args.len(), vector, unsafe { environ }];
         w.loaded(module);
-        w.snapshots.allowed = crate::build::imports(object)
-            .is_ok_and(|imports| snapshot::allow(imports.iter().map(|import| import.name.as_str())));
+        let imports = crate::build::imports(object).ok();
+        let names = || imports.iter().flatten().map(|import| import.name.as_str());
+        w.snapshots.allowed = imports.is_some() && snapshot::allow(names());
+        // SAFETY: the object's code, which is mapped and does not change.
+        let code =
+            unsafe { std::slice::from_raw_parts(w.module.text.0 as *const u8, w.module.text.1 - w.module.text.0) };
+        w.floats = imports.is_none() || !w.module.libraries.is_empty() || float::matters(names(), code, w.float);
         if !options.opaque_private {
             let base = w.module.base;
             let [program, own] = crate::build::layout(object).map(|(from, to)| (base + from, base + to));

@@ -148,8 +148,9 @@ pub struct World {
     pub wrappers: Vec<u64>,
     /// Where the C library keeps `errno`.
     pub errno: *mut i32,
-    /// How the first thread begins to calculate: its constructors may have chosen.
+    /// How the first thread begins to calculate: its constructors may have chosen. And whether the program can choose at all, or look.
     pub float: Control,
+    pub floats: bool,
 }
 
 /// Whether an access writes, if the cell holds this.
@@ -265,6 +266,7 @@ impl World {
             // SAFETY: the C library's own.
             errno: unsafe { libc::__errno_location() },
             float: super::float::DEFAULT,
+            floats: true,
         }
     }
 
@@ -394,14 +396,20 @@ impl World {
                 (*thread).own.place = world.create(id);
             }
             *world.errno = (*thread).own.errno;
-            super::float::enter((*thread).own.float);
+            if world.floats {
+                super::float::enter((*thread).own.float);
+            }
             switch(&raw mut world.scheduler, (*thread).own.place);
         };
-        let float = super::float::leave();
         let world = super::world::world();
         world.running = false;
         // SAFETY: as above.
-        unsafe { ((*thread).own.errno, (*thread).own.float) = (*world.errno, float) };
+        unsafe {
+            (*thread).own.errno = *world.errno;
+            if world.floats {
+                (*thread).own.float = super::float::leave();
+            }
+        }
     }
 
     /// Makes a thread ready to run from its beginning.
