@@ -106,6 +106,9 @@ pub struct Seen {
     pub errors: Vec<ProgramError>,
     /// The monitor gave up on an execution because it was too long for it.
     pub too_long: bool,
+    /// An execution that reached the limit of steps.
+    #[serde(default)]
+    pub cut: Option<Schedule>,
 }
 
 impl Seen {
@@ -164,6 +167,7 @@ impl Seen {
             }
         }
         self.too_long |= other.too_long;
+        self.cut = self.cut.take().or(other.cut);
     }
 }
 
@@ -405,7 +409,10 @@ impl Observer for Watch {
         match end {
             // What happened before an assumption failed has happened, and violations in it count: on the machine the
             // access that overtakes reads another value, for which the assumption may hold.
-            End::Complete | End::Dropped | End::Cut { period: None } => {}
+            End::Complete | End::Dropped => {}
+            End::Cut { period: None } => {
+                self.seen.cut.get_or_insert_with(|| Schedule(path.to_vec()));
+            }
             End::Cut { period: Some(period) } => {
                 // Once round is enough to see it.
                 let period = period as usize;

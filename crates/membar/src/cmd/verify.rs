@@ -453,11 +453,16 @@ fn report<S: Subject>(
         }),
         None if checkpoint.counts().cut > 0 => {
             let executions = count(checkpoint.counts().cut as usize, "execution");
-            advice = Some("longer executions: --steps N".into());
-            Some(format!(
-                "in {executions} a thread went round in a circle or past {} steps",
-                checkpoint.settings.max_steps
-            ))
+            let round = checkpoint.seen.cut.as_ref().and_then(|cut| size::round(subject, &cut.0));
+            advice = Some(match round {
+                Some(_) => "if it waits there, see that no round leaves anything changed (a counter, say); \
+                            otherwise fewer rounds, or longer executions: --steps N"
+                    .into(),
+                None => "longer executions: --steps N".into(),
+            });
+            let where_ =
+                round.map_or(String::new(), |round| format!(": {round}, and each round leaves something else"));
+            Some(format!("in {executions} a thread makes more than {} steps{where_}", checkpoint.settings.max_steps))
         }
         None if checkpoint.seen.too_long => Some("an execution was too long for the monitor".into()),
         None if !checkpoint.search.is_complete() => Some(match strategy {

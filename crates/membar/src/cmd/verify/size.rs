@@ -22,7 +22,7 @@
 
 use super::super::programs::{Run, Subject};
 use membar::core::Performed;
-use membar::explore::Strategy;
+use membar::explore::{Step, Strategy};
 use membar::report::verify::AccessRef;
 use membar::verify::{Checkpoint, Event};
 use std::collections::{BTreeMap, BTreeSet};
@@ -109,6 +109,25 @@ pub fn size<S: Subject>(subject: &mut S, checkpoint: &Checkpoint) -> Option<Size
     let threads: BTreeSet<u32> = runs.iter().flat_map(|run| run.steps.iter().map(|step| step.thread)).collect();
     size.next = next(threads.len(), loops.as_ref(), checkpoint.settings.strategy);
     Some(size)
+}
+
+/// Which thread of an execution that reached the limit of steps goes round, and where: `T1 goes round at poll.c:7 `while …``.
+pub fn round<S: Subject>(subject: &mut S, schedule: &[Step]) -> Option<String> {
+    /// Steps that are looked at: those of the last rounds.
+    const LAST: usize = 32;
+    let run = subject.trace(schedule).ok()?;
+    let mut made: BTreeMap<u32, usize> = BTreeMap::new();
+    run.steps.iter().for_each(|step| *made.entry(step.thread).or_default() += 1);
+    let (&thread, _) = made.iter().max_by_key(|(_, steps)| **steps)?;
+    let own = run.steps.iter().enumerate().filter(|(_, step)| step.thread == thread);
+    let sites: BTreeMap<u32, usize> = own.rev().take(LAST).map(|(at, step)| (step.access.site, at)).collect();
+    let accesses: Vec<AccessRef> =
+        sites.values().map(|&at| subject.access(&run, &Event::new(at, &run.steps[at]))).collect();
+    let mut places: Vec<String> =
+        accesses.iter().map(|access| format!("{} `{}`", place(access), access.text)).collect();
+    places.dedup();
+    places.truncate(PLACES);
+    Some(format!("{} goes round at {}", subject.thread_name(thread), places.join(", ")))
 }
 
 /// `T1 and T2 race on `q.head` (queue.c:33, queue.c:40) up to 12 times in one execution`
