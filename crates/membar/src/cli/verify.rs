@@ -67,7 +67,7 @@ pub struct Verify {
     #[arg(long, default_value_t = 10_000, value_name = "N", value_parser = steps)]
     pub steps: usize,
 
-    /// Time for one program: 500ms, 10s, 2m, or none.
+    /// Time for one program, without compiling it: 500ms, 10s, 2m, or none.
     #[arg(long, default_value = "none", value_name = "LIMIT", value_parser = TimeParser)]
     pub time: Time,
 

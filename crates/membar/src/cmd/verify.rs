@@ -462,7 +462,7 @@ fn report<S: Subject>(
             });
             let where_ =
                 round.map_or(String::new(), |round| format!(": {round}, and each round leaves something else"));
-            Some(format!("in {executions} a thread makes more than {} steps{where_}", checkpoint.settings.max_steps))
+            Some(format!("in {executions} a thread went past {} steps{where_}", checkpoint.settings.max_steps))
         }
         None if checkpoint.seen.too_long => Some("an execution was too long for the monitor".into()),
         None if !checkpoint.search.is_complete() => Some(match strategy {

@@ -120,9 +120,17 @@ pub fn round<S: Subject>(subject: &mut S, schedule: &[Step]) -> Option<String> {
     run.steps.iter().for_each(|step| *made.entry(step.thread).or_default() += 1);
     let (&thread, _) = made.iter().max_by_key(|(_, steps)| **steps)?;
     let own = run.steps.iter().enumerate().filter(|(_, step)| step.thread == thread);
-    let sites: BTreeMap<u32, usize> = own.rev().take(LAST).map(|(at, step)| (step.access.site, at)).collect();
+    let mut sites: BTreeMap<u32, (usize, usize)> = BTreeMap::new();
+    for (at, step) in own.rev().take(LAST) {
+        let (_, times) = sites.entry(step.access.site).or_insert((at, 0));
+        *times += 1;
+    }
+    let again = sites.values().filter(|(_, times)| *times > 2);
     let accesses: Vec<AccessRef> =
-        sites.values().map(|&at| subject.access(&run, &Event::new(at, &run.steps[at]))).collect();
+        again.map(|&(at, _)| subject.access(&run, &Event::new(at, &run.steps[at]))).collect();
+    if accesses.is_empty() {
+        return None;
+    }
     let mut places: Vec<String> =
         accesses.iter().map(|access| format!("{} `{}`", place(access), access.text)).collect();
     places.dedup();
