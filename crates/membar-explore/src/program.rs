@@ -164,9 +164,9 @@ pub trait Program {
         waiting.is_closing() && waiting.round.iter().all(|awaited| awaited.blocks(self.value(awaited.addr)))
     }
 
-    /// Whether a parked thread would, in going round once more, write something with which this does not block. Asked only
+    /// Whether a parked thread would, by going round again, let another one that waits go another way than before. Asked only
     /// where nobody can run.
-    fn stirs(&self, _thread: usize, _awaited: &Awaited) -> bool {
+    fn stirs(&self, _parked: usize, _other: usize) -> bool {
         false
     }
 

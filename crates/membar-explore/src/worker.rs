@@ -750,13 +750,10 @@ impl<S: Set> Node<S> {
 
 /// Whether one of these threads, none of which can run, is parked, and would let another one run if it went on.
 fn is_stirred(program: &impl Program, blocked: impl Set) -> bool {
-    blocked.iter().filter(|&thread| program.waiting(thread).parked).any(|parked| {
-        let stirs = |awaited: &Awaited| program.stirs(parked, awaited);
-        blocked.iter().filter(|&thread| thread != parked).any(|thread| {
-            let waiting = program.waiting(thread);
-            waiting.round.iter().any(stirs) || waiting.lock.is_some_and(stirs)
-        })
-    })
+    blocked
+        .iter()
+        .filter(|&thread| program.waiting(thread).parked)
+        .any(|parked| blocked.iter().any(|other| other != parked && program.stirs(parked, other)))
 }
 
 /// Whether every read of the round would wait again.

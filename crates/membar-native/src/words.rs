@@ -363,7 +363,11 @@ impl Words {
             Location::Control { .. } => Waits::Woken,
             location => {
                 let name = self.named(location, 1).name;
-                if sync { Waits::Lock(name) } else { Waits::Value(name) }
+                match (sync, polled) {
+                    (true, Some(_)) => Waits::Loop(name),
+                    (true, None) => Waits::Lock(name),
+                    _ => Waits::Value(name),
+                }
             }
         };
         Some(Wait { what, place, holder })
@@ -398,6 +402,8 @@ pub enum Waits {
     Lock(String),
     /// Another value of a variable.
     Value(String),
+    /// Nothing that anybody changes: it goes round in a loop, and takes and gives back this.
+    Loop(String),
 }
 
 /// A fault in words.

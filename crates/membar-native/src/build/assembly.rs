@@ -5,7 +5,8 @@
 //!
 //! Algorithm:
 //!
-//! 1. Lines of the compiler's own are copied, with the changes that [`early`] asks for.
+//! 1. Lines of the compiler's own are copied, with the changes that [`early`] asks for and the calls that are missing
+//!    ([`super::builtins`]).
 //! 2. The text between `#APP` and `#NO_APP` is inline assembly. It is written again one statement a line, and before a
 //!    statement that accesses memory, or the prefix that belongs to it, stands the call of `__membar_asm`.
 //! 3. The place of a note is the mark that gcc leaves, `# 10 "a.c" 1`, and otherwise the last `.loc`.
@@ -17,6 +18,7 @@
 //! only then ([`Note::id`]). A file that is in Intel notation as a whole gets no calls, so its note always counts.
 
 use super::att::{self, Statement};
+use super::builtins::Builtins;
 use super::early::{self, Edit};
 use super::inline::{self, Effect, effect};
 use super::{Note, NoteKind};
@@ -110,6 +112,7 @@ struct Pass<'a> {
     previous: bool,
     /// Between `.intel_syntax` and `.att_syntax`.
     intel: bool,
+    builtins: Builtins,
 }
 
 impl<'a> Pass<'a> {
@@ -131,6 +134,7 @@ impl<'a> Pass<'a> {
             pushed: Vec::new(),
             previous: true,
             intel: false,
+            builtins: Builtins::default(),
         }
     }
 
@@ -155,7 +159,7 @@ impl<'a> Pass<'a> {
         let place = match self.mode {
             Mode::Inline => self.mark.clone().or_else(|| self.location.clone()),
             Mode::TopLevel => self.mark.clone(),
-            Mode::Code => None,
+            Mode::Code => self.location.clone(),
         };
         let what = match (&place, &self.name) {
             (None, Some(name)) => format!("{name}: {words}"),
@@ -252,8 +256,14 @@ impl<'a> Pass<'a> {
 
     /// A line of the compiler's own.
     fn code(&mut self, line: &str, text: &str, edit: Option<&Edit>) {
+        let builtin = self.builtins.effect(text);
         match edit {
             None => {
+                match builtin {
+                    Effect::Nothing => {}
+                    Effect::Hooks(hooks) => hooks.iter().for_each(|hook| hook.write(&mut self.out)),
+                    Effect::Unseen(why) => self.unseen(why, text),
+                }
                 // `-fvisibility=hidden` would hide the one function that we must find.
                 let hidden = text.strip_prefix(".hidden").is_some_and(|name| name.trim() == "main");
                 if !hidden {
@@ -331,6 +341,9 @@ impl<'a> Pass<'a> {
                     .collect::<Vec<_>>()
                     .join(" ");
                 self.unseen(why, &text);
+                if inline::serialises(&statement) {
+                    inline::FENCE.write(&mut self.out);
+                }
             }
         }
         self.out.push('\t');

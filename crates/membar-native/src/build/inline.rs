@@ -40,6 +40,8 @@ pub(super) struct Hook<'a> {
     pub(super) memory: Option<Memory<'a>>,
 }
 
+pub(super) const FENCE: Hook<'static> = Hook { kind: Kind::FullFence, size: 0, memory: None };
+
 /// What an instruction does that other threads could see.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Effect<'a> {
@@ -50,6 +52,7 @@ pub(super) enum Effect<'a> {
 }
 
 const UNKNOWN: &str = "accesses memory in a way membar does not see";
+const PAST_CACHES: &str = "stores past the caches, in an order membar does not see";
 const UNLOCKED: &str = "compares and exchanges without `lock`, which membar does not see";
 const NONDETERMINISTIC: &str = "is not seen by membar, and its result may differ from run to run";
 
@@ -104,6 +107,15 @@ const VECTOR: &[(&str, u8)] = &[
     ("movdqa", 0),
     ("movdqu", 0),
     ("lddqu", 0),
+    ("movddup", 8),
+    ("broadcastss", 4),
+    ("broadcastsd", 8),
+    ("broadcastf128", 16),
+    ("broadcasti128", 16),
+    ("pbroadcastb", 1),
+    ("pbroadcastw", 2),
+    ("pbroadcastd", 4),
+    ("pbroadcastq", 8),
 ];
 
 /// The mnemonic without its suffix, and the size that the suffix stands for.
@@ -168,6 +180,11 @@ pub(super) fn effect<'a>(statement: &Statement<'a>, prefixes: &[&str]) -> Effect
         return Effect::Nothing;
     }
     checked(memory, access(statement, memory, lock))
+}
+
+/// Whether everything before it takes effect before anything after it, whatever else it does.
+pub(super) fn serialises(statement: &Statement<'_>) -> bool {
+    matches!(statement.mnemonic, "cpuid" | "serialize" | "iretq")
 }
 
 /// Whether one of the operands is a vector register.
@@ -278,9 +295,7 @@ fn access<'a>(statement: &Statement<'a>, memory: Memory<'a>, lock: bool) -> Effe
         "stmxcsr" => one(Kind::Store, 4, memory),
         "fldcw" => one(Kind::Load, 2, memory),
         "fnstcw" | "fstcw" | "fnstsw" | "fstsw" => one(Kind::Store, 2, memory),
-        "movnti" | "movntil" | "movntiq" | "movntdq" | "movntps" | "movntpd" => {
-            Effect::Unseen("stores past the caches, in an order membar does not see")
-        }
+        "movnti" | "movntil" | "movntiq" => Effect::Unseen(PAST_CACHES),
         _ => Effect::Unseen(UNKNOWN),
     }
 }
@@ -288,6 +303,9 @@ fn access<'a>(statement: &Statement<'a>, memory: Memory<'a>, lock: bool) -> Effe
 fn vector_move<'a>(statement: &Statement<'a>, memory: Memory<'a>, kind: Kind) -> Effect<'a> {
     let name = statement.mnemonic;
     let plain = name.strip_prefix('v').unwrap_or(name);
+    if plain.starts_with("movnt") && kind == Kind::Store {
+        return Effect::Unseen(PAST_CACHES);
+    }
     match VECTOR.iter().find(|(known, _)| *known == plain) {
         Some((_, 0)) => operand_size(statement).map_or(Effect::Unseen(UNKNOWN), |size| one(kind, size, memory)),
         Some((_, size)) => one(kind, *size, memory),

@@ -23,6 +23,7 @@
 
 mod assembly;
 mod att;
+mod builtins;
 mod compile;
 mod compiler;
 mod containers;

@@ -94,6 +94,27 @@ pub struct History {
     visits: Vec<Visit>,
 }
 
+/// Accesses that begin and end with everything as it was.
+#[derive(Clone, Copy, Debug)]
+pub struct Round<'a> {
+    pub found: &'a [Awaited],
+    pub deeds: &'a [Deed],
+}
+
+impl<'a> Round<'a> {
+    pub fn iter(self) -> impl Iterator<Item = (&'a Awaited, &'a Deed)> {
+        self.found.iter().zip(self.deeds)
+    }
+
+    /// What a cell holds before its access at `place` because of it, unless that is what it found there.
+    pub fn holds(self, cell: u32, place: usize) -> Option<u64> {
+        let own = |at: &usize| self.found[*at].addr == cell;
+        let wrote = (0..place).rev().filter(own).find(|&at| self.deeds[at].kind != AccessKind::Load)?;
+        let first = (0..place).find(own)?;
+        (self.deeds[wrote].new != self.found[first].value).then_some(self.deeds[wrote].new)
+    }
+}
+
 impl History {
     pub fn clear(&mut self) {
         self.truncate(&Idle::default());
@@ -107,11 +128,10 @@ impl History {
         self.visits.truncate(idle.visits as usize);
     }
 
-    /// What the last round of a thread that is parked wrote.
-    pub fn writes_of_round(&self, idle: &Idle) -> impl Iterator<Item = (u32, u64)> {
+    /// The last round of a thread that is parked.
+    pub fn round(&self, idle: &Idle) -> Round<'_> {
         let range = (idle.round.0 - idle.length) as usize..idle.round.0 as usize;
-        let writes = range.filter(|&at| self.deeds[at].kind != AccessKind::Load);
-        writes.map(|at| (self.log[at].addr, self.deeds[at].new))
+        Round { found: &self.log[range.clone()], deeds: &self.deeds[range] }
     }
 
     /// Whether two accesses are the same: what a store replaces is nothing to it, nor is how many hold a lock to one who

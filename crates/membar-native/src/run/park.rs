@@ -25,7 +25,10 @@
 //! Explored exhaustively, with bounds or at random, a parked thread goes on as soon as one of the values has changed that R found
 //! first in a cell. In reduced search it makes no more accesses: to those who look for races it has ended. An execution that ends
 //! like that is dropped if one of the values has changed, and is a deadlock otherwise, unless somebody waits for what R
-//! would write in between ([`membar_explore::Program::stirs`]).
+//! would write in between ([`membar_explore::Program::stirs`]). Two parked threads go round for ever beside each other if no
+//! interleaving of their rounds shows one what the other has written in between ([`meet`]): those who poll under one lock,
+//! say. It is enough to look at two at a time: in an interleaving of all of them, the first who sees something other than
+//! before sees what one other thread has written, and these two alone would have come to it.
 //!
 //! # Why nothing is lost
 //!
@@ -60,7 +63,7 @@
 //! Linear in the steps since the rounds began, at each access of a thread that may be in such a round; nothing elsewhere.
 
 use super::coroutine::Thread;
-use super::idle::{Deed, Idle};
+use super::idle::{Deed, Idle, Round};
 use super::slot::Pending;
 use super::world::World;
 use membar_core::AccessKind;
@@ -136,6 +139,51 @@ impl World {
             let written = cells.iter().find(|written| written.cell == pending.cell);
             written.is_some_and(|written| sees(written, pending, step as u32))
         })
+    }
+}
+
+/// Whether two threads that go round and round can come to where one of them finds something else than in its rounds before.
+/// An access that blocks does not find it: it waits until what it needs is back.
+pub fn meet(one: Round<'_>, two: Round<'_>) -> bool {
+    let (rows, columns) = (one.found.len(), two.found.len());
+    let mut seen = vec![false; rows * columns];
+    let mut todo = vec![(0, 0)];
+    seen[0] = true;
+    while let Some((i, j)) = todo.pop() {
+        for (step, next) in
+            [(step(one, i, two, j), ((i + 1) % rows, j)), (step(two, j, one, i), (i, (j + 1) % columns))]
+        {
+            match step {
+                Step::Same => {
+                    if !std::mem::replace(&mut seen[next.0 * columns + next.1], true) {
+                        todo.push(next);
+                    }
+                }
+                Step::Blocked => {}
+                Step::Other => return true,
+            }
+        }
+    }
+    false
+}
+
+/// What comes of an access of a round, made again beside another round.
+enum Step {
+    /// As before.
+    Same,
+    Blocked,
+    /// It finds something else, or hides what the other one has written.
+    Other,
+}
+
+fn step(round: Round<'_>, place: usize, beside: Round<'_>, there: usize) -> Step {
+    let (found, deed) = (&round.found[place], &round.deeds[place]);
+    match beside.holds(found.addr, there) {
+        _ if deed.counted => Step::Same,
+        None => Step::Same,
+        Some(value) if deed.kind != AccessKind::Store && value == found.value => Step::Same,
+        Some(_) if deed.waits => Step::Blocked,
+        Some(_) => Step::Other,
     }
 }
 

@@ -6,6 +6,7 @@ use super::fault;
 use super::float;
 use super::heap::Heap;
 use super::hooks;
+use super::idle::Deed;
 use super::layout::{
     self, ARENA, ARENA_LEN, HEAP_SIZE, HEAPS, LIBRARY_SHADOW, LIFE, MAX_THREADS, MODULE_SHADOW, SHADOW, STACK_SIZE,
     STACKS, TABLE, TABLE_LEN, stack_base,
@@ -16,7 +17,7 @@ use super::slot::{Pending, Slot, Stand};
 use super::snapshot;
 use super::switch::{begin, switch};
 use super::world::{World, install, world};
-use membar_core::{Access, Barrier, Performed};
+use membar_core::{Access, AccessKind, Barrier, Performed};
 use membar_explore::{Awaited, Next, Program, Standing, Step, Stop, Waiting, Watched};
 use std::ffi::{CString, OsStr, c_int, c_void};
 use std::marker::PhantomData;
@@ -267,13 +268,22 @@ impl Program for Native {
             && this.history.log[from as usize..to as usize].iter().all(|read| read.blocks(self.value(read.addr)))
     }
 
-    fn stirs(&self, thread: usize, awaited: &Awaited) -> bool {
-        let this = &world().threads[thread];
-        let Some(slot) = this.slots.last() else { return false };
-        if slot.pending.waits && slot.awaited.blocks(self.value(slot.awaited.addr)) {
+    fn stirs(&self, parked: usize, other: usize) -> bool {
+        let blocked = |slot: &Slot| slot.pending.waits && slot.awaited.blocks(self.value(slot.awaited.addr));
+        let [this, that] = [parked, other].map(|thread| &world().threads[thread]);
+        let (Some(slot), Some(slot_of_other)) = (this.slots.last(), that.slots.last()) else { return false };
+        if blocked(slot) {
             return false;
         }
-        this.history.writes_of_round(&slot.idle).any(|(cell, new)| cell == awaited.addr && !awaited.blocks(new))
+        let round = this.history.round(&slot.idle);
+        if slot_of_other.idle.parked && !blocked(slot_of_other) {
+            return super::park::meet(round, that.history.round(&slot_of_other.idle));
+        }
+        let waiting = self.waiting(other);
+        let lets_go = |awaited: &Awaited, (found, deed): (&Awaited, &Deed)| {
+            deed.kind != AccessKind::Load && found.addr == awaited.addr && !awaited.blocks(deed.new)
+        };
+        waiting.round.iter().chain(waiting.lock).any(|awaited| round.iter().any(|access| lets_go(awaited, access)))
     }
 
     fn is_dropped(&self) -> bool {

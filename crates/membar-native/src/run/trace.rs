@@ -230,7 +230,8 @@ impl Native {
         }
         let this = &world().threads[thread];
         let idle = this.slots.last()?.idle;
-        let wrote = |addr| this.history.writes_of_round(&idle).any(|(cell, _)| cell == addr);
+        let round = this.history.round(&idle);
+        let wrote = |addr| round.iter().any(|(found, deed)| found.addr == addr && deed.kind != AccessKind::Load);
         let polled = |addr| waiting.round.iter().any(|found| found.addr == addr) && !wrote(addr);
         let own = |step: &&TracedStep| step.made.thread as usize == thread;
         let last = |wanted: &dyn Fn(u32) -> bool| steps.iter().rev().filter(own).find(|step| wanted(step.made.addr));

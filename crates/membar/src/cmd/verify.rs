@@ -536,8 +536,11 @@ fn report<S: Subject>(
         });
     }
     let counts = checkpoint.counts();
-    let vacuous = counts.executions == 0 && counts.dropped > 0 && verdict == Verdict::Safe;
-    let nothing = || "its assumptions hold in no execution".to_owned();
+    let vacuous = counts.executions == 0 && verdict == Verdict::Safe;
+    let nothing = || match counts.dropped {
+        0 => "no execution ends: some threads wait for each other in loops".to_owned(),
+        _ => "its assumptions hold in no execution".to_owned(),
+    };
     let incomplete = incomplete.or_else(|| vacuous.then(nothing)).or_else(|| unseen.map(words));
     let mut report = VerifyReport {
         program: subject.name().into(),
