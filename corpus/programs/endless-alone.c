@@ -1,4 +1,4 @@
-// expect: error: endless loop
+// expect: undecided: endless loop
 int main(void)
 {
     volatile unsigned n = 0;

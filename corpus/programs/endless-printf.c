@@ -1,4 +1,4 @@
-// expect: error: endless loop
+// expect: undecided: endless loop
 #include <stdio.h>
 int main(void)
 {

@@ -1,4 +1,4 @@
-// expect: error: endless loop
+// expect: undecided: endless loop
 // It writes, but nobody else's memory.
 #include <pthread.h>
 static void *run(void *p)

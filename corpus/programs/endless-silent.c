@@ -1,4 +1,4 @@
-// expect: error: endless loop
+// expect: undecided: endless loop
 // No access to memory at all.
 #include <pthread.h>
 static void *run(void *p)

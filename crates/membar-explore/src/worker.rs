@@ -637,6 +637,11 @@ impl<P: Program, O: Observer, S: Set> Worker<P, O, S> {
             self.counts.executions += 1;
         }
         self.observer.end(end, &self.path);
+        self.faults();
+    }
+
+    /// Tells of the threads that cannot go on.
+    fn faults(&mut self) {
         for thread in 0..self.threads {
             if self.program.next(thread) == Next::Fault {
                 let fault = self.program.fault(thread);
@@ -652,6 +657,7 @@ impl<P: Program, O: Observer, S: Set> Worker<P, O, S> {
             self.counts.cut += 1;
             self.counts.executions += 1;
             self.observer.end(End::Cut { period }, &self.path);
+            self.faults();
         }
     }
 

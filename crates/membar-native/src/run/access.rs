@@ -110,12 +110,13 @@ impl Event {
         } else {
             w.shadow.access(id, self.addr, self.size, self.kind != AccessKind::Load, true)
         };
-        let mut expected = self.expected;
+        let (mut expected, mut part) = (self.expected, 0);
         let cell = match hit {
             Hit::Exact(cell) => cell,
             Hit::Part(cell) if self.wait.is_some() => return self.wait_for_part(cell),
             Hit::Part(cell) => {
                 expected = None;
+                part = w.part(cell, self.addr, self.size);
                 cell
             }
             // No compiler makes one, but a packed structure may.
@@ -158,6 +159,7 @@ impl Event {
             compares: expected.is_some(),
             waits: self.wait.is_some(),
             counted: self.counted,
+            part,
         };
         let awaited = self.wait.map_or(NOTHING, |(value, until)| Awaited { addr: cell, value, until });
         World::announce::<true>(pending, awaited);
@@ -284,12 +286,14 @@ fn visible(addr: usize, size: usize, write: bool, hit: Hit) {
     match hit {
         Hit::Exact(cell) | Hit::Part(cell) => {
             let site = site(w);
+            let part = if let Hit::Part(_) = hit { w.part(cell, addr, size) } else { 0 };
+            let pending = Pending { part, ..Pending::plain(cell, site, kind) };
             if is_mortal(w, addr) {
-                World::announce::<true>(Pending::plain(cell, site, kind), NOTHING);
+                World::announce::<true>(pending, NOTHING);
                 // It may be no more.
                 check(addr, write);
             } else {
-                World::announce::<false>(Pending::plain(cell, site, kind), NOTHING);
+                World::announce::<false>(pending, NOTHING);
             }
         }
         Hit::Private => {}

@@ -22,6 +22,10 @@ impl World {
         if !world.barriers.is_empty() {
             pending.barrier = pending.barrier.max(world.added_barrier(pending.site | BEFORE));
         }
+        if world.parts.any && world.mode != Mode::Again {
+            world.look_for_torn(&pending);
+        }
+        let thread = world.this();
         (thread.private, thread.suspect) = (0, 1000);
         thread.low = thread.low.min(register(0));
         thread.frame = (register(0), register(2));

@@ -43,6 +43,7 @@ pub fn choose(outcomes: u32) -> u32 {
         compares: true,
         waits: true,
         counted: false,
+        part: 0,
     };
     World::announce::<true>(pending, Awaited { addr: cell, value: NEVER, until: false });
     // Whoever goes round in a loop and chooses may do something else the next time.

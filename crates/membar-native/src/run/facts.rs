@@ -2,6 +2,7 @@
 
 use super::layout::{ENDED, MAX_THREADS, STARTED, WOKEN, control};
 use super::opaque::Unseen;
+use super::parts::{Parts, Torn};
 use super::shadow::Cell;
 use super::world::World;
 use serde::{Deserialize, Serialize};
@@ -27,6 +28,9 @@ pub struct Facts {
     /// Notes about assembly that is not understood and has been executed ([`crate::build::Note::id`]).
     #[serde(default)]
     pub assembly: Vec<u64>,
+    /// Accesses to different parts of a cell, which could overtake each other unseen.
+    #[serde(default)]
+    pub torn: Vec<Torn>,
 }
 
 /// The program did something else the second time.
@@ -58,6 +62,7 @@ impl World {
             exact,
             unseen: self.opaque.unseen.clone(),
             assembly: self.assembly.clone(),
+            torn: self.parts.torn.clone(),
         }
     }
 
@@ -96,6 +101,7 @@ impl World {
         self.waits = facts.waits;
         self.shadow.exact = facts.exact.iter().map(|&page| self.module.address(page as usize)).collect();
         self.know_unseen(&facts.unseen);
+        self.parts = Parts { torn: facts.torn.clone(), ..self.parts };
         for &site in &facts.loops {
             if let Some(stamp) = self.stamps.get_mut(site as usize)
                 && !stamp.is_loop

@@ -313,7 +313,9 @@ extern "C" fn land() -> ! {
                                     thread there, which membar does not see"
                 .into()
         }
-        libc::SIGPROF => "runs on without any access to shared memory: an endless loop".into(),
+        libc::SIGPROF => {
+            "limit: runs for 2 s without any access to shared memory: an endless loop, or much work".into()
+        }
         other => format!("is stopped by signal {other}"),
     };
     // A jump to nowhere: the caller is all there is to tell. In a hook or a library the caller of the stub is.

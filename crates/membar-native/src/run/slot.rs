@@ -27,6 +27,8 @@ pub struct Pending {
     pub waits: bool,
     /// It counts who holds a lock, and what came of it does not depend on how many others do.
     pub counted: bool,
+    /// If it is to a part of the cell: where that begins, times 16, and how long it is ([`super::parts`]).
+    pub part: u8,
 }
 
 impl Pending {
@@ -37,7 +39,8 @@ impl Pending {
 
     /// A plain access.
     pub fn plain(cell: u32, site: u32, kind: AccessKind) -> Pending {
-        Pending { expected: 0, cell, site, kind, barrier: Barrier::None, compares: false, waits: false, counted: false }
+        let (compares, waits, counted, part) = (false, false, false, 0);
+        Pending { expected: 0, cell, site, kind, barrier: Barrier::None, compares, waits, counted, part }
     }
 }
 

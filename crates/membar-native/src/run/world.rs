@@ -40,6 +40,7 @@ use super::layout::{self, CHOICE, CONTROL, MAX_THREADS, STARTED, control, stack_
 use super::module::Module;
 use super::opaque::Opaque;
 use super::pages::Pages;
+use super::parts::Parts;
 use super::shadow::{Shadow, read};
 use super::slot::{END_SITE, NO_STAMP, NOTHING, Pending, START_SITE, Slot, Stand};
 use super::snapshot::{Snapshots, used_from};
@@ -83,6 +84,7 @@ pub struct World {
     pub heap: Heap,
     pub module: Module,
     pub opaque: Opaque,
+    pub parts: Parts,
     pub pages: Pages,
     pub mode: Mode,
     pub path: Vec<Step>,
@@ -220,6 +222,7 @@ impl World {
             heap,
             module: Module::default(),
             opaque: Opaque::default(),
+            parts: Parts::default(),
             pages: Pages::default(),
             mode: Mode::Live,
             path: Vec::new(),

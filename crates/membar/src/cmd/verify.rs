@@ -23,6 +23,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
+/// Kinds of notes about accesses to parts of a cell; the second matters only where stores may overtake each other.
+pub const PARTS: &str = "parts";
+pub const STORES_OF_PARTS: &str = "parts-stores";
+
 /// Time between two checkpoints on disk.
 const CHECKPOINT: Duration = Duration::from_secs(1);
 /// Violations shown in full if nothing is said; the JSON report has all.
@@ -511,6 +515,9 @@ fn report<S: Subject>(
     let About { compiler, mut notes, statistics, command } = about;
     // It matters to who relies on the rest.
     notes.retain(|note| note.kind != "untried" || verdict == Verdict::Safe);
+    // Only who reorders stores could tell.
+    notes.retain(|note| note.kind != STORES_OF_PARTS || model == Relaxation::Pso);
+    notes.iter_mut().filter(|note| note.kind == STORES_OF_PARTS).for_each(|note| note.kind = PARTS);
     // What was not seen may be what breaks it.
     let unseen = notes.iter().find(|note| matches!(note.kind, "assembly" | "opaque"));
     // Threads that wait may have been released unseen.
@@ -518,6 +525,7 @@ fn report<S: Subject>(
     if unseen.is_some() && violations.is_empty() && !errors.is_empty() && errors.iter().all(|error| hung(&error)) {
         errors.clear();
     }
+    let unseen = unseen.or_else(|| notes.iter().find(|note| note.kind == PARTS));
     let clean = violations.is_empty() && errors.is_empty();
     let unseen = unseen.filter(|_| verdict == Verdict::Safe || clean);
     let same = |note: &NoteRef| unseen.is_some_and(|first| first.kind == note.kind);
@@ -529,7 +537,10 @@ fn report<S: Subject>(
         (Some(file), Some(line)) => format!("{file}:{line}: "),
         _ => String::new(),
     };
-    let words = |note: &NoteRef| format!("not all accesses were seen: {}{}{more}", place(note), note.message);
+    let words = |note: &NoteRef| {
+        let what = if note.kind == PARTS { "not all orders were tried" } else { "not all accesses were seen" };
+        format!("{what}: {}{}{more}", place(note), note.message)
+    };
     if unseen.is_some_and(|note| note.kind == "opaque") {
         advice.get_or_insert_with(|| {
             "compile that code with the program, or, if nothing comes of it: --assume opaque=private".into()

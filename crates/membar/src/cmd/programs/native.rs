@@ -3,7 +3,7 @@
 use super::litmus::kind;
 use super::{About, Input, Language, Limit, Round, Run, Stand, Subject, Unedited, edited_texts, hash};
 use crate::cli::NativeArgs;
-use crate::cmd::verify::EXPLAINING;
+use crate::cmd::verify::{EXPLAINING, PARTS, STORES_OF_PARTS};
 use crate::stop::{self, Failure, Problem};
 use membar::core::{Barrier, Performed, Relaxation};
 use membar::explore::{Step, Strategy};
@@ -14,7 +14,7 @@ use membar::report::verify::{
 use membar::verify::{Checkpoint, Effort, ErrorKind, Event, Explanation, ProgramError, Settings, Watching};
 use membar_native::build::{self, BuildError, Built, Note, NoteKind, Request};
 use membar_native::process::{PROCESS_ENDS, ProcessError, Setup};
-use membar_native::run::{BEFORE, Divergence, Standing, Traced, TracedStep, Unseen};
+use membar_native::run::{BEFORE, Divergence, Standing, Torn, Traced, TracedStep, Unseen};
 use membar_native::session::{Session, SessionError};
 use membar_native::symbols::Symbols;
 use membar_native::words::{Dialect, Place, Wait, Waits, Words};
@@ -190,6 +190,20 @@ impl Native {
         };
         let (file, line) = (!place.file.is_empty()).then_some((place.file, place.line)).unzip();
         NoteRef { kind: "opaque", message: format!("{function}{library} is not instrumented, and {what}"), file, line }
+    }
+
+    /// Accesses to different parts of what membar takes for one location.
+    fn torn(&self, torn: &Torn) -> NoteRef {
+        let place = self.words.place_of(&[torn.site]);
+        let (file, line) = (!place.file.is_empty()).then_some((place.file, place.line)).unzip();
+        let bytes = |n| if n == 1 { "1 byte".to_owned() } else { format!("{n} bytes") };
+        let what = torn.place.as_ref().map_or("memory".into(), |place| self.words.touched(place));
+        let message = format!(
+            "an access to {} at {what} may overtake a store of {} to the same atomic word, and membar takes both for one location",
+            bytes(torn.sizes.1),
+            bytes(torn.sizes.0),
+        );
+        NoteRef { kind: if torn.stores { STORES_OF_PARTS } else { PARTS }, message, file, line }
     }
 
     /// The step that an event is, or the one that its thread would make next.
@@ -610,6 +624,7 @@ impl Subject for Native {
     fn about(&self, seconds: f64) -> About {
         let statistics = self.session.statistics();
         let unseen = self.session.facts().unseen.iter().map(|one| self.unseen(one));
+        let torn = self.session.facts().torn.iter().map(|torn| self.torn(torn));
         // Assembly counts where it is executed.
         let executed = &self.session.facts().assembly;
         let counts = |note: &&Note| match note.kind {
@@ -631,7 +646,16 @@ impl Subject for Native {
         });
         About {
             compiler: Some(self.compiler.clone()),
-            notes: self.notes.iter().filter(counts).map(note).chain(assumed).chain(unseen).chain(untried).collect(),
+            notes: self
+                .notes
+                .iter()
+                .filter(counts)
+                .map(note)
+                .chain(assumed)
+                .chain(unseen)
+                .chain(torn)
+                .chain(untried)
+                .collect(),
             statistics: Some(StatisticsRef {
                 resets: statistics.resets,
                 accesses: statistics.steps,
