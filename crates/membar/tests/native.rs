@@ -228,7 +228,6 @@ int main(void)
     let assertion =
         with_thread("static int x;", "x = x + 1;", "x = x + 1; pthread_join(t, NULL); assert(x == 2); return 0;");
     let freed = with_thread("static int *p;", "free(p);", "free(p);");
-    let endless = with_thread("static volatile int x;", "if (x) for (;;) ;", "x = 1;");
     let files = Files::new(&[
         ("deadlock.c", deadlock.as_bytes()),
         ("crash.c", crash.as_bytes()),
@@ -240,7 +239,6 @@ int main(void)
                 .replace("pthread_t t;", "pthread_t t; set();")
                 .as_bytes(),
         ),
-        ("endless.c", endless.as_bytes()),
         ("status.c", b"int main(void) { return 3; }\n"),
     ]);
     for (name, kind, message, place) in [
@@ -258,7 +256,6 @@ int main(void)
             "frees memory twice: the block of 4 bytes allocated by main at free.c:5",
             "at run (free.c:8)",
         ),
-        ("endless.c", "fault", "an endless loop", "at run (endless.c:8)"),
         ("status.c", "fault", "the program ends with status 3", ""),
     ] {
         let ran = files.run(&["verify", name]);

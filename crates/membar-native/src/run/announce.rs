@@ -23,7 +23,7 @@ impl World {
             pending.barrier = pending.barrier.max(world.added_barrier(pending.site | BEFORE));
         }
         if world.parts.any && world.mode != Mode::Again {
-            world.look_for_torn(&pending);
+            world.look_for_torn(pending.cell);
         }
         let thread = world.this();
         (thread.private, thread.suspect) = (0, 1000);

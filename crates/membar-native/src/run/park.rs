@@ -64,6 +64,8 @@
 
 use super::coroutine::Thread;
 use super::idle::{Deed, Idle, Round};
+use super::layout::{STARTED, control};
+use super::shadow::read;
 use super::slot::Pending;
 use super::world::World;
 use membar_core::AccessKind;
@@ -105,7 +107,15 @@ impl World {
         let first = |at: &usize| !log[round.start..*at].iter().any(|earlier| earlier.addr == log[*at].addr);
         let finds: Vec<Awaited> =
             round.clone().filter(first).map(|at| log[at]).filter(|found| !counted(found.addr)).collect();
+        // If nobody else writes anything that it looks at, it waits for what never changes: that it has been started.
+        let finds = if finds.is_empty() { self.own_start().into_iter().collect() } else { finds };
         idle.park(finds, &mut thread.history);
+    }
+
+    /// What says that the thread that runs has been started, which nobody writes again.
+    pub fn own_start(&self) -> Option<Awaited> {
+        let addr = self.shadow.number(control(self.current) + STARTED)?;
+        Some(Awaited { addr, value: read(&self.shadow.cells[addr as usize]), until: false })
     }
 
     /// Whether another thread has seen what these accesses of the thread that runs wrote in between.

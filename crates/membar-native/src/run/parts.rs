@@ -5,14 +5,19 @@
 //! right all the same. But a memory model keeps a thread's accesses to one address in order, and not those to two: what
 //! could overtake what is missed.
 //!
-//! Algorithm: at an access to such a cell, go back through the thread's accesses to the last full barrier. A load of bytes that a
-//! store to the cell does not write could overtake it, and under PSO a store or an interlocked operation to other bytes could.
-//! Interlocked operations in between keep them in order under TSO only. What is found is noted ([`Torn`]): the answer will
-//! not be "safe".
+//! Algorithm: when a thread accesses such a cell, look at what other threads have done to it, and are about to do. If one of them has
+//! stored to it, then a load of bytes that the store does not write could overtake the store, unless a full barrier stands
+//! between them; under PSO a store or an interlocked operation to other bytes could. Interlocked operations in between keep
+//! them in order under TSO only. What is found is noted ([`Torn`]): the answer will not be "safe".
 //!
-//! Complexity: linear in the accesses since the last full barrier, of programs that have such cells.
+//! Why it is enough to look when somebody else accesses the cell after the store: the pair matters only on a cycle, and the cycle
+//! comes back to the store from another thread's access to its bytes. If that came before the store in all executions,
+//! something would order them, and what overtakes the store as well. Otherwise it comes after the store in some
+//! execution that is explored.
+//!
+//! Complexity: linear in the accesses made so far, at each access of programs that have such cells.
 
-use super::slot::Pending;
+use super::slot::{Pending, Slot};
 use super::trace::{Location, location};
 use super::world::World;
 use membar_core::{AccessKind, Barrier};
@@ -57,33 +62,47 @@ impl World {
         if size >= usize::from(whole.size) || from > 15 { 0 } else { (from << 4 | size) as u8 }
     }
 
-    /// The thread that runs makes an access in a program that accesses cells in parts.
+    /// The thread that runs makes an access to this cell, in a program that accesses cells in parts.
     #[cold]
-    pub fn look_for_torn(&mut self, access: &Pending) {
-        let whole = self.shadow.cells[access.cell as usize];
-        let (from, to) = bytes(access, whole.size);
-        let loads = access.kind == AccessKind::Load;
-        let mut stores = !loads;
-        let (mut barrier, mut torn) = (access.barrier, None);
-        for slot in self.threads[self.current].slots.iter().rev() {
-            if barrier == Barrier::Full || barrier == Barrier::Store && !loads {
-                break;
+    pub fn look_for_torn(&mut self, cell: u32) {
+        let whole = self.shadow.cells[cell as usize];
+        let mut found = Vec::new();
+        for (id, thread) in self.threads[..self.known].iter().enumerate() {
+            let own = |at: &usize| thread.slots[*at].pending.cell == cell;
+            if id != self.current {
+                found.extend((0..thread.slots.len()).filter(own).filter_map(|at| torn(&thread.slots, at, whole.size)));
             }
-            let before = &slot.pending;
-            let (start, end) = bytes(before, whole.size);
-            let apart = if loads { from < start || to > end } else { to <= start || from >= end };
-            if before.kind == AccessKind::Store && before.cell == access.cell && apart {
-                torn = Some(end - start);
-                break;
-            }
-            stores |= before.kind == AccessKind::Rmw;
-            barrier = before.barrier;
         }
-        let Some(stored) = torn else { return };
-        if self.parts.torn.iter().all(|known| (known.site, known.stores) != (access.site, stores)) {
-            let (site, sizes) = (access.site, (stored, to - from));
-            self.parts.torn.push(Torn { site, sizes, place: location(whole.at as usize + usize::from(from)), stores });
-            self.grown = true;
+        for (access, stored, stores) in found {
+            if self.parts.torn.iter().all(|known| (known.site, known.stores) != (access.site, stores)) {
+                let (from, to) = bytes(&access, whole.size);
+                let place = location(whole.at as usize + usize::from(from));
+                self.parts.torn.push(Torn { site: access.site, sizes: (stored, to - from), place, stores });
+                self.grown = true;
+            }
         }
     }
+}
+
+/// Whether this access could overtake a store of its thread to other bytes of the cell: the access, how many bytes the store
+/// has, and whether only who reorders stores could tell.
+fn torn(slots: &[Slot], at: usize, whole: u8) -> Option<(Pending, u8, bool)> {
+    let access = slots[at].pending;
+    let (from, to) = bytes(&access, whole);
+    let loads = access.kind == AccessKind::Load;
+    let mut stores = !loads;
+    let mut barrier = access.barrier;
+    for Slot { pending: before, .. } in slots[..at].iter().rev() {
+        if barrier == Barrier::Full || barrier == Barrier::Store && !loads {
+            return None;
+        }
+        let (start, end) = bytes(before, whole);
+        let apart = if loads { from < start || to > end } else { to <= start || from >= end };
+        if before.kind == AccessKind::Store && before.cell == access.cell && apart {
+            return Some((access, end - start, stores));
+        }
+        stores |= before.kind == AccessKind::Rmw;
+        barrier = before.barrier;
+    }
+    None
 }

@@ -232,7 +232,8 @@ impl Native {
         let idle = this.slots.last()?.idle;
         let round = this.history.round(&idle);
         let wrote = |addr| round.iter().any(|(found, deed)| found.addr == addr && deed.kind != AccessKind::Load);
-        let polled = |addr| waiting.round.iter().any(|found| found.addr == addr) && !wrote(addr);
+        let start = world().shadow.number(super::layout::control(thread) + super::layout::STARTED);
+        let polled = |addr| waiting.round.iter().any(|found| found.addr == addr) && !wrote(addr) && Some(addr) != start;
         let own = |step: &&TracedStep| step.made.thread as usize == thread;
         let last = |wanted: &dyn Fn(u32) -> bool| steps.iter().rev().filter(own).find(|step| wanted(step.made.addr));
         last(&polled).or_else(|| last(&|_| true)).cloned()

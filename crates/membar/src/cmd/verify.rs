@@ -459,9 +459,7 @@ fn report<S: Subject>(
             let executions = count(checkpoint.counts().cut as usize, "execution");
             let round = checkpoint.seen.cut.as_ref().and_then(|cut| size::round(subject, &cut.0));
             advice = Some(match round {
-                Some(_) => "if it waits there, see that no round leaves anything changed (a counter, say); \
-                            otherwise fewer rounds, or longer executions: --steps N"
-                    .into(),
+                Some(_) => size::ROUND.into(),
                 None => "longer executions: --steps N".into(),
             });
             let where_ =

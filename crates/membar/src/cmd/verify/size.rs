@@ -35,6 +35,10 @@ const TIME: Duration = Duration::from_millis(300);
 const NAMED: usize = 3;
 const PLACES: usize = 4;
 
+/// What to do about a loop whose rounds differ.
+pub const ROUND: &str = "if it waits there, see that no round leaves anything changed (a counter, say); otherwise fewer rounds, \
+                         or longer executions: --steps N";
+
 /// What makes a search large.
 #[derive(Debug, Default)]
 pub struct Size {
@@ -104,7 +108,12 @@ pub fn size<S: Subject>(subject: &mut S, checkpoint: &Checkpoint) -> Option<Size
         }
     }
     if size.races.is_empty() {
-        return None;
+        // Nobody races yet: the search is still on its way through one long execution.
+        let cut = checkpoint.seen.cut.as_ref().and_then(|cut| subject.trace(&cut.0).ok());
+        let longest = cut.into_iter().chain(runs).max_by_key(|run| run.steps.len())?;
+        size.races.push(goes_round(subject, &longest)?);
+        size.next = ROUND.into();
+        return Some(size);
     }
     let threads: BTreeSet<u32> = runs.iter().flat_map(|run| run.steps.iter().map(|step| step.thread)).collect();
     size.next = next(threads.len(), loops.as_ref(), checkpoint.settings.strategy);
@@ -113,9 +122,14 @@ pub fn size<S: Subject>(subject: &mut S, checkpoint: &Checkpoint) -> Option<Size
 
 /// Which thread of an execution that reached the limit of steps goes round, and where: `T1 goes round at poll.c:7 `while …``.
 pub fn round<S: Subject>(subject: &mut S, schedule: &[Step]) -> Option<String> {
+    let run = subject.trace(schedule).ok()?;
+    goes_round(subject, &run)
+}
+
+/// The same of an execution that has been run.
+fn goes_round<S: Subject>(subject: &mut S, run: &Run<S::Detail>) -> Option<String> {
     /// Steps that are looked at: those of the last rounds.
     const LAST: usize = 32;
-    let run = subject.trace(schedule).ok()?;
     let mut made: BTreeMap<u32, usize> = BTreeMap::new();
     run.steps.iter().for_each(|step| *made.entry(step.thread).or_default() += 1);
     let (&thread, _) = made.iter().max_by_key(|(_, steps)| **steps)?;
@@ -126,8 +140,7 @@ pub fn round<S: Subject>(subject: &mut S, schedule: &[Step]) -> Option<String> {
         *times += 1;
     }
     let again = sites.values().filter(|(_, times)| *times > 2);
-    let accesses: Vec<AccessRef> =
-        again.map(|&(at, _)| subject.access(&run, &Event::new(at, &run.steps[at]))).collect();
+    let accesses: Vec<AccessRef> = again.map(|&(at, _)| subject.access(run, &Event::new(at, &run.steps[at]))).collect();
     if accesses.is_empty() {
         return None;
     }
