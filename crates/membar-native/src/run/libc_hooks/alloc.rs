@@ -12,7 +12,11 @@ fn caller() -> [usize; 2] {
         return [pc, 0];
     }
     let known = if w.module.is_code(pc) { None } else { fault::call_from_program(register(0)) };
-    [known.unwrap_or(pc), fault::callers(register(2), w.current).next().unwrap_or(0)]
+    // Of a chain of wrappers, as containers and their allocators are, whoever called the first of them.
+    let user = |&back: &usize| !w.wrappers.is_empty() && w.module.is_code(back) && !w.is_wrapper(w.module.offset(back));
+    let callers = || fault::callers(register(2), w.current);
+    let caller = callers().take(32).find(user).or_else(|| callers().next());
+    [known.unwrap_or(pc), caller.unwrap_or(0)]
 }
 
 pub(super) fn allocate(size: usize, align: usize) -> usize {
