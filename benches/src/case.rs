@@ -3,8 +3,8 @@
 use crate::cli::{MachineName, MixName, Write, WriteInterleaving, WriteSmall};
 use crate::error::Error;
 use membar_core::Trace;
-use membar_hardware::{Cores, Runner, Settings};
-use membar_stress::{Machine, Mix, Observe, Setup, Workload, corrupt, interleaving, simulate};
+use membar_simulate::{Machine, Mix, Observe, Setup, Workload, corrupt, interleaving, simulate};
+use membar_stress::{Cores, Runner, Settings};
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::path::Path;

@@ -2,7 +2,7 @@
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use membar_check::Plan;
-use membar_stress::{Machine, Mix};
+use membar_simulate::{Machine, Mix};
 use std::path::PathBuf;
 
 /// Measures the membar command.

@@ -10,7 +10,7 @@ use crate::host::{Progress, Results};
 use crate::table::Table;
 use membar_check::{Checker, Decision, Limits};
 use membar_core::{Clock, Compare, Model};
-use membar_stress::{Bug, Machine, Observe, Profile, Setup, machines, profile, run_seed, trace};
+use membar_simulate::{Bug, Machine, Observe, Profile, Setup, machines, profile, run_seed, trace};
 use std::process::ExitCode;
 
 /// Seeds between two rounds.
@@ -102,7 +102,13 @@ fn search(setup: Setup, profile: &Profile, args: &Detect) -> Found {
     found
 }
 
-fn forbidden(setup: Setup, program: &membar_stress::Program, seed: u64, model: &Model, checker: &mut Checker) -> bool {
+fn forbidden(
+    setup: Setup,
+    program: &membar_simulate::Program,
+    seed: u64,
+    model: &Model,
+    checker: &mut Checker,
+) -> bool {
     let run = setup.run(program, run_seed(seed));
     let times = (setup.machine() == Machine::GodsonT).then_some(&run.times);
     match trace(program, &run.record, times, Observe::default()) {

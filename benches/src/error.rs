@@ -35,7 +35,7 @@ pub enum Error {
     #[error("{0}")]
     Model(#[from] membar_model::ModelError),
     #[error("the program cannot be run: {0}")]
-    Hardware(#[from] membar_hardware::Error),
+    Hardware(#[from] membar_stress::Error),
     #[error("there is no such machine: {0}")]
     Setup(String),
     #[error("this machine's run is no trace: {0}")]

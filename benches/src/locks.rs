@@ -12,7 +12,7 @@ use membar_certify::Certifier;
 use membar_check::{Checker, Limits};
 use membar_core::{Clock, Compare, Model, Trace};
 use membar_oracle::frontier::{self, Algorithm};
-use membar_stress::{Machine, Observe, Profile, profile, sampled, trace};
+use membar_simulate::{Machine, Observe, Profile, profile, sampled, trace};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 

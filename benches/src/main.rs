@@ -14,7 +14,7 @@
 //! cargo run --release -p membar-bench -- write --n 1M --out large.trace
 //! ```
 //!
-//! Traces come from `membar-stress` and are decided from text by `membar check`, a process of its own each time, so time
+//! Traces come from `membar-simulate` and are decided from text by `membar check`, a process of its own each time, so time
 //! and memory are what a user sees: starting, reading, deciding, certifying. Traces are written by a process of its own,
 //! too: the memory of a process that starts another one counts as that one's.
 //!

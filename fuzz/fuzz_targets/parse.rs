@@ -7,7 +7,7 @@
 use libfuzzer_sys::fuzz_target;
 use membar_core::Trace;
 use membar_fuzz::assert_same;
-use membar_stress::Rng;
+use membar_simulate::Rng;
 use membar_trace::{Reader, parse, write_trace};
 use std::io::{self, Read};
 

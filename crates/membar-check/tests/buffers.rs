@@ -5,7 +5,7 @@ use membar_certify::Certifier;
 use membar_check::{Checker, Limits, Plan};
 use membar_core::{Model, Trace, Verdict};
 use membar_oracle::orders;
-use membar_stress::{Observe, Profile, Rng, Setup, Shares, Sharing, corrupt, trace};
+use membar_simulate::{Observe, Profile, Rng, Setup, Shares, Sharing, corrupt, trace};
 
 const MACHINES: [(&str, &[&str]); 4] = [
     ("sc", &["sc", "tso", "pso", "wmo"]),

@@ -3,7 +3,7 @@
 use membar_certify::Certifier;
 use membar_check::{Algorithm, Checker, Limits, Outcome, Plan};
 use membar_core::{Model, Proof, Trace, Verdict};
-use membar_stress::figures;
+use membar_simulate::figures;
 
 fn model(name: &str) -> &'static Model {
     membar_model::builtin(name).expect("a built-in model")
@@ -109,14 +109,14 @@ fn regression_load_of_its_own_later_read_modify_write() {
 /// Which reader of a write was the first to wait was once kept from one attempt to the next.
 #[test]
 fn regression_search_after_inference_starts_afresh() {
-    let workload = membar_stress::Workload {
+    let workload = membar_simulate::Workload {
         threads: 24,
         addresses: 4,
         ops: 6000,
-        mix: membar_stress::Mix::LOADS_STORES,
+        mix: membar_simulate::Mix::LOADS_STORES,
         seed: 1,
     };
-    let trace = membar_stress::simulate(&workload, membar_stress::Machine::Pso, Default::default());
+    let trace = membar_simulate::simulate(&workload, membar_simulate::Machine::Pso, Default::default());
     for allowance in [1, 10, 100] {
         let mut checker = Checker::with_allowance(Plan::Fast, allowance);
         let outcome = checker.verdict(&trace, model("pso"), &Limits::default());

@@ -7,7 +7,7 @@ use membar_certify::Certifier;
 use membar_check::{Algorithm, Checker, Decision, Limits, Plan};
 use membar_core::{AddrId, AddrName, Clock, Compare, Guard, Kind, Model, Ppo, Trace, Verdict, When};
 use membar_oracle::{fixpoint, machine, orders};
-use membar_stress::{Small, small};
+use membar_simulate::{Small, small};
 
 fn traces() -> u64 {
     std::env::var("MEMBAR_ORACLE_TRACES").ok().and_then(|n| n.parse().ok()).unwrap_or(3000)
@@ -105,7 +105,7 @@ fn oracle_everything() {
 }
 
 /// A table and axioms that no machine has.
-fn odd_model(rng: &mut membar_stress::Rng) -> Model {
+fn odd_model(rng: &mut membar_simulate::Rng) -> Model {
     let write_order = rng.chance(4, 5);
     let mut when = |least_same: bool| When {
         always: rng.chance(1, 4),
@@ -142,7 +142,7 @@ fn odd_model(rng: &mut membar_stress::Rng) -> Model {
 }
 
 /// Says what locks guard and what timestamps mean, at random.
-fn at_random(mut trace: Trace, rng: &mut membar_stress::Rng) -> Trace {
+fn at_random(mut trace: Trace, rng: &mut membar_simulate::Rng) -> Trace {
     let ids = || (0..trace.addrs() as u32).map(AddrId);
     let (locks, addrs): (Vec<AddrId>, Vec<AddrId>) =
         ids().partition(|addr| matches!(trace.addr_names()[addr.index()], AddrName::Lock(_)));
@@ -159,7 +159,7 @@ fn at_random(mut trace: Trace, rng: &mut membar_stress::Rng) -> Trace {
 /// Models that no machine has, clocks of all kinds.
 #[test]
 fn oracle_odd_models() {
-    let mut rng = membar_stress::Rng::new(7);
+    let mut rng = membar_simulate::Rng::new(7);
     let mut certifier = Certifier::new();
     let mut counts = [0u64; 2];
     for seed in 0..traces() {

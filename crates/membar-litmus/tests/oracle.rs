@@ -7,7 +7,7 @@ use membar_litmus::{
 };
 use membar_oracle::programs::{self, Memory};
 use membar_oracle::random::{Knobs, random_program};
-use membar_stress::Rng;
+use membar_simulate::Rng;
 use std::collections::BTreeSet;
 
 /// A test that shows every register and every cell, in the order of the oracle's values.

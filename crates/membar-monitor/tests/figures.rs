@@ -4,7 +4,7 @@ mod common;
 
 use common::{Program, all_reports, event, il, interleavings, ld, st};
 use membar_monitor::{Event, Op};
-use membar_stress::Rng;
+use membar_simulate::Rng;
 
 const A: u32 = 0;
 const B: u32 = 1;

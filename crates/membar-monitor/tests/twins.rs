@@ -4,7 +4,7 @@ mod common;
 
 use common::{all_reports, event, random, twin};
 use membar_monitor::{Algorithm, Event, Monitor, Monitors, Op, Pso, Rule, Sober, Tso};
-use membar_stress::Rng;
+use membar_simulate::Rng;
 
 const CASES: u64 = 50_000;
 

@@ -2,7 +2,7 @@
 
 use membar_oracle::programs::{Limits, Memory, finals, search};
 use membar_oracle::random::{Knobs, random_program};
-use membar_stress::Rng;
+use membar_simulate::Rng;
 use std::time::Instant;
 
 fn main() {

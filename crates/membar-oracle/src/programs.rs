@@ -671,7 +671,7 @@ impl Counter {
 mod tests {
     use super::*;
     use crate::random::{Knobs, random_program};
-    use membar_stress::Rng;
+    use membar_simulate::Rng;
 
     /// Entering buffers at once and cutting idle rounds change no answer.
     #[test]

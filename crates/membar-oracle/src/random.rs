@@ -3,7 +3,7 @@
 use crate::builder::{Builder, R, Thread, Var};
 use membar_core::Barrier;
 use membar_litmus::{Alu, Code, Operand};
-use membar_stress::Rng;
+use membar_simulate::Rng;
 
 /// What random programs look like.
 #[derive(Clone, Copy, Debug)]

@@ -4,7 +4,7 @@ mod models;
 
 use membar_core::{Clock, Compare, Model, Trace};
 use membar_oracle::{Machine, Outcome, fixpoint, frontier, machine, orders};
-use membar_stress::{Mix, Observe, Small, Workload, figures, simulate, small};
+use membar_simulate::{Mix, Observe, Small, Workload, figures, simulate, small};
 use models::{all, models};
 
 /// Runs all deciders on the small traces of these knobs and returns, per model, (allowed, forbidden, refuted).
@@ -109,7 +109,7 @@ fn models_differ() {
 
 #[test]
 fn simulated_machines_obey_their_models() {
-    use membar_stress::Machine::{Pso, Sc, Tso};
+    use membar_simulate::Machine::{Pso, Sc, Tso};
     let models = models();
     for seed in 0..300 {
         let work = Workload { threads: 3, addresses: 3, ops: 14, mix: Mix::PAPER, seed };

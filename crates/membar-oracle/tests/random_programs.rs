@@ -8,7 +8,7 @@ use membar_litmus::{Code, Instr, Update};
 use membar_oracle::orders;
 use membar_oracle::programs::{self, Event, Id, Limits, Machine, Memory, Step, Trace};
 use membar_oracle::random::{Knobs, random_program};
-use membar_stress::Rng;
+use membar_simulate::Rng;
 use std::collections::{BTreeSet, HashSet};
 
 const RELAXED: [Relaxation; 2] = [Relaxation::Tso, Relaxation::Pso];

@@ -7,8 +7,8 @@ mod models;
 use membar_core::{Clock, Compare, Model, ResolveScratch, Rng, Trace};
 use membar_oracle::frontier::{self, Algorithm, Limits};
 use membar_oracle::{Outcome, fixpoint, orders};
-use membar_stress::corrupt;
-use membar_stress::synchronized::{
+use membar_simulate::corrupt;
+use membar_simulate::synchronized::{
     Run, Synchronized, Times, figure_1, figure_1_observed, figure_2, figure_3, overlooked, overlooked_both_ways,
     recorded, synchronized,
 };

@@ -1,41 +1,49 @@
-//! How fast programs are written and the simulated machines run them; the machines named on the command line, or all.
-use membar_stress::{Observe, machines, profile, sampled, trace};
+//! How fast programs run here: `cargo run --release -p membar-stress --example speed [PROFILE [THREADS]]`.
+
+use membar_simulate::{Profile, profile};
+use membar_stress::{Engine, Runner, Settings, Timestamps};
+use std::sync::Arc;
 use std::time::Instant;
 
-fn main() {
-    let only: Vec<String> = std::env::args().skip(1).collect();
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let name = arguments.next().unwrap_or_else(|| "default".into());
+    let threads: u32 = arguments.next().map_or(Ok(2), |text| text.parse())?;
+    let profile = Profile { threads, operations: (128 << 10) / threads, ..profile::load(&name)? };
     println!(
-        "{:<18} {:<9} {:>3} {:>5} {:>8} {:>7} {:>7} {:>7}",
-        "profile", "machine", "p", "a", "n", "program", "run", "trace"
+        "{:10} {:14} {:>8} {:>12} {:>12} {:>12}",
+        "engine", "timestamps", "ops", "compile ms", "run ms", "with all ms"
     );
-    for (name, threads, addresses) in
-        [("paper", 4, 16), ("default", 4, 16), ("paper", 16, 256), ("modv", 16, 2), ("locks", 8, 64)]
-    {
-        let mut profile = profile::load(name).expect("built in");
-        (profile.threads, profile.addresses, profile.operations) = (threads, addresses, (1 << 20) / threads);
-        let start = Instant::now();
-        let program = profile.program(1).expect("valid");
-        let written = start.elapsed();
-        for &machine in
-            machines::all().iter().filter(|machine| only.is_empty() || only.iter().any(|name| name == machine.name()))
-        {
+    for (engine, timestamps) in [
+        (Engine::Generated, Timestamps::Off),
+        (Engine::Generated, Timestamps::Every(16)),
+        (Engine::Generated, Timestamps::Every(1)),
+        (Engine::Portable, Timestamps::Off),
+    ] {
+        let mut runner = Runner::new(Settings { engine, timestamps, ..Settings::default() })?;
+        let program = profile.program(1)?;
+        let (mut compile, mut run, mut all) = (f64::MAX, f64::MAX, f64::MAX);
+        for seed in 0..20 {
             let start = Instant::now();
-            let run = machine.run(&program, 1);
-            let ran = start.elapsed();
+            let code = Arc::new(runner.compile(&program)?);
+            compile = compile.min(start.elapsed().as_secs_f64());
             let start = Instant::now();
-            let times = sampled(&run.times, 600);
-            let trace = trace(&program, &run.record, Some(&times), Observe::default()).expect("no bugs");
-            let spans: u64 = (0..program.len()).map(|i| run.times.end[i] - run.times.begin[i]).sum();
-            let rate = |time: std::time::Duration| trace.len() as f64 / 1e6 / time.as_secs_f64();
-            println!(
-                "{name:<18} {:<9} {threads:>3} {addresses:>5} {:>8} {:>7.1} {:>7.1} {:>7.1}  Mop/s; {} cycles an operation",
-                machine.name(),
-                trace.len(),
-                rate(written),
-                rate(ran),
-                rate(start.elapsed()),
-                spans / program.len() as u64,
-            );
+            let recorded = runner.run_compiled(&code, seed)?;
+            all = all.min(start.elapsed().as_secs_f64());
+            run = run.min(recorded.seconds);
+        }
+        println!(
+            "{:10} {:14} {:8} {:12.2} {:12.2} {:12.2}",
+            format!("{engine:?}"),
+            format!("{timestamps:?}"),
+            program.operations(),
+            1e3 * compile,
+            1e3 * run,
+            1e3 * all
+        );
+        if let Some(offsets) = runner.offsets() {
+            println!("    {offsets:?}");
         }
     }
+    Ok(())
 }

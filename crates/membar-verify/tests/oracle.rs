@@ -11,7 +11,7 @@ use membar_explore::{Local, Program, Schedule, Search, SearchState, Strategy};
 use membar_litmus::{Code, Interpreter};
 use membar_oracle::programs::{self, Limits, Memory};
 use membar_oracle::random::{Knobs, random_program};
-use membar_stress::Rng;
+use membar_simulate::Rng;
 use membar_verify::{Checkpoint, Effort, Settings, Verdict, Verification, Watching, explain, verify};
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -3,8 +3,8 @@
 //!
 //! `cargo run -p membar --example stress_a_machine`
 
-use membar::hardware::{Runner, Settings};
-use membar::stress::{Machine, Observe, Setup, profile, trace};
+use membar::simulate::{Machine, Observe, Setup, profile, trace};
+use membar::stress::{Runner, Settings};
 use membar::{Checker, Limits, decide};
 use std::error::Error;
 

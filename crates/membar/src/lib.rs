@@ -11,12 +11,12 @@
 //! | [`certify`] | re-checks every verdict, sharing nothing with the checker |
 //! | [`litmus`] | litmus tests: parser and final states |
 //! | [`monitor`] | finds TSO and PSO violations on sequentially consistent interleavings |
-//! | [`hardware`] | runs random programs and litmus tests on this machine's cores |
+//! | [`stress`] | runs random programs and litmus tests on this machine's cores |
 //! | [`explore`] | explores the executions of programs |
 //! | [`verify`] | finds out whether programs stay sequentially consistent |
 //! | `native` | C and C++ programs: compiled, run and named (x86-64 Linux) |
 //! | [`report`] | results as text, JSON, SARIF and pages for a browser |
-//! | [`stress`] | random programs, and simulated machines that run them |
+//! | [`simulate`] | random programs, and simulated machines that run them |
 //! | [`watch`] | monitors over recorded interleavings, with their reports |
 //! | [`program`] | programs given as Rust code, to explore |
 //!
@@ -107,10 +107,10 @@
 //!
 //! # Stress a machine
 //!
-//! A random program on a simulated machine with a bug; [`hardware`] runs the same programs on this machine's cores:
+//! A random program on a simulated machine with a bug; [`stress`] runs the same programs on this machine's cores:
 //!
 //! ```
-//! use membar::stress::{Machine, Observe, Setup, profile, trace};
+//! use membar::simulate::{Machine, Observe, Setup, profile, trace};
 //! use membar::{Limits, decide};
 //!
 //! let program = profile::builtin("default").expect("it is built in").program(1)?;
@@ -138,13 +138,13 @@ pub use membar_certify as certify;
 pub use membar_check as check;
 pub use membar_core as core;
 pub use membar_explore as explore;
-pub use membar_hardware as hardware;
 pub use membar_litmus as litmus;
 pub use membar_model as model;
 pub use membar_monitor as monitor;
 #[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 pub use membar_native as native;
 pub use membar_report as report;
+pub use membar_simulate as simulate;
 pub use membar_stress as stress;
 pub use membar_trace as trace;
 pub use membar_verify as verify;

@@ -4,7 +4,7 @@
 mod common;
 
 use common::{BAD, FINE, Files, MALFORMED, SB, hard_trace, run, run_with};
-use membar_stress::{Machine, Mix, Observe, Workload, simulate};
+use membar_simulate::{Machine, Mix, Observe, Workload, simulate};
 
 fn check(args: &[&str], input: &str) -> common::Ran {
     let args: Vec<&str> = ["check", "-"].iter().chain(args).copied().collect();

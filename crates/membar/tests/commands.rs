@@ -3,7 +3,7 @@
 mod common;
 
 use common::{BAD, FINE, Files, MALFORMED, SB, run, run_with};
-use membar_stress::{Machine, Mix, Observe, Workload, corrupt, simulate};
+use membar_simulate::{Machine, Mix, Observe, Workload, corrupt, simulate};
 
 #[test]
 fn a_shrunk_trace_is_forbidden_again_and_names_its_lines() {

@@ -5,7 +5,7 @@
 mod common;
 
 use common::Files;
-use membar_stress::Rng;
+use membar_simulate::Rng;
 use serde_json::Value;
 use std::collections::{BTreeSet, HashSet};
 

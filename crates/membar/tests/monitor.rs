@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Files, Ran, run, run_with};
-use membar_stress::{Mix, Workload, interleaving};
+use membar_simulate::{Mix, Workload, interleaving};
 use serde_json::Value;
 use std::io::Write;
 

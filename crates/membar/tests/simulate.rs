@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Files, Ran, command, run};
-use membar_stress::{Setup, machines};
+use membar_simulate::{Setup, machines};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -232,7 +232,7 @@ fn a_killed_campaign_leaves_nothing_half_done_and_goes_on() {
     assert!(names(&whole).len() > 2, "{:?}", names(&whole));
 
     let files = Files::new(&[]);
-    let mut rng = membar_stress::Rng::new(u64::from(std::process::id()));
+    let mut rng = membar_simulate::Rng::new(u64::from(std::process::id()));
     let mut halfway = 0;
     let made = || -> Option<u64> {
         let state: Value = serde_json::from_slice(&std::fs::read(files.path("s")).ok()?).expect("a complete state");

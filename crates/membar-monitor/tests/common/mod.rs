@@ -4,7 +4,7 @@
 pub mod twin;
 
 use membar_monitor::{Event, Monitor, NO_SITE, Op, Pso, Recorded, Rule, Sober, Tso};
-use membar_stress::Rng;
+use membar_simulate::Rng;
 
 pub fn event(at: usize, thread: u32, op: Op) -> Event {
     Event { thread, op, site: NO_SITE, at: at as u64 }

@@ -22,7 +22,7 @@ use membar::core::{Clock, Compare};
 use membar::report::json::Json;
 use membar::report::text::Text;
 use membar::report::{InputError, Reduced, Shape, count, safe};
-use membar::stress::Profile;
+use membar::simulate::Profile;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::io::{self, Write};

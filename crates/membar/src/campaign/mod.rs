@@ -29,7 +29,7 @@ use crate::stop::{Failure, Interrupt};
 use membar::core::Clock;
 use membar::report::campaign::{Counts, Found};
 use membar::report::count;
-use membar::stress::{Profile, Program, Record, Times};
+use membar::simulate::{Profile, Program, Record, Times};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};

@@ -6,7 +6,7 @@ use crate::stop::Failure;
 use membar::check::Checker;
 use membar::core::{Clock, Malformed, ResolveScratch};
 use membar::report::campaign::Coverage;
-use membar::stress::{Observe, Program, run_seed};
+use membar::simulate::{Observe, Program, run_seed};
 use membar::{Limits, Model, Trace};
 use std::time::{Duration, Instant};
 
@@ -78,7 +78,7 @@ impl<'a> Tester<'a> {
         let profile = &plan.profile(number).profile;
         let program = profile.program(seed).map_err(|error| Failure::Usage(error.to_string()))?;
         let Observed { record, times, clock } = self.source.run(&program, run_seed(seed)).map_err(Failure::Usage)?;
-        let mut trace = membar::stress::unresolved(&program, &record, times.as_ref(), Observe::default());
+        let mut trace = membar::simulate::unresolved(&program, &record, times.as_ref(), Observe::default());
         let ran = begun.elapsed().as_secs_f64();
         let operations = trace.len() as u64;
         let begun = Instant::now();

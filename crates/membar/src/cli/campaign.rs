@@ -2,7 +2,7 @@
 
 use super::{DataFormat, Memory, MemoryParser, Time, TimeParser};
 use clap::{Args, ValueEnum};
-use membar::stress::Buffer;
+use membar::simulate::Buffer;
 use std::path::PathBuf;
 
 /// `membar simulate`

@@ -7,7 +7,7 @@ use crate::page::ToFile;
 use crate::stop::{ALLOWED, Failure, Interrupt};
 use membar::core::{Clock, Compare};
 use membar::report::Style;
-use membar::stress::{Program, Run, Setup, Times, machines, profile, sampled};
+use membar::simulate::{Program, Run, Setup, Times, machines, profile, sampled};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::io::Write;
@@ -104,7 +104,7 @@ pub fn setup(machine: &str, bugs: &[String], buffers: BufferArgs) -> Result<Setu
 
 /// The profiles that are meant, at least one.
 pub fn profiles(args: &ProgramArgs) -> Result<Vec<ChosenProfile>, Failure> {
-    let usage = |error: membar::stress::ProfileError| Failure::Usage(error.to_string());
+    let usage = |error: membar::simulate::ProfileError| Failure::Usage(error.to_string());
     let default = ["default".to_owned()];
     let names = if args.profiles.is_empty() { &default[..] } else { &args.profiles };
     let chosen = |arg: &String| {

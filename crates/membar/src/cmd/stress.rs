@@ -10,11 +10,11 @@ use crate::page::ToFile;
 use crate::progress::Progress;
 use crate::stop::{ALLOWED, BAD, FORBIDDEN, Failure, Interrupt, UNDECIDED};
 use membar::core::{Clock, Compare};
-use membar::hardware::{Cores, Engine, Runner, Settings, Timestamps, litmus};
 use membar::litmus::{LitmusTest, outcomes};
 use membar::report::litmus::{Histogram, Seen};
 use membar::report::{Style, safe};
-use membar::stress::Program;
+use membar::simulate::Program;
+use membar::stress::{Cores, Engine, Runner, Settings, Timestamps, litmus};
 use serde_json::{Value, json};
 use std::io::Write;
 use std::path::Path;
@@ -36,7 +36,7 @@ pub fn run(args: &Stress, style: Style) -> Result<u8, Failure> {
     finish(&plan, &hardware, &args.campaign, &interrupt, style)
 }
 
-fn usage(error: membar::hardware::Error) -> Failure {
+fn usage(error: membar::stress::Error) -> Failure {
     Failure::Usage(format!("error: {error}"))
 }
 
@@ -131,7 +131,7 @@ impl Source for Hardware {
     }
 
     fn run(&self, program: &Program, seed: u64) -> Result<Observed, String> {
-        let told = |error: membar::hardware::Error| error.to_string();
+        let told = |error: membar::stress::Error| error.to_string();
         let code = Arc::new(self.settings.compile(program).map_err(told)?);
         let recorded = self.runner().run_compiled(&code, seed).map_err(told)?;
         let compare = if recorded.times.is_some() { Compare::Everything } else { Compare::default() };

@@ -1,7 +1,7 @@
 //! Runs the real binary.
 #![allow(dead_code)]
 
-use membar_stress::{Machine, Mix, Observe, Workload, simulate};
+use membar_simulate::{Machine, Mix, Observe, Workload, simulate};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};

@@ -7,7 +7,7 @@
 //! Locks are spin locks with full barriers around what they protect, which is what every model with locks allows.
 
 use membar::core::Mask;
-use membar::stress::{Instr, Program};
+use membar::simulate::{Instr, Program};
 use std::fmt::Write;
 
 /// Instructions that a C file has at most: a compiler takes too long for more.

@@ -5,7 +5,7 @@
 //! counterpart, and states are too many to list for more than a few operations.
 
 use membar::core::Mask;
-use membar::stress::{Instr, Program, Record};
+use membar::simulate::{Instr, Program, Record};
 use std::fmt::Write;
 
 /// Operations that a test has at most.

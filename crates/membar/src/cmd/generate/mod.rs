@@ -9,7 +9,7 @@ use crate::cli::{Gen, GenKind};
 use crate::progress::{Line, Now};
 use crate::stop::{ALLOWED, Failure};
 use membar::report::{quoted_path, safe};
-use membar::stress::{Observe, Program, run_seed, trace};
+use membar::simulate::{Observe, Program, run_seed, trace};
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::time::Instant;

@@ -9,7 +9,7 @@
 //! sequential consistency forbids if there are any, otherwise outcomes that differ.
 //!
 //! ```
-//! use membar_hardware::litmus::{self, Amount, Settings};
+//! use membar_stress::litmus::{self, Amount, Settings};
 //! use membar_litmus::LitmusTest;
 //!
 //! let text = "X86 SB
@@ -44,7 +44,7 @@ use crate::memory::{LINE, Memory};
 use crate::{Cores, Error};
 use body::{Body, Trouble};
 use membar_litmus::{LitmusTest, Model, Spot, outcomes};
-use membar_stress::Rng;
+use membar_simulate::Rng;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};

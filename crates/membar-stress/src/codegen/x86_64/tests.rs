@@ -5,7 +5,7 @@ use super::super::{Compiled, Engine, Options, Steps, Timestamps};
 use super::*;
 use crate::memory::Memory;
 use iced_x86::{Decoder, DecoderOptions, Instruction, Mnemonic, OpKind, Register};
-use membar_stress::{Program, ProgramBuilder, profile};
+use membar_simulate::{Program, ProgramBuilder, profile};
 use std::sync::atomic::Ordering;
 
 /// What a reader of the machine code sees, one for each instruction that matters.

@@ -7,7 +7,7 @@
 
 use super::{Expected, Layout, Step, Steps};
 use membar_core::Mask;
-use membar_stress::Instr;
+use membar_simulate::Instr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, compiler_fence, fence};
 
 /// What a thread does.

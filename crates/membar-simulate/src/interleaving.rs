@@ -10,7 +10,7 @@ use std::io::{self, Write};
 /// `M[0]` and so on.
 ///
 /// ```
-/// use membar_stress::{Mix, Workload, interleaving};
+/// use membar_simulate::{Mix, Workload, interleaving};
 ///
 /// let mut text = Vec::new();
 /// interleaving(&Workload { threads: 4, addresses: 16, ops: 1000, mix: Mix::PAPER, seed: 1 }, &mut text).unwrap();

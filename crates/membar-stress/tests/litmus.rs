@@ -1,8 +1,8 @@
 //! Litmus tests on the real cores of this machine.
 
-use membar_hardware::litmus::{Amount, Histogram, Settings, run};
-use membar_hardware::{Cores, Engine, Error};
 use membar_litmus::{Limits, LitmusTest, Model, outcomes};
+use membar_stress::litmus::{Amount, Histogram, Settings, run};
+use membar_stress::{Cores, Engine, Error};
 use std::time::Duration;
 
 fn parse(text: &str) -> LitmusTest {

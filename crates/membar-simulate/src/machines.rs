@@ -5,7 +5,7 @@
 //! unless one of its [`Bug`]s is switched on.
 //!
 //! ```
-//! use membar_stress::{Observe, Setup, machines, profile, trace};
+//! use membar_simulate::{Observe, Setup, machines, profile, trace};
 //!
 //! let program = profile::builtin("hot").unwrap().program(1).unwrap();
 //! let setup: Setup = "mesi-tso+no-replay".parse().unwrap();

@@ -130,7 +130,7 @@ fn one_thread(instrs: Vec<Instr>, regs: Vec<u64>) -> LitmusTest {
 #[test]
 fn random_code_of_one_thread() {
     use membar_litmus::{Int, Operand, Update};
-    let mut rng = membar_stress::Rng::new(5);
+    let mut rng = membar_simulate::Rng::new(5);
     for round in 0..2000 {
         let types: Vec<Int> =
             [8, 16, 32, 64].iter().flat_map(|&bits| [true, false].map(|signed| Int { bits, signed })).collect();
@@ -145,12 +145,12 @@ fn random_code_of_one_thread() {
         let length = 1 + rng.below(12);
         let mut instrs = Vec::new();
         for at in 0..length {
-            let reg = |rng: &mut membar_stress::Rng| rng.below(registers as u32) as Reg;
-            let operand = |rng: &mut membar_stress::Rng| match rng.below(2) {
+            let reg = |rng: &mut membar_simulate::Rng| rng.below(registers as u32) as Reg;
+            let operand = |rng: &mut membar_simulate::Rng| match rng.below(2) {
                 0 => Operand::Reg(reg(rng)),
                 _ => Operand::Value(rng.next() >> rng.below(64)),
             };
-            let alu = |rng: &mut membar_stress::Rng| {
+            let alu = |rng: &mut membar_simulate::Rng| {
                 use membar_litmus::Alu::*;
                 *rng.pick(&[Add, Sub, Mul, And, Or, Xor, Shl, Shr, Eq, Ne, Lt, Le, Below]).unwrap()
             };

@@ -17,7 +17,7 @@ use crate::memory::{Memory, PAGE};
 use crate::pool::{Pool, Task};
 use crate::{Cores, Error};
 use membar_core::{Malformed, Trace};
-use membar_stress::{Observe, Program, Record, Rng, Times};
+use membar_simulate::{Observe, Program, Record, Rng, Times};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -68,7 +68,7 @@ pub struct Recorded {
 impl Recorded {
     /// The run as a trace, resolved.
     pub fn trace(&self, program: &Program, observe: Observe) -> Result<Trace, Malformed> {
-        membar_stress::trace(program, &self.record, self.times.as_ref(), observe)
+        membar_simulate::trace(program, &self.record, self.times.as_ref(), observe)
     }
 }
 

@@ -3,7 +3,7 @@
 //! Each way is tried a few times; after that one batch in eight is run in a random way, the others in the one that has scored best. Scores of
 //! long ago count less, since what goes on beside the test changes.
 
-use membar_stress::Rng;
+use membar_simulate::Rng;
 
 /// Whose cache holds a variable before the test starts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,12 +1,12 @@
 //! Writes a random interleaving to standard output, for measuring `membar monitor`:
 //!
 //! ```sh
-//! cargo run --release -p membar-stress --example interleaving -- 4 64 10000000 > run.trace
+//! cargo run --release -p membar-simulate --example interleaving -- 4 64 10000000 > run.trace
 //! ```
 //!
 //! Arguments: threads, addresses, events, and optionally a seed and `plain` (loads and stores only).
 
-use membar_stress::{Mix, Workload, interleaving};
+use membar_simulate::{Mix, Workload, interleaving};
 use std::io::{BufWriter, Write};
 
 fn main() -> std::io::Result<()> {

@@ -1,7 +1,7 @@
-//! Runs litmus tests here: `cargo run --release -p membar-hardware --example litmus FILE… [SECONDS]`.
+//! Runs litmus tests here: `cargo run --release -p membar-stress --example litmus FILE… [SECONDS]`.
 
-use membar_hardware::litmus::{self, Amount, Settings};
 use membar_litmus::{Limits, LitmusTest, Model, outcomes};
+use membar_stress::litmus::{self, Amount, Settings};
 use std::time::Duration;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -3,10 +3,10 @@
 use membar_check::{Checker, Decision, Limits};
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 use membar_core::{Clock, Compare};
+use membar_simulate::{Instr, Observe, Profile, Program, ProgramBuilder, profile};
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
-use membar_hardware::Recorded;
-use membar_hardware::{Cores, Engine, Error, Runner, Settings, Timestamps};
-use membar_stress::{Instr, Observe, Profile, Program, ProgramBuilder, profile};
+use membar_stress::Recorded;
+use membar_stress::{Cores, Engine, Error, Runner, Settings, Timestamps};
 use std::time::{Duration, Instant};
 
 /// Says loudly what cannot be tested here.

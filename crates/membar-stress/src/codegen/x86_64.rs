@@ -31,7 +31,7 @@ use dynasmrt::mmap::MutableBuffer;
 use dynasmrt::x64::X64Relocation;
 use dynasmrt::{DynasmApi, DynasmLabelApi, ExecutableBuffer, VecAssembler, dynasm};
 use membar_core::Mask;
-use membar_stress::Instr;
+use membar_simulate::Instr;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
 pub(crate) type Assembler = VecAssembler<X64Relocation>;

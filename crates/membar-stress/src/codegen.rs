@@ -16,7 +16,7 @@ pub(crate) mod x86_64;
 
 use crate::Error;
 use crate::memory::{LINE, PAGE};
-use membar_stress::{Instr, Program, Rng, Times};
+use membar_simulate::{Instr, Program, Rng, Times};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// What runs a program.
@@ -341,7 +341,7 @@ pub(crate) fn collect(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use membar_stress::ProgramBuilder;
+    use membar_simulate::ProgramBuilder;
 
     fn program() -> Program {
         use Instr::*;

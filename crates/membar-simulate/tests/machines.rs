@@ -2,7 +2,7 @@
 
 use membar_check::{Checker, Decision, Limits};
 use membar_core::{Malformed, Model, OpId, Trace};
-use membar_stress::{
+use membar_simulate::{
     Instr, Machine, Observe, Profile, Program, ProgramBuilder, Run, Setup, machines, profile, sampled, trace,
 };
 

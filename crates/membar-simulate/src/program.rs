@@ -216,7 +216,7 @@ pub enum ProgramError {
 /// Writes a program instruction by instruction, thread by thread.
 ///
 /// ```
-/// use membar_stress::{Instr, ProgramBuilder};
+/// use membar_simulate::{Instr, ProgramBuilder};
 ///
 /// let mut b = ProgramBuilder::new(2, 0); // two addresses, no locks
 /// b.thread().push(Instr::Store { addr: 0, value: 1 }).push(Instr::Load { addr: 1 });

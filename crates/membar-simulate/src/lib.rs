@@ -1,0 +1,56 @@
+//! Random programs and the simulated machines that run them.
+//!
+//! A [`Profile`] says what kind of racy program to write (how many threads, which mix, who shares what); with a seed it becomes a
+//! [`Program`] in which every write has a value of its own. A machine runs it: one of this crate's ([`machines`]), each of which
+//! obeys a memory model by construction unless a bug of it is switched on, or a real one. What it read is a [`Record`], when it did so
+//! are [`Times`], and [`trace()`] makes a [`Trace`](membar_core::Trace) of them.
+//!
+//! ```
+//! use membar_simulate::{Machine, Observe, profile, sampled, trace};
+//!
+//! let program = profile::load("producer-consumer").unwrap().program(1).unwrap();
+//! let run = Machine::Tso.run(&program, 2);
+//! let scans = sampled(&run.times, 600); // what a scan of counters every 600 cycles shows
+//! let trace = trace(&program, &run.record, Some(&scans), Observe::default()).unwrap();
+//! assert_eq!(trace.len(), program.operations());
+//! ```
+//!
+//! Everything is a function of its seed: the same seed gives the same trace on every machine.
+//!
+//! | to get | use |
+//! |---|---|
+//! | a random program | [`profile::load`] and [`Profile::program`] |
+//! | a program of your own | [`ProgramBuilder`] |
+//! | its run on a machine, with or without bugs | [`Machine::run`], [`Setup::run`] |
+//! | a trace of results from elsewhere | [`Record::new`] and [`trace()`] |
+//! | a large allowed trace in one line | [`simulate`] with [`Workload`], and [`Observe`] for write orders and final values |
+//! | a large trace with one wrong value | [`corrupt`] |
+//! | a long SC interleaving as text | [`interleaving()`] |
+//! | a small trace near the border of what is allowed | [`small`] with [`Small`] for what it may hold |
+//! | a trace from the literature | [`figures`] |
+//!
+//! Simulated machines are stronger than their models allow: buffers and windows are small, and some barriers wait for more than
+//! they must. So not every allowed trace can come out of them.
+
+mod corrupt;
+mod cycle;
+pub mod figures;
+mod generate;
+mod interleaving;
+pub mod machines;
+pub mod profile;
+mod program;
+mod record;
+mod small;
+pub mod synchronized;
+mod workload;
+
+pub use corrupt::{Corrupted, corrupt};
+pub use interleaving::interleaving;
+pub use machines::{Buffer, Bug, Machine, Setup, simulate};
+pub use membar_core::Rng;
+pub use profile::{Profile, ProfileError, Shares, Sharing};
+pub use program::{Instr, MOST_INSTRUCTIONS, Program, ProgramBuilder, ProgramError};
+pub use record::{Observe, Record, Run, Times, run_seed, sampled, trace, unresolved};
+pub use small::{Small, small};
+pub use workload::{Mix, Workload};
