@@ -3,7 +3,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use membar_certify::replay::{self, Litmus};
+use membar_certify::replay;
+use membar_litmus::LitmusThreads;
 use membar_core::Relaxation;
 use membar_explore::Strategy;
 use membar_litmus::{Interpreter, Limits, LitmusTest, Model, outcomes};
@@ -34,7 +35,7 @@ fuzz_target!(|bytes: &[u8]| {
                 let explained = explain(&mut program, found, model).expect("a violation can be explained");
                 let (steps, claims) = (explained.steps(), explained.claims());
                 assert!(
-                    replay::confirms(&mut Litmus::new(&code), model, &steps, &claims),
+                    replay::confirms(&mut LitmusThreads::new(&code), model, &steps, &claims),
                     "the run is possible and not SC"
                 );
             }

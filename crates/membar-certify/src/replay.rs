@@ -31,8 +31,7 @@
 //! long as the program itself is well-formed: it keeps to [`Threads`], and its addresses are dense. The cycle is the
 //! shortest through the events searched from.
 
-use membar_core::{Access, AccessKind, Barrier, Claim, MachineStep as Step, Relaxation};
-use membar_litmus::{Code, Crash, Request, Settled};
+use membar_core::{Access, AccessKind, Barrier, Claim, Halt, MachineStep as Step, Relaxation, Threads};
 use std::collections::VecDeque;
 use std::fmt;
 
@@ -138,35 +137,12 @@ pub struct Refusal {
 pub enum Cause {
     /// There is no such thread.
     NoThread(u32),
-    /// The thread has ended.
-    Ended(u32),
-    /// The thread goes on without ever accessing memory.
-    Endless(u32),
-    /// The thread uses a value as an address that is none.
-    Wild {
+    /// The thread makes no access now.
+    Halts {
         /// The thread.
         thread: u32,
-        /// The value.
-        pointer: u64,
-    },
-    /// The thread accesses a location as if it had another size.
-    Size {
-        /// The thread.
-        thread: u32,
-        /// The address.
-        addr: u32,
-    },
-    /// The thread cannot go on, for another reason.
-    Fault {
-        /// The thread.
-        thread: u32,
-    },
-    /// The thread's next access can be made only when the address holds something else.
-    Blocked {
-        /// The thread.
-        thread: u32,
-        /// The address.
-        addr: u32,
+        /// Why not.
+        halt: Halt,
     },
     /// The thread chooses where the step says that it does not, or the other way round, or there is no such outcome.
     Choice {
@@ -210,19 +186,8 @@ impl fmt::Display for Refusal {
         let step = self.step;
         match self.cause {
             Cause::NoThread(thread) => write!(f, "step {step}: there is no thread {thread}"),
-            Cause::Ended(thread) => write!(f, "step {step}: thread {thread} has ended"),
-            Cause::Endless(thread) => write!(f, "step {step}: thread {thread} never comes to another access"),
-            Cause::Wild { thread, pointer } => {
-                write!(f, "step {step}: thread {thread} uses {pointer:#x} as an address, which it is not")
-            }
-            Cause::Size { thread, addr } => {
-                write!(f, "step {step}: thread {thread} accesses address {addr} as if it had another size")
-            }
+            Cause::Halts { thread, halt } => write!(f, "step {step}: thread {thread} {halt}"),
             Cause::Choice { thread } => write!(f, "step {step}: thread {thread} makes no such choice"),
-            Cause::Fault { thread } => write!(f, "step {step}: thread {thread} cannot go on"),
-            Cause::Blocked { thread, addr } => {
-                write!(f, "step {step}: thread {thread} waits for another value of address {addr}")
-            }
             Cause::Waits { thread, behind } => {
                 write!(f, "step {step}: thread {thread} has to wait for its store to address {behind}")
             }
@@ -277,91 +242,6 @@ pub fn confirms(program: &mut impl Threads, machine: Relaxation, steps: &[Step],
     claimed && all && replayed.cycle.is_some()
 }
 
-/// A program whose accesses somebody else performs: the machine has the memory and the buffers.
-///
-/// What a thread does next depends on nothing but what its own accesses read.
-pub trait Threads {
-    /// How many threads there are.
-    fn threads(&self) -> usize;
-
-    /// The thread's next access, or why there is none now. An access that blocks is none while memory holds what blocks it
-    /// ([`Cause::Blocked`]): not even a machine with buffers makes it then. Addresses are dense numbers.
-    fn next(&mut self, thread: usize) -> Result<Access, Cause>;
-
-    /// Lets the thread make the access that [`Threads::next`] has just returned: it reads this value, which a store
-    /// ignores. What it writes, if it writes. Memory is not changed by this.
-    fn perform(&mut self, thread: usize, read: u64) -> Option<u64>;
-
-    /// The value of an address in memory.
-    fn value(&mut self, addr: u32) -> u64;
-
-    /// Changes memory: a store is committed, or an interlocked operation wrote.
-    fn set(&mut self, addr: u32, value: u64);
-}
-
-/// A litmus test's threads, from their beginning.
-pub struct Litmus<'c> {
-    code: &'c Code,
-    threads: Vec<LitmusThread>,
-    memory: Vec<u64>,
-}
-
-struct LitmusThread {
-    pc: u32,
-    regs: Vec<u64>,
-    /// Its next access, once it was asked for.
-    next: Option<Request>,
-}
-
-impl<'c> Litmus<'c> {
-    /// The test at its beginning.
-    pub fn new(code: &'c Code) -> Litmus<'c> {
-        Litmus {
-            code,
-            threads: code.threads.iter().map(|t| LitmusThread { pc: 0, regs: t.regs.clone(), next: None }).collect(),
-            memory: code.cells.iter().map(|cell| cell.init).collect(),
-        }
-    }
-}
-
-impl Threads for Litmus<'_> {
-    fn threads(&self) -> usize {
-        self.threads.len()
-    }
-
-    fn next(&mut self, thread: usize) -> Result<Access, Cause> {
-        let (t, state) = (thread as u32, &mut self.threads[thread]);
-        if let Some(request) = state.next {
-            return Ok(request.access);
-        }
-        match self.code.settle(thread, &mut state.pc, &mut state.regs, |_, _| {}) {
-            Settled::Request(request) => {
-                state.next = Some(request);
-                Ok(request.access)
-            }
-            Settled::Done => Err(Cause::Ended(t)),
-            Settled::Crash(Crash::Wild { pointer, .. }) => Err(Cause::Wild { thread: t, pointer }),
-            Settled::Crash(Crash::Size { cell, .. }) => Err(Cause::Size { thread: t, addr: cell }),
-            Settled::Endless | Settled::Long => Err(Cause::Endless(t)),
-        }
-    }
-
-    fn perform(&mut self, thread: usize, read: u64) -> Option<u64> {
-        let state = &mut self.threads[thread];
-        let request = state.next.take()?;
-        self.code.complete(thread, &mut state.pc, &mut state.regs, read);
-        request.written(read)
-    }
-
-    fn value(&mut self, addr: u32) -> u64 {
-        self.memory[addr as usize]
-    }
-
-    fn set(&mut self, addr: u32, value: u64) {
-        self.memory[addr as usize] = value;
-    }
-}
-
 struct Buffered {
     event: Event,
     addr: u32,
@@ -409,7 +289,7 @@ impl<'p, P: Threads> Run<'p, P> {
     fn issue(&mut self, t: u32, outcome: Option<u64>) -> Result<(), Cause> {
         let at = t as usize;
         let thread = self.threads.get_mut(at).ok_or(Cause::NoThread(t))?;
-        let access = self.program.next(at)?;
+        let access = self.program.next(at).map_err(|halt| Cause::Halts { thread: t, halt })?;
         if !match (access.outcomes(), outcome) {
             (None, None) => true,
             (Some(outcomes), Some(outcome)) => outcome < outcomes,

@@ -1,10 +1,10 @@
 //! Claimed executions of small programs: what is possible is replayed, what is not is refused with the reason.
 
 use Step::{Commit, Issue};
-use membar_certify::replay::{self, Cause, Event, Link, Litmus, Read, Refusal, Relation, Replayed, Threads};
+use membar_certify::replay::{self, Cause, Event, Link, Read, Refusal, Relation, Replayed};
 use membar_core::MachineStep as Step;
-use membar_core::{Access, AccessKind, Barrier, Claim, Relaxation};
-use membar_litmus::{Cell, Code, Instr, Int, Operand, Place, Site, ThreadCode, Update};
+use membar_core::{Access, AccessKind, Barrier, Claim, Halt, Relaxation, Threads};
+use membar_litmus::{Cell, Code, Instr, Int, LitmusThreads, Operand, Place, Site, ThreadCode, Update};
 
 const X: u32 = 0;
 const Y: u32 = 1;
@@ -47,7 +47,11 @@ fn store_buffering(barrier: Barrier) -> Code {
 }
 
 fn replay(code: &Code, machine: Relaxation, steps: &[Step]) -> Result<Replayed, Refusal> {
-    replay::replay(&mut Litmus::new(code), machine, steps)
+    replay::replay(&mut LitmusThreads::new(code), machine, steps)
+}
+
+fn halts(thread: u32, halt: Halt) -> Cause {
+    Cause::Halts { thread, halt }
 }
 
 fn cause(answer: Result<Replayed, Refusal>) -> (usize, Cause) {
@@ -119,11 +123,11 @@ fn nonsense_is_refused() {
     assert_eq!(cause(replay(&program, TSO, &[Commit(0, X)])), (0, Cause::NotBuffered { thread: 0, addr: X }));
     assert_eq!(cause(replay(&program, PSO, &[Issue(0), Commit(0, 9)])), (1, Cause::NotBuffered { thread: 0, addr: 9 }));
     assert_eq!(cause(replay(&program, TSO, &[Issue(0), Issue(0)])), (2, Cause::Left { thread: 0, addr: X }));
-    assert_eq!(cause(replay(&program, TSO, &[Issue(0), Issue(0), Issue(0)])), (2, Cause::Ended(0)));
+    assert_eq!(cause(replay(&program, TSO, &[Issue(0), Issue(0), Issue(0)])), (2, halts(0, Halt::Ended)));
     let wild = code(&[&[Instr::Load { dst: 0, from: Place::At(0), ty: Int::I32, site: 0 }]]);
-    assert_eq!(cause(replay(&wild, TSO, &[Issue(0)])), (0, Cause::Wild { thread: 0, pointer: 0 }));
+    assert_eq!(cause(replay(&wild, TSO, &[Issue(0)])), (0, halts(0, Halt::Wild { pointer: 0 })));
     let endless = code(&[&[Instr::Jump { to: 0 }]]);
-    assert_eq!(cause(replay(&endless, TSO, &[Issue(0)])), (0, Cause::Endless(0)));
+    assert_eq!(cause(replay(&endless, TSO, &[Issue(0)])), (0, halts(0, Halt::Endless)));
 }
 
 /// A long execution with a cycle at its end takes no noticeable time.
@@ -153,15 +157,15 @@ impl Threads for Locks {
         2
     }
 
-    fn next(&mut self, thread: usize) -> Result<Access, Cause> {
+    fn next(&mut self, thread: usize) -> Result<Access, Halt> {
         let t = thread as u32;
         let (kind, addr) = match self.made[thread] {
             0 => (AccessKind::Store, FAR[thread]),
             1 => (AccessKind::Load, FAR[1 - thread]),
-            _ => return Err(Cause::Fault { thread: t }),
+            _ => return Err(Halt::Fault),
         };
         if kind == AccessKind::Load && self.value(addr) == 1 {
-            return Err(Cause::Blocked { thread: t, addr });
+            return Err(Halt::Blocked { addr });
         }
         Ok(Access { kind, barrier: Barrier::None, addr, site: 2 * t + self.made[thread], expected: None })
     }
@@ -194,7 +198,7 @@ fn any_program_can_be_replayed() {
     // In memory, it blocks; and after the end there is nothing.
     let steps = [Issue(0), Commit(0, FAR[0]), Issue(1), Issue(1)];
     let answer = replay::replay(&mut Locks::default(), TSO, &steps);
-    assert_eq!(cause(answer), (3, Cause::Blocked { thread: 1, addr: FAR[0] }));
+    assert_eq!(cause(answer), (3, halts(1, Halt::Blocked { addr: FAR[0] })));
     let answer = replay::replay(&mut Locks::default(), TSO, &[Issue(0), Issue(0), Issue(0)]);
-    assert_eq!(cause(answer), (2, Cause::Fault { thread: 0 }));
+    assert_eq!(cause(answer), (2, halts(0, Halt::Fault)));
 }

@@ -21,6 +21,7 @@ mod repeated;
 mod resolve;
 mod rng;
 mod run;
+mod threads;
 mod trace;
 
 pub use clock::{Clock, Compare};
@@ -33,4 +34,5 @@ pub use repeated::LeftOut;
 pub use resolve::{Malformed, ResolveScratch};
 pub use rng::Rng;
 pub use run::{Access, AccessKind, Barrier, Claim, MachineStep, Performed, Relaxation};
+pub use threads::{Halt, Threads};
 pub use trace::{AddrName, Final, Guard, Init, Op, OpKind, OrderLine, Span, Trace};

@@ -48,6 +48,7 @@ mod record;
 mod regs;
 mod states;
 mod test;
+mod threads;
 mod types;
 mod x86;
 
@@ -62,3 +63,4 @@ pub use membar_core::Excerpt;
 pub use record::{Record, crash_json, crash_message};
 pub use states::{Limits, Method, Model, Outcomes, is_loop_free, outcomes, outcomes_by};
 pub use test::{Arch, Condition, FILE_LIMIT, LitmusTest};
+pub use threads::LitmusThreads;

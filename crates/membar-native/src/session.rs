@@ -6,8 +6,7 @@
 
 use crate::process::{Process, ProcessError, Puppet, Setup, Statistics, Strings, Task};
 use crate::run::{Divergence, Facts, Traced, barrier_of, kind_of};
-use membar_certify::replay::{Cause, Threads};
-use membar_core::{Access, Barrier};
+use membar_core::{Access, Barrier, Halt, Threads};
 use membar_explore::{Step, Strategy};
 use membar_verify::{Checkpoint, Effort, Settings, Verification, Watching};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -182,15 +181,14 @@ impl Threads for Strung<'_> {
         self.process.threads
     }
 
-    fn next(&mut self, thread: usize) -> Result<Access, Cause> {
-        let id = thread as u32;
+    fn next(&mut self, thread: usize) -> Result<Access, Halt> {
         match self.process.puppet(Puppet::Next(thread)) {
-            Some(Strings::Access { blocked: true, addr, .. }) => Err(Cause::Blocked { thread: id, addr }),
+            Some(Strings::Access { blocked: true, addr, .. }) => Err(Halt::Blocked { addr }),
             Some(Strings::Access { kind, barrier, addr, site, expected, blocked: false }) => {
                 Ok(Access { kind: kind_of(kind), barrier: barrier_of(barrier), addr, site, expected })
             }
-            Some(Strings::Done) => Err(Cause::Ended(id)),
-            _ => Err(Cause::Fault { thread: id }),
+            Some(Strings::Done) => Err(Halt::Ended),
+            _ => Err(Halt::Fault),
         }
     }
 

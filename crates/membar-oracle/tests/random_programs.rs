@@ -2,8 +2,9 @@
 
 mod models;
 
-use membar_certify::replay::{self, Litmus, Relation, replay};
+use membar_certify::replay::{self, Relation, replay};
 use membar_core::{AccessKind, AddrId, Barrier, Mask, Model, OrderLine, Relaxation, ResolveScratch, Trace as Recorded};
+use membar_litmus::LitmusThreads;
 use membar_litmus::{Code, Instr, Update};
 use membar_oracle::orders;
 use membar_oracle::programs::{self, Event, Id, Limits, Machine, Memory, Step, Trace};
@@ -246,7 +247,7 @@ fn oracle_replay() {
                 };
                 let possible = machine.steps();
                 steps.push(any);
-                let answer = replay(&mut Litmus::new(&code), relaxation, &steps);
+                let answer = replay(&mut LitmusThreads::new(&code), relaxation, &steps);
                 let refusal = answer.as_ref().err().is_some_and(|refusal| refusal.step < steps.len());
                 assert_eq!(refusal, !possible.contains(&any), "seed {seed} {relaxation:?} {steps:?} {answer:?}");
                 steps.pop();
@@ -260,7 +261,7 @@ fn oracle_replay() {
                 let Some(&step) = step else { break };
                 steps.push(step);
                 machine.step(step);
-                if let Ok(replayed) = replay(&mut Litmus::new(&code), relaxation, &steps) {
+                if let Ok(replayed) = replay(&mut LitmusThreads::new(&code), relaxation, &steps) {
                     let trace = machine.trace();
                     assert!(same(&trace, &replayed.trace), "seed {seed} {relaxation:?} {steps:?}");
                     assert_eq!(replayed.cycle.is_none(), trace.is_sequential(), "seed {seed} {relaxation:?} {steps:?}");
@@ -287,7 +288,7 @@ fn violations_replay() {
         for relaxation in RELAXED {
             let Some(found) = programs::search(&code, relaxation.into(), &limits) else { continue };
             let Some(steps) = found.violation else { continue };
-            let replayed = replay(&mut Litmus::new(&code), relaxation, &steps).expect("the steps are possible");
+            let replayed = replay(&mut LitmusThreads::new(&code), relaxation, &steps).expect("the steps are possible");
             assert_cycle(&replayed.trace, &replayed.cycle.expect("a violation has a cycle"));
             confirmed += 1;
         }

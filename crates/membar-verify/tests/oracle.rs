@@ -5,9 +5,10 @@
 mod common;
 
 use common::classes_by_brute_force;
-use membar_certify::replay::{self, Litmus};
+use membar_certify::replay;
 use membar_core::{Claim, Relaxation};
 use membar_explore::{Local, Program, Schedule, Search, SearchState, Strategy};
+use membar_litmus::LitmusThreads;
 use membar_litmus::{Code, Interpreter};
 use membar_oracle::programs::{self, Limits, Memory};
 use membar_oracle::random::{Knobs, random_program};
@@ -57,15 +58,15 @@ fn certify(code: &Arc<Code>, checkpoint: &Checkpoint, seed: u64) {
         let explanation =
             explain(&mut program, found, model).unwrap_or_else(|| panic!("seed {seed}: {found:?} is not confirmed"));
         let (steps, claims) = (explanation.steps(), explanation.claims());
-        replay::replay(&mut Litmus::new(code), model, &steps).unwrap_or_else(|why| panic!("seed {seed}: {why}"));
+        replay::replay(&mut LitmusThreads::new(code), model, &steps).unwrap_or_else(|why| panic!("seed {seed}: {why}"));
         assert!(
-            replay::confirms(&mut Litmus::new(code), model, &steps, &claims),
+            replay::confirms(&mut LitmusThreads::new(code), model, &steps, &claims),
             "seed {seed}: not the claimed execution, or SC"
         );
         // It does not confirm whatever it is told.
         let wrong = Claim { read: Some(77), ..claims[claims.len() - 1] };
         let claims = [&claims[..claims.len() - 1], &[wrong]].concat();
-        assert!(!replay::confirms(&mut Litmus::new(code), model, &steps, &claims));
+        assert!(!replay::confirms(&mut LitmusThreads::new(code), model, &steps, &claims));
         // The cycle has an edge that the model does not keep, and all of its events are in the run.
         assert!(!explanation.fences.is_empty(), "seed {seed}");
         for (link, next) in explanation.cycle.iter().zip(explanation.cycle.iter().cycle().skip(1)) {

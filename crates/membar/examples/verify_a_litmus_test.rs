@@ -2,9 +2,10 @@
 //!
 //! `cargo run -p membar --example verify_a_litmus_test [FILE.litmus]`
 
-use membar::certify::replay::{Litmus, confirms};
+use membar::certify::replay::confirms;
 use membar::core::Relaxation;
 use membar::litmus::LitmusTest;
+use membar::litmus::LitmusThreads;
 use membar::verify::{RunStep, Settings, Verdict, explain, verify};
 use std::error::Error;
 
@@ -31,7 +32,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         for found in &result.seen.violations {
             let run = explain(&mut test.program(), found, model).ok_or("every violation has an execution")?;
-            let certified = confirms(&mut Litmus::new(&test.code), model, &run.steps(), &run.claims());
+            let certified = confirms(&mut LitmusThreads::new(&test.code), model, &run.steps(), &run.claims());
             println!("  {} steps, {} fences needed, certified: {certified}", run.run.len(), run.fences.len());
             for step in &run.run {
                 let (what, event) = match *step {

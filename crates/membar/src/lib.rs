@@ -89,9 +89,9 @@
 //! certifier's machine:
 //!
 //! ```
-//! use membar::certify::replay::{Litmus, confirms};
+//! use membar::certify::replay::confirms;
 //! use membar::core::Relaxation;
-//! use membar::litmus::LitmusTest;
+//! use membar::litmus::{LitmusTest, LitmusThreads};
 //! use membar::verify::{Settings, Verdict, explain, verify};
 //!
 //! let text = "X86 SB\n{ }\n P0 | P1 ;\n MOV [x],$1 | MOV [y],$1 ;\n MOV EAX,[y] | MOV EAX,[x] ;\nexists (0:EAX=0 /\\ 1:EAX=0)\n";
@@ -100,7 +100,7 @@
 //! assert_eq!((result.verdict(), result.counts().executions), (Verdict::Unsafe, 3));
 //!
 //! let run = explain(&mut test.program(), &result.seen.violations[0], Relaxation::Tso).expect("an execution");
-//! assert!(confirms(&mut Litmus::new(&test.code), Relaxation::Tso, &run.steps(), &run.claims()));
+//! assert!(confirms(&mut LitmusThreads::new(&test.code), Relaxation::Tso, &run.steps(), &run.claims()));
 //! assert_eq!(run.fences.len(), 2); // one in each thread
 //! # Ok::<(), membar::litmus::Error>(())
 //! ```

@@ -18,8 +18,7 @@
 //! assert_eq!(verify(&program, Settings::new(Relaxation::Tso)).verdict(), Verdict::Unsafe);
 //! ```
 
-use crate::certify::replay::{Cause, Threads};
-use crate::core::{Access, AccessKind, Barrier, Performed};
+use crate::core::{Access, AccessKind, Barrier, Halt, Performed, Threads};
 use crate::explore::{Awaited, MAX_OUTCOMES, Next, Program, Waiting};
 
 /// What a thread does next.
@@ -262,13 +261,12 @@ impl<F: Fn(usize, &[u64]) -> Then> Threads for FromFn<F> {
         self.got.len()
     }
 
-    fn next(&mut self, thread: usize) -> Result<Access, Cause> {
-        let number = thread as u32;
+    fn next(&mut self, thread: usize) -> Result<Access, Halt> {
         match self.then(thread) {
             Then::Do(op) => Ok(self.access(thread, op)),
             Then::Choose(outcomes) => Ok(self.choice(thread, outcomes)),
-            Then::End => Err(Cause::Ended(number)),
-            Then::Fail(_) => Err(Cause::Fault { thread: number }),
+            Then::End => Err(Halt::Ended),
+            Then::Fail(_) => Err(Halt::Fault),
         }
     }
 

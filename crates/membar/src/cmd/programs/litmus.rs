@@ -110,7 +110,7 @@ impl Subject for Litmus {
     }
 
     fn confirms(&mut self, model: Relaxation, explanation: &Explanation) -> bool {
-        let mut threads = replay::Litmus::new(&self.code);
+        let mut threads = membar::litmus::LitmusThreads::new(&self.code);
         replay::confirms(&mut threads, model, &explanation.steps(), &explanation.claims())
     }
 

@@ -1,0 +1,65 @@
+//! A program whose accesses somebody else performs.
+
+use crate::Access;
+use std::fmt;
+
+/// A program whose accesses somebody else performs: a machine has the memory and the buffers, and says what threads read.
+///
+/// What a thread does next depends on nothing but what its own accesses read.
+pub trait Threads {
+    /// How many threads there are.
+    fn threads(&self) -> usize;
+
+    /// The thread's next access, or why there is none now. An access that blocks is none while memory holds what blocks it
+    /// ([`Halt::Blocked`]): not even a machine with buffers makes it then. Addresses are dense numbers.
+    fn next(&mut self, thread: usize) -> Result<Access, Halt>;
+
+    /// Lets the thread make the access that [`Threads::next`] has just returned: it reads this value, which a store
+    /// ignores. What it writes, if it writes. Memory is not changed by this.
+    fn perform(&mut self, thread: usize, read: u64) -> Option<u64>;
+
+    /// The value of an address in memory.
+    fn value(&mut self, addr: u32) -> u64;
+
+    /// Changes memory: a store is committed, or an interlocked operation wrote.
+    fn set(&mut self, addr: u32, value: u64);
+}
+
+/// Why a thread makes no access.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Halt {
+    /// It has ended.
+    Ended,
+    /// It goes on without ever accessing memory.
+    Endless,
+    /// It uses a value as an address that is none.
+    Wild {
+        /// The value.
+        pointer: u64,
+    },
+    /// It accesses a location as if it had another size.
+    Size {
+        /// The address.
+        addr: u32,
+    },
+    /// Its next access can be made only when the address holds something else.
+    Blocked {
+        /// The address.
+        addr: u32,
+    },
+    /// It cannot go on, for another reason.
+    Fault,
+}
+
+impl fmt::Display for Halt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Halt::Ended => write!(f, "has ended"),
+            Halt::Endless => write!(f, "never comes to another access"),
+            Halt::Wild { pointer } => write!(f, "uses {pointer:#x} as an address, which it is not"),
+            Halt::Size { addr } => write!(f, "accesses address {addr} as if it had another size"),
+            Halt::Blocked { addr } => write!(f, "waits for another value of address {addr}"),
+            Halt::Fault => write!(f, "cannot go on"),
+        }
+    }
+}
