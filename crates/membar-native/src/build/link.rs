@@ -54,6 +54,7 @@ const TRANSPARENT: &[&str] = &[
     "chrono",
     "condition_variable",
     "cow-stdexcept",
+    "cow-string-inst",
     "cp-demangle",
     "cxx11-stdexcept",
     "debug",
