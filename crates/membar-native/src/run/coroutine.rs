@@ -24,6 +24,8 @@ pub struct Own {
     /// What it runs.
     pub start: usize,
     pub arg: usize,
+    /// Where that was asked for, as a return address.
+    pub creator: usize,
     pub result: usize,
     /// How many threads it has created.
     pub kids: u32,
@@ -121,6 +123,7 @@ impl Own {
             place: 0,
             start: 0,
             arg: 0,
+            creator: 0,
             result: 0,
             kids: 0,
             barrier: Barrier::None,
@@ -168,6 +171,7 @@ impl Own {
             place,
             start,
             arg,
+            creator,
             result,
             kids,
             barrier,
@@ -221,6 +225,7 @@ impl Own {
         self.place = *place;
         self.start = *start;
         self.arg = *arg;
+        self.creator = *creator;
         self.result = *result;
         self.kids = *kids;
         self.barrier = *barrier;

@@ -177,6 +177,12 @@ impl Native {
     /// What code that is not instrumented did unseen.
     fn unseen(&self, one: &Unseen) -> NoteRef {
         let place = self.words.place_of(&[one.site]);
+        let (file, line) = (!place.file.is_empty()).then_some((place.file, place.line)).unzip();
+        if one.strange {
+            let message = "accesses memory that membar does not look after (no variable of the program, and not from \
+                           `malloc` or `mmap`), which another thread uses too";
+            return NoteRef { kind: "memory", message: message.into(), file, line };
+        }
         let function = match one.offset {
             Some(offset) => self.words.function(offset),
             None if one.name.is_empty() => format!("a function of {}", one.library),
@@ -188,7 +194,6 @@ impl Native {
             Some(location) => format!("touches {}, which another thread uses too", self.words.touched(location)),
             None => "may touch memory that threads share".into(),
         };
-        let (file, line) = (!place.file.is_empty()).then_some((place.file, place.line)).unzip();
         NoteRef { kind: "opaque", message: format!("{function}{library} is not instrumented, and {what}"), file, line }
     }
 
