@@ -531,4 +531,9 @@ hooks! {
     "aio_read" => libc_hooks::refused::<43> as *const (),
     "swapcontext" => libc_hooks::refused::<44> as *const (),
     "makecontext" => libc_hooks::refused::<45> as *const (),
+    "sbrk" => libc_hooks::refused::<46> as *const (),
+    "brk" => libc_hooks::refused::<47> as *const (),
+    "shmget" => libc_hooks::refused::<48> as *const (),
+    "shmat" => libc_hooks::refused::<49> as *const (),
+    "mremap" => libc_hooks::refused::<50> as *const (),
 }

@@ -512,7 +512,7 @@ fn report<S: Subject>(
     // It matters to who relies on the rest.
     notes.retain(|note| note.kind != "untried" || verdict == Verdict::Safe);
     // What was not seen may be what breaks it.
-    let unseen = notes.iter().find(|note| matches!(note.kind, "assembly" | "opaque"));
+    let unseen = notes.iter().find(|note| matches!(note.kind, "assembly" | "opaque" | "memory"));
     // Threads that wait may have been released unseen.
     let hung = |error: &&ErrorRef| error.kind != "fault";
     if unseen.is_some() && violations.is_empty() && !errors.is_empty() && errors.iter().all(|error| hung(&error)) {

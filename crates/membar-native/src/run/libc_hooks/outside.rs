@@ -187,6 +187,11 @@ pub const REFUSED: &[&str] = &[
     "aio_read",
     "swapcontext",
     "makecontext",
+    "sbrk",
+    "brk",
+    "shmget",
+    "shmat",
+    "mremap",
 ];
 
 pub extern "C-unwind" fn refused<const I: usize>() -> c_int {
