@@ -71,6 +71,8 @@ pub struct Own {
     pub random: Rng,
     pub clock: u64,
     pub errno: i32,
+    /// Signals that it does not want.
+    pub mask: u64,
     /// How it calculates.
     pub float: Control,
     /// Exceptions that it has thrown.
@@ -151,6 +153,7 @@ impl Own {
             random: Rng::new(0),
             clock: 0,
             errno: 0,
+            mask: 0,
             float: super::float::DEFAULT,
             thrown: Vec::new(),
             ending: None,
@@ -199,6 +202,7 @@ impl Own {
             random,
             clock,
             errno,
+            mask,
             float,
             thrown,
             ending,
@@ -241,6 +245,7 @@ impl Own {
         self.later_site = *later_site;
         self.clock = *clock;
         self.errno = *errno;
+        self.mask = *mask;
         self.float = *float;
         self.said = *said;
         self.stand = *stand;

@@ -60,6 +60,8 @@ const PAGE: usize = 4096;
 const PATIENCE: u32 = 20_000;
 /// Bytes behind a pointer that the kernel may read or write.
 const KERNEL_BYTES: usize = 64;
+/// Bytes that `setjmp` stores.
+const PLACE_BYTES: usize = 72;
 /// Notes beyond that say nothing new.
 const MOST: usize = 32;
 /// The trap flag.
@@ -370,6 +372,14 @@ impl World {
         opaque.looked = 0;
         if opaque.thunks.keeps_state(function) {
             return self.remember(function, site, None);
+        }
+        if opaque.thunks.stores_place(function) {
+            // The first argument was saved first, and stands above the others.
+            let at = arguments.last().copied().unwrap_or(0);
+            if !self.shadow.opaque(id, at, PLACE_BYTES, true) {
+                self.remember(function, site, Some(at));
+            }
+            return;
         }
         if opaque.thunks.asks_kernel(function) {
             let shared = arguments.iter().find(|&&at| self.shadow.is_shared(at, KERNEL_BYTES, id));

@@ -337,7 +337,7 @@ impl World {
             thread.early = None;
             thread.later.clear();
             thread.patched.clear();
-            (thread.random, thread.clock, thread.errno) = (Rng::new(id as u64), 0, 0);
+            (thread.random, thread.clock, thread.errno, thread.mask) = (Rng::new(id as u64), 0, 0, 0);
             thread.thrown.clear();
             thread.ending = None;
             thread.fault = None;

@@ -25,7 +25,9 @@ pub extern "C-unwind" fn create(out: usize, attributes: usize, start: usize, arg
         unsafe { pthread_attr_getdetachstate(attributes, &mut state) };
         state == libc::PTHREAD_CREATE_DETACHED
     };
+    let mask = w.threads[parent].mask;
     let thread = &mut w.threads[id];
+    thread.mask = mask;
     (thread.start, thread.arg, thread.creator) = (start, arg, creator);
     thread.float = crate::run::float::now();
     if attributes != 0 {
