@@ -1,4 +1,4 @@
-// expect: undecided: is not instrumented, and touches `place`
+// expect: undecided: is not instrumented, and touches `place[0]`
 #include <pthread.h>
 #include <setjmp.h>
 static jmp_buf place;
