@@ -551,7 +551,7 @@ hooks! {
     "mq_open" => libc_hooks::refused::<38> as *const (),
     "msgget" => libc_hooks::refused::<39> as *const (),
     "semget" => libc_hooks::refused::<40> as *const (),
-    "dlopen" => libc_hooks::refused::<41> as *const (),
+    "dlopen" => libc_hooks::dlopen as *const (),
     "pthread_mutexattr_setpshared" => libc_hooks::refused::<42> as *const (),
     "aio_read" => libc_hooks::refused::<43> as *const (),
     "swapcontext" => libc_hooks::refused::<44> as *const (),
@@ -560,5 +560,5 @@ hooks! {
     "brk" => libc_hooks::refused::<47> as *const (),
     "shmget" => libc_hooks::refused::<48> as *const (),
     "shmat" => libc_hooks::refused::<49> as *const (),
-    "mremap" => libc_hooks::refused::<50> as *const (),
+    "mremap" => libc_hooks::refused::<41> as *const (),
 }

@@ -82,6 +82,10 @@ pub struct World {
     pub futexes: bool,
     pub heap: Heap,
     pub module: Module,
+    /// The file of the program's object.
+    pub object: String,
+    /// A library wanted to load another one, and did not get it.
+    pub unloaded: bool,
     pub opaque: Opaque,
     pub pages: Pages,
     pub mode: Mode,
@@ -219,6 +223,8 @@ impl World {
             futexes: false,
             heap,
             module: Module::default(),
+            object: String::new(),
+            unloaded: false,
             opaque: Opaque::default(),
             pages: Pages::default(),
             mode: Mode::Live,

@@ -2,6 +2,7 @@
 
 use super::*;
 use membar_core::Rng;
+use std::ffi::CString;
 
 // Time: a thread sees a millisecond pass each time it looks.
 
@@ -232,7 +233,7 @@ pub const REFUSED: &[&str] = &[
     "mq_open",
     "msgget",
     "semget",
-    "dlopen",
+    "mremap",
     "pthread_mutexattr_setpshared",
     "aio_read",
     "swapcontext",
@@ -241,11 +242,25 @@ pub const REFUSED: &[&str] = &[
     "brk",
     "shmget",
     "shmat",
-    "mremap",
 ];
 
 pub extern "C-unwind" fn refused<const I: usize>() -> c_int {
     refuse(REFUSED[I])
+}
+
+/// Libraries look for others that they can do without: they are told that there is none. A program that loads parts of itself
+/// is not run.
+pub extern "C-unwind" fn dlopen(name: *const c_char, mode: c_int) -> *mut c_void {
+    // SAFETY: the stack pointer of the stub's caller.
+    let caller = unsafe { *(register(0) as *const usize) };
+    if crate::run::module::file_at(caller).is_none_or(|file| file == world().object) {
+        refuse("dlopen");
+    }
+    world().unloaded = true;
+    let name = if name.is_null() { "the program".into() } else { text_at(name) };
+    let nowhere = CString::new(format!("/membar loads nothing more/{name}")).unwrap_or_default();
+    // SAFETY: there is no such file, so nothing is loaded; `dlerror` says so.
+    unsafe { libc::dlopen(nowhere.as_ptr(), mode) }
 }
 
 pub(super) fn refuse(name: &str) -> ! {

@@ -634,9 +634,24 @@ impl Subject for Native {
             file: None,
             line: None,
         });
+        let unloaded = self.session.facts().unloaded.then(|| NoteRef {
+            kind: "untried",
+            message: "a library wanted to load another one (`dlopen`), and was told that there is none".into(),
+            file: None,
+            line: None,
+        });
         About {
             compiler: Some(self.compiler.clone()),
-            notes: self.notes.iter().filter(counts).map(note).chain(assumed).chain(unseen).chain(untried).collect(),
+            notes: self
+                .notes
+                .iter()
+                .filter(counts)
+                .map(note)
+                .chain(assumed)
+                .chain(unseen)
+                .chain(unloaded)
+                .chain(untried)
+                .collect(),
             statistics: Some(StatisticsRef {
                 resets: statistics.resets,
                 accesses: statistics.steps,
