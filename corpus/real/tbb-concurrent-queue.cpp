@@ -1,7 +1,7 @@
 // package: libtbb-dev
 // flags: -O2 -ltbb
-// expect: undecided: calls `dlopen`
-// The library looks for its allocator with `dlopen` before `main` begins, which membar does not run.
+// expect: tso=safe pso=safe
+// The library looks for its allocator with `dlopen` before `main` begins. membar tells it that there is none, and says so.
 #include <cassert>
 #include <oneapi/tbb/concurrent_queue.h>
 #include <thread>

@@ -180,6 +180,14 @@ fn errors_say_what_to_do() {
         );
         let library = build(&write(dir.path(), "l.c", "int main(void) { return 0; }\n"), "-lno_such_library");
         assert!(matches!(library, BuildError::Link { undefined: false, .. }));
+        let part = write(dir.path(), "t.c", "__thread int v; int next(void) { return v++; }\n");
+        let object = dir.path().join("t.o");
+        let compiled = Command::new(pair.0).args(["-fPIE", "-c", "-o"]).args([&object, &part]).status();
+        assert!(compiled.is_ok_and(|status| status.success()));
+        let user = write(dir.path(), "p.c", "int next(void); int main(void) { return next(); }\n");
+        let fixed = build(&user, &object.to_string_lossy());
+        assert!(matches!(&fixed, BuildError::Executable { object, .. } if object.contains("t.o")), "{fixed}");
+        assert!(fixed.help().contains("-fPIC"));
         for error in [missing, syntax, main, undefined, library] {
             assert!(!error.help().is_empty() && !error.to_string().is_empty());
         }

@@ -38,7 +38,7 @@ pub(super) struct Rewritten {
 /// Runs the pass.
 pub(super) fn rewrite(text: &str) -> Rewritten {
     let lines: Vec<&str> = text.lines().collect();
-    let mut pass = Pass::new(text.len());
+    let mut pass = Pass::new(text);
     if intel(&lines) {
         pass.note("is in Intel notation: membar sees none of the assembly in this file", None);
         pass.notes.iter_mut().for_each(|note| note.kind = NoteKind::File);
@@ -116,7 +116,8 @@ struct Pass<'a> {
 }
 
 impl<'a> Pass<'a> {
-    fn new(size: usize) -> Pass<'a> {
+    fn new(text: &str) -> Pass<'a> {
+        let size = text.len();
         Pass {
             out: String::with_capacity(size + size / 16),
             notes: Vec::new(),
@@ -134,7 +135,7 @@ impl<'a> Pass<'a> {
             pushed: Vec::new(),
             previous: true,
             intel: false,
-            builtins: Builtins::default(),
+            builtins: Builtins::of(text),
         }
     }
 

@@ -6,7 +6,8 @@
 //! Algorithm: some instructions only ever come from builtins, or from the vectoriser's masked accesses, which are not
 //! announced either ([`Origin::Builtin`]). They are treated like inline assembly. Others the compiler also uses for ordinary
 //! accesses ([`Origin::Either`]): they are ordinary if a hook has announced their address since the last label or
-//! jump, and the registers of the address have not changed since.
+//! jump, and the registers of the address have not changed since. clang announces no access to a `long double` at all: where
+//! it has made the code, the instructions for those are treated like builtins.
 //!
 //! Guarantees: an access of a builtin is shown or noted, unless an ordinary access of the same address was announced just
 //! before it in straight-line code.
@@ -56,9 +57,17 @@ pub(super) struct Builtins {
     announced: Vec<Address>,
     /// What the first argument of the next call is.
     argument: Option<Address>,
+    /// clang has made the code.
+    clang: bool,
 }
 
 impl Builtins {
+    /// For this code.
+    pub(super) fn of(assembly: &str) -> Builtins {
+        let clang = |line: &str| line.trim_start().starts_with(".ident") && line.contains("clang");
+        Builtins { clang: assembly.lines().rev().any(clang), ..Builtins::default() }
+    }
+
     /// Looks at a line of the compiler's own, and says what a builtin in it does.
     pub(super) fn effect<'a>(&mut self, text: &'a str) -> Effect<'a> {
         if text.starts_with('.') || text.ends_with(':') {
@@ -68,7 +77,11 @@ impl Builtins {
             return Effect::Nothing;
         }
         let mnemonic = text.split([' ', '\t']).next().unwrap_or("");
-        match origin(mnemonic, text) {
+        let origin = match mnemonic {
+            "fldt" | "fstpt" if self.clang => Origin::Builtin,
+            _ => origin(mnemonic, text),
+        };
+        match origin {
             Origin::Ordinary => self.follow(mnemonic, text),
             found => {
                 let statement = att::statement(text.split('#').next().unwrap_or(text));

@@ -60,6 +60,14 @@ pub enum BuildError {
         /// Whether names were undefined, which has a fix of its own.
         undefined: bool,
     },
+    /// The linker does not take an object because of how it was compiled.
+    #[error("{object} cannot be linked into what membar loads: it was compiled for an executable only\n{stderr}")]
+    Executable {
+        /// Which, in words.
+        object: String,
+        /// What the linker said.
+        stderr: String,
+    },
     /// There is nothing to start.
     #[error("the program has no `main`")]
     NoMain,
@@ -130,6 +138,11 @@ impl BuildError {
                     .into()
             }
             BuildError::Link { .. } => "check the files and flags after `--`".into(),
+            BuildError::Executable { .. } => {
+                "compile it again with `-fPIC` (thread-local variables need it, and whatever was compiled with `-fno-pie`), \
+                 or give its source instead: `membar verify prog.c part.c`"
+                    .into()
+            }
             BuildError::NoMain => {
                 "give the source that defines `int main(void)` too: `membar verify main.c queue.c`".into()
             }

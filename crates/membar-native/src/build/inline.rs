@@ -295,6 +295,8 @@ fn access<'a>(statement: &Statement<'a>, memory: Memory<'a>, lock: bool) -> Effe
         "stmxcsr" => one(Kind::Store, 4, memory),
         "fldcw" => one(Kind::Load, 2, memory),
         "fnstcw" | "fstcw" | "fnstsw" | "fstsw" => one(Kind::Store, 2, memory),
+        "fldt" => one(Kind::Load, 10, memory),
+        "fstpt" => one(Kind::Store, 10, memory),
         "movnti" | "movntil" | "movntiq" => Effect::Unseen(PAST_CACHES),
         _ => Effect::Unseen(UNKNOWN),
     }

@@ -77,7 +77,6 @@ const TRANSPARENT: &[&str] = &[
     "snprintf_lite",
     "sso_string",
     "stdexcept",
-    "string-inst",
     "system_error",
     "thread",
     "tinfo*",
@@ -172,7 +171,7 @@ impl Link<'_> {
             arguments.push("-Wl,--exclude-libs,libstdc++.a:libgcc.a:libgcc_eh.a".into());
             arguments.extend(stubs::wrapped().map(|name| format!("-Wl,--wrap={name}").into()));
             // Whoever names these reaches a stub, which does not ask for them by itself: a C program has none.
-            arguments.push("-Wl,-u,__cxa_throw,-u,_ZSt9terminatev".into());
+            arguments.push("-Wl,-u,__cxa_throw,-u,_ZSt9terminatev,-u,_ZSt11_Hash_bytesPKvmm".into());
         }
         let mut outcome = self.compiler.run(&arguments, None)?;
         let names = missing_copies(&outcome.stderr);
@@ -185,7 +184,10 @@ impl Link<'_> {
         if !outcome.status.success() {
             let undefined =
                 outcome.stderr.contains("undefined reference") || outcome.stderr.contains("undefined symbol");
-            return Err(BuildError::Link { stderr: outcome.stderr, undefined });
+            return Err(match for_executable(&outcome.stderr) {
+                Some(object) => BuildError::Executable { object, stderr: outcome.stderr },
+                None => BuildError::Link { stderr: outcome.stderr, undefined },
+            });
         }
         let data = read(self.output)?;
         let file = parse(self.output, &data)?;
@@ -203,6 +205,15 @@ impl Link<'_> {
         }
         Ok(notes)
     }
+}
+
+/// The object that the linker refuses because it was compiled for an executable only, in words.
+fn for_executable(stderr: &str) -> Option<String> {
+    let refused = |line: &&str| line.contains("relocation R_X86_64_") && line.contains("recompile with -fPIC");
+    let line = stderr.lines().find(refused)?;
+    let before = line.split(": relocation ").next().filter(|before| before.len() < line.len());
+    let name = before.and_then(|before| before.rsplit(": ").next()).filter(|name| !name.is_empty() && *name != "error");
+    Some(name.map_or("an object".into(), |name| format!("`{name}`")))
 }
 
 /// The variables of the C library that the linker complains about.

@@ -24,6 +24,8 @@ pub struct Own {
     /// What it runs.
     pub start: usize,
     pub arg: usize,
+    /// Where that was asked for, as a return address.
+    pub creator: usize,
     pub result: usize,
     /// How many threads it has created.
     pub kids: u32,
@@ -69,6 +71,8 @@ pub struct Own {
     pub random: Rng,
     pub clock: u64,
     pub errno: i32,
+    /// Signals that it does not want.
+    pub mask: u64,
     /// How it calculates.
     pub float: Control,
     /// Exceptions that it has thrown.
@@ -121,6 +125,7 @@ impl Own {
             place: 0,
             start: 0,
             arg: 0,
+            creator: 0,
             result: 0,
             kids: 0,
             barrier: Barrier::None,
@@ -148,6 +153,7 @@ impl Own {
             random: Rng::new(0),
             clock: 0,
             errno: 0,
+            mask: 0,
             float: super::float::DEFAULT,
             thrown: Vec::new(),
             ending: None,
@@ -168,6 +174,7 @@ impl Own {
             place,
             start,
             arg,
+            creator,
             result,
             kids,
             barrier,
@@ -195,6 +202,7 @@ impl Own {
             random,
             clock,
             errno,
+            mask,
             float,
             thrown,
             ending,
@@ -221,6 +229,7 @@ impl Own {
         self.place = *place;
         self.start = *start;
         self.arg = *arg;
+        self.creator = *creator;
         self.result = *result;
         self.kids = *kids;
         self.barrier = *barrier;
@@ -236,6 +245,7 @@ impl Own {
         self.later_site = *later_site;
         self.clock = *clock;
         self.errno = *errno;
+        self.mask = *mask;
         self.float = *float;
         self.said = *said;
         self.stand = *stand;

@@ -19,6 +19,9 @@ pub struct Facts {
     /// A thread waits where it might wake up without a reason.
     #[serde(default)]
     pub waits: bool,
+    /// A library wanted to load another one, and did not get it.
+    #[serde(default)]
+    pub unloaded: bool,
     /// Pages where accesses by code that is not instrumented are looked at one by one, as addresses like those of cells.
     #[serde(default)]
     pub exact: Vec<u64>,
@@ -59,6 +62,7 @@ impl World {
             threads: threads.into_iter().map(|(_, key)| key).collect(),
             loops: self.loop_list.clone(),
             waits: self.waits,
+            unloaded: self.unloaded,
             exact,
             unseen: self.opaque.unseen.clone(),
             assembly: self.assembly.clone(),
@@ -117,7 +121,8 @@ impl World {
                 self.assembly.push(note);
             }
         }
-        self.grown = self.assembly.len() > facts.assembly.len();
+        self.grown = self.assembly.len() > facts.assembly.len() || self.unloaded && !facts.unloaded;
+        self.unloaded |= facts.unloaded;
     }
 
     /// The number of the thread that this one creates as its n-th. `None` if there are too many.

@@ -111,6 +111,13 @@ pub fn call_from_program(sp: usize) -> Option<usize> {
     words.into_iter().find(|&pc| w.module.is_code(pc) && is_after_call(pc))
 }
 
+/// Where the program called the hook that runs, as a return address; if a library did, where the program called that.
+pub fn user() -> usize {
+    // SAFETY: the stack pointer of the stub's caller.
+    let pc = unsafe { *(register(0) as *const usize) };
+    if world().module.is_code(pc) { pc } else { call_from_program(register(0)).unwrap_or(pc) }
+}
+
 /// What the handler found out, for [`land`].
 static SIGNAL: AtomicUsize = AtomicUsize::new(0);
 static ADDRESS: AtomicUsize = AtomicUsize::new(0);

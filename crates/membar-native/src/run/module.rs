@@ -215,6 +215,16 @@ pub fn symbol_at(addr: usize) -> Option<(String, usize)> {
     found.then(|| (text(info.dli_sname), addr - info.dli_saddr as usize))
 }
 
+/// The file that an address belongs to.
+pub fn file_at(addr: usize) -> Option<String> {
+    // SAFETY: plain data; zero is a null pointer.
+    let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
+    // SAFETY: it only looks the address up.
+    let found = unsafe { libc::dladdr(addr as *const c_void, &mut info) } != 0 && !info.dli_fname.is_null();
+    // SAFETY: the dynamic linker's own string.
+    found.then(|| unsafe { CStr::from_ptr(info.dli_fname) }.to_string_lossy().into_owned())
+}
+
 /// Bits of an offset in a portable address; what is above is the library's number.
 const PORTABLE: u32 = 36;
 

@@ -60,6 +60,8 @@ const PAGE: usize = 4096;
 const PATIENCE: u32 = 20_000;
 /// Bytes behind a pointer that the kernel may read or write.
 const KERNEL_BYTES: usize = 64;
+/// Bytes that `setjmp` stores.
+const PLACE_BYTES: usize = 72;
 /// Notes beyond that say nothing new.
 const MOST: usize = 32;
 /// The trap flag.
@@ -81,6 +83,9 @@ pub struct Unseen {
     pub site: u32,
     /// What it touched, if that is known.
     pub touches: Option<Location>,
+    /// It was no opaque code but an access at `site`, to memory that is not looked after.
+    #[serde(default)]
+    pub strange: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -324,7 +329,8 @@ impl World {
         };
         let library = library.map_or(String::new(), |library| library.name.clone());
         let site = self.module.offset(site);
-        self.opaque.unseen.push(Unseen { offset, name, library, site, touches: addr.and_then(location) });
+        let touches = addr.and_then(location);
+        self.opaque.unseen.push(Unseen { offset, name, library, site, touches, strange: false });
         self.grown = true;
     }
 
@@ -345,6 +351,9 @@ impl World {
     #[inline]
     pub fn forget_calls(&mut self) {
         self.opaque.returns.clear();
+        if self.opaque.ever {
+            self.opaque.calls.fill(Call::default());
+        }
     }
 
     /// A call of a function of the C library, whose return address is at this stack pointer; with these arguments, if they
@@ -363,6 +372,14 @@ impl World {
         opaque.looked = 0;
         if opaque.thunks.keeps_state(function) {
             return self.remember(function, site, None);
+        }
+        if opaque.thunks.stores_place(function) {
+            // The first argument was saved first, and stands above the others.
+            let at = arguments.last().copied().unwrap_or(0);
+            if !self.shadow.opaque(id, at, PLACE_BYTES, true) {
+                self.remember(function, site, Some(at));
+            }
+            return;
         }
         if opaque.thunks.asks_kernel(function) {
             let shared = arguments.iter().find(|&&at| self.shadow.is_shared(at, KERNEL_BYTES, id));
@@ -392,6 +409,18 @@ impl World {
     }
 }
 
+/// The program accesses memory that is not looked after and that another thread uses too.
+pub fn stray() {
+    let w = world();
+    let site = super::access::site(w);
+    let noted = |one: &Unseen| one.strange && one.site == site;
+    if w.opaque.unseen.len() < MOST && !w.opaque.unseen.iter().any(noted) {
+        let (name, library) = (String::new(), String::new());
+        w.opaque.unseen.push(Unseen { offset: None, name, library, site, touches: None, strange: true });
+        w.grown = true;
+    }
+}
+
 /// Whether an address is in memory that the program can change.
 pub fn is_writable(addr: usize) -> bool {
     addr.wrapping_sub(ARENA) < ARENA_LEN || world().pages.has(addr)
@@ -407,6 +436,24 @@ pub fn during<T>(name: &str, function: usize, work: impl FnOnce() -> T) -> T {
     w.call_outside(function, super::registers::register(0), &[]);
     let result = work();
     abandon(None);
+    result
+}
+
+/// We call a function of the program for somebody who asked for that at `site`. If it is opaque, then it returns to us and not to
+/// instrumented code, without a fault.
+pub fn call_back<T>(function: usize, site: usize, work: impl FnOnce() -> T) -> T {
+    let w = world();
+    if !w.opaque.watching || !w.opaque.code.iter().any(|&code| inside(function, code)) {
+        return work();
+    }
+    let id = w.current;
+    let mark = 0u8;
+    let call = Call { function, site, sp: &raw const mark as usize };
+    let before = std::mem::replace(&mut w.opaque.calls[id], call);
+    w.opaque.looked = 0;
+    let result = work();
+    abandon(None);
+    world().opaque.calls[id] = before;
     result
 }
 
@@ -443,6 +490,11 @@ fn fetch(w: &mut World, pc: usize, sp: usize) -> bool {
         // SAFETY: the stack pointer of a thread that runs, at a call or after a return.
         let site = unsafe { *(sp as *const usize) };
         if inside(site, w.opaque.program) && fault::is_after_call(site) {
+            w.opaque.calls[id] = Call { function: pc, site, sp };
+            w.opaque.looked = 0;
+        } else if w.opaque.calls[id].sp < sp {
+            // It was called while there was one thread only, and there are more now that it goes on.
+            let site = fault::call_from_program(sp).unwrap_or(0);
             w.opaque.calls[id] = Call { function: pc, site, sp };
             w.opaque.looked = 0;
         }

@@ -112,6 +112,7 @@ impl Native {
         system("mprotect", unsafe { libc::mprotect(TABLE as *mut c_void, layout::REGS - TABLE, libc::PROT_READ) })?;
         install(World::new(Heap::new(if options.heap == 0 { HEAP_SIZE } else { options.heap })));
         fault::catch().map_err(|error| LoadError::Refused("signals", error))?;
+        world().object = object.to_string_lossy().into_owned();
         let module = load_on_stack(object)?;
         map(MODULE_SHADOW - 4096, 4 * module.len + 2 * 4096, WRITE)?;
         let libraries = shadow::library_bytes(module.libraries.iter().map(|library| library.len));

@@ -90,6 +90,11 @@ pub struct Shadow {
     /// has to be looked at ([`super::opaque`]).
     owners: FxHashMap<usize, usize>,
     pub exact: FxHashSet<usize>,
+    /// Memory that is not looked after and has been accessed all the same, in pieces of 8 bytes: who knows them, like a word
+    /// without a size. Nobody puts it back, so it has no cells.
+    strange: FxHashMap<usize, u32>,
+    /// Where the C library keeps `errno`, which each thread finds its own value in.
+    errno: usize,
 }
 
 const PAGE: usize = 4096;
@@ -107,6 +112,9 @@ impl Shadow {
             pages: vec![false; ARENA_LEN / PAGE],
             owners: FxHashMap::default(),
             exact: FxHashSet::default(),
+            strange: FxHashMap::default(),
+            // SAFETY: the C library's own, for the one thread of the operating system that there is.
+            errno: unsafe { libc::__errno_location() } as usize,
         }
     }
 
@@ -136,6 +144,7 @@ impl Shadow {
         self.pages.fill(false);
         self.owners.clear();
         self.exact.clear();
+        self.strange.clear();
         self.grown = false;
     }
 
@@ -163,7 +172,7 @@ impl Shadow {
     /// What this access is, and notes it.
     #[inline(always)]
     pub fn access(&mut self, thread: usize, addr: usize, size: usize, write: bool, atomic: bool) -> Hit {
-        let Some(word) = self.word(addr) else { return Hit::Private };
+        let Some(word) = self.word(addr) else { return self.stray(thread, addr, size, write) };
         // SAFETY: the shadow is mapped as a whole, for the arena and for the object.
         let now = unsafe { *word };
         let (atomic_bit, who) = (if atomic { ATOMIC } else { 0 }, now >> WHO);
@@ -176,6 +185,29 @@ impl Shadow {
             }
         }
         self.learn(thread, addr, size, write, atomic)
+    }
+
+    /// An access to memory that is not looked after: the C library's, or from a system call that we do not know. It is no
+    /// step, so if it is somebody else's business too, that is said.
+    #[cold]
+    #[inline(never)]
+    fn stray(&mut self, thread: usize, addr: usize, size: usize, write: bool) -> Hit {
+        if addr == self.errno || addr < PAGE {
+            return Hit::Private;
+        }
+        let own = (thread as u32 + 1) << WHO;
+        let written = if write { WRITTEN } else { 0 };
+        for piece in addr / 8..(addr + size).div_ceil(8) {
+            let known = self.strange.entry(piece).or_insert(own);
+            if *known & !WRITTEN != own {
+                if write || *known & WRITTEN != 0 {
+                    super::opaque::stray();
+                }
+                *known = READERS << WHO | *known & WRITTEN;
+            }
+            *known |= written;
+        }
+        Hit::Private
     }
 
     #[cold]

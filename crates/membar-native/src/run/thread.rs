@@ -4,6 +4,7 @@ use super::access::{Event, lose};
 use super::coroutine::Thread;
 use super::fault;
 use super::layout::{ENDED, GONE, MAX_THREADS, control, owner, stack_base};
+use super::opaque;
 use super::registers::Registers;
 use super::slot::{END_SITE, Stand};
 use super::snapshot::used_from;
@@ -56,9 +57,9 @@ unsafe extern "C" fn call(function: usize, a: usize, b: usize, c: usize, entry: 
 /// The function takes these arguments.
 pub unsafe fn call_back(function: usize, a: usize, b: usize) -> usize {
     // SAFETY: the caller says so.
-    let function: extern "C-unwind" fn(usize, usize) -> usize = unsafe { std::mem::transmute(function) };
+    let callee: extern "C-unwind" fn(usize, usize) -> usize = unsafe { std::mem::transmute(function) };
     let registers = Registers::save();
-    let result = function(a, b);
+    let result = opaque::call_back(function, fault::user(), || callee(a, b));
     registers.restore_after(a);
     result
 }
@@ -77,7 +78,7 @@ pub extern "C" fn run(id: usize) -> ! {
     } else {
         let (start, arg) = (thread.start, thread.arg);
         // SAFETY: that is how `pthread_create` calls it.
-        let result = unsafe { call(start, arg, 0, 0, entry) };
+        let result = opaque::call_back(start, thread.creator, || unsafe { call(start, arg, 0, 0, entry) });
         end(result);
         Thread::rest(Stand::Done)
     }

@@ -83,6 +83,10 @@ pub struct World {
     pub futexes: bool,
     pub heap: Heap,
     pub module: Module,
+    /// The file of the program's object.
+    pub object: String,
+    /// A library wanted to load another one, and did not get it.
+    pub unloaded: bool,
     pub opaque: Opaque,
     pub parts: Parts,
     pub pages: Pages,
@@ -221,6 +225,8 @@ impl World {
             futexes: false,
             heap,
             module: Module::default(),
+            object: String::new(),
+            unloaded: false,
             opaque: Opaque::default(),
             parts: Parts::default(),
             pages: Pages::default(),
@@ -340,7 +346,7 @@ impl World {
             thread.early = None;
             thread.later.clear();
             thread.patched.clear();
-            (thread.random, thread.clock, thread.errno) = (Rng::new(id as u64), 0, 0);
+            (thread.random, thread.clock, thread.errno, thread.mask) = (Rng::new(id as u64), 0, 0, 0);
             thread.thrown.clear();
             thread.ending = None;
             thread.fault = None;

@@ -88,7 +88,7 @@ pub struct VerifyReport {
 /// Something to know about how the program was built.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct NoteRef {
-    /// `assembly`, `library`, `warning`, `flag`, or `untried` for what threads might do and was not tried.
+    /// `assembly`, `library`, `opaque`, `memory`, `warning`, `flag`, or `untried` for what threads might do and was not tried.
     #[serde(deserialize_with = "word")]
     pub kind: Word,
     /// In words.

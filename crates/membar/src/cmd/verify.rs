@@ -517,7 +517,7 @@ fn report<S: Subject>(
     notes.retain(|note| note.kind != STORES_OF_PARTS || model == Relaxation::Pso);
     notes.iter_mut().filter(|note| note.kind == STORES_OF_PARTS).for_each(|note| note.kind = PARTS);
     // What was not seen may be what breaks it.
-    let unseen = notes.iter().find(|note| matches!(note.kind, "assembly" | "opaque"));
+    let unseen = notes.iter().find(|note| matches!(note.kind, "assembly" | "opaque" | "memory"));
     // Threads that wait may have been released unseen.
     let hung = |error: &&ErrorRef| error.kind != "fault";
     if unseen.is_some() && violations.is_empty() && !errors.is_empty() && errors.iter().all(|error| hung(&error)) {

@@ -2,6 +2,7 @@
 
 use super::*;
 use membar_core::Rng;
+use std::ffi::CString;
 
 // Time: a thread sees a millisecond pass each time it looks.
 
@@ -56,17 +57,27 @@ pub extern "C-unwind" fn rest() -> c_int {
     0
 }
 
+/// How long is read, whatever becomes of it. What would be left is written only if somebody interrupts.
+pub extern "C-unwind" fn rest_for(time: usize) -> c_int {
+    whole_range(time, 16, false);
+    0
+}
+
+pub extern "C-unwind" fn rest_until(_: c_int, _: c_int, time: usize) -> c_int {
+    rest_for(time)
+}
+
 /// One that waits for nothing but time is a way to sleep.
 pub extern "C-unwind" fn poll(_: usize, files: usize, timeout: c_int) -> c_int {
     if files == 0 && timeout >= 0 { rest() } else { refuse("poll") }
 }
 
 pub extern "C-unwind" fn ppoll(_: usize, files: usize, timeout: usize) -> c_int {
-    if files == 0 && timeout != 0 { rest() } else { refuse("ppoll") }
+    if files == 0 && timeout != 0 { rest_for(timeout) } else { refuse("ppoll") }
 }
 
 pub extern "C-unwind" fn select(files: c_int, _: usize, _: usize, _: usize, timeout: usize) -> c_int {
-    if files == 0 && timeout != 0 { rest() } else { refuse("select") }
+    if files == 0 && timeout != 0 { rest_for(timeout) } else { refuse("select") }
 }
 
 // Random numbers.
@@ -140,6 +151,46 @@ pub extern "C-unwind" fn zero() -> c_int {
     0
 }
 
+/// Which signals the thread that runs does not want. There are none, but a program may ask what it has said.
+pub extern "C-unwind" fn thread_signal_mask(how: c_int, set: usize, old: usize) -> c_int {
+    let id = world().current;
+    let before = world().threads[id].mask;
+    if set != 0 {
+        plain(set, 8, false);
+        // SAFETY: the program's own variable.
+        let given = unsafe { *(set as *const u64) };
+        world().threads[id].mask = match how {
+            libc::SIG_BLOCK => before | given,
+            libc::SIG_UNBLOCK => before & !given,
+            libc::SIG_SETMASK => given,
+            _ => return libc::EINVAL,
+        };
+        world().threads[id].dirty = true;
+    }
+    if old != 0 {
+        plain(old, 8, true);
+        // SAFETY: the program's own variable.
+        unsafe { *(old as *mut u64) = before };
+    }
+    0
+}
+
+pub extern "C-unwind" fn signal_mask(how: c_int, set: usize, old: usize) -> c_int {
+    match thread_signal_mask(how, set, old) {
+        0 => 0,
+        error => {
+            // SAFETY: the C library's own.
+            unsafe { *libc::__errno_location() = error };
+            -1
+        }
+    }
+}
+
+/// The C++ library is about to read these bytes, to make a number of them.
+pub extern "C-unwind" fn hash_bytes(at: usize, n: usize) {
+    whole_range(at, n, false);
+}
+
 pub const REFUSED: &[&str] = &[
     "fork",
     "vfork",
@@ -182,15 +233,34 @@ pub const REFUSED: &[&str] = &[
     "mq_open",
     "msgget",
     "semget",
-    "dlopen",
+    "mremap",
     "pthread_mutexattr_setpshared",
     "aio_read",
     "swapcontext",
     "makecontext",
+    "sbrk",
+    "brk",
+    "shmget",
+    "shmat",
 ];
 
 pub extern "C-unwind" fn refused<const I: usize>() -> c_int {
     refuse(REFUSED[I])
+}
+
+/// Libraries look for others that they can do without: they are told that there is none. A program that loads parts of itself
+/// is not run.
+pub extern "C-unwind" fn dlopen(name: *const c_char, mode: c_int) -> *mut c_void {
+    // SAFETY: the stack pointer of the stub's caller.
+    let caller = unsafe { *(register(0) as *const usize) };
+    if crate::run::module::file_at(caller).is_none_or(|file| file == world().object) {
+        refuse("dlopen");
+    }
+    world().unloaded = true;
+    let name = if name.is_null() { "the program".into() } else { text_at(name) };
+    let nowhere = CString::new(format!("/membar loads nothing more/{name}")).unwrap_or_default();
+    // SAFETY: there is no such file, so nothing is loaded; `dlerror` says so.
+    unsafe { libc::dlopen(nowhere.as_ptr(), mode) }
 }
 
 pub(super) fn refuse(name: &str) -> ! {

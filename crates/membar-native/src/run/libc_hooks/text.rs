@@ -403,10 +403,10 @@ pub extern "C-unwind" fn qsort(base: usize, n: usize, size: usize, compare: usiz
 
 pub extern "C-unwind" fn qsort_r(base: usize, n: usize, size: usize, compare: usize, context: usize) {
     // SAFETY: that is how the function is called.
-    let compare: extern "C-unwind" fn(usize, usize, usize) -> c_int = unsafe { std::mem::transmute(compare) };
+    let callee: extern "C-unwind" fn(usize, usize, usize) -> c_int = unsafe { std::mem::transmute(compare) };
     sort(base, n, size, |a, b| {
         let registers = crate::run::registers::Registers::save();
-        let order = compare(a, b, context);
+        let order = crate::run::opaque::call_back(compare, fault::user(), || callee(a, b, context));
         registers.restore_after(a);
         order
     });

@@ -24,6 +24,7 @@ pub struct Thunks {
     names: FxHashMap<usize, String>,
     stateful: FxHashSet<usize>,
     kernel: FxHashSet<usize>,
+    storing: FxHashSet<usize>,
 }
 
 /// Functions that touch no memory but their own, or whose callers look after that: no thunk.
@@ -56,9 +57,6 @@ const HARMLESS: &[&str] = &[
     "getpagesize",
     "__stack_chk_fail",
     "__libc_start_main",
-    "_setjmp",
-    "__sigsetjmp",
-    "setjmp",
     "longjmp",
     "siglongjmp",
     "_longjmp",
@@ -155,14 +153,6 @@ const KERNEL: &[&str] = &[
     "chown",
     "utime",
     "utimes",
-    "pread",
-    "pread64",
-    "pwrite",
-    "pwrite64",
-    "readv",
-    "writev",
-    "preadv",
-    "pwritev",
     "send",
     "sendto",
     "sendmsg",
@@ -193,8 +183,6 @@ const KERNEL: &[&str] = &[
     "mprotect",
     "msync",
     "mincore",
-    "sigprocmask",
-    "pthread_sigmask",
     "sigpending",
     "sigaltstack",
     "sched_getaffinity",
@@ -219,9 +207,16 @@ const KERNEL: &[&str] = &[
     "fstatvfs",
 ];
 
-/// Whether a library's functions work on numbers only.
-fn is_numeric(library: &str) -> bool {
-    library.starts_with("libm.so") || library.starts_with("libmvec.so")
+/// Functions that store where they are and return twice: they run as always, and what they store is their first argument.
+const STORING: &[&str] = &["_setjmp", "__sigsetjmp", "setjmp"];
+
+/// Functions on numbers that store a result where their caller says, and that no hook stands in for.
+const SECOND_RESULT: &[&str] =
+    &["modfl", "frexpl", "remquol", "sincosl", "lgammal_r", "canonicalize", "canonicalizef", "canonicalizel"];
+
+/// Whether a function of a library works on numbers only.
+fn is_numeric(name: &str, library: &str) -> bool {
+    (library.starts_with("libm.so") || library.starts_with("libmvec.so")) && !SECOND_RESULT.contains(&name)
 }
 
 impl Thunks {
@@ -235,7 +230,7 @@ impl Thunks {
             .iter()
             .filter_map(|import| Some((import.name.as_str(), import.library.as_deref()?)))
             .filter(|(name, library)| {
-                crate::build::is_system(library) && !is_numeric(library) && !HARMLESS.contains(name)
+                crate::build::is_system(library) && !is_numeric(name, library) && !HARMLESS.contains(name)
             })
             .collect();
         let endian = file.endian();
@@ -280,6 +275,9 @@ impl Thunks {
             }
             if KERNEL.contains(&name) {
                 thunks.kernel.insert(function);
+            }
+            if STORING.contains(&name) {
+                thunks.storing.insert(function);
             }
             // mov $i, %r11d; movabs $common, %r10; jmp *%r10. Nobody passes anything in these registers.
             let mut code = [0x90u8; THUNK];
@@ -332,6 +330,11 @@ impl Thunks {
     /// Whether a function passes its arguments to the kernel.
     pub fn asks_kernel(&self, function: usize) -> bool {
         self.kernel.contains(&function)
+    }
+
+    /// Whether a function stores where it is.
+    pub fn stores_place(&self, function: usize) -> bool {
+        self.storing.contains(&function)
     }
 }
 

@@ -257,8 +257,10 @@ pub extern "C-unwind" fn sem_post(semaphore: usize) -> c_int {
 pub extern "C-unwind" fn sem_getvalue(semaphore: usize, out: *mut c_int) -> c_int {
     Event::sync(semaphore, 4).announce();
     SEMAPHORE.used(semaphore, "asks for the value of");
-    // SAFETY: the program's own variable.
-    unsafe { *out = *word(semaphore) as c_int };
+    let value = *word(semaphore) as c_int;
     full();
+    plain(out as usize, 4, true);
+    // SAFETY: the program's own variable.
+    unsafe { *out = value };
     0
 }

@@ -18,14 +18,17 @@ pub extern "C-unwind" fn create(out: usize, attributes: usize, start: usize, arg
         fault::raise(format!("limit: creates more than the {} threads that membar runs", MAX_THREADS - 1));
     };
     w.threads[parent].kids += 1;
+    let creator = fault::user();
     let detached = attributes != 0 && {
         let mut state = 0;
         // SAFETY: attributes that the program has initialised.
         unsafe { pthread_attr_getdetachstate(attributes, &mut state) };
         state == libc::PTHREAD_CREATE_DETACHED
     };
+    let mask = w.threads[parent].mask;
     let thread = &mut w.threads[id];
-    (thread.start, thread.arg) = (start, arg);
+    thread.mask = mask;
+    (thread.start, thread.arg, thread.creator) = (start, arg, creator);
     thread.float = crate::run::float::now();
     if attributes != 0 {
         let mut size = 0;

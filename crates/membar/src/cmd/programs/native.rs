@@ -177,6 +177,12 @@ impl Native {
     /// What code that is not instrumented did unseen.
     fn unseen(&self, one: &Unseen) -> NoteRef {
         let place = self.words.place_of(&[one.site]);
+        let (file, line) = (!place.file.is_empty()).then_some((place.file, place.line)).unzip();
+        if one.strange {
+            let message = "accesses memory that membar does not look after (no variable of the program, and not from \
+                           `malloc` or `mmap`), which another thread uses too";
+            return NoteRef { kind: "memory", message: message.into(), file, line };
+        }
         let function = match one.offset {
             Some(offset) => self.words.function(offset),
             None if one.name.is_empty() => format!("a function of {}", one.library),
@@ -188,7 +194,6 @@ impl Native {
             Some(location) => format!("touches {}, which another thread uses too", self.words.touched(location)),
             None => "may touch memory that threads share".into(),
         };
-        let (file, line) = (!place.file.is_empty()).then_some((place.file, place.line)).unzip();
         NoteRef { kind: "opaque", message: format!("{function}{library} is not instrumented, and {what}"), file, line }
     }
 
@@ -644,6 +649,12 @@ impl Subject for Native {
             file: None,
             line: None,
         });
+        let unloaded = self.session.facts().unloaded.then(|| NoteRef {
+            kind: "untried",
+            message: "a library wanted to load another one (`dlopen`), and was told that there is none".into(),
+            file: None,
+            line: None,
+        });
         About {
             compiler: Some(self.compiler.clone()),
             notes: self
@@ -654,6 +665,7 @@ impl Subject for Native {
                 .chain(assumed)
                 .chain(unseen)
                 .chain(torn)
+                .chain(unloaded)
                 .chain(untried)
                 .collect(),
             statistics: Some(StatisticsRef {
