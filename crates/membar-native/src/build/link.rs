@@ -24,7 +24,7 @@ use super::{BuildError, Import, Note, NoteKind};
 use crate::run::stubs;
 use object::elf;
 use object::read::elf::{Dyn, ElfFile64, FileHeader, Sym};
-use object::{Endianness, Object, ObjectSection};
+use object::{Endianness, Object, ObjectSection, ObjectSymbol};
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -97,6 +97,18 @@ pub(crate) fn layout(object: &Path) -> [(usize, usize); 2] {
         let section = file.section_by_name(name);
         section.map_or((0, 0), |section| (section.address() as usize, (section.address() + section.size()) as usize))
     })
+}
+
+/// Where the functions are that end the C++ library's streams, as offsets in a linked object. Each source that includes
+/// `<iostream>` may register one.
+pub(crate) fn stream_destructors(object: &Path) -> Vec<usize> {
+    const NAMES: [&str; 2] = ["_ZNSt8ios_base4InitD1Ev", "_ZNSt8ios_base4InitD2Ev"];
+    let Ok(data) = fs::read(object) else { return Vec::new() };
+    let Ok(file) = parse(object, &data) else { return Vec::new() };
+    let named = |symbol: &object::read::elf::ElfSymbol64<'_, '_, Endianness>| {
+        symbol.is_definition() && symbol.name().is_ok_and(|name| NAMES.contains(&name))
+    };
+    file.symbols().filter(named).map(|symbol| symbol.address() as usize).collect()
 }
 
 /// Puts the objects of a directory into a section of their own, and so on.

@@ -92,3 +92,5 @@ pub const LARGE_ATOMICS: usize = 48;
 pub const CHOICE: usize = control(1) + 48;
 /// In that of the third: the lock of atomic sections.
 pub const SECTIONS: usize = control(2) + 48;
+/// In that of the fourth: the lock of the list of handlers that are run at the end.
+pub const HANDLERS: usize = control(3) + 48;

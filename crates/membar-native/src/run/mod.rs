@@ -13,6 +13,7 @@ mod coroutine;
 mod facts;
 mod fault;
 mod float;
+mod handlers;
 mod heap;
 mod hooks;
 mod idle;

@@ -410,6 +410,24 @@ pub fn during<T>(name: &str, function: usize, work: impl FnOnce() -> T) -> T {
     result
 }
 
+/// A hook calls a function of the program, which may be opaque code.
+pub fn called_back<T>(function: usize, call: impl FnOnce() -> T) -> T {
+    let w = world();
+    if w.alone || !w.opaque.watching || inside(function, w.opaque.program) {
+        return call();
+    }
+    // Frames of its own begin here.
+    let here = 0usize;
+    let sp = &raw const here as usize & !7;
+    // SAFETY: the stack pointer of a stub's caller, or of the thread's beginning.
+    let site = unsafe { *(super::registers::register(0) as *const usize) };
+    w.opaque.calls[w.current] = Call { function, site, sp };
+    w.opaque.looked = 0;
+    let result = call();
+    abandon(None);
+    result
+}
+
 /// A fault of the program: whether it is one of those that change the mode, or look at opaque code; then the instruction
 /// is to be tried again.
 pub fn fault(addr: usize, registers: &mut [i64]) -> bool {

@@ -86,7 +86,7 @@ struct Snapshot {
     /// How many pages of the object were written.
     pages: usize,
     heap: Saved,
-    exit_handlers: Vec<(usize, usize)>,
+    handlers: super::handlers::Handlers,
     key_dtors: Vec<Option<usize>>,
 }
 
@@ -131,7 +131,7 @@ impl Snapshot {
             self.keep(at, len);
         }
         w.heap.save(w.known, &mut self.heap);
-        self.exit_handlers.clone_from(&w.exit_handlers);
+        self.handlers.copy(&w.handlers);
         self.key_dtors.clone_from(&w.key_dtors);
         self.threads.resize_with(w.known, Kept::new);
         for (id, thread) in w.threads[..w.known].iter().enumerate() {
@@ -178,7 +178,7 @@ impl Snapshot {
             from += len;
         }
         super::libc_hooks::restore_environment();
-        w.exit_handlers.clone_from(&self.exit_handlers);
+        w.handlers.copy(&self.handlers);
         w.key_dtors.clone_from(&self.key_dtors);
         (w.alone, w.ended, w.unjoined) = (self.alone, self.ended, self.unjoined);
         if !w.alone {

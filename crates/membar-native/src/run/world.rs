@@ -34,6 +34,7 @@
 use super::coroutine::{Fault, Thread};
 use super::facts::Divergence;
 use super::float::Control;
+use super::handlers::Handlers;
 use super::heap::Heap;
 use super::idle::Idle;
 use super::layout::{self, CHOICE, CONTROL, MAX_THREADS, STARTED, control, stack_base};
@@ -130,8 +131,9 @@ pub struct World {
     pub waits: bool,
     /// What the program may be given as any number.
     pub nondet: Option<(i64, i64)>,
-    pub exit_handlers: Vec<(usize, usize)>,
-    pub exit_snapshot: usize,
+    /// What is run at the end, and what of it there is when an execution begins.
+    pub handlers: Handlers,
+    pub first_handlers: Handlers,
     pub key_dtors: Vec<Option<usize>>,
     pub key_snapshot: usize,
     pub running: bool,
@@ -252,8 +254,8 @@ impl World {
             spurious_wakeups: false,
             waits: false,
             nondet: None,
-            exit_handlers: Vec::new(),
-            exit_snapshot: 0,
+            handlers: Handlers::default(),
+            first_handlers: Handlers::default(),
             key_dtors: Vec::new(),
             key_snapshot: 0,
             running: false,
@@ -278,7 +280,6 @@ impl World {
         let heap = self.heap.keep();
         self.pages = Pages::keep(module.all_data().chain(heap));
         self.module = module;
-        self.exit_snapshot = self.exit_handlers.len();
         self.key_snapshot = self.key_dtors.len();
     }
 
@@ -354,7 +355,7 @@ impl World {
         self.heap.reset(self.known);
         super::libc_hooks::restore_environment();
         self.forget_calls();
-        self.exit_handlers.truncate(self.exit_snapshot);
+        self.handlers.copy(&self.first_handlers);
         self.key_dtors.truncate(self.key_snapshot);
         self.current = 0;
         self.this = self.threads.as_mut_ptr();
