@@ -150,7 +150,8 @@ fn destroy(id: usize) {
         for key in 0..world().threads[id].keys.len() {
             let value = std::mem::take(&mut world().threads[id].keys[key]);
             if value != 0
-                && let Some(Some(function)) = world().key_dtors.get(key).copied()
+                && let Some(&Some(function)) = world().key_dtors.get(key)
+                && function != 0
             {
                 any = true;
                 // SAFETY: registered with the key.

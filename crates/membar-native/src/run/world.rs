@@ -134,8 +134,9 @@ pub struct World {
     /// What is run at the end, and what of it there is when an execution begins.
     pub handlers: Handlers,
     pub first_handlers: Handlers,
+    /// The destructors of keys, 0 if a key has none, and of those there are when an execution begins. None if it was deleted.
     pub key_dtors: Vec<Option<usize>>,
-    pub key_snapshot: usize,
+    first_keys: Vec<Option<usize>>,
     pub running: bool,
     /// Schedules that are not to be run to their end, and what to say instead.
     pub poison: Vec<(Vec<Step>, String)>,
@@ -257,7 +258,7 @@ impl World {
             handlers: Handlers::default(),
             first_handlers: Handlers::default(),
             key_dtors: Vec::new(),
-            key_snapshot: 0,
+            first_keys: Vec::new(),
             running: false,
             poison: Vec::new(),
             endless: Vec::new(),
@@ -280,7 +281,7 @@ impl World {
         let heap = self.heap.keep();
         self.pages = Pages::keep(module.all_data().chain(heap));
         self.module = module;
-        self.key_snapshot = self.key_dtors.len();
+        self.first_keys.clone_from(&self.key_dtors);
     }
 
     /// What a thread that has not been started is about to do: to wait for that.
@@ -356,7 +357,7 @@ impl World {
         super::libc_hooks::restore_environment();
         self.forget_calls();
         self.handlers.copy(&self.first_handlers);
-        self.key_dtors.truncate(self.key_snapshot);
+        self.key_dtors.clone_from(&self.first_keys);
         self.current = 0;
         self.this = self.threads.as_mut_ptr();
         self.alone = true;
