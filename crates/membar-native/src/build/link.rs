@@ -184,7 +184,7 @@ impl Link<'_> {
             arguments.push("-Wl,--exclude-libs,libstdc++.a:libgcc.a:libgcc_eh.a".into());
             arguments.extend(stubs::wrapped().map(|name| format!("-Wl,--wrap={name}").into()));
             // Whoever names these reaches a stub, which does not ask for them by itself: a C program has none.
-            arguments.push("-Wl,-u,__cxa_throw,-u,_ZSt9terminatev".into());
+            arguments.push(format!("-Wl,-u,__cxa_throw,-u,_ZSt9terminatev,-u,{}", stubs::BAD_ALLOC).into());
         }
         let mut outcome = self.compiler.run(&arguments, None)?;
         let names = missing_copies(&outcome.stderr);
