@@ -138,20 +138,26 @@ pub extern "C-unwind" fn rwlock_trywrlock(lock: usize) -> c_int {
     0
 }
 
-pub extern "C-unwind" fn rwlock_timedrdlock(lock: usize, _: usize) -> c_int {
+pub extern "C-unwind" fn rwlock_timedrdlock(lock: usize, time: usize) -> c_int {
+    if !is_time(time) {
+        return libc::EINVAL;
+    }
     if rwlock_tryrdlock(lock) == 0 { 0 } else { libc::ETIMEDOUT }
 }
 
-pub extern "C-unwind" fn rwlock_timedwrlock(lock: usize, _: usize) -> c_int {
+pub extern "C-unwind" fn rwlock_timedwrlock(lock: usize, time: usize) -> c_int {
+    if !is_time(time) {
+        return libc::EINVAL;
+    }
     if rwlock_trywrlock(lock) == 0 { 0 } else { libc::ETIMEDOUT }
 }
 
-pub extern "C-unwind" fn rwlock_clockrdlock(lock: usize, _: c_int, _: usize) -> c_int {
-    rwlock_timedrdlock(lock, 0)
+pub extern "C-unwind" fn rwlock_clockrdlock(lock: usize, _: c_int, time: usize) -> c_int {
+    rwlock_timedrdlock(lock, time)
 }
 
-pub extern "C-unwind" fn rwlock_clockwrlock(lock: usize, _: c_int, _: usize) -> c_int {
-    rwlock_timedwrlock(lock, 0)
+pub extern "C-unwind" fn rwlock_clockwrlock(lock: usize, _: c_int, time: usize) -> c_int {
+    rwlock_timedwrlock(lock, time)
 }
 
 pub extern "C-unwind" fn rwlock_unlock(lock: usize) -> c_int {
@@ -290,12 +296,15 @@ pub extern "C-unwind" fn sem_trywait(semaphore: usize) -> c_int {
     0
 }
 
-pub extern "C-unwind" fn sem_timedwait(semaphore: usize, _: usize) -> c_int {
+pub extern "C-unwind" fn sem_timedwait(semaphore: usize, time: usize) -> c_int {
+    if !is_time(time) {
+        return fails(libc::EINVAL);
+    }
     if sem_trywait(semaphore) == 0 { 0 } else { fails(libc::ETIMEDOUT) }
 }
 
-pub extern "C-unwind" fn sem_clockwait(semaphore: usize, _: c_int, _: usize) -> c_int {
-    sem_timedwait(semaphore, 0)
+pub extern "C-unwind" fn sem_clockwait(semaphore: usize, _: c_int, time: usize) -> c_int {
+    sem_timedwait(semaphore, time)
 }
 
 pub extern "C-unwind" fn sem_post(semaphore: usize) -> c_int {
