@@ -273,6 +273,8 @@ hooks! {
     "mempcpy" => libc_hooks::mempcpy as *const (),
     "__mempcpy" => libc_hooks::mempcpy as *const (),
     "bcopy" => libc_hooks::bcopy as *const (),
+    "getenv" => libc_hooks::getenv as *const (),
+    "secure_getenv" => libc_hooks::getenv as *const (),
     "setenv" => libc_hooks::setenv as *const (),
     "putenv" => libc_hooks::putenv as *const (),
     "unsetenv" => libc_hooks::unsetenv as *const (),

@@ -2,7 +2,8 @@
 
 use super::fault;
 use super::layout::{
-    CHOICE, CONTROL, CONTROL_SIZE, ENDED, FATE, FUTEX_CELLS, FUTEXES, GUARD, LARGE_ATOMICS, MAX_THREADS, SECTIONS,
+    CHOICE, CONTROL, CONTROL_SIZE, ENDED, ENVIRONMENT, FATE, FUTEX_CELLS, FUTEXES, GUARD, HANDLERS, LARGE_ATOMICS,
+    MAX_THREADS, SECTIONS,
     STACK_SIZE, STACKS, STARTED, TLS, TLS_SIZE,
 };
 use super::output::Output;
@@ -355,6 +356,8 @@ pub(super) fn location(at: usize) -> Option<Location> {
         let what = match (at - CONTROL) % CONTROL_SIZE {
             _ if at == CHOICE => "choice",
             _ if at == SECTIONS => "section",
+            _ if at == HANDLERS => "handlers",
+            _ if at == ENVIRONMENT => "environment",
             STARTED => "start",
             ENDED => "end",
             FATE => "fate",
