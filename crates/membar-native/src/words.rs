@@ -227,6 +227,7 @@ impl Words {
             Location::Control { what, .. } if what == "section" => unknown("atomic section".into()),
             Location::Control { what, .. } if what == "handlers" => unknown("list of exit handlers".into()),
             Location::Control { what, .. } if what == "environment" => unknown("environment".into()),
+            Location::Control { what, .. } if what == "random" => unknown("state of the random numbers".into()),
             Location::Control { what, .. } if what == "large" => unknown("lock of large atomics".into()),
             Location::Control { what, .. } if what == "futex" => unknown("queue of a futex".into()),
             Location::Control { thread, what } => {

@@ -97,3 +97,7 @@ pub const SECTIONS: usize = control(0) + 36;
 pub const HANDLERS: usize = control(0) + 52;
 /// How often the environment has been changed.
 pub const ENVIRONMENT: usize = control(0) + 4;
+/// The states of the generators behind `rand` and `lrand48`, 8 bytes each.
+pub const RANDOM: usize = control(0) + 40;
+/// See [`RANDOM`].
+pub const RANDOM_48: usize = control(0) + 56;

@@ -3,7 +3,7 @@
 use super::fault;
 use super::layout::{
     CHOICE, CONTROL, CONTROL_SIZE, ENDED, ENVIRONMENT, FATE, FUTEX_CELLS, FUTEXES, GUARD, HANDLERS, LARGE_ATOMICS,
-    MAX_THREADS, SECTIONS,
+    MAX_THREADS, RANDOM, RANDOM_48, SECTIONS,
     STACK_SIZE, STACKS, STARTED, TLS, TLS_SIZE,
 };
 use super::output::Output;
@@ -358,6 +358,7 @@ pub(super) fn location(at: usize) -> Option<Location> {
             _ if at == SECTIONS => "section",
             _ if at == HANDLERS => "handlers",
             _ if at == ENVIRONMENT => "environment",
+            _ if at == RANDOM || at == RANDOM_48 => "random",
             STARTED => "start",
             ENDED => "end",
             FATE => "fate",
