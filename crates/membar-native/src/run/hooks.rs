@@ -409,6 +409,7 @@ hooks! {
     "pthread_create" => sync::create as *const (),
     "pthread_join" => sync::join as *const (),
     "pthread_detach" => sync::detach as *const (),
+    "pthread_getattr_np" => sync::attributes_of as *const (),
     "pthread_self" => sync::this_thread as *const (),
     "pthread_equal" => sync::equal as *const (),
     "__pthread_register_cancel" => sync::register_cancel as *const (),
