@@ -29,6 +29,7 @@ mod registers;
 mod shadow;
 mod slot;
 mod snapshot;
+mod stack;
 pub(crate) mod stubs;
 mod switch;
 mod sync;

@@ -26,7 +26,7 @@
 
 use super::coroutine::Own;
 use super::heap::Saved;
-use super::layout::{CONTROL, CONTROL_SIZE, FUTEX_CELLS, FUTEXES, GUARD, STACK_SIZE, stack_base};
+use super::layout::{CONTROL, CONTROL_SIZE, FUTEX_CELLS, FUTEXES, stack_base};
 use super::world::{Mode, World};
 
 /// Steps between two snapshots, at least, and bytes that are worth one step more.
@@ -224,7 +224,7 @@ impl World {
 /// Below that there is what hooks and other functions have left, down to the first kilobyte that is clean.
 pub fn used_from(id: usize, low: usize) -> usize {
     const STRIDE: usize = 1024;
-    let limit = stack_base(id) - STACK_SIZE + GUARD;
+    let limit = super::stack::floor(id);
     let mut from = low.min(stack_base(id)).saturating_sub(STRIDE).max(limit);
     while from - limit >= STRIDE {
         // SAFETY: within the stack, on which nobody runs.

@@ -32,14 +32,15 @@ pub extern "C-unwind" fn create(out: usize, attributes: usize, start: usize, arg
     let thread = &mut w.threads[id];
     (thread.start, thread.arg) = (start, arg);
     thread.float = crate::run::float::now();
+    let mut size = 0;
     if attributes != 0 {
-        let mut size = 0;
         // SAFETY: as above; and a control block.
         unsafe {
             pthread_attr_getstacksize(attributes, &mut size);
             *((control(id) + STACK_WANTED) as *mut usize) = size;
         }
     }
+    crate::run::stack::wanted(id, size);
     if detached {
         note(control(id) + FATE, DETACHED);
     }
