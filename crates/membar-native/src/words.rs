@@ -134,7 +134,9 @@ impl Words {
 
     /// Whether the cell is one that threads are known by: not a variable of the program.
     pub fn is_control(traced: &Traced, addr: u32) -> bool {
-        let control = |cell: &Located| matches!(cell.location, Location::Control { .. });
+        // The environment and random numbers are the program's own business.
+        let own = |what: &str| matches!(what, "environment" | "random");
+        let control = |cell: &Located| matches!(&cell.location, Location::Control { what, .. } if !own(what));
         traced.cells.iter().any(|cell| cell.addr == addr && control(cell))
     }
 
@@ -223,6 +225,9 @@ impl Words {
             Location::Heap { .. } => return None,
             Location::Control { what, .. } if what == "choice" => unknown("choice".into()),
             Location::Control { what, .. } if what == "section" => unknown("atomic section".into()),
+            Location::Control { what, .. } if what == "handlers" => unknown("list of exit handlers".into()),
+            Location::Control { what, .. } if what == "environment" => unknown("environment".into()),
+            Location::Control { what, .. } if what == "random" => unknown("state of the random numbers".into()),
             Location::Control { what, .. } if what == "large" => unknown("lock of large atomics".into()),
             Location::Control { what, .. } if what == "futex" => unknown("queue of a futex".into()),
             Location::Control { thread, what } => {

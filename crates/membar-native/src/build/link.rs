@@ -24,7 +24,7 @@ use super::{BuildError, Import, Note, NoteKind};
 use crate::run::stubs;
 use object::elf;
 use object::read::elf::{Dyn, ElfFile64, FileHeader, Sym};
-use object::{Endianness, Object, ObjectSection};
+use object::{Endianness, Object, ObjectSection, ObjectSymbol};
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -96,6 +96,18 @@ pub(crate) fn layout(object: &Path) -> [(usize, usize); 2] {
         let section = file.section_by_name(name);
         section.map_or((0, 0), |section| (section.address() as usize, (section.address() + section.size()) as usize))
     })
+}
+
+/// Where the functions are that end the C++ library's streams, as offsets in a linked object. Each source that includes
+/// `<iostream>` may register one.
+pub(crate) fn stream_destructors(object: &Path) -> Vec<usize> {
+    const NAMES: [&str; 2] = ["_ZNSt8ios_base4InitD1Ev", "_ZNSt8ios_base4InitD2Ev"];
+    let Ok(data) = fs::read(object) else { return Vec::new() };
+    let Ok(file) = parse(object, &data) else { return Vec::new() };
+    let named = |symbol: &object::read::elf::ElfSymbol64<'_, '_, Endianness>| {
+        symbol.is_definition() && symbol.name().is_ok_and(|name| NAMES.contains(&name))
+    };
+    file.symbols().filter(named).map(|symbol| symbol.address() as usize).collect()
 }
 
 /// Puts the objects of a directory into a section of their own, and so on.
@@ -171,7 +183,10 @@ impl Link<'_> {
             arguments.push("-Wl,--exclude-libs,libstdc++.a:libgcc.a:libgcc_eh.a".into());
             arguments.extend(stubs::wrapped().map(|name| format!("-Wl,--wrap={name}").into()));
             // Whoever names these reaches a stub, which does not ask for them by itself: a C program has none.
-            arguments.push("-Wl,-u,__cxa_throw,-u,_ZSt9terminatev,-u,_ZSt11_Hash_bytesPKvmm".into());
+            arguments.push(
+                format!("-Wl,-u,__cxa_throw,-u,_ZSt9terminatev,-u,_ZSt11_Hash_bytesPKvmm,-u,{}", stubs::BAD_ALLOC)
+                    .into(),
+            );
         }
         let mut outcome = self.compiler.run(&arguments, None)?;
         let names = missing_copies(&outcome.stderr);

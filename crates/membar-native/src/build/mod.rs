@@ -42,7 +42,7 @@ pub use edited::edited;
 pub use error::BuildError;
 pub use executable::build_executable;
 pub use link::imports;
-pub(crate) use link::{is_system, layout};
+pub(crate) use link::{is_system, layout, stream_destructors};
 pub use wrapper::wrapper;
 
 use compile::{Unit, assemble, object_name};

@@ -14,7 +14,7 @@
 
 use super::coroutine::Thread;
 use super::fault;
-use super::heap::{Life, is_heap, life};
+use super::heap::{Life, is_end, is_heap, life};
 use super::layout::{ARENA, ARENA_LEN, GONE, STACK_SIZE, STACKS, control, owner, stack_base};
 use super::registers::{Registers, register};
 use super::shadow::{self, Hit, read};
@@ -205,7 +205,7 @@ pub fn site(w: &World) -> u32 {
 #[inline(always)]
 pub fn plain(addr: usize, size: usize, write: bool) {
     let w = world();
-    if is_heap(addr) && life(addr) != Life::Live as u8 {
+    if is_heap(addr) && life(addr) != Life::Live as u8 && !is_end(addr, size) {
         dead(addr, write);
     }
     if w.alone {
@@ -428,7 +428,7 @@ fn settle_some() {
 /// The program is about to write, after the next read.
 pub fn early_write(addr: usize, size: usize) {
     let w = world();
-    if is_heap(addr) && life(addr) != Life::Live as u8 {
+    if is_heap(addr) && life(addr) != Life::Live as u8 && !is_end(addr, 1) {
         dead(addr, true);
     }
     if !w.alone {
@@ -491,8 +491,12 @@ pub fn update(addr: usize, size: usize) {
 
 /// A range of bytes that the program is about to access as a whole.
 pub fn whole_range(addr: usize, size: usize, write: bool) {
-    if is_heap(addr) && size > 0 && (life(addr) != Life::Live as u8 || life(addr + size - 1) != Life::Live as u8) {
-        dead(addr, write);
+    if is_heap(addr) && size > 0 {
+        let lives = |at: usize| life(at) == Life::Live as u8 || is_end(at, 1);
+        // The first byte that is wrong is what there is to tell.
+        for at in [addr, addr + size - 1].into_iter().filter(|&at| !lives(at)) {
+            dead(at, write);
+        }
     }
     let w = world();
     if w.alone || size == 0 {
@@ -520,7 +524,7 @@ fn check(addr: usize, write: bool) {
         return;
     }
     if is_heap(addr) {
-        if life(addr) != Life::Live as u8 {
+        if life(addr) != Life::Live as u8 && !is_end(addr, 1) {
             dead(addr, write);
         }
     } else if let Some(owner) = owner(addr) {
@@ -551,6 +555,12 @@ fn dead(addr: usize, write: bool) {
             addr - block.start,
             fault::block(&block)
         )),
-        _ => fault::raise(format!("{what} outside of any block of the heap{}", fault::near(addr))),
+        Some(block) => {
+            // It may begin in the block.
+            let behind = addr.saturating_sub(block.start + block.size);
+            let block = fault::block(&block);
+            fault::raise(format!("{what} outside of any block of the heap: {behind} bytes behind {block}"))
+        }
+        None => fault::raise(format!("{what} outside of any block of the heap{}", fault::near(addr))),
     }
 }

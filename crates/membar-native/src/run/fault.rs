@@ -9,6 +9,7 @@ use super::coroutine::{Fault, Thread};
 use super::heap::{Block, Heap};
 use super::layout::{GUARD, STACK_SIZE, stack_base};
 use super::registers::register;
+use super::stack::floor;
 use super::world::world;
 use crate::words::Words;
 use std::ffi::{c_int, c_void};
@@ -85,7 +86,7 @@ pub fn walk(pc: usize, frame: usize, thread: usize, most: usize) -> Vec<usize> {
 /// The return addresses that a chain of frame pointers on a thread's stack leads to.
 #[inline]
 pub fn callers(mut frame: usize, thread: usize) -> impl Iterator<Item = usize> {
-    let stack = stack_base(thread) - STACK_SIZE + GUARD..stack_base(thread) - 16;
+    let stack = floor(thread)..stack_base(thread) - 16;
     std::iter::from_fn(move || {
         if !stack.contains(&frame) || !frame.is_multiple_of(8) {
             return None;
@@ -103,7 +104,7 @@ pub fn callers(mut frame: usize, thread: usize) -> impl Iterator<Item = usize> {
 pub fn call_from_program(sp: usize) -> Option<usize> {
     let w = world();
     let base = stack_base(w.current);
-    if !(base - STACK_SIZE + GUARD..base).contains(&sp) {
+    if !(floor(w.current)..base).contains(&sp) {
         return None;
     }
     // SAFETY: within the stack of the thread that runs.
@@ -226,7 +227,7 @@ const SI_KERNEL: c_int = 0x80;
 fn stop_on_return(from: usize) {
     let w = world();
     let base = stack_base(w.current);
-    if !(base - STACK_SIZE + GUARD..base).contains(&from) {
+    if !(floor(w.current)..base).contains(&from) {
         return;
     }
     for at in (from & !7..base).step_by(8).take(1 << 14) {
@@ -268,7 +269,7 @@ extern "C" fn returned() -> ! {
 
 /// What a stack pointer points to, if it is one of this thread's.
 fn top(thread: usize, sp: usize) -> Option<usize> {
-    let stack = stack_base(thread) - STACK_SIZE + GUARD..stack_base(thread);
+    let stack = floor(thread)..stack_base(thread);
     // SAFETY: within the stack, which is mapped.
     (stack.contains(&sp) && sp.is_multiple_of(8)).then(|| unsafe { *(sp as *const usize) })
 }
@@ -298,7 +299,7 @@ extern "C" fn land() -> ! {
     let id = w.current;
     let guard = stack_base(id) - STACK_SIZE;
     let message = match signal {
-        libc::SIGSEGV | libc::SIGBUS if (guard..guard + GUARD).contains(&addr) => {
+        libc::SIGSEGV | libc::SIGBUS if (guard..floor(id)).contains(&addr) => {
             if natural_stack(id) > STACK_SIZE - GUARD {
                 let size = (STACK_SIZE - GUARD) >> 20;
                 format!("limit: needs more stack than the {size} MiB that membar gives a thread")

@@ -19,6 +19,8 @@ pub enum Life {
     Live = 1,
     /// In a block that was freed.
     Freed = 2,
+    /// In a block of which this is the end: so many more than this, of the 16, are in it.
+    Part = 16,
 }
 
 /// What stands before a block.
@@ -118,6 +120,22 @@ fn set_life(from: usize, to: usize, life: Life) {
     unsafe { std::ptr::write_bytes((LIFE + a) as *mut u8, life as u8, b - a) };
 }
 
+/// A block of this size begins here.
+fn set_live(start: usize, size: usize) {
+    let end = start + size.max(1);
+    set_life(start, end, Life::Live);
+    if !size.is_multiple_of(16) || size == 0 {
+        // SAFETY: as above.
+        unsafe { *((LIFE + (end - 1 - HEAPS) / 16) as *mut u8) = Life::Part as u8 + (size % 16) as u8 };
+    }
+}
+
+/// Whether bytes that are not in the middle of a block are in one all the same: at its end. They do not go beyond 16.
+pub fn is_end(addr: usize, size: usize) -> bool {
+    let life = usize::from(life(addr));
+    life >= Life::Part as usize && addr % 16 + size <= life - Life::Part as usize
+}
+
 impl Heap {
     /// Empty, for executions that may allocate this much.
     pub fn new(limit: usize) -> Heap {
@@ -141,7 +159,7 @@ impl Heap {
             ((start - HEADER) as *mut Header).write(Header { size, pc, caller, number: *number, magic: ALIVE });
             std::ptr::write_bytes(start as *mut u8, 0xbe, end - start);
         }
-        set_life(start, end, Life::Live);
+        set_live(start, size);
         *next = end;
         Some(start)
     }
@@ -253,7 +271,7 @@ impl Heap {
         }
         self.released.truncate(saved.released);
         for block in self.freed.drain(saved.freed..) {
-            set_life(block.start, block.start + block.size.max(1), Life::Live);
+            set_live(block.start, block.size);
         }
         self.used = saved.used;
     }
@@ -271,7 +289,7 @@ impl Heap {
         }
         self.released.truncate(self.first_released);
         for block in self.freed.drain(..) {
-            set_life(block.start, block.start + block.size.max(1), Life::Live);
+            set_live(block.start, block.size);
         }
     }
 }

@@ -90,5 +90,14 @@ pub const WOKEN: usize = 32;
 pub const LARGE_ATOMICS: usize = 48;
 /// In that of the second thread: what a choice reads.
 pub const CHOICE: usize = control(1) + 48;
-/// In that of the third: the lock of atomic sections.
-pub const SECTIONS: usize = control(2) + 48;
+// What belongs to all threads is in that of the first too, which every reset and every snapshot puts back.
+/// The lock of atomic sections.
+pub const SECTIONS: usize = control(0) + 36;
+/// The lock of the list of handlers that are run at the end.
+pub const HANDLERS: usize = control(0) + 52;
+/// How often the environment has been changed.
+pub const ENVIRONMENT: usize = control(0) + 4;
+/// The states of the generators behind `rand` and `lrand48`, 8 bytes each.
+pub const RANDOM: usize = control(0) + 40;
+/// See [`RANDOM`].
+pub const RANDOM_48: usize = control(0) + 56;

@@ -16,6 +16,8 @@ pub struct Module {
     /// Writable memory, as ranges of addresses.
     pub data: Vec<(usize, usize)>,
     tls: Tls,
+    /// Its destructors, of which the last is run first (`DT_FINI_ARRAY`).
+    fini: Vec<usize>,
     /// `main`.
     pub main: usize,
     /// In the order in which the dynamic linker has them.
@@ -34,6 +36,7 @@ pub struct Library {
     pub text: Vec<(usize, usize)>,
     /// Writable memory, as ranges of addresses.
     pub data: Vec<(usize, usize)>,
+    fini: Vec<usize>,
     tls: Tls,
     /// Its thread-local variables are the operating system's: threads of the program share them.
     pub static_tls: bool,
@@ -104,8 +107,8 @@ impl Module {
         let mut module = Module { main, ..Module::default() };
         for library in loaded() {
             if library.text.iter().any(|&(from, to)| (from..to).contains(&main)) {
-                let Library { base, len, text, data, tls, .. } = library;
-                (module.base, module.len, module.data, module.tls) = (base, len, data, tls);
+                let Library { base, len, text, data, tls, fini, .. } = library;
+                (module.base, module.len, module.data, module.tls, module.fini) = (base, len, data, tls, fini);
                 module.text = text.last().copied().unwrap_or_default();
             } else if !before.contains(&library.base) && !crate::build::is_system(&library.name) {
                 module.libraries.push(library);
@@ -120,6 +123,11 @@ impl Module {
             return Err(LoadError::Tls(size));
         }
         Ok(module)
+    }
+
+    /// The destructors of the object and of each library.
+    pub fn all_fini(&self) -> impl Iterator<Item = &[usize]> {
+        std::iter::once(&self.fini).chain(self.libraries.iter().map(|library| &library.fini)).map(Vec::as_slice)
     }
 
     fn tls(&self) -> impl Iterator<Item = &Tls> {
@@ -264,6 +272,8 @@ fn loaded() -> Vec<Library> {
             library.tls = Tls { image, file, size, id: info.dlpi_tls_modid, at: 0 };
             library.static_tls = headers.iter().any(|h| h.p_type == libc::PT_DYNAMIC && has_static_tls(range(h)));
         }
+        let dynamic = headers.iter().find(|h| h.p_type == libc::PT_DYNAMIC);
+        library.fini = dynamic.map(|header| destructors(base, range(header))).unwrap_or_default();
         found.push(library);
         0
     }
@@ -271,6 +281,18 @@ fn loaded() -> Vec<Library> {
     // SAFETY: `each` fits.
     unsafe { libc::dl_iterate_phdr(Some(each), (&raw mut found).cast()) };
     found
+}
+
+/// The functions that a dynamic section lists as destructors.
+fn destructors(base: usize, (from, to): (usize, usize)) -> Vec<usize> {
+    const ARRAY: usize = 26;
+    const BYTES: usize = 28;
+    // SAFETY: the dynamic section of an object that is loaded.
+    let entries = || (from..to).step_by(16).map(|at| unsafe { *(at as *const [usize; 2]) }).take_while(|e| e[0] != 0);
+    let value = |tag| entries().find(|entry| entry[0] == tag).map(|entry| entry[1]);
+    let (Some(array), Some(bytes)) = (value(ARRAY), value(BYTES)) else { return Vec::new() };
+    // SAFETY: where it says that they are.
+    (0..bytes / 8).map(|i| unsafe { *((base + array) as *const usize).add(i) }).filter(|&f| f != 0).collect()
 }
 
 /// Whether a dynamic section says that thread-local variables are found without asking.

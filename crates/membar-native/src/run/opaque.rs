@@ -48,7 +48,8 @@ mod thunks;
 pub use thunks::Thunks;
 
 use super::fault;
-use super::layout::{ARENA, ARENA_LEN, GUARD, HEAPS, MAX_THREADS, STACK_SIZE, STACKS, TLS_SIZE, stack_base};
+use super::layout::{ARENA, ARENA_LEN, HEAPS, MAX_THREADS, STACK_SIZE, STACKS, TLS_SIZE, stack_base};
+use super::stack::floor;
 use super::trace::{Location, location};
 use super::world::{World, world};
 use rustc_hash::FxHashSet;
@@ -235,7 +236,7 @@ impl World {
         for thread in 0..self.known {
             protect(pages(self.heap.extent(thread)), access);
             if thread != id && self.threads[thread].place != 0 {
-                protect((stack_base(thread) - STACK_SIZE + GUARD, stack_base(thread)), access);
+                protect((floor(thread), stack_base(thread)), access);
                 let (at, len) = self.module.thread_local_block(thread);
                 protect(pages((at, at + len)), access);
             }
@@ -268,7 +269,7 @@ impl World {
     fn is_shielded(&self, addr: usize) -> bool {
         if addr.wrapping_sub(ARENA) < ARENA_LEN {
             let in_stacks = (STACKS..HEAPS).contains(&addr);
-            return !in_stacks || (addr - STACKS) % STACK_SIZE >= GUARD;
+            return !in_stacks || addr >= floor((addr - STACKS) / STACK_SIZE);
         }
         self.pages.has(addr)
     }
@@ -455,6 +456,16 @@ pub fn call_back<T>(function: usize, site: usize, work: impl FnOnce() -> T) -> T
     abandon(None);
     world().opaque.calls[id] = before;
     result
+}
+
+/// The same for a function that a hook calls.
+pub fn called_back<T>(function: usize, work: impl FnOnce() -> T) -> T {
+    if world().alone {
+        return work();
+    }
+    // SAFETY: the stack pointer of a stub's caller, or of the thread's beginning.
+    let site = unsafe { *(super::registers::register(0) as *const usize) };
+    call_back(function, site, work)
 }
 
 /// A fault of the program: whether it is one of those that change the mode, or look at opaque code; then the instruction

@@ -82,6 +82,23 @@ fn load_on_stack(object: &Path) -> Result<Module, LoadError> {
     work.1.unwrap_or_else(|| Err(LoadError::Constructor(fault())))
 }
 
+impl World {
+    /// What has been registered for the end of the program is what every execution begins with.
+    fn keep_handlers(&mut self, object: &Path) {
+        if !self.handlers.any(&self.module) {
+            return;
+        }
+        let base = self.module.base;
+        let (from, to) = crate::build::layout(object)[1];
+        let streams = crate::build::stream_destructors(object);
+        self.handlers.begin(&self.module, |handler| {
+            (from..to).contains(&handler.argument.wrapping_sub(base))
+                || streams.contains(&handler.function.wrapping_sub(base))
+        });
+        self.first_handlers.copy(&self.handlers);
+    }
+}
+
 impl Native {
     /// Loads a program. Its constructors run.
     pub fn load(object: &Path, args: &[&OsStr], options: &Options) -> Result<Native, LoadError> {
@@ -140,6 +157,7 @@ impl Native {
         // SAFETY: the C library's own.
         w.args = [args.len(), vector, unsafe { environ }];
         w.loaded(module);
+        w.keep_handlers(object);
         let imports = crate::build::imports(object).ok();
         let names = || imports.iter().flatten().map(|import| import.name.as_str());
         w.snapshots.allowed = imports.is_some() && snapshot::allow(names());

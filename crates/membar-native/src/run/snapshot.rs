@@ -26,7 +26,7 @@
 
 use super::coroutine::Own;
 use super::heap::Saved;
-use super::layout::{CONTROL, CONTROL_SIZE, FUTEX_CELLS, FUTEXES, GUARD, STACK_SIZE, stack_base};
+use super::layout::{CONTROL, CONTROL_SIZE, FUTEX_CELLS, FUTEXES, stack_base};
 use super::world::{Mode, World};
 
 /// Steps between two snapshots, at least, and bytes that are worth one step more.
@@ -86,7 +86,7 @@ struct Snapshot {
     /// How many pages of the object were written.
     pages: usize,
     heap: Saved,
-    exit_handlers: Vec<(usize, usize)>,
+    handlers: super::handlers::Handlers,
     key_dtors: Vec<Option<usize>>,
 }
 
@@ -131,7 +131,7 @@ impl Snapshot {
             self.keep(at, len);
         }
         w.heap.save(w.known, &mut self.heap);
-        self.exit_handlers.clone_from(&w.exit_handlers);
+        self.handlers.copy(&w.handlers);
         self.key_dtors.clone_from(&w.key_dtors);
         self.threads.resize_with(w.known, Kept::new);
         for (id, thread) in w.threads[..w.known].iter().enumerate() {
@@ -178,7 +178,7 @@ impl Snapshot {
             from += len;
         }
         super::libc_hooks::restore_environment();
-        w.exit_handlers.clone_from(&self.exit_handlers);
+        w.handlers.copy(&self.handlers);
         w.key_dtors.clone_from(&self.key_dtors);
         (w.alone, w.ended, w.unjoined) = (self.alone, self.ended, self.unjoined);
         if !w.alone {
@@ -224,7 +224,7 @@ impl World {
 /// Below that there is what hooks and other functions have left, down to the first kilobyte that is clean.
 pub fn used_from(id: usize, low: usize) -> usize {
     const STRIDE: usize = 1024;
-    let limit = stack_base(id) - STACK_SIZE + GUARD;
+    let limit = super::stack::floor(id);
     let mut from = low.min(stack_base(id)).saturating_sub(STRIDE).max(limit);
     while from - limit >= STRIDE {
         // SAFETY: within the stack, on which nobody runs.

@@ -51,6 +51,14 @@ pub fn assembly() -> String {
                 text.push_str("\tpopq %rdx\n\tpopq %rsi\n\tpopq %rdi\n");
                 let _ = writeln!(text, "\tjmp *__real_{real}@GOTPCREL(%rip)\n\t.weak __real_{real}");
             }
+            "_Znwm" | "_Znam" | "_ZnwmSt11align_val_t" | "_ZnamSt11align_val_t" => {
+                // Where there is no memory its caller is to see an exception, which is the C++ library's to throw.
+                registers(&mut text, "rsp");
+                let _ = writeln!(text, "\tsubq $8, %rsp\n\tcall *{entry}\n\taddq $8, %rsp");
+                text.push_str("\ttestq %rax, %rax\n\tjnz 1f\n");
+                let _ = writeln!(text, "\tmovq {BAD_ALLOC}@GOTPCREL(%rip), %rcx");
+                text.push_str("\ttestq %rcx, %rcx\n\tjz 1f\n\tjmp *%rcx\n1:\tret\n");
+            }
             "__tsan_func_entry" | "__tsan_func_exit" | "__tsan_init" => text.push_str("\tret\n"),
             _ => {
                 registers(&mut text, "rsp");
@@ -60,9 +68,13 @@ pub fn assembly() -> String {
         let _ = writeln!(text, "\t.size {name}, .-{name}");
     }
     text.push_str("\t.weak __cxa_get_globals\n\t.weak __cxa_demangle\n");
+    let _ = writeln!(text, "\t.weak {BAD_ALLOC}");
     text.push_str("\t.section .note.GNU-stack,\"\",@progbits\n");
     text
 }
+
+/// What throws `std::bad_alloc`.
+pub const BAD_ALLOC: &str = "_ZSt17__throw_bad_allocv";
 
 /// Before the names of functions that are led through a stub by the linker.
 const WRAP: &str = "__wrap_";

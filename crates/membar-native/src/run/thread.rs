@@ -3,6 +3,7 @@
 use super::access::{Event, lose};
 use super::coroutine::Thread;
 use super::fault;
+use super::handlers::{self, When};
 use super::layout::{ENDED, GONE, MAX_THREADS, control, owner, stack_base};
 use super::opaque;
 use super::registers::Registers;
@@ -150,7 +151,8 @@ fn destroy(id: usize) {
         for key in 0..world().threads[id].keys.len() {
             let value = std::mem::take(&mut world().threads[id].keys[key]);
             if value != 0
-                && let Some(Some(function)) = world().key_dtors.get(key).copied()
+                && let Some(&Some(function)) = world().key_dtors.get(key)
+                && function != 0
             {
                 any = true;
                 // SAFETY: registered with the key.
@@ -163,18 +165,11 @@ fn destroy(id: usize) {
     }
 }
 
-fn run_exit_handlers() {
-    while let Some((function, argument)) = world().exit_handlers.pop() {
-        // SAFETY: registered by the program's own code.
-        unsafe { call_back(function, argument, 0) };
-    }
-}
-
 /// The first thread has ended by `pthread_exit`. The process goes on until all threads have, and whoever is the last one does what
 /// `exit` does. That can be noticed only if there is something to call; then the first thread waits for the others, each after
 /// the one that created it.
 pub fn exit_after_others() {
-    if world().exit_handlers.is_empty() {
+    if world().handlers.is_empty() {
         return;
     }
     let mut all = [0u8; MAX_THREADS];
@@ -189,7 +184,7 @@ pub fn exit_after_others() {
             n += 1;
         }
     }
-    run_exit_handlers();
+    handlers::run(When::Exit, 0);
 }
 
 /// The program ends, in the thread that runs.
@@ -197,7 +192,13 @@ pub fn exit(status: i32) {
     let id = world().current;
     own_registers(id);
     destroy(id);
-    run_exit_handlers();
+    handlers::run(When::Exit, status);
+    exit_at_once(status);
+}
+
+/// The program ends, in the thread that runs, and nothing of it is run any more.
+pub fn exit_at_once(status: i32) {
+    let id = world().current;
     // That is all that anybody gets to see of it.
     let status = status & 0xff;
     if status != 0 {

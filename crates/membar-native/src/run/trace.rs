@@ -2,8 +2,8 @@
 
 use super::fault;
 use super::layout::{
-    CHOICE, CONTROL, CONTROL_SIZE, ENDED, FATE, FUTEX_CELLS, FUTEXES, GUARD, LARGE_ATOMICS, MAX_THREADS, SECTIONS,
-    STACK_SIZE, STACKS, STARTED, TLS, TLS_SIZE,
+    CHOICE, CONTROL, CONTROL_SIZE, ENDED, ENVIRONMENT, FATE, FUTEX_CELLS, FUTEXES, HANDLERS, LARGE_ATOMICS,
+    MAX_THREADS, RANDOM, RANDOM_48, SECTIONS, STACK_SIZE, STACKS, STARTED, TLS, TLS_SIZE,
 };
 use super::output::Output;
 use super::program::{Native, access};
@@ -356,6 +356,9 @@ pub(super) fn location(at: usize) -> Option<Location> {
         let what = match (at - CONTROL) % CONTROL_SIZE {
             _ if at == CHOICE => "choice",
             _ if at == SECTIONS => "section",
+            _ if at == HANDLERS => "handlers",
+            _ if at == ENVIRONMENT => "environment",
+            _ if at == RANDOM || at == RANDOM_48 => "random",
             STARTED => "start",
             ENDED => "end",
             FATE => "fate",
@@ -374,7 +377,7 @@ pub(super) fn location(at: usize) -> Option<Location> {
 fn frames(thread: usize) -> Vec<(u32, u64)> {
     let w = world();
     let (sp, mut frame) = w.threads[thread].frame;
-    let stack = STACKS + thread * STACK_SIZE + GUARD..STACKS + (thread + 1) * STACK_SIZE - 16;
+    let stack = super::stack::floor(thread)..STACKS + (thread + 1) * STACK_SIZE - 16;
     if !stack.contains(&sp) {
         return Vec::new();
     }

@@ -34,6 +34,7 @@
 use super::coroutine::{Fault, Thread};
 use super::facts::Divergence;
 use super::float::Control;
+use super::handlers::Handlers;
 use super::heap::Heap;
 use super::idle::Idle;
 use super::layout::{self, CHOICE, CONTROL, MAX_THREADS, STARTED, control, stack_base};
@@ -136,10 +137,12 @@ pub struct World {
     pub waits: bool,
     /// What the program may be given as any number.
     pub nondet: Option<(i64, i64)>,
-    pub exit_handlers: Vec<(usize, usize)>,
-    pub exit_snapshot: usize,
+    /// What is run at the end, and what of it there is when an execution begins.
+    pub handlers: Handlers,
+    pub first_handlers: Handlers,
+    /// The destructors of keys, 0 if a key has none, and of those there are when an execution begins. None if it was deleted.
     pub key_dtors: Vec<Option<usize>>,
-    pub key_snapshot: usize,
+    first_keys: Vec<Option<usize>>,
     pub running: bool,
     /// Schedules that are not to be run to their end, and what to say instead.
     pub poison: Vec<(Vec<Step>, String)>,
@@ -261,10 +264,10 @@ impl World {
             spurious_wakeups: false,
             waits: false,
             nondet: None,
-            exit_handlers: Vec::new(),
-            exit_snapshot: 0,
+            handlers: Handlers::default(),
+            first_handlers: Handlers::default(),
             key_dtors: Vec::new(),
-            key_snapshot: 0,
+            first_keys: Vec::new(),
             running: false,
             poison: Vec::new(),
             endless: Vec::new(),
@@ -287,8 +290,7 @@ impl World {
         let heap = self.heap.keep();
         self.pages = Pages::keep(module.all_data().chain(heap));
         self.module = module;
-        self.exit_snapshot = self.exit_handlers.len();
-        self.key_snapshot = self.key_dtors.len();
+        self.first_keys.clone_from(&self.key_dtors);
     }
 
     /// What a thread that has not been started is about to do: to wait for that.
@@ -363,8 +365,8 @@ impl World {
         self.heap.reset(self.known);
         super::libc_hooks::restore_environment();
         self.forget_calls();
-        self.exit_handlers.truncate(self.exit_snapshot);
-        self.key_dtors.truncate(self.key_snapshot);
+        self.handlers.copy(&self.first_handlers);
+        self.key_dtors.clone_from(&self.first_keys);
         self.current = 0;
         self.this = self.threads.as_mut_ptr();
         self.alone = true;

@@ -19,6 +19,13 @@ fn caller() -> [usize; 2] {
     [known.unwrap_or(pc), caller.unwrap_or(0)]
 }
 
+/// There is no block for the caller, for this reason.
+fn fails(error: c_int) -> usize {
+    // SAFETY: the C library's own.
+    unsafe { *libc::__errno_location() = error };
+    0
+}
+
 pub(super) fn allocate(size: usize, align: usize) -> usize {
     let w = world();
     let id = w.current;
@@ -26,8 +33,7 @@ pub(super) fn allocate(size: usize, align: usize) -> usize {
     w.threads[id].dirty = true;
     match w.heap.allocate(id, size, align, pc, caller) {
         Some(block) => block,
-        None if size > isize::MAX as usize / 2 => 0,
-        None if w.module.base == 0 => 0,
+        None if size > isize::MAX as usize / 2 || w.module.base == 0 => fails(libc::ENOMEM),
         None => fault::raise(format!(
             "limit: needs more heap than an execution may have ({} MiB in all, {} MiB a thread); see --memory",
             w.heap.limit >> 20,
@@ -41,7 +47,7 @@ pub extern "C-unwind" fn malloc(size: usize) -> usize {
 }
 
 pub extern "C-unwind" fn calloc(n: usize, size: usize) -> usize {
-    let Some(size) = n.checked_mul(size) else { return 0 };
+    let Some(size) = n.checked_mul(size) else { return fails(libc::ENOMEM) };
     let block = allocate(size, 16);
     if block != 0 {
         // SAFETY: a new block of that size.
@@ -109,11 +115,11 @@ pub extern "C-unwind" fn realloc(pointer: usize, size: usize) -> usize {
 }
 
 pub extern "C-unwind" fn reallocarray(pointer: usize, n: usize, size: usize) -> usize {
-    n.checked_mul(size).map_or(0, |size| realloc(pointer, size))
+    n.checked_mul(size).map_or_else(|| fails(libc::ENOMEM), |size| realloc(pointer, size))
 }
 
 pub extern "C-unwind" fn aligned_alloc(align: usize, size: usize) -> usize {
-    if align.is_power_of_two() && align <= 1 << 20 { allocate(size, align) } else { 0 }
+    if align.is_power_of_two() && align <= 1 << 20 { allocate(size, align) } else { fails(libc::EINVAL) }
 }
 
 pub extern "C-unwind" fn posix_memalign(out: *mut usize, align: usize, size: usize) -> c_int {
@@ -121,6 +127,9 @@ pub extern "C-unwind" fn posix_memalign(out: *mut usize, align: usize, size: usi
         return libc::EINVAL;
     }
     let block = allocate(size, align);
+    if block == 0 {
+        return libc::ENOMEM;
+    }
     plain(out as usize, 8, true);
     // SAFETY: the program's own variable.
     unsafe { *out = block };
@@ -143,7 +152,14 @@ pub extern "C-unwind" fn mmap(addr: usize, len: usize, _: c_int, flags: c_int, _
     if addr != 0 || flags & libc::MAP_ANONYMOUS == 0 {
         fault::raise("limit: calls `mmap` for something else than new memory, which membar does not run".into());
     }
+    if len == 0 {
+        fails(libc::EINVAL);
+        return libc::MAP_FAILED as usize;
+    }
     let block = allocate(len, 4096);
+    if block == 0 {
+        return libc::MAP_FAILED as usize;
+    }
     // SAFETY: a new block of that size.
     unsafe { std::ptr::write_bytes(block as *mut u8, 0, len) };
     block

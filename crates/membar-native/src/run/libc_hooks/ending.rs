@@ -2,6 +2,7 @@
 
 use super::text_at as text;
 use super::*;
+use crate::run::handlers::{self, Call, Handler, When};
 use crate::run::slot::Stand;
 
 pub extern "C-unwind" fn exit(status: c_int) -> ! {
@@ -10,9 +11,13 @@ pub extern "C-unwind" fn exit(status: c_int) -> ! {
 }
 
 pub extern "C-unwind" fn exit_at_once(status: c_int) -> ! {
-    world().exit_handlers.clear();
-    thread::exit(status);
+    thread::exit_at_once(status);
     over()
+}
+
+pub extern "C-unwind" fn quick_exit(status: c_int) -> ! {
+    handlers::run(When::QuickExit, status);
+    exit_at_once(status)
 }
 
 fn over() -> ! {
@@ -36,13 +41,26 @@ pub extern "C-unwind" fn stack_smashed() -> ! {
 }
 
 pub extern "C-unwind" fn at_exit(function: usize, argument: usize, _: usize) -> c_int {
-    world().exit_handlers.push((function, argument));
+    handlers::register(When::Exit, Handler { function, argument, call: Call::Argument });
     0
 }
 
 pub extern "C-unwind" fn at_exit_plain(function: usize) -> c_int {
     at_exit(function, 0, 0)
 }
+
+pub extern "C-unwind" fn on_exit(function: usize, argument: usize) -> c_int {
+    handlers::register(When::Exit, Handler { function, argument, call: Call::Status });
+    0
+}
+
+pub extern "C-unwind" fn at_quick_exit(function: usize) -> c_int {
+    handlers::register(When::QuickExit, Handler { function, argument: 0, call: Call::Argument });
+    0
+}
+
+/// An object would be unloaded, which none is; its handlers are run by `exit`.
+pub extern "C-unwind" fn finalize(_: usize) {}
 
 pub extern "C-unwind" fn at_thread_exit(function: usize, object: usize, _: usize) -> c_int {
     let w = world();

@@ -1,9 +1,32 @@
 //! The environment, which is put back after each execution.
+//!
+//! # Problem
+//!
+//! It belongs to all threads, and the C library's list of it is memory that membar does not see.
+//!
+//! # Algorithm
+//!
+//! A cell stands for all of it. To change the environment is an interlocked step on that, since the C library takes a lock; to
+//! look something up is a load, since it takes none.
+//!
+//! # Guarantees
+//!
+//! What `getenv` returns, and whether, is that of the order of the steps. What `putenv` makes part of the environment is the program's own
+//! memory: looking it up reads that. Who reads the list itself (`environ`) is not seen here.
+//!
+//! # Complexity
+//!
+//! One step a call, if several threads call and one of them changes something.
 
 use super::*;
+use crate::run::access::Event;
+use crate::run::layout::ENVIRONMENT;
+use crate::run::opaque::is_writable;
+use crate::run::tsan::barrier;
+use membar_core::Barrier;
 
 /// What it was, once the program has changed it: the list, and what it held.
-static ENVIRONMENT: Mutex<Option<(usize, Vec<usize>)>> = Mutex::new(None);
+static KEPT: Mutex<Option<(usize, Vec<usize>)>> = Mutex::new(None);
 static CHANGED: AtomicBool = AtomicBool::new(false);
 
 unsafe extern "C" {
@@ -23,7 +46,7 @@ pub extern "C-unwind" fn copy_variable(to: *mut usize, name: *const c_char) {
 
 fn keep_environment() {
     CHANGED.store(true, Ordering::Relaxed);
-    let mut kept = ENVIRONMENT.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
     kept.get_or_insert_with(|| {
         let mut entries = Vec::new();
         // SAFETY: the C library's own list, which ends with a null pointer.
@@ -47,7 +70,7 @@ pub fn is_environment_changed() -> bool {
 pub fn restore_environment() {
     if CHANGED.load(Ordering::Relaxed) {
         CHANGED.store(false, Ordering::Relaxed);
-        if let Some((list, entries)) = &*ENVIRONMENT.lock().unwrap_or_else(PoisonError::into_inner) {
+        if let Some((list, entries)) = &*KEPT.lock().unwrap_or_else(PoisonError::into_inner) {
             // SAFETY: the list is as long as it was; the C library changes it in place or makes another one.
             unsafe {
                 std::ptr::copy_nonoverlapping(entries.as_ptr(), *list as *mut usize, entries.len());
@@ -57,26 +80,62 @@ pub fn restore_environment() {
     }
 }
 
-pub extern "C-unwind" fn setenv(name: *const c_char, value: *const c_char, overwrite: c_int) -> c_int {
+/// Somebody changes it.
+fn change() {
     keep_environment();
+    Event::sync(ENVIRONMENT, 4).announce();
+    // SAFETY: a word of a control block, which is mapped.
+    unsafe { *(ENVIRONMENT as *mut u32) += 1 };
+    barrier(Barrier::Full);
+}
+
+/// Reads a string that the program passes.
+fn reads(text: *const c_char) {
+    if !text.is_null() {
+        strlen(text as usize);
+    }
+}
+
+pub extern "C-unwind" fn getenv(name: *const c_char) -> *mut c_char {
+    reads(name);
+    Event::atomic(AccessKind::Load, ENVIRONMENT, 4).announce();
+    // SAFETY: what the program asked for.
+    let found = unsafe { libc::getenv(name) };
+    if found.is_null() || !is_writable(found as usize) {
+        return found;
+    }
+    // Given by `putenv`.
+    // SAFETY: as above.
+    let len = unsafe { libc::strlen(name) } + 1;
+    whole_range(found as usize - len, len, false);
+    // SAFETY: as above.
+    unsafe { libc::getenv(name) }
+}
+
+pub extern "C-unwind" fn setenv(name: *const c_char, value: *const c_char, overwrite: c_int) -> c_int {
+    reads(name);
+    reads(value);
+    change();
     // SAFETY: what the program asked for.
     unsafe { libc::setenv(name, value, overwrite) }
 }
 
 pub extern "C-unwind" fn putenv(text: *mut c_char) -> c_int {
-    keep_environment();
+    reads(text);
+    change();
     // SAFETY: what the program asked for.
     unsafe { libc::putenv(text) }
 }
 
 pub extern "C-unwind" fn unsetenv(name: *const c_char) -> c_int {
-    keep_environment();
+    reads(name);
+    change();
     // SAFETY: what the program asked for.
     unsafe { libc::unsetenv(name) }
 }
 
 pub extern "C-unwind" fn clearenv() -> c_int {
-    keep_environment();
+    change();
     // SAFETY: what the program asked for.
     unsafe { libc::clearenv() }
 }

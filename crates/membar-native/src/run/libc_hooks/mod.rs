@@ -1,7 +1,7 @@
 //! Functions of the C library that must be the same in every execution, or that membar has to see into.
 //!
 //! The heap is ours ([`super::heap`]). Functions that copy or compare memory announce what they read and write. Time stands
-//! still but for what a thread itself sees pass; random numbers are each thread's own; both are the same in every
+//! still but for what a thread itself sees pass; random numbers come from generators that threads share, in the order of their steps; both are the same in every
 //! execution. What blocks on the world outside, or makes processes, is refused by name; so are system calls.
 
 mod alloc;

@@ -1,7 +1,10 @@
 //! Time, random numbers, and what else the system is asked for: the same in every execution, or refused.
 
 use super::*;
-use membar_core::Rng;
+use crate::run::access::Event;
+use crate::run::layout::{RANDOM, RANDOM_48};
+use crate::run::tsan::barrier;
+use membar_core::{Barrier, Rng};
 use std::ffi::CString;
 
 // Time: a thread sees a millisecond pass each time it looks.
@@ -90,26 +93,49 @@ fn random_bits() -> u64 {
     thread.random.next()
 }
 
+/// The state of a generator that all threads share, for a step: the C library has a lock for each. Nobody else sees the state, so it may be
+/// one of ours.
+fn shared_state(at: usize) -> &'static mut u64 {
+    Event::sync(at, 8).announce();
+    barrier(Barrier::Full);
+    world().this().dirty = true;
+    // SAFETY: a word of a control block, which is mapped, and which nobody else uses until the next step.
+    unsafe { &mut *(at as *mut u64) }
+}
+
+fn shared_bits(at: usize) -> u64 {
+    let state = shared_state(at);
+    let bits = Rng::new(*state).next();
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    bits
+}
+
 pub extern "C-unwind" fn rand() -> c_int {
-    (random_bits() >> 33) as c_int
+    (shared_bits(RANDOM) >> 33) as c_int
 }
 
 pub extern "C-unwind" fn random() -> c_long {
-    (random_bits() >> 33) as c_long
+    (shared_bits(RANDOM) >> 33) as c_long
+}
+
+pub extern "C-unwind" fn lrand48() -> c_long {
+    (shared_bits(RANDOM_48) >> 33) as c_long
 }
 
 pub extern "C-unwind" fn mrand48() -> c_long {
-    c_long::from(random_bits() as i32)
+    c_long::from(shared_bits(RANDOM_48) as i32)
 }
 
 pub extern "C-unwind" fn drand48() -> c_double {
-    (random_bits() >> 11) as f64 / (1u64 << 53) as f64
+    (shared_bits(RANDOM_48) >> 11) as f64 / (1u64 << 53) as f64
 }
 
 pub extern "C-unwind" fn srand(seed: u32) {
-    let w = world();
-    let id = w.current;
-    w.threads[id].random = Rng::new(u64::from(seed) << 6 | id as u64);
+    *shared_state(RANDOM) = u64::from(seed) << 6;
+}
+
+pub extern "C-unwind" fn srand48(seed: c_long) {
+    *shared_state(RANDOM_48) = (seed as u64) << 6;
 }
 
 pub extern "C-unwind" fn arc4random() -> u32 {

@@ -3,6 +3,7 @@
 use super::*;
 
 const BUSY: c_int = 1;
+const ERROR: c_int = 2;
 const TIMED_OUT: c_int = 4;
 
 pub extern "C-unwind" fn thrd_create(out: usize, start: usize, arg: usize) -> c_int {
@@ -29,12 +30,20 @@ pub extern "C-unwind" fn mtx_trylock(mutex: usize) -> c_int {
     if mutex_trylock(mutex) == 0 { 0 } else { BUSY }
 }
 
-pub extern "C-unwind" fn mtx_timedlock(mutex: usize, _: usize) -> c_int {
-    if mutex_trylock(mutex) == 0 { 0 } else { TIMED_OUT }
+fn timed(result: c_int) -> c_int {
+    match result {
+        0 => 0,
+        libc::ETIMEDOUT => TIMED_OUT,
+        _ => ERROR,
+    }
 }
 
-pub extern "C-unwind" fn cnd_timedwait(cond: usize, mutex: usize, _: usize) -> c_int {
-    if cond_timedwait(cond, mutex, 0) == 0 { 0 } else { TIMED_OUT }
+pub extern "C-unwind" fn mtx_timedlock(mutex: usize, time: usize) -> c_int {
+    timed(mutex_timedlock(mutex, time))
+}
+
+pub extern "C-unwind" fn cnd_timedwait(cond: usize, mutex: usize, time: usize) -> c_int {
+    timed(cond_timedwait(cond, mutex, time))
 }
 
 pub extern "C-unwind" fn cnd_init(cond: usize) -> c_int {

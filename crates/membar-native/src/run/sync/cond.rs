@@ -55,7 +55,10 @@ fn release_for_wait(mutex: usize) -> u32 {
     depth
 }
 
-pub extern "C-unwind" fn cond_timedwait(cond: usize, mutex: usize, _: usize) -> c_int {
+pub extern "C-unwind" fn cond_timedwait(cond: usize, mutex: usize, time: usize) -> c_int {
+    if !is_time(time) {
+        return libc::EINVAL;
+    }
     enqueue(cond, mutex);
     let depth = release_for_wait(mutex);
     let woken = rest(cond, true);
@@ -65,8 +68,8 @@ pub extern "C-unwind" fn cond_timedwait(cond: usize, mutex: usize, _: usize) -> 
     }
 }
 
-pub extern "C-unwind" fn cond_clockwait(cond: usize, mutex: usize, _: c_int, _: usize) -> c_int {
-    cond_timedwait(cond, mutex, 0)
+pub extern "C-unwind" fn cond_clockwait(cond: usize, mutex: usize, _: c_int, time: usize) -> c_int {
+    cond_timedwait(cond, mutex, time)
 }
 
 pub extern "C-unwind" fn cond_signal(cond: usize) -> c_int {

@@ -27,7 +27,6 @@ use super::waiters::{
     self, ANYBODY, count, decide, doze, first, join, lock, mark, place, rest, sleep, unlock, wake_marked,
 };
 use super::*;
-use crate::run::access::plain_within;
 use crate::run::layout::{FUTEX_CELLS, FUTEXES};
 use membar_core::AccessKind;
 
@@ -94,12 +93,10 @@ fn run(addr: usize, operation: c_int, value: u32, timeout: usize, other: usize, 
     }
 }
 
-/// Whether a time limit makes sense.
-fn is_time(timeout: usize) -> bool {
-    plain_within(timeout, 16, false);
+/// Whether a time limit makes sense. The kernel wants no negative seconds either.
+fn is_limit(timeout: usize) -> bool {
     // SAFETY: the program's own variable.
-    let [seconds, nanos] = unsafe { *(timeout as *const [i64; 2]) };
-    seconds >= 0 && (0..1_000_000_000).contains(&nanos)
+    is_time(timeout) && unsafe { *(timeout as *const i64) } >= 0
 }
 
 fn load(addr: usize) -> u32 {
@@ -123,7 +120,7 @@ fn rest_for_lock(cell: usize, timeout: usize) -> Outcome {
 }
 
 fn wait(addr: usize, expected: u32, timeout: usize, bits: u32, owns: usize) -> Outcome {
-    if bits == 0 || timeout != 0 && !is_time(timeout) {
+    if bits == 0 || timeout != 0 && !is_limit(timeout) {
         return Err(libc::EINVAL);
     }
     let cell = cell(addr);
@@ -238,7 +235,7 @@ fn give(addr: usize, id: usize) -> bool {
 }
 
 fn lock_pi(addr: usize, timeout: Option<usize>) -> Outcome {
-    if timeout.is_some_and(|timeout| timeout != 0 && !is_time(timeout)) {
+    if timeout.is_some_and(|timeout| timeout != 0 && !is_limit(timeout)) {
         return Err(libc::EINVAL);
     }
     let (cell, me) = (cell(addr), current());

@@ -2,16 +2,58 @@
 
 use super::*;
 
+unsafe extern "C" {
+    fn pthread_rwlockattr_getkind_np(attributes: usize, kind: &mut c_int) -> c_int;
+}
+
 // Reader-writer locks.
 
 const WRITER: u32 = u32::MAX;
 
-pub extern "C-unwind" fn rwlock_init(lock: usize, _: usize) -> c_int {
+// A lock that prefers writers has a gate as well: how many writers have it or wait for it. Readers pass it first, and wait while
+// there are any, even those that hold the lock already. A reader that has passed and is overtaken by a writer is one that came earlier.
+
+/// Where the C library has the kind, which a static initialiser sets; the kind that prefers writers; the gate.
+const LOCK_KIND: usize = 48;
+const PREFERS_WRITERS: u32 = 2;
+const GATE: usize = 4;
+
+fn prefers_writers(lock: usize) -> bool {
+    *word(lock + LOCK_KIND) == PREFERS_WRITERS
+}
+
+/// A writer comes, or goes before it gives the lock back: then it may be no more.
+fn at_gate(lock: usize, change: i32) {
+    if prefers_writers(lock) {
+        Event::sync(lock + GATE, 4).announce();
+        *word(lock + GATE) = word(lock + GATE).wrapping_add_signed(change);
+        full();
+    }
+}
+
+/// Whether a reader may pass, if it does not wait.
+fn is_open(lock: usize) -> bool {
+    if !prefers_writers(lock) {
+        return true;
+    }
+    Event::sync(lock + GATE, 4).announce();
+    full();
+    *word(lock + GATE) == 0
+}
+
+pub extern "C-unwind" fn rwlock_init(lock: usize, attributes: usize) -> c_int {
+    let mut kind = 0;
+    if attributes != 0 {
+        plain_within(attributes, 8, false);
+        // SAFETY: attributes that the program has initialised.
+        unsafe { pthread_rwlockattr_getkind_np(attributes, &mut kind) };
+    }
     RWLOCK.begin(lock);
     if let (true, Some(held)) = (RWLOCK.is_initialised(lock), locked_by(lock)) {
         RWLOCK.wrong(lock, "initialises", &held);
     }
     RWLOCK.initialise(lock);
+    *word(lock + LOCK_KIND) = kind as u32;
     0
 }
 
@@ -42,6 +84,10 @@ pub extern "C-unwind" fn rwlock_rdlock(lock: usize) -> c_int {
     if writes(lock) {
         return libc::EDEADLK;
     }
+    if prefers_writers(lock) {
+        Event::sync(lock + GATE, 4).until(0).announce();
+        full();
+    }
     Event::sync(lock, 4).while_not(u64::from(WRITER)).counted().announce();
     RWLOCK.used(lock, "locks");
     *word(lock) += 1;
@@ -54,6 +100,7 @@ pub extern "C-unwind" fn rwlock_wrlock(lock: usize) -> c_int {
     if writes(lock) {
         return libc::EDEADLK;
     }
+    at_gate(lock, 1);
     Event::sync(lock, 4).until(0).announce();
     RWLOCK.used(lock, "locks");
     *word(lock) = WRITER;
@@ -63,6 +110,10 @@ pub extern "C-unwind" fn rwlock_wrlock(lock: usize) -> c_int {
 }
 
 pub extern "C-unwind" fn rwlock_tryrdlock(lock: usize) -> c_int {
+    if !is_open(lock) {
+        RWLOCK.used(lock, "tries to lock");
+        return libc::EBUSY;
+    }
     Event::sync(lock, 4).announce();
     full();
     RWLOCK.used(lock, "tries to lock");
@@ -83,26 +134,36 @@ pub extern "C-unwind" fn rwlock_trywrlock(lock: usize) -> c_int {
     }
     *word(lock) = WRITER;
     note(lock + LAST, FOR_WRITING);
+    at_gate(lock, 1);
     0
 }
 
-pub extern "C-unwind" fn rwlock_timedrdlock(lock: usize, _: usize) -> c_int {
+pub extern "C-unwind" fn rwlock_timedrdlock(lock: usize, time: usize) -> c_int {
+    if !is_time(time) {
+        return libc::EINVAL;
+    }
     if rwlock_tryrdlock(lock) == 0 { 0 } else { libc::ETIMEDOUT }
 }
 
-pub extern "C-unwind" fn rwlock_timedwrlock(lock: usize, _: usize) -> c_int {
+pub extern "C-unwind" fn rwlock_timedwrlock(lock: usize, time: usize) -> c_int {
+    if !is_time(time) {
+        return libc::EINVAL;
+    }
     if rwlock_trywrlock(lock) == 0 { 0 } else { libc::ETIMEDOUT }
 }
 
-pub extern "C-unwind" fn rwlock_clockrdlock(lock: usize, _: c_int, _: usize) -> c_int {
-    rwlock_timedrdlock(lock, 0)
+pub extern "C-unwind" fn rwlock_clockrdlock(lock: usize, _: c_int, time: usize) -> c_int {
+    rwlock_timedrdlock(lock, time)
 }
 
-pub extern "C-unwind" fn rwlock_clockwrlock(lock: usize, _: c_int, _: usize) -> c_int {
-    rwlock_timedwrlock(lock, 0)
+pub extern "C-unwind" fn rwlock_clockwrlock(lock: usize, _: c_int, time: usize) -> c_int {
+    rwlock_timedwrlock(lock, time)
 }
 
 pub extern "C-unwind" fn rwlock_unlock(lock: usize) -> c_int {
+    if *word(lock) == WRITER {
+        at_gate(lock, -1);
+    }
     Event::sync(lock, 4).counted().announce();
     RWLOCK.used(lock, "unlocks");
     match *word(lock) {
@@ -235,12 +296,15 @@ pub extern "C-unwind" fn sem_trywait(semaphore: usize) -> c_int {
     0
 }
 
-pub extern "C-unwind" fn sem_timedwait(semaphore: usize, _: usize) -> c_int {
+pub extern "C-unwind" fn sem_timedwait(semaphore: usize, time: usize) -> c_int {
+    if !is_time(time) {
+        return fails(libc::EINVAL);
+    }
     if sem_trywait(semaphore) == 0 { 0 } else { fails(libc::ETIMEDOUT) }
 }
 
-pub extern "C-unwind" fn sem_clockwait(semaphore: usize, _: c_int, _: usize) -> c_int {
-    sem_timedwait(semaphore, 0)
+pub extern "C-unwind" fn sem_clockwait(semaphore: usize, _: c_int, time: usize) -> c_int {
+    sem_timedwait(semaphore, time)
 }
 
 pub extern "C-unwind" fn sem_post(semaphore: usize) -> c_int {

@@ -80,6 +80,14 @@ fn noted(at: usize) -> Option<(u32, String)> {
     (note & 0xffff_0000 == NOTE).then(|| (note >> 8 & 0xff, by()))
 }
 
+/// Whether a time has as many nanoseconds as it may have.
+fn is_time(time: usize) -> bool {
+    plain_within(time, 16, false);
+    // SAFETY: the program's own variable.
+    let [_, nanos] = unsafe { *(time as *const [i64; 2]) };
+    (0..1_000_000_000).contains(&nanos)
+}
+
 fn full() {
     barrier(Barrier::Full);
 }

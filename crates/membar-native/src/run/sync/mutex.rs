@@ -112,15 +112,17 @@ pub extern "C-unwind" fn mutex_trylock(mutex: usize) -> c_int {
     taken(mutex)
 }
 
-pub extern "C-unwind" fn mutex_timedlock(mutex: usize, _: usize) -> c_int {
+pub extern "C-unwind" fn mutex_timedlock(mutex: usize, time: usize) -> c_int {
     match mutex_trylock(mutex) {
+        // A time is looked at by those who have to wait.
+        libc::EBUSY if !is_time(time) => libc::EINVAL,
         libc::EBUSY => libc::ETIMEDOUT,
         other => other,
     }
 }
 
-pub extern "C-unwind" fn mutex_clocklock(mutex: usize, _: c_int, _: usize) -> c_int {
-    mutex_timedlock(mutex, 0)
+pub extern "C-unwind" fn mutex_clocklock(mutex: usize, _: c_int, time: usize) -> c_int {
+    mutex_timedlock(mutex, time)
 }
 
 pub extern "C-unwind" fn mutex_unlock(mutex: usize) -> c_int {

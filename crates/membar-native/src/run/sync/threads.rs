@@ -1,10 +1,15 @@
 //! Creating, joining, detaching and leaving threads.
 
 use super::*;
+use crate::run::access::whole_range;
+use crate::run::layout::{GUARD, STACK_SIZE, stack_base};
 
 unsafe extern "C" {
     fn pthread_attr_getdetachstate(attributes: usize, state: &mut c_int) -> c_int;
     fn pthread_attr_getstacksize(attributes: usize, size: &mut usize) -> c_int;
+    fn pthread_attr_init(attributes: usize) -> c_int;
+    fn pthread_attr_setdetachstate(attributes: usize, state: c_int) -> c_int;
+    fn pthread_attr_setstack(attributes: usize, from: usize, size: usize) -> c_int;
 }
 
 pub extern "C-unwind" fn create(out: usize, attributes: usize, start: usize, arg: usize) -> c_int {
@@ -30,14 +35,15 @@ pub extern "C-unwind" fn create(out: usize, attributes: usize, start: usize, arg
     thread.mask = mask;
     (thread.start, thread.arg, thread.creator) = (start, arg, creator);
     thread.float = crate::run::float::now();
+    let mut size = 0;
     if attributes != 0 {
-        let mut size = 0;
         // SAFETY: as above; and a control block.
         unsafe {
             pthread_attr_getstacksize(attributes, &mut size);
             *((control(id) + STACK_WANTED) as *mut usize) = size;
         }
     }
+    crate::run::stack::wanted(id, size);
     if detached {
         note(control(id) + FATE, DETACHED);
     }
@@ -101,6 +107,24 @@ pub extern "C-unwind" fn join(target: usize, result: *mut usize) -> c_int {
 
 pub extern "C-unwind" fn detach(target: usize) -> c_int {
     decide(target, "detaches", DETACHED);
+    0
+}
+
+/// The attributes of a thread: where its stack is, of the size that it asked for, and whether it is detached.
+pub extern "C-unwind" fn attributes_of(target: usize, attributes: usize) -> c_int {
+    let Some(id) = thread_of(target) else { return libc::ESRCH };
+    whole_range(attributes, size_of::<libc::pthread_attr_t>(), true);
+    let most = STACK_SIZE - GUARD;
+    // SAFETY: a control block, and the program's own variable.
+    unsafe {
+        let wanted = *((control(id) + STACK_WANTED) as *const usize);
+        let size = if wanted == 0 { most } else { wanted.min(most) };
+        pthread_attr_init(attributes);
+        pthread_attr_setstack(attributes, stack_base(id) - size, size);
+        if matches!(noted(control(id) + FATE), Some((DETACHED, _))) {
+            pthread_attr_setdetachstate(attributes, libc::PTHREAD_CREATE_DETACHED);
+        }
+    }
     0
 }
 
