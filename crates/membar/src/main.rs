@@ -6,6 +6,7 @@ mod cmd;
 mod decide;
 mod guard;
 mod input;
+mod kind;
 mod page;
 mod progress;
 mod quantity;
@@ -73,11 +74,25 @@ fn completions(shell: clap_complete::Shell) -> Result<u8, Failure> {
     Ok(stop::ALLOWED)
 }
 
+/// One page for each command; what only explains another one has none.
+fn write_pages(command: clap::Command, directory: &Path) -> std::io::Result<()> {
+    let hidden: Vec<_> = command.get_subcommands().filter(|command| command.is_hide_set()).map(name_of).collect();
+    let kept = |command: &clap::Command| command.get_name() != "help" && !hidden.contains(&name_of(command));
+    for found in command.get_subcommands().filter(|command| kept(command)) {
+        clap_mangen::Man::new(found.clone()).generate_to(directory).map(drop)?;
+    }
+    clap_mangen::Man::new(command).generate_to(directory).map(drop)
+}
+
+fn name_of(command: &clap::Command) -> String {
+    command.get_name().to_owned()
+}
+
 fn man(names: &[String], output: Option<&Path>) -> Result<u8, Failure> {
     let mut command = Cli::command();
     command.build();
     if let Some(directory) = output {
-        let written = std::fs::create_dir_all(directory).and_then(|()| clap_mangen::generate_to(command, directory));
+        let written = std::fs::create_dir_all(directory).and_then(|()| write_pages(command, directory));
         return match written {
             Ok(()) => Ok(stop::ALLOWED),
             Err(error) => {

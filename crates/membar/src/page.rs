@@ -321,6 +321,9 @@ impl ToFile {
 
     /// Writes everything.
     pub fn finish(mut self) -> Result<(), Failure> {
-        self.place.write(&self.pages.finish()).map_err(|error| Failure::Usage(format!("error: {}: {error}", self.name)))
+        let failed = |error| Failure::Usage(format!("error: {}: {error}", self.name));
+        self.place.write(&self.pages.finish()).map_err(failed)?;
+        let _ = writeln!(io::stderr(), "wrote {}", self.name);
+        Ok(())
     }
 }

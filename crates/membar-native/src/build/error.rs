@@ -13,7 +13,7 @@ pub enum BuildError {
     #[error("no source file was given")]
     NothingToBuild,
     /// There is no compiler on this machine, or not where we looked.
-    #[error("no {language} compiler was found (tried {tried})")]
+    #[error("{}", no_compiler(*language, tried))]
     NoCompiler {
         /// For what.
         language: Language,
@@ -113,11 +113,22 @@ pub enum BuildError {
     },
 }
 
+/// One that was asked for is missed by its name.
+fn no_compiler(language: Language, tried: &str) -> String {
+    match tried.contains(',') {
+        true => format!("no {language} compiler was found (tried {tried})"),
+        false => format!("the compiler {tried} was not found"),
+    }
+}
+
 impl BuildError {
     /// The fix, in a few words.
     pub fn help(&self) -> String {
         match self {
             BuildError::NothingToBuild => "name a C or C++ file: `membar verify prog.c`".into(),
+            BuildError::NoCompiler { tried, .. } if !tried.contains(',') => {
+                "check its name and PATH, or name another one, with --cc or in CC (CXX for C++)".into()
+            }
             BuildError::NoCompiler { language, .. } => format!(
                 "install gcc or clang (`apt install {}`), or name the compiler in {}",
                 language.package(),

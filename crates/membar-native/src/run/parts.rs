@@ -52,6 +52,13 @@ fn bytes(pending: &Pending, whole: u8) -> (u8, u8) {
     }
 }
 
+/// Whether two parts, as [`Pending::part`] has them, have a byte in common.
+pub fn overlap(a: u8, b: u8) -> bool {
+    let ends = |part: u8| (part >> 4, (part >> 4) + (part & 15));
+    let ((from, to), (start, end)) = (ends(a), ends(b));
+    a == 0 || b == 0 || from < end && start < to
+}
+
 impl World {
     /// The bytes of an access to a part of a cell, as [`Pending::part`] has them.
     #[cold]

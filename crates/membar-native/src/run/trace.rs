@@ -135,6 +135,16 @@ pub struct TracedStep {
     pub made: Made,
     /// Return addresses, innermost first, as offsets in the object.
     pub stack: Vec<u32>,
+    /// If it is to a part of what is one location: where that begins, times 16, and how long it is.
+    #[serde(default)]
+    pub part: u8,
+}
+
+impl TracedStep {
+    /// Whether two accesses to one location have a byte in common.
+    pub fn overlaps(&self, other: &TracedStep) -> bool {
+        super::parts::overlap(self.part, other.part)
+    }
 }
 
 /// Where a thread stands after the last step.
@@ -191,12 +201,13 @@ impl Native {
                 break;
             }
             let stack = stack(thread);
+            let part = part(thread);
             let performed = self.repeat(step);
             locate(performed.access.addr, &mut traced.cells);
             for value in [performed.old, performed.new] {
                 point(value, &mut traced.pointees);
             }
-            traced.steps.push(TracedStep { made: Made::new(&performed), stack });
+            traced.steps.push(TracedStep { made: Made::new(&performed), stack, part });
         }
         for thread in 0..self.threads() {
             let standing = match self.next(thread) {
@@ -206,7 +217,8 @@ impl Native {
                     let value = self.value(access.addr);
                     let made = Performed { thread: thread as u32, access, writes: false, old: value, new: value };
                     let waits = !self.waiting(thread).round.is_empty();
-                    Standing::Access(TracedStep { made: Made::new(&made), stack: stack(thread) }, waits)
+                    let step = TracedStep { made: Made::new(&made), stack: stack(thread), part: part(thread) };
+                    Standing::Access(step, waits)
                 }
                 Next::Done | Next::Long => Standing::Done,
                 Next::Fault => Standing::Fault(self.fault(thread)),
@@ -283,6 +295,11 @@ impl Native {
 fn now(thread: usize) -> Option<(Stand, Slot)> {
     let thread = world().threads.get(thread)?;
     Some((thread.stand, *thread.slots.last()?))
+}
+
+/// Which bytes of its cell the thread's next access is to.
+fn part(thread: usize) -> u8 {
+    now(thread).map_or(0, |(_, slot)| slot.pending.part)
 }
 
 /// Whether what the thread is about to do cannot be done now.

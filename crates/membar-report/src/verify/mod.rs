@@ -371,24 +371,15 @@ impl ErrorRef {
     }
 }
 
-/// The JSON document for one program or several. `errors` are what was wrong with the input.
-pub fn verify_json(reports: &[VerifyReport], errors: &[Value], several: bool, out: &mut impl Write) -> io::Result<()> {
+/// The JSON document. `errors` are what was wrong with the input.
+pub fn verify_json(reports: &[VerifyReport], errors: &[Value], out: &mut impl Write) -> io::Result<()> {
     #[derive(Serialize)]
-    struct One<'a> {
-        schema: u32,
-        #[serde(flatten)]
-        report: &'a VerifyReport,
-    }
-    #[derive(Serialize)]
-    struct Many<'a> {
+    struct Document<'a> {
         schema: u32,
         results: &'a [VerifyReport],
         errors: &'a [Value],
     }
-    match reports {
-        [report] if !several => serde_json::to_writer(&mut *out, &One { schema: SCHEMA, report })?,
-        _ => serde_json::to_writer(&mut *out, &Many { schema: SCHEMA, results: reports, errors })?,
-    }
+    serde_json::to_writer(&mut *out, &Document { schema: SCHEMA, results: reports, errors })?;
     out.write_all(b"\n")
 }
 
@@ -431,7 +422,7 @@ mod tests {
         };
         let (mut text, mut json) = (Vec::new(), Vec::new());
         report.text(Style::default(), 5, &mut text).unwrap();
-        verify_json(&[report], &[], false, &mut json).unwrap();
+        verify_json(&[report], &[], &mut json).unwrap();
         let expected = "\
 ERROR  a.c: P1 cannot go on: assertion `x == 1' failed
   Seen: 1 class (dpor, 0.00 s)

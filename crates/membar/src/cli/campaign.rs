@@ -30,7 +30,7 @@ Exit codes: 0 nothing found, 1 a violation, 2 bad usage, 3 nothing found but som
 4 a bug of membar.")]
 pub struct Simulate {
     /// The machine; see --list.
-    #[arg(long, value_name = "MACHINE", required_unless_present = "list")]
+    #[arg(long, value_name = "MACHINE")]
     pub machine: Option<String>,
 
     /// Switch on a bug of the machine; may be repeated.

@@ -1,8 +1,9 @@
 //! `verify`, `replay`, `cc` and `c++`.
 
 use super::{DataFormat, Memory, MemoryParser, Time, TimeParser};
-use clap::{Args, ValueEnum};
-use std::ffi::OsString;
+use clap::builder::{EnumValueParser, PossibleValue, TypedValueParser};
+use clap::{Arg, Args, ValueEnum};
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 /// `membar verify`
@@ -32,16 +33,16 @@ pub struct Verify {
     pub programs: Vec<PathBuf>,
 
     /// Memory model of the machine.
-    #[arg(short, long, value_enum, default_value_t = VerifyModel::Tso, value_name = "MODEL")]
+    #[arg(short, long, default_value = "tso", value_name = "MODEL", value_parser = VerifyModelParser)]
     pub model: VerifyModel,
 
     /// Which executions to explore.
     #[arg(short, long, value_enum, default_value_t = StrategyName::Auto, value_name = "STRATEGY")]
     pub strategy: StrategyName,
 
-    /// With --strategy bounded: at most this many switches away from a thread that could go on.
-    #[arg(long, default_value_t = 2, value_name = "N")]
-    pub preemptions: u32,
+    /// Only executions with at most this many switches away from a thread that could go on: --strategy bounded [default there: 2]
+    #[arg(long, value_name = "N")]
+    pub preemptions: Option<u32>,
 
     /// Stop after about this many executions (random and pct: exactly so many) [default: no limit; random and pct: 10000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
@@ -210,6 +211,38 @@ pub enum VerifyModel {
     Pso,
 }
 
+/// Reads a model, and says why another one is none here.
+#[derive(Clone)]
+struct VerifyModelParser;
+
+impl TypedValueParser for VerifyModelParser {
+    type Value = VerifyModel;
+
+    fn parse_ref(&self, command: &clap::Command, arg: Option<&Arg>, value: &OsStr) -> Result<VerifyModel, clap::Error> {
+        let inner = EnumValueParser::<VerifyModel>::new();
+        let text = value.to_string_lossy().to_lowercase();
+        let why = match text.as_str() {
+            "sc" => {
+                "every program is sequentially consistent under sc; --strategy exhaustive finds errors under any model"
+            }
+            "x86" | "x86-tso" | "x86_64" | "sparc" => "that is tso: --model tso",
+            "arm" | "armv8" | "aarch64" | "arm64" | "riscv" | "rvwmo" | "power" | "c11" | "rc11" | "wmo" => {
+                "programs are verified for machines with store buffers; pso, the weakest of them, is the closest"
+            }
+            _ => return inner.parse_ref(command, arg, value),
+        };
+        let message = format!(
+            "there is no model `{}` for programs: {why} [possible values: tso, pso]\n",
+            value.to_string_lossy()
+        );
+        Err(clap::Error::raw(clap::error::ErrorKind::InvalidValue, message).with_cmd(command))
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(VerifyModel::value_variants().iter().filter_map(ValueEnum::to_possible_value)))
+    }
+}
+
 /// Ways to choose executions.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub enum StrategyName {
@@ -276,7 +309,7 @@ pub struct Replay {
     words: Vec<OsString>,
 
     /// Mark where an access could overtake a store under this model.
-    #[arg(short, long, value_enum, value_name = "MODEL")]
+    #[arg(short, long, value_name = "MODEL", value_parser = VerifyModelParser)]
     pub model: Option<VerifyModel>,
 
     /// How the steps are written: for people or as JSON.

@@ -3,7 +3,9 @@
 pub use super::programs::Language;
 
 use super::programs::compile;
+use crate::cli::Cli;
 use crate::stop::{self, Failure};
+use clap::CommandFactory;
 use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
@@ -17,10 +19,25 @@ pub fn called() -> Option<ExitCode> {
         _ => return None,
     };
     let args: Vec<OsString> = words.collect();
+    if args.iter().map(|arg| arg.to_str()).eq([Some("--help")]) {
+        return Some(help(language));
+    }
     Some(ExitCode::from(run(language, &args).unwrap_or_else(|failure| {
         let _ = writeln!(std::io::stderr(), "{failure}");
         stop::FORBIDDEN
     })))
+}
+
+/// Our help; the compiler's own is a question for the compiler.
+fn help(language: Language) -> ExitCode {
+    let (name, compiler) = if language == Language::C { ("cc", "gcc") } else { ("c++", "g++") };
+    let mut command = Cli::command();
+    command.build();
+    if let Some(found) = command.find_subcommand_mut(name) {
+        let text = format!("{}\n\nThe compiler's own options: {compiler} --help\n", found.render_long_help());
+        let _ = std::io::stdout().write_all(text.as_bytes());
+    }
+    ExitCode::SUCCESS
 }
 
 /// Runs the command.

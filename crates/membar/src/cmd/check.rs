@@ -5,6 +5,7 @@ use super::output::{Answered, Output, Wanted, shown_name};
 use crate::cli::{Check, Format};
 use crate::decide::{Answer, Budget, Chosen, Decider, Detail};
 use crate::input;
+use crate::kind::not_a_trace;
 use crate::page::{ToFile, Wish};
 use crate::progress::{self, Progress};
 use crate::stop::{Failure, Interrupt};
@@ -63,6 +64,9 @@ pub fn run(args: &Check, style: Style) -> Result<u8, Failure> {
         return Err(Failure::Usage(message.into()));
     }
     let models = names.iter().map(|name| Chosen::load(name)).collect::<Result<Vec<_>, _>>()?;
+    if let Some(failure) = args.traces.iter().find_map(|path| not_a_trace(path)) {
+        return Err(failure);
+    }
     let interrupt = Interrupt::on_key();
     let table = args.format == Format::Text && models.len() > 1;
     let detail = match args.format {

@@ -11,6 +11,7 @@ pub use litmus::Litmus;
 pub use native::{Native, compile, serve};
 
 use super::litmus::{collect, directory_of, is_list};
+use crate::kind::{empty, not_a_program};
 use crate::stop::Failure;
 use membar::core::{Access, Barrier, Performed, Relaxation};
 use membar::explore::{SearchState, Step};
@@ -64,12 +65,22 @@ pub fn inputs(words: &[PathBuf]) -> (Vec<Input>, Vec<Failure>) {
         let mut files = Vec::new();
         let found = if word.is_dir() {
             let wanted = |path: &Path| is_source(path) || path.extension().is_some_and(|end| end == "litmus");
-            directory_of(word, "no .litmus, .c or .cpp file is in this directory", &wanted, &mut files)
+            directory_of(
+                word,
+                "there are no C or C++ sources and no litmus tests in this directory",
+                &wanted,
+                &mut files,
+            )
         } else {
             collect(word, &mut files)
         };
-        if let Err(error) = found {
-            failures.push(error.into());
+        match found {
+            Err(_) if word.is_dir() && word.read_dir().is_ok() && files.is_empty() => failures.push(empty(word)),
+            Err(error) => failures.push(error.into()),
+            Ok(()) => {}
+        }
+        if !word.is_dir() {
+            failures.extend(files.iter().filter_map(|file| not_a_program(file)));
         }
         let apart = word.is_dir() || is_list(word);
         for file in files {
@@ -207,6 +218,9 @@ pub trait Subject {
         self.name()
     }
 
+    /// Whether it has only one thread, as far as it has been explored.
+    fn is_alone(&self) -> bool;
+
     /// A hash of everything that decides what it does.
     fn fingerprint(&self) -> u64;
 
@@ -237,6 +251,11 @@ pub trait Subject {
 
     /// Runs a schedule, with the barriers of the last exploration.
     fn trace(&mut self, schedule: &[Step]) -> Result<Run<Self::Detail>, Failure>;
+
+    /// Whether two accesses to one address have a byte in common.
+    fn overlap(&self, _run: &Run<Self::Detail>, _one: &Event, _other: &Event) -> bool {
+        true
+    }
 
     /// Whether a separate machine finds the execution possible and not sequentially consistent.
     fn confirms(&mut self, model: Relaxation, explanation: &Explanation) -> bool;

@@ -6,7 +6,7 @@ use crate::decide::{Budget, Chosen};
 use crate::page::ToFile;
 use crate::stop::{ALLOWED, Failure, Interrupt};
 use membar::core::{Clock, Compare};
-use membar::report::Style;
+use membar::report::{Style, count};
 use membar::simulate::{Program, Run, Setup, Times, machines, profile, sampled};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -23,7 +23,15 @@ pub fn run(args: &Simulate, style: Style) -> Result<u8, Failure> {
         std::io::stdout().write_all(list(style).as_bytes())?;
         return Ok(ALLOWED);
     }
-    let setup = setup(args.machine.as_deref().unwrap_or_default(), &args.bugs, args.buffers)?;
+    let Some(machine) = &args.machine else {
+        let names: Vec<&str> = machines::all().iter().map(|machine| machine.name()).collect();
+        let message = format!(
+            "error: which machine? --machine is one of {}\n = help: `membar simulate --list` says what they are, and which bugs they can have",
+            names.join(", ")
+        );
+        return Err(Failure::Usage(message));
+    };
+    let setup = setup(machine, &args.bugs, args.buffers)?;
     let model = Chosen::load(args.model.as_deref().unwrap_or(setup.machine().model()))?;
     let timestamps = args.timestamps.unwrap_or(match membar::model::builtin(setup.machine().model()) {
         Some(model) if has_locks(&model.name) => Timestamps::Exact,
@@ -225,7 +233,8 @@ fn list(style: Style) -> String {
     let _ = writeln!(text, "\n{}", style.heading("Profiles (--profile)"));
     for profile in profile::builtins() {
         let size = format!("{}x{}, {} addresses", profile.threads, profile.operations, profile.addresses);
-        let locks = if profile.locks > 0 { format!(", {} locks", profile.locks) } else { String::new() };
+        let locks =
+            if profile.locks > 0 { format!(", {}", count(profile.locks as usize, "lock")) } else { String::new() };
         let _ = writeln!(text, "  {:<18} {} ({size}{locks})", profile.name, profile.title);
     }
     let _ = writeln!(text, "\n`membar models` lists the models (--model). A profile of your own is a .toml file.");

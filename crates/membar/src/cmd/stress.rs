@@ -53,6 +53,13 @@ pub fn campaign(args: &Stress, interrupt: &Interrupt) -> Result<(Plan, Hardware)
         HardwareTimes::Off => Timestamps::Off,
         HardwareTimes::Every(every) => Timestamps::Every(every),
     };
+    if timestamps == Timestamps::Every(1) {
+        let _ = writeln!(
+            std::io::stderr(),
+            "warning: reading the clock at every operation gives store buffers time to drain: few results will be anything but \
+             sequentially consistent\n = help: fewer timestamps: --timestamps 16, or none: --timestamps off"
+        );
+    }
     let settings = Settings { cores, engine, timestamps, ..Settings::default() };
     let runner = Runner::new(settings.clone()).map_err(usage)?;
     let hardware = Hardware { cores: runner.cores().to_string(), settings, runner: Mutex::new(runner) };

@@ -33,6 +33,8 @@ const CHECKPOINT: Duration = Duration::from_secs(1);
 const SHOWN: usize = 5;
 /// How much longer than it may be explored a program may run, so that what was found is explained.
 pub const EXPLAINING: Duration = Duration::from_millis(900);
+/// Preemptions of a bounded search if nothing is said.
+const PREEMPTIONS: u32 = 2;
 /// Executions of random and pct if nothing is said.
 const DRAWN: u64 = 10_000;
 
@@ -40,7 +42,11 @@ const DRAWN: u64 = 10_000;
 pub fn run(args: &Verify, style: Style) -> Result<u8, Failure> {
     let settings = settings(args)?;
     let mut batch = Batch::default();
-    let (inputs, failures) = inputs(&args.programs);
+    let (mut inputs, failures) = inputs(&args.programs);
+    if !failures.is_empty() {
+        // Nothing is begun that could not be answered as a whole.
+        inputs.clear();
+    }
     for failure in failures {
         batch.fail(failure)?;
     }
@@ -129,7 +135,7 @@ impl Batch {
         }
         let several = inputs.len() != 1 || args.programs[0].is_dir();
         if args.format == VerifyFormat::Json {
-            verify_json(&self.reports, &self.errors, several, &mut out)?;
+            verify_json(&self.reports, &self.errors, &mut out)?;
         } else if args.format == VerifyFormat::Sarif {
             self.sarif(&mut out)?;
         } else if several && !args.quiet && !self.reports.is_empty() {
@@ -233,10 +239,16 @@ fn settings(args: &Verify) -> Result<Settings, Failure> {
         return Err(Failure::Usage(message));
     }
     let executions = args.executions.unwrap_or(DRAWN);
+    let preemptions = args.preemptions.unwrap_or(PREEMPTIONS);
+    if args.preemptions.is_some() && !matches!(args.strategy, StrategyName::Auto | StrategyName::Bounded) {
+        let message = "error: --preemptions is for --strategy bounded\n = help: leave one of the two out";
+        return Err(Failure::Usage(message.into()));
+    }
     let strategy = match args.strategy {
+        StrategyName::Auto if args.preemptions.is_some() => Strategy::Bounded { preemptions },
         StrategyName::Auto | StrategyName::Dpor => Strategy::Dpor,
         StrategyName::Exhaustive => Strategy::Exhaustive,
-        StrategyName::Bounded => Strategy::Bounded { preemptions: args.preemptions },
+        StrategyName::Bounded => Strategy::Bounded { preemptions },
         StrategyName::Random => Strategy::Random { executions, seed: args.seed },
         StrategyName::Pct => Strategy::Pct { executions, seed: args.seed, depth: args.depth },
     };
@@ -354,7 +366,7 @@ fn verify<S: Subject>(
         let how = "to be able to go on where it stopped: --resume FILE";
         report.advice = Some(report.advice.take().map_or(how.into(), |advice| format!("{advice}; {how}")));
     }
-    if checkpoint.verdict() == Verdict::Unsafe && checkpoint.search.is_complete() && !interrupt.pressed() {
+    if !report.violations.is_empty() && checkpoint.search.is_complete() && !interrupt.pressed() {
         match plan::plan(subject, &checkpoint, deadline, interrupt, &line) {
             Ok(fences) => report.plan = Some(fences),
             Err(plan::Unfixed { why, needs }) => (report.unfixed, report.needs) = (Some(why), needs),
@@ -494,7 +506,8 @@ fn report<S: Subject>(
             Err(failure) => return Err(failure),
         }
     }
-    let (violations, left) = explain::violations(subject, &checkpoint.seen.violations, model, until)?;
+    let explain::Explained { violations, left, apart } =
+        explain::violations(subject, &checkpoint.seen.violations, model, until)?;
     unexplained += left;
     let incomplete = match unexplained {
         0 => incomplete,
@@ -511,11 +524,19 @@ fn report<S: Subject>(
         verdict => verdict,
     };
     let About { compiler, mut notes, statistics, command } = about;
+    if subject.is_alone() {
+        let message = "it has one thread only: there was nothing to interleave".into();
+        notes.push(NoteRef { kind: "untried", message, file: None, line: None });
+    }
     // It matters to who relies on the rest.
     notes.retain(|note| note.kind != "untried" || verdict == Verdict::Safe);
     // Only who reorders stores could tell.
     notes.retain(|note| note.kind != STORES_OF_PARTS || model == Relaxation::Pso);
     notes.iter_mut().filter(|note| note.kind == STORES_OF_PARTS).for_each(|note| note.kind = PARTS);
+    if apart > 0 && violations.is_empty() {
+        let message = "what looks like a violation is about different bytes of an atomic word, which membar takes for one location";
+        notes.push(NoteRef { kind: PARTS, message: message.into(), file: None, line: None });
+    }
     // What was not seen may be what breaks it.
     let unseen = notes.iter().find(|note| matches!(note.kind, "assembly" | "opaque" | "memory"));
     // Threads that wait may have been released unseen.

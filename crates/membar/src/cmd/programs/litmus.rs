@@ -3,6 +3,7 @@
 use super::super::litmus::read;
 use super::super::output::shown_name;
 use super::{About, Round, Run, Stand, Subject, Unedited, edited_texts, hash};
+use crate::kind::not_a_litmus_test;
 use crate::stop::Failure;
 use membar::certify::replay;
 use membar::core::{AccessKind, Barrier, Relaxation};
@@ -25,7 +26,9 @@ pub struct Litmus {
 impl Litmus {
     /// Reads a test.
     pub fn open(path: &Path) -> Result<Litmus, Failure> {
-        Litmus::parse(&shown_name(path), &read(path)?)
+        let text = read(path)?;
+        let wrong = if path.as_os_str() == "-" { not_a_litmus_test(&text) } else { None };
+        wrong.map_or_else(|| Litmus::parse(&shown_name(path), &text), Err)
     }
 
     /// A test that was read.
@@ -54,6 +57,10 @@ impl Subject for Litmus {
 
     fn name(&self) -> &str {
         &self.name
+    }
+
+    fn is_alone(&self) -> bool {
+        self.test.code.threads.len() < 2
     }
 
     fn fingerprint(&self) -> u64 {

@@ -396,6 +396,17 @@ impl Subject for Native {
         &self.main
     }
 
+    fn overlap(&self, run: &Run<Traced>, one: &Event, other: &Event) -> bool {
+        match (self.step(run, one), self.step(run, other)) {
+            (Some(one), Some(other)) => one.overlaps(other),
+            _ => true,
+        }
+    }
+
+    fn is_alone(&self) -> bool {
+        self.session.facts().threads.is_empty()
+    }
+
     fn fingerprint(&self) -> u64 {
         self.fingerprint
     }

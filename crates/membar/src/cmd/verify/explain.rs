@@ -30,17 +30,26 @@ pub fn case<S: Subject>(subject: &mut S, found: &Found, model: Relaxation) -> Re
     Ok(explanation.map(|explanation| Case { run, explanation }))
 }
 
-/// All violations in words, those with short executions first, and how many there was no time for. Each has been confirmed by
-/// separate code.
+/// What was found, in words.
+pub struct Explained {
+    /// Those with short executions first. Each has been confirmed by separate code.
+    pub violations: Vec<ViolationRef>,
+    /// How many there was no time for.
+    pub left: usize,
+    /// How many may be none: they are about different parts of what is taken for one location.
+    pub apart: usize,
+}
+
+/// All violations in words.
 pub fn violations<S: Subject>(
     subject: &mut S,
     found: &[Found],
     model: Relaxation,
     until: Option<Instant>,
-) -> Result<(Vec<ViolationRef>, usize), Failure> {
+) -> Result<Explained, Failure> {
     let mut cases = Vec::new();
     let late = || until.is_some_and(|until| Instant::now() >= until);
-    let mut left = 0;
+    let (mut left, mut apart) = (0, 0);
     for found in found {
         let case = if late() { Err(Failure::Late) } else { case(subject, found, model) };
         let case = match case {
@@ -50,6 +59,10 @@ pub fn violations<S: Subject>(
             }
             case => case?,
         };
+        if case.as_ref().is_some_and(|case| is_apart(subject, case)) {
+            apart += 1;
+            continue;
+        }
         // Separate code runs it on a machine with buffers, compares what is read, and looks for a cycle by itself.
         let confirmed = case.filter(|case| subject.confirms(model, &case.explanation));
         let Some(case) = confirmed else {
@@ -84,7 +97,33 @@ pub fn violations<S: Subject>(
         }
         new
     });
-    Ok((cases.iter().map(|(_, found, case)| violation(subject, found, case)).collect(), left))
+    // A cycle that is found from both of its ends is one.
+    let mut cycles = Vec::new();
+    cases.retain(|(_, _, case)| {
+        let event = |link: &Link| &case.explanation.events[link.from];
+        let mut cycle: Vec<_> = case
+            .explanation
+            .cycle
+            .iter()
+            .map(event)
+            .map(|event| (event.thread, subject.place(&case.run, event)))
+            .collect();
+        cycle.sort();
+        let new = !cycles.contains(&cycle);
+        if new {
+            cycles.push(cycle);
+        }
+        new
+    });
+    let violations = cases.iter().map(|(_, found, case)| violation(subject, found, case)).collect();
+    Ok(Explained { violations, left, apart })
+}
+
+/// Whether the cycle needs accesses to follow each other that have no byte in common.
+fn is_apart<S: Subject>(subject: &S, case: &Case<S::Detail>) -> bool {
+    let Explanation { events, cycle, .. } = &case.explanation;
+    let conflicts = cycle.iter().filter(|link| !matches!(link.relation, Relation::Po { .. }));
+    conflicts.into_iter().any(|link| !subject.overlap(&case.run, &events[link.from], &events[link.to]))
 }
 
 fn violation<S: Subject>(subject: &mut S, found: &Found, case: &Case<S::Detail>) -> ViolationRef {

@@ -1,0 +1,103 @@
+//! What a file is, as far as that shows, and which command it is for.
+
+use crate::cmd::programs::is_source;
+use crate::stop::{Failure, Problem};
+use membar::report::{quoted_path, safe};
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+/// What `membar verify` takes.
+const PROGRAMS: &str = "C and C++ sources (.c, .cpp, .i, …), litmus tests (.litmus), programs built with `membar cc`, directories, and @lists of them";
+
+/// Formats of compressed files that are not read, by their first bytes, and the program that reads them.
+const COMPRESSED: &[(&[u8], &str)] = &[
+    (b"\xfd7zXZ\0", "xz"),
+    (b"\x28\xb5\x2f\xfd", "zstd"),
+    (b"BZh", "bzip2"),
+    (b"\x04\x22\x4d\x18", "lz4"),
+    (b"PK\x03\x04", "unzip -p"),
+];
+
+fn begins(path: &Path) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    // Only a file has to be asked: a pipe would lose what is read here.
+    if path.is_file()
+        && let Ok(file) = File::open(path)
+    {
+        let _ = file.take(64).read_to_end(&mut bytes);
+    }
+    bytes
+}
+
+fn failure(path: &Path, message: &str, help: &str) -> Option<Failure> {
+    Some(Problem::failure(&path.to_string_lossy(), 0, message, help))
+}
+
+/// Why a file is no trace, if that shows.
+pub fn not_a_trace(path: &Path) -> Option<Failure> {
+    let name = quoted_path(&path.to_string_lossy());
+    let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+    if let Some((_, tool)) = COMPRESSED.iter().find(|(magic, _)| begins(path).starts_with(magic)) {
+        let tool = if tool.contains(' ') { (*tool).to_owned() } else { format!("{tool} -dc") };
+        return failure(
+            path,
+            "this is compressed in a way that membar does not read",
+            &format!("{tool} {name} | membar check -"),
+        );
+    }
+    match ending {
+        "litmus" => {
+            let help = format!(
+                "all its final states: membar litmus {name}; is it sequentially consistent: membar verify {name}"
+            );
+            failure(path, "this is a litmus test, not a recorded execution", &help)
+        }
+        _ if is_source(path) => failure(
+            path,
+            "this is a program, not a recorded execution",
+            &format!("explore its executions: membar verify {name}"),
+        ),
+        _ => None,
+    }
+}
+
+/// Why a file is nothing that can be verified, if that shows.
+pub fn not_a_program(path: &Path) -> Option<Failure> {
+    let name = quoted_path(&path.to_string_lossy());
+    let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+    let kinds = format!("what can be verified: {PROGRAMS}");
+    if path.as_os_str() == "-" {
+        return None;
+    }
+    if !path.exists() {
+        return failure(path, "there is no such file", &kinds);
+    }
+    match ending {
+        "rs" => failure(path, "Rust programs cannot be verified yet", &kinds),
+        "h" | "hpp" | "hh" | "hxx" => failure(path, "this is a header", "give the sources that include it"),
+        "trace" | "axe" => {
+            failure(path, "this is a recorded execution, not a program", &format!("is it allowed: membar check {name}"))
+        }
+        "go" | "java" | "py" | "js" | "ts" | "zig" | "s" | "S" | "asm" | "ll" | "bc" | "json" | "txt" | "md"
+        | "toml" => failure(path, &format!("a .{} file cannot be verified", safe(ending)), &kinds),
+        _ => None,
+    }
+}
+
+/// A directory has nothing that can be verified.
+pub fn empty(directory: &Path) -> Failure {
+    let message = "there are no C or C++ sources and no litmus tests in this directory";
+    Problem::failure(&directory.to_string_lossy(), 0, message, "name the files, or another directory")
+}
+
+/// Why text from standard input is no litmus test, if it looks like something else.
+pub fn not_a_litmus_test(text: &[u8]) -> Option<Failure> {
+    let text = text.trim_ascii_start();
+    let looks = [&b"#include"[..], b"#define", b"//", b"/*", b"int ", b"static ", b"extern ", b"void ", b"typedef "];
+    if !looks.iter().any(|start| text.starts_with(start)) {
+        return None;
+    }
+    let help = "a C or C++ program has to be in a file, whose name says which it is: membar verify FILE.c";
+    failure(Path::new("<stdin>"), "standard input is read as a litmus test, and this looks like a program", help)
+}
