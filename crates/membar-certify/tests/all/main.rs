@@ -1,0 +1,8 @@
+//! The tests of `membar-certify`, in one program: it links once.
+
+mod common;
+mod oracle_proof;
+mod oracle_witness;
+mod proof;
+mod replay;
+mod witness;

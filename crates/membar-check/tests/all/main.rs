@@ -1,0 +1,9 @@
+//! The tests of `membar-check`, in one program: it links once.
+
+mod buffers;
+mod diff;
+mod metamorphic;
+mod named;
+mod oracle;
+mod repeated;
+mod synchronized;

@@ -1,0 +1,5 @@
+//! The tests of `membar-explore`, in one program: it links once.
+
+mod blocking;
+mod common;
+mod workers;

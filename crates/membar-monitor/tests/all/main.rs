@@ -1,0 +1,6 @@
+//! The tests of `membar-monitor`, in one program: it links once.
+
+mod common;
+mod figures;
+mod twins;
+mod witness;

@@ -1,0 +1,4 @@
+//! The tests of `membar-native`, in one program: it links once.
+
+mod build;
+mod symbols;

@@ -1,0 +1,7 @@
+//! The tests of `membar-oracle`, in one program: it links once.
+
+mod agreement;
+mod models;
+mod named_programs;
+mod random_programs;
+mod synchronized;

@@ -1,0 +1,4 @@
+//! The tests of `membar-simulate`, in one program: it links once.
+
+mod godson;
+mod machines;

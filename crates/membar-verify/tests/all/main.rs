@@ -1,0 +1,6 @@
+//! The tests of `membar-verify`, in one program: it links once.
+
+mod common;
+mod litmus;
+mod named;
+mod oracle;

@@ -1,0 +1,232 @@
+//! Verification against brute force over the operational machines, on random programs.
+//!
+//! `MEMBAR_ORACLE_PROGRAMS=20000 cargo test --release -p membar-verify --test all oracle::` runs more of them.
+
+use crate::common;
+
+use common::classes_by_brute_force;
+use membar_certify::replay;
+use membar_core::{Claim, Relaxation};
+use membar_explore::{Local, Program, Schedule, Search, SearchState, Strategy};
+use membar_litmus::LitmusThreads;
+use membar_litmus::{Code, Interpreter};
+use membar_oracle::programs::{self, Limits, Memory};
+use membar_oracle::random::{Knobs, random_program};
+use membar_simulate::Rng;
+use membar_verify::{Checkpoint, Effort, Settings, Verdict, Verification, Watching, explain, verify};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+fn programs() -> u64 {
+    std::env::var("MEMBAR_ORACLE_PROGRAMS").ok().and_then(|n| n.parse().ok()).unwrap_or(2000)
+}
+
+fn settings(model: Relaxation, strategy: Strategy, watching: Watching) -> Settings {
+    Settings { model, strategy, watching, max_steps: 400 }
+}
+
+/// Every strategy and monitor that claims to be complete for this model.
+fn complete(model: Relaxation) -> Vec<Settings> {
+    let unbounded = Strategy::Bounded { preemptions: u32::MAX };
+    let mut all = vec![
+        settings(model, Strategy::Dpor, Watching::Class),
+        settings(model, Strategy::Exhaustive, Watching::Class),
+        settings(model, unbounded, Watching::Class),
+    ];
+    match model {
+        Relaxation::Tso => {
+            all.push(settings(model, Strategy::Exhaustive, Watching::Tso));
+            all.push(settings(model, Strategy::Dpor, Watching::SoberFixed));
+            all.push(settings(model, Strategy::Exhaustive, Watching::SoberFixed));
+        }
+        Relaxation::Pso => all.push(settings(model, Strategy::Exhaustive, Watching::Pso)),
+    }
+    assert!(all.iter().all(Settings::monitor_is_complete));
+    all
+}
+
+fn pairs(checkpoint: &Checkpoint) -> BTreeSet<(u32, u32)> {
+    checkpoint.seen.violations.iter().map(|found| (found.store_site, found.access_site)).collect()
+}
+
+/// Every violation is confirmed by a run of the machine that is not SC.
+fn certify(code: &Arc<Code>, checkpoint: &Checkpoint, seed: u64) {
+    let mut program = Interpreter::new(code.clone());
+    for found in &checkpoint.seen.violations {
+        let model = checkpoint.settings.model;
+        let explanation =
+            explain(&mut program, found, model).unwrap_or_else(|| panic!("seed {seed}: {found:?} is not confirmed"));
+        let (steps, claims) = (explanation.steps(), explanation.claims());
+        replay::replay(&mut LitmusThreads::new(code), model, &steps).unwrap_or_else(|why| panic!("seed {seed}: {why}"));
+        assert!(
+            replay::confirms(&mut LitmusThreads::new(code), model, &steps, &claims),
+            "seed {seed}: not the claimed execution, or SC"
+        );
+        // It does not confirm whatever it is told.
+        let wrong = Claim { read: Some(77), ..claims[claims.len() - 1] };
+        let claims = [&claims[..claims.len() - 1], &[wrong]].concat();
+        assert!(!replay::confirms(&mut LitmusThreads::new(code), model, &steps, &claims));
+        // The cycle has an edge that the model does not keep, and all of its events are in the run.
+        assert!(!explanation.fences.is_empty(), "seed {seed}");
+        for (link, next) in explanation.cycle.iter().zip(explanation.cycle.iter().cycle().skip(1)) {
+            assert_eq!(link.to, next.from, "seed {seed}");
+        }
+    }
+}
+
+#[test]
+fn oracle_agrees_on_every_complete_strategy() {
+    let limits = Limits { max_accesses: 10, max_configurations: 150_000, ..Limits::default() };
+    let (mut compared, mut violated, mut safe) = (0, 0, 0);
+    for seed in 0..programs() {
+        let code = Arc::new(random_program(&mut Rng::new(seed), &Knobs::ALL));
+        let program = Interpreter::new(code.clone());
+        for model in [Relaxation::Tso, Relaxation::Pso] {
+            let Some(truth) = programs::search(&code, Memory::from(model), &limits) else { continue };
+            let mut skip_exhaustive = false;
+            for settings in complete(model) {
+                if skip_exhaustive && settings.strategy != Strategy::Dpor {
+                    continue;
+                }
+                let result = verify(&program, settings);
+                if settings.strategy == Strategy::Dpor && result.counts().executions > 2000 {
+                    skip_exhaustive = true;
+                }
+                let found = !result.seen.violations.is_empty();
+                if truth.violation.is_some() {
+                    assert!(found, "seed {seed} {settings:?}: missed {:?}\n{code:#?}", truth.violation);
+                } else if !truth.cut {
+                    assert!(!found, "seed {seed} {settings:?}: {:?}\n{code:#?}", result.seen.violations);
+                }
+                assert!(found || result.counts().cut > 0 || result.verdict() != Verdict::Undecided);
+                certify(&code, &result, seed);
+            }
+            compared += 1;
+            violated += u32::from(truth.violation.is_some());
+            safe += u32::from(truth.violation.is_none() && !truth.cut);
+        }
+    }
+    assert!(compared * 10 > programs() as u32 * 15, "only {compared} compared");
+    assert!(violated * 10 > compared && safe * 10 > compared, "{violated} unsafe, {safe} safe of {compared}");
+}
+
+#[test]
+fn oracle_counts_of_interleavings_and_classes() {
+    let limits = Limits { max_accesses: 20, max_configurations: 200_000, ..Limits::default() };
+    let mut compared = 0;
+    for seed in 0..programs() / 2 {
+        let code = Arc::new(random_program(&mut Rng::new(1_000_000 + seed), &Knobs::LOOP_FREE));
+        let Some(truth) = programs::classes(&code, &limits) else { continue };
+        let program = Interpreter::new(code.clone());
+        let model = Relaxation::Pso;
+        let dpor = verify(&program, settings(model, Strategy::Dpor, Watching::Class));
+        assert_eq!(dpor.counts().executions, truth.classes.len() as u64, "seed {seed}\n{code:#?}");
+        assert!(dpor.is_complete());
+        if truth.interleavings < 50_000 {
+            let all = verify(&program, settings(model, Strategy::Exhaustive, Watching::Class));
+            assert_eq!(u128::from(all.counts().executions), truth.interleavings, "seed {seed}");
+            let unbounded = Strategy::Bounded { preemptions: u32::MAX };
+            let bounded = verify(&program, settings(model, unbounded, Watching::Class));
+            assert_eq!(u128::from(bounded.counts().executions), truth.interleavings, "seed {seed}");
+            assert!(bounded.is_complete());
+            // What the class monitor says depends on the class: nothing is gained by looking at all of them.
+            assert_eq!(pairs(&dpor), pairs(&all), "seed {seed}");
+            assert_eq!(pairs(&bounded), pairs(&all), "seed {seed}");
+            compared += 1;
+        }
+    }
+    assert!(compared * 4 > programs(), "only {compared} compared");
+}
+
+#[test]
+fn oracle_classes_with_waiting_loops() {
+    let knobs = Knobs { waits: 8, locks: 2, ..Knobs::ALL };
+    let (mut compared, mut waiting) = (0, 0);
+    for seed in 0..programs() / 2 {
+        let code = Arc::new(random_program(&mut Rng::new(2_000_000 + seed), &knobs));
+        let mut program = Interpreter::new(code.clone());
+        let Some(classes) = classes_by_brute_force(&mut program, 20_000) else { continue };
+        let dpor = verify(&program, settings(Relaxation::Tso, Strategy::Dpor, Watching::Class));
+        assert_eq!(dpor.counts().executions, classes.len() as u64, "seed {seed}\n{code:#?}");
+        compared += 1;
+        waiting += u64::from(dpor.counts().redundant > 0);
+    }
+    assert!(compared * 4 > programs(), "only {compared} compared");
+    assert!(waiting * 20 > compared, "only {waiting} of {compared} had rounds to drop");
+}
+
+#[test]
+fn workers_and_interruptions_change_nothing() {
+    for seed in 0..programs() / 20 {
+        let knobs = Knobs { total: 14, ..Knobs::ALL };
+        let code = Arc::new(random_program(&mut Rng::new(3_000_000 + seed), &knobs));
+        let program = Interpreter::new(code.clone());
+        for strategy in [
+            Strategy::Dpor,
+            Strategy::Bounded { preemptions: 1 },
+            Strategy::Random { executions: 700, seed },
+            Strategy::Pct { executions: 700, seed, depth: 3 },
+        ] {
+            let settings = settings(Relaxation::Pso, strategy, Watching::Class);
+            let alone = verify(&program, settings);
+            let stop = AtomicBool::new(false);
+            // Three workers, and after each round everything is written down and read again.
+            let mut checkpoint = Checkpoint::new(settings);
+            while !checkpoint.search.is_done() {
+                let mut part =
+                    Verification::local(checkpoint, program.clone(), Effort { jobs: 3, ..Effort::default() });
+                part.advance(&stop);
+                let text = serde_json::to_string(&part.checkpoint()).unwrap();
+                checkpoint = serde_json::from_str(&text).unwrap();
+            }
+            assert_eq!(checkpoint.seen, alone.seen, "seed {seed} {strategy:?}");
+            assert_eq!(checkpoint.counts(), alone.counts(), "seed {seed} {strategy:?}");
+        }
+    }
+}
+
+#[test]
+fn schedules_replay_to_the_same_end() {
+    #[derive(Clone, Default)]
+    struct Ends(Vec<Schedule>);
+    impl membar_explore::Observer for Ends {
+        type Part = Vec<Schedule>;
+        fn push(&mut self, _: &membar_core::Performed, _: &[membar_explore::Step]) {}
+        fn pop(&mut self, _: &[membar_explore::Step]) {}
+        fn tried(&mut self, _: usize, _: membar_core::Access, _: &[membar_explore::Step]) {}
+        fn end(&mut self, _: membar_explore::End, path: &[membar_explore::Step]) {
+            self.0.push(Schedule(path.to_vec()));
+        }
+        fn fault(&mut self, _: usize, _: String, _: &[membar_explore::Step]) {}
+        fn take(&mut self, _: &[membar_explore::Step]) -> Vec<Schedule> {
+            std::mem::take(&mut self.0)
+        }
+    }
+    for seed in 0..100 {
+        let code = Arc::new(random_program(&mut Rng::new(4_000_000 + seed), &Knobs::ALL));
+        let program = Interpreter::new(code);
+        let worker = Local::new(program.clone(), Ends::default(), 200);
+        let mut search = Search::new(SearchState::new(Strategy::Dpor), vec![worker], u64::MAX);
+        let stop = AtomicBool::new(false);
+        let mut ends = Vec::new();
+        while !search.state().is_done() && ends.len() < 500 {
+            search.advance(&stop, |part| ends.extend(part));
+        }
+        let mut program = program;
+        let (mut begin, mut again) = (Vec::new(), Vec::new());
+        program.state(&mut begin);
+        for schedule in ends {
+            let text = schedule.to_string();
+            let read: Schedule = text.parse().unwrap();
+            assert_eq!(read, schedule);
+            read.0.iter().for_each(|step| {
+                program.step(step.thread());
+            });
+            read.0.iter().for_each(|_| program.undo());
+            again.clear();
+            program.state(&mut again);
+            assert_eq!(begin, again, "seed {seed} {text}");
+        }
+    }
+}

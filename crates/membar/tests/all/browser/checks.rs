@@ -1,0 +1,454 @@
+//! What has to be so on every report that has what a check needs.
+//!
+//! Each check names something that, put at the end of a page, makes it fail: `every_check_can_fail` sees to it that it does.
+
+use super::devtools::{Outcome, Tab};
+use super::reports::Report;
+use serde_json::json;
+use std::sync::Mutex;
+
+/// A check.
+pub struct Check {
+    pub name: &'static str,
+    /// What a page must have to be checked, as a selector.
+    pub needs: &'static str,
+    /// The tab has the page open, 1280 wide and light.
+    pub run: fn(&mut Tab, &Report) -> Outcome,
+    /// Scripts and markup that make it fail.
+    pub sabotage: &'static str,
+}
+
+/// All but the accessibility checker.
+pub const CHECKS: &[Check] = &[
+    Check { name: "views", needs: "body", run: views, sabotage: "<style>#argument { display: none }</style>" },
+    Check {
+        name: "texts",
+        needs: "body",
+        run: texts,
+        sabotage: "<script nonce=membar>document.querySelector('h1').textContent = ''</script>",
+    },
+    Check {
+        name: "everything opens",
+        needs: "body",
+        run: everything,
+        sabotage: "<script nonce=membar>document.addEventListener('toggle', () => console.log('opened'), true)</script>",
+    },
+    Check {
+        name: "nothing is markup",
+        needs: "body",
+        run: only_text,
+        sabotage: "<script nonce=membar>window.pwned = 1</script>",
+    },
+    Check {
+        name: "the argument by keys",
+        needs: "#argument",
+        run: argument,
+        sabotage: "<script nonce=membar>addEventListener('keydown', (e) => { if (e.key === 'k') e.stopImmediatePropagation(); }, true)</script>",
+    },
+    Check {
+        name: "steps select",
+        needs: "#argument",
+        run: steps_select,
+        sabotage: "<script nonce=membar>document.querySelector('.trail').addEventListener('click', (e) => e.stopImmediatePropagation(), true); document.querySelectorAll('.trail button').forEach((b) => { b.classList.toggle = () => {}; })</script>",
+    },
+    Check {
+        name: "operations select",
+        needs: ".op",
+        run: operations_select,
+        sabotage: "<script nonce=membar>document.querySelectorAll('.op')[1].addEventListener('click', (e) => e.stopImmediatePropagation(), true)</script>",
+    },
+    Check {
+        name: "source selects",
+        needs: "#source button",
+        run: source_selects,
+        sabotage: "<script nonce=membar>document.querySelector('#source').addEventListener('click', (e) => e.stopImmediatePropagation(), true)</script>",
+    },
+    Check {
+        name: "links select",
+        needs: "#read",
+        run: links_select,
+        sabotage: "<script nonce=membar>document.querySelector('#read').addEventListener('click', (e) => e.stopImmediatePropagation(), true)</script>",
+    },
+    Check {
+        name: "the machine by keys",
+        needs: "#machine input",
+        run: machine,
+        sabotage: "<script nonce=membar>document.querySelector('#machine').addEventListener('input', (e) => e.stopImmediatePropagation(), true)</script>",
+    },
+    Check {
+        name: "arrows can be switched",
+        needs: "#threads",
+        run: arrows,
+        sabotage: "<style>.label { display: none }</style><script nonce=membar>setInterval(() => document.querySelector('svg.arrows').append(document.querySelector('path.arrow') || ''), 1); document.querySelector('.tools').addEventListener('click', (e) => e.stopImmediatePropagation(), true)</script>",
+    },
+    Check {
+        name: "the original on demand",
+        needs: "[data-view]",
+        run: original,
+        sabotage: "<script nonce=membar>document.querySelector('.tools').addEventListener('click', (e) => e.stopImmediatePropagation(), true)</script>",
+    },
+    Check {
+        name: "copies",
+        needs: "#reproduce",
+        run: copies,
+        sabotage: "<script nonce=membar>navigator.clipboard.writeText = () => Promise.resolve()</script>",
+    },
+    Check {
+        name: "answers",
+        needs: ".results",
+        run: answers,
+        sabotage: "<script nonce=membar>document.querySelector('.results').addEventListener('click', (e) => e.stopImmediatePropagation(), true)</script>",
+    },
+    Check {
+        name: "tab order",
+        needs: "body",
+        run: tab_order,
+        sabotage: "<script nonce=membar>document.querySelector('#reproduce button').tabIndex = 1</script>",
+    },
+    Check {
+        name: "print",
+        needs: "body",
+        run: print,
+        sabotage: "<script nonce=membar>addEventListener('beforeprint', () => { document.querySelector('details').open = false; })</script>",
+    },
+    Check {
+        name: "themes",
+        needs: "body",
+        run: themes,
+        sabotage: "<style>body { background: white !important }</style>",
+    },
+    Check { name: "widths", needs: "body", run: widths, sabotage: "<div style='width: 500px'>wide</div>" },
+    Check {
+        name: "without scripts",
+        needs: "body",
+        run: without_scripts,
+        sabotage: "<style>noscript { display: none }</style>",
+    },
+];
+
+/// Exactly the views that the report should have can be seen.
+fn views(tab: &mut Tab, report: &Report) -> Outcome {
+    let seen = tab.eval(
+        "all('main section.card').filter(visible).map((card) => card.id)
+           .concat(visible(one('#machine input')) ? ['stepper'] : [], visible(one('[data-view=original]')) ? ['original'] : [], visible(one('.results')) ? ['answers'] : [])
+           .sort().join(' ')",
+    )?;
+    let mut wanted: Vec<&str> = report.views.split(' ').collect();
+    wanted.sort_unstable();
+    if seen != wanted.join(" ") {
+        return Err(format!("{seen} instead of {}", wanted.join(" ")));
+    }
+    tab.nothing("all('main section.card').filter((card) => !visible(document.getElementById(card.getAttribute('aria-labelledby')))).map((card) => card.id)")
+}
+
+/// What it should say can be read, as text.
+fn texts(tab: &mut Tab, report: &Report) -> Outcome {
+    tab.holds("visible(one('h1')) && one('h1').textContent.trim() !== '' && document.title !== ''")?;
+    tab.eval("openAll()")?;
+    tab.nothing(&format!("{}.filter((text) => !document.body.innerText.includes(text))", json!(report.says)))
+}
+
+/// Every answer, every fold, every switch and every step of the machine: the console, which is looked at after every check, has
+/// nothing to say.
+fn everything(tab: &mut Tab, _: &Report) -> Outcome {
+    let cases = tab.eval("Math.max(1, all('.results .link').length)")?.as_u64().unwrap_or(1);
+    for case in 0..cases {
+        tab.eval(&format!("all('.results .link').length && all('.results .link')[{case}].click()"))?;
+        tab.eval("openAll()")?;
+        tab.eval("all('.tools button, .op, .trail button, .controls button').slice(0, 300).forEach((button) => button.click())")?;
+        tab.press("Escape")?;
+        tab.settle()?;
+        tab.holds("visible(one('#verdict')) && all('main section.card').every(visible)")?;
+        tab.nothing("all('details.step[open]').filter((step) => !/^Rule /.test(one('.body', step) ? step.querySelector('.body').textContent : '')).length || ''")?;
+    }
+    Ok(())
+}
+
+fn only_text(tab: &mut Tab, _: &Report) -> Outcome {
+    tab.eval("openAll()")?;
+    tab.settle()?;
+    tab.holds("window.pwned === undefined")?;
+    tab.nothing("all('img, iframe, object, embed, link:not([rel=icon]), base, form, b[onload], [onerror], [onload], main script').map((e) => e.outerHTML)")?;
+    tab.holds("all('script').length === 2")?;
+    tab.nothing("all('a').filter((a) => !a.getAttribute('href').startsWith('#')).map((a) => a.href)")
+}
+
+/// j, k, arrows, Enter and Esc.
+fn argument(tab: &mut Tab, _: &Report) -> Outcome {
+    let here = |at: &str| {
+        format!(
+            "focused() === steps().at({at}) && picks(about(steps().at({at}))) && steps().at({at}).classList.contains('picked')"
+        )
+    };
+    tab.press("j")?;
+    tab.until(&here("0"))?;
+    tab.press("Enter")?;
+    tab.until("steps()[0].open && visible(steps()[0].querySelector('.rule')) && /^Rule /.test(steps()[0].querySelector('.rule').textContent)")?;
+    tab.press("j")?;
+    tab.until(&here("1 % steps().length"))?;
+    tab.press("k")?;
+    tab.until(&here("0"))?;
+    tab.press("k")?;
+    tab.until(&here("-1"))?;
+    tab.press("ArrowDown")?;
+    tab.until(&here("0"))?;
+    tab.press("ArrowDown")?;
+    tab.until(&here("1 % steps().length"))?;
+    tab.press("ArrowUp")?;
+    tab.until(&here("0"))?;
+    tab.press("Enter")?;
+    tab.until("!steps()[0].open")?;
+    tab.press("Escape")?;
+    tab.until("picked().length === 0 && !one('.step.picked, .step.near, .src .picked, .trail .near')")
+}
+
+/// Choosing a step chooses its operations in the columns, the source and the stepper.
+fn steps_select(tab: &mut Tab, _: &Report) -> Outcome {
+    let steps = tab.eval("steps().length")?.as_u64().unwrap_or(0);
+    for at in 0..steps.min(8) {
+        tab.click(&format!("steps()[{at}].querySelector('summary .pair')"))?;
+        tab.until(&format!("linked(about(steps()[{at}])) && steps()[{at}].classList.contains('picked')"))?;
+        tab.holds(&format!("about(steps()[{at}]).length > 0"))?;
+    }
+    Ok(())
+}
+
+/// Choosing an operation chooses it everywhere, and the steps that are about it; choosing it again chooses nothing.
+fn operations_select(tab: &mut Tab, _: &Report) -> Outcome {
+    let ops = tab.eval("all('.op').length")?.as_u64().unwrap_or(0);
+    for at in 0..ops.min(6) {
+        let op = format!("all('.op')[{at}]");
+        tab.click(&op)?;
+        tab.until(&format!("linked([node({op})]) && {op}.getAttribute('aria-pressed') === 'true'"))?;
+        tab.holds(&format!(
+            "steps().every((step) => step.classList.contains('near') === about(step).includes(node({op})))"
+        ))?;
+        tab.click(&op)?;
+        tab.until("linked([])")?;
+    }
+    tab.click("one('.op')")?;
+    tab.press("Escape")?;
+    tab.until("linked([])")
+}
+
+fn source_selects(tab: &mut Tab, _: &Report) -> Outcome {
+    let marked = tab.eval("all('.src .link').length")?.as_u64().unwrap_or(0);
+    if marked == 0 {
+        return Err("no line can be chosen".into());
+    }
+    for at in 0..marked.min(8) {
+        tab.click(&format!("all('.src .link')[{at}]"))?;
+        tab.until(&format!("all('.src .link')[{at}].closest('tr').classList.contains('picked') && linked(shown().graph.nodes.map((n, i) => [n, i]).filter(([n]) => n.place && n.place[1] === Number(all('.src .link')[{at}].textContent)).map(([, i]) => i))"))?;
+    }
+    Ok(())
+}
+
+/// The links of the impossible read and of what would fix it.
+fn links_select(tab: &mut Tab, _: &Report) -> Outcome {
+    tab.click("one('#read .link')")?;
+    tab.until("linked([shown().read.node])")?;
+    let links = tab.eval("all('#fix .link').length")?.as_u64().unwrap_or(0);
+    for at in 0..links {
+        tab.click(&format!("all('#fix .link')[{at}]"))?;
+        tab.until(&format!("linked(shown().fixes.list.filter((fix) => fix.nodes.length)[{at}].nodes)"))?;
+    }
+    Ok(())
+}
+
+/// Forward and back by the slider's keys, by the buttons' and by a click into the list: the same state each time, and the
+/// operation of the step is selected.
+fn machine(tab: &mut Tab, _: &Report) -> Outcome {
+    let at =
+        |n: u64| format!("one('#machine .now').textContent.startsWith({n} + ' of ' + shown().machine.steps.length)");
+    let steps = tab.eval("shown().machine.steps.length")?.as_u64().unwrap_or(0);
+    let walked = steps.min(12);
+    tab.eval("one('#machine details').open = true")?;
+    tab.eval("one('#machine input').focus()")?;
+    tab.press("Home")?;
+    tab.until(&at(0))?;
+    let mut states = vec![tab.eval("one('#machine .boxes').innerText")?];
+    for n in 1..=walked {
+        tab.press("ArrowRight")?;
+        tab.until(&at(n))?;
+        if n < steps {
+            tab.holds(&format!("linked([shown().machine.steps[{n} - 1].node])"))?;
+        }
+        tab.holds(&format!("all('.trail button')[{n} - 1].getAttribute('aria-current') === 'step'"))?;
+        states.push(tab.eval("one('#machine .boxes').innerText")?);
+    }
+    for n in (0..walked).rev() {
+        tab.eval("one('[aria-label=\"Step back\"]').focus()")?;
+        tab.press(if n % 2 == 0 { "Enter" } else { " " })?;
+        tab.until(&at(n))?;
+        if tab.eval("one('#machine .boxes').innerText")? != states[n as usize] {
+            return Err(format!("step {n} is not the same on the way back"));
+        }
+    }
+    // A button that can do no more keeps the focus: who steps by keys is not thrown out.
+    tab.holds("document.activeElement === one('[aria-label=\"Step back\"]')")?;
+    tab.press("ArrowRight")?;
+    tab.until(&at(1))?;
+    tab.press("ArrowLeft")?;
+    tab.until(&at(0))?;
+    tab.click("all('.trail button')[0]")?;
+    tab.until(&format!("{} && linked([shown().machine.steps[0].node])", at(1)))?;
+    tab.eval("one('#machine input').focus()")?;
+    tab.press("End")?;
+    tab.until(&at(steps))?;
+    tab.holds("shown().machine.stuck.every(({ why }) => one('#machine .now').textContent.includes(why))")
+}
+
+/// Each relation's button hides and shows its arrows, and that of the cycle the cycle.
+fn arrows(tab: &mut Tab, _: &Report) -> Outcome {
+    let kinds = ["po", "ppo", "rf", "co", "fr", "time"];
+    if tab.eval("shown().graph.arrows.some((arrow) => arrow.cycle)")? == true {
+        tab.holds("all('path.arrow.cycle').length > 0 && all('path.halo').length > 0")?;
+        tab.click("all('.tools .btn').find((button) => button.textContent === 'cycle')")?;
+        tab.until("all('path.arrow.cycle, path.halo').length === 0")?;
+    }
+    for kind in kinds {
+        let button = format!("one('.tools .btn.k-{kind}')");
+        if tab.eval(&format!("!{button}"))? == true {
+            tab.holds(&format!("'{kind}' !== 'po' && !shown().graph.arrows.some((arrow) => arrow.kind === '{kind}')"))?;
+            continue;
+        }
+        // Only what connects two operations of these columns can be drawn.
+        let possible = format!(
+            "'{kind}' === 'po' ? all('.col').some((column) => all('.op', column).length > 1) : shown().graph.arrows.some((arrow) => arrow.kind === '{kind}' && !arrow.cycle && (arrow.from < 0 || op(arrow.from)) && (arrow.to < 0 || op(arrow.to)))"
+        );
+        for _ in 0..2 {
+            tab.click(&button)?;
+            tab.until(&format!(
+                "({button}.getAttribute('aria-pressed') === 'true' && ({possible})) === (arrows('{kind}').length > 0)"
+            ))?;
+        }
+        if tab.eval(&format!("{button}.getAttribute('aria-pressed')"))? == "true" {
+            tab.click(&button)?;
+        }
+        tab.until(&format!("arrows('{kind}').length === 0"))?;
+    }
+    tab.until("arrows().length === 0 && all('svg.arrows .label').length === 0")
+}
+
+fn original(tab: &mut Tab, _: &Report) -> Outcome {
+    let drawn = "all('.op').map(node)";
+    let columns = |view: &str| format!("same({drawn}, shown().graph.{view}.flat().filter((n) => n >= 0))");
+    tab.holds(&columns("reduced"))?;
+    tab.click("one('[data-view=original]')")?;
+    tab.until(&columns("original"))?;
+    tab.holds("one('[data-view=original]').getAttribute('aria-pressed') === 'true' && shown().graph.original.flat().filter((n) => n >= 0).length >= shown().graph.reduced.flat().length")?;
+    tab.click("one('[data-view=reduced]')")?;
+    tab.until(&columns("reduced"))
+}
+
+/// All tabs share one clipboard.
+static CLIPBOARD: Mutex<()> = Mutex::new(());
+
+/// Every copy button copies what stands beside it.
+fn copies(tab: &mut Tab, _: &Report) -> Outcome {
+    let _mine = CLIPBOARD.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    tab.eval("openAll()")?;
+    let buttons = tab.eval("all('.cmd .btn').length")?.as_u64().unwrap_or(0);
+    if buttons == 0 {
+        return Err("nothing can be copied".into());
+    }
+    for at in 0..buttons {
+        let button = format!("all('.cmd .btn')[{at}]");
+        tab.eval("navigator.clipboard.writeText('')")?;
+        tab.click(&button)?;
+        tab.until(&format!("{button}.textContent === 'Copied'"))?;
+        tab.holds(&format!("navigator.clipboard.readText().then((text) => text !== '' && text === {button}.parentNode.querySelector('pre').textContent)"))?;
+    }
+    Ok(())
+}
+
+/// The table of answers opens each of them, and the address of the page says which one is open.
+fn answers(tab: &mut Tab, _: &Report) -> Outcome {
+    let links = tab.eval("all('.results .link').length")?.as_u64().unwrap_or(0);
+    for at in (0..links).rev() {
+        let row = format!("all('.results .link')[{at}].closest('tr')");
+        tab.click(&format!("all('.results .link')[{at}]"))?;
+        tab.until(&format!("{row}.getAttribute('aria-current') === 'true' && all('.results [aria-current]').length === 1 && location.hash === '#case-' + (Number({row}.dataset.case) + 1)"))?;
+        tab.holds("one('#verdict .badge').textContent.includes(shown().verdict) && one('#verdict h1').textContent === shown().headline[0]")?;
+    }
+    Ok(())
+}
+
+/// The tab key goes through everything that can be chosen, in the order of the document, and one sees where it is.
+fn tab_order(tab: &mut Tab, _: &Report) -> Outcome {
+    let stops = tab.eval("(window.stops = stops()).length")?.as_u64().unwrap_or(0);
+    for at in 0..stops.min(80) {
+        tab.press("Tab")?;
+        tab.nothing(&format!(
+            "document.activeElement !== window.stops[{at}] ? document.activeElement.outerHTML.slice(0, 300) + ' instead of ' + window.stops[{at}].outerHTML.slice(0, 300)
+             : !visible(document.activeElement) || colour(document.activeElement, 'outlineStyle') === 'none' ? 'cannot be seen: ' + document.activeElement.outerHTML.slice(0, 300) : ''"
+        ))?;
+    }
+    Ok(())
+}
+
+/// On paper everything is open, without buttons and dark on white; afterwards it is as before.
+fn print(tab: &mut Tab, _: &Report) -> Outcome {
+    tab.eval("window.before = all('details[open]').length")?;
+    tab.eval("addEventListener('beforeprint', () => { window.folded = all('#case details:not([open])').length; })")?;
+    let paper = tab.call("Page.printToPDF", json!({ "printBackground": true }))?;
+    if !paper["data"].as_str().is_some_and(|data| data.starts_with("JVBERi0") && data.len() > 4_000) {
+        return Err("nothing was printed".into());
+    }
+    tab.until("window.folded === 0 && all('details[open]').length === window.before")?;
+    tab.media("print", "dark")?;
+    tab.eval("dispatchEvent(new Event('beforeprint'))")?;
+    tab.settle()?;
+    tab.nothing("all('#case details:not([open])').map((view) => view.textContent.slice(0, 80))")?;
+    tab.nothing("all('#case .body, #case pre, #case .trail, #case td, #case .op, section.card').filter((e) => !e.closest('.hidden') && e.textContent.trim() && !visible(e)).map((e) => e.outerHTML.slice(0, 120))")?;
+    tab.nothing("all('.btn, .skip').filter(visible).map((e) => e.outerHTML.slice(0, 120))")?;
+    tab.holds("colour(document.body, 'backgroundColor') === 'rgb(255, 255, 255)' && colour(document.body, 'color') === 'rgb(0, 0, 0)'")?;
+    tab.eval("dispatchEvent(new Event('afterprint'))")?;
+    tab.holds("all('details[open]').length === window.before")?;
+    tab.media("", "light")
+}
+
+/// As the system is, or as the button says.
+fn themes(tab: &mut Tab, _: &Report) -> Outcome {
+    let dark = "colour(document.body, 'backgroundColor').match(/\\d+/g).every((part) => part < 60)";
+    let light = "colour(document.body, 'backgroundColor').match(/\\d+/g).every((part) => part > 200)";
+    let button = "one('header .btn')";
+    tab.holds(&format!("{light} && {button}.textContent === 'Theme: auto'"))?;
+    tab.look(1280, "dark")?;
+    tab.until(dark)?;
+    tab.click(button)?;
+    tab.until(&format!("{light} && {button}.textContent === 'Theme: light'"))?;
+    tab.look(1280, "light")?;
+    tab.click(button)?;
+    tab.until(&format!("{dark} && {button}.textContent === 'Theme: dark'"))?;
+    tab.click(button)?;
+    tab.until(&format!("{light} && {button}.textContent === 'Theme: auto'"))
+}
+
+/// Nothing sticks out of the page, on a phone or on a large screen, folded or open; what scrolls by itself can be scrolled by keys.
+fn widths(tab: &mut Tab, _: &Report) -> Outcome {
+    tab.eval("openAll()")?;
+    for width in [320, 400, 1280, 1600] {
+        tab.look(width, "light")?;
+        tab.until(&format!("innerWidth === {width}"))?;
+        tab.nothing("document.documentElement.scrollWidth > innerWidth ? all('body *').filter((e) => e.getBoundingClientRect().right > innerWidth + 1).map((e) => e.outerHTML.slice(0, 120)).slice(0, 5).concat('the page is ' + document.documentElement.scrollWidth + ' wide instead of ' + innerWidth) : ''")?;
+        tab.nothing("all('.card').filter((card) => card.getBoundingClientRect().left < 0 || card.getBoundingClientRect().right > innerWidth).map((card) => card.id)")?;
+        tab.nothing("all('main *').filter((e) => visible(e) && e.scrollWidth > e.clientWidth + 1 && /auto|scroll/.test(colour(e, 'overflowX')) && e.tabIndex < 0).map((e) => e.outerHTML.slice(0, 160))")?;
+        // Text that does not fit where it stands.
+        tab.nothing("all('.op, .op *, .cell, .btn, .badge, td, th, dd, .pair, .why, h1, h2, h3, .ends span, .now').filter((e) => visible(e) && !e.closest('.hidden') && colour(e, 'overflowX') === 'visible' && colour(e, 'display') !== 'inline' && e.scrollWidth > e.clientWidth + 2).map((e) => e.outerHTML.slice(0, 160))")?;
+    }
+    Ok(())
+}
+
+/// Who has no scripts reads the verdicts.
+fn without_scripts(tab: &mut Tab, _: &Report) -> Outcome {
+    let said = tab.eval("data().cases[0].headline[0]")?;
+    let url = tab.eval("location.href")?;
+    tab.call("Emulation.setScriptExecutionDisabled", json!({ "value": true }))?;
+    let found = tab.load(url.as_str().unwrap_or_default()).and_then(|()| {
+        tab.holds(&format!("visible(one('noscript main')) && one('noscript main').innerText.includes({said}) && one('#page').childElementCount === 0"))
+    });
+    tab.call("Emulation.setScriptExecutionDisabled", json!({ "value": false }))?;
+    tab.open(url.as_str().unwrap_or_default())?;
+    found
+}

@@ -1,0 +1,244 @@
+//! Pages as the command writes them. What only this file catches: a page whose data does not fit the answer, a text to copy
+//! that does not mean the trace.
+
+use crate::common;
+
+use common::{FINE, Files, MALFORMED, SB, hard_trace, page_data as data};
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// The page of a trace under a model.
+fn page(trace: &str, args: &[&str]) -> Value {
+    let files = Files::new(&[("t.trace", trace.as_bytes())]);
+    let mut all = vec!["check", "t.trace", "--html", "page.html"];
+    all.extend(args);
+    let ran = files.run(&all);
+    assert_ne!(ran.code, 2, "{}", ran.err);
+    data(&files.path("page.html"))
+}
+
+/// `Wx1 Ry0 | Wy1 Rx0 ; x=2` as a trace, in the notation of corpus/litmus/families.txt.
+fn family(text: &str) -> String {
+    let (threads, finals) = text.split_once(';').unwrap_or((text, ""));
+    let mut trace = String::new();
+    for (thread, ops) in threads.split('|').enumerate() {
+        for op in ops.split_whitespace() {
+            let (kind, rest) = op.split_at(1);
+            let (address, value) = rest.split_at(1);
+            let sign = if kind == "W" { ":=" } else { "==" };
+            trace += &format!("{thread}: {address} {sign} {value}\n");
+        }
+    }
+    for end in finals.split_whitespace() {
+        let (address, value) = end.split_once('=').expect("a final value");
+        trace += &format!("final {address} == {value}\n");
+    }
+    trace + "check\n"
+}
+
+#[test]
+fn every_family_of_the_corpus_is_recognised() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/litmus/families.txt");
+    let text = std::fs::read_to_string(path).expect("the families");
+    let mut known = 0;
+    for line in text.lines().filter(|line| !line.starts_with('#') && !line.trim().is_empty()) {
+        let (name, threads) = line.split_once(' ').expect("a name and threads");
+        let page = page(&family(threads), &["--model", "sc"]);
+        assert_eq!(page["cases"][0]["shape"]["name"], name, "{line}\n{}", page["cases"][0]["shape"]);
+        known += 1;
+    }
+    assert!(known > 20, "{known} families");
+}
+
+#[test]
+fn coherence_has_names_too() {
+    for (trace, name) in
+        [("0: x := 1\n1: x == 1\n1: x == 0\ncheck\n", "CoRR"), ("0: x == 1\n0: x := 1\ncheck\n", "CoRW1")]
+    {
+        assert_eq!(page(trace, &["--model", "sc"])["cases"][0]["shape"]["name"], name, "{trace}");
+    }
+}
+
+#[test]
+fn the_models_are_asked() {
+    let page = page(SB, &["--model", "sc"]);
+    let models = &page["cases"][0]["models"];
+    assert_eq!(models["strongest"], serde_json::json!(["tso"]));
+    assert_eq!(models["forbid"], serde_json::json!(["sc"]));
+    assert_eq!(models["all"].as_array().map(Vec::len), Some(11));
+}
+
+/// The machine's last step is where it cannot go on.
+#[test]
+fn the_stepper_stops_at_the_impossible_read() {
+    let page = page("0: x := 1\n0: y := 1\n1: y == 1\n1: x == 0\ncheck\n", &[]);
+    let case = &page["cases"][0];
+    assert_eq!(case["machine"]["stuck"][0]["node"], case["read"]["node"]);
+    assert_eq!(case["machine"]["stuck"][0]["why"], "Line 4 would return 1 here, but 0 was recorded.");
+    assert_eq!(case["machine"]["steps"].as_array().map(Vec::len), Some(5));
+}
+
+#[test]
+fn what_can_be_copied_means_the_trace() {
+    let trace =
+        "init y == 3\n0: turn := 1\n0: sync\n0: y == 3\n1: { y == 3; y := 4 }\n1: turn == 0\nfinal y == 4\ncheck\n";
+    let page = page(trace, &["--model", "sc"]);
+    let copies = page["cases"][0]["copies"].as_array().expect("copies").clone();
+    let text = |name: &str| {
+        let copy = copies.iter().find(|copy| copy["name"] == name).unwrap_or_else(|| panic!("{name} in {copies:?}"));
+        copy["text"].as_str().expect("text").to_owned()
+    };
+    let files = Files::new(&[
+        ("t.litmus", text("Litmus test").as_bytes()),
+        ("t.trace", text("Trace").as_bytes()),
+        ("t.c", text("C test").as_bytes()),
+    ]);
+    assert_eq!(files.run(&["check", "t.trace", "--model", "sc"]).code, 1);
+    let litmus = files.run(&["litmus", "t.litmus", "--model", "sc"]);
+    assert!(litmus.out.contains("Never"), "{}{}", litmus.out, litmus.err);
+    let compiled = Command::new("cc")
+        .args(["-fsyntax-only", "-Wall", "-Werror"])
+        .arg(files.path("t.c"))
+        .stderr(Stdio::inherit())
+        .status();
+    if let Ok(status) = compiled {
+        assert!(status.success());
+    }
+}
+
+#[test]
+fn every_answer_has_its_row() {
+    let files = Files::new(&[("a.trace", format!("{SB}{FINE}").as_bytes()), ("b.trace", MALFORMED.as_bytes())]);
+    let ran = files.run(&[
+        "check",
+        "a.trace",
+        "b.trace",
+        "--model",
+        "sc",
+        "--model",
+        "tso",
+        "--html",
+        "page.html",
+        "--jobs",
+        "2",
+    ]);
+    assert_eq!(ran.code, 2);
+    let page = data(&files.path("page.html"));
+    let rows: Vec<String> = page["rows"]
+        .as_array()
+        .expect("rows")
+        .iter()
+        .map(|row| {
+            format!(
+                "{} {} {}",
+                row["name"].as_str().unwrap(),
+                row["model"].as_str().unwrap(),
+                row["verdict"].as_str().unwrap()
+            )
+        })
+        .collect();
+    assert_eq!(
+        rows,
+        ["a.trace sc forbidden", "a.trace tso allowed", "a.trace, trace 2 sc allowed", "a.trace, trace 2 tso allowed"]
+    );
+    assert_eq!(page["cases"].as_array().map(Vec::len), Some(4));
+}
+
+const SB_LITMUS: &str = "X86 SB\n{ x=0; y=0; }\n P0          | P1          ;\n MOV [x],$1  | MOV [y],$1  ;\n \
+                         MOV EAX,[y] | MOV EAX,[x] ;\nexists (0:EAX=0 /\\ 1:EAX=0)\n";
+
+/// The page of a program.
+fn program(name: &str, text: &str, args: &[&str]) -> Value {
+    let files = Files::new(&[(name, text.as_bytes())]);
+    let mut all = vec!["verify", name, "--html", "page.html"];
+    all.extend(args);
+    let ran = files.run(&all);
+    assert_ne!(ran.code, 2, "{}", ran.err);
+    data(&files.path("page.html"))
+}
+
+#[test]
+fn a_violation_of_a_program() {
+    let page = program("SB.litmus", SB_LITMUS, &[]);
+    assert_eq!(page["cases"].as_array().map(Vec::len), Some(2));
+    let mut case = page["cases"][0].clone();
+    // How long it took differs.
+    case["facts"][0]["value"] = "TIME".into();
+    insta::assert_json_snapshot!(case);
+}
+
+#[test]
+fn an_execution_that_can_be_copied_is_not_sequentially_consistent() {
+    for (model, weaker) in [("tso", "sc"), ("pso", "sc")] {
+        let page = program("SB.litmus", SB_LITMUS, &["--model", model]);
+        for case in page["cases"].as_array().expect("cases") {
+            let text = |name: &str| {
+                let copy = case["copies"].as_array().and_then(|all| all.iter().find(|copy| copy["name"] == name));
+                copy.and_then(|copy| copy["text"].as_str()).unwrap_or_else(|| panic!("{name}")).to_owned()
+            };
+            let trace = text("Execution as a trace");
+            let files = Files::new(&[("t.trace", trace.as_bytes()), ("t.litmus", text("Litmus test").as_bytes())]);
+            assert_eq!(files.run(&["check", "t.trace", "--model", weaker]).code, 1, "{trace}");
+            assert_eq!(files.run(&["check", "t.trace", "--model", model]).code, 0, "{trace}");
+            let litmus = files.run(&["litmus", "t.litmus", "--model", weaker, "--model", model]);
+            assert!(litmus.out.contains("Never") && litmus.out.contains("Sometimes"), "{}{}", litmus.out, litmus.err);
+        }
+    }
+}
+
+#[test]
+fn a_safe_program_is_a_page_too() {
+    let fenced = SB_LITMUS.replace(" MOV EAX,[y] |", " MFENCE      | MFENCE      ;\n MOV EAX,[y] |");
+    let page = program("SB.litmus", &fenced, &[]);
+    assert_eq!(page["cases"][0]["verdict"], "safe");
+    let page = program("SB.litmus", SB_LITMUS, &["--strategy", "random", "--executions", "1", "--model", "pso"]);
+    assert!(matches!(page["cases"][0]["verdict"].as_str(), Some("undecided" | "unsafe")));
+}
+
+/// Source is the user's too.
+#[test]
+fn source_is_only_text() {
+    let evil = SB_LITMUS.replace("X86 SB", "X86 SB\n(* </script><script>alert(1)</script> *)");
+    let files = Files::new(&[("<img src=x>.litmus", evil.as_bytes())]);
+    assert_eq!(files.run(&["verify", "<img src=x>.litmus", "--html", "page.html"]).code, 1);
+    let text = std::fs::read_to_string(files.path("page.html")).expect("a page");
+    assert_eq!((text.matches("<script").count(), text.matches("<img").count()), (2, 0));
+    let lines = data(&files.path("page.html"))["cases"][0]["sources"][0]["lines"].to_string();
+    assert!(lines.contains("</script><script>alert(1)"), "{lines}");
+}
+
+#[test]
+fn undecided_is_a_page_too() {
+    let page = page(&hard_trace(), &["--model", "tso", "--time", "1ms"]);
+    let case = &page["cases"][0];
+    assert_eq!(case["verdict"], "undecided");
+    assert_eq!(case["stop"]["of"], 20_000);
+    assert!(case["stop"]["next"][0].as_str().is_some_and(|next| next.contains("--time")));
+}
+
+#[test]
+fn a_page_that_cannot_be_written_is_said_before_anything_is_decided() {
+    let files = Files::new(&[("t.trace", SB.as_bytes())]);
+    let ran = files.run(&["check", "t.trace", "--html", "no/such/place.html"]);
+    assert_eq!((ran.code, ran.out.as_str()), (2, ""));
+    assert!(ran.err.contains("no/such/place.html"), "{}", ran.err);
+}
+
+#[test]
+fn what_fails_leaves_no_empty_page_and_no_damaged_one() {
+    let files = Files::new(&[("t.trace", SB.as_bytes()), ("old.html", b"an older page")]);
+    for page in ["old.html", "new.html"] {
+        let ran = files.run(&["simulate", "--machine", "tso", "--profile", "nosuch.toml", "--html", page]);
+        assert_eq!(ran.code, 2, "{}", ran.err);
+        let ran = files.run(&["replay", "nosuch.c", "a", "--html", page]);
+        assert_eq!(ran.code, 2, "{}", ran.err);
+    }
+    assert_eq!(std::fs::read(files.path("old.html")).expect("still there"), b"an older page");
+    assert!(!files.path("new.html").exists());
+    // A page that is shorter than what was there replaces all of it.
+    std::fs::write(files.path("old.html"), vec![b'x'; 6_000_000]).expect("written");
+    files.run(&["check", "t.trace", "--html", "old.html"]);
+    let page = std::fs::read_to_string(files.path("old.html")).expect("a page");
+    assert!(page.starts_with("<!DOCTYPE html>") && page.trim_end().ends_with("</html>"));
+}

@@ -1,0 +1,32 @@
+//! The tests of `membar`, in one program: it links once.
+
+mod answers;
+mod bad_input;
+mod book;
+mod browser;
+mod check;
+mod commands;
+mod common;
+mod demo;
+mod edges;
+mod examples;
+mod futex;
+mod generate;
+mod golden;
+mod html;
+mod json;
+mod litmus;
+mod litmus_corpus;
+mod monitor;
+mod native;
+mod opaque;
+mod pages;
+mod programs;
+mod progress;
+mod readable;
+mod sarif;
+mod schema;
+mod simulate;
+mod streaming;
+mod stress;
+mod verify;

@@ -1,0 +1,69 @@
+//! Progress: on a terminal, after two seconds, with the time left where it is known; nothing where nobody watches.
+#![cfg(target_os = "linux")]
+
+use crate::common;
+
+use common::Files;
+use std::process::{Command, Stdio};
+
+/// Too many interleavings to be explored.
+fn large() -> String {
+    let row =
+        |n: usize| (0..4).map(|t| format!("MOV [v{}],${n}", (t + n) % 4)).collect::<Vec<_>>().join(" | ") + " ;\n";
+    format!("X86 large\n{{ }}\n P0 | P1 | P2 | P3 ;\n{}exists (v0=1)\n", (1..8).map(row).collect::<String>())
+}
+
+/// What the command shows in a terminal of 120 columns, and what it writes to standard error without one.
+fn shown(files: &Files, args: &str) -> Option<(String, String)> {
+    let line = format!("{} {args}", env!("CARGO_BIN_EXE_membar"));
+    let mut script = Command::new("script");
+    script.args(["-qec", &line, "/dev/null"]).current_dir(files.0.path()).env("COLUMNS", "120").stdin(Stdio::null());
+    let Ok(terminal) = script.output() else {
+        eprintln!("SKIPPED: there is no `script`");
+        return None;
+    };
+    let piped = files.run(&args.split(' ').collect::<Vec<_>>());
+    Some((String::from_utf8_lossy(&terminal.stdout).into_owned(), piped.err))
+}
+
+fn assert_drawn(terminal: &str, parts: &[&str]) {
+    let lines: Vec<&str> = terminal.split("\r\x1b[K").skip(1).filter(|line| !line.is_empty()).collect();
+    assert!(lines.iter().any(|line| parts.iter().all(|part| line.contains(part))), "{parts:?}: {terminal}");
+    // It is taken away before the answer, and never wider than the terminal.
+    let answer = lines.last().unwrap();
+    assert!(!parts.iter().all(|part| answer.contains(part)), "{terminal}");
+    assert!(lines.iter().all(|line| line.split(['\r', '\n']).next().unwrap().chars().count() < 120), "{terminal}");
+}
+
+#[test]
+fn a_campaign_knows_how_much_is_left() {
+    let files = Files::new(&[]);
+    let Some((terminal, piped)) = shown(&files, "simulate --machine tso --time 4s --tests 100000000") else { return };
+    assert_drawn(&terminal, &["tso  [", "] ", " %, about 0:0", " left  ", " tests, "]);
+    assert_eq!(piped, "");
+}
+
+#[test]
+fn a_search_says_what_it_knows() {
+    let files = Files::new(&[("large.litmus", large().as_bytes())]);
+    let Some((terminal, piped)) = shown(&files, "verify large.litmus --time 4s") else { return };
+    assert_drawn(&terminal, &["large.litmus  0:0", " of at most 0:04  ", " classes, ", " known to be left, "]);
+    assert!(!terminal.contains('%'), "nobody knows how many classes there are: {terminal}");
+    assert_eq!(piped, "");
+    let args = "verify large.litmus --time 4s --strategy random --executions 100000000";
+    let Some((terminal, piped)) = shown(&files, args) else { return };
+    assert_drawn(&terminal, &["large.litmus  [", " %", " interleavings, "]);
+    assert_eq!(piped, "");
+}
+
+#[test]
+fn input_that_does_not_come_is_waited_for_aloud() {
+    let files = Files::new(&[("t.trace", common::SB.as_bytes())]);
+    let line = format!("(sleep 3; cat t.trace) | {} check -", env!("CARGO_BIN_EXE_membar"));
+    let mut script = Command::new("script");
+    script.args(["-qec", &line, "/dev/null"]).current_dir(files.0.path()).env("COLUMNS", "120").stdin(Stdio::null());
+    let Ok(terminal) = script.output() else { return eprintln!("SKIPPED: there is no `script`") };
+    let terminal = String::from_utf8_lossy(&terminal.stdout).into_owned();
+    assert_drawn(&terminal, &["<stdin>  0:02"]);
+    assert!(terminal.contains("by tso"), "{terminal}");
+}
