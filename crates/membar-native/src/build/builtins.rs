@@ -9,6 +9,10 @@
 //! jump, and the registers of the address have not changed since. clang announces no access to a `long double` at all: where
 //! it has made the code, the instructions for those are treated like builtins.
 //!
+//! Scalar moves into vector registers ([`Origin::Scalar`]) are mostly ordinary: compilers move no load over a call, so the
+//! first load after the announcement of a read is what was announced, and a scalar move that is not that is a builtin's, of
+//! which half was not needed. Where this is a mistake, a load is shown twice, which does no harm.
+//!
 //! Guarantees: an access of a builtin is shown or noted, unless an ordinary access of the same address was announced just
 //! before it in straight-line code.
 
@@ -22,6 +26,7 @@ enum Origin {
     Ordinary,
     Builtin,
     Either,
+    Scalar,
 }
 
 fn origin(mnemonic: &str, text: &str) -> Origin {
@@ -39,6 +44,10 @@ fn origin(mnemonic: &str, text: &str) -> Origin {
         }
         _ if has("gather") || has("scatter") || has("maskmov") || has("compress") || has("expand") => Origin::Builtin,
         _ if mnemonic.starts_with('v') && text.contains("{%k") => Origin::Builtin,
+        "maskmovdqu" | "maskmovq" => Origin::Builtin,
+        "movss" | "movsd" | "movq" | "movd" if text.rsplit_once(',').is_some_and(|(_, to)| to.contains("%xmm")) => {
+            Origin::Scalar
+        }
         "movlps" | "movhps" | "movlpd" | "movhpd" | "movddup" => Origin::Either,
         _ if has("broadcast") => Origin::Either,
         _ => Origin::Ordinary,
@@ -55,6 +64,10 @@ type Address = (String, i64);
 #[derive(Default)]
 pub(super) struct Builtins {
     announced: Vec<Address>,
+    /// The function announces anything at all.
+    instrumented: bool,
+    /// A read has been announced, and nothing loaded since.
+    reads: bool,
     /// What the first argument of the next call is.
     argument: Option<Address>,
     /// clang has made the code.
@@ -71,6 +84,9 @@ impl Builtins {
     /// Looks at a line of the compiler's own, and says what a builtin in it does.
     pub(super) fn effect<'a>(&mut self, text: &'a str) -> Effect<'a> {
         if text.starts_with('.') || text.ends_with(':') {
+            if text.starts_with(".cfi_startproc") {
+                (self.instrumented, self.reads) = (false, false);
+            }
             if text.ends_with(':') || text.starts_with(".cfi_startproc") {
                 self.announced.clear();
             }
@@ -83,6 +99,14 @@ impl Builtins {
         };
         match origin {
             Origin::Ordinary => self.follow(mnemonic, text),
+            Origin::Scalar => {
+                let statement = att::statement(text.split('#').next().unwrap_or(text));
+                let constant = |memory: &Memory<'_>| memory.in_frame() || memory.displacement.starts_with(".LC");
+                let from = statement.memory().filter(|memory| !constant(memory));
+                if from.is_some() && !std::mem::take(&mut self.reads) && self.instrumented {
+                    return effect(&statement, &statement.prefixes);
+                }
+            }
             found => {
                 let statement = att::statement(text.split('#').next().unwrap_or(text));
                 let ordinary = statement.memory().is_none_or(|memory| {
@@ -102,10 +126,18 @@ impl Builtins {
             return self.announced.clear();
         }
         if mnemonic.starts_with("call") {
-            if text.contains("__tsan_") && (text.contains("read") || text.contains("write")) {
-                self.announced.extend(self.argument.take());
+            if text.contains("__tsan_") {
+                self.instrumented = true;
+                self.reads = text.contains("read") || text.contains("memcpy") || text.contains("range");
+                if self.reads || text.contains("write") {
+                    self.announced.extend(self.argument.take());
+                }
             }
             return;
+        }
+        let frame = || text.contains("(%rbp") || text.contains("(%rsp");
+        if self.reads && text.contains('(') && !mnemonic.starts_with("lea") && !frame() {
+            self.reads = false;
         }
         let Some((_, register)) = text.rsplit_once('%') else { return };
         if register.contains(')') || self.announced.is_empty() && !matches!(register, "rdi" | "edi") {
@@ -191,6 +223,17 @@ mod tests {
             assert_eq!(shown(&[line]), [0], "{line}");
         }
         assert_eq!(shown(&["lfence", "movl\t$1, x(%rip)", "vaddps\t%zmm0, %zmm1, %zmm2{%k1}"]), NONE);
+    }
+
+    #[test]
+    fn a_scalar_load_is_what_was_announced_or_is_shown() {
+        let (read, write) = ("call\t__tsan_read8@PLT", "call\t__tsan_write8@PLT");
+        let load = "movsd\t(%rax), %xmm0";
+        assert_eq!(shown(&[read, "movq\t-8(%rbp), %rax", load]), NONE);
+        assert_eq!(shown(&[write, "movq\t$1, (%rbx)", load]), [2]);
+        assert_eq!(shown(&[read, "movq\t(%rbx), %rcx", load]), [2]);
+        assert_eq!(shown(&[write, "movsd\t.LC0(%rip), %xmm0", "movsd\t%xmm0, (%rax)", "movq\t%xmm0, %rax"]), NONE);
+        assert_eq!(shown(&[load]), NONE);
     }
 
     #[test]

@@ -170,6 +170,10 @@ pub(super) fn effect<'a>(statement: &Statement<'a>, prefixes: &[&str]) -> Effect
         mnemonic if STRING.contains(&mnemonic) && !vector(statement) => return Effect::Unseen(UNKNOWN),
         _ => {}
     }
+    // Where it stores is in `rdi`.
+    if statement.mnemonic.contains("maskmovdqu") || statement.mnemonic == "maskmovq" {
+        return Effect::Unseen(UNKNOWN);
+    }
     let Some(memory) = statement.memory() else { return Effect::Nothing };
     if statement.is_jump() || statement.mnemonic.starts_with("call") {
         // The address of a direct jump has the form of memory.

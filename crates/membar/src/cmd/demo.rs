@@ -20,13 +20,13 @@ use std::time::{Duration, Instant};
 
 /// A lock without and with its fence, and the heart of both as litmus tests, where no C program can be run.
 const PROGRAMS: [(&str, &str); 4] = [
-    ("peterson.c", include_str!("../../../../examples/programs/peterson.c")),
-    ("peterson-fixed.c", include_str!("../../../../examples/programs/peterson-fixed.c")),
-    ("SB.litmus", include_str!("../../../../examples/litmus/SB.litmus")),
-    ("SB+mfences.litmus", include_str!("../../../../examples/litmus/SB+mfences.litmus")),
+    ("peterson.c", include_str!("../../demo/peterson.c")),
+    ("peterson-fixed.c", include_str!("../../demo/peterson-fixed.c")),
+    ("SB.litmus", include_str!("../../demo/SB.litmus")),
+    ("SB+mfences.litmus", include_str!("../../demo/SB+mfences.litmus")),
 ];
 /// What cores do that are at hand elsewhere.
-const TRACE: (&str, &str) = ("store-buffering.trace", include_str!("../../../../examples/store-buffering.trace"));
+const TRACE: (&str, &str) = ("store-buffering.trace", include_str!("../../demo/store-buffering.trace"));
 /// The page.
 const PAGE: &str = "membar-demo.html";
 /// What makes stores meet loads of the other thread, and little else.
