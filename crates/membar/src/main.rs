@@ -76,16 +76,11 @@ fn completions(shell: clap_complete::Shell) -> Result<u8, Failure> {
 
 /// One page for each command; what only explains another one has none.
 fn write_pages(command: clap::Command, directory: &Path) -> std::io::Result<()> {
-    let hidden: Vec<_> = command.get_subcommands().filter(|command| command.is_hide_set()).map(name_of).collect();
-    let kept = |command: &clap::Command| command.get_name() != "help" && !hidden.contains(&name_of(command));
-    for found in command.get_subcommands().filter(|command| kept(command)) {
-        clap_mangen::Man::new(found.clone()).generate_to(directory).map(drop)?;
+    let kept = |command: &&clap::Command| command.get_name() != "help" && !command.is_hide_set();
+    for found in command.get_subcommands().filter(kept) {
+        write_pages(found.clone(), directory)?;
     }
     clap_mangen::Man::new(command).generate_to(directory).map(drop)
-}
-
-fn name_of(command: &clap::Command) -> String {
-    command.get_name().to_owned()
 }
 
 fn man(names: &[String], output: Option<&Path>) -> Result<u8, Failure> {

@@ -319,11 +319,17 @@ impl ToFile {
         self.pages.add(row, None);
     }
 
-    /// Writes everything.
-    pub fn finish(mut self) -> Result<(), Failure> {
-        let failed = |error| Failure::Usage(format!("error: {}: {error}", self.name));
-        self.place.write(&self.pages.finish()).map_err(failed)?;
-        let _ = writeln!(io::stderr(), "wrote {}", self.name);
+    /// Writes the page, and says so.
+    pub fn finish(self) -> Result<(), Failure> {
+        let name = self.name.clone();
+        self.finish_quietly()?;
+        let _ = writeln!(io::stderr(), "wrote {name}");
         Ok(())
+    }
+
+    /// Writes the page.
+    pub fn finish_quietly(mut self) -> Result<(), Failure> {
+        let failed = |error| Failure::Usage(format!("error: {}: {error}", self.name));
+        self.place.write(&self.pages.finish()).map_err(failed)
     }
 }

@@ -84,7 +84,8 @@ fn verified(file: &Path, compiler: &str) -> Result<(), Problem> {
         verify.args(["verify", "--time", "60s", "--format", "json", "--cc", compiler, "--model", model]).arg(file);
         let output = verify.arg("--").args(&flags).output().expect("membar runs");
         let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-        let report: Value = serde_json::from_str(&out).unwrap_or_default();
+        let document: Value = serde_json::from_str(&out).unwrap_or_default();
+        let report = document["results"][0].clone();
         let right = match kind {
             "verdict" => report["verdict"] == wanted,
             "undecided" => output.status.code() == Some(3) && format!("{out}{err}").contains(wanted),

@@ -9,16 +9,16 @@
 //! jump, and the registers of the address have not changed since. clang announces no access to a `long double` at all: where
 //! it has made the code, the instructions for those are treated like builtins.
 //!
-//! Scalar moves into vector registers ([`Origin::Scalar`]) are mostly ordinary: compilers move no load over a call, so the
-//! first load after the announcement of a read is what was announced, and a scalar move that is not that is a builtin's, of
-//! which half was not needed. Where this is a mistake, a load is shown twice, which does no harm.
+//! Any other access is ordinary if it is the first one of its kind after an announcement: compilers move none over a call. If
+//! not, it is shown: gcc announces no structure that is passed by value, and makes ordinary accesses of some builtins. Mostly this
+//! is memory that nobody shares, which does no harm.
 //!
 //! Guarantees: an access of a builtin is shown or noted, unless an ordinary access of the same address was announced just
 //! before it in straight-line code.
 
 use super::att::{self, Memory, Operand, Statement};
 use super::early::family;
-use super::inline::{Effect, effect};
+use super::inline::{Effect, Hook, Kind, effect};
 
 /// Whose instruction it is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,7 +26,6 @@ enum Origin {
     Ordinary,
     Builtin,
     Either,
-    Scalar,
 }
 
 fn origin(mnemonic: &str, text: &str) -> Origin {
@@ -45,9 +44,6 @@ fn origin(mnemonic: &str, text: &str) -> Origin {
         _ if has("gather") || has("scatter") || has("maskmov") || has("compress") || has("expand") => Origin::Builtin,
         _ if mnemonic.starts_with('v') && text.contains("{%k") => Origin::Builtin,
         "maskmovdqu" | "maskmovq" => Origin::Builtin,
-        "movss" | "movsd" | "movq" | "movd" if text.rsplit_once(',').is_some_and(|(_, to)| to.contains("%xmm")) => {
-            Origin::Scalar
-        }
         "movlps" | "movhps" | "movlpd" | "movhpd" | "movddup" => Origin::Either,
         _ if has("broadcast") => Origin::Either,
         _ => Origin::Ordinary,
@@ -66,8 +62,13 @@ pub(super) struct Builtins {
     announced: Vec<Address>,
     /// The function announces anything at all.
     instrumented: bool,
-    /// A read has been announced, and nothing loaded since.
-    reads: bool,
+    /// A read, or a write, has been announced, and nothing loaded or stored since.
+    may_load: bool,
+    may_store: bool,
+    /// It is of so many bytes that several accesses may follow.
+    ranges: bool,
+    /// Where that write is. A load of the same is for a bit-field ([`super::early`]).
+    writes: Option<Address>,
     /// What the first argument of the next call is.
     argument: Option<Address>,
     /// clang has made the code.
@@ -85,7 +86,7 @@ impl Builtins {
     pub(super) fn effect<'a>(&mut self, text: &'a str) -> Effect<'a> {
         if text.starts_with('.') || text.ends_with(':') {
             if text.starts_with(".cfi_startproc") {
-                (self.instrumented, self.reads) = (false, false);
+                (self.instrumented, self.may_load, self.may_store, self.ranges) = (false, false, false, false);
             }
             if text.ends_with(':') || text.starts_with(".cfi_startproc") {
                 self.announced.clear();
@@ -98,13 +99,11 @@ impl Builtins {
             _ => origin(mnemonic, text),
         };
         match origin {
-            Origin::Ordinary => self.follow(mnemonic, text),
-            Origin::Scalar => {
-                let statement = att::statement(text.split('#').next().unwrap_or(text));
-                let constant = |memory: &Memory<'_>| memory.in_frame() || memory.displacement.starts_with(".LC");
-                let from = statement.memory().filter(|memory| !constant(memory));
-                if from.is_some() && !std::mem::take(&mut self.reads) && self.instrumented {
-                    return effect(&statement, &statement.prefixes);
+            Origin::Ordinary => {
+                let announced = if stores(text) { self.may_store } else { self.may_load };
+                self.follow(mnemonic, text);
+                if !announced && self.instrumented && is_access(mnemonic, text) {
+                    return self.unannounced(text);
                 }
             }
             found => {
@@ -128,16 +127,24 @@ impl Builtins {
         if mnemonic.starts_with("call") {
             if text.contains("__tsan_") {
                 self.instrumented = true;
-                self.reads = text.contains("read") || text.contains("memcpy") || text.contains("range");
-                if self.reads || text.contains("write") {
+                let is = |names: &[&str]| names.iter().any(|name| text.contains(name));
+                self.ranges = is(&["16", "range", "memcpy", "memmove", "memset"]);
+                // clang leaves the access of an atomic operation where it was, for nothing.
+                self.may_load = self.ranges || is(&["read", "atomic"]);
+                self.may_store = self.ranges || is(&["write", "atomic", "vptr"]);
+                self.writes = self.argument.clone().filter(|_| is(&["write"]));
+                if is(&["read", "write"]) {
                     self.announced.extend(self.argument.take());
                 }
             }
             return;
         }
-        let frame = || text.contains("(%rbp") || text.contains("(%rsp");
-        if self.reads && text.contains('(') && !mnemonic.starts_with("lea") && !frame() {
-            self.reads = false;
+        if !self.ranges && is_access(mnemonic, text) {
+            if stores(text) {
+                (self.may_store, self.writes) = (false, None);
+            } else {
+                self.may_load = false;
+            }
         }
         let Some((_, register)) = text.rsplit_once('%') else { return };
         if register.contains(')') || self.announced.is_empty() && !matches!(register, "rdi" | "edi") {
@@ -152,11 +159,35 @@ impl Builtins {
         }
     }
 
+    /// What an access does that no hook has announced. If it does more than one thing, some of it has been.
+    fn unannounced<'a>(&self, text: &'a str) -> Effect<'a> {
+        let statement = att::statement(text.split('#').next().unwrap_or(text));
+        let bits = statement.memory().map(address) == self.writes && self.writes.is_some();
+        match effect(&statement, &statement.prefixes) {
+            Effect::Hooks(hooks) if !bits && matches!(hooks[..], [Hook { kind: Kind::Load | Kind::Store, .. }]) => {
+                Effect::Hooks(hooks)
+            }
+            _ => Effect::Nothing,
+        }
+    }
+
     /// Was the address announced?
     fn knows(&self, memory: Memory<'_>) -> bool {
         let (registers, offset) = address(memory);
         self.announced.iter().any(|(known, start)| *known == registers && (0..SPLIT).contains(&(offset - start)))
     }
+}
+
+/// Whether an instruction of the compiler's own accesses memory that is neither in its frame nor constant.
+fn is_access(mnemonic: &str, text: &str) -> bool {
+    let plain = || !["(%rbp", "(%rsp", ".L", "@", "%fs:", "%gs:"].iter().any(|part| text.contains(part));
+    let none = || ["lea", "j", "nop", "pop", "prefetch", "rep", "ret"].iter().any(|name| mnemonic.starts_with(name));
+    text.contains('(') && !none() && plain()
+}
+
+/// Whether the last operand is memory. Who compares stores nothing.
+fn stores(text: &str) -> bool {
+    text.ends_with(')') && text.contains(',') && !text.starts_with("cmp") && !text.starts_with("test")
 }
 
 /// The address that an instruction makes the first argument.
@@ -226,13 +257,18 @@ mod tests {
     }
 
     #[test]
-    fn a_scalar_load_is_what_was_announced_or_is_shown() {
+    fn a_load_is_what_was_announced_or_is_shown() {
         let (read, write) = ("call\t__tsan_read8@PLT", "call\t__tsan_write8@PLT");
-        let load = "movsd\t(%rax), %xmm0";
+        let load = "movq\t(%rax), %rdx";
         assert_eq!(shown(&[read, "movq\t-8(%rbp), %rax", load]), NONE);
         assert_eq!(shown(&[write, "movq\t$1, (%rbx)", load]), [2]);
-        assert_eq!(shown(&[read, "movq\t(%rbx), %rcx", load]), [2]);
-        assert_eq!(shown(&[write, "movsd\t.LC0(%rip), %xmm0", "movsd\t%xmm0, (%rax)", "movq\t%xmm0, %rax"]), NONE);
+        assert_eq!(shown(&[write, "movq\t$1, (%rbx)", "movq\t$1, 8(%rbx)"]), [2]);
+        assert_eq!(shown(&[write, "movq\t$1, -8(%rbp)", "movq\t$1, 8(%rbx)"]), NONE);
+        assert_eq!(shown(&[read, "movq\t(%rbx), %rcx", "movsd\t(%rax), %xmm0"]), [2]);
+        assert_eq!(shown(&["call\t__tsan_read16@PLT", load, "movq\t8(%rax), %rcx"]), NONE);
+        assert_eq!(shown(&[write, "movsd\t.LC0(%rip), %xmm0", "movsd\t%xmm0, (%rax)", "leaq\t(%rax), %rdx"]), NONE);
+        assert_eq!(shown(&[write, "movq\tx@GOTPCREL(%rip), %rax", "movq\t%fs:40, %rax", "jmp\t*(%rax)"]), NONE);
+        // Nothing is announced here at all.
         assert_eq!(shown(&[load]), NONE);
     }
 

@@ -214,6 +214,22 @@ pub struct ViolationRef {
     /// What the cycle is called.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shape: Option<Shape>,
+    /// The same cycle, found from another of its ends.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<EndRef>,
+}
+
+/// Where else a cycle can be entered.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct EndRef {
+    /// The store that is delayed.
+    pub store: AccessRef,
+    /// The access of another thread that overtakes it.
+    pub access: AccessRef,
+    /// An SC schedule that leads there.
+    pub schedule: String,
+    /// In how many of the explored executions it occurs.
+    pub executions: u64,
 }
 
 /// What a happens-before cycle is called.

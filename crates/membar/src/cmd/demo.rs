@@ -78,7 +78,7 @@ pub fn run(args: &Demo, style: Style) -> Result<u8, Failure> {
         let shown = page.strip_prefix(&here).unwrap_or(&page).to_string_lossy().into_owned();
         story.end(&shown, args.save.as_deref())
     });
-    story.page.finish()?;
+    story.page.finish_quietly()?;
     // Nothing is left in a directory that is to be taken away.
     let _ = std::env::set_current_dir(&here);
     told?;

@@ -257,6 +257,11 @@ pub trait Subject {
         true
     }
 
+    /// Whether some accesses of a run are to parts of what is taken for one location.
+    fn has_parts(&self, _run: &Run<Self::Detail>) -> bool {
+        false
+    }
+
     /// Whether a separate machine finds the execution possible and not sequentially consistent.
     fn confirms(&mut self, model: Relaxation, explanation: &Explanation) -> bool;
 

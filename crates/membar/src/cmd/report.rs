@@ -34,7 +34,7 @@ pub fn run(args: &ReportArgs) -> Result<u8, Failure> {
     }
     let mut page = ToFile::create_for_document(&output)?;
     results.add_to(&mut page, models);
-    page.finish()?;
+    page.finish_quietly()?;
     let _ = writeln!(io::stdout(), "wrote {}", safe(&output.to_string_lossy()));
     Ok(ALLOWED)
 }

@@ -19,7 +19,7 @@ fn compilers() -> Vec<&'static str> {
 }
 
 fn json(ran: &Ran) -> Value {
-    serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{error}: {}{}", ran.out, ran.err))
+    common::only(serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{error}: {}{}", ran.out, ran.err)))
 }
 
 /// The lines of an error's stack, the innermost first.
@@ -348,8 +348,9 @@ int main()
         for level in ["-O0", "-O2"] {
             let report = json(&files.run(&["verify", "locals.cpp", "--format", "json", "--cc", cc, "--", level]));
             let violations = report["violations"].as_array().expect("violations");
-            let mut names: Vec<&str> =
-                violations.iter().filter_map(|violation| violation["access"]["address"].as_str()).collect();
+            let others = violations.iter().flat_map(|violation| violation["also"].as_array().into_iter().flatten());
+            let all = violations.iter().chain(others);
+            let mut names: Vec<&str> = all.filter_map(|violation| violation["access"]["address"].as_str()).collect();
             names.sort_unstable();
             assert!(
                 names.len() == 2 && names[0].ends_with("p.second") && names[1].ends_with('x'),

@@ -315,7 +315,7 @@ fn waiting_and_waking_have_the_outcomes_of_an_obvious_machine() {
         args.extend(texts.iter().map(String::as_str));
         let ran = files.run(&args);
         let report: Value =
-            serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{args:?}: {}{}", ran.out, ran.err));
+            common::only(serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{args:?}: {}{}", ran.out, ran.err)));
         assert_eq!(report["complete"], true, "{args:?}: {}", ran.out);
         let (mut statuses, mut deadlock) = (BTreeSet::new(), false);
         for error in report["errors"].as_array().expect("errors") {
@@ -362,7 +362,7 @@ fn a_safe_program_that_waits_says_that_spurious_wake_ups_were_not_tried() {
     let ran = files.run(&["verify", "waits.c"]);
     assert!(ran.code == 0 && ran.out.contains(note), "{}{}", ran.out, ran.err);
     let json = files.run(&["verify", "waits.c", "--format", "json"]);
-    let report: Value = serde_json::from_str(&json.out).expect("JSON");
+    let report: Value = common::only(serde_json::from_str(&json.out).expect("JSON"));
     assert_eq!((&report["notes"][0]["kind"], &report["notes"][0]["message"]), (&"untried".into(), &note.into()));
     for args in [&["verify", "waits.c", "--assume", "spurious-wakeups"][..], &["verify", "idle.c"]] {
         let ran = files.run(args);

@@ -73,7 +73,7 @@ fn problem(file: &Path, cc: &str) -> Option<String> {
         verify.env("LD_LIBRARY_PATH", dir.path()).stdin(Stdio::null());
         let output = verify.output().expect("it runs");
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
-        let report = serde_json::from_str::<Value>(&said).unwrap_or_default();
+        let report = common::only(serde_json::from_str::<Value>(&said).unwrap_or_default());
         (output.status.code(), report, said + &String::from_utf8_lossy(&output.stderr))
     };
     let expect = lines(&text, "expect")[0];
@@ -153,7 +153,7 @@ fn tests_of_a_framework_run() {
     let mut verify = command();
     verify.args(["verify", "--format", "json", "--time", "120s", "--cc", "gcc"]).arg(&file);
     let output = verify.args(["--", "-lgtest", "-lgtest_main"]).stdin(Stdio::null()).output().expect("it runs");
-    let report: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+    let report: Value = common::only(serde_json::from_slice(&output.stdout).unwrap_or_default());
     let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert_eq!(report["verdict"], "unsafe", "{said}");
 }

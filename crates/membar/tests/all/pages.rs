@@ -285,10 +285,8 @@ fn every_kind_of_saved_answer_of_a_trace() {
 fn a_saved_program() {
     let files = Files::new(&[("SB.litmus", SB_LITMUS.as_bytes())]);
     let (direct, saved) = both(&files, &["verify", "SB.litmus"]);
-    assert_eq!(direct["cases"].as_array().map(Vec::len), Some(2));
-    for i in 0..2 {
-        assert_eq!(without_commands(direct["cases"][i].clone()), without_commands(saved["cases"][i].clone()));
-    }
+    assert_eq!(direct["cases"].as_array().map(Vec::len), Some(1));
+    assert_eq!(without_commands(direct["cases"][0].clone()), without_commands(saved["cases"][0].clone()));
     // Without its source the page has everything but the source.
     std::fs::remove_file(files.path("SB.litmus")).expect("it is gone");
     assert_eq!(files.run(&["report", "saved.json"]).code, 0);
@@ -481,11 +479,11 @@ fn large_documents_make_pages_of_bounded_size() {
     check["results"] = many(&result, 150);
     documents.push(("check", check));
     let mut verify = document(&["verify", "SB.litmus"]);
-    let mut violation = verify["violations"][0].clone();
+    let mut violation = verify["results"][0]["violations"][0].clone();
     violation["store"]["text"] = json!(long);
     violation["run"] = Value::Array((0..200).flat_map(|_| violation["run"].as_array().unwrap().clone()).collect());
-    verify["violations"] = many(&violation, 60);
-    verify["program"] = json!(long);
+    verify["results"][0]["violations"] = many(&violation, 60);
+    verify["results"][0]["program"] = json!(long);
     documents.push(("verify", verify));
     let mut monitor = document(&["monitor", "i.trace"]);
     let mut violation = monitor["results"][0]["violations"][0].clone();

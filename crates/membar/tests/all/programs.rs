@@ -60,13 +60,17 @@ fn problem(file: &Path) -> Option<String> {
     }
     if let Some(why) = wanted.expect.strip_prefix("undecided:") {
         let ran = verify(file, "tso", &wanted);
-        let Ok(report) = serde_json::from_str::<Value>(&ran.out) else { return Some(ran.out + &ran.err) };
+        let Ok(report) = serde_json::from_str::<Value>(&ran.out).map(common::only) else {
+            return Some(ran.out + &ran.err);
+        };
         let said = report["incomplete"].as_str().is_some_and(|said| said.contains(why.trim()));
         return (ran.code != 3 || !said).then(|| format!("exit code {}: {}", ran.code, report["incomplete"]));
     }
     if let Some(error) = wanted.expect.strip_prefix("error: ") {
         let ran = verify(file, "tso", &wanted);
-        let Ok(report) = serde_json::from_str::<Value>(&ran.out) else { return Some(ran.out + &ran.err) };
+        let Ok(report) = serde_json::from_str::<Value>(&ran.out).map(common::only) else {
+            return Some(ran.out + &ran.err);
+        };
         let found = report["errors"].as_array().is_some_and(|errors| {
             errors.iter().any(|found| format!("{} {}", found["kind"], found["message"]).contains(error))
         });
@@ -75,7 +79,9 @@ fn problem(file: &Path) -> Option<String> {
     for expected in wanted.expect.split_whitespace() {
         let (model, verdict) = expected.split_once('=').expect("model=verdict");
         let ran = verify(file, model, &wanted);
-        let Ok(report) = serde_json::from_str::<Value>(&ran.out) else { return Some(ran.out + &ran.err) };
+        let Ok(report) = serde_json::from_str::<Value>(&ran.out).map(common::only) else {
+            return Some(ran.out + &ran.err);
+        };
         let code = match verdict {
             "safe" => 0,
             "unsafe" => 1,
@@ -139,7 +145,8 @@ fn waiting_loops_have_few_classes_with_every_compiler() {
                 "--",
                 level,
             ]);
-            let report: Value = serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{}{}", ran.out, ran.err));
+            let report: Value =
+                common::only(serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{}{}", ran.out, ran.err)));
             let classes = report["interleavings"].as_u64().expect("a number");
             assert!(
                 report["verdict"] == "safe" && classes <= most,

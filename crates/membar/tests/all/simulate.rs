@@ -347,7 +347,7 @@ fn bad_usage_says_what_was_meant() {
         (&["--machine", "tso", "--buffer", "0"], "0 is not in 1..=4096"),
         (&["--machine", "tso+drain=0"], "give a number from 1 to 1000000"),
         (&["--machine", "sc", "--buffer", "9"], "the machine `sc` has no store buffer"),
-        (&[], "--machine <MACHINE>"),
+        (&[], "membar simulate --list"),
     ] {
         let ran = files.run(&[&["simulate"], args].concat());
         assert_eq!(ran.code, 2, "{args:?}: {}", ran.out);

@@ -403,6 +403,10 @@ impl Subject for Native {
         }
     }
 
+    fn has_parts(&self, run: &Run<Traced>) -> bool {
+        run.detail.steps.iter().any(|step| step.part != 0)
+    }
+
     fn is_alone(&self) -> bool {
         self.session.facts().threads.is_empty()
     }

@@ -4,8 +4,8 @@ use super::super::programs::{Run, Stand, Subject};
 use crate::stop::Failure;
 use membar::core::Relaxation;
 use membar::report::safe;
-use membar::report::verify::{LinkRef, StepRef, ViolationRef, shape};
-use membar::verify::{Explanation, Found, Link, Relation, RunStep, explain_run};
+use membar::report::verify::{EndRef, LinkRef, StepRef, ViolationRef, shape};
+use membar::verify::{Event, Explanation, Found, Link, Relation, RunStep, explain_run};
 use std::time::Instant;
 
 /// A violation, explained.
@@ -64,10 +64,16 @@ pub fn violations<S: Subject>(
             continue;
         }
         // Separate code runs it on a machine with buffers, compares what is read, and looks for a cycle by itself.
+        let has_parts = case.as_ref().is_some_and(|case| subject.has_parts(&case.run));
         let confirmed = case.filter(|case| subject.confirms(model, &case.explanation));
         let Some(case) = confirmed else {
             if late() {
                 left += 1;
+                continue;
+            }
+            if has_parts {
+                // The machine has whole locations in its buffers, and cannot make it.
+                apart += 1;
                 continue;
             }
             return Err(Failure::Internal(format!(
@@ -98,24 +104,26 @@ pub fn violations<S: Subject>(
         new
     });
     // A cycle that is found from both of its ends is one.
+    let mut violations: Vec<ViolationRef> = Vec::new();
     let mut cycles = Vec::new();
-    cases.retain(|(_, _, case)| {
+    for (_, found, case) in &cases {
         let event = |link: &Link| &case.explanation.events[link.from];
-        let mut cycle: Vec<_> = case
-            .explanation
-            .cycle
-            .iter()
-            .map(event)
-            .map(|event| (event.thread, subject.place(&case.run, event)))
-            .collect();
+        let place = |event: &Event| (event.thread, subject.place(&case.run, event));
+        let mut cycle: Vec<_> = case.explanation.cycle.iter().map(event).map(place).collect();
         cycle.sort();
-        let new = !cycles.contains(&cycle);
-        if new {
-            cycles.push(cycle);
+        let known = cycles.iter().position(|known| *known == cycle);
+        let violation = violation(subject, found, case);
+        match known {
+            Some(at) => {
+                let ViolationRef { store, access, schedule, executions, .. } = violation;
+                violations[at].also.push(EndRef { store, access, schedule, executions });
+            }
+            None => {
+                cycles.push(cycle);
+                violations.push(violation);
+            }
         }
-        new
-    });
-    let violations = cases.iter().map(|(_, found, case)| violation(subject, found, case)).collect();
+    }
     Ok(Explained { violations, left, apart })
 }
 
@@ -164,5 +172,6 @@ fn violation<S: Subject>(subject: &mut S, found: &Found, case: &Case<S::Detail>)
         schedule: found.schedule.to_string(),
         executions: found.executions,
         certified: true,
+        also: Vec::new(),
     }
 }

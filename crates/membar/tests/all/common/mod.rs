@@ -116,3 +116,12 @@ pub fn timeless(ran: &Ran) -> String {
     }
     text
 }
+
+/// The result of a document that has one, and nothing else.
+pub fn only(document: serde_json::Value) -> serde_json::Value {
+    let none = document["errors"].as_array().is_none_or(Vec::is_empty);
+    match document["results"].as_array().map(Vec::as_slice) {
+        Some([one]) if none => one.clone(),
+        _ => document,
+    }
+}
