@@ -56,18 +56,33 @@ const SPLIT: i64 = 32;
 /// An address: the registers and the symbol, and what is added.
 type Address = (String, i64);
 
+/// How many accesses an announcement is good for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+enum Credit {
+    #[default]
+    None,
+    One,
+    /// It is of so many bytes that several may be made of it.
+    Many,
+}
+
+impl Credit {
+    /// After an access.
+    fn less(self) -> Credit {
+        if self == Credit::Many { self } else { Credit::None }
+    }
+}
+
 /// What has been announced, while the pass goes through the code.
 #[derive(Default)]
 pub(super) struct Builtins {
     announced: Vec<Address>,
     /// The function announces anything at all.
     instrumented: bool,
-    /// A read, or a write, has been announced, and nothing loaded or stored since.
-    may_load: bool,
-    may_store: bool,
-    /// It is of so many bytes that several accesses may follow.
-    ranges: bool,
-    /// Where that write is. A load of the same is for a bit-field ([`super::early`]).
+    /// Accesses that have been announced and not been made.
+    load: Credit,
+    store: Credit,
+    /// Where the write is. A load of the same is for a bit-field ([`super::early`]).
     writes: Option<Address>,
     /// What the first argument of the next call is.
     argument: Option<Address>,
@@ -86,7 +101,7 @@ impl Builtins {
     pub(super) fn effect<'a>(&mut self, text: &'a str) -> Effect<'a> {
         if text.starts_with('.') || text.ends_with(':') {
             if text.starts_with(".cfi_startproc") {
-                (self.instrumented, self.may_load, self.may_store, self.ranges) = (false, false, false, false);
+                (self.instrumented, self.load, self.store) = (false, Credit::None, Credit::None);
             }
             if text.ends_with(':') || text.starts_with(".cfi_startproc") {
                 self.announced.clear();
@@ -100,9 +115,9 @@ impl Builtins {
         };
         match origin {
             Origin::Ordinary => {
-                let announced = if stores(text) { self.may_store } else { self.may_load };
+                let credit = if stores(text) { self.store } else { self.load };
                 self.follow(mnemonic, text);
-                if !announced && self.instrumented && is_access(mnemonic, text) {
+                if credit == Credit::None && self.instrumented && is_access(mnemonic, text) {
                     return self.unannounced(text);
                 }
             }
@@ -128,10 +143,15 @@ impl Builtins {
             if text.contains("__tsan_") {
                 self.instrumented = true;
                 let is = |names: &[&str]| names.iter().any(|name| text.contains(name));
-                self.ranges = is(&["16", "range", "memcpy", "memmove", "memset"]);
-                // clang leaves the access of an atomic operation where it was, for nothing.
-                self.may_load = self.ranges || is(&["read", "atomic"]);
-                self.may_store = self.ranges || is(&["write", "atomic", "vptr"]);
+                let many = is(&["16", "range", "memcpy", "memmove", "memset"]);
+                // clang leaves the access of an atomic operation where it was, for nothing. A write may be announced before the
+                // read that it depends on.
+                if many || is(&["read", "atomic"]) {
+                    self.load = if many { Credit::Many } else { Credit::One };
+                }
+                if many || is(&["write", "atomic", "vptr"]) {
+                    self.store = if many { Credit::Many } else { Credit::One };
+                }
                 self.writes = self.argument.clone().filter(|_| is(&["write"]));
                 if is(&["read", "write"]) {
                     self.announced.extend(self.argument.take());
@@ -139,11 +159,11 @@ impl Builtins {
             }
             return;
         }
-        if !self.ranges && is_access(mnemonic, text) {
+        if is_access(mnemonic, text) {
             if stores(text) {
-                (self.may_store, self.writes) = (false, None);
+                (self.store, self.writes) = (self.store.less(), None);
             } else {
-                self.may_load = false;
+                self.load = self.load.less();
             }
         }
         let Some((_, register)) = text.rsplit_once('%') else { return };

@@ -244,7 +244,7 @@ fn suspect(addr: usize, write: bool, atomic: bool) {
     let w = world();
     let id = w.current;
     let thread = &mut w.threads[id];
-    let state = |thread: &Thread| super::idle::state(register(0), thread.entry, &thread.written);
+    let state = |thread: &Thread| super::idle::state(register(0), thread.entry, &thread.written, thread.scratch);
     let own = addr.wrapping_sub(stack_base(id) - STACK_SIZE) < STACK_SIZE;
     let patience = if !own {
         1

@@ -177,7 +177,7 @@ impl World {
             if self.stamp(pc, stamped) {
                 // What the call is about is in registers that it may change.
                 let about = (u64::from(cell) << 32 ^ expected).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-                let state = super::idle::state(register(0), thread.entry, &thread.written);
+                let state = super::idle::state(register(0), thread.entry, &thread.written, thread.scratch);
                 idle.visit(pc, state ^ about, &mut thread.history);
             }
         }

@@ -37,6 +37,9 @@ pub struct Own {
     pub low: usize,
     /// It has written private memory other than its stack since its last announcement.
     pub dirty: bool,
+    /// The registers that a call may change, as one number, where an access is announced without the compiler's knowledge: there they
+    /// may be in use. 0 elsewhere.
+    pub scratch: u64,
     /// Private memory other than its stack that it has written in this execution: address and size.
     pub written: Vec<(usize, usize)>,
     /// Accesses since its last announcement that were nobody else's business, how many of them are no reason to worry, and
@@ -132,6 +135,7 @@ impl Own {
             entry: 0,
             low: usize::MAX,
             dirty: false,
+            scratch: 0,
             written: Vec::new(),
             private: 0,
             suspect: 1000,
@@ -181,6 +185,7 @@ impl Own {
             entry,
             low,
             dirty,
+            scratch,
             written,
             private,
             suspect,
@@ -236,6 +241,7 @@ impl Own {
         self.entry = *entry;
         self.low = *low;
         self.dirty = *dirty;
+        self.scratch = *scratch;
         self.private = *private;
         self.suspect = *suspect;
         self.circle = *circle;

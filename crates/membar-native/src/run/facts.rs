@@ -121,7 +121,9 @@ impl World {
                 self.assembly.push(note);
             }
         }
-        self.grown = self.assembly.len() > facts.assembly.len() || self.unloaded && !facts.unloaded;
+        self.grown = self.assembly.len() > facts.assembly.len()
+            || self.opaque.unseen.len() > facts.unseen.len()
+            || self.unloaded && !facts.unloaded;
         self.unloaded |= facts.unloaded;
     }
 

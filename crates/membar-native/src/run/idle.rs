@@ -12,6 +12,7 @@
 //! the callee may change hold nothing that is used later. So when a thread comes to an access for the second time, with the
 //! same saved registers, the same stack up to its first frame (return addresses included), the same contents of whatever
 //! else it has written that is its own, having changed no shared memory in between, it is in the state that it was in then.
+//! Where we have put the call in ourselves ([`crate::build`]), the compiler knows nothing of it, and all registers count.
 //!
 //! Only instructions that a thread comes to more than once are looked at; they are learnt like visible cells. A loop may count
 //! its tries and begin again at some number: then several rounds of the loop together are one idle round.
@@ -242,7 +243,7 @@ impl Idle {
 /// Everything on the stack from the return address of a stub's caller up to the thread's first frame, and the registers
 /// that the caller's callers rely on, and what the thread has written elsewhere, as one number.
 #[inline]
-pub fn state(from: usize, to: usize, written: &[(usize, usize)]) -> u64 {
+pub fn state(from: usize, to: usize, written: &[(usize, usize)], scratch: u64) -> u64 {
     const A: u64 = 0x9e37_79b9_7f4a_7c15;
     let mix = |hash: u64, word: u64| (hash ^ word).wrapping_mul(A).rotate_left(29);
     // Four lanes: a chain of multiplications would take longer than everything else.
@@ -262,7 +263,7 @@ pub fn state(from: usize, to: usize, written: &[(usize, usize)]) -> u64 {
     for (lane, &word) in lanes.iter_mut().zip(chunks.remainder()) {
         *lane = mix(*lane, word);
     }
-    let stack = lanes.iter().fold(words as u64, |hash, &lane| mix(hash, lane));
+    let stack = lanes.iter().fold(words as u64 ^ scratch, |hash, &lane| mix(hash, lane));
     written.iter().fold(stack, |hash, &(addr, size)| {
         let cell = Cell { at: addr as u64, size: size.min(16) as u8, atomic: false };
         mix(mix(hash, addr as u64), super::shadow::read(&cell))

@@ -179,6 +179,7 @@ impl World {
             protect(code, TEXT);
         }
         opaque.thunks = Thunks::install(object, &self.module);
+        self.note_static_tls();
     }
 
     /// There are several threads from now on.
@@ -335,10 +336,23 @@ impl World {
         self.grown = true;
     }
 
+    /// What some libraries keep for each thread is neither kept apart nor put back for the next execution.
+    fn note_static_tls(&mut self) {
+        for library in self.module.libraries.iter().filter(|library| library.static_tls && self.opaque.watching) {
+            let (name, library) = (String::new(), library.name.clone());
+            if self.opaque.unseen.iter().all(|known| known.library != library) {
+                let one = Unseen { offset: None, name, library, site: u32::MAX, touches: None, strange: false };
+                self.opaque.unseen.push(one);
+                self.grown = true;
+            }
+        }
+    }
+
     /// What was noted, as facts.
     pub fn know_unseen(&mut self, unseen: &[Unseen]) {
         self.opaque.unseen = unseen.to_vec();
         self.opaque.known.clear();
+        self.note_static_tls();
         for one in unseen {
             let function = match one.offset {
                 Some(offset) => Some(self.module.base + offset as usize),

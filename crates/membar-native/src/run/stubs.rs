@@ -87,6 +87,9 @@ pub fn wrapped() -> impl Iterator<Item = &'static str> {
 /// The registers that a call may change.
 const SCRATCH: [&str; 9] = ["rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11"];
 
+/// Where among those are the ones that a hook has not used for its arguments.
+pub const SAVED: [usize; 7] = [0, 1, 2, 5, 6, 7, 8];
+
 /// Room for all vector registers as `xsave` stores them, up to those of AVX-512.
 const AREA: usize = 2752;
 /// x87, SSE, AVX and AVX-512.

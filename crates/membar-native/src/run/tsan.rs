@@ -106,6 +106,23 @@ pub extern "C-unwind" fn annotation() -> usize {
 }
 
 pub extern "C-unwind" fn inline_assembly(addr: usize, what: u32, rax: u64, rdx: u64) {
+    world().this().scratch = scratch();
+    announced_assembly(addr, what, rax, rdx);
+    world().this().scratch = 0;
+}
+
+/// The registers that the stub has saved below its return address, as one number; not 0.
+fn scratch() -> u64 {
+    let top = super::registers::register(0);
+    // Not the flags, which are above them and mostly leftovers. `rdi` and `rsi` have been stored by the caller.
+    let kept = super::stubs::SAVED.map(|i| top - 16 - 8 * i);
+    // SAFETY: the stub has pushed them.
+    kept.iter().fold(1, |hash: u64, &at| {
+        (hash ^ unsafe { *(at as *const u64) }).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)
+    }) | 1
+}
+
+fn announced_assembly(addr: usize, what: u32, rax: u64, rdx: u64) {
     let size = (what & 0xff) as usize;
     match what >> 8 {
         1 if size > 8 => whole_range(addr, size, false),

@@ -210,7 +210,7 @@ fn without_a_compiler_the_error_names_the_fix() {
     let dir = scratch();
     let source = write(dir.path(), "a.c", "int main(void) { return 0; }\n");
     let output = run(Command::new(std::env::current_exe().expect("this program"))
-        .args(["as_compiler", "--exact", "--nocapture"])
+        .args(["build::as_compiler", "--exact", "--nocapture"])
         .env("MEMBAR_TEST_AS", "cc")
         .env("MEMBAR_TEST_ARGUMENTS", format!("-c\u{1f}{}\u{1f}", source.display()))
         .env("PATH", dir.path())
@@ -296,7 +296,7 @@ fn as_compiler() {
 fn compiler_script(dir: &Path, name: &str) -> PathBuf {
     let test = std::env::current_exe().expect("this program");
     let text = format!(
-        "#!/bin/sh\nMEMBAR_TEST_AS={name} MEMBAR_TEST_ARGUMENTS=\"$(printf '%s\\037' \"$@\")\" exec '{}' as_compiler --exact \
+        "#!/bin/sh\nMEMBAR_TEST_AS={name} MEMBAR_TEST_ARGUMENTS=\"$(printf '%s\\037' \"$@\")\" exec '{}' build::as_compiler --exact \
          --nocapture -q\n",
         test.display()
     );

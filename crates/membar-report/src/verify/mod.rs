@@ -450,6 +450,6 @@ fault: P1 cannot go on: assertion `x == 1' failed (1 execution)
 ";
         assert_eq!(String::from_utf8(text).unwrap(), expected);
         let json: Value = serde_json::from_slice(&json).unwrap();
-        assert_eq!(json["errors"][0]["message"].as_str().map(|message| message.lines().count()), Some(3));
+        assert_eq!(json["results"][0]["errors"][0]["message"].as_str().map(|message| message.lines().count()), Some(3));
     }
 }
