@@ -7,7 +7,7 @@
 
 use super::coroutine::{Fault, Thread};
 use super::heap::{Block, Heap};
-use super::layout::{GUARD, STACK_SIZE, stack_base};
+use super::layout::{GUARD, HEAPS, STACK_SIZE, STACKS, stack_base};
 use super::registers::register;
 use super::stack::floor;
 use super::world::world;
@@ -306,6 +306,10 @@ extern "C" fn land() -> ! {
             } else {
                 "its stack overflows".into()
             }
+        }
+        libc::SIGSEGV if addr == pc && (STACKS..HEAPS).contains(&pc) => {
+            "limit: runs code on its stack (a nested function whose address is taken), which membar does not let it"
+                .into()
         }
         libc::SIGSEGV if addr == usize::MAX => {
             "uses an address that cannot exist, or a misaligned vector (segmentation fault)".into()
