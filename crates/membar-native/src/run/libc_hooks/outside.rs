@@ -177,6 +177,16 @@ pub extern "C-unwind" fn zero() -> c_int {
     0
 }
 
+/// Whether and when a thread may be cancelled, which nobody does here: it is told what it would be by default.
+pub extern "C-unwind" fn cancel(_: c_int, old: usize) -> c_int {
+    if old != 0 {
+        plain(old, 4, true);
+        // SAFETY: the program's own variable.
+        unsafe { *(old as *mut c_int) = 0 };
+    }
+    0
+}
+
 /// Which signals the thread that runs does not want. There are none, but a program may ask what it has said.
 pub extern "C-unwind" fn thread_signal_mask(how: c_int, set: usize, old: usize) -> c_int {
     let id = world().current;

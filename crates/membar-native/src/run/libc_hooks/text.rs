@@ -52,6 +52,10 @@ impl List {
 
 /// Tells which strings a format reads, and how many bytes of each at most. Whether all that it does is known.
 fn strings_of(format: *const c_char, mut list: List, mut visit: impl FnMut(usize, usize)) -> bool {
+    // The format is a string like others, if somebody can change it.
+    if crate::run::opaque::is_writable(format as usize) {
+        super::strings::length(format as usize, usize::MAX);
+    }
     // SAFETY: a string of the program.
     let mut bytes = unsafe { std::ffi::CStr::from_ptr(format) }.to_bytes().iter().copied();
     while let Some(byte) = bytes.next() {

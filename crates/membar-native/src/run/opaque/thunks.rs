@@ -177,6 +177,11 @@ const KERNEL: &[&str] = &[
     "times",
     "sysinfo",
     "getrlimit",
+    "getresuid",
+    "getresgid",
+    "pthread_getschedparam",
+    "pthread_setschedparam",
+    "pthread_getcpuclockid",
     "getrlimit64",
     "setrlimit",
     "setrlimit64",
@@ -214,13 +219,33 @@ const KERNEL: &[&str] = &[
 /// Functions that store where they are and return twice: they run as always, and what they store is their first argument.
 const STORING: &[&str] = &["_setjmp", "__sigsetjmp", "setjmp"];
 
-/// Functions on numbers that store a result where their caller says, and that no hook stands in for.
-const SECOND_RESULT: &[&str] =
-    &["modfl", "frexpl", "remquol", "sincosl", "lgammal_r", "canonicalize", "canonicalizef", "canonicalizel"];
+/// Functions on numbers that read or store where their caller says, or keep something, and that no hook stands in for.
+const WITH_POINTERS: &[&str] = &[
+    "modfl",
+    "frexpl",
+    "remquol",
+    "sincosl",
+    "lgammal_r",
+    "canonicalize",
+    "canonicalizef",
+    "canonicalizel",
+    "fegetenv",
+    "fesetenv",
+    "feholdexcept",
+    "feupdateenv",
+    "fegetexceptflag",
+    "fesetexceptflag",
+    "nan",
+    "nanf",
+    "nanl",
+    "lgamma",
+    "lgammaf",
+    "gamma",
+];
 
 /// Whether a function of a library works on numbers only.
 fn is_numeric(name: &str, library: &str) -> bool {
-    (library.starts_with("libm.so") || library.starts_with("libmvec.so")) && !SECOND_RESULT.contains(&name)
+    (library.starts_with("libm.so") || library.starts_with("libmvec.so")) && !WITH_POINTERS.contains(&name)
 }
 
 impl Thunks {
