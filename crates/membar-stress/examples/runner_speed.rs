@@ -1,4 +1,4 @@
-//! How fast programs run here: `cargo run --release -p membar-stress --example speed [PROFILE [THREADS]]`.
+//! How fast programs run here: `cargo run --release -p membar-stress --example runner_speed [PROFILE [THREADS]]`.
 
 use membar_simulate::{Profile, profile};
 use membar_stress::{Engine, Runner, Settings, Timestamps};
