@@ -10,10 +10,9 @@ use std::path::Path;
 /// What `membar verify` takes.
 const PROGRAMS: &str = "C and C++ sources (.c, .cpp, .i, …), litmus tests (.litmus), programs built with `membar cc`, directories, and @lists of them";
 
-/// Formats of compressed files that are not read, by their first bytes, and the program that reads them.
+/// Formats of compressed files that are not read (gzip and zstd are), by their first bytes, and the program that reads them.
 const COMPRESSED: &[(&[u8], &str)] = &[
     (b"\xfd7zXZ\0", "xz"),
-    (b"\x28\xb5\x2f\xfd", "zstd"),
     (b"BZh", "bzip2"),
     (b"\x04\x22\x4d\x18", "lz4"),
     (b"PK\x03\x04", "unzip -p"),
