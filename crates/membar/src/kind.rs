@@ -11,12 +11,8 @@ use std::path::Path;
 const PROGRAMS: &str = "C and C++ sources (.c, .cpp, .i, …), litmus tests (.litmus), programs built with `membar cc`, directories, and @lists of them";
 
 /// Formats of compressed files that are not read (gzip and zstd are), by their first bytes, and the program that reads them.
-const COMPRESSED: &[(&[u8], &str)] = &[
-    (b"\xfd7zXZ\0", "xz"),
-    (b"BZh", "bzip2"),
-    (b"\x04\x22\x4d\x18", "lz4"),
-    (b"PK\x03\x04", "unzip -p"),
-];
+const COMPRESSED: &[(&[u8], &str)] =
+    &[(b"\xfd7zXZ\0", "xz"), (b"BZh", "bzip2"), (b"\x04\x22\x4d\x18", "lz4"), (b"PK\x03\x04", "unzip -p")];
 
 fn begins(path: &Path) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -99,4 +95,37 @@ pub fn not_a_litmus_test(text: &[u8]) -> Option<Failure> {
     }
     let help = "a C or C++ program has to be in a file, whose name says which it is: membar verify FILE.c";
     failure(Path::new("<stdin>"), "standard input is read as a litmus test, and this looks like a program", help)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_not_read_is_refused() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let refused = |name: &str, bytes: &[u8], why: fn(&Path) -> Option<Failure>| {
+            let path = dir.path().join(name);
+            std::fs::write(&path, bytes).expect("written");
+            why(&path).is_some()
+        };
+        for (name, bytes, expected) in [
+            ("a.trace", &b"0: x := 1\ncheck\n"[..], false),
+            ("a.trace.gz", b"\x1f\x8b\x08", false),
+            ("a.trace.zst", b"\x28\xb5\x2f\xfd\x04", false),
+            ("a.trace.xz", b"\xfd7zXZ\0\0", true),
+            ("a.c", b"int main;", true),
+            ("a.litmus", b"X86 a", true),
+            ("empty", b"", false),
+        ] {
+            assert_eq!(refused(name, bytes, not_a_trace), expected, "{name}");
+        }
+        for (name, expected) in
+            [("a.c", false), ("a.i", false), ("a.litmus", false), ("a", false), ("a.rs", true), ("a.h", true)]
+        {
+            assert_eq!(refused(name, b"", not_a_program), expected, "{name}");
+        }
+        assert!(not_a_program(Path::new("-")).is_none() && not_a_program(&dir.path().join("missing.c")).is_some());
+        assert!(not_a_litmus_test(b"\n#include <stdio.h>").is_some() && not_a_litmus_test(b"X86 SB\n").is_none());
+    }
 }

@@ -257,7 +257,13 @@ impl<'a> Pass<'a> {
 
     /// A line of the compiler's own.
     fn code(&mut self, line: &str, text: &str, edit: Option<&Edit>) {
-        let builtin = self.builtins.effect(text);
+        let builtin = match edit {
+            Some(Edit::Call(name)) => {
+                self.builtins.calls(name);
+                Effect::Nothing
+            }
+            _ => self.builtins.effect(text),
+        };
         match edit {
             None => {
                 match builtin {

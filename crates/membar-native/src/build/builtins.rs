@@ -1,60 +1,46 @@
-//! Instructions of builtins, which the compiler's instrumentation leaves out.
+//! Accesses in the compiler's own code that its instrumentation leaves out.
 //!
 //! Problem: `_mm_mfence`, `_mm_pause`, `_mm_stream_si32`, `_mm256_i32gather_epi32` and their like are single instructions to
-//! the compiler. They are in the compiler's own code, not in inline assembly, and no hook announces them.
+//! the compiler, and no hook announces them. Nor does gcc announce the structures that it passes by value, nor clang any
+//! access to a `long double`.
 //!
-//! Algorithm: some instructions only ever come from builtins, or from the vectoriser's masked accesses, which are not
-//! announced either ([`Origin::Builtin`]). They are treated like inline assembly. Others the compiler also uses for ordinary
-//! accesses ([`Origin::Either`]): they are ordinary if a hook has announced their address since the last label or
-//! jump, and the registers of the address have not changed since. clang announces no access to a `long double` at all: where
-//! it has made the code, the instructions for those are treated like builtins.
+//! Algorithm:
 //!
-//! Any other access is ordinary if it is the first one of its kind after an announcement: compilers move none over a call. If
-//! not, it is shown: gcc announces no structure that is passed by value, and makes ordinary accesses of some builtins. Mostly this
-//! is memory that nobody shares, which does no harm.
+//! 1. Some instructions only ever come from builtins, or from the vectoriser's masked accesses, which are not announced either.
+//!    They are treated like inline assembly.
+//! 2. Any other access outside the frame is announced if it is the first of its kind, load or store, after a hook of that
+//!    kind. If it is not, it is shown by a hook of ours.
 //!
-//! Guarantees: an access of a builtin is shown or noted, unless an ordinary access of the same address was announced just
-//! before it in straight-line code.
+//! Invariant: `load` and `store` say how many accesses the last hooks of their kind are still good for. Compilers move no
+//! access to shared memory over a call, so an announced access stands before the next hook of its kind. A write may be
+//! announced before the read that it depends on ([`super::early`]).
+//!
+//! Guarantees: an access that no hook announces is shown or noted, but for string instructions (`rep movs`) and for accesses
+//! that follow the announcement of a range in the same function before the next hook. What is shown by mistake is
+//! memory that nobody shares, or a load twice; neither changes an answer.
+//!
+//! Complexity: linear in the text.
 
-use super::att::{self, Memory, Operand, Statement};
-use super::early::family;
+use super::att;
 use super::inline::{Effect, Hook, Kind, effect};
 
-/// Whose instruction it is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Origin {
-    Ordinary,
-    Builtin,
-    Either,
-}
-
-fn origin(mnemonic: &str, text: &str) -> Origin {
+/// Whether an instruction only ever comes from a builtin.
+fn is_builtin(mnemonic: &str, text: &str) -> bool {
+    const NAMES: &[&str] = &[
+        "mfence", "sfence", "pause", "rdtsc", "rdtscp", "rdrand", "rdseed", "rdpmc", "rdpid", "lddqu", "xbegin",
+        "xend", "xtest",
+    ];
+    const BEGINNINGS: &[&str] = &["movnt", "movdir", "xsave", "xrstor", "fxsave", "fxrstor", "enqcmd"];
+    const PARTS: &[&str] = &["gather", "scatter", "maskmov", "compress", "expand"];
     let plain = mnemonic.strip_prefix('v').unwrap_or(mnemonic);
-    let has = |part: &str| plain.contains(part);
-    match plain {
-        "mfence" | "sfence" | "pause" | "rdtsc" | "rdtscp" | "rdrand" | "rdseed" | "rdpmc" | "rdpid" | "lddqu"
-        | "xbegin" | "xend" | "xtest" => Origin::Builtin,
-        _ if mnemonic == "rep" && text.trim_end().ends_with("nop") => Origin::Builtin,
-        _ if ["movnt", "movdir", "xsave", "xrstor", "fxsave", "fxrstor", "enqcmd"]
-            .iter()
-            .any(|name| plain.starts_with(name)) =>
-        {
-            Origin::Builtin
-        }
-        _ if has("gather") || has("scatter") || has("maskmov") || has("compress") || has("expand") => Origin::Builtin,
-        _ if mnemonic.starts_with('v') && text.contains("{%k") => Origin::Builtin,
-        "maskmovdqu" | "maskmovq" => Origin::Builtin,
-        "movlps" | "movhps" | "movlpd" | "movhpd" | "movddup" => Origin::Either,
-        _ if has("broadcast") => Origin::Either,
-        _ => Origin::Ordinary,
-    }
+    NAMES.contains(&plain)
+        || BEGINNINGS.iter().any(|name| plain.starts_with(name))
+        || PARTS.iter().any(|name| plain.contains(name))
+        || mnemonic == "rep" && text.trim_end().ends_with("nop")
+        || mnemonic.starts_with('v') && text.contains("{%k")
 }
 
-/// How far behind an announced address an ordinary access of it may begin: the longest access that compilers split.
-const SPLIT: i64 = 32;
-
-/// An address: the registers and the symbol, and what is added.
-type Address = (String, i64);
+const BETWEEN: &str = "loads between the announcement of a store and the store, where membar cannot look";
 
 /// How many accesses an announcement is good for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -76,16 +62,13 @@ impl Credit {
 /// What has been announced, while the pass goes through the code.
 #[derive(Default)]
 pub(super) struct Builtins {
-    announced: Vec<Address>,
     /// The function announces anything at all.
     instrumented: bool,
     /// Accesses that have been announced and not been made.
     load: Credit,
     store: Credit,
-    /// Where the write is. A load of the same is for a bit-field ([`super::early`]).
-    writes: Option<Address>,
-    /// What the first argument of the next call is.
-    argument: Option<Address>,
+    /// A write has been announced and not been made: a hook now would take what was there before for what is written.
+    writing: bool,
     /// clang has made the code.
     clang: bool,
 }
@@ -97,104 +80,64 @@ impl Builtins {
         Builtins { clang: assembly.lines().rev().any(clang), ..Builtins::default() }
     }
 
-    /// Looks at a line of the compiler's own, and says what a builtin in it does.
+    /// Looks at a line of the compiler's own, and says what it does that no hook announces.
     pub(super) fn effect<'a>(&mut self, text: &'a str) -> Effect<'a> {
         if text.starts_with('.') || text.ends_with(':') {
             if text.starts_with(".cfi_startproc") {
-                (self.instrumented, self.load, self.store) = (false, Credit::None, Credit::None);
-            }
-            if text.ends_with(':') || text.starts_with(".cfi_startproc") {
-                self.announced.clear();
+                (self.instrumented, self.load, self.store, self.writing) = (false, Credit::None, Credit::None, false);
             }
             return Effect::Nothing;
         }
         let mnemonic = text.split([' ', '\t']).next().unwrap_or("");
-        let origin = match mnemonic {
-            "fldt" | "fstpt" if self.clang => Origin::Builtin,
-            _ => origin(mnemonic, text),
-        };
-        match origin {
-            Origin::Ordinary => {
-                let credit = if stores(text) { self.store } else { self.load };
-                self.follow(mnemonic, text);
-                if credit == Credit::None && self.instrumented && is_access(mnemonic, text) {
-                    return self.unannounced(text);
-                }
-            }
-            found => {
-                let statement = att::statement(text.split('#').next().unwrap_or(text));
-                let ordinary = statement.memory().is_none_or(|memory| {
-                    memory.in_frame() || memory.displacement.starts_with(".LC") || self.knows(memory)
-                });
-                if found == Origin::Builtin || !ordinary {
-                    return effect(&statement, &statement.prefixes);
-                }
-            }
-        }
-        Effect::Nothing
-    }
-
-    /// Keeps up with what is announced.
-    fn follow(&mut self, mnemonic: &str, text: &str) {
-        if mnemonic.starts_with('j') || mnemonic.starts_with("ret") {
-            return self.announced.clear();
-        }
         if mnemonic.starts_with("call") {
-            if text.contains("__tsan_") {
-                self.instrumented = true;
-                let is = |names: &[&str]| names.iter().any(|name| text.contains(name));
-                let many = is(&["16", "range", "memcpy", "memmove", "memset"]);
-                // clang leaves the access of an atomic operation where it was, for nothing. A write may be announced before the
-                // read that it depends on.
-                if many || is(&["read", "atomic"]) {
-                    self.load = if many { Credit::Many } else { Credit::One };
-                }
-                if many || is(&["write", "atomic", "vptr"]) {
-                    self.store = if many { Credit::Many } else { Credit::One };
-                }
-                self.writes = self.argument.clone().filter(|_| is(&["write"]));
-                if is(&["read", "write"]) {
-                    self.announced.extend(self.argument.take());
-                }
-            }
-            return;
+            self.calls(text);
+            return Effect::Nothing;
         }
-        if is_access(mnemonic, text) {
-            if stores(text) {
-                (self.store, self.writes) = (self.store.less(), None);
-            } else {
-                self.load = self.load.less();
-            }
+        let statement = || att::statement(text.split('#').next().unwrap_or(text));
+        if is_builtin(mnemonic, text) || self.clang && matches!(mnemonic, "fldt" | "fstpt") {
+            let statement = statement();
+            return effect(&statement, &statement.prefixes);
         }
-        let Some((_, register)) = text.rsplit_once('%') else { return };
-        if register.contains(')') || self.announced.is_empty() && !matches!(register, "rdi" | "edi") {
-            return;
+        if !is_access(mnemonic, text) {
+            return Effect::Nothing;
         }
-        let changed = family(register);
-        self.announced.retain(|(registers, _)| {
-            !registers.split(['(', ')', ',', '%']).any(|name| !name.is_empty() && family(name) == changed)
-        });
-        if changed == family("rdi") {
-            self.argument = argument(&att::statement(text));
+        let credit = if stores(text) { &mut self.store } else { &mut self.load };
+        let announced = *credit != Credit::None;
+        *credit = credit.less();
+        self.writing &= !stores(text);
+        if announced || !self.instrumented {
+            return Effect::Nothing;
         }
-    }
-
-    /// What an access does that no hook has announced. If it does more than one thing, some of it has been.
-    fn unannounced<'a>(&self, text: &'a str) -> Effect<'a> {
-        let statement = att::statement(text.split('#').next().unwrap_or(text));
-        let bits = statement.memory().map(address) == self.writes && self.writes.is_some();
+        let statement = statement();
         match effect(&statement, &statement.prefixes) {
-            Effect::Hooks(hooks) if !bits && matches!(hooks[..], [Hook { kind: Kind::Load | Kind::Store, .. }]) => {
+            // If it does more than one thing, some of it has been announced.
+            Effect::Hooks(_) if self.writing && !stores(text) => Effect::Unseen(BETWEEN),
+            Effect::Hooks(hooks) if matches!(hooks[..], [Hook { kind: Kind::Load | Kind::Store, .. }]) => {
                 Effect::Hooks(hooks)
             }
+            Effect::Unseen(why) if text.contains("%ymm") || text.contains("%zmm") => Effect::Unseen(why),
             _ => Effect::Nothing,
         }
     }
 
-    /// Was the address announced?
-    fn knows(&self, memory: Memory<'_>) -> bool {
-        let (registers, offset) = address(memory);
-        self.announced.iter().any(|(known, start)| *known == registers && (0..SPLIT).contains(&(offset - start)))
+    /// A call of this function, or of the one that stands in for it.
+    pub(super) fn calls(&mut self, callee: &str) {
+        if !callee.contains("__tsan_") && !callee.contains("__membar_") {
+            return;
+        }
+        self.instrumented = true;
+        self.writing = false;
+        let is = |names: &[&str]| names.iter().any(|name| callee.contains(name));
+        let many = is(&["16", "range", "memcpy", "memmove", "memset"]);
+        let credit = if many { Credit::Many } else { Credit::One };
+        // clang leaves the access of an atomic operation where it was, for nothing.
+        if many || is(&["read", "atomic", "update"]) {
+            self.load = credit;
+        }
+        if many || is(&["write", "atomic", "update"]) {
+            self.store = credit;
+        }
+        self.writing = is(&["write"]) && !many;
     }
 }
 
@@ -208,41 +151,6 @@ fn is_access(mnemonic: &str, text: &str) -> bool {
 /// Whether the last operand is memory. Who compares stores nothing.
 fn stores(text: &str) -> bool {
     text.ends_with(')') && text.contains(',') && !text.starts_with("cmp") && !text.starts_with("test")
-}
-
-/// The address that an instruction makes the first argument.
-fn argument(statement: &Statement<'_>) -> Option<Address> {
-    match (statement.mnemonic, statement.operands.first()?) {
-        ("movq", Operand::Register(base)) => Some((format!("(%{base})"), 0)),
-        ("leaq", Operand::Memory(memory)) => Some(address(*memory)),
-        ("movl" | "movq", Operand::Immediate(symbol)) => {
-            let (name, offset) = split_offset(symbol);
-            Some((format!("{name}(%rip)"), offset))
-        }
-        ("movq", Operand::Memory(memory)) if memory.of_linker() => {
-            let name = memory.displacement.split('@').next().unwrap_or_default();
-            Some((format!("{name}(%rip)"), 0))
-        }
-        _ => None,
-    }
-}
-
-fn address(memory: Memory<'_>) -> Address {
-    let (name, offset) = split_offset(memory.displacement);
-    // Without `-fpie`, `x` stands for `x(%rip)`.
-    let registers = if memory.address.is_empty() { "(%rip)" } else { memory.address };
-    (format!("{name}{registers}"), offset)
-}
-
-/// `x+8` is `x` and 8, `-8` nothing and -8.
-fn split_offset(text: &str) -> (&str, i64) {
-    if let Ok(offset) = text.parse() {
-        return ("", offset);
-    }
-    match text.rfind(['+', '-']).map(|at| text.split_at(at)) {
-        Some((name, offset)) => offset.parse().map_or((text, 0), |offset| (name, offset)),
-        None => (text, 0),
-    }
 }
 
 #[cfg(test)]
@@ -294,17 +202,13 @@ mod tests {
 
     #[test]
     fn what_was_announced_is_ordinary() {
-        let call = "call\t__tsan_unaligned_read16@PLT";
-        assert_eq!(shown(&["movhps\tx(%rip), %xmm0"]), [0]);
-        assert_eq!(shown(&["leaq\tx(%rip), %rdi", call, "movlps\tx(%rip), %xmm0", "movhps\tx+8(%rip), %xmm0"]), NONE);
-        assert_eq!(shown(&["movl\t$x, %edi", call, "movlps\tx(%rip), %xmm0"]), NONE);
-        assert_eq!(shown(&["movq\t%rbx, %rdi", call, "movhps\t8(%rbx), %xmm0"]), NONE);
-        assert_eq!(shown(&["movq\t%rbx, %rdi", call, "movhps\t8(%rcx), %xmm0"]), [2]);
-        assert_eq!(shown(&["movq\t%rbx, %rdi", call, "addq\t$8, %rbx", "movhps\t8(%rbx), %xmm0"]), [3]);
-        assert_eq!(shown(&["movq\t%rbx, %rdi", call, ".L3:", "movhps\t8(%rbx), %xmm0"]), [3]);
-        assert_eq!(
-            shown(&["vbroadcastss\t.LC0(%rip), %ymm0", "movlps\t-8(%rbp), %xmm0", "movddup\t%xmm0, %xmm1"]),
-            NONE
-        );
+        let (read, both) = ("call\t__tsan_unaligned_read16@PLT", "call\t__membar_update4@PLT");
+        assert_eq!(shown(&[read, "movlps\tx(%rip), %xmm0", "movhps\tx+8(%rip), %xmm0"]), NONE);
+        assert_eq!(shown(&["call\t__tsan_write8@PLT", "movhps\tx(%rip), %xmm0"]), [1]);
+        assert_eq!(shown(&[both, "movl\tx(%rip), %eax", "movl\t%eax, x(%rip)", "movl\t%eax, x(%rip)"]), [3]);
+        // Announced early: the write comes after the read.
+        let early = ["call\t__membar_early_write4@PLT", "call\t__tsan_read4@PLT"];
+        assert_eq!(shown(&[early[0], early[1], "movl\ty(%rip), %eax", "movl\t%eax, x(%rip)"]), NONE);
+        assert_eq!(shown(&[read, "vbroadcastss\t.LC0(%rip), %ymm0", "movlps\t-8(%rbp), %xmm0"]), NONE);
     }
 }

@@ -163,7 +163,7 @@ impl<'a> Waiting<'a> {
 }
 
 /// The part of a register's name that it shares with those that overlap it.
-pub(super) fn family(name: &str) -> &str {
+fn family(name: &str) -> &str {
     let name = name.strip_prefix(['r', 'e']).unwrap_or(name);
     if name.starts_with(|sign: char| sign.is_ascii_digit()) {
         return name.trim_end_matches(['b', 'w', 'd']);
