@@ -46,7 +46,7 @@ pub(super) fn rewrite(text: &str) -> Rewritten {
     }
     let edits = early::edits(&lines);
     for (number, line) in lines.iter().enumerate() {
-        pass.line(line, edits.get(&number));
+        pass.line(line, &lines[number..], edits.get(&number));
     }
     pass.flush_prefix();
     Rewritten { text: pass.out, notes: pass.notes }
@@ -112,7 +112,7 @@ struct Pass<'a> {
     previous: bool,
     /// Between `.intel_syntax` and `.att_syntax`.
     intel: bool,
-    builtins: Builtins,
+    builtins: Builtins<'a>,
 }
 
 impl<'a> Pass<'a> {
@@ -174,7 +174,8 @@ impl<'a> Pass<'a> {
         id
     }
 
-    fn line(&mut self, line: &'a str, edit: Option<&Edit>) {
+    /// One line, which is the first of those that are left.
+    fn line(&mut self, line: &'a str, left: &[&'a str], edit: Option<&Edit>) {
         let text = line.trim();
         match text {
             "#APP" => {
@@ -196,7 +197,7 @@ impl<'a> Pass<'a> {
             self.directive(text);
         }
         match self.mode {
-            Mode::Code => self.code(line, text, edit),
+            Mode::Code => self.code(line, left, edit),
             Mode::Inline | Mode::TopLevel => self.inline(line, text),
         }
     }
@@ -256,13 +257,14 @@ impl<'a> Pass<'a> {
     }
 
     /// A line of the compiler's own.
-    fn code(&mut self, line: &str, text: &str, edit: Option<&Edit>) {
+    fn code(&mut self, line: &str, left: &[&'a str], edit: Option<&Edit>) {
+        let text = line.trim();
         let builtin = match edit {
             Some(Edit::Call(name)) => {
                 self.builtins.calls(name);
                 Effect::Nothing
             }
-            _ => self.builtins.effect(text),
+            _ => self.builtins.effect(left),
         };
         match edit {
             None => {
@@ -551,7 +553,7 @@ mod tests {
     #[test]
     fn other_text_is_unchanged() {
         let text =
-            "\t.text\nfoo:\n\t.cfi_startproc\n\tmovl\t$1, (%rax) # ; lock\n\tret\n\t.cfi_endproc\n\t.ascii \"a;b\"\n";
+            "\t.text\nfoo:\n\t.cfi_startproc\n\tmovl\t$1, -4(%rbp) # ; lock\n\tret\n\t.cfi_endproc\n\t.ascii \"a;b\"\n";
         assert_eq!(rewrite(text).text, text);
         assert!(!rewrite("\t.hidden\tmain\n").text.contains("main"));
     }

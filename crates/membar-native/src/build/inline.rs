@@ -28,15 +28,19 @@ pub(super) enum Kind {
     Yield = 7,
     /// Expects one half of the value in `rax` or `eax`, the other in `rdx` or `edx`.
     CompareExchangePair = 8,
+    /// From where `rsi` points.
+    StringLoad = 10,
+    /// To where `rdi` points.
+    StringStore = 11,
 }
 
 /// A call to insert before an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Hook<'a> {
     pub(super) kind: Kind,
-    /// In bytes; 0 for fences and hints.
+    /// In bytes; 0 for fences and hints. Of a repeated string instruction, the bytes of one round.
     pub(super) size: u8,
-    /// None for fences and hints.
+    /// None for fences, hints and string instructions.
     pub(super) memory: Option<Memory<'a>>,
 }
 
@@ -106,6 +110,12 @@ const VECTOR: &[(&str, u8)] = &[
     ("movupd", 0),
     ("movdqa", 0),
     ("movdqu", 0),
+    ("movdqu8", 0),
+    ("movdqu16", 0),
+    ("movdqu32", 0),
+    ("movdqu64", 0),
+    ("movdqa32", 0),
+    ("movdqa64", 0),
     ("lddqu", 0),
     ("movddup", 8),
     ("broadcastss", 4),
@@ -167,7 +177,8 @@ pub(super) fn effect<'a>(statement: &Statement<'a>, prefixes: &[&str]) -> Effect
         "nop" if repeated => return bare(Kind::Yield),
         "xbegin" | "xend" | "xabort" | "xtest" => return Effect::Unseen("is a transaction, which membar does not see"),
         mnemonic if OUTSIDE.contains(&mnemonic) => return Effect::Unseen(NONDETERMINISTIC),
-        mnemonic if STRING.contains(&mnemonic) && !vector(statement) => return Effect::Unseen(UNKNOWN),
+        mnemonic if STRING.contains(&mnemonic) && !vector(statement) => return string(mnemonic, repeated),
+        "std" => return Effect::Unseen("turns string instructions round, which membar does not see"),
         _ => {}
     }
     // Where it stores is in `rdi`.
@@ -184,6 +195,35 @@ pub(super) fn effect<'a>(statement: &Statement<'a>, prefixes: &[&str]) -> Effect
         return Effect::Nothing;
     }
     checked(memory, access(statement, memory, lock))
+}
+
+/// Moves and fills memory upwards. Other string instructions are not seen.
+fn string<'a>(mnemonic: &str, repeated: bool) -> Effect<'a> {
+    let (name, size) = mnemonic.split_at(mnemonic.len() - 1);
+    let size = match size {
+        "b" => 1,
+        "w" => 2,
+        "l" | "d" => 4,
+        "q" => 8,
+        _ => return Effect::Unseen(UNKNOWN),
+    };
+    let at =
+        |register, address| Memory { segment: None, displacement: "", address, base: Some(register), indirect: false };
+    let (from, to) = match repeated {
+        true => {
+            (Hook { kind: Kind::StringLoad, size, memory: None }, Hook { kind: Kind::StringStore, size, memory: None })
+        }
+        false => (
+            Hook { kind: Kind::Load, size, memory: Some(at("rsi", "(%rsi)")) },
+            Hook { kind: Kind::Store, size, memory: Some(at("rdi", "(%rdi)")) },
+        ),
+    };
+    match name {
+        "movs" => Effect::Hooks(vec![from, to]),
+        "stos" => Effect::Hooks(vec![to]),
+        "lods" => Effect::Hooks(vec![from]),
+        _ => Effect::Unseen(UNKNOWN),
+    }
 }
 
 /// Whether everything before it takes effect before anything after it, whatever else it does.
@@ -209,7 +249,6 @@ fn checked<'a>(memory: Memory<'a>, effect: Effect<'a>) -> Effect<'a> {
                 Effect::Unseen(UNKNOWN)
             }
         }
-        Effect::Hooks(hooks) if hooks.iter().any(|hook| hook.size > 16) => Effect::Unseen(UNKNOWN),
         _ => effect,
     }
 }
@@ -312,9 +351,22 @@ fn vector_move<'a>(statement: &Statement<'a>, memory: Memory<'a>, kind: Kind) ->
     if plain.starts_with("movnt") && kind == Kind::Store {
         return Effect::Unseen(PAST_CACHES);
     }
+    let full = operand_size(statement).map_or(Effect::Unseen(UNKNOWN), |size| one(kind, size, memory));
     match VECTOR.iter().find(|(known, _)| *known == plain) {
-        Some((_, 0)) => operand_size(statement).map_or(Effect::Unseen(UNKNOWN), |size| one(kind, size, memory)),
+        Some((_, 0)) => full,
         Some((_, size)) => one(kind, *size, memory),
+        // Scalar arithmetic reads as much as its name says, the rest a register full.
+        None if kind == Kind::Load
+            && !["cvt", "pmov", "pinsr", "insert", "broadcast"].iter().any(|part| plain.contains(part)) =>
+        {
+            match plain.get(plain.len().saturating_sub(2)..) {
+                Some("ss") => one(kind, 4, memory),
+                Some("sd") => one(kind, 8, memory),
+                Some("ps" | "pd") => full,
+                _ if plain.starts_with('p') => full,
+                _ => Effect::Unseen(UNKNOWN),
+            }
+        }
         None => Effect::Unseen(UNKNOWN),
     }
 }
@@ -334,6 +386,13 @@ impl Hook<'_> {
     pub(super) fn write(&self, out: &mut String) {
         let describe = u32::from(self.size) | (self.kind as u32) << 8;
         out.push_str("\tleaq\t-128(%rsp), %rsp\n\tpushq\t%rdi\n\tpushq\t%rsi\n");
+        if matches!(self.kind, Kind::StringLoad | Kind::StringStore) {
+            let from = if self.kind == Kind::StringLoad { "\tmovq\t%rsi, %rdi\n" } else { "" };
+            let bytes = format!("\tpushq\t%rax\n\tleaq\t(,%rcx,{}), %rax", self.size);
+            let _ = writeln!(out, "{bytes}\n{from}\tmovl\t${describe}, %esi\n\tcall\t__membar_asm@PLT\n\tpopq\t%rax");
+            out.push_str("\tpopq\t%rsi\n\tpopq\t%rdi\n\tleaq\t128(%rsp), %rsp\n");
+            return;
+        }
         let _ = match self.memory {
             None => writeln!(out, "\tmovq\t$0, %rdi"),
             Some(Memory { displacement, address, .. }) => {
@@ -429,11 +488,24 @@ mod tests {
             ("cpuid", "unseen"),
             ("syscall", "unseen"),
             ("int $0x80", "unseen"),
-            ("rep movsb", "unseen"),
-            ("stosq", "unseen"),
+            ("rep movsb", "StringLoad 1, StringStore 1"),
+            ("rep stosl", "StringStore 4"),
+            ("stosq", "Store 8"),
+            ("movsq", "Load 8, Store 8"),
+            ("repe cmpsb", "unseen"),
+            ("std", "unseen"),
             ("movsd (%rdi), %xmm0", "Load 8"),
             ("movaps %xmm0, (%rdi)", "Store 16"),
-            ("vmovdqu (%rdi), %ymm0", "unseen"),
+            ("vmovdqu (%rdi), %ymm0", "Load 32"),
+            ("vmovdqu64 %zmm0, (%rdi)", "Store 64"),
+            ("pshufd $255, y(%rip), %xmm0", "Load 16"),
+            ("vaddsd y(%rip), %xmm1, %xmm0", "Load 8"),
+            ("mulss y(%rip), %xmm0", "Load 4"),
+            ("vaddps (%rdi), %ymm1, %ymm0", "Load 32"),
+            ("pmovzxbw (%rdi), %xmm0", "unseen"),
+            ("cvtss2sd (%rdi), %xmm0", "unseen"),
+            ("pextrd $1, %xmm0, (%rdi)", "unseen"),
+            ("punpcklqdq (%rdi), %xmm0", "Load 16"),
             ("movntdq %xmm0, (%rdi)", "unseen"),
             ("movnti %eax, (%rdi)", "unseen"),
             ("fldl (%rdi)", "unseen"),

@@ -142,6 +142,8 @@ fn announced_assembly(addr: usize, what: u32, rax: u64, rdx: u64) {
             Event::atomic(AccessKind::Rmw, addr, size).before(Barrier::Store).expects(expected).announce();
         }
         9 => world().executed(addr as u64),
+        10 => whole_range(addr, rax as usize, false),
+        11 => whole_range(addr, rax as usize, true),
         _ => {}
     }
 }

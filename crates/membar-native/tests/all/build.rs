@@ -271,7 +271,7 @@ fn semantic_inline_assembly_is_seen_and_undisturbed() {
             assert_eq!((rmw, compare, full, store, hint), (3, 2, 3, 1, 2), "{pair:?} {level}");
             let places: Vec<_> =
                 notes.iter().map(|note| (note.kind, note.place.as_ref().map(|place| place.1))).collect();
-            let expected = [50, 51, 52].map(|line| (NoteKind::Assembly, Some(line)));
+            let expected = [50, 51, 53].map(|line| (NoteKind::Assembly, Some(line)));
             assert_eq!(places, expected, "{notes:?}");
             assert!(notes.iter().all(|note| note.place.as_ref().is_some_and(|place| place.0.ends_with("inline.c"))));
         }

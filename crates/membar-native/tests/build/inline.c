@@ -49,7 +49,11 @@ int main(void) {
     unsigned low, high;
     __asm__ volatile("rdtsc" : "=a"(low), "=d"(high));                                         // line 50
     __asm__ volatile("movq %%fs:0,%0" : "=r"(w));                                              // line 51
-    __asm__ volatile("cld; rep stosb" : : "D"(&b), "c"(1L), "a"(7) : "memory");                // line 52
+    unsigned char *from = &b, *to = &b; long count = 1;
+    __asm__ volatile("repe cmpsb" : "+S"(from), "+D"(to), "+c"(count) : : "memory", "cc");     // line 53
+    to = &b, count = 1;
+    __asm__ volatile("cld; rep stosb" : "+D"(to), "+c"(count) : "a"(7) : "memory");
+    if (b != 7 || to != &b + 1 || count) return 10;
     report();
     return 0;
 }
