@@ -121,7 +121,7 @@ impl Speed {
 
     /// Executions a second of processor time.
     pub fn rate(&self) -> f64 {
-        self.counts.executions as f64 / self.cpu
+        self.counts.runs() as f64 / self.cpu
     }
 
     /// Nanoseconds of processor time an access.
@@ -223,7 +223,12 @@ pub fn once(args: &Once) -> Result<ExitCode, Error> {
     };
     let strategy = if args.dpor { Strategy::Dpor } else { Strategy::Exhaustive };
     let counts = explore(&subject, strategy, watcher, Effort { max_executions: args.most, ..Effort::default() });
-    println!("{} executions, {} steps, {} redundant", counts.executions, counts.events, counts.redundant);
+    println!(
+        "{} executions, {} steps, {} blocked",
+        counts.executions,
+        counts.events,
+        counts.blocked + counts.redundant
+    );
     Ok(ExitCode::SUCCESS)
 }
 
@@ -307,7 +312,7 @@ fn dpor(args: &Explore, jobs: usize) -> Table {
         best_of: args.best_of,
         least: if args.quick { 0.0 } else { LEAST },
     };
-    let header = ["program", "monitor", "classes", "redundant", "steps", "seconds", "classes/s", "ns/step", "extra %"];
+    let header = ["program", "monitor", "classes", "blocked", "steps", "seconds", "classes/s", "ns/step", "extra %"];
     let workers = if jobs == 1 { "one worker".to_owned() } else { format!("{jobs} workers, wall time") };
     let mut table = Table::new(format!("dpor, {workers}"), &header);
     let mut progress = Progress::new(subjects.len());
@@ -322,7 +327,7 @@ fn dpor(args: &Explore, jobs: usize) -> Table {
                 subject.name.clone(),
                 watcher.name(),
                 speed.counts.executions.to_string(),
-                speed.counts.redundant.to_string(),
+                (speed.counts.blocked + speed.counts.redundant).to_string(),
                 speed.counts.events.to_string(),
                 seconds(speed.cpu),
                 format!("{:.0}", speed.rate()),

@@ -240,8 +240,8 @@ impl Measured<'_> {
         let subject = Subject::peterson(3);
         for (watcher, speed) in watchers.iter().zip(plan.measure(&subject)) {
             let details = format!(
-                "{} classes, {} redundant, {:.3} s, wall {:.3} s",
-                speed.counts.executions, speed.counts.redundant, speed.cpu, speed.wall
+                "{} classes, {} blocked, {:.3} s, wall {:.3} s",
+                speed.counts.executions, speed.counts.blocked, speed.cpu, speed.wall
             );
             let what = format!("dpor, {}, monitor {}", subject.name, watcher.name());
             self.at_least(what, 150_000.0, speed.rate(), "classes/s", details);

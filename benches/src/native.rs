@@ -95,12 +95,12 @@ impl Cost {
 
     /// Executions a second of processor time.
     pub fn rate(&self) -> f64 {
-        self.counts.executions as f64 / self.cpu()
+        self.counts.runs() as f64 / self.cpu()
     }
 
     /// Accesses an execution.
     pub fn events(&self) -> f64 {
-        self.counts.events as f64 / self.counts.executions.max(1) as f64
+        self.counts.events as f64 / self.counts.runs().max(1) as f64
     }
 
     /// The smaller of each.

@@ -183,7 +183,7 @@ impl Line {
         let mut reset_bytes = 0;
         for k in STORED {
             let cost = plan.measure(&Source::at(&file, format!("-DK={k}")), plan.random(), watching, 1)?;
-            points.push((cost.events(), cost.cpu() * 1e9 / cost.counts.executions as f64));
+            points.push((cost.events(), cost.cpu() * 1e9 / cost.counts.runs() as f64));
             reset_bytes = cost.reset_bytes;
         }
         let (reset, event) = fit(&points);

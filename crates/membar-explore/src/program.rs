@@ -55,8 +55,8 @@ impl Awaited {
 /// A round is *idle* if it begins and ends with the same registers and changes no memory. After an idle round that read
 /// the values in `round`, the thread will do the same again, access by access, until it reads something else.
 ///
-/// A *blocking* access (a lock is taken, a thread begins) is a round of one that was never run: it is disabled from the
-/// beginning, as long as [`Awaited::blocks`] says so, and when it is made the thread is not waiting any more.
+/// A *blocking* access (a lock is taken, a thread begins) is disabled as long as [`Awaited::blocks`] says so, and when it is
+/// made the thread is not waiting any more.
 ///
 /// A thread is *parked* if it has gone round twice, has written on the way, and everything that it wrote is as it was
 /// (it polls under a lock, say). It stands between two rounds, and need not go on unless it would find something else.
@@ -65,11 +65,14 @@ impl Awaited {
 /// memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Waiting<'a> {
-    /// The reads of the idle round, in order; of an idle round none has `until`. Empty if the thread is not waiting.
+    /// The reads of the idle round, in order, of which none has `until`; or the blocking access. Empty if the thread is not
+    /// waiting.
     pub round: &'a [Awaited],
     /// How many of them the thread has repeated, with the same values, in the round it is in. The next one is about the
     /// address of its next access.
     pub repeated: usize,
+    /// The next access is a blocking one.
+    pub blocking: bool,
     /// The thread is parked; `round` is what the round found first at each address that matters.
     pub parked: bool,
     /// What else disables its next access, if it is parked before one that blocks.

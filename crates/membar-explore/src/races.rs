@@ -20,23 +20,23 @@
 //! happens-before. Exploring any one initial of v at the state before c is enough (source sets: Abdulla, Aronis, Jonsson,
 //! Sagonas: Optimal dynamic partial order reduction, POPL 2014).
 //!
-//! # Waiting reads
+//! # Blocking accesses
 //!
-//! A read that would close an idle round again (see [`crate::Waiting`]) is disabled while its address holds the value it
-//! had; so is a blocking access, a lock's for example, by the values that it names. Conflicts with it are conflicts on
-//! that address as always, but two things are special (compare Jonsson, Lång, Sagonas: Awaiting for Godot, 2022):
+//! A blocking access (see [`crate::Waiting`]), a lock's for example, is disabled by the values of its address that it names.
+//! Conflicts with it are conflicts on that address as always, but two things are special (compare Jonsson, Lång, Sagonas:
+//! Awaiting for Godot, 2022):
 //!
-//! * before the write that it races with the read may be disabled. Then the race cannot be turned round, and the next
-//!   earlier write that is concurrent with the thread takes its place, and so on until one before which the read was
+//! * before the write that it races with the access may be disabled. Then the race cannot be turned round, and the next
+//!   earlier write that is concurrent with the thread takes its place, and so on until one before which the access was
 //!   enabled;
-//! * a read that is disabled at the end of an execution was never made, yet it races with the writes that disabled it in
+//! * an access that is disabled at the end of an execution was never made, yet it races with the writes that disabled it in
 //!   the same way. [`Races::at_end`] looks for them.
 //!
-//! One write is enough, and it is a write to that address, whatever values disable the read. The writes w₁ … wₖ to an
+//! One write is enough, and it is a write to that address, whatever values disable the access. The writes w₁ … wₖ to an
 //! address are totally ordered by happens-before, so whatever is left out of an execution together with all that happens
 //! after it, the value is what some wᵢ left, or the first one: what wᵢ₊₁ found. With the latest wᵢ₊₁ that found a value
-//! which does not disable the read, the read comes after wᵢ, and there its races with earlier writes are looked for in
-//! turn. That the read comes between later writes in another order is for the races of those writes with each other.
+//! which does not disable the access, the access comes after wᵢ, and there its races with earlier writes are looked for in
+//! turn. That the access comes between later writes in another order is for the races of those writes with each other.
 //!
 //! An initial of v can run before c: what its event waited for is what was there before c, or a write of v would happen
 //! before it.
@@ -124,7 +124,7 @@ impl Races {
         }
     }
 
-    /// Takes the next event. `awaited` is what disables it, if it was a waiting read.
+    /// Takes the next event. `awaited` is what disables it, if it was a blocking access.
     #[inline]
     pub fn push<S: Set>(&mut self, performed: &Performed, awaited: Option<Awaited>, turns: &mut impl Turns<S>) {
         let thread = performed.thread as usize;
@@ -160,7 +160,7 @@ impl Races {
                 && Some(c) == last_write
                 && awaited.blocks(self.events[c as usize].old)
             {
-                self.turn_waiting(thread, addr, writes, awaited, turns);
+                self.turn_blocking(thread, addr, writes, awaited, turns);
             } else if let Some(initials) = self.initials(c as usize, thread, &clock, turns.known(c)) {
                 turns.turn(Turn { depth: c, initials });
             }
@@ -193,15 +193,15 @@ impl Races {
         };
     }
 
-    /// The races of a waiting read that is disabled where an execution ends.
+    /// The races of a blocking access that is disabled where an execution ends.
     pub fn at_end<S: Set>(&mut self, thread: usize, writes: bool, awaited: &Awaited, turns: &mut impl Turns<S>) {
         if (awaited.addr as usize) < self.cells.len() {
-            self.turn_waiting(thread, awaited.addr as usize, writes, awaited, turns);
+            self.turn_blocking(thread, awaited.addr as usize, writes, awaited, turns);
         }
     }
 
-    /// The latest write concurrent with the thread before which its waiting read was enabled.
-    fn turn_waiting<S: Set>(
+    /// The latest write concurrent with the thread before which its blocking access was enabled.
+    fn turn_blocking<S: Set>(
         &mut self,
         thread: usize,
         addr: usize,

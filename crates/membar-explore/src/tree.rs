@@ -26,28 +26,32 @@
 //!
 //! # Waiting loops
 //!
-//! After an idle round ([`crate::Waiting`]) a thread need not repeat it until one of the values it read has changed: it is
-//! disabled at the read that would close the same round once more. Exhaustive and bounded search and random schedules disable
-//! it there while all values of the round are unchanged. For dpor enabledness must depend on the one address that the access
-//! conflicts on, so there it is disabled while that one is unchanged; if at the end of an execution only such threads are
-//! left, and an earlier value of a round has changed, then the execution is the beginning of one in which that round
-//! comes later, and it is dropped.
+//! An idle round ([`crate::Waiting`]) leaves its thread and memory as they were: an interlocked operation in it wrote what was
+//! there. Left out of an execution, it changes nothing for anybody.
 //!
-//! What is not run is a second round I₂ with the values of I₁ just before it, in full. Left out of an execution it leaves
-//! the same registers, the same memory and the same values for everybody (an interlocked operation in it wrote what was
-//! there), so no final state is lost. Nor is a violation: its shortest cycle of happens-before passes each thread once, with
-//! at most two events. A cycle that has an event of I₂ can do without, or with a part of I₂ that is run. For an edge into
-//! I₂, from y to a read of x, is also one into whatever reads x next; an edge out of it, to a write that overwrites what I₂
-//! read, is also one out of the read of the same address in I₁, unless the cycle enters the thread between these two, at a
-//! read u of I₁. Then it leaves at a read v of I₂ that stands before u in the round, so v is not the last of its round, and is
-//! run. If the cycle's other threads need something that this thread does after I₂, then there is a shorter cycle, from u
-//! straight to that.
+//! Exhaustive and bounded search and random schedules run a round once: a thread is disabled at the read that would close the
+//! same round again while all values of the round are unchanged.
+//!
+//! Dpor explores the program P' in which a thread stops for good after an idle round. That depends on the thread's own past
+//! alone, so the reduction holds for P' as it stands. If an execution of P' ends and a value that a stopped thread read has
+//! changed since, the execution is blocked and counts for nothing. Otherwise the thread would go round for ever, which is
+//! a deadlock unless it may wait. Nothing is lost:
+//!
+//! * An execution in which every thread ends is one of P' when its idle rounds are left out, with the same final state and
+//!   the same errors. The same goes for its beginnings, up to an error.
+//! * A thread that waits for ever reads the same values for ever. With all its idle rounds left out but one of these, it is
+//!   stopped at the end of an execution of P' that is not blocked.
+//! * An idle round can be left out of an execution of a memory model too: its loads are nobody's business, and a buffer that
+//!   an interlocked operation waits for drains all the same. So if no execution of P' has a violation, every execution of the
+//!   model, without its idle rounds, is sequentially consistent, and reaches nothing that the program does not reach anyway.
+//!
+//! Violations that need an idle round *and* something that its thread does afterwards are not reported: the execution without
+//! the round is sequentially consistent, or has a violation that is reported. Those in which the round comes last are.
 //!
 //! # Blocking accesses
 //!
 //! An access that is made only when it can be (to take a lock, to begin as a thread that somebody starts) is disabled by
-//! the value of its own address, in all strategies alike, and no round of it is left out: nothing needs to be argued. For
-//! dpor it is the waiting read of a round of one. A thread that may wait for ever ([`crate::Program::may_wait`]) differs
+//! the value of its own address, in all strategies alike, and nothing is left out: nothing needs to be argued. A thread that may wait for ever ([`crate::Program::may_wait`]) differs
 //! only in what the end of an execution is called.
 //!
 //! # Choices

@@ -91,6 +91,10 @@ pub struct Counts {
     pub events: u64,
     /// Executions given up because everything that could follow has been seen. Only dpor has them.
     pub redundant: u64,
+    /// Executions that end with a thread stopped after an idle round which would have something else to read by now. Another
+    /// execution stands for each of them. Only dpor has them.
+    #[serde(default)]
+    pub blocked: u64,
     /// Executions that reached the limit of steps.
     pub cut: u64,
     /// Executions in which an assumption of the program does not hold. A systematic search does not count them as executions.
@@ -101,10 +105,16 @@ pub struct Counts {
 }
 
 impl Counts {
+    /// Executions that were run to their end, those that count for nothing included.
+    pub fn runs(&self) -> u64 {
+        self.executions + self.blocked + self.dropped
+    }
+
     pub(crate) fn add(&mut self, other: &Counts) {
         self.executions += other.executions;
         self.events += other.events;
         self.redundant += other.redundant;
+        self.blocked += other.blocked;
         self.cut += other.cut;
         self.dropped += other.dropped;
         self.bounded |= other.bounded;
@@ -300,25 +310,24 @@ impl<P: Program, O: Observer, S: Set> Worker<P, O, S> {
         }
     }
 
-    /// If the thread's next access would close its idle round again, or is a blocking one: what it waits for.
+    /// If the thread's next access is a blocking one: what it waits for.
     #[inline]
     fn awaited(&self, thread: usize) -> Option<Awaited> {
         if !self.waiting.has(thread) {
             return None;
         }
         let waiting = self.program.waiting(thread);
-        waiting.is_closing().then(|| waiting.round[waiting.repeated])
+        waiting.blocking.then(|| waiting.round[0])
     }
 
     /// Whether a waiting thread is disabled: see [`crate::tree`].
     fn is_blocked(&self, thread: usize) -> bool {
-        let waiting = self.program.waiting(thread);
-        if waiting.parked {
-            return self.mode == Mode::Dpor || waiting.is_parked(|addr| self.program.value(addr));
-        }
         match self.mode {
-            Mode::Dpor => waiting.is_closing() && unchanged(&self.program, &waiting.round[waiting.repeated..]),
-            _ => waiting.is_closing() && unchanged(&self.program, waiting.round),
+            Mode::Dpor => {
+                let waiting = self.program.waiting(thread);
+                !waiting.blocking || unchanged(&self.program, waiting.round)
+            }
+            _ => self.program.is_blocked(thread),
         }
     }
 
@@ -475,8 +484,9 @@ impl<P: Program, O: Observer, S: Set> Worker<P, O, S> {
             let here = *node;
             let step = self.nodes.last_mut().expect("just seen").take(thread);
             self.take(step, &here, here.asleep | here.done);
-            let runs = self.counts.executions + self.counts.redundant + self.counts.dropped;
-            stopped = runs >= budget || self.observer.enough() || stop.load(Ordering::Relaxed);
+            stopped = self.counts.runs() + self.counts.redundant >= budget
+                || self.observer.enough()
+                || stop.load(Ordering::Relaxed);
         }
         let rest = self.path[base..].iter().copied().zip(self.nodes.iter().map(Node::many)).collect();
         // Take back what is left, so that the observer's counts are whole.
@@ -505,7 +515,11 @@ impl<P: Program, O: Observer, S: Set> Worker<P, O, S> {
         let mut watched = Watched::default();
         let mut waiting = self.waiting & !S::one(thread);
         while waiting.is_some() {
-            watched.add_round(&self.program.waiting(waiting.first()));
+            let awaited = self.program.waiting(waiting.first());
+            // Nothing that others do lets a thread go on that has stopped.
+            if awaited.blocking || self.mode != Mode::Dpor {
+                watched.add_round(&awaited);
+            }
             waiting = waiting.rest();
         }
         watched
@@ -583,15 +597,15 @@ impl<P: Program, O: Observer, S: Set> Worker<P, O, S> {
         }
     }
 
-    /// Looks for races of the waiting reads that are disabled where an execution ends or is given up.
+    /// Looks for races of the blocking accesses that are disabled where an execution ends or is given up.
     fn blocked_races(&mut self, blocked: S) {
         for thread in blocked.iter() {
             let waiting = self.program.waiting(thread);
-            if waiting.parked {
+            if !waiting.blocking {
                 // It makes no more accesses.
                 continue;
             }
-            let awaited = waiting.round[waiting.repeated];
+            let awaited = waiting.round[0];
             // A waiting read-modify-write, once it succeeds, may write.
             let writes = matches!(self.program.next(thread), Next::Access(a) if a.kind.may_write());
             let mut path = Path { known: &self.known, nodes: &mut self.nodes, above: &mut self.turns };
@@ -619,7 +633,7 @@ impl<P: Program, O: Observer, S: Set> Worker<P, O, S> {
             }
         }
         if dropped {
-            self.counts.redundant += 1;
+            self.counts.blocked += 1;
             return;
         }
         for thread in blocked.iter() {

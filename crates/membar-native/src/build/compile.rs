@@ -12,7 +12,7 @@
 
 use super::assembly::{self, Rewritten};
 use super::compiler::{Compiler, Maker};
-use super::{BuildError, Language, Note, NoteKind, unsanitized};
+use super::{BuildError, Language, Note, NoteKind};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
@@ -34,6 +34,12 @@ const ALWAYS: &[&str] = &[
     // These are expanded after the instrumentation, to loads and stores that nobody announces.
     "-fno-builtin-memcmp",
     "-fno-builtin-bcmp",
+    // Attributes that would keep a function from being instrumented. They mean nothing where there is no sanitizer.
+    "-Dno_sanitize_thread=__unused__",
+    "-D__no_sanitize_thread__=__unused__",
+    "-Dno_sanitize(...)=__unused__",
+    "-D__no_sanitize__(...)=__unused__",
+    "-Ddisable_sanitizer_instrumentation=__unused__",
 ];
 
 /// For gcc: what it expands in place. clang turns these into calls, or into accesses that it announces.
@@ -100,10 +106,6 @@ impl Unit<'_> {
         let cxx = if self.language == Language::Cxx { CXX } else { &[] };
         let mut arguments: Vec<OsString> = ALWAYS.iter().chain(own).chain(cxx).map(OsString::from).collect();
         arguments.extend_from_slice(self.flags);
-        let unsanitized = unsanitized::mentions(self.source);
-        if unsanitized {
-            arguments.push(unsanitized::FLAG.into());
-        }
         let shipped = self.shipped(&arguments)?;
         arguments.extend(["-S", "-o", "-"].map(OsString::from));
         match &shipped {
@@ -117,9 +119,6 @@ impl Unit<'_> {
         // Names of files are the only text that need not be UTF-8.
         let text = String::from_utf8_lossy(&outcome.stdout);
         let Rewritten { mut text, mut notes } = assembly::rewrite(&text);
-        if unsanitized {
-            text = unsanitized::move_out(&text);
-        }
         if self.keep_notes {
             text.push_str(&assembly::notes_section(&notes));
         }

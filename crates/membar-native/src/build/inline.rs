@@ -351,13 +351,17 @@ fn vector_move<'a>(statement: &Statement<'a>, memory: Memory<'a>, kind: Kind) ->
     if plain.starts_with("movnt") && kind == Kind::Store {
         return Effect::Unseen(PAST_CACHES);
     }
+    // Only some of the bytes, or several places.
+    if statement.text.contains("{%k") || ["gather", "scatter", "maskmov"].iter().any(|part| plain.contains(part)) {
+        return Effect::Unseen(UNKNOWN);
+    }
     let full = operand_size(statement).map_or(Effect::Unseen(UNKNOWN), |size| one(kind, size, memory));
     match VECTOR.iter().find(|(known, _)| *known == plain) {
         Some((_, 0)) => full,
         Some((_, size)) => one(kind, *size, memory),
         // Scalar arithmetic reads as much as its name says, the rest a register full.
         None if kind == Kind::Load
-            && !["cvt", "pmov", "pinsr", "insert", "broadcast"].iter().any(|part| plain.contains(part)) =>
+            && !["cvt", "pmov", "pinsr", "insert", "broadcast", "expand"].iter().any(|part| plain.contains(part)) =>
         {
             match plain.get(plain.len().saturating_sub(2)..) {
                 Some("ss") => one(kind, 4, memory),
@@ -502,6 +506,10 @@ mod tests {
             ("vaddsd y(%rip), %xmm1, %xmm0", "Load 8"),
             ("mulss y(%rip), %xmm0", "Load 4"),
             ("vaddps (%rdi), %ymm1, %ymm0", "Load 32"),
+            ("vpgatherdd %ymm2, (%rax,%ymm1,4), %ymm0", "unseen"),
+            ("vmovdqu32 (%rax), %zmm0{%k1}", "unseen"),
+            ("vpaddd (%rax), %zmm1, %zmm0{%k1}{z}", "unseen"),
+            ("vpexpandd (%rax), %zmm0", "unseen"),
             ("pmovzxbw (%rdi), %xmm0", "unseen"),
             ("cvtss2sd (%rdi), %xmm0", "unseen"),
             ("pextrd $1, %xmm0, (%rdi)", "unseen"),

@@ -35,7 +35,6 @@ mod fat;
 mod flags;
 mod inline;
 mod link;
-mod unsanitized;
 mod wrapper;
 
 pub use edited::edited;

@@ -263,12 +263,12 @@ impl Program for Native {
         let Some(slot) = this.slots.last() else { return Waiting::default() };
         let parked = slot.idle.parked;
         if slot.pending.waits && !parked {
-            return Waiting { round: std::slice::from_ref(&slot.awaited), ..Waiting::default() };
+            return Waiting { round: std::slice::from_ref(&slot.awaited), blocking: true, ..Waiting::default() };
         }
         let (from, to) = slot.idle.round;
         let round = &this.history.log[from as usize..to as usize];
         let lock = (slot.pending.waits && parked).then_some(&slot.awaited);
-        Waiting { round, repeated: slot.idle.repeated as usize, parked, lock }
+        Waiting { round, repeated: slot.idle.repeated as usize, blocking: false, parked, lock }
     }
 
     #[inline(always)]

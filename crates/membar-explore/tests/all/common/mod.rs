@@ -137,7 +137,7 @@ impl Program for Blocking {
 
     fn waiting(&self, thread: usize) -> Waiting<'_> {
         let round = self.awaited[thread].get(self.pc[thread]).map_or(&[][..], |awaited| awaited.as_slice());
-        Waiting { round, repeated: 0, ..Waiting::default() }
+        Waiting { round, blocking: true, ..Waiting::default() }
     }
 
     fn may_wait(&self, thread: usize) -> bool {

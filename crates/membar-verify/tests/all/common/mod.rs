@@ -46,7 +46,7 @@ pub fn classes_by_brute_force(program: &mut Interpreter, limit: usize) -> Option
                 }
                 let waiting = program.waiting(thread);
                 let same = |awaited: &Awaited| program.value(awaited.addr) == awaited.value;
-                if waiting.is_closing() && same(&waiting.round[waiting.repeated]) {
+                if !waiting.round.is_empty() {
                     stuck = true;
                     whole &= waiting.round.iter().all(same);
                     continue;
