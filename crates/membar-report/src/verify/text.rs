@@ -137,6 +137,14 @@ impl VerifyReport {
         }
     }
 
+    /// Where a violation was seen.
+    pub(crate) fn seen_in(&self, violation: &ViolationRef) -> String {
+        match violation.executions {
+            0 => "executions in which a thread waits".to_owned(),
+            n => format!("{n} of {}", count(self.interleavings as usize, self.unit)),
+        }
+    }
+
     pub(crate) fn explored(&self) -> String {
         let unit = count(self.interleavings as usize, self.unit);
         let all = if self.complete && self.interleavings > 1 { "all " } else { "" };
@@ -159,11 +167,10 @@ impl VerifyReport {
         let orders = safe(&list(&orders(&violation.fences), "and")).replace(" must reach ", " reaches ");
         let broken = format!("It cannot happen if {orders}");
         writeln!(out, "  {}", wrapped(&broken, style.prose() - 4, "\n    "))?;
-        let n = count(self.interleavings as usize, self.unit);
         writeln!(
             out,
-            "  In {} of {n}. See the SC execution: {}",
-            violation.executions,
+            "  In {}. See the SC execution: {}",
+            self.seen_in(violation),
             self.command.line(&violation.schedule, &format!(" --model {}", self.model)),
         )
     }

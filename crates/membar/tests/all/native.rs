@@ -485,7 +485,7 @@ fn a_search_can_be_taken_up_again() {
     let mut parts = 0;
     let resumed = loop {
         parts += 1;
-        let executions = (parts * 800).to_string();
+        let executions = (parts * 20).to_string();
         let jobs = if parts % 2 == 0 { "2" } else { "1" };
         let args = ["verify", "--resume", "state", "--executions", &executions, "-j", jobs, "--format", "json", "p.c"];
         let ran = files.run(&args);

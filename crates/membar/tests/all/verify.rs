@@ -151,7 +151,7 @@ fn every_strategy_and_monitor_can_be_asked_for() {
 
 #[test]
 fn limits_are_kept_and_named() {
-    let files = Files::new(&[("peterson.litmus", peterson(3).as_bytes())]);
+    let files = Files::new(&[("peterson.litmus", peterson(5).as_bytes())]);
     let few = files.run(&["verify", "--executions", "1000", "--format", "json", "peterson.litmus"]);
     let seen = json(&few)["interleavings"].as_u64().unwrap();
     assert_eq!(few.code, 3);
@@ -166,14 +166,14 @@ fn limits_are_kept_and_named() {
 
 #[test]
 fn a_search_can_be_taken_up_again() {
-    let files = Files::new(&[("p.litmus", peterson(2).as_bytes()), ("other.litmus", SB)]);
+    let files = Files::new(&[("p.litmus", peterson(3).as_bytes()), ("other.litmus", SB)]);
     let straight = json(&files.run(&["verify", "--format", "json", "p.litmus"]));
     assert_eq!((&straight["verdict"], &straight["complete"]), (&"safe".into(), &true.into()));
     let mut parts = 0;
     let resumed = loop {
         parts += 1;
         let jobs = if parts % 2 == 0 { "2" } else { "1" };
-        let executions = (parts * 200).to_string();
+        let executions = (parts * 100).to_string();
         let args = [
             "verify",
             "--resume",

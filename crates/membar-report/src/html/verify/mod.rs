@@ -142,10 +142,7 @@ fn violated(report: &VerifyReport, violation: &ViolationRef, name: String, comma
     case.headline.push(format!(
         "The execution below is possible under {model}, and no interleaving of the threads explains what it reads."
     ));
-    case.facts.push(Fact {
-        name: "Seen in",
-        value: format!("{} of {}", violation.executions, count(report.interleavings as usize, report.unit)),
-    });
+    case.facts.push(Fact { name: "Seen in", value: report.seen_in(violation) });
     case.facts.push(Fact {
         name: "Certificate",
         value: "run again on a separate machine with store buffers: not sequentially consistent".into(),
