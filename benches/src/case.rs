@@ -3,8 +3,9 @@
 use crate::cli::{MachineName, MixName, Write, WriteInterleaving, WriteSmall};
 use crate::error::Error;
 use membar_core::Trace;
-use membar_simulate::{Machine, Mix, Observe, Setup, Workload, corrupt, interleaving, simulate};
+use membar_simulate::{Machine, Mix, Observe, Setup, Workload, simulate};
 use membar_stress::{Cores, Runner, Settings};
+use membar_testkit::{corrupt, interleaving};
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::path::Path;

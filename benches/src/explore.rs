@@ -11,7 +11,7 @@ use crate::table::Table;
 use membar_core::{Barrier, Relaxation};
 use membar_explore::{Blind, Counts, Local, Search, SearchState, Strategy};
 use membar_litmus::{Code, Interpreter};
-use membar_oracle::named::{self, Mutex};
+use membar_testkit::named::{self, Mutex};
 use membar_verify::{Checkpoint, Effort, Settings, Verification, Watching};
 use std::process::ExitCode;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! Locks and time: figures 4 and 5 of Lv et al. (2014), with their workload on our simulated many-core.
 //!
 //! 60% loads and 30% stores over two addresses, 10% acquires and releases of one lock; timestamps of scans every 600 cycles;
-//! the model is scope consistency. The published algorithms are run from `membar-oracle`, which has them as printed and
+//! the model is scope consistency. The published algorithms are run from `membar-testkit`, which has them as printed and
 //! repaired; they get a limit, since they may not return in hours.
 
 use crate::cli::Locks;
@@ -11,8 +11,8 @@ use crate::table::Table;
 use membar_certify::Certifier;
 use membar_check::{Checker, Limits};
 use membar_core::{Clock, Compare, Model, Trace};
-use membar_oracle::frontier::{self, Algorithm};
 use membar_simulate::{Machine, Observe, Profile, profile, sampled, trace};
+use membar_testkit::frontier::{self, Algorithm};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -62,7 +62,7 @@ fn on_clock(trace: &mut Trace, compare: Compare) {
 
 /// `membar-bench locks`
 pub fn run(args: &Locks) -> Result<ExitCode, Error> {
-    let subject = "checker and certifier in one process; the published algorithms from membar-oracle";
+    let subject = "checker and certifier in one process; the published algorithms from membar-testkit";
     let mut results = Results::begin(&args.output, "locks and time", subject);
     let sizes = || SIZES.into_iter().filter(|&n| n <= args.most);
     let limit = Duration::from_secs(args.limit);

@@ -6,7 +6,7 @@ use libfuzzer_sys::fuzz_target;
 use membar_check::Checker;
 use membar_core::{Kind, Model, Trace};
 use membar_fuzz::agree;
-use membar_simulate::{Small, small};
+use membar_testkit::{Small, small};
 use std::sync::OnceLock;
 
 /// A few traces to try accepted models on.

@@ -4,7 +4,7 @@ use crate::{rebuilt, text};
 use membar_certify::Certifier;
 use membar_check::{Checker, Limits, Plan};
 use membar_core::{Model, Op, OpKind, Source, Trace, Verdict};
-use membar_oracle::orders;
+use membar_testkit::orders;
 
 /// Asserts that the checker agrees with the oracle under every built-in model, and that weaker models allow more: of the
 /// first five, each is weaker than the one before; the others are not in line.

@@ -1,12 +1,12 @@
 //! Small traces from bytes, so that a small change of the bytes is a small change of the trace.
 //!
 //! The first byte chooses: a trace written down operation by operation, or the random trace of a seed
-//! (`membar_simulate::small`) with a few reads changed. Bytes that are missing count as zero.
+//! (`membar_testkit::small`) with a few reads changed. Bytes that are missing count as zero.
 
 use crate::text;
 use libfuzzer_sys::arbitrary::{self, Arbitrary, Unstructured};
 use membar_core::{AddrId, AddrName, Final, Init, Mask, Op, OpKind, OrderLine, ResolveScratch, Span, Trace};
-use membar_simulate::{Small, small};
+use membar_testkit::{Small, small};
 use std::fmt;
 
 /// More operations than this make the oracle slow.

@@ -14,7 +14,7 @@ use membar_native::build::{self, Request};
 use membar_native::process::{self, Setup};
 use membar_native::session::Session;
 use membar_native::symbols::Symbols;
-use membar_oracle::random::{Knobs, random_program};
+use membar_testkit::random::{Knobs, random_program};
 use membar_verify::{Checkpoint, Effort, ErrorKind, Settings, Watching, verify};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;

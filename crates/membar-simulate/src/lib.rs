@@ -24,33 +24,20 @@
 //! | its run on a machine, with or without bugs | [`Machine::run`], [`Setup::run`] |
 //! | a trace of results from elsewhere | [`Record::new`] and [`trace()`] |
 //! | a large allowed trace in one line | [`simulate`] with [`Workload`], and [`Observe`] for write orders and final values |
-//! | a large trace with one wrong value | [`corrupt`] |
-//! | a long SC interleaving as text | [`interleaving()`] |
-//! | a small trace near the border of what is allowed | [`small`] with [`Small`] for what it may hold |
-//! | a trace from the literature | [`figures`] |
 //!
 //! Simulated machines are stronger than their models allow: buffers and windows are small, and some barriers wait for more than
 //! they must. So not every allowed trace can come out of them.
 
-mod corrupt;
-mod cycle;
-pub mod figures;
 mod generate;
-mod interleaving;
 pub mod machines;
 pub mod profile;
 mod program;
 mod record;
-mod small;
-pub mod synchronized;
 mod workload;
 
-pub use corrupt::{Corrupted, corrupt};
-pub use interleaving::interleaving;
 pub use machines::{Buffer, Bug, Machine, Setup, simulate};
 pub use membar_core::Rng;
 pub use profile::{Profile, ProfileError, Shares, Sharing};
 pub use program::{Instr, MOST_INSTRUCTIONS, Program, ProgramBuilder, ProgramError};
 pub use record::{Observe, Record, Run, Times, run_seed, sampled, trace, unresolved};
-pub use small::{Small, small};
 pub use workload::{Mix, Workload};

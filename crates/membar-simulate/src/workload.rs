@@ -2,7 +2,7 @@
 
 use crate::generate::generate;
 use crate::{Profile, Program, Shares};
-use membar_core::OpKind;
+use membar_core::{OpKind, Rng};
 
 /// How often each kind of operation is drawn. Only the proportions count.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -23,11 +23,13 @@ impl Mix {
     /// Loads and stores only.
     pub const LOADS_STORES: Mix = Mix { loads: 600, stores: 400, rmws: 0, fences: 0 };
 
-    pub(crate) fn total(self) -> u32 {
+    fn total(self) -> u32 {
         self.loads + self.stores + self.rmws + self.fences
     }
 
-    pub(crate) fn kind(self, roll: u32) -> OpKind {
+    /// A random kind of operation.
+    pub fn draw(self, rng: &mut Rng) -> OpKind {
+        let roll = rng.below(self.total().max(1));
         if roll < self.loads {
             OpKind::Load
         } else if roll < self.loads + self.stores {

@@ -4,8 +4,9 @@
 use membar_certify::Certifier;
 use membar_check::{Checker, Limits, Plan};
 use membar_core::{Model, Trace, Verdict};
-use membar_oracle::orders;
-use membar_simulate::{Observe, Profile, Rng, Setup, Shares, Sharing, corrupt, trace};
+use membar_simulate::{Observe, Profile, Rng, Setup, Shares, Sharing, trace};
+use membar_testkit::corrupt;
+use membar_testkit::orders;
 
 const MACHINES: [(&str, &[&str]); 4] = [
     ("sc", &["sc", "tso", "pso", "wmo"]),

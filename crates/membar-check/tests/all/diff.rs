@@ -7,7 +7,7 @@ use membar_check::diff::{Separation, Side, Size, includes, separate};
 use membar_check::{Checker, Decision, Limits};
 use membar_core::{Guard, Kind, Mask, Model, OpKind, Ppo, ResolveScratch, Rng, Trace, When};
 use membar_model::{builtin, builtins, parse, source};
-use membar_oracle::orders;
+use membar_testkit::orders;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;

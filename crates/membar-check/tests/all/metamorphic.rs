@@ -3,7 +3,8 @@
 use membar_certify::Certifier;
 use membar_check::{Checker, Decision, Limits, Plan};
 use membar_core::{AddrName, Event, Model, Op, OpId, OpKind, Proof, ResolveScratch, Trace, Verdict, Witness};
-use membar_simulate::{Machine, Mix, Observe, Rng, Small, Workload, corrupt, simulate, small};
+use membar_simulate::{Machine, Mix, Observe, Rng, Workload, simulate};
+use membar_testkit::{Small, corrupt, small};
 
 fn models() -> &'static [Model] {
     membar_model::builtins()

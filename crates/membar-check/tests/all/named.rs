@@ -3,7 +3,7 @@
 use membar_certify::Certifier;
 use membar_check::{Algorithm, Checker, Limits, Outcome, Plan};
 use membar_core::{Model, Proof, Trace, Verdict};
-use membar_simulate::figures;
+use membar_testkit::figures;
 
 fn model(name: &str) -> &'static Model {
     membar_model::builtin(name).expect("a built-in model")

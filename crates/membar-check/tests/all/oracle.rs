@@ -6,8 +6,8 @@
 use membar_certify::Certifier;
 use membar_check::{Algorithm, Checker, Decision, Limits, Plan};
 use membar_core::{AddrId, AddrName, Clock, Compare, Guard, Kind, Model, Ppo, Trace, Verdict, When};
-use membar_oracle::{fixpoint, machine, orders};
-use membar_simulate::{Small, small};
+use membar_testkit::{Small, small};
+use membar_testkit::{fixpoint, machine, orders};
 
 fn traces() -> u64 {
     std::env::var("MEMBAR_ORACLE_TRACES").ok().and_then(|n| n.parse().ok()).unwrap_or(3000)

@@ -4,7 +4,7 @@
 use membar_certify::Certifier;
 use membar_check::{Checker, Limits};
 use membar_core::{Malformed, OpKind, ResolveScratch, Rng, Trace, Undecided, Verdict};
-use membar_oracle::orders;
+use membar_testkit::orders;
 
 /// Small and full of repeated values; not resolved.
 fn random(rng: &mut Rng) -> Trace {

@@ -6,8 +6,8 @@
 use membar_certify::Certifier;
 use membar_check::{Checker, Limits};
 use membar_core::{Clock, Compare, Model, Rng, Rule, Trace, Verdict};
-use membar_oracle::orders;
-use membar_simulate::synchronized::{
+use membar_testkit::orders;
+use membar_testkit::synchronized::{
     self as make, Synchronized, Times, figure_1, figure_2, figure_3, overlooked, overlooked_both_ways,
 };
 

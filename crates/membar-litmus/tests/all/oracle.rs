@@ -5,9 +5,9 @@
 use membar_litmus::{
     Arch, Code, Condition, Int, Limits, LitmusTest, Location, Method, Model, Prop, Quantifier, Spot, outcomes_by,
 };
-use membar_oracle::programs::{self, Memory};
-use membar_oracle::random::{Knobs, random_program};
 use membar_simulate::Rng;
+use membar_testkit::programs::{self, Memory};
+use membar_testkit::random::{Knobs, random_program};
 use std::collections::BTreeSet;
 
 /// A test that shows every register and every cell, in the order of the oracle's values.

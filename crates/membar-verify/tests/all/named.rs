@@ -5,7 +5,7 @@ use crate::common;
 use membar_core::{Barrier, Relaxation};
 use membar_explore::Strategy;
 use membar_litmus::{Code, Instr, Interpreter};
-use membar_oracle::named::{self, Barriers, Mutex};
+use membar_testkit::named::{self, Barriers, Mutex};
 use membar_verify::{Checkpoint, Settings, Verdict, Watching, verify};
 use std::sync::Arc;
 

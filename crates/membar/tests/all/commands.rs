@@ -3,7 +3,8 @@
 use crate::common;
 
 use common::{BAD, FINE, Files, MALFORMED, SB, run, run_with};
-use membar_simulate::{Machine, Mix, Observe, Workload, corrupt, simulate};
+use membar_simulate::{Machine, Mix, Observe, Workload, simulate};
+use membar_testkit::corrupt;
 
 #[test]
 fn a_shrunk_trace_is_forbidden_again_and_names_its_lines() {

@@ -30,8 +30,8 @@ macro_rules! golden {
 golden! {
     store_buffering: "sc", SB;
     message_passing: "tso", "0: data := 1\n0: flag := 1\n1: flag == 1\n1: data == 0\ncheck\n";
-    figure_2: "tso", text_of(&membar_simulate::figures::fig2());
-    figure_5_doubled: "tso", text_of(&membar_simulate::figures::fig5_doubled());
+    figure_2: "tso", text_of(&membar_testkit::figures::fig2());
+    figure_5_doubled: "tso", text_of(&membar_testkit::figures::fig5_doubled());
     never_written: "tso", "init x == 3\n0: x := 1\n1: x := 2\n1: x == 7\n0: y := 7\ncheck\n";
     never_written_many: "tso",
         (1..=20).map(|i| format!("0: x := {i}\n")).chain(["1: x == 99\ncheck\n".to_owned()]).collect::<String>();
@@ -82,7 +82,7 @@ fn width_is_respected() {
 /// What happened, why, what now: all in the first lines, whatever the proof.
 #[test]
 fn the_first_lines_answer_three_questions() {
-    for trace in [SB.to_owned(), text_of(&membar_simulate::figures::fig5_doubled()), "0: x == 1\ncheck\n".to_owned()] {
+    for trace in [SB.to_owned(), text_of(&membar_testkit::figures::fig5_doubled()), "0: x == 1\ncheck\n".to_owned()] {
         let text = seen(trace, "sc");
         let head: Vec<&str> = text.lines().take(7).collect();
         for label in ["FORBIDDEN by sc", "  What: ", "  Why:  ", "  Next: "] {

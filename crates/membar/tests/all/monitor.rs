@@ -3,7 +3,8 @@
 use crate::common;
 
 use common::{Files, Ran, run, run_with};
-use membar_simulate::{Mix, Workload, interleaving};
+use membar_simulate::{Mix, Workload};
+use membar_testkit::interleaving;
 use serde_json::Value;
 use std::io::Write;
 

@@ -3,7 +3,7 @@
 
 use membar::report::{Decided, Report, readable, text::Text};
 use membar::{Certifier, Checker, Limits, Verdict};
-use membar_simulate::{Small, small};
+use membar_testkit::{Small, small};
 
 #[test]
 fn readable_proofs_are_proofs() {

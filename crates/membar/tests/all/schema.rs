@@ -113,7 +113,7 @@ fn threads(shared: &str, one: &str, two: &str, end: &str) -> String {
 fn cases() -> String {
     let ring: Vec<(u32, u32)> = (0..3).map(|i| (i, (i + 1) % 3)).collect();
     let mut text = Vec::new();
-    membar_trace::write_trace(&membar_simulate::figures::implied_orders(3, &ring), &mut text).expect("a trace");
+    membar_trace::write_trace(&membar_testkit::figures::implied_orders(3, &ring), &mut text).expect("a trace");
     String::from_utf8(text).expect("UTF-8")
 }
 

@@ -59,7 +59,7 @@ fn a_closed_pipe_ends_it_quietly() {
 #[cfg(unix)]
 mod interrupt {
     use super::*;
-    use membar_simulate::figures::implied_orders;
+    use membar_testkit::figures::implied_orders;
     use std::process::{Child, Command};
     use std::time::Duration;
 

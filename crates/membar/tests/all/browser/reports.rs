@@ -52,7 +52,7 @@ fn generated(machine: &str) -> String {
 /// A trace that only a case split refutes.
 fn cases() -> String {
     let mut text = Vec::new();
-    let trace = membar_simulate::figures::implied_orders(2, &[(0, 1), (1, 0)]);
+    let trace = membar_testkit::figures::implied_orders(2, &[(0, 1), (1, 0)]);
     membar_trace::write_trace(&trace, &mut text).expect("a trace");
     String::from_utf8(text).expect("UTF-8")
 }

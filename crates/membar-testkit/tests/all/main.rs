@@ -1,4 +1,4 @@
-//! The tests of `membar-oracle`, in one program: it links once.
+//! The tests of `membar-testkit`, in one program: it links once.
 
 mod agreement;
 mod models;

@@ -1,4 +1,6 @@
-//! Slow and obvious deciders, to compare the fast ones with.
+//! Slow and obvious deciders, to compare the fast ones with, and inputs to compare them on. Only tests and benchmarks use it.
+//!
+//! # Traces
 //!
 //! Four answers to "does the model allow this trace?", none of which shares code with the checker:
 //!
@@ -17,7 +19,7 @@
 //!
 //! ```
 //! use membar_core::{Model, Ppo, ResolveScratch, Trace, When};
-//! use membar_oracle::{Machine, frontier, frontier::Algorithm, machine, orders};
+//! use membar_testkit::{Machine, frontier, frontier::Algorithm, machine, orders};
 //!
 //! // Two threads store to one address and load the other; both loads miss the other thread's store.
 //! let mut trace = Trace::new();
@@ -37,6 +39,14 @@
 //! assert!(frontier::decide(&trace, &tso, Algorithm::Baseline));
 //! ```
 //!
+//! | to get | use |
+//! |---|---|
+//! | a small trace near the border of what is allowed | [`small`](small()) with [`Small`] for what it may hold |
+//! | a small trace with locks and barriers | [`synchronized`] |
+//! | a large trace with one wrong value | [`corrupt`](corrupt()) |
+//! | a long SC interleaving as text | [`interleaving`](interleaving()) |
+//! | a trace from the literature | [`figures`] |
+//!
 //! # Programs
 //!
 //! [`programs`] answers for whole programs instead of traces: all executions of a [`Code`](membar_litmus::Code) on the
@@ -46,7 +56,7 @@
 //!
 //! ```
 //! use membar_core::Barrier;
-//! use membar_oracle::{named, programs, programs::{Limits, Memory}};
+//! use membar_testkit::{named, programs, programs::{Limits, Memory}};
 //!
 //! let code = named::store_buffering([Barrier::None; 2]);
 //! assert_eq!(programs::violations(&code, Memory::Tso, &Limits::default()), Some(true));
@@ -57,15 +67,24 @@
 //! deciders of traces take at most 64 operations, frontiers excepted.
 
 pub mod builder;
+mod corrupt;
+mod cycle;
+pub mod figures;
 pub mod fixpoint;
 pub mod frontier;
+mod interleaving;
 pub mod location;
 pub mod machine;
 pub mod named;
 pub mod orders;
 pub mod programs;
 pub mod random;
+mod small;
+pub mod synchronized;
 mod wmo;
 
+pub use corrupt::{Corrupted, corrupt};
 pub use fixpoint::Outcome;
+pub use interleaving::interleaving;
 pub use machine::Machine;
+pub use small::{Small, small};

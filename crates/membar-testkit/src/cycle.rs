@@ -13,7 +13,8 @@
 //! Then decorate: stores become read-modify-writes, barriers, sessions and loads of own stores go between a thread's
 //! two accesses. SC forbids the bare cycle; what is decorated decides which of the other models do.
 
-use crate::{Rng, Small};
+use crate::Small;
+use membar_core::Rng;
 use membar_core::{Final, Init, Mask, Op, OpKind, OrderLine, ResolveScratch, Span, Trace};
 
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -14,8 +14,9 @@
 
 use crate::corrupt::rebuilt;
 use crate::cycle::cycle;
-use crate::{Instr, Machine, Observe, Program, ProgramBuilder, Rng, trace as trace_of};
+use membar_core::Rng;
 use membar_core::{AddrId, AddrName, Mask, Op, OpKind, ResolveScratch, Span, Trace};
+use membar_simulate::{Instr, Machine, Observe, Program, ProgramBuilder, trace as trace_of};
 use std::ops::RangeInclusive;
 
 /// What a small trace may hold. Whatever is switched on occurs in some traces only.
@@ -161,7 +162,7 @@ fn program(knobs: &Small, rng: &mut Rng) -> Program {
             b.initial(addr, 100 + addr as u64);
         }
     }
-    b.finish_unchecked()
+    b.finish().expect("written to be valid")
 }
 
 fn ops_of(trace: &Trace) -> Vec<Op> {

@@ -1,7 +1,8 @@
 //! Interleavings as text, of any length, without holding them in memory.
 
-use crate::{Rng, Workload};
 use membar_core::OpKind;
+use membar_core::Rng;
+use membar_simulate::Workload;
 use std::io::{self, Write};
 
 /// Writes a random SC interleaving of a random racy program as a trace, `check` line included: what `membar monitor` reads.
@@ -10,7 +11,8 @@ use std::io::{self, Write};
 /// `M[0]` and so on.
 ///
 /// ```
-/// use membar_simulate::{Mix, Workload, interleaving};
+/// use membar_simulate::{Mix, Workload};
+/// use membar_testkit::interleaving;
 ///
 /// let mut text = Vec::new();
 /// interleaving(&Workload { threads: 4, addresses: 16, ops: 1000, mix: Mix::PAPER, seed: 1 }, &mut text).unwrap();
@@ -24,7 +26,7 @@ pub fn interleaving(work: &Workload, out: &mut impl Write) -> io::Result<()> {
     for _ in 0..work.ops {
         let (thread, addr) = (rng.below(threads), rng.below(addresses));
         let cell = &mut memory[addr as usize];
-        let kind = work.mix.kind(rng.below(work.mix.total().max(1)));
+        let kind = work.mix.draw(&mut rng);
         let before = *cell;
         if kind.writes() {
             value += 1;

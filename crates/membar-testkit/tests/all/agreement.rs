@@ -3,8 +3,9 @@
 use crate::models;
 
 use membar_core::{Clock, Compare, Model, Trace};
-use membar_oracle::{Machine, Outcome, fixpoint, frontier, machine, orders};
-use membar_simulate::{Mix, Observe, Small, Workload, figures, simulate, small};
+use membar_simulate::{Mix, Observe, Workload, simulate};
+use membar_testkit::{Machine, Outcome, fixpoint, frontier, machine, orders};
+use membar_testkit::{Small, figures, small};
 use models::{all, models};
 
 /// Runs all deciders on the small traces of these knobs and returns, per model, (allowed, forbidden, refuted).

@@ -5,13 +5,13 @@
 use crate::models;
 
 use membar_core::{Clock, Compare, Model, ResolveScratch, Rng, Trace};
-use membar_oracle::frontier::{self, Algorithm, Limits};
-use membar_oracle::{Outcome, fixpoint, orders};
-use membar_simulate::corrupt;
-use membar_simulate::synchronized::{
+use membar_testkit::corrupt;
+use membar_testkit::frontier::{self, Algorithm, Limits};
+use membar_testkit::synchronized::{
     Run, Synchronized, Times, figure_1, figure_1_observed, figure_2, figure_3, overlooked, overlooked_both_ways,
     recorded, synchronized,
 };
+use membar_testkit::{Outcome, fixpoint, orders};
 use models::{all, named};
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
 //! One wrong value in a right trace: what a bug in a machine looks like.
 
-use crate::Rng;
+use membar_core::Rng;
 use membar_core::{AddrId, Op, OpId, OpKind, ResolveScratch, Trace};
 
 /// How many writes away from the right one a near value is at most.
@@ -83,8 +83,8 @@ pub(crate) fn rebuilt(trace: &Trace, ops: &[Op]) -> Trace {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Machine, Mix, Observe, Workload, simulate};
     use membar_core::Source;
+    use membar_simulate::{Machine, Mix, Observe, Workload, simulate};
 
     #[test]
     fn changes_one_read_to_a_written_value() {

@@ -23,9 +23,10 @@
 //!
 //! The figures of Lv and others (technical report, 2014) that show executions are here as well.
 
+use crate::Small;
 use crate::corrupt::rebuilt;
 use crate::cycle::cycle;
-use crate::{Rng, Small};
+use membar_core::Rng;
 use membar_core::{
     AddrId, Clock, Compare, Final, Guard, Init, Kind, Mask, Model, Op, OpId, OpKind, OrderLine, Ppo, ResolveScratch,
     Span, ThreadId, Trace, When,

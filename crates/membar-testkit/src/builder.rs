@@ -1,7 +1,7 @@
 //! Writes [`Code`] that reads like the algorithm it is.
 //!
 //! ```
-//! use membar_oracle::builder::Builder;
+//! use membar_testkit::builder::Builder;
 //!
 //! let mut program = Builder::new();
 //! let [x, y] = program.cells(["x", "y"]);

@@ -6,10 +6,10 @@ use membar_certify::replay::{self, Relation, replay};
 use membar_core::{AccessKind, AddrId, Barrier, Mask, Model, OrderLine, Relaxation, ResolveScratch, Trace as Recorded};
 use membar_litmus::LitmusThreads;
 use membar_litmus::{Code, Instr, Update};
-use membar_oracle::orders;
-use membar_oracle::programs::{self, Event, Id, Limits, Machine, Memory, Step, Trace};
-use membar_oracle::random::{Knobs, random_program};
 use membar_simulate::Rng;
+use membar_testkit::orders;
+use membar_testkit::programs::{self, Event, Id, Limits, Machine, Memory, Step, Trace};
+use membar_testkit::random::{Knobs, random_program};
 use std::collections::{BTreeSet, HashSet};
 
 const RELAXED: [Relaxation; 2] = [Relaxation::Tso, Relaxation::Pso];

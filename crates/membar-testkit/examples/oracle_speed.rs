@@ -1,8 +1,8 @@
-//! How long the program oracle takes on random programs: `cargo run --release -p membar-oracle --example oracle_speed`.
+//! How long the program oracle takes on random programs: `cargo run --release -p membar-testkit --example oracle_speed`.
 
-use membar_oracle::programs::{Limits, Memory, finals, search};
-use membar_oracle::random::{Knobs, random_program};
 use membar_simulate::Rng;
+use membar_testkit::programs::{Limits, Memory, finals, search};
+use membar_testkit::random::{Knobs, random_program};
 use std::time::Instant;
 
 fn main() {

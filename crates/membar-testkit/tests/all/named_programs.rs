@@ -2,8 +2,8 @@
 
 use membar_core::Barrier::{self, Full, None as Nothing, Store};
 use membar_litmus::Code;
-use membar_oracle::named::{self, Barriers, Mutex};
-use membar_oracle::programs::{Limits, Memory, classes, finals, violations};
+use membar_testkit::named::{self, Barriers, Mutex};
+use membar_testkit::programs::{Limits, Memory, classes, finals, violations};
 
 /// Is every execution sequentially consistent, under TSO and under PSO?
 fn robust(code: &Code) -> (bool, bool) {
