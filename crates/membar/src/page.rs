@@ -315,7 +315,9 @@ impl ToFile {
 
     /// Adds something that went wrong.
     pub fn add_error(&mut self, file: &str, message: &str) {
-        let row = Row { name: file.into(), model: "–".into(), verdict: "error", about: message.into(), case: None };
+        let (name, subject) = (file.to_owned(), file.to_owned());
+        let about = message.into();
+        let row = Row { name, subject, model: "–".into(), verdict: "error", about, ..Row::default() };
         self.pages.add(row, None);
     }
 

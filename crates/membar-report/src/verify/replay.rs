@@ -21,6 +21,9 @@ pub struct ReplayReport {
     pub model: Option<Word>,
     /// The steps.
     pub steps: Vec<ReplayStep>,
+    /// What the variables that they use hold before the first one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub initial: Vec<(String, String)>,
     /// The values of all addresses at the end.
     pub memory: Vec<(String, String)>,
     /// Where each thread is at the end, in words.

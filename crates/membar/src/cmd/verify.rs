@@ -6,6 +6,8 @@ mod resume;
 mod sample;
 mod size;
 
+pub use explain::initial;
+
 use super::programs::{About, Input, Litmus, Native, Round, Subject, check_flags, inputs};
 use crate::cli::{Cli, Command, StrategyName, Verify, VerifyFormat, VerifyModel, VerifyMonitor};
 use crate::page::{self, ToFile};

@@ -187,6 +187,65 @@ fn an_execution_that_can_be_copied_is_not_sequentially_consistent() {
     }
 }
 
+/// Zeroed variables are 0 although nobody reads them; the stepper knows which step goes wrong and why; the fix is a diff.
+#[test]
+fn the_page_of_peterson() {
+    let source = include_str!("../../../../examples/programs/peterson.c");
+    let page = program("peterson.c", source, &[]);
+    assert_eq!(page["title"], "peterson.c: 2 violations under tso");
+    let case = &page["cases"][0];
+    assert_eq!(case["graph"]["initial"], serde_json::json!(["turn = 0", "wants[0] = 0", "wants[1] = 0"]));
+    let machine = &case["machine"];
+    assert!(machine["memory"].as_array().is_some_and(|all| all.iter().all(|cell| cell[1] == "0")), "{machine}");
+    assert_eq!(machine["wrong"]["words"], "T2 reads 0 from `wants[0]`: T1's `wants[0] := 1` is still in its buffer.");
+    let step = machine["wrong"]["step"].as_u64().expect("a step") as usize;
+    let node = machine["steps"][step]["node"].as_u64().expect("a node") as usize;
+    assert_eq!(case["graph"]["nodes"][node]["wrong"], "overtakes");
+    // A store takes effect when it reaches memory.
+    let store = &page["cases"][1]["machine"]["wrong"];
+    assert_eq!(store["words"], "T2's `turn := 0` reaches memory: T1's `turn := 1` is still in its buffer.");
+    let diff = case["fixes"]["diff"].as_str().expect("a diff");
+    let files = Files::new(&[("peterson.c", source.as_bytes()), ("fix.diff", diff.as_bytes())]);
+    let patched = Command::new("patch")
+        .args(["-p0", "--input", "fix.diff"])
+        .current_dir(files.path("."))
+        .stdout(Stdio::null())
+        .status();
+    if let Ok(status) = patched {
+        assert!(status.success(), "{diff}");
+        assert_eq!(files.run(&["verify", "peterson.c"]).code, 0);
+    }
+}
+
+/// Every model has its own verdict in the title.
+#[test]
+fn the_title_of_a_litmus_test_is_true_for_every_model() {
+    let title = |models: &[&str]| {
+        let files = Files::new(&[("SB.litmus", SB_LITMUS.as_bytes())]);
+        let models = models.iter().flat_map(|model| ["--model", model]);
+        let args: Vec<&str> = ["litmus", "SB.litmus", "--html", "page.html"].into_iter().chain(models).collect();
+        assert_eq!(files.run(&args).code, 0);
+        data(&files.path("page.html"))["title"].as_str().expect("a title").to_owned()
+    };
+    assert_eq!(title(&["sc", "tso", "pso"]), "SB.litmus: possible under tso and pso, impossible under sc");
+    assert_eq!(title(&["sc"]), "SB.litmus: impossible under sc");
+}
+
+/// Steps are counted in one way: those that start threads are steps of the schedule too.
+#[test]
+fn a_schedule_has_as_many_steps_as_its_page() {
+    let files = Files::new(&[("peterson.c", include_bytes!("../../../../examples/programs/peterson.c"))]);
+    let ran = files.run(&["replay", "peterson.c", "a2b3c4", "--model", "tso", "--html", "page.html"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let case = &data(&files.path("page.html"))["cases"][0];
+    assert_eq!(case["headline"][0], "Schedule a2b3c4 of peterson.c, 9 steps.");
+    assert_eq!(case["machine"]["steps"].as_array().map(Vec::len), Some(9));
+    // It was run in order, and read the new value.
+    let last = &case["graph"]["nodes"][8];
+    assert_eq!((&last["read"], &last["wrong"]), (&Value::from("1"), &Value::from("could overtake")));
+    assert_eq!(case["graph"]["initial"], serde_json::json!(["turn = 0", "wants[0] = 0", "wants[1] = 0"]));
+}
+
 #[test]
 fn a_safe_program_is_a_page_too() {
     let fenced = SB_LITMUS.replace(" MOV EAX,[y] |", " MFENCE      | MFENCE      ;\n MOV EAX,[y] |");
