@@ -46,9 +46,14 @@
     return el('span', { class: 'chip k-' + kind, title: MEANS[kind] }, swatch, text || kind);
   }
   // What stands between backquotes is code.
-  const rich = (text) => String(text).split('`').map((part, i, all) => (i % 2 && i + 1 < all.length ? el('code', {}, part) : i % 2 ? '`' + part : part));
+  const rich = (text, names) => String(text).split('`').map((part, i, all) => (i % 2 && i + 1 < all.length ? el('code', {}, short(part, names)) : short(i % 2 ? '`' + part : part, names)));
+  // Long values have short names, and are seen where the pointer rests.
+  let values = {};
+  const parts = (text) => String(text).split(/(?<![\w.])(\d{7,})(?![\w.]*\w)/);
+  const short = (text, names) => parts(text).map((part, i) => (i % 2 && (names || values)[part] ? el('abbr', { title: part }, (names || values)[part]) : part));
+  const plain = (text) => parts(text).map((part, i) => (i % 2 && values[part]) || part).join('');
   // Code that may break after its punctuation.
-  const breakable = (text) => String(text).split(/(?<=[(,;=_:.>&|])(?=[\w(])/).flatMap((part, i) => (i ? [el('wbr'), part] : [part]));
+  const breakable = (text) => String(text).split(/(?<=[(,;=_:.>&|])(?=[\w(])/).flatMap((part, i) => (i ? [el('wbr'), short(part)] : [short(part)]));
   function copy(text, what) {
     const button = el('button', { class: 'btn', type: 'button', 'aria-label': 'Copy ' + what }, 'Copy');
     const say = (word) => { button.textContent = word; live(word + ': ' + what); setTimeout(() => { button.textContent = 'Copy'; }, 1600); };
@@ -170,7 +175,7 @@
           body.appendChild(el('div', {}, el('b', {}, many(premises.length, 'premise')), list));
         }
         if (step.lemma !== undefined) body.appendChild(el('p', {}, 'It rests on case ' + (step.lemma + 1) + ' above.'));
-        if (step.observed.length) body.appendChild(el('div', {}, el('b', {}, 'Observed'), el('ul', {}, step.observed.map((line) => el('li', {}, rich(line))))));
+        if (step.observed.length) body.appendChild(el('div', {}, el('b', {}, 'Observed'), el('ul', {}, step.observed.map((line) => el('li', {}, rich(line, {}))))));
         view.appendChild(body);
       };
       view.addEventListener('toggle', open);
@@ -231,12 +236,15 @@
     graph.arrows.filter((arrow) => arrow.cycle).forEach((arrow) => { inCycle.add(arrow.from); inCycle.add(arrow.to); });
 
     const layer = svg('svg', { class: 'arrows', 'aria-hidden': 'true' });
+    const names = svg('svg', { class: 'arrows names', 'aria-hidden': 'true' });
     const cols = el('div', { class: 'cols' });
-    const above = graph.initial.length ? el('p', { class: 'ends above' }, el('span', {}, 'initially ' + graph.initial.join(', '))) : null;
-    const below = graph.last.length ? el('p', { class: 'ends below' }, el('span', {}, 'finally ' + graph.last.join(', '))) : null;
-    const plane = el('div', { class: 'plane' }, layer, above, cols, below);
+    const above = graph.initial.length ? el('p', { class: 'ends above' }, el('span', {}, short('initially ' + graph.initial.join(', ')))) : null;
+    const below = graph.last.length ? el('p', { class: 'ends below' }, el('span', {}, short('finally ' + graph.last.join(', ')))) : null;
+    const plane = el('div', { class: 'plane' }, layer, above, cols, below, names);
     const canvas = el('div', { class: 'canvas', tabindex: 0, role: 'group', 'aria-label': 'Threads, one column each' }, plane);
     const absent = el('p', { class: 'small soft' });
+    const named = Object.entries(values)[0];
+    const hint = named ? el('p', { class: 'small soft', style: 'margin-top:.6rem' }, short(named[0]), ' is the value that was written on line ' + named[1].split('#')[1] + '. Point at a name to see the number.') : null;
     const boxes = new Map();
 
     function fill() {
@@ -247,13 +255,16 @@
       const used = all.filter(([column]) => column.some((item) => item >= 0));
       const bare = all.filter(([column]) => column.every((item) => item < 0));
       absent.textContent = bare.length ? 'Not drawn: ' + bare.map(([column, t]) => graph.threads[t] + ' (' + many(-column.reduce((n, item) => n + item, 0), 'operation') + ')').join(', ') + '.' : '';
-      const widest = Math.max(6, ...graph.nodes.map((node) => Math.max(node.text.length, (node.effect || '').length * .85, (node.time || '').length * .85 + 1) + node.number.length));
+      const widest = Math.max(6, ...graph.nodes.map((node) => Math.max(plain(node.text).length, (node.effect || '').length * .85, (node.time || '').length * .85 + 1) + node.number.length));
       // Everything in fixed sizes, so that arrows stay where they belong on paper too.
       const n = used.length;
       const room = current.printing ? 40 : canvas.clientWidth / 16 - 2.6;
       const small = room < 26;
       const best = small && n > 2 ? Math.max(5.4, Math.min(12, 2 + widest * .5)) : Math.max(graph.nodes.some((node) => node.wrong) ? 9.4 : 7, Math.min(n > 2 ? 17 : 21, 3.2 + widest * .56));
-      const least = small && n > 2 ? 1.7 : n > 3 ? 3.2 : 2.9;
+      const column = new Map(columns.flatMap((items, t) => items.map((item) => [item, t])));
+      const across = graph.arrows.filter((arrow) => (arrow.cycle || on[arrow.kind]) && column.has(arrow.from) && column.has(arrow.to) && column.get(arrow.from) !== column.get(arrow.to)).length;
+      // The more arrows there are between two columns, the more room they need.
+      const least = small && n > 2 ? 1.7 : n > 3 ? 3.2 : small ? 2.9 : 2.9 + Math.min(4, .7 * across / Math.max(1, n - 1));
       const fit = (room - least * (n - 1)) / n;
       const width = n > 3 || small && n > 2 ? (fit > best * .75 ? Math.min(best, fit) : best) : Math.max(7.6, Math.min(best, fit));
       const space = n > 1 ? Math.max(least, Math.min(9, (room - n * width) / (n - 1))) : 0;
@@ -359,6 +370,7 @@
 
     function draw() {
       layer.textContent = '';
+      names.textContent = '';
       lanes = new Map();
       markers += 1;
       const defs = svg('defs', {});
@@ -398,18 +410,22 @@
         if (!arrow.thin) labels.push([path, arrow, off]);
       }
       const taken = [];
+      const solid = [...boxes.keys()].map(place);
+      // A label stands beside others and not on a box, where there is such a place on its line.
+      const crowd = (p) => taken.filter((q) => Math.abs(q.x - p.x) <= 30 && Math.abs(q.y - p.y) <= 15).length +
+        2 * solid.filter((box) => p.x > box.x - 10 && p.x < box.x + box.w + 10 && p.y > box.y - 7 && p.y < box.y + box.h + 7).length;
       for (const [path, arrow, off] of labels) {
         const length = path.getTotalLength();
         let best = null;
-        for (const t of length < 70 ? [.5] : [.3, .7, .22, .78, .4, .6, .5]) {
+        for (const t of length < 70 ? [.5] : [.3, .7, .22, .78, .4, .6, .5, .15, .85]) {
           const p = path.getPointAtLength(length * t);
-          const free = taken.every((q) => Math.abs(q.x - p.x) > 30 || Math.abs(q.y - p.y) > 15);
-          if (!best) best = p;
-          if (free) { best = p; break; }
+          const n = crowd(p);
+          if (!best || n < best.n) best = { x: p.x, y: p.y, n };
+          if (!n) break;
         }
         taken.push(best);
         const upright = Math.abs(path.getPointAtLength(0).x - path.getPointAtLength(length).x) < 6;
-        layer.appendChild(svg('text', { class: 'label k-' + arrow.kind + off, x: best.x + (upright && length < 70 ? 20 : 0), y: best.y + 4 }, arrow.kind));
+        names.appendChild(svg('text', { class: 'label k-' + arrow.kind + off, x: best.x + (upright && length < 70 ? 20 : 0), y: best.y + 4 }, arrow.kind));
       }
     }
 
@@ -435,6 +451,7 @@
     const tools = el('div', { class: 'tools', role: 'group', 'aria-label': 'What is drawn' });
     if (graph.original.length) {
       const drawn = graph.reduced.reduce((n, column) => n + column.length, 0);
+      const seen = graph.original.flat().filter((item) => item >= 0).length;
       const choose = (name, text) => {
         const button = el('button', { class: 'btn', type: 'button', 'aria-pressed': name === view ? 'true' : 'false' }, text);
         button.addEventListener('click', () => {
@@ -445,7 +462,7 @@
         button.setAttribute('data-view', name);
         return button;
       };
-      append(tools, [choose('reduced', 'Reduced (' + drawn + ')'), choose('original', 'Original (' + grouped(graph.total) + ')'), el('span', { class: 'sep' })]);
+      append(tools, [choose('reduced', 'Reduced (' + drawn + ')'), choose('original', 'Original (' + (seen < graph.total ? seen + ' of ' : '') + grouped(graph.total) + ')'), el('span', { class: 'sep' })]);
     }
     const toggle = (content, value, change, kind) => {
       const button = el('button', { class: 'btn' + (kind ? ' k-' + kind : ''), type: 'button', 'aria-pressed': value ? 'true' : 'false', title: kind ? MEANS[kind] : null }, content);
@@ -461,11 +478,11 @@
     for (const kind of KINDS) if (present.has(kind)) tools.appendChild(toggle(chip(kind), on[kind], (now) => { on[kind] = now; }, kind));
 
     const name = (id) => id === -1 ? 'initial values' : id === -2 ? 'final values' : graph.threads[graph.nodes[id].thread] + ', line ' + graph.nodes[id].number + ' (' + graph.nodes[id].text + ')';
-    const rows = graph.arrows.slice(0, 300).map((arrow) => el('tr', {}, el('td', {}, name(arrow.from)), el('td', {}, chip(arrow.kind)), el('td', {}, name(arrow.to)), el('td', {}, arrow.cycle ? 'yes' : '')));
+    const rows = graph.arrows.slice(0, 300).map((arrow) => el('tr', {}, el('td', {}, short(name(arrow.from))), el('td', {}, chip(arrow.kind)), el('td', {}, short(name(arrow.to))), el('td', {}, arrow.cycle ? 'yes' : '')));
     const table = rows.length ? el('details', { style: 'margin-top:.9rem' }, el('summary', { class: 'small', style: 'cursor:pointer' }, 'The arrows as a table (' + graph.arrows.length + ')'),
       el('div', { class: 'scroll', tabindex: 0, role: 'group', 'aria-label': 'Arrows' }, el('table', { class: 'small' }, el('caption', { class: 'hidden' }, 'Arrows'), el('thead', {}, el('tr', {}, ['From', 'Relation', 'To', 'In the cycle'].map((text) => el('th', { scope: 'col' }, text)))), el('tbody', {}, rows)))) : null;
     current.after.push(fill);
-    return card('threads', 'Who did what', 'one column a thread, program order downwards', tools, canvas, absent, table);
+    return card('threads', 'Who did what', 'one column a thread, program order downwards', tools, canvas, absent, hint, table);
   }
 
   // ---- the impossible read
@@ -477,7 +494,7 @@
     const words = program
       ? { returned: ['bad', '✗ returned: not sc'], possible: ['good', '✓ what sc returns here'] }
       : { returned: ['bad', '✗ returned, impossible'], possible: ['good', '✓ possible'], impossible: ['bad', '✗ impossible too'], unknown: ['open', '? not tried'] };
-    const rows = read.values.map((value) => el('tr', {}, el('td', {}, value.value),
+    const rows = read.values.map((value) => el('tr', {}, el('td', {}, short(value.value)),
       el('td', {}, value.node === null ? rich(value.from) : el('button', { class: 'link', type: 'button', click: (event) => select([value.node, read.node], event.currentTarget) }, rich(value.from))),
       el('td', {}, el('span', { class: 'verdict-word ' + words[value.what][0] }, words[value.what][1]))));
     return card('read', program ? 'The read that sc cannot do' : 'The impossible read', null,
@@ -557,17 +574,17 @@
       const { memory, buffers, words, node } = state(at);
       const end = at === m.steps.length && m.stuck.length > 0;
       const wrong = m.wrong && m.wrong.step + 1 === at;
-      slider.setAttribute('aria-valuetext', 'step ' + at + ' of ' + m.steps.length + ': ' + words.replaceAll('`', ''));
+      slider.setAttribute('aria-valuetext', 'step ' + at + ' of ' + m.steps.length + ': ' + plain(words).replaceAll('`', ''));
       now.textContent = '';
       now.classList.toggle('stuck', Boolean(end || wrong));
       append(now, [el('b', {}, at + ' of ' + m.steps.length + ' '), rich(words), end ? [' ', el('b', {}, 'Stuck: '), rich(m.stuck.map((s) => s.why).join(' '))] : null]);
       boxes.textContent = '';
-      boxes.appendChild(el('section', { class: 'box memory' }, el('h3', {}, 'Memory'), el('ul', { class: 'cells mono' }, [...memory].map(([name, cell]) => el('li', { class: 'cell' + (cell.fresh ? ' new' : '') }, name + ' = ' + cell.value)))));
+      boxes.appendChild(el('section', { class: 'box memory' }, el('h3', {}, 'Memory'), el('ul', { class: 'cells mono' }, [...memory].map(([name, cell]) => el('li', { class: 'cell' + (cell.fresh ? ' new' : '') }, short(name + ' = ' + cell.value))))));
       if (m.buffers !== 'none') {
         for (const [t, cells] of buffers) {
           const groups = m.buffers === 'address' ? [...new Set(cells.map((cell) => cell.address))].map((address) => cells.filter((cell) => cell.address === address)) : [cells];
           boxes.appendChild(el('section', { class: 'box' }, el('h3', {}, 'Buffer of ' + names[t] + (m.buffers === 'address' ? ', by address' : ', oldest first')),
-            cells.length ? groups.map((group) => el('ul', { class: 'cells mono' }, group.map((cell) => el('li', { class: 'cell' + (cell.fresh ? ' new' : '') }, cell.text)))) : el('span', { class: 'soft small' }, 'empty')));
+            cells.length ? groups.map((group) => el('ul', { class: 'cells mono' }, group.map((cell) => el('li', { class: 'cell' + (cell.fresh ? ' new' : '') }, short(cell.text))))) : el('span', { class: 'soft small' }, 'empty')));
         }
       }
       trailButtons.forEach((button, i) => {
@@ -584,7 +601,7 @@
       const op = nodes[step.node];
       const text = step.step === 'commit' ? op.address + ' := ' + op.write + ' reaches memory (' + names[op.thread] + ')' : said(op).replaceAll('`', '');
       const wrong = m.wrong && m.wrong.step === i;
-      const button = el('button', { type: 'button', class: wrong ? 'wrong' : null, 'data-node': step.node, click: () => show(i + 1, true) }, el('span', { class: 'soft' }, i + 1), el('span', {}, text, wrong ? [el('br'), el('span', { class: 'small' }, '✗ ', rich(m.wrong.words))] : null));
+      const button = el('button', { type: 'button', class: wrong ? 'wrong' : null, 'data-node': step.node, click: () => show(i + 1, true) }, el('span', { class: 'soft' }, i + 1), el('span', {}, short(text), wrong ? [el('br'), el('span', { class: 'small' }, '✗ ', rich(m.wrong.words))] : null));
       button.node = step.node;
       trailButtons.push(button);
       trail.appendChild(el('li', {}, button));
@@ -655,6 +672,7 @@
   roomy.addEventListener('change', () => { if (current && !current.printing) current.arrange(!roomy.matches); });
   function show(index, at) {
     const one = data.cases[index];
+    values = one.values || {};
     const main = el('div', { id: 'case' });
     current = { picked: new Set(), listeners: [], after: [], top: [], main, index, at: at === undefined ? null : at, step: null, goto: null, redraw: null };
     const parts = { why: argument(one), threads: threads(one), read: impossible(one), machine: machine(one), fix: fixes(one), stop: stop(one), source: sources(one), models: modelsCard(one), again: reproduce(one) };
@@ -712,14 +730,14 @@
     return number && data.cases[number - 1] ? { index: number - 1, at: at === undefined ? undefined : Number(at) } : null;
   }
   const open = (index, name) => { show(index); location.hash = hash(index); live(name); place.scrollIntoView({ block: 'start' }); };
-  const kit = { el, svg, card, rich, many, grouped, copy, open, tone: (verdict) => TONE[verdict] || 'open', sign: (tone) => SIGN[tone] };
+  const kit = { values: (index) => (index === null ? {} : data.cases[index].values || {}), el, svg, card, rich, many, grouped, copy, open, tone: (verdict) => TONE[verdict] || 'open', sign: (tone) => SIGN[tone] };
 
   function results() {
     if (data.rows.length < 2 && !data.rows_omitted) return null;
     const rows = data.rows.map((row) => {
       const tone = TONE[row.verdict] || 'open';
       const name = row.case === null ? row.name : el('button', { class: 'link', type: 'button', click: () => { show(row.case); location.hash = hash(row.case); live(row.name + ', ' + row.verdict); } }, row.name);
-      return el('tr', { 'data-case': row.case }, el('td', {}, name), el('td', {}, row.model), el('td', {}, el('span', { class: 'verdict-word ' + tone }, SIGN[tone] + ' ' + row.verdict)), el('td', { class: 'soft' }, rich(row.about)));
+      return el('tr', { 'data-case': row.case }, el('td', {}, name), el('td', {}, row.model), el('td', {}, el('span', { class: 'verdict-word ' + tone }, SIGN[tone] + ' ' + row.verdict)), el('td', { class: 'soft' }, rich(row.about, row.case === null ? {} : data.cases[row.case].values || {})));
     });
     const full = data.rows.filter((row) => row.case !== null).length;
     const left = data.rows.length - full;

@@ -8,6 +8,7 @@ pub use crate::data::Shape;
 use crate::data::Report;
 use crate::style::count;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// Version of the page's data. It is not part of the JSON contract.
 pub const VERSION: u32 = 1;
@@ -203,6 +204,9 @@ pub struct Case {
     pub models: Option<Models>,
     /// Operations and what orders them.
     pub graph: Graph,
+    /// Short names for long values.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub values: BTreeMap<String, String>,
     /// The argument: cases first; the last one assumes nothing.
     pub lemmas: Vec<Lemma>,
     /// The impossible read.

@@ -69,6 +69,33 @@ fn the_models_are_asked() {
     assert_eq!(models["all"].as_array().map(Vec::len), Some(11));
 }
 
+/// Steps have numbers in the order in which they are read: the cycle, then what it rests on.
+#[test]
+fn steps_are_numbered_as_they_are_read() {
+    let page = page(include_str!("../../../../examples/tso-violation.trace"), &[]);
+    let lemma = &page["cases"][0]["lemmas"][0];
+    let steps = lemma["steps"].as_array().expect("steps");
+    let cycle: Vec<u64> = lemma["cycle"].as_array().expect("a cycle").iter().filter_map(Value::as_u64).collect();
+    let number = |at: u64| steps[at as usize]["number"].as_u64();
+    assert_eq!(cycle.iter().filter_map(|&at| number(at)).collect::<Vec<_>>(), [1, 2]);
+    let mut all: Vec<u64> = steps.iter().filter_map(|step| step["number"].as_u64()).collect();
+    all.sort_unstable();
+    assert_eq!(all, (1..=8).collect::<Vec<_>>());
+    // What a step says it rests on has these numbers.
+    let first = &steps[cycle[0] as usize];
+    assert!(first["why"].as_str().is_some_and(|why| why.contains("(steps 3, 4, 5 and 6)")), "{first}");
+}
+
+/// Long values have short names: who wrote them, and where.
+#[test]
+fn long_values_have_short_names() {
+    let trace = "0: x := 123456789\n0: y == 0\n1: y := 987654321\n1: x == 0\ncheck\n";
+    let page = page(trace, &["--model", "sc"]);
+    let values = serde_json::json!({ "123456789": "T0#1", "987654321": "T1#3" });
+    assert_eq!(page["cases"][0]["values"], values);
+    assert_eq!(page["cases"][0]["graph"]["nodes"][0]["text"], "x := 123456789");
+}
+
 /// The machine's last step is where it cannot go on.
 #[test]
 fn the_stepper_stops_at_the_impossible_read() {

@@ -100,6 +100,18 @@ pub const CHECKS: &[Check] = &[
         sabotage: "<style>.label { display: none }</style><script nonce=membar>setInterval(() => document.querySelector('svg.arrows').append(document.querySelector('path.arrow') || ''), 1); document.querySelector('.tools').addEventListener('click', (e) => e.stopImmediatePropagation(), true)</script>",
     },
     Check {
+        name: "values have short names",
+        needs: ".op abbr",
+        run: short_values,
+        sabotage: "<script nonce=membar>document.querySelectorAll('abbr').forEach((e) => { e.title = ''; })</script>",
+    },
+    Check {
+        name: "labels can be read",
+        needs: "svg.arrows .label",
+        run: labels,
+        sabotage: "<style>svg.arrows.names { z-index: 0 !important } .op { transform: scale(3) }</style>",
+    },
+    Check {
         name: "the original on demand",
         needs: "[data-view]",
         run: original,
@@ -313,7 +325,7 @@ fn machine(tab: &mut Tab, _: &Report) -> Outcome {
     tab.eval("one('#machine input').focus()")?;
     tab.press("End")?;
     tab.until(&at(steps))?;
-    tab.holds("shown().machine.stuck.every(({ why }) => one('#machine .now').textContent.includes(why))")
+    tab.holds("shown().machine.stuck.every(({ why }) => one('#machine .now').textContent.includes(short(why)))")
 }
 
 /// The stepper opens where the execution stops being an interleaving, and says in red what happens there.
@@ -353,6 +365,22 @@ fn fix_is_a_diff(tab: &mut Tab, _: &Report) -> Outcome {
     tab.holds("all('.diff .plus').length > 0 && all('.diff .plus').every((line) => line.textContent.startsWith('+'))")?;
     tab.holds("all('.diff .plus').every((line) => colour(line, 'backgroundColor') !== colour(one('.diff'), 'backgroundColor') && colour(line, 'backgroundColor') !== 'rgba(0, 0, 0, 0)')")?;
     tab.holds("one('.diff').textContent === shown().fixes.diff")
+}
+
+/// The value itself is a hint, and nothing else shows it.
+fn short_values(tab: &mut Tab, _: &Report) -> Outcome {
+    tab.holds("all('.op abbr').every((e) => /^T\\d+#\\d+$/.test(e.textContent) && /^\\d{7,}$/.test(e.title))")?;
+    tab.nothing("Object.keys(shown().values).filter((value) => one('#threads').innerText.includes(value))")
+}
+
+/// No box covers a label.
+fn labels(tab: &mut Tab, _: &Report) -> Outcome {
+    let covered = "(label) => { const r = label.getBoundingClientRect(); label.style.pointerEvents = 'all'; label.closest('svg').style.pointerEvents = 'all'; \
+                   const hit = document.elementFromPoint(r.left + r.width / 2, r.top + r.height / 2); return hit && hit.closest('.op'); }";
+    tab.eval("one('#threads').scrollIntoView({ block: 'start', behavior: 'instant' })")?;
+    tab.nothing(&format!(
+        "all('svg.arrows .label').filter((label) => {{ const r = label.getBoundingClientRect(); return r.top > 0 && r.bottom < innerHeight && r.left > 0 && r.right < innerWidth; }}).filter({covered}).map((label) => label.textContent)"
+    ))
 }
 
 /// Each relation's button hides and shows its arrows, and that of the cycle the cycle.

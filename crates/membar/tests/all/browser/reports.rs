@@ -122,7 +122,7 @@ pub fn reports() -> Vec<Report> {
             &["check", "big.trace"],
             1,
             "verdict argument threads read machine fix reproduce stepper original",
-            &["6000 operations"],
+            &["6000 operations", " of 6\u{202f}000)"],
         ),
         report(
             "allowed",
