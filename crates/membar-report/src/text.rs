@@ -65,13 +65,13 @@ impl Text<'_> {
         if let Some(stop) = &report.undecided {
             return self.undecided(report, stop, out);
         }
+        let by = format!("({})", report.algorithm);
+        let head = self.style.head(&format!("allowed by {}  {}  {by}", report.model, self.place(report)));
+        let head = head.replacen("allowed", &self.style.good("allowed").to_string(), 1);
         writeln!(
             out,
-            "{} by {}  {}  {}",
-            self.style.good("allowed"),
-            report.model,
-            self.place(report),
-            self.style.dim(format!("({})", report.algorithm))
+            "{}",
+            head.strip_suffix(&by).map_or(head.clone(), |rest| format!("{rest}{}", self.style.dim(&by)))
         )?;
         match &report.witness {
             Some(witness) => self.witness(witness, out),
@@ -104,7 +104,8 @@ impl Text<'_> {
     }
 
     fn undecided(&self, report: &Report, stop: &Stop, out: &mut impl Write) -> io::Result<()> {
-        writeln!(out, "{} by {}  {}", self.style.open("UNDECIDED"), report.model, self.place(report))?;
+        let head = self.style.head(&format!("UNDECIDED by {}  {}", report.model, self.place(report)));
+        writeln!(out, "{}", head.replacen("UNDECIDED", &self.style.open("UNDECIDED").to_string(), 1))?;
         let (limit, next) = match stop.reason {
             "time" => ("The time limit passed", "Allow more time (`--time 10m`)"),
             "memory" => ("The memory limit was reached", "Allow more memory (`--memory 16GiB`)"),
@@ -144,7 +145,8 @@ impl Text<'_> {
     }
 
     fn forbidden(&self, report: &Report, violation: &Violation, out: &mut impl Write) -> io::Result<()> {
-        writeln!(out, "{} by {}  {}", self.style.bad("FORBIDDEN"), report.model, self.place(report))?;
+        let head = self.style.head(&format!("FORBIDDEN by {}  {}", report.model, self.place(report)));
+        writeln!(out, "{}", head.replacen("FORBIDDEN", &self.style.bad("FORBIDDEN").to_string(), 1))?;
         let sentence = |index: usize| violation.explanation.get(index).map_or("", String::as_str);
         self.labelled("What", sentence(0), out)?;
         self.labelled("Why", &capital(sentence(1)), out)?;
@@ -252,7 +254,8 @@ impl Text<'_> {
                 Some(op) => writeln!(out, "    line {:<width$}  thread {}: {}", op.line, op.thread, op.text)?,
                 None => writeln!(out, "    {}", link.text)?,
             }
-            let why = wrapped(&link.why, self.style.prose() - 16, "\n            ");
+            let before = link.rule.chars().count() + link.relation.len() + 11;
+            let why = wrapped(&link.why, self.style.prose() - before.max(16), "\n            ");
             writeln!(out, "      ↓ {} {}  {why}", self.style.dim(&link.rule), self.style.dim(link.relation))?;
         }
         if links.len() > CYCLE {
