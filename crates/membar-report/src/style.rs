@@ -40,9 +40,14 @@ impl Style {
         self.width.min(PROSE)
     }
 
+    /// Less room than sentences would take.
+    pub(crate) fn is_narrow(self) -> bool {
+        self.width < PROSE
+    }
+
     /// A line that begins with a verdict: programs look for it, so it is broken only where it does not fit a narrow terminal.
     pub(crate) fn head(self, text: &str) -> String {
-        if self.width < PROSE { wrapped(text, self.width, "\n  ") } else { text.to_owned() }
+        if self.is_narrow() { wrapped(text, self.width, "\n  ") } else { text.to_owned() }
     }
 
     fn paint<T: fmt::Display>(self, text: T, style: anstyle::Style) -> impl fmt::Display {
@@ -92,12 +97,32 @@ pub fn capital(text: &str) -> String {
 
 /// `1 trace`, `2 traces`
 pub fn count(n: usize, what: &str) -> String {
-    let plural = match what {
-        _ if n == 1 => what.to_owned(),
-        _ if what.ends_with("ss") || what.ends_with("ch") => format!("{what}es"),
-        _ => format!("{what}s"),
-    };
-    format!("{n} {plural}")
+    Count(n, what).to_string()
+}
+
+/// The same, to be written somewhere.
+pub(crate) struct Count<'a>(pub(crate) usize, pub(crate) &'a str);
+
+impl fmt::Display for Count<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Count(n, what) = *self;
+        let plural = match what {
+            _ if n == 1 => "",
+            _ if what.ends_with("ss") || what.ends_with("ch") => "es",
+            _ => "s",
+        };
+        write!(f, "{n} {what}{plural}")
+    }
+}
+
+/// What [`safe`] makes of a name, to be written somewhere.
+pub(crate) struct Safe<'a>(pub(crate) &'a str);
+
+impl fmt::Display for Safe<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let harmless = |byte: u8| byte == b' ' || byte.is_ascii_graphic();
+        if self.0.bytes().all(harmless) { f.write_str(self.0) } else { f.write_str(&safe(self.0)) }
+    }
 }
 
 /// A file name without characters that could do something to a terminal.

@@ -5,7 +5,8 @@
 
 use crate::columns::{self, Link};
 use crate::data::{Edge, EventRef, LemmaRef, OpRef, Report, Shape, StepRef, Stop, Violation};
-use crate::style::{Style, capital, count, list, quoted_path, safe, wrapped};
+use crate::style::{Count, Safe, Style, capital, count, list, quoted_path, wrapped};
+use std::fmt;
 use std::io::{self, Write};
 
 pub use crate::table::{Column, Table};
@@ -65,13 +66,12 @@ impl Text<'_> {
         if let Some(stop) = &report.undecided {
             return self.undecided(report, stop, out);
         }
-        let by = format!("({})", report.algorithm);
-        let head = self.style.head(&format!("allowed by {}  {}  {by}", report.model, self.place(report)));
-        let head = head.replacen("allowed", &self.style.good("allowed").to_string(), 1);
-        writeln!(
+        let painted = self.style.good("allowed");
+        self.head(
+            ("allowed", &painted),
+            report,
+            &format_args!("  {}", self.style.dim(format_args!("({})", report.algorithm))),
             out,
-            "{}",
-            head.strip_suffix(&by).map_or(head.clone(), |rest| format!("{rest}{}", self.style.dim(&by)))
         )?;
         match &report.witness {
             Some(witness) => self.witness(witness, out),
@@ -79,16 +79,19 @@ impl Text<'_> {
         }
     }
 
-    fn place(&self, report: &Report) -> String {
-        let mut size = vec![count(report.ops, "operation"), count(report.threads, "thread")];
-        if report.addresses > 0 || report.locks == 0 {
-            size.push(count(report.addresses, "address"));
+    /// The line with the verdict, plain and painted. There may be a million of them.
+    fn head(
+        &self,
+        (word, painted): (&str, &dyn fmt::Display),
+        report: &Report,
+        end: &dyn fmt::Display,
+        out: &mut impl Write,
+    ) -> io::Result<()> {
+        if !self.style.is_narrow() {
+            return writeln!(out, "{painted} by {}  {}{end}", report.model, Place(report));
         }
-        if report.locks > 0 {
-            size.push(count(report.locks, "lock"));
-        }
-        let file = safe(&report.file);
-        format!("{file}, trace {} (line {}): {}", report.trace + 1, report.line, size.join(", "))
+        let line = self.style.head(&format!("{word} by {}  {}", report.model, Place(report)));
+        writeln!(out, "{}{end}", line.replacen(word, &painted.to_string(), 1))
     }
 
     fn witness(&self, witness: &[OpRef], out: &mut impl Write) -> io::Result<()> {
@@ -104,8 +107,7 @@ impl Text<'_> {
     }
 
     fn undecided(&self, report: &Report, stop: &Stop, out: &mut impl Write) -> io::Result<()> {
-        let head = self.style.head(&format!("UNDECIDED by {}  {}", report.model, self.place(report)));
-        writeln!(out, "{}", head.replacen("UNDECIDED", &self.style.open("UNDECIDED").to_string(), 1))?;
+        self.head(("UNDECIDED", &self.style.open("UNDECIDED")), report, &"", out)?;
         let (limit, next) = match stop.reason {
             "time" => ("The time limit passed", "Allow more time (`--time 10m`)"),
             "memory" => ("The memory limit was reached", "Allow more memory (`--memory 16GiB`)"),
@@ -145,8 +147,7 @@ impl Text<'_> {
     }
 
     fn forbidden(&self, report: &Report, violation: &Violation, out: &mut impl Write) -> io::Result<()> {
-        let head = self.style.head(&format!("FORBIDDEN by {}  {}", report.model, self.place(report)));
-        writeln!(out, "{}", head.replacen("FORBIDDEN", &self.style.bad("FORBIDDEN").to_string(), 1))?;
+        self.head(("FORBIDDEN", &self.style.bad("FORBIDDEN")), report, &"", out)?;
         let sentence = |index: usize| violation.explanation.get(index).map_or("", String::as_str);
         self.labelled("What", sentence(0), out)?;
         self.labelled("Why", &capital(sentence(1)), out)?;
@@ -314,6 +315,21 @@ impl Text<'_> {
             parts.push(self.style.bad(count(n(totals.internal), "internal error")).to_string());
         }
         writeln!(out, "{}: {}", count(n(totals.traces), "trace"), parts.join(", "))
+    }
+}
+
+/// Where a trace is, and its size.
+struct Place<'a>(&'a Report);
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Report { file, trace, line, ops, threads, addresses, locks, .. } = self.0;
+        let (ops, threads) = (Count(*ops, "operation"), Count(*threads, "thread"));
+        write!(f, "{}, trace {} (line {line}): {ops}, {threads}", Safe(file), trace + 1)?;
+        if *addresses > 0 || *locks == 0 {
+            write!(f, ", {}", Count(*addresses, "address"))?;
+        }
+        if *locks > 0 { write!(f, ", {}", Count(*locks, "lock")) } else { Ok(()) }
     }
 }
 
