@@ -328,3 +328,30 @@ fn what_fails_leaves_no_empty_page_and_no_damaged_one() {
     let page = std::fs::read_to_string(files.path("old.html")).expect("a page");
     assert!(page.starts_with("<!DOCTYPE html>") && page.trim_end().ends_with("</html>"));
 }
+
+/// `--open` starts a browser with the page, and says so if there is none.
+#[cfg(unix)]
+#[test]
+fn a_page_can_be_opened() {
+    use std::os::unix::fs::PermissionsExt;
+    let files = Files::new(&[("t.trace", SB.as_bytes()), ("browser", b"#!/bin/sh\nprintf %s \"$*\" > opened\n")]);
+    std::fs::set_permissions(files.path("browser"), std::fs::Permissions::from_mode(0o755)).expect("a script");
+    let check = |browser: &str, path: &str| {
+        let mut command = crate::common::command();
+        command.args(["check", "t.trace", "--html", "page.html", "--open"]).current_dir(files.path("."));
+        let output = command.env("BROWSER", browser).env("PATH", path).output().expect("it runs");
+        assert_eq!(output.status.code(), Some(0));
+        String::from_utf8(output.stderr).expect("UTF-8")
+    };
+    let opened = || std::fs::read_to_string(files.path("opened")).expect("it was started");
+    let path = std::env::var("PATH").expect("a path");
+    assert_eq!(check("./browser", &path), "wrote page.html\n");
+    assert!(opened().ends_with("/page.html"), "{}", opened());
+    // The next one, if the first cannot; and where the page goes.
+    check("nosuchbrowser:./browser --new %s --last", &path);
+    assert!(opened().starts_with("--new /") && opened().ends_with("/page.html --last"), "{}", opened());
+    let err = check("", "");
+    assert!(err.contains("page.html was not opened") && err.contains("file:///"), "{err}");
+    let ran = files.run(&["check", "t.trace", "--open"]);
+    assert!(ran.code == 2 && ran.err.contains("--html"), "{}", ran.err);
+}
