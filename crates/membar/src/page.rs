@@ -321,6 +321,12 @@ impl ToFile {
         self.pages.add(row, None);
     }
 
+    /// Adds something that there is no answer about, for this reason.
+    pub fn add_missing(&mut self, file: &str, why: &str) {
+        let (name, subject, about) = (file.to_owned(), file.to_owned(), why.to_owned());
+        self.pages.add(Row { name, subject, model: "–".into(), verdict: "undecided", about, ..Row::default() }, None);
+    }
+
     /// Writes the page, and says so.
     pub fn finish(self) -> Result<(), Failure> {
         let name = self.name.clone();
