@@ -87,7 +87,12 @@ impl ReplayReport {
         columns(&rows.collect::<Vec<_>>(), usize::MAX, style, out)?;
         let memory: Vec<String> = self.memory.iter().map(|(name, value)| format!("{}={value}", safe(name))).collect();
         writeln!(out, "\n  memory: {}", wrapped(&memory.join(" "), style.prose() - 10, "\n          "))?;
-        let line = |line: &str| wrapped(&safe(line), style.prose() - 6, "\n      ");
+        let room = style.prose() - 6;
+        // What is indented stays so.
+        let line = |line: &str| match line.chars().count() > room {
+            true => wrapped(&safe(line), room, "\n      "),
+            false => safe(line),
+        };
         let lines = |thread: &str| thread.lines().map(line).collect::<Vec<_>>().join("\n      ");
         self.threads.iter().try_for_each(|thread| writeln!(out, "  {}", lines(thread)))?;
         self.output.iter().try_for_each(|output| printed(output, usize::MAX, out))
