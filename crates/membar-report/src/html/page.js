@@ -680,7 +680,9 @@
     const table = views.states(one, kit);
     if (table) main.appendChild(el('div', { class: 'grid' }, table));
     // On a narrow page in this order; on a wide one in two columns that end as far up as they can.
-    const order = [parts.stop, parts.threads, parts.why, parts.source, parts.read, parts.machine, parts.fix, parts.models, parts.again].filter(Boolean);
+    // The step that goes wrong comes before what explains it at length.
+    const wrong = one.machine && one.machine.wrong ? parts.machine : null;
+    const order = [parts.stop, parts.threads, wrong, parts.why, parts.source, parts.read, wrong ? null : parts.machine, parts.fix, parts.models, parts.again].filter(Boolean);
     const [left, right] = [el('div', { class: 'stack' }), el('div', { class: 'stack' })];
     // Many threads need the whole width, and so do three that say much.
     const used = one.graph.reduced.filter((column) => column.some((item) => item >= 0));
@@ -690,7 +692,7 @@
     append(main, one.lemmas.length ? [wide, columns] : [columns, wide]);
     place.textContent = '';
     place.appendChild(main);
-    const fixed = new Map([[parts.why, left], [parts.stop, left], [parts.threads, right], [parts.source, right]]);
+    const fixed = new Map([[parts.why, left], [parts.stop, left], [parts.threads, right], [parts.source, right], ...(wrong ? [[wrong, right]] : [])]);
     const height = (stack) => [...stack.children].reduce((sum, view) => sum + view.offsetHeight + 16, 0);
     const arrange = (narrow) => {
       const views = order.filter((view) => !wide || view !== parts.threads);

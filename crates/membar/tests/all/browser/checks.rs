@@ -353,8 +353,8 @@ fn step_addresses(tab: &mut Tab, _: &Report) -> Outcome {
     tab.until(&format!("{} && {}", at(0), hash(0)))?;
     tab.press("ArrowRight")?;
     tab.until(&hash(1))?;
-    tab.script("location.reload()")?;
-    tab.until(&format!("document.readyState === 'complete' && {}", at(1)))?;
+    tab.reload()?;
+    tab.until(&at(1))?;
     tab.script("location.hash = location.hash.replace(/-step-1$/, '-step-0')")?;
     tab.until(&at(0))
 }
