@@ -88,6 +88,10 @@ pub struct Verify {
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 
+    /// Open the page in a browser: `$BROWSER`, or what the desktop opens pages with.
+    #[arg(long, requires = "html")]
+    pub open: bool,
+
     /// Say nothing about safe programs.
     #[arg(short, long, conflicts_with = "verbose")]
     pub quiet: bool,
@@ -319,6 +323,10 @@ pub struct Replay {
     /// Also write a report for a browser to this file: one page with every view.
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
+
+    /// Open the page in a browser: `$BROWSER`, or what the desktop opens pages with.
+    #[arg(long, requires = "html")]
+    pub open: bool,
 
     /// Explore the program this long before: a schedule counts the accesses to memory that is then known to be shared.
     #[arg(long, value_name = "TIME", value_parser = TimeParser)]
