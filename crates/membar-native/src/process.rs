@@ -22,7 +22,7 @@
 
 use crate::run::{Divergence, Facts, Native, Options, Traced, barrier_of};
 use membar_core::Barrier;
-use membar_explore::{Answer, Local, Order, Program, Step, Strategy, Work};
+use membar_explore::{Answer, Fault, FaultKind, Local, Order, Program, Step, Strategy, Work};
 use membar_verify::{Seen, Settings, Watch};
 use serde::{Deserialize, Serialize};
 use std::ffi::{OsStr, OsString};
@@ -47,9 +47,6 @@ const BLOCKED: Duration = Duration::from_secs(10);
 /// How many schedules may end a child before we give up.
 const DEATHS: usize = 32;
 
-/// How the message of a fault begins after which the process could not go on: its schedule cannot be run again.
-pub const PROCESS_ENDS: &str = "ends the whole process";
-
 /// What the parent asks for.
 #[derive(Serialize, Deserialize)]
 enum Call {
@@ -70,7 +67,7 @@ enum Call {
         barriers: Vec<(u32, u8)>,
         settings: Settings,
         stop_at_first: bool,
-        poison: Vec<(Vec<Step>, String)>,
+        poison: Vec<(Vec<Step>, Fault)>,
     },
     Work(Order),
     Trace(Vec<Step>),
@@ -102,7 +99,7 @@ pub(crate) enum Strings {
 #[allow(clippy::large_enum_variant)] // one at a time, and gone at once
 enum Reply {
     Ready,
-    Failed(String),
+    Failed(Fault),
     Begun { threads: usize },
     Worked { answer: Answer<Seen>, facts: Option<Facts>, diverged: Option<Divergence>, statistics: Statistics },
     Traced(Box<Traced>),
@@ -187,8 +184,8 @@ pub enum ProcessError {
     #[error("cannot start a process for the program: {0}")]
     Start(#[from] io::Error),
     /// It says so.
-    #[error("{0}")]
-    Failed(String),
+    #[error("{}", .0.message)]
+    Failed(Fault),
     /// It has ended because of a bug of ours, which it has told about.
     #[error("the process that runs the program has failed: {0}")]
     Bug(String),
@@ -199,8 +196,28 @@ pub enum ProcessError {
     #[error("the time limit was reached (--time)")]
     Late,
     /// It holds more memory than it may, and was killed.
-    #[error("limit: the process that runs it holds more than {} MiB of memory (--memory)", .0 >> 20)]
+    #[error("the process that runs it holds more than {} MiB of memory (--memory)", .0 >> 20)]
     Memory(u64),
+}
+
+impl ProcessError {
+    fn unexpected() -> ProcessError {
+        ProcessError::Failed(Fault::error("an answer to something else"))
+    }
+
+    /// Whether the program is not known to be wrong, but could not be run.
+    pub fn is_limit(&self) -> bool {
+        matches!(self, ProcessError::Failed(fault) if fault.is_limit()) || matches!(self, ProcessError::Memory(_))
+    }
+
+    /// The same as a fault.
+    pub fn fault(self) -> Fault {
+        match self {
+            ProcessError::Failed(fault) => fault,
+            ProcessError::Memory(_) => Fault { kind: FaultKind::Memory, ..Fault::error(self.to_string()) },
+            error => Fault::error(error.to_string()),
+        }
+    }
 }
 
 /// A child process with the program in it.
@@ -214,13 +231,13 @@ pub struct Process {
     /// It was killed, and has to be started before it can be asked anything.
     killed: bool,
     /// Schedules that are not to be run again, and why.
-    poison: Vec<(Vec<Step>, String)>,
+    poison: Vec<(Vec<Step>, Fault)>,
     /// What the program has shown of itself that was not known.
     pub grown: Option<Facts>,
     /// If the program did something else the second time.
     pub diverged: Option<Divergence>,
     /// Why there is no going on.
-    pub failed: Option<String>,
+    pub failed: Option<Fault>,
     /// Is that a bug of ours?
     pub bug: bool,
     /// What it cost so far.
@@ -347,7 +364,7 @@ impl Process {
         match self.call(&call)? {
             Reply::Ready => Ok(()),
             Reply::Failed(why) => Err(ProcessError::Failed(why)),
-            _ => Err(ProcessError::Failed("an answer to something else".into())),
+            _ => Err(ProcessError::unexpected()),
         }
     }
 
@@ -368,7 +385,7 @@ impl Process {
                 Ok(())
             }
             Reply::Failed(why) => Err(ProcessError::Failed(why)),
-            _ => Err(ProcessError::Failed("an answer to something else".into())),
+            _ => Err(ProcessError::unexpected()),
         }
     }
 
@@ -377,7 +394,7 @@ impl Process {
         match self.call(&Call::Trace(schedule.to_vec()))? {
             Reply::Traced(traced) => Ok(*traced),
             Reply::Failed(why) => Err(ProcessError::Failed(why)),
-            _ => Err(ProcessError::Failed("an answer to something else".into())),
+            _ => Err(ProcessError::unexpected()),
         }
     }
 
@@ -385,7 +402,7 @@ impl Process {
     pub fn facts(&mut self) -> Result<(Facts, bool), ProcessError> {
         match self.call(&Call::Facts)? {
             Reply::Facts { facts, grown } => Ok((facts, grown)),
-            _ => Err(ProcessError::Failed("an answer to something else".into())),
+            _ => Err(ProcessError::unexpected()),
         }
     }
 
@@ -438,8 +455,8 @@ impl Process {
             match processor_time(self.child.id()) {
                 now if now != used => (used, since) = (now, Instant::now()),
                 _ if since.elapsed() > BLOCKED => {
-                    let why = "limit: the program waits for something outside of membar's control";
-                    return Err(self.kill(ProcessError::Failed(why.into())));
+                    let why = Fault::limit("the program waits for something outside of membar's control");
+                    return Err(self.kill(ProcessError::Failed(why)));
                 }
                 _ => {}
             }
@@ -450,7 +467,8 @@ impl Process {
         if n == 0 {
             return Err(self.death());
         }
-        serde_json::from_slice(&line).map_err(|error| ProcessError::Failed(format!("an answer that is none: {error}")))
+        let unread = |error| ProcessError::Failed(Fault::error(format!("an answer that is none: {error}")));
+        serde_json::from_slice(&line).map_err(unread)
     }
 
     /// Ends the child. It is started again when there is something to ask.
@@ -518,21 +536,23 @@ impl Work for Process {
                     return answer;
                 }
                 Ok(Reply::Failed(why)) => self.failed = Some(why),
-                Ok(_) => self.failed = Some("an answer to something else".into()),
+                Ok(_) => self.failed = Some(ProcessError::unexpected().fault()),
                 // Killed because it did not stop: nothing is known.
                 Err(ProcessError::Late) => {}
                 Err(ProcessError::Died(_)) if stop.load(Ordering::Relaxed) => self.killed = true,
                 Err(ProcessError::Bug(why)) => {
                     self.bug = true;
-                    self.failed = Some(why);
+                    self.failed = Some(Fault::error(why));
                 }
                 Err(error) => {
                     let path = self.shared.path();
                     let why = match error {
                         ProcessError::Died(how) => {
-                            format!("{PROCESS_ENDS} ({how}): it has destroyed memory that is not its own")
+                            let message =
+                                format!("ends the whole process ({how}): it has destroyed memory that is not its own");
+                            Fault { kind: FaultKind::Death, ..Fault::error(message) }
                         }
-                        error => error.to_string(),
+                        error => error.fault(),
                     };
                     if self.poison.len() == DEATHS
                         || path.is_empty()
@@ -543,7 +563,7 @@ impl Work for Process {
                         self.poison.push((path, why));
                         match self.restart() {
                             Ok(()) => continue,
-                            Err(error) => self.failed = Some(error.to_string()),
+                            Err(error) => self.failed = Some(error.fault()),
                         }
                     }
                 }
@@ -603,10 +623,10 @@ pub fn serve() -> io::Result<()> {
                                 native = Some(loaded);
                                 Reply::Ready
                             }
-                            Err(error) => Reply::Failed(error.to_string()),
+                            Err(error) => Reply::Failed(error.fault()),
                         }
                     }
-                    Err(error) => Reply::Failed(error.to_string()),
+                    Err(error) => Reply::Failed(Fault::error(error.to_string())),
                 }
             }
             Call::Begin { facts, barriers, settings, stop_at_first, poison } => {
@@ -622,7 +642,7 @@ pub fn serve() -> io::Result<()> {
                         local = Some(Local::new(program, watch, settings.max_steps));
                         Reply::Begun { threads }
                     }
-                    None => Reply::Failed("no program is loaded".into()),
+                    None => Reply::Failed(Fault::error("no program is loaded")),
                 }
             }
             Call::Work(order) => match (&mut local, &shared) {
@@ -636,7 +656,7 @@ pub fn serve() -> io::Result<()> {
                     let (diverged, statistics) = (program.divergence(), statistics(program));
                     Reply::Worked { answer, facts, diverged, statistics }
                 }
-                _ => Reply::Failed("nothing to work on".into()),
+                _ => Reply::Failed(Fault::error("nothing to work on")),
             },
             Call::Trace(schedule) => {
                 let program = native.take().or_else(|| local.take().map(|local| local.into_parts().0));
@@ -646,7 +666,7 @@ pub fn serve() -> io::Result<()> {
                         native = Some(program);
                         Reply::Traced(Box::new(traced))
                     }
-                    None => Reply::Failed("no program is loaded".into()),
+                    None => Reply::Failed(Fault::error("no program is loaded")),
                 }
             }
             Call::Puppet(puppet) => {
@@ -657,7 +677,7 @@ pub fn serve() -> io::Result<()> {
                         native = Some(program);
                         Reply::Puppet(strings)
                     }
-                    None => Reply::Failed("no program is loaded".into()),
+                    None => Reply::Failed(Fault::error("no program is loaded")),
                 }
             }
             Call::Facts => match native.as_ref().or_else(|| local.as_ref().map(Local::program)) {
@@ -665,7 +685,7 @@ pub fn serve() -> io::Result<()> {
                     let (facts, grown) = program.facts();
                     Reply::Facts { facts, grown }
                 }
-                None => Reply::Failed("no program is loaded".into()),
+                None => Reply::Failed(Fault::error("no program is loaded")),
             },
         };
         serde_json::to_writer(&mut to, &reply)?;

@@ -36,4 +36,4 @@ mod watch;
 
 pub use explain::{Event, Explanation, Fence, Link, Relation, RunStep, explain, explain_run};
 pub use verify::{Checkpoint, Effort, Settings, Verdict, Verification, verify};
-pub use watch::{ErrorKind, Found, LIMIT, ProgramError, Seen, Watch, Watching};
+pub use watch::{ErrorKind, Found, ProgramError, Seen, Watch, Watching};

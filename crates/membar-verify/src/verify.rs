@@ -113,7 +113,7 @@ impl Checkpoint {
     pub fn verdict(&self) -> Verdict {
         match () {
             () if !self.seen.violations.is_empty() => Verdict::Unsafe,
-            () if self.seen.errors.iter().any(|error| error.kind.limit().is_none()) => Verdict::Error,
+            () if self.seen.errors.iter().any(|error| !error.kind.is_limit()) => Verdict::Error,
             () if self.is_complete() => Verdict::Safe,
             () => Verdict::Undecided,
         }

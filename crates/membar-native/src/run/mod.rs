@@ -46,5 +46,5 @@ pub use parts::Torn;
 pub use program::{Native, Options};
 pub use shadow::Cell;
 pub use slot::BEFORE;
-pub use trace::{Located, Location, Made, Standing, Traced, TracedStep};
+pub use trace::{Located, Made, Standing, Traced, TracedStep};
 pub(crate) use trace::{barrier_of, kind_of};

@@ -18,7 +18,7 @@ use super::snapshot;
 use super::switch::{begin, switch};
 use super::world::{World, install, world};
 use membar_core::{Access, AccessKind, Barrier, Performed};
-use membar_explore::{Awaited, Next, Program, Standing, Step, Stop, Waiting, Watched};
+use membar_explore::{Awaited, Fault, Next, Program, Standing, Step, Stop, Waiting, Watched};
 use std::ffi::{CString, OsStr, c_int, c_void};
 use std::marker::PhantomData;
 use std::os::unix::ffi::OsStrExt;
@@ -78,7 +78,7 @@ fn load_on_stack(object: &Path) -> Result<Module, LoadError> {
     let w = world();
     (w.running, w.float) = (false, float);
     w.threads[0].place = 0;
-    let fault = || world().threads[0].fault.take().map(|fault| fault.message).unwrap_or_default();
+    let fault = || world().threads[0].fault.take().unwrap_or_else(|| Fault::error(""));
     work.1.unwrap_or_else(|| Err(LoadError::Constructor(fault())))
 }
 
@@ -193,7 +193,7 @@ impl Native {
         &mut self,
         facts: &Facts,
         barriers: &[(u32, Barrier)],
-        poison: Vec<(Vec<Step>, String)>,
+        poison: Vec<(Vec<Step>, Fault)>,
         sampling: bool,
     ) {
         let w = world();
@@ -363,7 +363,7 @@ impl Program for Native {
         state.push(world().path.len() as u64);
     }
 
-    fn fault(&self, thread: usize) -> String {
-        world().threads[thread].fault_text()
+    fn fault(&self, thread: usize) -> Fault {
+        world().threads[thread].fault.clone().unwrap_or_else(|| Fault::error(""))
     }
 }

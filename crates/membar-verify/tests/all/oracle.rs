@@ -198,7 +198,7 @@ fn schedules_replay_to_the_same_end() {
         fn end(&mut self, _: membar_explore::End, path: &[membar_explore::Step]) {
             self.0.push(Schedule(path.to_vec()));
         }
-        fn fault(&mut self, _: usize, _: String, _: &[membar_explore::Step]) {}
+        fn fault(&mut self, _: usize, _: membar_explore::Fault, _: &[membar_explore::Step]) {}
         fn take(&mut self, _: &[membar_explore::Step]) -> Vec<Schedule> {
             std::mem::take(&mut self.0)
         }

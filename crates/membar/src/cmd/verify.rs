@@ -499,7 +499,7 @@ fn report<S: Subject>(
         None => None,
     };
     let (mut errors, mut unexplained) = (Vec::new(), 0);
-    for error in checkpoint.seen.errors.iter().filter(|error| error.kind.limit().is_none()) {
+    for error in checkpoint.seen.errors.iter().filter(|error| !error.kind.is_limit()) {
         match subject.error(error) {
             Ok(error) => errors.push(error),
             Err(Failure::Late) => unexplained += 1,

@@ -6,14 +6,14 @@ use crate::cli::NativeArgs;
 use crate::cmd::verify::{EXPLAINING, PARTS, STORES_OF_PARTS};
 use crate::stop::{self, Failure, Problem};
 use membar::core::{Barrier, Performed, Relaxation};
-use membar::explore::{Step, Strategy};
+use membar::explore::{Fault, FaultKind, Form, Step, Strategy};
 use membar::report::quoted_path;
 use membar::report::verify::{
     AccessRef, EditRef, ErrorRef, FenceRef, FrameRef, NoteRef, ReplayCommand, StatisticsRef, order,
 };
 use membar::verify::{Checkpoint, Effort, ErrorKind, Event, Explanation, ProgramError, Settings, Watching};
 use membar_native::build::{self, BuildError, Built, Note, NoteKind, Request};
-use membar_native::process::{PROCESS_ENDS, ProcessError, Setup};
+use membar_native::process::{ProcessError, Setup};
 use membar_native::run::{BEFORE, Divergence, Standing, Torn, Traced, TracedStep, Unseen};
 use membar_native::session::{Session, SessionError};
 use membar_native::symbols::Symbols;
@@ -237,6 +237,10 @@ impl Native {
         self.words.stack(stack).into_iter().map(frame).collect()
     }
 
+    fn sentence(&mut self, thread: u32, fault: &Fault) -> String {
+        sentence(thread, fault.form, &self.words.fault(fault))
+    }
+
     fn deadlock(&mut self, traced: &Traced, threads: &[u32]) -> String {
         let waits: Vec<(u32, Option<Wait>)> =
             threads.iter().map(|&thread| (thread, self.words.wait(traced, thread))).collect();
@@ -282,13 +286,12 @@ fn at(place: &Place) -> String {
 }
 
 /// A fault as a sentence about its thread.
-fn sentence(thread: u32, message: &str) -> String {
+fn sentence(thread: u32, form: Form, message: &str) -> String {
     let thread = Words::thread(thread);
-    let colon = ["assertion ", "its ", "a thread ", "uncaught "].iter().any(|start| message.starts_with(start));
-    match () {
-        () if message.starts_with("the program ") => message.to_owned(),
-        () if colon => format!("{thread}: {message}"),
-        () => format!("{thread} {message}"),
+    match form {
+        Form::Predicate => format!("{thread} {message}"),
+        Form::Clause => format!("{thread}: {message}"),
+        Form::Sentence => message.to_owned(),
     }
 }
 
@@ -351,13 +354,10 @@ fn trouble(main: &str, words: &Words, error: &SessionError) -> Failure {
             Failure::Internal(format!("{}: {error}", membar::report::safe(main)))
         }
         SessionError::Process(ProcessError::Late) => Failure::Late,
-        SessionError::Process(error) => {
-            let message = error.to_string();
-            match message.strip_prefix(membar::verify::LIMIT) {
-                Some(limit) => Failure::Limit(format!("{}: {limit}", membar::report::safe(main))),
-                None => Problem::failure(main, 0, &message, ""),
-            }
+        SessionError::Process(error) if error.is_limit() => {
+            Failure::Limit(format!("{}: {error}", membar::report::safe(main)))
         }
+        SessionError::Process(error) => Problem::failure(main, 0, &error.to_string(), ""),
     }
 }
 
@@ -467,7 +467,7 @@ impl Subject for Native {
         let stand = |standing: &Standing| match standing {
             Standing::Access(step, _) => Stand::Access(step.made.performed().access),
             Standing::Done => Stand::Done,
-            Standing::Fault(why) => Stand::Stuck(why.clone()),
+            Standing::Fault(why) => Stand::Stuck(why.message.to_string()),
         };
         Ok(Run {
             steps,
@@ -556,20 +556,19 @@ impl Subject for Native {
 
     fn limit(&mut self, error: &ProgramError) -> Option<Limit> {
         let ErrorKind::Fault { thread, why } = &error.kind else { return None };
-        let fault = self.words.fault(why);
-        let frames = self.frames(&fault.stack);
+        let frames = self.frames(&why.stack);
         let place = frames.first().map_or(self.main.clone(), |frame| format!("{}:{}", frame.file, frame.line));
-        let help = match fault.message.contains("--memory") {
-            true => "give more with --memory, or make the program need less",
-            false => "leave this out of what is verified, with a macro that you define: -- -DVERIFY",
+        let help = match why.kind {
+            FaultKind::Memory => "give more with --memory, or make the program need less",
+            _ => "leave this out of what is verified, with a macro that you define: -- -DVERIFY",
         };
-        Some(Limit { message: format!("{place}: {}", sentence(*thread, &fault.message)), help: help.into() })
+        Some(Limit { message: format!("{place}: {}", self.sentence(*thread, why)), help: help.into() })
     }
 
     fn error(&mut self, error: &ProgramError) -> Result<ErrorRef, Failure> {
         let mut stack = Vec::new();
         // A schedule that ends the whole process is not run again.
-        let ends = matches!(&error.kind, ErrorKind::Fault { why, .. } if why.starts_with(PROCESS_ENDS));
+        let ends = matches!(&error.kind, ErrorKind::Fault { why, .. } if why.kind == FaultKind::Death);
         let traced = if ends { None } else { Some(self.trace(&error.schedule.0)?.detail) };
         let output = traced.as_ref().map(|traced| traced.output.clone()).filter(|output| !output.is_empty());
         let (kind, message) = match &error.kind {
@@ -578,12 +577,11 @@ impl Subject for Native {
             }
             ErrorKind::Livelock => ("livelock", "the threads come back to where they were, again and again".into()),
             ErrorKind::Fault { thread, why } => {
-                if let Some(traced) = traced.as_ref().filter(|_| why.contains("{\"Stack\"")) {
+                if let Some(traced) = traced.as_ref().filter(|_| why.is_about_a_stack()) {
                     self.words.remember(traced);
                 }
-                let fault = self.words.fault(why);
-                stack = self.frames(&fault.stack);
-                ("fault", sentence(*thread, &fault.message))
+                stack = self.frames(&why.stack);
+                ("fault", self.sentence(*thread, why))
             }
         };
         let schedule = error.schedule.to_string();
@@ -592,9 +590,8 @@ impl Subject for Native {
 
     fn is_assumption(&mut self, error: &ProgramError) -> bool {
         let ErrorKind::Fault { why, .. } = &error.kind else { return false };
-        let fault = self.words.fault(why);
-        fault.message == "aborts"
-            && self.frames(&fault.stack).first().is_some_and(|frame| frame.function == "assume_abort_if_not")
+        why.kind == FaultKind::Abort
+            && self.frames(&why.stack).first().is_some_and(|frame| frame.function == "assume_abort_if_not")
     }
 
     fn memory(&mut self, run: &Run<Traced>) -> Vec<(String, String)> {
@@ -632,11 +629,10 @@ impl Subject for Native {
                 format!("{name} {}", if began { "has ended" } else { "has not begun" })
             }
             Standing::Fault(why) => {
-                let fault = self.words.fault(why);
-                let stack = self.frames(&fault.stack);
+                let stack = self.frames(&why.stack);
                 let lines =
                     stack.iter().map(|frame| format!("\n    at {} ({}:{})", frame.function, frame.file, frame.line));
-                sentence(thread as u32, &fault.message) + &lines.collect::<String>()
+                self.sentence(thread as u32, why) + &lines.collect::<String>()
             }
         }
     }
@@ -725,8 +721,8 @@ mod tests {
 
     #[test]
     fn faults_are_sentences() {
-        assert_eq!(sentence(1, "uses a null pointer"), "T1 uses a null pointer");
-        assert_eq!(sentence(0, "assertion `x` fails"), "main: assertion `x` fails");
-        assert_eq!(sentence(2, "the program ends with status 1"), "the program ends with status 1");
+        assert_eq!(sentence(1, Form::Predicate, "uses a null pointer"), "T1 uses a null pointer");
+        assert_eq!(sentence(0, Form::Clause, "assertion `x` fails"), "main: assertion `x` fails");
+        assert_eq!(sentence(2, Form::Sentence, "the program ends with status 1"), "the program ends with status 1");
     }
 }

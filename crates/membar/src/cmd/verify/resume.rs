@@ -32,7 +32,7 @@ struct Saved {
     facts: Value,
 }
 
-const SAVED: u32 = 1;
+const SAVED: u32 = 2;
 
 fn bad(path: &Path, why: &str) -> Failure {
     Failure::Usage(format!("error: {} {why}\n = help: remove it to begin again", safe(&path.to_string_lossy())))
