@@ -6,6 +6,7 @@
 use crate::columns::{self, Link};
 use crate::data::{Edge, EventRef, LemmaRef, OpRef, Report, Shape, StepRef, Stop, Violation};
 use crate::style::{Style, capital, count, list, quoted_path, safe, wrapped};
+use membar_core::{RuleName, Undecided};
 use std::io::{self, Write};
 
 pub use crate::table::{Column, Table};
@@ -52,7 +53,7 @@ pub struct Totals {
 /// A read-modify-write whose recorded end is part of the proof.
 fn ended_atomic(violation: &Violation) -> Option<&OpRef> {
     let steps = violation.lemmas.iter().flat_map(|lemma| &lemma.steps);
-    let timed = steps.filter(|step| step.edge.rule == "Time").filter_map(|step| step.edge.from.op());
+    let timed = steps.filter(|step| step.edge.rule == RuleName::Time).filter_map(|step| step.edge.from.op());
     timed.into_iter().find(|op| op.text.starts_with('{'))
 }
 
@@ -106,15 +107,15 @@ impl Text<'_> {
     fn undecided(&self, report: &Report, stop: &Stop, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "{} by {}  {}", self.style.open("UNDECIDED"), report.model, self.place(report))?;
         let (limit, next) = match stop.reason {
-            "time" => ("The time limit passed", "Allow more time (`--time 10m`)"),
-            "memory" => ("The memory limit was reached", "Allow more memory (`--memory 16GiB`)"),
-            "repeated" => {
+            Undecided::Time => ("The time limit passed", "Allow more time (`--time 10m`)"),
+            Undecided::Memory => ("The memory limit was reached", "Allow more memory (`--memory 16GiB`)"),
+            Undecided::Repeated => {
                 let what = "Values are repeated, and what does not depend on them is allowed.";
                 self.labelled("What", what, out)?;
                 self.note(report, out)?;
                 return self.labelled("Next", "Give every store to an address its own value.", out);
             }
-            _ => ("It was interrupted", "Run it again"),
+            Undecided::Interrupted => ("It was interrupted", "Run it again"),
         };
         self.labelled(
             "What",
@@ -336,7 +337,7 @@ fn links<'a>(lemma: &LemmaRef, violation: &'a Violation) -> Vec<(&'a EventRef, L
             text: op.map_or_else(|| edge.from.short(), |op| op.text.clone()),
             marked: op.is_some() && op == violation.read.as_ref(),
             relation: edge.relation,
-            rule: number.map_or_else(|| edge.rule.into(), |number| format!("{number}. {}", edge.rule)),
+            rule: number.map_or_else(|| edge.rule.to_string(), |number| format!("{number}. {}", edge.rule)),
             why: edge.why.clone(),
         };
         (&edge.from, link)

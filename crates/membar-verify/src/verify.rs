@@ -1,5 +1,6 @@
 //! Exploration and monitor together.
 
+use crate::Verdict;
 use crate::watch::{Seen, Watch, Watching};
 use membar_core::Relaxation;
 use membar_explore::{Counts, Local, Program, Search, SearchState, Strategy, Work};
@@ -71,19 +72,6 @@ impl Settings {
             _ => false,
         }
     }
-}
-
-/// The answer.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Verdict {
-    /// Every execution under the model is SC, and the program has no error.
-    Safe,
-    /// Some execution under the model is not SC.
-    Unsafe,
-    /// The program has an error on SC already.
-    Error,
-    /// Nothing was found, and not everything was looked at.
-    Undecided,
 }
 
 /// A verification between two rounds: everything that is needed to go on.

@@ -1,6 +1,7 @@
 //! A trace decided, certified, and put into words, in one call.
 
 use crate::certify::Flaw;
+use crate::core::VerdictKind;
 use crate::report::html::{Aside, Made, ModelVerdict, Pages, Row};
 use crate::report::{self, Blame, Decided, Effort, Report};
 use crate::{Certifier, Checker, Limits, Model, Outcome, Trace, Verdict};
@@ -50,9 +51,9 @@ pub fn decide<'a>(trace: &'a Trace, model: &'a Model, limits: &Limits) -> Result
 }
 
 impl Answer<'_> {
-    /// `allowed`, `forbidden` or `undecided`.
-    pub fn verdict(&self) -> &'static str {
-        self.outcome.verdict.name()
+    /// The answer without its certificate.
+    pub fn verdict(&self) -> VerdictKind {
+        self.outcome.verdict.kind()
     }
 
     /// The facts of a report; `file` is what the trace is called there.
@@ -70,7 +71,7 @@ impl Answer<'_> {
             _ => None,
         };
         Decided {
-            algorithm: algorithm.name(),
+            algorithm: *algorithm,
             effort: Effort { passes: u64::from(effort.passes), inferred: effort.inferred, conflicts: effort.conflicts },
             seconds: self.seconds,
             certified: !matches!(verdict, Verdict::Undecided { .. }),
@@ -103,7 +104,7 @@ impl Answer<'_> {
     pub fn page(&self, file: &str) -> String {
         let answer = |other: &Model| {
             let decided = decide(self.trace, other, &Limits::default().within(ASIDE));
-            let verdict = decided.map_or("undecided", |answer| answer.verdict());
+            let verdict = decided.map_or(VerdictKind::Undecided, |answer| answer.verdict());
             ModelVerdict { name: other.name.clone(), title: other.title.clone(), verdict }
         };
         let models = crate::model::builtins().iter().map(answer).collect();

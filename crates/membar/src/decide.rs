@@ -5,7 +5,7 @@ use crate::guard::{guarded, provoke};
 use crate::page::{self, Entry, Wish};
 use crate::stop::{Failure, Interrupt};
 use membar::check::Limits;
-use membar::core::{OpId, Proof, Verdict};
+use membar::core::{Algorithm, OpId, Proof, Verdict, VerdictKind};
 use membar::report::{self, Blame, Decided, Effort, Report};
 use membar::{Certifier, Checker, Model, Outcome, Trace};
 use std::time::{Duration, Instant};
@@ -91,12 +91,12 @@ pub enum Detail {
 /// An answer whose certificate was re-checked.
 #[derive(Debug)]
 pub struct Answer {
-    /// `allowed`, `forbidden` or `undecided`.
-    pub verdict: &'static str,
+    /// The answer.
+    pub verdict: VerdictKind,
     /// Allowed, by the first order that was tried.
     pub first: bool,
     /// What decided.
-    pub algorithm: &'static str,
+    pub algorithm: Algorithm,
     /// As much as was asked for.
     pub report: Option<Box<Report>>,
     /// For the page, if there is one.
@@ -166,7 +166,7 @@ impl Decider {
             }
         }
         let seconds = started.elapsed().as_secs_f64();
-        let name = verdict.name();
+        let kind = verdict.kind();
         let first = matches!(verdict, Verdict::Allowed(_)) && effort.conflicts == 0;
         let wanted = match detail {
             Detail::Verdict => false,
@@ -174,14 +174,14 @@ impl Decider {
             Detail::Full { .. } => true,
         };
         if !wanted && wish.is_none() {
-            return Ok(Answer { verdict: name, first, algorithm: algorithm.name(), report: None, entry: None });
+            return Ok(Answer { verdict: kind, first, algorithm, report: None, entry: None });
         }
         let blame = match &verdict {
             Verdict::Forbidden(proof) => self.blame(trace, model, proof, budget),
             _ => None,
         };
         let decided = Decided {
-            algorithm: algorithm.name(),
+            algorithm,
             effort: Effort { passes: u64::from(effort.passes), inferred: effort.inferred, conflicts: effort.conflicts },
             seconds,
             certified: !matches!(verdict, Verdict::Undecided { .. }),
@@ -194,13 +194,7 @@ impl Decider {
             let parts = (&mut self.checker, &mut self.certifier);
             Box::new(page::entry(parts, &decided, &report, wish, (arg, budget)))
         });
-        Ok(Answer {
-            verdict: name,
-            first,
-            algorithm: algorithm.name(),
-            report: wanted.then(|| Box::new(report)),
-            entry,
-        })
+        Ok(Answer { verdict: kind, first, algorithm, report: wanted.then(|| Box::new(report)), entry })
     }
 
     fn blame(&mut self, trace: &Trace, model: &Model, proof: &Proof, budget: &Budget) -> Option<Blame> {

@@ -78,7 +78,7 @@
 //!
 //! let text = b"0: x := 1 ! a.c:3\n0: y == 0 ! a.c:4\n1: y := 1 ! b.c:3\n1: x == 1 ! b.c:4\ncheck\n";
 //! let reports = membar::watch::monitor("run.trace", text, &[Algorithm::Tso, Algorithm::Pso])?;
-//! assert_eq!(reports[0].verdict, "unsafe");
+//! assert_eq!(reports[0].verdict.name(), "unsafe");
 //! assert_eq!(reports[0].violations[0].store.label.as_deref(), Some("a.c:3"));
 //! # Ok::<(), membar::trace::Error>(())
 //! ```
@@ -111,14 +111,14 @@
 //!
 //! ```
 //! use membar::simulate::{Machine, Observe, Setup, profile, trace};
-//! use membar::{Limits, decide};
+//! use membar::{Limits, VerdictKind, decide};
 //!
 //! let program = profile::builtin("default").expect("it is built in").program(1)?;
 //! let machine = Setup::from(Machine::MesiTso).with("stale-forward")?;
 //! let run = machine.run(&program, 1);
 //! let trace = trace(&program, &run.record, None, Observe::default())?;
 //! let tso = membar::model::load("tso")?;
-//! assert_eq!(decide(&trace, &tso, &Limits::default())?.verdict(), "forbidden");
+//! assert_eq!(decide(&trace, &tso, &Limits::default())?.verdict(), VerdictKind::Forbidden);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -151,6 +151,6 @@ pub use membar_verify as verify;
 
 pub use membar_certify::Certifier;
 pub use membar_check::{Checker, Limits, Outcome};
-pub use membar_core::{Model, Proof, Trace, Verdict, Witness};
+pub use membar_core::{Model, Proof, Trace, Verdict, VerdictKind, Witness};
 pub use membar_report::Report;
 pub use membar_trace::Reader;

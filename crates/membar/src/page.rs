@@ -9,9 +9,10 @@ pub use saved::Again;
 
 use crate::decide::{Budget, Chosen};
 use crate::stop::Failure;
-use membar::core::{OpId, Proof, Verdict};
+use membar::core::{OpId, Proof, Verdict, VerdictKind};
 use membar::report::campaign::CampaignReport;
 use membar::report::html::{self, Aside, Case, Made, ModelVerdict, Page, Pages, Row};
+use membar::report::kinds::ShownVerdict;
 use membar::report::litmus::{Histogram, LitmusResult};
 use membar::report::monitor::Monitored;
 use membar::report::verify::{ReplayCommand, ReplayReport, VerifyReport};
@@ -106,13 +107,13 @@ fn others(
 ) -> Vec<ModelVerdict> {
     let mut answer = |other: &Model| {
         let verdict = if other == model {
-            verdict.name()
+            verdict.kind()
         } else {
             let limits = budget.start().within(OTHER);
             let found = checker.verdict(trace, other, &limits).verdict;
             match certifier.verdict(trace, other, &found) {
-                Ok(_) => found.name(),
-                Err(_) => "undecided",
+                Ok(_) => found.kind(),
+                Err(_) => VerdictKind::Undecided,
             }
         };
         ModelVerdict { name: other.name.clone(), title: other.title.clone(), verdict }
@@ -315,7 +316,13 @@ impl ToFile {
 
     /// Adds something that went wrong.
     pub fn add_error(&mut self, file: &str, message: &str) {
-        let row = Row { name: file.into(), model: "–".into(), verdict: "error", about: message.into(), case: None };
+        let row = Row {
+            name: file.into(),
+            model: "–".into(),
+            verdict: ShownVerdict::Error,
+            about: message.into(),
+            case: None,
+        };
         self.pages.add(row, None);
     }
 

@@ -40,6 +40,7 @@ pub use litmus::{Way, histogram, litmus};
 pub use monitor::{Confirm, Confirmed, monitored};
 pub use verify::{Read, cases, replayed};
 
+use crate::kinds::ShownVerdict;
 use std::io::{self, Write};
 
 /// No page is larger.
@@ -117,26 +118,14 @@ impl Pages {
 
     /// The data, complete.
     pub fn finish(mut self) -> Page {
-        let number = |verdict: &str| self.page.rows.iter().filter(|row| row.verdict == verdict).count();
+        let number = |verdict: ShownVerdict| self.page.rows.iter().filter(|row| row.verdict == verdict).count();
         self.page.title = match (&self.page.campaign, &self.page.rows[..]) {
             (Some(view), _) => view.headline.first().cloned().unwrap_or_default(),
             (None, []) => "membar".into(),
             (None, [row]) => format!("{}: {} under {}", row.name, row.verdict, row.model),
             (None, _) => {
-                let verdicts = [
-                    "forbidden",
-                    "unsafe",
-                    "fails",
-                    "error",
-                    "undecided",
-                    "allowed",
-                    "safe",
-                    "holds",
-                    "possible",
-                    "impossible",
-                    "ran",
-                ];
-                let counts = verdicts.iter().map(|&verdict| (number(verdict), verdict)).filter(|&(n, _)| n > 0);
+                let counts =
+                    ShownVerdict::ALL.iter().map(|&verdict| (number(verdict), verdict)).filter(|&(n, _)| n > 0);
                 let counts: Vec<String> = counts.map(|(n, verdict)| format!("{n} {verdict}")).collect();
                 format!("{} answers: {}", self.page.rows.len() as u64 + self.page.rows_omitted, counts.join(", "))
             }

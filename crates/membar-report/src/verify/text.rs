@@ -2,7 +2,9 @@
 
 use super::{AccessRef, FenceRef, LinkRef, StatisticsRef, StepRef, VerifyReport, ViolationRef};
 use crate::columns::{Row, columns};
+use crate::kinds::{NoteKind, StepKind};
 use crate::style::{self, Style, count, list, safe};
+use membar_core::{AccessKind, ProgramVerdict, Relation};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
@@ -35,15 +37,15 @@ impl VerifyReport {
     pub fn text(&self, style: Style, shown: usize, out: &mut impl Write) -> io::Result<()> {
         let (program, model) = (safe(&self.program), self.model);
         match self.verdict {
-            "safe" => {
+            ProgramVerdict::Safe => {
                 let verdict = style.good("safe");
                 writeln!(out, "{verdict} under {model}  {program}: every execution is sequentially consistent")?;
             }
-            "unsafe" => {
+            ProgramVerdict::Unsafe => {
                 let (verdict, n) = (style.bad("UNSAFE"), count(self.violations.len(), "distinct violation"));
                 writeln!(out, "{verdict} under {model}  {program}: {n}")?;
             }
-            "error" => {
+            ProgramVerdict::Error => {
                 let verdict = style.bad("ERROR");
                 let what = format!("{program}: {}", safe(self.errors[0].headline()));
                 writeln!(out, "{verdict}  {}", wrapped(&what, style.prose() - 7, "\n       "))?;
@@ -74,7 +76,7 @@ impl VerifyReport {
             }
         }
         line("Seen:", &self.explored(), out)?;
-        for note in self.notes.iter().filter(|note| note.kind == "untried") {
+        for note in self.notes.iter().filter(|note| note.kind == NoteKind::Untried) {
             line("Note:", &note.message, out)?;
         }
         if let Some(why) = &self.incomplete {
@@ -138,7 +140,7 @@ impl VerifyReport {
     }
 
     pub(crate) fn explored(&self) -> String {
-        let unit = count(self.interleavings as usize, self.unit);
+        let unit = count(self.interleavings as usize, self.unit.name());
         let all = if self.complete && self.interleavings > 1 { "all " } else { "" };
         let rate = self.interleavings as f64 / self.seconds.max(1e-6);
         let speed = if self.seconds > 0.5 { format!(", {rate:.0}/s") } else { String::new() };
@@ -152,14 +154,14 @@ impl VerifyReport {
         writeln!(out, "\n  Each of these comes before the next, and the last before the first:")?;
         for (i, link) in violation.cycle.iter().enumerate() {
             let next = &violation.cycle[(i + 1) % violation.cycle.len()];
-            let words = link.words(&next.access, self.model);
+            let words = link.words(&next.access, self.model.name());
             let words = wrapped(&format!("{} {words}", link.access.place()), style.prose() - 8, "\n        ");
             writeln!(out, "    {}  {words}", style.dim(link.relation))?;
         }
         let orders = safe(&list(&orders(&violation.fences), "and")).replace(" must reach ", " reaches ");
         let broken = format!("It cannot happen if {orders}");
         writeln!(out, "  {}", wrapped(&broken, style.prose() - 4, "\n    "))?;
-        let n = count(self.interleavings as usize, self.unit);
+        let n = count(self.interleavings as usize, self.unit.name());
         writeln!(
             out,
             "  In {} of {n}. See the SC execution: {}",
@@ -339,8 +341,8 @@ impl ViolationRef {
     pub(crate) fn sentence(&self) -> String {
         let (store, access) = (&self.store, &self.access);
         let done = match access.kind {
-            "load" => "reads",
-            "store" => "writes",
+            AccessKind::Load => "reads",
+            AccessKind::Store => "writes",
             _ => "accesses",
         };
         let address = safe(&access.address);
@@ -348,7 +350,7 @@ impl ViolationRef {
         // An interlocked operation is never in a buffer: something before the access is.
         let relaxed = |link: &&LinkRef| link.kept == Some(false);
         match self.cycle.iter().rev().find(relaxed) {
-            Some(late) if store.kind == "rmw" => format!(
+            Some(late) if store.kind == AccessKind::Rmw => format!(
                 "{} {done} `{address}` before {} changes it, and while {} {buffered}",
                 access.short(),
                 store.place(),
@@ -373,10 +375,10 @@ impl LinkRef {
             () => next.place(),
         };
         match (self.relation, self.kept) {
-            ("po", Some(true)) => format!("is before {line} in its thread, and {model} keeps that order"),
-            ("po", _) => format!("is before {line} in its thread, but {model} does not keep that order"),
-            ("rf", _) => format!("writes the {address} that {} reads", next.place()),
-            ("co", _) => format!("writes {address}, which {} overwrites", next.place()),
+            (Relation::Po, Some(true)) => format!("is before {line} in its thread, and {model} keeps that order"),
+            (Relation::Po, _) => format!("is before {line} in its thread, but {model} does not keep that order"),
+            (Relation::Rf, _) => format!("writes the {address} that {} reads", next.place()),
+            (Relation::Co, _) => format!("writes {address}, which {} overwrites", next.place()),
             _ => format!("reads the {address} that {} overwrites", next.place()),
         }
     }
@@ -392,22 +394,22 @@ fn run(steps: &[StepRef], style: Style, out: &mut impl Write) -> io::Result<()> 
         let step = &steps[at];
         let access = &step.access;
         // A store that reaches memory at once is one row.
-        let at_once = steps.get(at + 1).is_some_and(|next| next.step == "commit" && next.access == *access);
+        let at_once = steps.get(at + 1).is_some_and(|next| next.step == StepKind::Commit && next.access == *access);
         let number = match several {
             true => format!("{}:{}", safe(base(&access.file)), access.line),
             false => format!("{:>3}", access.line),
         };
         let mark = match (step.step, step.delayed, step.overtakes) {
-            ("commit", true, _) => "<- reaches memory now",
-            ("commit", ..) => "<- reaches memory",
-            ("issue", true, _) if access.kind == "rmw" => "too late",
-            ("issue", true, _) => "-> delayed in the store buffer",
-            ("issue", _, true) => "overtakes it",
-            _ if access.kind == "store" && !at_once => "-> store buffer",
+            (StepKind::Commit, true, _) => "<- reaches memory now",
+            (StepKind::Commit, ..) => "<- reaches memory",
+            (StepKind::Issue, true, _) if access.kind == AccessKind::Rmw => "too late",
+            (StepKind::Issue, true, _) => "-> delayed in the store buffer",
+            (StepKind::Issue, _, true) => "overtakes it",
+            _ if access.kind == AccessKind::Store && !at_once => "-> store buffer",
             _ => "",
         };
         let marked = step.delayed || step.overtakes;
-        at += if at_once && step.step == "issue" { 2 } else { 1 };
+        at += if at_once && step.step == StepKind::Issue { 2 } else { 1 };
         if access.control && !marked {
             continue;
         }

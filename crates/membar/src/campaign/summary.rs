@@ -2,6 +2,7 @@
 
 use super::{Campaign, Plan, Source, bundle::profile_json};
 use crate::stop::{ALLOWED, FORBIDDEN, UNDECIDED};
+use membar::core::VerdictKind;
 use membar::report::campaign::{CampaignReport, Counts};
 use membar::report::{Style, count, safe, wrapped};
 use std::fmt::Write as _;
@@ -48,20 +49,20 @@ pub fn short(number: f64) -> String {
 }
 
 impl Campaign {
-    fn verdict(&self) -> &'static str {
+    fn verdict(&self) -> VerdictKind {
         let Counts { tests, forbidden, undecided, .. } = self.counters;
         match () {
-            () if forbidden > 0 => "forbidden",
-            () if undecided > 0 || tests == 0 => "undecided",
-            () => "allowed",
+            () if forbidden > 0 => VerdictKind::Forbidden,
+            () if undecided > 0 || tests == 0 => VerdictKind::Undecided,
+            () => VerdictKind::Allowed,
         }
     }
 
     /// Forbidden before undecided.
     pub fn exit_code(&self) -> u8 {
         match self.verdict() {
-            "forbidden" => FORBIDDEN,
-            "undecided" => UNDECIDED,
+            VerdictKind::Forbidden => FORBIDDEN,
+            VerdictKind::Undecided => UNDECIDED,
             _ => ALLOWED,
         }
     }
@@ -73,9 +74,13 @@ impl Campaign {
         let model = safe(&plan.model.arg);
         let names: Vec<String> = plan.profiles.iter().map(|chosen| safe(&chosen.profile.name)).collect();
         let head = match self.verdict() {
-            "forbidden" => style.bad(format!("{} found", count(c.violations.len(), "violation"))).to_string(),
-            "undecided" if c.tests == 0 => style.open("nothing was tested").to_string(),
-            "undecided" => style.open(format!("{} undecided", count(c.undecided as usize, "test"))).to_string(),
+            VerdictKind::Forbidden => {
+                style.bad(format!("{} found", count(c.violations.len(), "violation"))).to_string()
+            }
+            VerdictKind::Undecided if c.tests == 0 => style.open("nothing was tested").to_string(),
+            VerdictKind::Undecided => {
+                style.open(format!("{} undecided", count(c.undecided as usize, "test"))).to_string()
+            }
             _ => style.good("no violation found").to_string(),
         };
         let _ = writeln!(text, "{head}: {} against {model}, profile {}", source.name(), names.join(", "));

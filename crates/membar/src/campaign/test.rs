@@ -4,7 +4,7 @@ use super::{Observed, Plan, Source};
 use crate::decide::{Decider, Detail};
 use crate::stop::Failure;
 use membar::check::Checker;
-use membar::core::{Clock, Malformed, ResolveScratch};
+use membar::core::{Algorithm, Clock, Malformed, ResolveScratch, VerdictKind};
 use membar::report::campaign::Coverage;
 use membar::simulate::{Observe, Program, run_seed};
 use membar::{Limits, Model, Trace};
@@ -24,7 +24,7 @@ pub struct Done {
     /// Whether the trace is not sequentially consistent, where that was asked and found out.
     pub relaxed: Option<bool>,
     /// What decided.
-    pub algorithm: &'static str,
+    pub algorithm: Algorithm,
     /// What it tried.
     pub coverage: Coverage,
     /// Seconds for the program and its run.
@@ -92,7 +92,8 @@ impl<'a> Tester<'a> {
         trace.set_clock(clock);
         let (verdict, first, algorithm) = self.verdict(&trace).map_err(|fault| self.internal(number, &fault))?;
         let checked = begun.elapsed().as_secs_f64();
-        let relaxed = if verdict == "allowed" && (number / plan.profiles.len() as u64).is_multiple_of(SAMPLE) {
+        let relaxed = if verdict == VerdictKind::Allowed && (number / plan.profiles.len() as u64).is_multiple_of(SAMPLE)
+        {
             self.relaxed(&trace)
         } else {
             None
@@ -100,14 +101,14 @@ impl<'a> Tester<'a> {
         let mut coverage = Coverage::default();
         coverage.count(&trace);
         let outcome = match verdict {
-            "allowed" => Outcome::Allowed { first },
-            "forbidden" => Outcome::Forbidden(Box::new(Evidence { program, trace, clock, complete })),
-            _ => Outcome::Undecided,
+            VerdictKind::Allowed => Outcome::Allowed { first },
+            VerdictKind::Forbidden => Outcome::Forbidden(Box::new(Evidence { program, trace, clock, complete })),
+            VerdictKind::Undecided => Outcome::Undecided,
         };
         Ok(Done { operations, outcome, relaxed, algorithm, coverage, ran, checked })
     }
 
-    fn verdict(&mut self, trace: &Trace) -> Result<(&'static str, bool, &'static str), String> {
+    fn verdict(&mut self, trace: &Trace) -> Result<(VerdictKind, bool, Algorithm), String> {
         let model = &self.plan.model.model;
         let answer = self.decider.answer(("the trace", 0, trace), model, &self.plan.budget, Detail::Verdict)?;
         Ok((answer.verdict, answer.first, answer.algorithm))

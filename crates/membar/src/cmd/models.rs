@@ -6,6 +6,7 @@ use crate::progress::Progress;
 use crate::stop::{ALLOWED, FORBIDDEN, Failure, Interrupt, UNDECIDED};
 use membar::Trace;
 use membar::check::diff::{Side, Size, separate};
+use membar::core::VerdictKind;
 use membar::report::{Style, count, safe};
 use std::fmt::Write as _;
 use std::io::Write;
@@ -97,7 +98,7 @@ fn diff(
 /// The trace as text, once both verdicts have been certified.
 fn confirmed(trace: &Trace, allows: &Chosen, forbids: &Chosen) -> Result<String, Failure> {
     let mut decider = Decider::default();
-    for (chosen, wanted) in [(allows, "allowed"), (forbids, "forbidden")] {
+    for (chosen, wanted) in [(allows, VerdictKind::Allowed), (forbids, VerdictKind::Forbidden)] {
         let answer = decider.answer(("the trace", 0, trace), &chosen.model, &Budget::none(), Detail::Verdict);
         let verdict = answer.map(|answer| answer.verdict);
         if verdict != Ok(wanted) {

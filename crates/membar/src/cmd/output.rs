@@ -5,7 +5,9 @@ use crate::decide::{Answer, Chosen, internal_error};
 use crate::page::ToFile;
 use crate::progress::Progress;
 use crate::stop::{self, Failure};
+use membar::core::VerdictKind;
 use membar::report::json::Json;
+use membar::report::kinds::ShownVerdict;
 use membar::report::text::{Column, Table, Text, Totals};
 use membar::report::{InputError, Style, safe};
 use membar::trace::Error;
@@ -115,8 +117,8 @@ impl<'a, W: Write> Output<'a, W> {
         match &mut self.layout {
             Layout::Axe => {
                 let line: &[u8] = match &answered.answers[0] {
-                    Ok(Answer { verdict: "allowed", .. }) => b"OK\n",
-                    Ok(Answer { verdict: "forbidden", .. }) => b"NO\n",
+                    Ok(Answer { verdict: VerdictKind::Allowed, .. }) => b"OK\n",
+                    Ok(Answer { verdict: VerdictKind::Forbidden, .. }) => b"NO\n",
                     _ => b"UNDECIDED\n",
                 };
                 self.out.write_all(line)?;
@@ -132,7 +134,7 @@ impl<'a, W: Write> Output<'a, W> {
                     let Ok(Answer { report: Some(report), .. }) = answer else { continue };
                     let text = Text { style: self.style, witness, model: Some(&chosen.arg) };
                     // What takes several lines stands apart.
-                    let apart = report.verdict != "allowed" || report.witness.is_some();
+                    let apart = report.verdict != VerdictKind::Allowed || report.witness.is_some();
                     if self.last.replace(apart).is_some_and(|last| last || apart) {
                         writeln!(self.out)?;
                     }
@@ -140,9 +142,10 @@ impl<'a, W: Write> Output<'a, W> {
                 }
             }
             Layout::Table(table) => {
-                let verdict = |answer: &Result<Answer, String>| answer.as_ref().map_or("error", |a| a.verdict);
-                let verdicts: Vec<&str> = answered.answers.iter().map(verdict).collect();
-                if !(self.quiet && verdicts.iter().all(|&verdict| verdict == "allowed")) {
+                let verdict =
+                    |answer: &Result<Answer, String>| answer.as_ref().map_or(ShownVerdict::Error, |a| a.verdict.into());
+                let verdicts: Vec<ShownVerdict> = answered.answers.iter().map(verdict).collect();
+                if !(self.quiet && verdicts.iter().all(|&verdict| verdict == ShownVerdict::Allowed)) {
                     let Answered { file, index, line, ops, .. } = *answered;
                     table.row(file, index + 1, line, ops, &verdicts, &mut self.out)?;
                 }
@@ -151,16 +154,16 @@ impl<'a, W: Write> Output<'a, W> {
         self.out.flush()
     }
 
-    fn count(&mut self, verdict: &str, answered: &Answered<'_>, chosen: &Chosen) {
+    fn count(&mut self, verdict: VerdictKind, answered: &Answered<'_>, chosen: &Chosen) {
         match verdict {
-            "allowed" => self.totals.allowed += 1,
-            "forbidden" => {
+            VerdictKind::Allowed => self.totals.allowed += 1,
+            VerdictKind::Forbidden => {
                 self.totals.forbidden += 1;
                 if self.example.is_none() {
                     self.example = Some((answered.file.to_owned(), chosen.arg.clone()));
                 }
             }
-            _ => self.totals.undecided += 1,
+            VerdictKind::Undecided => self.totals.undecided += 1,
         }
     }
 

@@ -83,7 +83,7 @@ fn replay<S: Subject>(subject: &mut S, text: &str, args: &Replay) -> Result<Repl
     Ok(ReplayReport {
         program: subject.name().into(),
         schedule: schedule.to_string(),
-        model: args.model.map(|model| relaxation(model).name()),
+        model: args.model.map(relaxation),
         steps,
         memory: subject.memory(&run),
         threads: (0..threads).map(|thread| subject.standing(&run, thread)).collect(),

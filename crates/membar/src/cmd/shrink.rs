@@ -7,7 +7,7 @@ use crate::input;
 use crate::progress::{self, Progress};
 use crate::stop::{ALLOWED, BAD, FORBIDDEN, Failure, Interrupt, UNDECIDED};
 use membar::Trace;
-use membar::core::{AddrId, Clock};
+use membar::core::{AddrId, Clock, VerdictKind};
 use membar::report::count;
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -58,7 +58,7 @@ pub fn run(args: &Shrink) -> Result<u8, Failure> {
         let answer =
             decider.answer((&name, number - 1, &trace), &chosen.model, &budget, Detail::Verdict).map_err(internal)?;
         match answer.verdict {
-            "forbidden" => {
+            VerdictKind::Forbidden => {
                 progress.work(&format!("shrinking trace {number} ({})", count(trace.len(), "operation")));
                 let part = decider.shrink(&trace, &chosen.model, &budget);
                 let part = part.map(|(_, part)| part).ok_or_else(|| internal("it cannot be shrunk".into()))?;
@@ -67,7 +67,7 @@ pub fn run(args: &Shrink) -> Result<u8, Failure> {
                 progress.finish();
                 return write(args, &text, &part, &trace);
             }
-            "undecided" => {
+            VerdictKind::Undecided => {
                 undecided = true;
                 message(&format!("{name}, trace {number}: undecided within the limits (see --time and --memory)"));
             }
@@ -163,7 +163,7 @@ fn verify(decider: &mut Decider, text: &str, chosen: &Chosen, clock: Clock) -> R
     let [trace] = &mut traces[..] else { return Err("the result is not one trace".into()) };
     trace.set_clock(clock);
     let answer = decider.answer(("the result", 0, trace), &chosen.model, &Budget::none(), Detail::Verdict)?;
-    if answer.verdict == "forbidden" { Ok(()) } else { Err("the result is not forbidden".into()) }
+    if answer.verdict == VerdictKind::Forbidden { Ok(()) } else { Err("the result is not forbidden".into()) }
 }
 
 fn write(args: &Shrink, text: &str, part: &Trace, whole: &Trace) -> Result<u8, Failure> {

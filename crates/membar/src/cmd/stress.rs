@@ -279,7 +279,7 @@ fn told(
         outcomes: histogram.outcomes(),
         seconds: histogram.seconds,
         positive: histogram.positive(),
-        observation: histogram.observation().into(),
+        observation: histogram.observation(),
         compared: allowed.is_some(),
         forbidden,
         states: histogram

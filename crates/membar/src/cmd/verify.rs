@@ -14,6 +14,7 @@ use crate::stop::{self, Failure, Interrupt};
 use clap::Parser;
 use membar::core::Relaxation;
 use membar::explore::Strategy;
+use membar::report::kinds::{ErrorKind, MonitorName, NoteKind, Unit};
 use membar::report::verify::{ErrorRef, NoteRef, SarifRun, VerifyReport, verify_json};
 use membar::report::{Style, count, safe};
 use membar::verify::{Checkpoint, Effort, Settings, Verdict, Watching};
@@ -22,10 +23,6 @@ use std::io::{self, BufWriter, Write};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
-
-/// Kinds of notes about accesses to parts of a cell; the second matters only where stores may overtake each other.
-pub const PARTS: &str = "parts";
-pub const STORES_OF_PARTS: &str = "parts-stores";
 
 /// Time between two checkpoints on disk.
 const CHECKPOINT: Duration = Duration::from_secs(1);
@@ -125,7 +122,7 @@ impl Batch {
                     continue;
                 }
             };
-            let shown = args.format == VerifyFormat::Text && !(args.quiet && report.verdict == "safe");
+            let shown = args.format == VerifyFormat::Text && !(args.quiet && report.verdict == Verdict::Safe);
             self.reports.push(report);
             if shown {
                 let in_full = if args.verbose { usize::MAX } else { SHOWN };
@@ -140,7 +137,8 @@ impl Batch {
             self.sarif(&mut out)?;
         } else if several && !args.quiet && !self.reports.is_empty() {
             let programs = count(self.reports.len(), "program");
-            let counts = ["safe", "unsafe", "error", "undecided"].map(|verdict| (self.number(verdict), verdict));
+            let counts = [Verdict::Safe, Verdict::Unsafe, Verdict::Error, Verdict::Undecided]
+                .map(|verdict| (self.number(verdict), verdict));
             let counts: Vec<_> = counts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
             writeln!(out, "{programs}: {}", counts.join(", "))?;
         }
@@ -166,7 +164,7 @@ impl Batch {
         run.write(out)
     }
 
-    fn number(&self, verdict: &str) -> usize {
+    fn number(&self, verdict: Verdict) -> usize {
         self.reports.iter().filter(|report| report.verdict == verdict).count()
     }
 
@@ -174,8 +172,8 @@ impl Batch {
         match () {
             () if self.internal => stop::INTERNAL,
             () if !self.errors.is_empty() => stop::BAD,
-            () if self.number("unsafe") + self.number("error") > 0 => stop::FORBIDDEN,
-            () if self.interrupted || self.late || self.number("undecided") > 0 => stop::UNDECIDED,
+            () if self.number(Verdict::Unsafe) + self.number(Verdict::Error) > 0 => stop::FORBIDDEN,
+            () if self.interrupted || self.late || self.number(Verdict::Undecided) > 0 => stop::UNDECIDED,
             () => stop::ALLOWED,
         }
     }
@@ -344,7 +342,7 @@ fn verify<S: Subject>(
     checkpoint.seen.errors.retain(|error| !subject.is_assumption(error));
     let seconds = before + began.elapsed().as_secs_f64();
     let about = subject.about(began.elapsed().as_secs_f64());
-    let executed: Vec<NoteRef> = about.notes.iter().filter(|note| note.kind == "assembly").cloned().collect();
+    let executed: Vec<NoteRef> = about.notes.iter().filter(|note| note.kind == NoteKind::Assembly).cloned().collect();
     say(&executed, &mut said);
     if let Some(path) = &args.resume {
         let state = resume::State { checkpoint: checkpoint.clone(), facts: subject.facts(), seconds };
@@ -356,13 +354,13 @@ fn verify<S: Subject>(
     if let Some(sampled) = sampled {
         report.strategy += &sampled;
     }
-    if report.verdict == "undecided"
+    if report.verdict == Verdict::Undecided
         && stopped.is_some_and(|why| why != INTERRUPTED)
         && let Some(size) = size::size(subject, &checkpoint)
     {
         (report.size, report.advice) = (size.races, Some(size.next));
     }
-    if args.resume.is_none() && report.verdict == "undecided" && stopped.is_some() && args.executions.is_none() {
+    if args.resume.is_none() && report.verdict == Verdict::Undecided && stopped.is_some() && args.executions.is_none() {
         let how = "to be able to go on where it stopped: --resume FILE";
         report.advice = Some(report.advice.take().map_or(how.into(), |advice| format!("{advice}; {how}")));
     }
@@ -428,8 +426,10 @@ fn now(name: &str, round: &Round<'_>, args: &Verify, strategy: Strategy, seconds
         counts.push(count(bound as usize, "preemption"));
     }
     counts.push(match args.executions {
-        Some(most) if search.share().is_none() => format!("{executions} of at most {}", count(most as usize, unit)),
-        _ => count(executions as usize, unit),
+        Some(most) if search.share().is_none() => {
+            format!("{executions} of at most {}", count(most as usize, unit.name()))
+        }
+        _ => count(executions as usize, unit.name()),
     });
     counts.push(format!("{:.0}/s", executions as f64 / seconds));
     if search.share().is_none() {
@@ -440,8 +440,8 @@ fn now(name: &str, round: &Round<'_>, args: &Verify, strategy: Strategy, seconds
     Now { name: name.to_owned(), share: search.share(), seconds, limit, counts: counts.join(", ") }
 }
 
-fn unit(strategy: Strategy) -> &'static str {
-    if strategy == Strategy::Dpor { "class" } else { "interleaving" }
+fn unit(strategy: Strategy) -> Unit {
+    if strategy == Strategy::Dpor { Unit::Class } else { Unit::Interleaving }
 }
 
 fn report<S: Subject>(
@@ -526,25 +526,26 @@ fn report<S: Subject>(
     let About { compiler, mut notes, statistics, command } = about;
     if subject.is_alone() {
         let message = "it has one thread only: there was nothing to interleave".into();
-        notes.push(NoteRef { kind: "untried", message, file: None, line: None });
+        notes.push(NoteRef { kind: NoteKind::Untried, message, file: None, line: None });
     }
     // It matters to who relies on the rest.
-    notes.retain(|note| note.kind != "untried" || verdict == Verdict::Safe);
+    notes.retain(|note| note.kind != NoteKind::Untried || verdict == Verdict::Safe);
     // Only who reorders stores could tell.
-    notes.retain(|note| note.kind != STORES_OF_PARTS || model == Relaxation::Pso);
-    notes.iter_mut().filter(|note| note.kind == STORES_OF_PARTS).for_each(|note| note.kind = PARTS);
+    notes.retain(|note| note.kind != NoteKind::StoresOfParts || model == Relaxation::Pso);
+    notes.iter_mut().filter(|note| note.kind == NoteKind::StoresOfParts).for_each(|note| note.kind = NoteKind::Parts);
     if apart > 0 && violations.is_empty() {
         let message = "what looks like a violation is about different bytes of an atomic word, which membar takes for one location";
-        notes.push(NoteRef { kind: PARTS, message: message.into(), file: None, line: None });
+        notes.push(NoteRef { kind: NoteKind::Parts, message: message.into(), file: None, line: None });
     }
     // What was not seen may be what breaks it.
-    let unseen = notes.iter().find(|note| matches!(note.kind, "assembly" | "opaque" | "memory"));
+    let unseen =
+        notes.iter().find(|note| matches!(note.kind, NoteKind::Assembly | NoteKind::Opaque | NoteKind::Memory));
     // Threads that wait may have been released unseen.
-    let hung = |error: &&ErrorRef| error.kind != "fault";
+    let hung = |error: &&ErrorRef| error.kind != ErrorKind::Fault;
     if unseen.is_some() && violations.is_empty() && !errors.is_empty() && errors.iter().all(|error| hung(&error)) {
         errors.clear();
     }
-    let unseen = unseen.or_else(|| notes.iter().find(|note| note.kind == PARTS));
+    let unseen = unseen.or_else(|| notes.iter().find(|note| note.kind == NoteKind::Parts));
     let clean = violations.is_empty() && errors.is_empty();
     let unseen = unseen.filter(|_| verdict == Verdict::Safe || clean);
     let same = |note: &NoteRef| unseen.is_some_and(|first| first.kind == note.kind);
@@ -557,10 +558,11 @@ fn report<S: Subject>(
         _ => String::new(),
     };
     let words = |note: &NoteRef| {
-        let what = if note.kind == PARTS { "not all orders were tried" } else { "not all accesses were seen" };
+        let what =
+            if note.kind == NoteKind::Parts { "not all orders were tried" } else { "not all accesses were seen" };
         format!("{what}: {}{}{more}", place(note), note.message)
     };
-    if unseen.is_some_and(|note| note.kind == "opaque") {
+    if unseen.is_some_and(|note| note.kind == NoteKind::Opaque) {
         advice.get_or_insert_with(|| {
             "compile that code with the program, or, if nothing comes of it: --assume opaque=private".into()
         });
@@ -575,13 +577,10 @@ fn report<S: Subject>(
     let mut report = VerifyReport {
         program: subject.name().into(),
         main: subject.file().into(),
-        model: model.name(),
+        model,
         verdict: match verdict {
-            _ if unseen.is_some() || vacuous => "undecided",
-            Verdict::Safe => "safe",
-            Verdict::Unsafe => "unsafe",
-            Verdict::Error => "error",
-            Verdict::Undecided => "undecided",
+            _ if unseen.is_some() || vacuous => Verdict::Undecided,
+            verdict => verdict,
         },
         complete: checkpoint.is_complete() && incomplete.is_none(),
         strategy: match strategy {
@@ -595,12 +594,12 @@ fn report<S: Subject>(
             Strategy::Pct { seed, depth, .. } => format!("pct, depth {depth}, seed {seed}"),
         },
         monitor: match watching {
-            Watching::Nothing => "none",
-            Watching::Class => "class",
-            Watching::Tso => "tso",
-            Watching::Pso => "pso",
-            Watching::Sober => "sober",
-            Watching::SoberFixed => "sober-fixed",
+            Watching::Nothing => MonitorName::None,
+            Watching::Class => MonitorName::Class,
+            Watching::Tso => MonitorName::Tso,
+            Watching::Pso => MonitorName::Pso,
+            Watching::Sober => MonitorName::Sober,
+            Watching::SoberFixed => MonitorName::SoberFixed,
         },
         unit: unit(strategy),
         interleavings: checkpoint.counts().executions,

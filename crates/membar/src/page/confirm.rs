@@ -5,6 +5,7 @@ use crate::decide::Budget;
 use membar::core::{AccessKind, Verdict};
 use membar::litmus::{LitmusTest, Model as Machine, Outcomes, Quantifier, Step, way};
 use membar::report::html::{Confirmed, Way};
+use membar::report::kinds::StepKind;
 use membar::report::verify::{AccessRef, StepRef};
 use membar::{Certifier, Checker, Trace};
 use std::time::Instant;
@@ -53,7 +54,7 @@ fn told(test: &LitmusTest, file: &str, steps: &[Step]) -> Vec<StepRef> {
             let place = waiting.iter().position(|&(thread, cell, _)| (thread, cell) == (step.thread, step.cell));
             let Some((_, _, store)) = place.map(|place| waiting.remove(place)) else { continue };
             let Some(issued) = told.iter().find(|other| other.event == store) else { continue };
-            let commit = StepRef { step: "commit", ..issued.clone() };
+            let commit = StepRef { step: StepKind::Commit, ..issued.clone() };
             told.push(commit);
             continue;
         }
@@ -72,18 +73,14 @@ fn told(test: &LitmusTest, file: &str, steps: &[Step]) -> Vec<StepRef> {
             thread: step.thread,
             thread_name: format!("P{}", step.thread),
             text: site.text.clone(),
-            kind: match step.kind {
-                AccessKind::Load => "load",
-                AccessKind::Store => "store",
-                AccessKind::Rmw => "rmw",
-            },
+            kind: step.kind,
             address: cell.name.clone(),
             read: step.read.map(value),
             write: step.write.map(value),
             control: false,
             crowded: false,
         };
-        told.push(StepRef { step: "issue", access, delayed: false, overtakes: false, event });
+        told.push(StepRef { step: StepKind::Issue, access, delayed: false, overtakes: false, event });
         if step.kind == AccessKind::Store {
             waiting.push((step.thread, step.cell, event));
         }
@@ -93,7 +90,8 @@ fn told(test: &LitmusTest, file: &str, steps: &[Step]) -> Vec<StepRef> {
         told = told
             .into_iter()
             .flat_map(|step| {
-                let commit = (step.access.kind == "store").then(|| StepRef { step: "commit", ..step.clone() });
+                let commit =
+                    (step.access.kind == AccessKind::Store).then(|| StepRef { step: StepKind::Commit, ..step.clone() });
                 [Some(step), commit].into_iter().flatten()
             })
             .collect();

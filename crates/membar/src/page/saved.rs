@@ -7,9 +7,10 @@
 use super::Wish;
 use crate::decide::{Budget, Chosen, Decider, Detail};
 use crate::stop::Interrupt;
-use membar::core::Source;
+use membar::core::{Compare, Source, VerdictKind};
 use membar::report::campaign::Found;
 use membar::report::html::{self, Case, Fact, Row};
+use membar::report::kinds::ShownVerdict;
 use membar::report::{OpRef, Reduced, Report, capital, count, quoted_path};
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -45,7 +46,7 @@ impl Again {
         index: u64,
         reduced: &Reduced,
         model: &str,
-    ) -> Result<(Option<Case>, &'static str), String> {
+    ) -> Result<(Option<Case>, VerdictKind), String> {
         let trace = reduced.parsed()?;
         let chosen = self
             .model(model)
@@ -76,7 +77,7 @@ impl Again {
         let row = Row {
             name: case.name.clone(),
             model: report.model.clone(),
-            verdict: report.verdict,
+            verdict: report.verdict.into(),
             about: format!("{}, {}", count(report.ops, "operation"), count(report.threads, "thread")),
             case: None,
         };
@@ -89,12 +90,12 @@ impl Again {
         let row = Row {
             name: name.clone(),
             model: model.into(),
-            verdict: "forbidden",
+            verdict: ShownVerdict::Forbidden,
             about: found.what.clone(),
             case: None,
         };
         let Some(reduced) = &found.reduced else { return (row, None) };
-        let (case, sentence, fact) = judged(self.decide(&name, 0, reduced, model), "forbidden");
+        let (case, sentence, fact) = judged(self.decide(&name, 0, reduced, model), VerdictKind::Forbidden);
         // Beyond a certain number there is only a row.
         if case.is_none() && sentence.is_none() {
             return (row, None);
@@ -102,7 +103,7 @@ impl Again {
         let mut case = Case {
             name,
             model: model.into(),
-            verdict: "forbidden",
+            verdict: ShownVerdict::Forbidden,
             no_machine: case
                 .as_ref()
                 .map_or(Some("There is no run to step through.".into()), |case| case.no_machine.clone()),
@@ -133,8 +134,8 @@ impl Again {
 
 /// What deciding again says about what was saved: the case if it was confirmed, a sentence if it was not, and a fact.
 fn judged(
-    again: Result<(Option<Case>, &'static str), String>,
-    saved: &str,
+    again: Result<(Option<Case>, VerdictKind), String>,
+    saved: VerdictKind,
 ) -> (Option<Case>, Option<String>, Option<String>) {
     match again {
         Ok((case, verdict)) if verdict == saved => {
@@ -167,7 +168,7 @@ fn ordered(order: &[OpRef]) -> Option<Reduced> {
     let reduced = Reduced {
         trace: text,
         lines: ops.iter().map(|op| op.line).collect(),
-        clock: "local",
+        clock: Compare::Threads,
         clock_error: 0,
         sampled_every: None,
     };

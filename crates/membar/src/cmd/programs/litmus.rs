@@ -6,9 +6,10 @@ use super::{About, Round, Run, Stand, Subject, Unedited, edited_texts, hash};
 use crate::kind::not_a_litmus_test;
 use crate::stop::Failure;
 use membar::certify::replay;
-use membar::core::{AccessKind, Barrier, Relaxation};
+use membar::core::{Barrier, Relaxation};
 use membar::explore::{Next, Program, Step};
 use membar::litmus::{Arch, Code, Interpreter, LitmusTest, Site};
+use membar::report::kinds::ErrorKind as ErrorName;
 use membar::report::verify::{AccessRef, EditRef, ErrorRef, FenceRef, ReplayCommand, order};
 use membar::verify::{Checkpoint, Effort, ErrorKind, Event, Explanation, ProgramError, Verification};
 use std::path::Path;
@@ -136,7 +137,7 @@ impl Subject for Litmus {
             thread: event.thread,
             thread_name: format!("P{}", event.thread),
             text: site.text.clone(),
-            kind: kind(event.access.kind),
+            kind: event.access.kind,
             address: self.test.code.cells[event.access.addr as usize].name.clone(),
             read: value(event.read),
             write: value(event.write),
@@ -181,10 +182,12 @@ impl Subject for Litmus {
             ErrorKind::Deadlock { threads } => {
                 let names: Vec<String> = threads.iter().map(|thread| format!("P{thread}")).collect();
                 let (who, waits) = (names.join(", "), if names.len() == 1 { "waits" } else { "wait" });
-                ("deadlock", format!("{who} {waits} for a value that nobody will write"))
+                (ErrorName::Deadlock, format!("{who} {waits} for a value that nobody will write"))
             }
-            ErrorKind::Livelock => ("livelock", "the threads come back to where they were, again and again".into()),
-            ErrorKind::Fault { thread, why } => ("fault", format!("P{thread} cannot go on: {}", why.message)),
+            ErrorKind::Livelock => {
+                (ErrorName::Livelock, "the threads come back to where they were, again and again".into())
+            }
+            ErrorKind::Fault { thread, why } => (ErrorName::Fault, format!("P{thread} cannot go on: {}", why.message)),
         };
         let schedule = error.schedule.to_string();
         Ok(ErrorRef { kind, message, stack: Vec::new(), output: None, schedule, executions: error.executions })
@@ -209,13 +212,5 @@ impl Subject for Litmus {
 
     fn about(&self, _: f64) -> About {
         About { command: ReplayCommand::of(&self.name), ..About::default() }
-    }
-}
-
-pub(super) fn kind(kind: AccessKind) -> &'static str {
-    match kind {
-        AccessKind::Load => "load",
-        AccessKind::Store => "store",
-        AccessKind::Rmw => "rmw",
     }
 }

@@ -1,18 +1,18 @@
 //! C and C++ programs to verify: compiled, run in processes of their own, and named by their debug information.
 
-use super::litmus::kind;
 use super::{About, Input, Language, Limit, Round, Run, Stand, Subject, Unedited, edited_texts, hash};
 use crate::cli::NativeArgs;
-use crate::cmd::verify::{EXPLAINING, PARTS, STORES_OF_PARTS};
+use crate::cmd::verify::EXPLAINING;
 use crate::stop::{self, Failure, Problem};
 use membar::core::{Barrier, Performed, Relaxation};
 use membar::explore::{Fault, FaultKind, Form, Step, Strategy};
+use membar::report::kinds::{ErrorKind as ErrorName, NoteKind};
 use membar::report::quoted_path;
 use membar::report::verify::{
     AccessRef, EditRef, ErrorRef, FenceRef, FrameRef, NoteRef, ReplayCommand, StatisticsRef, order,
 };
 use membar::verify::{Checkpoint, Effort, ErrorKind, Event, Explanation, ProgramError, Settings, Watching};
-use membar_native::build::{self, BuildError, Built, Note, NoteKind, Request};
+use membar_native::build::{self, BuildError, Built, Note, Request};
 use membar_native::process::{ProcessError, Setup};
 use membar_native::run::{BEFORE, Divergence, Standing, Torn, Traced, TracedStep, Unseen};
 use membar_native::session::{Session, SessionError};
@@ -181,7 +181,7 @@ impl Native {
         if one.strange {
             let message = "accesses memory that membar does not look after (no variable of the program, and not from \
                            `malloc` or `mmap`), which another thread uses too";
-            return NoteRef { kind: "memory", message: message.into(), file, line };
+            return NoteRef { kind: NoteKind::Memory, message: message.into(), file, line };
         }
         let function = match one.offset {
             Some(offset) => self.words.function(offset),
@@ -194,7 +194,12 @@ impl Native {
             Some(location) => format!("touches {}, which another thread uses too", self.words.touched(location)),
             None => "may touch memory that threads share".into(),
         };
-        NoteRef { kind: "opaque", message: format!("{function}{library} is not instrumented, and {what}"), file, line }
+        NoteRef {
+            kind: NoteKind::Opaque,
+            message: format!("{function}{library} is not instrumented, and {what}"),
+            file,
+            line,
+        }
     }
 
     /// Accesses to different parts of what membar takes for one location.
@@ -208,7 +213,7 @@ impl Native {
             bytes(torn.sizes.1),
             bytes(torn.sizes.0),
         );
-        NoteRef { kind: if torn.stores { STORES_OF_PARTS } else { PARTS }, message, file, line }
+        NoteRef { kind: if torn.stores { NoteKind::StoresOfParts } else { NoteKind::Parts }, message, file, line }
     }
 
     /// The step that an event is, or the one that its thread would make next.
@@ -297,11 +302,11 @@ fn sentence(thread: u32, form: Form, message: &str) -> String {
 
 fn note(note: &Note) -> NoteRef {
     let kind = match note.kind {
-        NoteKind::Assembly | NoteKind::File => "assembly",
-        NoteKind::Library => "library",
-        NoteKind::Opaque => "opaque",
-        NoteKind::Flag => "flag",
-        _ => "warning",
+        build::NoteKind::Assembly | build::NoteKind::File => NoteKind::Assembly,
+        build::NoteKind::Library => NoteKind::Library,
+        build::NoteKind::Opaque => NoteKind::Opaque,
+        build::NoteKind::Flag => NoteKind::Flag,
+        _ => NoteKind::Warning,
     };
     let (file, line) = note.place.clone().unzip();
     NoteRef { kind, message: note.what.trim_end().to_owned(), file, line }
@@ -500,7 +505,7 @@ impl Subject for Native {
             thread: event.thread,
             thread_name: Words::thread(event.thread),
             text,
-            kind: kind(event.access.kind),
+            kind: event.access.kind,
             address,
             read: value(event.read),
             write: value(event.write),
@@ -573,15 +578,17 @@ impl Subject for Native {
         let output = traced.as_ref().map(|traced| traced.output.clone()).filter(|output| !output.is_empty());
         let (kind, message) = match &error.kind {
             ErrorKind::Deadlock { threads } => {
-                ("deadlock", traced.map_or(String::new(), |traced| self.deadlock(&traced, threads)))
+                (ErrorName::Deadlock, traced.map_or(String::new(), |traced| self.deadlock(&traced, threads)))
             }
-            ErrorKind::Livelock => ("livelock", "the threads come back to where they were, again and again".into()),
+            ErrorKind::Livelock => {
+                (ErrorName::Livelock, "the threads come back to where they were, again and again".into())
+            }
             ErrorKind::Fault { thread, why } => {
                 if let Some(traced) = traced.as_ref().filter(|_| why.is_about_a_stack()) {
                     self.words.remember(traced);
                 }
                 stack = self.frames(&why.stack);
-                ("fault", self.sentence(*thread, why))
+                (ErrorName::Fault, self.sentence(*thread, why))
             }
         };
         let schedule = error.schedule.to_string();
@@ -644,24 +651,24 @@ impl Subject for Native {
         // Assembly counts where it is executed.
         let executed = &self.session.facts().assembly;
         let counts = |note: &&Note| match note.kind {
-            NoteKind::Assembly => executed.contains(&note.id()),
-            NoteKind::Opaque => !self.opaque_private,
+            build::NoteKind::Assembly => executed.contains(&note.id()),
+            build::NoteKind::Opaque => !self.opaque_private,
             _ => true,
         };
         let assumed = self.opaque_private.then(|| NoteRef {
-            kind: "assumption",
+            kind: NoteKind::Assumption,
             message: "assumed: code that is not instrumented touches no memory that threads share".into(),
             file: None,
             line: None,
         });
         let untried = (self.session.facts().waits && !self.spurious_wakeups).then(|| NoteRef {
-            kind: "untried",
+            kind: NoteKind::Untried,
             message: "spurious wake-ups were not tried (--assume spurious-wakeups)".into(),
             file: None,
             line: None,
         });
         let unloaded = self.session.facts().unloaded.then(|| NoteRef {
-            kind: "untried",
+            kind: NoteKind::Untried,
             message: "a library wanted to load another one (`dlopen`), and was told that there is none".into(),
             file: None,
             line: None,
