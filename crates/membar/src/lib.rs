@@ -124,16 +124,17 @@
 //!
 //! # Many traces
 //!
-//! Files with many traces are read one trace at a time with [`Reader`]; a [`Checker`] and a [`Certifier`] keep their
-//! buffers from one to the next.
+//! Files with many traces are read one trace at a time with [`Reader`]; a [`Decider`] keeps its buffers from one to the
+//! next.
 
 #![warn(missing_docs)]
 
-mod answer;
+mod decider;
+mod prefix;
 pub mod program;
 pub mod watch;
 
-pub use answer::{Answer, decide};
+pub use decider::{Answer, Decider, decide};
 pub use membar_certify as certify;
 pub use membar_check as check;
 pub use membar_core as core;

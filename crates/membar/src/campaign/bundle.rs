@@ -16,7 +16,7 @@
 
 use super::{Plan, Source, test::Evidence};
 use crate::cmd::shrink::annotated;
-use crate::decide::{Decider, Detail};
+use crate::decide::{Detail, Guarded};
 use crate::stop::Failure;
 use membar::core::{Clock, Compare};
 use membar::report::json::Json;
@@ -170,7 +170,7 @@ fn files(plan: &Plan, source: &dyn Source, test: u64, evidence: &Evidence) -> Re
         Ok(mut traces) => {
             let Some(whole) = traces.first_mut() else { return Err(internal("the trace is empty".into())) };
             whole.set_clock(clock);
-            let mut decider = Decider::default();
+            let mut decider = Guarded::default();
             let budget = plan.budget.at_least(PATIENCE);
             let detail = Detail::Full { witness: false };
             let answer = decider.answer((TRACE, 0, whole), &plan.model.model, &budget, detail).map_err(internal)?;

@@ -1,7 +1,7 @@
 //! One test: from its seed to a verdict.
 
 use super::{Observed, Plan, Source};
-use crate::decide::{Decider, Detail};
+use crate::decide::{Detail, Guarded};
 use crate::stop::Failure;
 use membar::check::Checker;
 use membar::core::{Algorithm, Clock, Malformed, ResolveScratch, VerdictKind};
@@ -59,7 +59,7 @@ pub struct Evidence {
 pub struct Tester<'a> {
     plan: &'a Plan,
     source: &'a dyn Source,
-    decider: Decider,
+    decider: Guarded,
     /// Sequential consistency, unless that is what is checked.
     sc: Option<(&'static Model, Checker)>,
 }
@@ -68,7 +68,7 @@ impl<'a> Tester<'a> {
     pub fn new(plan: &'a Plan, source: &'a dyn Source) -> Tester<'a> {
         let weaker = plan.model.model.name != "sc";
         let sc = membar::model::builtin("sc").filter(|_| weaker).map(|model| (model, Checker::new()));
-        Tester { plan, source, decider: Decider::default(), sc }
+        Tester { plan, source, decider: Guarded::default(), sc }
     }
 
     /// Runs a test.

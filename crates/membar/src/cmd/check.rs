@@ -3,7 +3,7 @@
 use super::jobs;
 use super::output::{Answered, Output, Wanted, shown_name};
 use crate::cli::{Check, Format};
-use crate::decide::{Answer, Budget, Chosen, Decider, Detail};
+use crate::decide::{Answer, Budget, Chosen, Detail, Guarded};
 use crate::input;
 use crate::kind::not_a_trace;
 use crate::page::{ToFile, Wish};
@@ -31,7 +31,7 @@ impl Asked {
     /// Answers for one trace, one for each model.
     pub fn answers(
         &self,
-        decider: &mut Decider,
+        decider: &mut Guarded,
         (file, index, trace): (&str, u64, &Trace),
         into: &mut Vec<Result<Answer, String>>,
     ) {
@@ -86,7 +86,7 @@ pub fn run(args: &Check, style: Style) -> Result<u8, Failure> {
     output.to_file = page;
     let written = if args.jobs == 1 {
         let mut direct =
-            Direct { asked: &asked, decider: Decider::default(), answers: Vec::new(), output: &mut output };
+            Direct { asked: &asked, decider: Guarded::default(), answers: Vec::new(), output: &mut output };
         read(args, &interrupt, &progress, &mut direct)
     } else {
         jobs::run(usize::from(args.jobs), &asked, &mut output, |queue| read(args, &interrupt, &progress, queue))
@@ -158,7 +158,7 @@ fn read(args: &Check, interrupt: &Interrupt, progress: &Arc<Progress>, consumer:
 /// Decides each trace where it was read.
 struct Direct<'a, 'b, W: Write> {
     asked: &'a Asked,
-    decider: Decider,
+    decider: Guarded,
     answers: Vec<Result<Answer, String>>,
     output: &'a mut Output<'b, W>,
 }

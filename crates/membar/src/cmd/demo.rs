@@ -6,7 +6,7 @@
 use super::{stress, verify};
 use crate::campaign::{self, Campaign, Plan};
 use crate::cli::{Cli, Command, Demo};
-use crate::decide::{Budget, Chosen, Decider, Detail, internal_error};
+use crate::decide::{Budget, Chosen, Detail, Guarded, internal_error};
 use crate::page::{ToFile, Wish};
 use crate::stop::{ALLOWED, Failure, Interrupt, UNDECIDED};
 use clap::Parser;
@@ -68,7 +68,7 @@ pub fn run(args: &Demo, style: Style) -> Result<u8, Failure> {
     let mut story = Story {
         style,
         out: io::BufWriter::new(io::stdout()),
-        decider: Decider::default(),
+        decider: Guarded::default(),
         interrupt: Interrupt::on_key(),
         page: to_file,
     };
@@ -128,7 +128,7 @@ fn free(directory: &Path) -> PathBuf {
 struct Story {
     style: Style,
     out: io::BufWriter<io::Stdout>,
-    decider: Decider,
+    decider: Guarded,
     interrupt: Interrupt,
     page: ToFile,
 }

@@ -247,7 +247,7 @@ fn shown(
     let mut limits = limits.clone();
     let mut results: Vec<(Model, Outcomes, LitmusResult)> = Vec::new();
     for model in Model::ALL {
-        let time = if asked.contains(&model) { args.limits.time.0 } else { Some(page::OTHER) };
+        let time = if asked.contains(&model) { args.limits.time.0 } else { Some(membar::Decider::PER_MODEL) };
         limits.deadline = time.and_then(|time| Instant::now().checked_add(time));
         let started = Instant::now();
         let outcomes = outcomes(test, model, &limits);

@@ -1,7 +1,7 @@
 //! `membar models`: the built-in models, as data.
 
 use crate::cli::{DataFormat, LimitArgs, Models, ModelsAction};
-use crate::decide::{Budget, Chosen, Decider, Detail};
+use crate::decide::{Budget, Chosen, Detail, Guarded};
 use crate::progress::Progress;
 use crate::stop::{ALLOWED, FORBIDDEN, Failure, Interrupt, UNDECIDED};
 use membar::Trace;
@@ -97,7 +97,7 @@ fn diff(
 
 /// The trace as text, once both verdicts have been certified.
 fn confirmed(trace: &Trace, allows: &Chosen, forbids: &Chosen) -> Result<String, Failure> {
-    let mut decider = Decider::default();
+    let mut decider = Guarded::default();
     for (chosen, wanted) in [(allows, VerdictKind::Allowed), (forbids, VerdictKind::Forbidden)] {
         let answer = decider.answer(("the trace", 0, trace), &chosen.model, &Budget::none(), Detail::Verdict);
         let verdict = answer.map(|answer| answer.verdict);

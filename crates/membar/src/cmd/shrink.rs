@@ -2,7 +2,7 @@
 
 use super::output::{shown_name, without_check};
 use crate::cli::Shrink;
-use crate::decide::{Budget, Chosen, Decider, Detail, internal_error};
+use crate::decide::{Budget, Chosen, Detail, Guarded, internal_error};
 use crate::input;
 use crate::progress::{self, Progress};
 use crate::stop::{ALLOWED, BAD, FORBIDDEN, Failure, Interrupt, UNDECIDED};
@@ -24,7 +24,7 @@ pub fn run(args: &Shrink) -> Result<u8, Failure> {
     let budget = Budget::new(&args.limits, &interrupt);
     let progress = Progress::start(progress::bytes([&args.file]), args.limits.time.0);
     let name = shown_name(&args.file);
-    let mut decider = Decider::default();
+    let mut decider = Guarded::default();
     let mut undecided = false;
     let mut traces = 0;
     let usage = |error: membar::trace::Error| Failure::Usage(error.render());
@@ -158,7 +158,7 @@ fn declared(part: &Trace) -> HashMap<String, u64> {
 }
 
 /// The text reads back as a forbidden trace.
-fn verify(decider: &mut Decider, text: &str, chosen: &Chosen, clock: Clock) -> Result<(), String> {
+fn verify(decider: &mut Guarded, text: &str, chosen: &Chosen, clock: Clock) -> Result<(), String> {
     let mut traces = membar::trace::parse("the result", text.as_bytes()).map_err(|error| error.to_string())?;
     let [trace] = &mut traces[..] else { return Err("the result is not one trace".into()) };
     trace.set_clock(clock);

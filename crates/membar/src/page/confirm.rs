@@ -1,25 +1,21 @@
 //! What a page asks about executions that it shows: what models say about them, and how a machine makes them.
 
-use super::{OTHER, others};
-use crate::decide::Budget;
 use membar::core::{AccessKind, Verdict};
 use membar::litmus::{LitmusTest, Model as Machine, Outcomes, Quantifier, Step, way};
 use membar::report::html::{Confirmed, Way};
 use membar::report::kinds::StepKind;
 use membar::report::verify::{AccessRef, StepRef};
-use membar::{Certifier, Checker, Trace};
+use membar::{Decider, Limits, Trace};
 use std::time::Instant;
 
 /// Decides executions under all built-in models, one second each at most.
 pub fn confirmer() -> impl FnMut(&Trace, &str) -> Option<Confirmed> {
-    let (mut checker, mut certifier) = (Checker::new(), Certifier::new());
+    let mut decider = Decider::default();
     move |trace, name| {
         let model = membar::model::builtin(name)?;
-        let budget = Budget::none();
-        let verdict = checker.verdict(trace, model, &budget.start().within(OTHER)).verdict;
-        certifier.verdict(trace, model, &verdict).ok()?;
-        let models = others(&mut checker, &mut certifier, trace, (model, &verdict), &budget);
-        let order = match verdict {
+        let answer = decider.verdict(trace, model, &Limits::default().within(Decider::PER_MODEL)).ok()?;
+        let models = decider.models(trace, (model, answer.verdict()), &Limits::default());
+        let order = match answer.outcome.verdict {
             Verdict::Allowed(witness) => Some(witness.order),
             _ => None,
         };
@@ -37,7 +33,8 @@ pub fn ways(test: &LitmusTest, file: &str, found: &[(Machine, &Outcomes)]) -> Op
     let (model, state) = found
         .iter()
         .find_map(|(model, outcomes)| Some((*model, outcomes.states.iter().find(|state| wanted(state))?)))?;
-    let limits = membar::litmus::Limits { deadline: Instant::now().checked_add(OTHER), ..Default::default() };
+    let limits =
+        membar::litmus::Limits { deadline: Instant::now().checked_add(Decider::PER_MODEL), ..Default::default() };
     let steps = way(test, model, state, &limits)?;
     let shown = |(at, &value): (usize, &u64)| format!("{}={}", test.locations[at].name, test.shown_value(at, value));
     let state: Vec<String> = state.iter().enumerate().map(shown).collect();

@@ -5,7 +5,7 @@
 //! says so.
 
 use super::Wish;
-use crate::decide::{Budget, Chosen, Decider, Detail};
+use crate::decide::{Budget, Chosen, Detail, Guarded};
 use crate::stop::Interrupt;
 use membar::core::{Compare, Source, VerdictKind};
 use membar::report::campaign::Found;
@@ -22,7 +22,7 @@ const WITNESS: usize = 5_000;
 
 /// Decides what was saved again.
 pub struct Again {
-    decider: Decider,
+    decider: Guarded,
     wish: Wish,
     models: Vec<Chosen>,
 }
@@ -30,7 +30,7 @@ pub struct Again {
 impl Again {
     /// With these models beside the built-in ones.
     pub fn new(models: Vec<Chosen>) -> Again {
-        Again { decider: Decider::default(), wish: Wish { part: true, ..Wish::default() }, models }
+        Again { decider: Guarded::default(), wish: Wish { part: true, ..Wish::default() }, models }
     }
 
     fn model(&self, name: &str) -> Option<Chosen> {
