@@ -1,78 +1,10 @@
 //! One decision with its re-check, as every command makes it.
 
-use crate::cli::LimitArgs;
-use crate::guard::{guarded, provoke};
 use crate::page::{self, Entry, Wish};
-use crate::stop::{Failure, Interrupt};
-use membar::check::Limits;
-use membar::core::{Algorithm, OpId, VerdictKind};
+use membar::core::{OpId, VerdictKind};
+use membar::guard::{guarded, provoke};
 use membar::report::{self, Report};
-use membar::{Decider, Model, Trace};
-use std::time::Duration;
-
-/// What to do about an internal error.
-pub const REPORT_BUG: &str = "This is a bug in membar. Please report it with the trace and the command line; \
-     `membar --version` tells the version.";
-
-/// A model as the user named it.
-#[derive(Clone, Debug)]
-pub struct Chosen {
-    /// What was given to `--model`.
-    pub arg: String,
-    /// The model.
-    pub model: Model,
-}
-
-impl Chosen {
-    /// The model that the user means.
-    pub fn load(arg: &str) -> Result<Chosen, Failure> {
-        match membar::model::load(arg) {
-            Ok(model) => Ok(Chosen { arg: arg.to_owned(), model }),
-            Err(error) => Err(Failure::Usage(error.to_string())),
-        }
-    }
-}
-
-/// Limits before the clock runs.
-#[derive(Clone, Debug)]
-pub struct Budget {
-    time: Option<Duration>,
-    memory: Option<usize>,
-    interrupt: Interrupt,
-}
-
-impl Budget {
-    /// The limits that were given on the command line.
-    pub fn new(limits: &LimitArgs, interrupt: &Interrupt) -> Budget {
-        Budget { time: limits.time.0, memory: limits.memory.0, interrupt: interrupt.clone() }
-    }
-
-    /// These limits.
-    pub fn of(time: Option<Duration>, memory: Option<usize>, interrupt: &Interrupt) -> Budget {
-        Budget { time, memory, interrupt: interrupt.clone() }
-    }
-
-    /// At least so long, also after an interrupt: for what has been found and is to be kept.
-    pub fn at_least(&self, time: Duration) -> Budget {
-        let time = self.time.map(|own| own.max(time));
-        Budget { time, memory: self.memory, interrupt: Interrupt::default() }
-    }
-
-    /// No limits.
-    pub fn none() -> Budget {
-        Budget { time: None, memory: None, interrupt: Interrupt::default() }
-    }
-
-    /// The limits of a decision that begins now.
-    pub fn start(&self) -> Limits {
-        let limits =
-            Limits { deadline: None, memory: self.memory, interrupt: Some(std::sync::Arc::clone(&self.interrupt.0)) };
-        match self.time {
-            Some(time) => limits.within(time),
-            None => limits,
-        }
-    }
-}
+use membar::{Budget, Decider, Model, Trace};
 
 /// What is wanted to be known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -90,10 +22,6 @@ pub enum Detail {
 pub struct Answer {
     /// The answer.
     pub verdict: VerdictKind,
-    /// Allowed, by the first order that was tried.
-    pub first: bool,
-    /// What decided.
-    pub algorithm: Algorithm,
     /// As much as was asked for.
     pub report: Option<Box<Report>>,
     /// For the page, if there is one.
@@ -149,14 +77,8 @@ impl Guarded {
             Detail::Verdict if wish.is_none() => self.decider.verdict(trace, model, &limits),
             _ => self.decider.decide(trace, model, &limits),
         };
-        let found = found.map_err(|flaw| format!("the verdict's certificate does not hold: {flaw}"))?;
-        let mut answer = Answer {
-            verdict: found.verdict(),
-            first: found.is_first_attempt(),
-            algorithm: found.outcome.algorithm,
-            report: None,
-            entry: None,
-        };
+        let found = found.map_err(|flaw| membar::refused(&flaw))?;
+        let mut answer = Answer { verdict: found.verdict(), report: None, entry: None };
         let wanted = match detail {
             Detail::Verdict => false,
             Detail::Violations => answer.verdict != VerdictKind::Allowed,

@@ -42,6 +42,11 @@ pub fn decide<'a>(trace: &'a Trace, model: &'a Model, limits: &Limits) -> Result
     Decider::default().decide(trace, model, limits)
 }
 
+/// What to say about a certificate that does not hold.
+pub fn refused(flaw: &Flaw) -> String {
+    format!("the verdict's certificate does not hold: {flaw}")
+}
+
 /// Decides and re-checks, keeping the buffers from one trace to the next.
 ///
 /// ```

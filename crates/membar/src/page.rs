@@ -6,8 +6,6 @@ mod saved;
 pub use confirm::ways;
 pub use saved::Again;
 
-use crate::decide::Chosen;
-use crate::stop::Failure;
 use membar::core::Verdict;
 use membar::report::campaign::CampaignReport;
 use membar::report::html::{self, Aside, Case, Made, Page, Pages, Row};
@@ -16,7 +14,7 @@ use membar::report::litmus::{Histogram, LitmusResult};
 use membar::report::monitor::Monitored;
 use membar::report::verify::{ReplayCommand, ReplayReport, VerifyReport};
 use membar::report::{Decided, Report, count, quoted_path, safe};
-use membar::{Decider, Limits};
+use membar::{Chosen, Decider, Failure, Limits};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -93,15 +91,7 @@ fn named_source(file: &str) -> Option<String> {
     const ENDINGS: [&str; 14] =
         ["c", "cc", "cpp", "cxx", "C", "c++", "cp", "CPP", "h", "hh", "hpp", "hxx", "inc", "litmus"];
     let end = Path::new(file).extension()?;
-    ENDINGS.iter().any(|known| end == *known).then(|| source(file)).flatten()
-}
-
-/// The text of a source, if it is one that can be shown.
-pub fn source(file: &str) -> Option<String> {
-    const MOST: u64 = 4 << 20;
-    let path = Path::new(file);
-    let size = std::fs::metadata(path).ok().filter(|meta| meta.is_file())?.len();
-    (size <= MOST).then(|| std::fs::read(path).ok())?.map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+    ENDINGS.iter().any(|known| end == *known).then(|| membar::source(file)).flatten()
 }
 
 /// How this page is made.
@@ -179,7 +169,7 @@ impl ToFile {
                 "error: {name}: {error}\n = help: a page needs the name of a file that can be written"
             ))
         })?;
-        Ok(ToFile { pages: Pages::new(made()), source, document: false, place, name })
+        Ok(ToFile { pages: Pages::new(made()), source: membar::source, document: false, place, name })
     }
 
     /// The same for what a document says.

@@ -7,6 +7,7 @@
 
 use crate::terminal;
 use membar::report::{count, safe};
+use membar::{Listener, Now};
 use std::fmt::Write as _;
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -20,49 +21,33 @@ const TICK: Duration = Duration::from_millis(200);
 /// Characters of the bar.
 const BAR: usize = 20;
 
-/// How far something is.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub struct Now {
-    /// What is being worked on.
-    pub name: String,
-    /// The part of it that is done, from 0 to 1, if that is known.
-    pub share: Option<f64>,
-    /// For how long.
-    pub seconds: f64,
-    /// It ends after this many seconds, whatever is left.
-    pub limit: Option<f64>,
-    /// What was counted.
-    pub counts: String,
-}
-
-impl Now {
-    fn text(&self) -> String {
-        let mut text = safe(&self.name);
-        match self.share {
-            Some(share) => {
-                let share = share.clamp(0.0, 1.0);
-                let full = (share * BAR as f64) as usize;
-                let _ = write!(text, "  [{}{}] {:.0} %", "=".repeat(full), " ".repeat(BAR - full), 100.0 * share);
-                if share >= 0.01 {
-                    let left = self.seconds / share - self.seconds;
-                    let left = self.limit.map_or(left, |limit| left.min(limit - self.seconds));
-                    let _ = write!(text, ", about {} left", clock(left));
-                }
+/// The line in words.
+fn text(now: &Now) -> String {
+    let mut text = safe(&now.name);
+    match now.share {
+        Some(share) => {
+            let share = share.clamp(0.0, 1.0);
+            let full = (share * BAR as f64) as usize;
+            let _ = write!(text, "  [{}{}] {:.0} %", "=".repeat(full), " ".repeat(BAR - full), 100.0 * share);
+            if share >= 0.01 {
+                let left = now.seconds / share - now.seconds;
+                let left = now.limit.map_or(left, |limit| left.min(limit - now.seconds));
+                let _ = write!(text, ", about {} left", clock(left));
             }
-            None => match self.limit {
-                Some(limit) => {
-                    let _ = write!(text, "  {} of at most {}", clock(self.seconds), clock(limit));
-                }
-                None => {
-                    let _ = write!(text, "  {}", clock(self.seconds));
-                }
-            },
         }
-        if !self.counts.is_empty() {
-            let _ = write!(text, "  {}", self.counts);
-        }
-        text
+        None => match now.limit {
+            Some(limit) => {
+                let _ = write!(text, "  {} of at most {}", clock(now.seconds), clock(limit));
+            }
+            None => {
+                let _ = write!(text, "  {}", clock(now.seconds));
+            }
+        },
     }
+    if !now.counts.is_empty() {
+        let _ = write!(text, "  {}", now.counts);
+    }
+    text
 }
 
 /// `0:07`, `12:00`, `3:00:00`
@@ -106,7 +91,7 @@ impl Line {
     /// Draws it at once, because nobody can before something has come to an end.
     pub fn say(&self, now: impl FnOnce() -> Now) {
         if let Some(width) = self.width {
-            let text: String = now().text().chars().take(width.saturating_sub(1)).collect();
+            let text: String = text(&now()).chars().take(width.saturating_sub(1)).collect();
             *self.drawn() = write!(std::io::stderr(), "\r\x1b[K{text}").is_ok().then(Instant::now);
         }
     }
@@ -116,6 +101,26 @@ impl Line {
         if self.width.is_some() && self.drawn().take().is_some() {
             let _ = write!(std::io::stderr(), "\r\x1b[K");
         }
+    }
+}
+
+impl Listener for Line {
+    fn progress(&self, now: &dyn Fn() -> Now) {
+        self.draw(now);
+    }
+
+    fn busy(&self, now: &dyn Fn() -> Now) {
+        self.say(now);
+    }
+
+    fn rest(&self) {
+        self.hide();
+    }
+
+    fn note(&self, line: &str) {
+        self.hide();
+        // Where standard error is closed nobody wants to know.
+        let _ = writeln!(std::io::stderr(), "{line}");
     }
 }
 
@@ -290,7 +295,7 @@ mod tests {
     use super::*;
 
     fn now(share: Option<f64>, seconds: f64, limit: Option<f64>) -> String {
-        Now { name: "t".into(), share, seconds, limit, counts: "7 traces".into() }.text()
+        text(&Now { name: "t".into(), share, seconds, limit, counts: "7 traces".into() })
     }
 
     #[test]
@@ -312,10 +317,10 @@ mod tests {
         progress.file("t");
         progress.done(40);
         progress.trace(5);
-        let text = progress.now().text();
+        let text = super::text(&progress.now());
         assert!(text.contains("40 %") && text.contains("1 trace, 5 operations"), "{text}");
         progress.at().since = Instant::now().checked_sub(Duration::from_secs(12));
-        let text = progress.now().text();
+        let text = super::text(&progress.now());
         assert_eq!(text, "t  0:12 of at most 1:00  deciding trace 1 (5 operations), 40 % read");
         progress.finish();
     }

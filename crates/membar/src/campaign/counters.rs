@@ -1,8 +1,8 @@
 //! How a campaign counts.
 
 use super::test::{Done, Outcome};
-use membar::core::VerdictKind;
-use membar::report::campaign::Counts;
+use crate::core::VerdictKind;
+use crate::report::campaign::Counts;
 
 /// Counts the next test, which is over after so many seconds.
 pub fn count(counts: &mut Counts, done: &Done, seconds: f64) {

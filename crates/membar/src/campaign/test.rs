@@ -1,13 +1,13 @@
 //! One test: from its seed to a verdict.
 
 use super::{Observed, Plan, Source};
-use crate::decide::{Detail, Guarded};
-use crate::stop::Failure;
-use membar::check::Checker;
-use membar::core::{Algorithm, Clock, Malformed, ResolveScratch, VerdictKind};
-use membar::report::campaign::Coverage;
-use membar::simulate::{Observe, Program, run_seed};
-use membar::{Limits, Model, Trace};
+use crate::Failure;
+use crate::check::Checker;
+use crate::core::{Algorithm, Clock, Malformed, ResolveScratch, VerdictKind};
+use crate::guard::provoke;
+use crate::report::campaign::Coverage;
+use crate::simulate::{Observe, Program, run_seed};
+use crate::{Decider, Limits, Model, Trace};
 use std::time::{Duration, Instant};
 
 /// Of so many tests of each profile one is asked whether it shows more than sequential consistency allows.
@@ -59,7 +59,7 @@ pub struct Evidence {
 pub struct Tester<'a> {
     plan: &'a Plan,
     source: &'a dyn Source,
-    decider: Guarded,
+    decider: Decider,
     /// Sequential consistency, unless that is what is checked.
     sc: Option<(&'static Model, Checker)>,
 }
@@ -67,8 +67,8 @@ pub struct Tester<'a> {
 impl<'a> Tester<'a> {
     pub fn new(plan: &'a Plan, source: &'a dyn Source) -> Tester<'a> {
         let weaker = plan.model.model.name != "sc";
-        let sc = membar::model::builtin("sc").filter(|_| weaker).map(|model| (model, Checker::new()));
-        Tester { plan, source, decider: Guarded::default(), sc }
+        let sc = crate::model::builtin("sc").filter(|_| weaker).map(|model| (model, Checker::new()));
+        Tester { plan, source, decider: Decider::default(), sc }
     }
 
     /// Runs a test.
@@ -78,7 +78,7 @@ impl<'a> Tester<'a> {
         let profile = &plan.profile(number).profile;
         let program = profile.program(seed).map_err(|error| Failure::Usage(error.to_string()))?;
         let Observed { record, times, clock } = self.source.run(&program, run_seed(seed)).map_err(Failure::Usage)?;
-        let mut trace = membar::simulate::unresolved(&program, &record, times.as_ref(), Observe::default());
+        let mut trace = crate::simulate::unresolved(&program, &record, times.as_ref(), Observe::default());
         let ran = begun.elapsed().as_secs_f64();
         let operations = trace.len() as u64;
         let begun = Instant::now();
@@ -110,12 +110,14 @@ impl<'a> Tester<'a> {
 
     fn verdict(&mut self, trace: &Trace) -> Result<(VerdictKind, bool, Algorithm), String> {
         let model = &self.plan.model.model;
-        let answer = self.decider.answer(("the trace", 0, trace), model, &self.plan.budget, Detail::Verdict)?;
-        Ok((answer.verdict, answer.first, answer.algorithm))
+        provoke(|| format!("the trace:1:{}", model.name));
+        let answer =
+            self.decider.verdict(trace, model, &self.plan.budget.start()).map_err(|flaw| crate::refused(&flaw))?;
+        Ok((answer.verdict(), answer.is_first_attempt(), answer.outcome.algorithm))
     }
 
     fn relaxed(&mut self, trace: &Trace) -> Option<bool> {
-        use membar::check::Decision;
+        use crate::check::Decision;
         let (model, checker) = self.sc.as_mut()?;
         match checker.decide(trace, model, &Limits::default().within(SAMPLE_TIME)) {
             Decision::Allowed => Some(false),

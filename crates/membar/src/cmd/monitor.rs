@@ -5,7 +5,7 @@ use crate::cli::{DataFormat, Monitor};
 use crate::input;
 use crate::page::ToFile;
 use crate::progress::{self, Progress};
-use crate::stop::{self, Failure, Interrupt};
+use crate::stop;
 use membar::core::ProgramVerdict;
 use membar::monitor::Algorithm;
 use membar::report::json::Json;
@@ -14,6 +14,7 @@ use membar::report::monitor::Monitored;
 use membar::report::{InputError, Style, safe};
 use membar::trace::{Ended, Error, Interleaving};
 use membar::watch::{Place, Watch, Writing};
+use membar::{Failure, Interrupt};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::ops::ControlFlow;
@@ -36,7 +37,7 @@ pub fn run(args: &Monitor, style: Style) -> Result<u8, Failure> {
     }
     let mut command = Command {
         args,
-        interrupt: Interrupt::on_key(),
+        interrupt: stop::on_key(),
         progress: Progress::start(progress::bytes(&args.traces), None),
         out: Output {
             out: BufWriter::new(io::stdout()),

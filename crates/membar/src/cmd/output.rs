@@ -1,16 +1,17 @@
 //! Where results go: text, table, JSON or axe lines, and the counts behind the exit code.
 
 use crate::cli::Format;
-use crate::decide::{Answer, Chosen, internal_error};
+use crate::decide::{Answer, internal_error};
 use crate::page::ToFile;
 use crate::progress::Progress;
-use crate::stop::{self, Failure};
+use crate::stop;
 use membar::core::VerdictKind;
 use membar::report::json::Json;
 use membar::report::kinds::ShownVerdict;
 use membar::report::text::{Column, Table, Text, Totals};
 use membar::report::{InputError, Style, safe};
 use membar::trace::Error;
+use membar::{Chosen, Failure};
 use std::io::{self, Write};
 use std::sync::Arc;
 
@@ -179,7 +180,7 @@ impl<'a, W: Write> Output<'a, W> {
                 line: Some(answered.line),
                 column: None,
                 message: format!("internal error, model {model}: {fault}"),
-                help: crate::decide::REPORT_BUG.to_owned(),
+                help: membar::REPORT_BUG.to_owned(),
             });
         }
         Ok(())

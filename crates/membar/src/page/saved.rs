@@ -5,13 +5,13 @@
 //! says so.
 
 use super::Wish;
-use crate::decide::{Budget, Chosen, Detail, Guarded};
-use crate::stop::Interrupt;
+use crate::decide::{Detail, Guarded};
 use membar::core::{Compare, Source, VerdictKind};
 use membar::report::campaign::Found;
 use membar::report::html::{self, Case, Fact, Row};
 use membar::report::kinds::ShownVerdict;
 use membar::report::{OpRef, Reduced, Report, capital, count, quoted_path};
+use membar::{Budget, Chosen, Interrupt};
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -52,7 +52,7 @@ impl Again {
             .model(model)
             .ok_or_else(|| format!("the model `{model}` is not built in; give its file with --model"))?;
         self.wish.options = reduced.options();
-        let budget = Budget::of(Some(TIME), None, &Interrupt::default());
+        let budget = Budget::new(Some(TIME), None, &Interrupt::default());
         let wanted = (Detail::Verdict, Some(&self.wish));
         let answer = self.decider.answer_for((file, index, &trace), (&chosen.model, &chosen.arg), &budget, wanted)?;
         Ok((answer.entry.and_then(|entry| entry.case), answer.verdict))

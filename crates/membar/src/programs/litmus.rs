@@ -1,17 +1,16 @@
 //! Litmus tests as programs to verify.
 
-use super::super::litmus::read;
-use super::super::output::shown_name;
 use super::{About, Round, Run, Stand, Subject, Unedited, edited_texts, hash};
-use crate::kind::not_a_litmus_test;
-use crate::stop::Failure;
-use membar::certify::replay;
-use membar::core::{Barrier, Relaxation};
-use membar::explore::{Next, Program, Step};
-use membar::litmus::{Arch, Code, Interpreter, LitmusTest, Site};
-use membar::report::kinds::ErrorKind as ErrorName;
-use membar::report::verify::{AccessRef, EditRef, ErrorRef, FenceRef, ReplayCommand, order};
-use membar::verify::{Checkpoint, Effort, ErrorKind, Event, Explanation, ProgramError, Verification};
+use crate::Failure;
+use crate::certify::replay;
+use crate::core::{Barrier, Relaxation};
+use crate::explore::{Next, Program, Step};
+use crate::litmus::{self, Arch, Code, Error, FILE_LIMIT, Interpreter, LitmusTest, Site};
+use crate::report::kinds::ErrorKind as ErrorName;
+use crate::report::safe;
+use crate::report::verify::{AccessRef, EditRef, ErrorRef, FenceRef, ReplayCommand, order};
+use crate::verify::{Checkpoint, Effort, ErrorKind, Event, Explanation, ProgramError, Verification};
+use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -27,9 +26,12 @@ pub struct Litmus {
 impl Litmus {
     /// Reads a test.
     pub fn open(path: &Path) -> Result<Litmus, Failure> {
-        let text = read(path)?;
-        let wrong = if path.as_os_str() == "-" { not_a_litmus_test(&text) } else { None };
-        wrong.map_or_else(|| Litmus::parse(&shown_name(path), &text), Err)
+        let name = safe(&path.to_string_lossy());
+        let mut text = Vec::new();
+        let file = std::fs::File::open(path);
+        let read = file.and_then(|file| file.take(FILE_LIMIT as u64 + 1).read_to_end(&mut text));
+        read.map_err(|error| Error::whole_file(litmus::ErrorKind::Read(error), &name))?;
+        Litmus::parse(&name, &text)
     }
 
     /// A test that was read.
@@ -118,7 +120,7 @@ impl Subject for Litmus {
     }
 
     fn confirms(&mut self, model: Relaxation, explanation: &Explanation) -> bool {
-        let mut threads = membar::litmus::LitmusThreads::new(&self.code);
+        let mut threads = crate::litmus::LitmusThreads::new(&self.code);
         replay::confirms(&mut threads, model, &explanation.steps(), &explanation.claims())
     }
 

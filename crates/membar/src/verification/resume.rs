@@ -1,9 +1,9 @@
 //! What `--resume` keeps on disk.
 
-use super::super::programs::hash;
-use crate::stop::Failure;
-use membar::report::safe;
-use membar::verify::{Checkpoint, Settings};
+use crate::Failure;
+use crate::programs::hash;
+use crate::report::safe;
+use crate::verify::{Checkpoint, Settings};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::io;

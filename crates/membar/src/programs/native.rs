@@ -1,17 +1,18 @@
 //! C and C++ programs to verify: compiled, run in processes of their own, and named by their debug information.
 
-use super::{About, Input, Language, Limit, Round, Run, Stand, Subject, Unedited, edited_texts, hash};
-use crate::cli::NativeArgs;
-use crate::cmd::verify::EXPLAINING;
-use crate::stop::{self, Failure, Problem};
-use membar::core::{Barrier, Performed, Relaxation};
-use membar::explore::{Fault, FaultKind, Form, Step, Strategy};
-use membar::report::kinds::{ErrorKind as ErrorName, NoteKind};
-use membar::report::quoted_path;
-use membar::report::verify::{
+use super::{
+    About, Input, Language, Limit, NativeOptions, RUN, Round, Run, Stand, Subject, Unedited, edited_texts, hash,
+};
+use crate::core::{Barrier, Performed, Relaxation};
+use crate::explore::{Fault, FaultKind, Form, Step, Strategy};
+use crate::report::kinds::{ErrorKind as ErrorName, NoteKind};
+use crate::report::quoted_path;
+use crate::report::verify::{
     AccessRef, EditRef, ErrorRef, FenceRef, FrameRef, NoteRef, ReplayCommand, StatisticsRef, order,
 };
-use membar::verify::{Checkpoint, Effort, ErrorKind, Event, Explanation, ProgramError, Settings, Watching};
+use crate::verification::EXPLAINING;
+use crate::verify::{Checkpoint, Effort, ErrorKind, Event, Explanation, ProgramError, Settings, Watching};
+use crate::{Failure, Problem, REPORT_BUG};
 use membar_native::build::{self, BuildError, Built, Note, Request};
 use membar_native::process::{ProcessError, Setup};
 use membar_native::run::{BEFORE, Divergence, Standing, Torn, Traced, TracedStep, Unseen};
@@ -28,9 +29,6 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// Heap that one execution may use if nothing is said.
-const HEAP: usize = 64 << 20;
-
 /// A compiled program.
 pub struct Native {
     name: String,
@@ -46,33 +44,32 @@ pub struct Native {
     command: ReplayCommand,
     fingerprint: u64,
     /// What it was built from, how, and for how many processes.
-    made_of: (Input, NativeArgs, usize),
+    made_of: (Input, NativeOptions, usize),
     /// Where the object and the memory that processes share are.
     dir: TempDir,
 }
 
-/// Answers another process of membar until that ends.
-pub fn serve() -> Result<u8, Failure> {
+/// Answers another process of membar until that ends. Whether that went well.
+pub fn serve() -> bool {
     // The program's messages go nowhere, but a bug of ours must be heard.
     if let Ok(stderr) = std::io::stderr().as_fd().try_clone_to_owned() {
         let stderr = std::fs::File::from(stderr);
         std::panic::set_hook(Box::new(move |info| {
-            let _ = writeln!(&stderr, "internal error: {info}\n{}", crate::decide::REPORT_BUG);
+            let _ = writeln!(&stderr, "internal error: {info}\n{REPORT_BUG}");
             std::process::exit(membar_native::process::BUG);
         }));
     }
     // Whoever asked is gone, or will say what is wrong.
-    Ok(if membar_native::process::serve().is_ok() { stop::ALLOWED } else { stop::BAD })
+    membar_native::process::serve().is_ok()
 }
 
-/// Behaves as the compiler does.
-pub fn compile(language: Language, args: &[OsString]) -> Result<u8, Failure> {
+/// Behaves as the compiler does. Its exit code.
+pub fn compile(language: Language, args: &[OsString]) -> Result<i32, Failure> {
     let language = match language {
         Language::C => build::Language::C,
         Language::Cxx => build::Language::Cxx,
     };
-    let status = build::wrapper(language, args).map_err(|error| failed("", &error))?;
-    Ok(u8::try_from(status).unwrap_or(stop::FORBIDDEN))
+    build::wrapper(language, args).map_err(|error| failed("", &error))
 }
 
 /// The C++ compiler that belongs to a C compiler: `g++-12` for `gcc-12`.
@@ -98,7 +95,7 @@ impl Native {
     /// Compiles and loads a program.
     ///
     /// Its processes are killed a moment after this time, which begins when it is compiled.
-    pub fn open(input: &Input, args: &NativeArgs, jobs: usize, time: Option<Duration>) -> Result<Native, Failure> {
+    pub fn open(input: &Input, args: &NativeOptions, jobs: usize, time: Option<Duration>) -> Result<Native, Failure> {
         let dir = tempfile::Builder::new().prefix("membar-").tempdir();
         let dir =
             dir.map_err(|error| Failure::Usage(format!("error: cannot make a directory for the program: {error}")))?;
@@ -108,8 +105,9 @@ impl Native {
                 let request = Request { sources, flags: &args.flags, dir: dir.path(), cc, cxx };
                 (sources.iter().map(PathBuf::as_path).collect(), build::build(&request))
             }
-            Input::Executable(path) | Input::Litmus(path) => {
-                (vec![path.as_path()], build::build_executable(path, dir.path()))
+            Input::Executable(path) => (vec![path.as_path()], build::build_executable(path, dir.path())),
+            Input::Litmus(_) | Input::Text { .. } => {
+                return Err(Failure::Internal("a litmus test is not compiled".into()));
             }
         };
         let shown: Vec<String> = files.iter().map(|file| file.to_string_lossy().into_owned()).collect();
@@ -125,17 +123,18 @@ impl Native {
         if !matches!(input, Input::Sources(_)) {
             program_args.extend(args.flags.iter().cloned());
         }
-        let (volatile_atomic, spurious_wakeups) = (args.volatile_atomic(), args.spurious_wakeups());
-        let opaque_private = args.opaque_private();
-        let heap = args.memory.map_or(HEAP, |memory| memory.0.unwrap_or(usize::MAX / 2));
+        let (volatile_atomic, spurious_wakeups) = (args.volatile_atomic, args.spurious_wakeups);
+        let opaque_private = args.opaque_private;
+        let heap = args.heap;
         let object = std::fs::read(&built.object).map_err(|error| problem(&error))?;
         let how =
             format!("{program_args:?} {volatile_atomic} {spurious_wakeups} {opaque_private} {heap} {:?}", args.nondet);
         let fingerprint = hash(&object) ^ hash(how.as_bytes());
-        let exe = std::env::current_exe().map_err(|error| problem(&error))?;
+        let runner = args.runner.clone().map_or_else(std::env::current_exe, Ok);
+        let exe = runner.map_err(|error| problem(&error))?;
         let setup = Setup {
             exe,
-            exe_args: vec!["run-program".into()],
+            exe_args: vec![RUN.into()],
             object: built.object,
             args: program_args,
             dir: dir.path().to_owned(),
@@ -313,26 +312,28 @@ fn note(note: &Note) -> NoteRef {
 }
 
 /// How to replay a schedule of a program that was asked for so.
-fn command(files: &[String], args: &NativeArgs) -> ReplayCommand {
+fn command(files: &[String], args: &NativeOptions) -> ReplayCommand {
     let quoted = |text: &OsString| quoted_path(&text.to_string_lossy());
     let mut flags = String::new();
     for arg in &args.args {
         flags += &format!(" --arg={}", quoted(arg));
     }
-    if args.volatile_atomic() {
+    if args.volatile_atomic {
         flags += " --assume volatile=atomic";
     }
-    if args.spurious_wakeups() {
+    if args.spurious_wakeups {
         flags += " --assume spurious-wakeups";
     }
-    if args.opaque_private() {
+    if args.opaque_private {
         flags += " --assume opaque=private";
     }
     if let Some((from, to)) = args.nondet {
         flags += &format!(" --nondet {from}..{to}");
     }
-    if let Some(memory) = args.memory {
-        flags += &memory.0.map_or(" --memory none".into(), |bytes| format!(" --memory {bytes}b"));
+    match args.heap {
+        NativeOptions::HEAP => {}
+        NativeOptions::UNLIMITED => flags += " --memory none",
+        bytes => flags += &format!(" --memory {bytes}b"),
     }
     if let Some(cc) = &args.cc {
         flags += &format!(" --cc {}", quoted(cc));
@@ -356,11 +357,11 @@ fn trouble(main: &str, words: &Words, error: &SessionError) -> Failure {
             "if the program has code that runs before `main`, look there first",
         ),
         SessionError::Process(error @ ProcessError::Bug(_)) => {
-            Failure::Internal(format!("{}: {error}", membar::report::safe(main)))
+            Failure::Internal(format!("{}: {error}", crate::report::safe(main)))
         }
         SessionError::Process(ProcessError::Late) => Failure::Late,
         SessionError::Process(error) if error.is_limit() => {
-            Failure::Limit(format!("{}: {error}", membar::report::safe(main)))
+            Failure::Limit(format!("{}: {error}", crate::report::safe(main)))
         }
         SessionError::Process(error) => Problem::failure(main, 0, &error.to_string(), ""),
     }
@@ -484,7 +485,7 @@ impl Subject for Native {
 
     fn confirms(&mut self, model: Relaxation, explanation: &Explanation) -> bool {
         let mut puppet = self.session.puppet();
-        membar::certify::replay::confirms(&mut puppet, model, &explanation.steps(), &explanation.claims())
+        crate::certify::replay::confirms(&mut puppet, model, &explanation.steps(), &explanation.claims())
     }
 
     fn place(&self, run: &Run<Traced>, event: &Event) -> (String, u32, u32) {
@@ -555,7 +556,7 @@ impl Subject for Native {
         let (cc, cxx) = (args.cc.clone(), args.cc.as_deref().map(cxx_driver));
         let request = Request { sources, flags: &args.flags, dir: self.dir.path(), cc, cxx };
         let copies = build::edited(&request, &edited_texts(edits)?).map_err(|_| Unedited::NotThis)?;
-        let args = NativeArgs { flags: copies.1, ..args.clone() };
+        let args = NativeOptions { flags: copies.1, ..args.clone() };
         Native::open(&Input::Sources(copies.0), &args, *jobs, None).map_err(|_| Unedited::NotThis)
     }
 

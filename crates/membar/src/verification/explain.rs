@@ -1,12 +1,12 @@
 //! From violations as they are found to what reports show, each confirmed.
 
-use super::super::programs::{Run, Stand, Subject};
-use crate::stop::Failure;
-use membar::core::{Relation, Relaxation};
-use membar::report::kinds::StepKind;
-use membar::report::safe;
-use membar::report::verify::{EndRef, LinkRef, StepRef, ViolationRef, shape};
-use membar::verify::{Event, Explanation, Found, Link, RunStep, explain_run};
+use crate::Failure;
+use crate::core::{Relation, Relaxation};
+use crate::programs::{Run, Stand, Subject};
+use crate::report::kinds::StepKind;
+use crate::report::safe;
+use crate::report::verify::{EndRef, LinkRef, StepRef, ViolationRef, shape};
+use crate::verify::{Event, Explanation, Found, Link, RunStep, explain_run};
 use std::time::Instant;
 
 /// A violation, explained.
