@@ -46,6 +46,17 @@ pub struct Options {
 #[derive(Debug)]
 pub struct Native(PhantomData<*mut ()>);
 
+/// Does not compile if [`Native`] is `Send` or `Sync`: then two implementations would fit, and which is meant is not known.
+const _: fn() = || {
+    trait Neither<A> {
+        fn here() {}
+    }
+    impl<T: ?Sized> Neither<()> for T {}
+    impl<T: ?Sized + Send> Neither<u8> for T {}
+    impl<T: ?Sized + Sync> Neither<u16> for T {}
+    <Native as Neither<_>>::here();
+};
+
 fn system(call: &'static str, result: c_int) -> Result<(), LoadError> {
     fault::done(result).map_err(|error| LoadError::Refused(call, error))
 }

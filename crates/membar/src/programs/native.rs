@@ -15,10 +15,10 @@ use crate::verify::{Checkpoint, Effort, ErrorKind, Event, Explanation, ProgramEr
 use crate::{Failure, Problem, REPORT_BUG};
 use membar_native::build::{self, BuildError, Built, Note, Request};
 use membar_native::process::{ProcessError, Setup};
-use membar_native::run::{BEFORE, Divergence, Standing, Torn, Traced, TracedStep, Unseen};
 use membar_native::session::{Session, SessionError};
 use membar_native::symbols::Symbols;
 use membar_native::words::{Dialect, Place, Wait, Waits, Words};
+use membar_native::{BEFORE, Divergence, Standing, Torn, Traced, TracedStep, Unseen};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
