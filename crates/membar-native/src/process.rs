@@ -20,24 +20,27 @@
 // Shared memory and the system calls that set a child up.
 #![allow(unsafe_code)]
 
-use crate::run::{Divergence, Facts, Native, Options, Traced, barrier_of};
+mod serve;
+mod shared;
+
+pub use serve::serve;
+
+use crate::run::{Divergence, Facts, Options, Traced};
 use membar_core::Barrier;
-use membar_explore::{Answer, Fault, FaultKind, Local, Order, Program, Step, Strategy, Work};
-use membar_verify::{Seen, Settings, Watch};
+use membar_explore::{Answer, Fault, FaultKind, Order, Step, Work};
+use membar_verify::{Seen, Settings};
 use serde::{Deserialize, Serialize};
-use std::ffi::{OsStr, OsString};
-use std::fs::File;
+use shared::Shared;
+use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
-use std::os::fd::{AsRawFd, FromRawFd};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-/// Bytes of the shared memory: a flag, the length of a path, the path.
-const SHARED: usize = 1 << 20;
 /// How long a child may take to come to the end of an execution when it is time to stop.
 const GRACE: Duration = Duration::from_millis(400);
 /// Memory that a process takes beside what the program's heap and the records about it need.
@@ -54,12 +57,7 @@ enum Call {
         object: Vec<u8>,
         args: Vec<Vec<u8>>,
         shared: Vec<u8>,
-        heap: usize,
-        volatile_atomic: bool,
-        spurious_wakeups: bool,
-        opaque_private: bool,
-        nondet: Option<(i64, i64)>,
-        wrappers: Vec<(u32, u32)>,
+        options: Options,
         show: bool,
     },
     Begin {
@@ -246,55 +244,6 @@ pub struct Process {
     pub threads: usize,
 }
 
-/// The memory that parent and child share.
-struct Shared(*mut u8);
-
-// SAFETY: only accessed through atomics, or when the child has ended.
-unsafe impl Send for Shared {}
-
-impl Shared {
-    fn map(path: &Path, create: bool) -> io::Result<Shared> {
-        let file = File::options().read(true).write(true).create(create).truncate(false).open(path)?;
-        if create {
-            file.set_len(SHARED as u64)?;
-        }
-        // SAFETY: a new mapping of that file.
-        let at = unsafe {
-            libc::mmap(
-                std::ptr::null_mut(),
-                SHARED,
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_SHARED,
-                file.as_raw_fd(),
-                0,
-            )
-        };
-        if at == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(Shared(at.cast())) }
-    }
-
-    fn stop(&self) -> &AtomicU32 {
-        // SAFETY: mapped and aligned.
-        unsafe { &*self.0.cast() }
-    }
-
-    /// The schedule that the child ran last.
-    fn path(&self) -> Vec<Step> {
-        // SAFETY: mapped and aligned; the child has ended.
-        let steps = unsafe {
-            let len = (*self.0.add(4).cast::<AtomicU32>()).load(Ordering::Relaxed) as usize;
-            std::slice::from_raw_parts(self.0.add(8).cast::<u32>(), len.min((SHARED - 8) / 4))
-        };
-        steps.iter().map(|&step| Step::from_bits(step)).collect()
-    }
-}
-
-impl Drop for Shared {
-    fn drop(&mut self) {
-        // SAFETY: mapped by `map`, not used any more.
-        unsafe { libc::munmap(self.0.cast(), SHARED) };
-    }
-}
-
 fn spawn(setup: &Setup) -> io::Result<(Child, BufWriter<ChildStdin>, BufReader<ChildStdout>)> {
     let mut command = Command::new(&setup.exe);
     command.args(&setup.exe_args).stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -353,12 +302,14 @@ impl Process {
             object: setup.object.as_os_str().as_bytes().to_vec(),
             args: setup.args.iter().map(|arg| arg.as_bytes().to_vec()).collect(),
             shared: setup.dir.as_os_str().as_bytes().to_vec(),
-            heap: setup.heap,
-            volatile_atomic: setup.volatile_atomic,
-            spurious_wakeups: setup.spurious_wakeups,
-            opaque_private: setup.opaque_private,
-            nondet: setup.nondet,
-            wrappers: setup.wrappers.clone(),
+            options: Options {
+                heap: setup.heap,
+                volatile_atomic: setup.volatile_atomic,
+                spurious_wakeups: setup.spurious_wakeups,
+                opaque_private: setup.opaque_private,
+                nondet: setup.nondet,
+                wrappers: setup.wrappers.clone(),
+            },
             show: setup.show,
         };
         match self.call(&call)? {
@@ -573,128 +524,6 @@ impl Work for Process {
     }
 }
 
-/// The child's side: answers calls on standard input until it ends.
-pub fn serve() -> io::Result<()> {
-    // SAFETY: the descriptors are open, and nobody else uses them; the program gets others in their place.
-    let (from, to) = unsafe {
-        let from = libc::fcntl(0, libc::F_DUPFD_CLOEXEC, 100);
-        let to = libc::fcntl(1, libc::F_DUPFD_CLOEXEC, 100);
-        let null = libc::open(c"/dev/null".as_ptr(), libc::O_RDWR);
-        if from < 0 || to < 0 || null < 0 || libc::dup2(null, 0) < 0 || libc::dup2(null, 1) < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        (File::from_raw_fd(from), File::from_raw_fd(to))
-    };
-    let mut to = BufWriter::new(to);
-    let mut local: Option<Local<Native, Watch>> = None;
-    let mut native: Option<Native> = None;
-    let mut shared = None;
-    for line in BufReader::new(from).split(b'\n') {
-        let call: Call = serde_json::from_slice(&line?)?;
-        let reply = match call {
-            Call::Load {
-                object,
-                args,
-                shared: path,
-                heap,
-                volatile_atomic,
-                spurious_wakeups,
-                opaque_private,
-                nondet,
-                wrappers,
-                show,
-            } => {
-                let options = Options { heap, volatile_atomic, spurious_wakeups, opaque_private, nondet, wrappers };
-                let args: Vec<&OsStr> = args.iter().map(|arg| OsStr::from_bytes(arg)).collect();
-                let object = PathBuf::from(OsString::from_vec(object));
-                match Shared::map(Path::new(OsStr::from_bytes(&path)), false) {
-                    Ok(page) => {
-                        let black_box = page.0;
-                        shared = Some(page);
-                        if !show {
-                            // SAFETY: standard error is the terminal's; the program's messages would disturb.
-                            unsafe { libc::dup2(0, 2) };
-                        } else {
-                            unsafe { libc::dup2(2, 1) };
-                        }
-                        match Native::load(&object, &args, &options) {
-                            Ok(mut loaded) => {
-                                loaded.set_black_box(black_box, SHARED);
-                                native = Some(loaded);
-                                Reply::Ready
-                            }
-                            Err(error) => Reply::Failed(error.fault()),
-                        }
-                    }
-                    Err(error) => Reply::Failed(Fault::error(error.to_string())),
-                }
-            }
-            Call::Begin { facts, barriers, settings, stop_at_first, poison } => {
-                let program = native.take().or_else(|| local.take().map(|local| local.into_parts().0));
-                match program {
-                    Some(mut program) => {
-                        let barriers: Vec<_> =
-                            barriers.iter().map(|&(site, barrier)| (site, barrier_of(barrier))).collect();
-                        let sampling = matches!(settings.strategy, Strategy::Random { .. } | Strategy::Pct { .. });
-                        program.prepare(&facts, &barriers, poison, sampling);
-                        let threads = program.threads();
-                        let watch = Watch::new(&settings, threads, stop_at_first);
-                        local = Some(Local::new(program, watch, settings.max_steps));
-                        Reply::Begun { threads }
-                    }
-                    None => Reply::Failed(Fault::error("no program is loaded")),
-                }
-            }
-            Call::Work(order) => match (&mut local, &shared) {
-                (Some(local), Some(page)) => {
-                    // SAFETY: a flag that is only ever 0 or 1 in its first byte.
-                    let stop = unsafe { &*page.0.cast::<AtomicBool>() };
-                    let answer = local.work(&order, stop);
-                    let program = local.program();
-                    let (facts, grown) = program.facts();
-                    let facts = grown.then_some(facts);
-                    let (diverged, statistics) = (program.divergence(), statistics(program));
-                    Reply::Worked { answer, facts, diverged, statistics }
-                }
-                _ => Reply::Failed(Fault::error("nothing to work on")),
-            },
-            Call::Trace(schedule) => {
-                let program = native.take().or_else(|| local.take().map(|local| local.into_parts().0));
-                match program {
-                    Some(mut program) => {
-                        let traced = program.trace(&schedule);
-                        native = Some(program);
-                        Reply::Traced(Box::new(traced))
-                    }
-                    None => Reply::Failed(Fault::error("no program is loaded")),
-                }
-            }
-            Call::Puppet(puppet) => {
-                let program = native.take().or_else(|| local.take().map(|local| local.into_parts().0));
-                match program {
-                    Some(mut program) => {
-                        let strings = program.puppet(puppet);
-                        native = Some(program);
-                        Reply::Puppet(strings)
-                    }
-                    None => Reply::Failed(Fault::error("no program is loaded")),
-                }
-            }
-            Call::Facts => match native.as_ref().or_else(|| local.as_ref().map(Local::program)) {
-                Some(program) => {
-                    let (facts, grown) = program.facts();
-                    Reply::Facts { facts, grown }
-                }
-                None => Reply::Failed(Fault::error("no program is loaded")),
-            },
-        };
-        serde_json::to_writer(&mut to, &reply)?;
-        to.write_all(b"\n")?;
-        to.flush()?;
-    }
-    Ok(())
-}
-
 /// Processor time that a process has used so far, in ticks; without processes that it has waited for.
 fn processor_time(id: u32) -> u64 {
     let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
@@ -708,9 +537,4 @@ fn resident(process: &str) -> u64 {
     let pages = std::fs::read_to_string(format!("/proc/{process}/statm")).unwrap_or_default();
     let pages: u64 = pages.split_whitespace().nth(1).and_then(|n| n.parse().ok()).unwrap_or(0);
     pages * 4096
-}
-
-fn statistics(program: &Native) -> Statistics {
-    let (resets, steps, replayed, reset_bytes) = program.statistics();
-    Statistics { resets, steps, replayed, reset_bytes, resident: resident("self") }
 }

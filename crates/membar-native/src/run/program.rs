@@ -19,13 +19,14 @@ use super::switch::{begin, switch};
 use super::world::{World, install, world};
 use membar_core::{Access, AccessKind, Barrier, Performed};
 use membar_explore::{Awaited, Fault, Next, Program, Standing, Step, Stop, Waiting, Watched};
+use serde::{Deserialize, Serialize};
 use std::ffi::{CString, OsStr, c_int, c_void};
 use std::marker::PhantomData;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// How to run a program.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Options {
     /// Bytes of heap that an execution may use.
     pub heap: usize,
