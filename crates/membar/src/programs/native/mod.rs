@@ -1,33 +1,35 @@
 //! C and C++ programs to verify: compiled, run in processes of their own, and named by their debug information.
 
+mod told;
+mod trouble;
+
 use super::{
     About, Input, Language, Limit, NativeOptions, RUN, Round, Run, Stand, Subject, Unedited, edited_texts, hash,
 };
 use crate::core::{Barrier, Performed, Relaxation};
-use crate::explore::{Fault, FaultKind, Form, Step, Strategy};
-use crate::report::kinds::{ErrorKind as ErrorName, NoteKind};
-use crate::report::quoted_path;
-use crate::report::verify::{
-    AccessRef, EditRef, ErrorRef, FenceRef, FrameRef, NoteRef, ReplayCommand, StatisticsRef, order,
-};
+use crate::explore::{FaultKind, Step, Strategy};
+use crate::report::kinds::ErrorKind as ErrorName;
+use crate::report::verify::{AccessRef, EditRef, ErrorRef, FenceRef, FrameRef, ReplayCommand, order};
 use crate::verification::EXPLAINING;
 use crate::verify::{Checkpoint, Effort, ErrorKind, Event, Explanation, ProgramError, Settings, Watching};
 use crate::{Failure, Problem, REPORT_BUG};
 use membar_native::build::{self, BuildError, Built, Note, Request};
-use membar_native::process::{ProcessError, Setup};
-use membar_native::session::{Session, SessionError};
+use membar_native::process::Setup;
+use membar_native::session::Session;
 use membar_native::symbols::Symbols;
-use membar_native::words::{Dialect, Place, Wait, Waits, Words};
-use membar_native::{BEFORE, Divergence, Standing, Torn, Traced, TracedStep, Unseen};
+use membar_native::words::{Dialect, Place, Words};
+use membar_native::{BEFORE, Standing, Traced, TracedStep};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::io::Write;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
+use told::{at, waiting};
+use trouble::{command, cxx_driver, failed, trouble};
 
 /// A compiled program.
 pub struct Native {
@@ -70,25 +72,6 @@ pub fn compile(language: Language, args: &[OsString]) -> Result<i32, Failure> {
         Language::Cxx => build::Language::Cxx,
     };
     build::wrapper(language, args).map_err(|error| failed("", &error))
-}
-
-/// The C++ compiler that belongs to a C compiler: `g++-12` for `gcc-12`.
-fn cxx_driver(cc: &OsStr) -> OsString {
-    let Some(text) = cc.to_str().filter(|text| !text.contains("++")) else { return cc.to_owned() };
-    let (directory, name) =
-        text.rsplit_once('/').map_or(("", text), |(directory, _)| text.split_at(directory.len() + 1));
-    let cxx = [("gcc", "g++"), ("clang", "clang++")].into_iter().find_map(|(c, cxx)| {
-        let at = name.rfind(c)?;
-        Some(format!("{directory}{}{cxx}{}", &name[..at], &name[at + c.len()..]))
-    });
-    cxx.map_or_else(|| cc.to_owned(), OsString::from)
-}
-
-fn failed(file: &str, error: &BuildError) -> Failure {
-    let message = error.to_string();
-    // What the compiler says has its own places.
-    let file = if matches!(error, BuildError::File { .. }) { "" } else { file };
-    Problem::failure(file, 0, message.trim_end(), &error.help())
 }
 
 impl Native {
@@ -173,48 +156,6 @@ impl Native {
         })
     }
 
-    /// What code that is not instrumented did unseen.
-    fn unseen(&self, one: &Unseen) -> NoteRef {
-        let place = self.words.place_of(&[one.site]);
-        let (file, line) = (!place.file.is_empty()).then_some((place.file, place.line)).unzip();
-        if one.strange {
-            let message = "accesses memory that membar does not look after (no variable of the program, and not from \
-                           `malloc` or `mmap`), which another thread uses too";
-            return NoteRef { kind: NoteKind::Memory, message: message.into(), file, line };
-        }
-        let function = match one.offset {
-            Some(offset) => self.words.function(offset),
-            None if one.name.is_empty() => format!("a function of {}", one.library),
-            None => format!("`{}`", one.name),
-        };
-        let library =
-            if one.library.is_empty() || one.name.is_empty() { String::new() } else { format!(" of {}", one.library) };
-        let what = match &one.touches {
-            Some(location) => format!("touches {}, which another thread uses too", self.words.touched(location)),
-            None => "may touch memory that threads share".into(),
-        };
-        NoteRef {
-            kind: NoteKind::Opaque,
-            message: format!("{function}{library} is not instrumented, and {what}"),
-            file,
-            line,
-        }
-    }
-
-    /// Accesses to different parts of what membar takes for one location.
-    fn torn(&self, torn: &Torn) -> NoteRef {
-        let place = self.words.place_of(&[torn.site]);
-        let (file, line) = (!place.file.is_empty()).then_some((place.file, place.line)).unzip();
-        let bytes = |n| if n == 1 { "1 byte".to_owned() } else { format!("{n} bytes") };
-        let what = torn.place.as_ref().map_or("memory".into(), |place| self.words.touched(place));
-        let message = format!(
-            "an access to {} at {what} may overtake a store of {} to the same atomic word, and membar takes both for one location",
-            bytes(torn.sizes.1),
-            bytes(torn.sizes.0),
-        );
-        NoteRef { kind: if torn.stores { NoteKind::StoresOfParts } else { NoteKind::Parts }, message, file, line }
-    }
-
     /// The step that an event is, or the one that its thread would make next.
     fn step<'a>(&self, run: &'a Run<Traced>, event: &Event) -> Option<&'a TracedStep> {
         match run.detail.steps.get(event.step as usize) {
@@ -240,155 +181,6 @@ impl Native {
         };
         self.words.stack(stack).into_iter().map(frame).collect()
     }
-
-    fn sentence(&mut self, thread: u32, fault: &Fault) -> String {
-        sentence(thread, fault.form, &self.words.fault(fault))
-    }
-
-    fn deadlock(&mut self, traced: &Traced, threads: &[u32]) -> String {
-        let waits: Vec<(u32, Option<Wait>)> =
-            threads.iter().map(|&thread| (thread, self.words.wait(traced, thread))).collect();
-        let heading: Vec<String> = waits.iter().map(|(thread, wait)| waiting(*thread, wait.as_ref())).collect();
-        let mut message = heading.join(", ");
-        for (thread, wait) in &waits {
-            let Some(Wait { what, place, holder }) = wait else { continue };
-            message += &format!("\n{} is at {} `{}`", Words::thread(*thread), at(place), place.text);
-            match (what, holder) {
-                (Waits::Lock(name), Some((holder, place))) if holder != thread => {
-                    message += &format!("; {} has `{name}` since {}", Words::thread(*holder), at(place));
-                }
-                (Waits::Lock(name), Some((_, place))) => {
-                    message += &format!("; it has `{name}` itself, since {}", at(place));
-                }
-                _ => {}
-            }
-        }
-        message
-    }
-}
-
-/// `T1 waits for `m``
-fn waiting(thread: u32, wait: Option<&Wait>) -> String {
-    let thread = Words::thread(thread);
-    match wait.map(|wait| &wait.what) {
-        Some(Waits::End(other)) => format!("{thread} waits for the end of {}", Words::thread(*other)),
-        Some(Waits::Woken) => format!("{thread} waits to be woken"),
-        Some(Waits::Lock(name)) => format!("{thread} waits for `{name}`"),
-        Some(Waits::Loop(name)) => format!("{thread} loops for ever, each time taking and releasing `{name}`"),
-        Some(Waits::Value(name)) => format!("{thread} waits for `{name}` to change"),
-        None => format!("{thread} waits"),
-    }
-}
-
-/// `lock (dekker.c:12)`
-fn at(place: &Place) -> String {
-    match place {
-        Place { file, function, .. } if file.is_empty() => function.clone(),
-        Place { function, file, line, .. } if function.is_empty() => format!("{file}:{line}"),
-        Place { function, file, line, .. } => format!("{function} ({file}:{line})"),
-    }
-}
-
-/// A fault as a sentence about its thread.
-fn sentence(thread: u32, form: Form, message: &str) -> String {
-    let thread = Words::thread(thread);
-    match form {
-        Form::Predicate => format!("{thread} {message}"),
-        Form::Clause => format!("{thread}: {message}"),
-        Form::Sentence => message.to_owned(),
-    }
-}
-
-fn note(note: &Note) -> NoteRef {
-    let kind = match note.kind {
-        build::NoteKind::Assembly | build::NoteKind::File => NoteKind::Assembly,
-        build::NoteKind::Library => NoteKind::Library,
-        build::NoteKind::Opaque => NoteKind::Opaque,
-        build::NoteKind::Flag => NoteKind::Flag,
-        _ => NoteKind::Warning,
-    };
-    let (file, line) = note.place.clone().unzip();
-    NoteRef { kind, message: note.what.trim_end().to_owned(), file, line }
-}
-
-/// How to replay a schedule of a program that was asked for so.
-fn command(files: &[String], args: &NativeOptions) -> ReplayCommand {
-    let quoted = |text: &OsString| quoted_path(&text.to_string_lossy());
-    let mut flags = String::new();
-    for arg in &args.args {
-        flags += &format!(" --arg={}", quoted(arg));
-    }
-    if args.volatile_atomic {
-        flags += " --assume volatile=atomic";
-    }
-    if args.spurious_wakeups {
-        flags += " --assume spurious-wakeups";
-    }
-    if args.opaque_private {
-        flags += " --assume opaque=private";
-    }
-    if let Some((from, to)) = args.nondet {
-        flags += &format!(" --nondet {from}..{to}");
-    }
-    match args.heap {
-        NativeOptions::HEAP => {}
-        NativeOptions::UNLIMITED => flags += " --memory none",
-        bytes => flags += &format!(" --memory {bytes}b"),
-    }
-    if let Some(cc) = &args.cc {
-        flags += &format!(" --cc {}", quoted(cc));
-    }
-    if !args.flags.is_empty() {
-        flags += " --";
-        flags += &args.flags.iter().map(|flag| format!(" {}", quoted(flag))).collect::<String>();
-    }
-    let program: Vec<String> = files.iter().map(|file| quoted_path(file)).collect();
-    ReplayCommand { program: program.join(" "), flags }
-}
-
-/// Why there is no result.
-fn trouble(main: &str, words: &Words, error: &SessionError) -> Failure {
-    match error {
-        SessionError::Diverged(divergence) => diverged(main, words, divergence),
-        SessionError::Process(ProcessError::Died(how)) => Problem::failure(
-            main,
-            0,
-            &format!("the process that runs the program has ended: {how}"),
-            "if the program has code that runs before `main`, look there first",
-        ),
-        SessionError::Process(error @ ProcessError::Bug(_)) => {
-            Failure::Internal(format!("{}: {error}", crate::report::safe(main)))
-        }
-        SessionError::Process(ProcessError::Late) => Failure::Late,
-        SessionError::Process(error) if error.is_limit() => {
-            Failure::Limit(format!("{}: {error}", crate::report::safe(main)))
-        }
-        SessionError::Process(error) => Problem::failure(main, 0, &error.to_string(), ""),
-    }
-}
-
-fn diverged(main: &str, words: &Words, divergence: &Divergence) -> Failure {
-    let Divergence { thread, step, first, second } = divergence;
-    let thread = Words::thread(*thread);
-    let place = |site: &Option<u32>| match site {
-        None => "it ends, or cannot go on".to_owned(),
-        Some(site) => {
-            let place = words.place_of(&[*site]);
-            match place.file.is_empty() {
-                true => "it begins or ends".to_owned(),
-                false => format!("{}:{} (in {}): {}", place.file, place.line, place.function, place.text),
-            }
-        }
-    };
-    let message = format!(
-        "the program is not deterministic: run again along the same schedule, {thread} does something else after step \
-         {step}\n    the first time  {}\n    the second time {}",
-        place(first),
-        place(second)
-    );
-    let help = "look for memory that is read before it is written, for addresses that decide something (order, hash), and \
-                for time, random numbers or input from outside";
-    Problem::failure(main, 0, &message, help)
 }
 
 impl Subject for Native {
@@ -646,91 +438,6 @@ impl Subject for Native {
     }
 
     fn about(&self, seconds: f64) -> About {
-        let statistics = self.session.statistics();
-        let unseen = self.session.facts().unseen.iter().map(|one| self.unseen(one));
-        let torn = self.session.facts().torn.iter().map(|torn| self.torn(torn));
-        // Assembly counts where it is executed.
-        let executed = &self.session.facts().assembly;
-        let counts = |note: &&Note| match note.kind {
-            build::NoteKind::Assembly => executed.contains(&note.id()),
-            build::NoteKind::Opaque => !self.opaque_private,
-            _ => true,
-        };
-        let assumed = self.opaque_private.then(|| NoteRef {
-            kind: NoteKind::Assumption,
-            message: "assumed: code that is not instrumented touches no memory that threads share".into(),
-            file: None,
-            line: None,
-        });
-        let untried = (self.session.facts().waits && !self.spurious_wakeups).then(|| NoteRef {
-            kind: NoteKind::Untried,
-            message: "spurious wake-ups were not tried (--assume spurious-wakeups)".into(),
-            file: None,
-            line: None,
-        });
-        let unloaded = self.session.facts().unloaded.then(|| NoteRef {
-            kind: NoteKind::Untried,
-            message: "a library wanted to load another one (`dlopen`), and was told that there is none".into(),
-            file: None,
-            line: None,
-        });
-        About {
-            compiler: Some(self.compiler.clone()),
-            notes: self
-                .notes
-                .iter()
-                .filter(counts)
-                .map(note)
-                .chain(assumed)
-                .chain(unseen)
-                .chain(torn)
-                .chain(unloaded)
-                .chain(untried)
-                .collect(),
-            statistics: Some(StatisticsRef {
-                resets: statistics.resets,
-                accesses: statistics.steps,
-                replayed: statistics.replayed,
-                reset_bytes: statistics.reset_bytes as u64,
-                resident_bytes: statistics.resident,
-                seconds_per_access: seconds / (statistics.steps + statistics.replayed).max(1) as f64,
-                restarts: self.session.restarts,
-            }),
-            command: match self.session.restarts {
-                0 => self.command.clone(),
-                // What was learnt on the way has to be known again for a schedule to mean the same.
-                _ => ReplayCommand {
-                    flags: format!(" --learn {}s{}", seconds.ceil() + 1.0, self.command.flags),
-                    ..self.command.clone()
-                },
-            },
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn cxx_drivers() {
-        for (cc, cxx) in [
-            ("gcc", "g++"),
-            ("gcc-12", "g++-12"),
-            ("/opt/clang/bin/clang-16", "/opt/clang/bin/clang++-16"),
-            ("x86_64-linux-gnu-gcc", "x86_64-linux-gnu-g++"),
-            ("g++", "g++"),
-            ("clang++", "clang++"),
-            ("cc", "cc"),
-        ] {
-            assert_eq!(cxx_driver(OsStr::new(cc)), cxx);
-        }
-    }
-
-    #[test]
-    fn faults_are_sentences() {
-        assert_eq!(sentence(1, Form::Predicate, "uses a null pointer"), "T1 uses a null pointer");
-        assert_eq!(sentence(0, Form::Clause, "assertion `x` fails"), "main: assertion `x` fails");
-        assert_eq!(sentence(2, Form::Sentence, "the program ends with status 1"), "the program ends with status 1");
+        self.told(seconds)
     }
 }
