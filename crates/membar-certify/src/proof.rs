@@ -339,12 +339,12 @@ impl Context<'_> {
     }
 
     fn step(&self, index: usize) -> Result<(), Reason> {
-        let (trace, model, lemma) = (self.trace, self.model, &self.lemmas[self.at]);
+        let lemma = &self.lemmas[self.at];
         let step = &lemma.steps[index];
         let (from, to) = (step.from, step.to);
         ensure(step.premises.iter().all(|&premise| (premise as usize) < index), Reason::Premise)?;
         let order = |&premise: &u32| !self.not_before(&lemma.steps[premise as usize]);
-        ensure(model.write_order || step.premises.iter().all(order), Reason::NotBefore)?;
+        ensure(self.model.write_order || step.premises.iter().all(order), Reason::NotBefore)?;
         match step.rule {
             Rule::LoadOp => self.program_order(step, LOAD, ACCESS),
             Rule::StoreStore => self.program_order(step, STORE, STORE),
@@ -353,53 +353,12 @@ impl Context<'_> {
                 ensure(self.is_lock(from) || self.is_lock(to), Reason::Lock)?;
                 self.program_order(step, ALL, ALL)
             }
-            Rule::Time => {
-                let (earlier, later) = (self.op(from)?, self.op(to)?);
-                let compared = match trace.compare() {
-                    Compare::Nothing => false,
-                    Compare::Threads => self.in_program_order(earlier, later),
-                    Compare::Everything => earlier != later,
-                };
-                let done = model.done_at_end(trace.kind(earlier));
-                ensure(compared && done && trace.ended_before(earlier, later), Reason::Time)
-            }
-            Rule::Membar { fence } => {
-                let (earlier, later) = (self.op(from)?, self.op(to)?);
-                let barrier = fence.index() < trace.len() && trace.kind(fence) == OpKind::Fence;
-                ensure(barrier, Reason::Barrier)?;
-                let between = self.in_program_order(earlier, fence) && self.in_program_order(fence, later);
-                ensure(between, Reason::ProgramOrder)?;
-                let mask = trace.mask(fence).unwrap_or(model.sync);
-                ensure(self.masked(mask, earlier, later), Reason::Barrier)
-            }
-            Rule::ReadsFrom => {
-                if to == Event::FINAL {
-                    let left = match self.written(from) {
-                        Some(addr) => self.left(addr, from),
-                        None => trace.finals.iter().any(|end| self.wrote(from, end.addr, end.value)),
-                    };
-                    return ensure(left, Reason::Source);
-                }
-                let load = self.op(to)?;
-                ensure(self.returned(load, from), Reason::Source)?;
-                let own = self.memory_op(from).is_some_and(|store| self.in_program_order(store, load));
-                let early = own && model.store_forwarding && model.write_order && trace.kind(load) == OpKind::Load;
-                ensure(!early, Reason::Forwarded)
-            }
-            Rule::OwnStore { load } => {
-                let (own, load) = (self.op(from)?, self.op(load.into())?);
-                let sees_own = match trace.kind(load) {
-                    OpKind::Load => true,
-                    OpKind::Rmw | OpKind::Release => self.kept_on_one_address(own, load),
-                    _ => false,
-                };
-                let ordered = model.write_order || trace.kind(load).locks();
-                ensure(model.store_forwarding && sees_own && ordered, Reason::Model)?;
-                ensure(self.in_program_order(own, load), Reason::ProgramOrder)?;
-                self.read_and_other(load.into(), to, from)
-            }
+            Rule::Time => self.time(from, to),
+            Rule::Membar { fence } => self.barrier(from, fence, to),
+            Rule::ReadsFrom => self.reads_from(from, to),
+            Rule::OwnStore { load } => self.own_store(from, load, to),
             Rule::BeforeRead { load } => {
-                ensure(model.write_order || self.is_lock(load), Reason::Model)?;
+                ensure(self.model.write_order || self.is_lock(load), Reason::Model)?;
                 self.read_and_other(load, to, from)?;
                 self.path(step, from, load)
             }
@@ -409,38 +368,98 @@ impl Context<'_> {
                 self.read_and_other(from, source, to)?;
                 self.path(step, source, to)
             }
-            Rule::WriteOrder => {
-                let (first, second) = (self.op(from)?, self.op(to)?);
-                let rank = |op| {
-                    let valued = matches!(trace.kind(op), OpKind::Store | OpKind::Rmw);
-                    if valued { self.lines.rank(trace.addr(op), trace.write(op)) } else { None }
-                };
-                let listed = matches!((rank(first), rank(second)), (Some(first), Some(second)) if first < second);
-                ensure(listed && trace.addr(first) == trace.addr(second), Reason::WriteOrder)
-            }
+            Rule::WriteOrder => self.write_order(from, to),
             Rule::Init => ensure(from == Event::INIT && (to == Event::FINAL || self.op(to).is_ok()), Reason::Event),
             Rule::Final => ensure(to == Event::FINAL && (from == Event::INIT || self.op(from).is_ok()), Reason::Event),
             Rule::Assume(i) => {
                 let assumed = lemma.assume.get(i as usize);
                 ensure(assumed.is_some_and(|a| a.first == from && a.second == to), Reason::Assume)
             }
-            Rule::Case(j) => {
-                let refuted = self.lemmas[..self.at].get(j as usize).ok_or(Reason::Case)?;
-                let (mut opposite, mut others) = (false, true);
-                for a in &refuted.assume {
-                    if a.first == to && a.second == from {
-                        opposite = true;
-                    } else {
-                        // Assumed here too, or shown by a premise.
-                        others &= self.lines.assumed.binary_search(&(a.first, a.second)).is_ok()
-                            || step.premises.iter().any(|&premise| {
-                                let shown = &lemma.steps[premise as usize];
-                                (shown.from, shown.to) == (a.first, a.second)
-                            });
-                    }
-                }
-                ensure(opposite && others, Reason::Case)
+            Rule::Case(j) => self.case(step, j),
+        }
+    }
+
+    /// Time: the first had ended, and taken effect, when the second began, by clocks that can be compared.
+    fn time(&self, from: Event, to: Event) -> Result<(), Reason> {
+        let (earlier, later) = (self.op(from)?, self.op(to)?);
+        let compared = match self.trace.compare() {
+            Compare::Nothing => false,
+            Compare::Threads => self.in_program_order(earlier, later),
+            Compare::Everything => earlier != later,
+        };
+        let done = self.model.done_at_end(self.trace.kind(earlier));
+        ensure(compared && done && self.trace.ended_before(earlier, later), Reason::Time)
+    }
+
+    /// R3: a barrier between the two whose mask has them.
+    fn barrier(&self, from: Event, fence: OpId, to: Event) -> Result<(), Reason> {
+        let (earlier, later) = (self.op(from)?, self.op(to)?);
+        let barrier = fence.index() < self.trace.len() && self.trace.kind(fence) == OpKind::Fence;
+        ensure(barrier, Reason::Barrier)?;
+        let between = self.in_program_order(earlier, fence) && self.in_program_order(fence, later);
+        ensure(between, Reason::ProgramOrder)?;
+        let mask = self.trace.mask(fence).unwrap_or(self.model.sync);
+        ensure(self.masked(mask, earlier, later), Reason::Barrier)
+    }
+
+    /// R4: the second returned what the first wrote, and not out of a store buffer.
+    fn reads_from(&self, from: Event, to: Event) -> Result<(), Reason> {
+        let (trace, model) = (self.trace, self.model);
+        if to == Event::FINAL {
+            let left = match self.written(from) {
+                Some(addr) => self.left(addr, from),
+                None => trace.finals.iter().any(|end| self.wrote(from, end.addr, end.value)),
+            };
+            return ensure(left, Reason::Source);
+        }
+        let load = self.op(to)?;
+        ensure(self.returned(load, from), Reason::Source)?;
+        let own = self.memory_op(from).is_some_and(|store| self.in_program_order(store, load));
+        let early = own && model.store_forwarding && model.write_order && trace.kind(load) == OpKind::Load;
+        ensure(!early, Reason::Forwarded)
+    }
+
+    /// R5: a read that would have seen its thread's own store, had the write that it returned been older.
+    fn own_store(&self, from: Event, load: OpId, to: Event) -> Result<(), Reason> {
+        let (own, load) = (self.op(from)?, self.op(load.into())?);
+        let sees_own = match self.trace.kind(load) {
+            OpKind::Load => true,
+            OpKind::Rmw | OpKind::Release => self.kept_on_one_address(own, load),
+            _ => false,
+        };
+        let ordered = self.model.write_order || self.trace.kind(load).locks();
+        ensure(self.model.store_forwarding && sees_own && ordered, Reason::Model)?;
+        ensure(self.in_program_order(own, load), Reason::ProgramOrder)?;
+        self.read_and_other(load.into(), to, from)
+    }
+
+    /// A6: the trace lists the two writes in this order.
+    fn write_order(&self, from: Event, to: Event) -> Result<(), Reason> {
+        let (trace, first, second) = (self.trace, self.op(from)?, self.op(to)?);
+        let rank = |op| {
+            let valued = matches!(trace.kind(op), OpKind::Store | OpKind::Rmw);
+            if valued { self.lines.rank(trace.addr(op), trace.write(op)) } else { None }
+        };
+        let listed = matches!((rank(first), rank(second)), (Some(first), Some(second)) if first < second);
+        ensure(listed && trace.addr(first) == trace.addr(second), Reason::WriteOrder)
+    }
+
+    /// Case: an earlier lemma refuted the opposite order under assumptions that hold here.
+    fn case(&self, step: &Step, lemma: u32) -> Result<(), Reason> {
+        let refuted = self.lemmas[..self.at].get(lemma as usize).ok_or(Reason::Case)?;
+        let (mut opposite, mut others) = (false, true);
+        for a in &refuted.assume {
+            if a.first == step.to && a.second == step.from {
+                opposite = true;
+            } else {
+                // Assumed here too, or shown by a premise.
+                others &= self.lines.assumed.binary_search(&(a.first, a.second)).is_ok()
+                    || step.premises.iter().any(|&premise| {
+                        let shown = &self.lemmas[self.at].steps[premise as usize];
+                        (shown.from, shown.to) == (a.first, a.second)
+                    });
             }
         }
+        ensure(opposite && others, Reason::Case)
     }
 }

@@ -52,41 +52,11 @@ pub use limits::Limits;
 pub use read::{Effort, Plan};
 pub use shrink::Part;
 
+pub use membar_core::Algorithm;
 use membar_core::{Compare, Event, Lemma, Model, OpId, Proof, Rule, Source, Step, Trace, Undecided, Verdict, Witness};
 use problem::{Obvious, Problem};
 use prove::Prover;
 use read::{Decided, ReadProblem};
-
-/// What decided a trace.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Algorithm {
-    /// A value that nobody wrote, or an initial value that the same thread had seen overwritten.
-    Values,
-    /// The write order was given: A1-A7.
-    Conflict,
-    /// A cycle of R1-R7.
-    Rules,
-    /// The heuristic found a total order at the first attempt.
-    Too,
-    /// The search.
-    Search,
-    /// The same with timestamps of one clock: only what was pending at one time is in question.
-    Timed,
-}
-
-impl Algorithm {
-    /// The name used in text and JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Algorithm::Values => "values",
-            Algorithm::Conflict => "conflict",
-            Algorithm::Rules => "rules",
-            Algorithm::Too => "too",
-            Algorithm::Search => "search",
-            Algorithm::Timed => "timed",
-        }
-    }
-}
 
 /// A verdict and how it was reached.
 #[derive(Clone, Debug)]

@@ -30,7 +30,10 @@
 //! order) and Definition 1 (relaxed time order: a store's relaxed commit time is the earliest one of what follows it, which
 //! here is a path from the store to that and on along the chain of 6).
 
+mod walk;
+
 use membar_core::{Compare, Kind, Kinds, Model, OpId, OpKind, Ppo, ThreadId, Trace, When};
+use walk::Walk;
 
 /// Edges and collectors of one trace.
 #[derive(Default)]
@@ -63,6 +66,16 @@ struct Chain {
 impl Chain {
     fn waits(&self) -> bool {
         !self.pending.is_empty() || self.last != [None; 4]
+    }
+
+    /// Makes `collector` the next one, at `place` in program order.
+    fn collect(&mut self, collector: u32, place: u32, edges: &mut Vec<(u32, u32)>) {
+        edges.extend(self.pending.drain(..).map(|op| (op, collector)));
+        edges.extend(self.last.iter_mut().filter_map(Option::take).map(|op| (op, collector)));
+        if let Some((tail, _)) = self.tail {
+            edges.push((tail, collector));
+        }
+        self.tail = Some((collector, place));
     }
 }
 
@@ -164,7 +177,7 @@ impl PpoEdges {
         let mut base = 0u32;
         for t in 0..trace.threads() {
             let ops = trace.thread_ops(ThreadId(t as u32));
-            self.thread(trace, model, &always, ops, base);
+            Walk::new(self, trace, model, &always, (ops, base)).run();
             if trace.has_times() {
                 self.time(trace, model, &always, ops, base);
             }
@@ -172,196 +185,6 @@ impl PpoEdges {
         }
         if trace.has_times() && trace.compare() == Compare::Everything {
             self.global_time(trace, model);
-        }
-    }
-
-    fn thread(&mut self, trace: &Trace, model: &Model, always: &Rows, ops: &[OpId], base: u32) {
-        let ppo = &model.ppo;
-        let PpoEdges { edges, next_node, scratch: s } = self;
-        let ordered = |kind: Kind| always[kind as usize].has(kind);
-        // Collectors that the model itself needs: an always-entry whose earlier kind is not in order.
-        let implicit = Kind::ALL.map(|kind| if ordered(kind) { Kinds::NONE } else { always[kind as usize] });
-        s.chains.clear();
-        s.chains.extend(rectangles(implicit).map(|(from, to)| Chain { from, to, ..Chain::default() }));
-        let implicit_chains = s.chains.len();
-        for &op in ops.iter().filter(|&&op| trace.kind(op) == OpKind::Fence) {
-            for (from, to) in rectangles(barrier(trace, model, always, op)) {
-                if !s.chains[implicit_chains..].iter().any(|chain| chain.from == from && chain.to == to) {
-                    s.chains.push(Chain { from, to, ..Chain::default() });
-                }
-            }
-        }
-        let load_list = !ppo.entry(Kind::Load, Kind::Load).on_one_address();
-        // An operation of an ordered kind stands for all earlier ones of that kind.
-        let ordered_kinds = Kinds(Kind::ALL.iter().fold(0, |all, &kind| all | (ordered(kind) as u8) << kind as u8));
-        let sessions = trace.has_locks() && ppo.any(|when| when.same_session);
-        let mut last_of = [NONE; 4];
-        let kinds_of = |node: u32| trace.kind(ops[(node - base) as usize]).kinds();
-
-        for (i, &op) in ops.iter().enumerate() {
-            let node = base + i as u32;
-            let kind = trace.kind(op);
-            if kind == OpKind::Fence {
-                for (n, (from, to)) in rectangles(barrier(trace, model, always, op)).enumerate() {
-                    let mut made = s.chains[implicit_chains..].iter_mut();
-                    let chain = made.find(|c| c.from == from && c.to == to).expect("made above");
-                    // The fence's own node serves as its first collector.
-                    let collector = if n == 0 { node } else { fresh(next_node) };
-                    collect(chain, collector, node, edges);
-                }
-                continue;
-            }
-            let me = kind.kinds();
-            for chain in &mut s.chains[..implicit_chains] {
-                if chain.to.meets(me) && chain.waits() {
-                    collect(chain, fresh(next_node), node, edges);
-                }
-            }
-            s.preds.clear();
-            let mut wanted = |pred: u32| {
-                if pred != NONE && !s.preds.contains(&pred) {
-                    s.preds.push(pred);
-                }
-            };
-            for earlier in Kind::ALL {
-                if ordered(earlier) && always[earlier as usize].meets(me) {
-                    wanted(last_of[earlier as usize]);
-                }
-            }
-            let x = trace.addr(op).index();
-            if s.last[0][x] == NONE && s.last[1][x] == NONE {
-                s.touched.push(x as u32);
-            }
-            let peers = if kind.locks() { LOCKS } else { [Kind::Load, Kind::Store] };
-            for earlier in peers {
-                if !any_entry(ppo, Kinds::of(earlier), me, |when| when.same_address) {
-                    continue;
-                }
-                if earlier == Kind::Load && load_list {
-                    let mut open = s.open_loads[x];
-                    while open != NONE {
-                        wanted(open);
-                        open = s.next_open[open as usize];
-                    }
-                } else {
-                    wanted(s.last[column(earlier)][x]);
-                }
-            }
-            if sessions && !kind.locks() {
-                let after_acquire = any_entry(ppo, Kinds::of(Kind::Acquire), me, |when| when.same_session);
-                let before_release = any_entry(ppo, me, Kinds::of(Kind::Release), |when| when.same_session);
-                for session in &mut s.sessions {
-                    if after_acquire {
-                        wanted(session.acquire);
-                    }
-                    if before_release {
-                        session.inside.push(node);
-                    }
-                    for chain in &mut session.chains {
-                        if chain.to.meets(me) && chain.waits() {
-                            collect(chain, fresh(next_node), node, edges);
-                        }
-                        if chain.to.meets(me)
-                            && let Some((collector, _)) = chain.tail
-                        {
-                            edges.push((collector, node));
-                        }
-                        if chain.from.meets(me) {
-                            chain.pending.push(node);
-                        }
-                    }
-                }
-            }
-            if !s.guards.is_empty() && !kind.locks() {
-                for &lock in &s.guards[x] {
-                    for earlier in LOCKS {
-                        if any_entry(ppo, Kinds::of(earlier), me, |when| when.guarded) {
-                            wanted(s.last[column(earlier)][lock as usize]);
-                        }
-                        if any_entry(ppo, me, Kinds::of(earlier), |when| when.guarded) {
-                            s.guarded[column(earlier)][lock as usize].push(node);
-                            s.touched.push(lock);
-                        }
-                    }
-                }
-            }
-            // Of two predecessors that are always in order, the later one stands for both.
-            let implied = |a: u32, b: u32| {
-                let (from, to) = (kinds_of(a), kinds_of(b));
-                a < b && from.iter().any(|kind| always[kind as usize].meets(to))
-            };
-            for &pred in &s.preds {
-                if s.preds.len() > 4 || !s.preds.iter().any(|&other| implied(pred, other)) {
-                    edges.push((pred, node));
-                }
-            }
-            if kind.locks() {
-                if !s.guards.is_empty() {
-                    let kind = if kind == OpKind::Acquire { Kind::Acquire } else { Kind::Release };
-                    edges.extend(s.guarded[column(kind)][x].drain(..).map(|access| (access, node)));
-                }
-                if kind == OpKind::Acquire && sessions {
-                    let accesses = Kind::ALL.map(|earlier| {
-                        let later = |l: &Kind| !l.locks() && ppo.entry(earlier, *l).same_session;
-                        let row = Kind::ALL.iter().filter(|l| later(l)).fold(0, |all, &l| all | Kinds::of(l).0);
-                        Kinds(if earlier.locks() { 0 } else { row })
-                    });
-                    let chains = rectangles(accesses).map(|(from, to)| Chain { from, to, ..Chain::default() });
-                    s.sessions.push(Session {
-                        lock: x as u32,
-                        acquire: node,
-                        inside: Vec::new(),
-                        chains: chains.collect(),
-                    });
-                } else if let Some(at) = s.sessions.iter().position(|session| session.lock == x as u32) {
-                    let session = s.sessions.swap_remove(at);
-                    edges.extend(session.inside.iter().map(|&access| (access, node)));
-                }
-            }
-            for chain in &mut s.chains {
-                if chain.to.meets(me)
-                    && let Some((collector, place)) = chain.tail
-                {
-                    // A predecessor after the collector, of a kind that it covers, is already behind it.
-                    let covered = s.preds.iter().any(|&pred| pred > place && kinds_of(pred).meets(chain.to));
-                    if !covered {
-                        edges.push((collector, node));
-                    }
-                }
-                let from = Kinds(chain.from.0 & me.0);
-                for kind in Kinds(from.0 & ordered_kinds.0).iter() {
-                    chain.last[kind as usize] = Some(node);
-                }
-                if from.0 & !ordered_kinds.0 != 0 {
-                    chain.pending.push(node);
-                }
-            }
-            for kind in me.iter() {
-                last_of[kind as usize] = node;
-                s.last[column(kind)][x] = node;
-            }
-            if load_list {
-                if me.has(Kind::Store) {
-                    // Earlier loads of the address are behind this store, which is behind every later one.
-                    s.open_loads[x] = NONE;
-                }
-                if me.has(Kind::Load) {
-                    s.next_open[node as usize] = s.open_loads[x];
-                    s.open_loads[x] = node;
-                }
-            }
-        }
-        s.sessions.clear();
-        for x in s.touched.drain(..) {
-            let x = x as usize;
-            s.last[0][x] = NONE;
-            s.last[1][x] = NONE;
-            s.open_loads[x] = NONE;
-            for lists in &mut s.guarded {
-                if let Some(list) = lists.get_mut(x) {
-                    list.clear();
-                }
-            }
         }
     }
 
@@ -459,20 +282,4 @@ struct Timed {
     node: u32,
     begin: Option<u64>,
     end: Option<u64>,
-}
-
-/// A new node.
-fn fresh(next_node: &mut u32) -> u32 {
-    *next_node += 1;
-    *next_node - 1
-}
-
-/// Makes `collector` the chain's next one, at `place` in program order.
-fn collect(chain: &mut Chain, collector: u32, place: u32, edges: &mut Vec<(u32, u32)>) {
-    edges.extend(chain.pending.drain(..).map(|op| (op, collector)));
-    edges.extend(chain.last.iter_mut().filter_map(Option::take).map(|op| (op, collector)));
-    if let Some((tail, _)) = chain.tail {
-        edges.push((tail, collector));
-    }
-    chain.tail = Some((collector, place));
 }

@@ -4,7 +4,7 @@
 //! Both are plain data: `membar-check` makes them, `membar-certify` re-checks them from the recorded values alone,
 //! `membar-report` turns them into words.
 
-use crate::{AddrId, OpId, Trace};
+use crate::{AddrId, Axiom, OpId, RuleName, Trace, VerdictKind};
 use std::fmt;
 
 /// A point of memory order: an operation, or one of the two ends of the trace.
@@ -100,39 +100,39 @@ pub enum Rule {
 
 impl Rule {
     /// The short name used in text, JSON and documentation.
-    pub fn name(self) -> &'static str {
+    pub fn name(self) -> RuleName {
         match self {
-            Rule::LoadOp => "R1",
-            Rule::StoreStore => "R2",
-            Rule::StoreLoad => "SL",
-            Rule::Membar { .. } => "R3",
-            Rule::ReadsFrom => "R4",
-            Rule::OwnStore { .. } => "R5",
-            Rule::BeforeRead { .. } => "R6",
-            Rule::AfterRead => "R7",
-            Rule::WriteOrder => "A6",
-            Rule::Init => "Init",
-            Rule::Final => "Final",
-            Rule::Lock => "Lock",
-            Rule::Time => "Time",
-            Rule::Assume(_) => "Assume",
-            Rule::Case(_) => "Case",
+            Rule::LoadOp => RuleName::R1,
+            Rule::StoreStore => RuleName::R2,
+            Rule::StoreLoad => RuleName::Sl,
+            Rule::Membar { .. } => RuleName::R3,
+            Rule::ReadsFrom => RuleName::R4,
+            Rule::OwnStore { .. } => RuleName::R5,
+            Rule::BeforeRead { .. } => RuleName::R6,
+            Rule::AfterRead => RuleName::R7,
+            Rule::WriteOrder => RuleName::A6,
+            Rule::Init => RuleName::Init,
+            Rule::Final => RuleName::Final,
+            Rule::Lock => RuleName::Lock,
+            Rule::Time => RuleName::Time,
+            Rule::Assume(_) => RuleName::Assume,
+            Rule::Case(_) => RuleName::Case,
         }
     }
 
     /// The axiom that the rule follows from.
-    pub fn axiom(self) -> &'static str {
+    pub fn axiom(self) -> Axiom {
         match self {
-            Rule::LoadOp => "LoadOp",
-            Rule::StoreStore => "StoreStore",
-            Rule::StoreLoad => "StoreLoad",
-            Rule::Membar { .. } => "Membar",
-            Rule::ReadsFrom | Rule::OwnStore { .. } | Rule::BeforeRead { .. } | Rule::AfterRead => "Value",
-            Rule::WriteOrder => "WriteOrder",
-            Rule::Init | Rule::Final => "Value",
-            Rule::Lock => "LockOrder",
-            Rule::Time => "Time",
-            Rule::Assume(_) | Rule::Case(_) => "Order",
+            Rule::LoadOp => Axiom::LoadOp,
+            Rule::StoreStore => Axiom::StoreStore,
+            Rule::StoreLoad => Axiom::StoreLoad,
+            Rule::Membar { .. } => Axiom::Membar,
+            Rule::ReadsFrom | Rule::OwnStore { .. } | Rule::BeforeRead { .. } | Rule::AfterRead => Axiom::Value,
+            Rule::WriteOrder => Axiom::WriteOrder,
+            Rule::Init | Rule::Final => Axiom::Value,
+            Rule::Lock => Axiom::LockOrder,
+            Rule::Time => Axiom::Time,
+            Rule::Assume(_) | Rule::Case(_) => Axiom::Order,
         }
     }
 }
@@ -290,13 +290,18 @@ pub enum Verdict {
 }
 
 impl Verdict {
+    /// The answer without its certificate.
+    pub fn kind(&self) -> VerdictKind {
+        match self {
+            Verdict::Allowed(_) => VerdictKind::Allowed,
+            Verdict::Forbidden(_) => VerdictKind::Forbidden,
+            Verdict::Undecided { .. } => VerdictKind::Undecided,
+        }
+    }
+
     /// `allowed`, `forbidden` or `undecided`.
     pub fn name(&self) -> &'static str {
-        match self {
-            Verdict::Allowed(_) => "allowed",
-            Verdict::Forbidden(_) => "forbidden",
-            Verdict::Undecided { .. } => "undecided",
-        }
+        self.kind().name()
     }
 }
 

@@ -99,16 +99,6 @@ pub enum Relaxation {
     Pso,
 }
 
-impl Relaxation {
-    /// `tso` or `pso`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Relaxation::Tso => "tso",
-            Relaxation::Pso => "pso",
-        }
-    }
-}
-
 /// A step of a machine with store buffers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum MachineStep {

@@ -45,7 +45,7 @@
 //!     fn state(&self, state: &mut Vec<u64>) {
 //!         state.extend([self.value, self.read[0], self.read[1], self.pc[0] as u64, self.pc[1] as u64]);
 //!     }
-//!     fn fault(&self, _: usize) -> String { String::new() }
+//!     fn fault(&self, _: usize) -> Fault { unreachable!("its threads only end") }
 //! }
 //!
 //! let count = |strategy| {
@@ -62,6 +62,7 @@
 //! ```
 
 mod explore;
+mod fault;
 mod observer;
 mod program;
 mod races;
@@ -73,6 +74,7 @@ mod work;
 mod worker;
 
 pub use explore::{Search, SearchState, Strategy};
+pub use fault::{Control, Fault, FaultKind, Form, Location, Message, Piece};
 pub use observer::{Blind, Observer};
 pub use program::{Awaited, MAX_OUTCOMES, MAX_THREADS, Next, Program, Standing, Stop, Waiting, Watched};
 pub use schedule::{BadSchedule, Schedule, Step};

@@ -1,6 +1,6 @@
 //! Who watches an exploration.
 
-use crate::{End, Step};
+use crate::{End, Fault, Step};
 use membar_core::{Access, Performed};
 
 /// Watches executions step by step, forwards and backwards.
@@ -29,7 +29,7 @@ pub trait Observer {
     fn end(&mut self, end: End, path: &[Step]);
 
     /// In the execution that has ended, a thread stopped at a fault.
-    fn fault(&mut self, thread: usize, fault: String, path: &[Step]);
+    fn fault(&mut self, thread: usize, fault: Fault, path: &[Step]);
 
     /// Whether enough has been seen: then the search stops as soon as it can.
     fn enough(&self) -> bool {
@@ -53,6 +53,6 @@ impl Observer for Blind {
     fn tried(&mut self, _: usize, _: Access, _: &[Step]) {}
     #[inline]
     fn end(&mut self, _: End, _: &[Step]) {}
-    fn fault(&mut self, _: usize, _: String, _: &[Step]) {}
+    fn fault(&mut self, _: usize, _: Fault, _: &[Step]) {}
     fn take(&mut self, _: &[Step]) {}
 }

@@ -1,6 +1,6 @@
 //! What the explorer needs to know about a program.
 
-use crate::Step;
+use crate::{Fault, Step};
 use membar_core::{Access, Performed};
 
 /// What a thread does next.
@@ -247,7 +247,7 @@ pub trait Program {
     fn state(&self, state: &mut Vec<u64>);
 
     /// Why the thread cannot go on, where [`Program::next`] says so.
-    fn fault(&self, thread: usize) -> String;
+    fn fault(&self, thread: usize) -> Fault;
 }
 
 /// The most outcomes that a choice may have.

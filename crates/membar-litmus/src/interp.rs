@@ -22,7 +22,7 @@
 
 use crate::code::{Code, Crash, Instr, Operand, Place, Reg, Settled, ThreadCode, Update};
 use membar_core::{Access, Performed};
-use membar_explore::{Awaited, Next, Program, Waiting};
+use membar_explore::{Awaited, Fault, Next, Program, Waiting};
 use std::sync::Arc;
 
 /// A running program.
@@ -270,8 +270,8 @@ impl Program for Interpreter {
         state.extend(self.threads.iter().map(|thread| u64::from(thread.place.pc)));
     }
 
-    fn fault(&self, thread: usize) -> String {
-        match self.threads[thread].place.settled {
+    fn fault(&self, thread: usize) -> Fault {
+        Fault::error(match self.threads[thread].place.settled {
             Settled::Crash(Crash::Wild { site, pointer }) => {
                 let site = &self.code.sites[site as usize];
                 format!("line {}: `{}` goes to {pointer:#x}, which is no location of the test", site.line, site.text)
@@ -286,7 +286,7 @@ impl Program for Interpreter {
             }
             Settled::Endless => "it goes round a loop that accesses no memory, for ever".into(),
             Settled::Request(_) | Settled::Done | Settled::Long => String::new(),
-        }
+        })
     }
 }
 

@@ -19,7 +19,7 @@
 //! If the store is in the window, a cycle is found, and none through this store and this access has fewer edges.
 
 use crate::event::{Event, Op, Violation};
-use membar_core::Relaxation;
+use membar_core::{Relation, Relaxation};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
@@ -32,37 +32,6 @@ pub struct Recorded {
     pub read: u64,
     /// The value written, if it writes.
     pub write: u64,
-}
-
-/// Why one event happens before another.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
-pub enum Relation {
-    /// Program order.
-    Po,
-    /// The second reads what the first wrote.
-    Rf,
-    /// The second overwrites what the first wrote.
-    Co,
-    /// The second overwrites what the first read.
-    Fr,
-    /// The first started the second's thread.
-    Start,
-    /// The second waited for the end of the first's thread.
-    Join,
-}
-
-impl Relation {
-    /// `po`, `rf`, `co`, `fr`, `start` or `join`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Relation::Po => "po",
-            Relation::Rf => "rf",
-            Relation::Co => "co",
-            Relation::Fr => "fr",
-            Relation::Start => "start",
-            Relation::Join => "join",
-        }
-    }
 }
 
 /// One step of a [`Cycle`].

@@ -36,7 +36,7 @@ pub mod witness;
 
 pub use class::{ClassMonitor, MAX_WRITES, Overtaken, TooLong};
 pub use clocks::Clocks;
-pub use cycle::{Cycle, Edge, Recorded, Relation, Window};
+pub use cycle::{Cycle, Edge, Recorded, Window};
 pub use event::{Algorithm, Event, NO_SITE, Op, Violation, Write};
 pub use groups::{Group, Groups, Instruction};
 pub use monitor::{Mark, Monitor, Monitors, Rule};

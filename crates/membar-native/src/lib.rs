@@ -1,7 +1,8 @@
 //! Runs C and C++ programs under membar's scheduler.
 //!
 //! * [`build`]: compiles a program with the machine's gcc or clang, instrumented, into a shared object.
-//! * [`run`]: loads that object and runs its threads as coroutines, one access a step.
+//! * `run`, which is private: loads that object and runs its threads as coroutines, one access a step. It is reached through
+//!   processes only, so whatever a program does to memory stays in one.
 //! * [`process`]: the same in processes of their own, which are the workers of the explorer.
 //! * [`session`]: a program under verification, with what is learnt about it.
 //! * [`symbols`]: source lines and names of variables, from debug information.
@@ -13,7 +14,9 @@
 
 pub mod build;
 pub mod process;
-pub mod run;
+mod run;
 pub mod session;
 pub mod symbols;
 pub mod words;
+
+pub use run::{BEFORE, Cell, Divergence, Facts, Located, Made, Standing, Torn, Traced, TracedStep, Unseen};

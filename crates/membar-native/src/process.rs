@@ -20,24 +20,27 @@
 // Shared memory and the system calls that set a child up.
 #![allow(unsafe_code)]
 
-use crate::run::{Divergence, Facts, Native, Options, Traced, barrier_of};
+mod serve;
+mod shared;
+
+pub use serve::serve;
+
+use crate::run::{Divergence, Facts, Options, Traced};
 use membar_core::Barrier;
-use membar_explore::{Answer, Local, Order, Program, Step, Strategy, Work};
-use membar_verify::{Seen, Settings, Watch};
+use membar_explore::{Answer, Fault, FaultKind, Order, Step, Work};
+use membar_verify::{Seen, Settings};
 use serde::{Deserialize, Serialize};
-use std::ffi::{OsStr, OsString};
-use std::fs::File;
+use shared::Shared;
+use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
-use std::os::fd::{AsRawFd, FromRawFd};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-/// Bytes of the shared memory: a flag, the length of a path, the path.
-const SHARED: usize = 1 << 20;
 /// How long a child may take to come to the end of an execution when it is time to stop.
 const GRACE: Duration = Duration::from_millis(400);
 /// Memory that a process takes beside what the program's heap and the records about it need.
@@ -47,9 +50,6 @@ const BLOCKED: Duration = Duration::from_secs(10);
 /// How many schedules may end a child before we give up.
 const DEATHS: usize = 32;
 
-/// How the message of a fault begins after which the process could not go on: its schedule cannot be run again.
-pub const PROCESS_ENDS: &str = "ends the whole process";
-
 /// What the parent asks for.
 #[derive(Serialize, Deserialize)]
 enum Call {
@@ -57,12 +57,7 @@ enum Call {
         object: Vec<u8>,
         args: Vec<Vec<u8>>,
         shared: Vec<u8>,
-        heap: usize,
-        volatile_atomic: bool,
-        spurious_wakeups: bool,
-        opaque_private: bool,
-        nondet: Option<(i64, i64)>,
-        wrappers: Vec<(u32, u32)>,
+        options: Options,
         show: bool,
     },
     Begin {
@@ -70,7 +65,7 @@ enum Call {
         barriers: Vec<(u32, u8)>,
         settings: Settings,
         stop_at_first: bool,
-        poison: Vec<(Vec<Step>, String)>,
+        poison: Vec<(Vec<Step>, Fault)>,
     },
     Work(Order),
     Trace(Vec<Step>),
@@ -102,7 +97,7 @@ pub(crate) enum Strings {
 #[allow(clippy::large_enum_variant)] // one at a time, and gone at once
 enum Reply {
     Ready,
-    Failed(String),
+    Failed(Fault),
     Begun { threads: usize },
     Worked { answer: Answer<Seen>, facts: Option<Facts>, diverged: Option<Divergence>, statistics: Statistics },
     Traced(Box<Traced>),
@@ -187,8 +182,8 @@ pub enum ProcessError {
     #[error("cannot start a process for the program: {0}")]
     Start(#[from] io::Error),
     /// It says so.
-    #[error("{0}")]
-    Failed(String),
+    #[error("{}", .0.message)]
+    Failed(Fault),
     /// It has ended because of a bug of ours, which it has told about.
     #[error("the process that runs the program has failed: {0}")]
     Bug(String),
@@ -199,8 +194,28 @@ pub enum ProcessError {
     #[error("the time limit was reached (--time)")]
     Late,
     /// It holds more memory than it may, and was killed.
-    #[error("limit: the process that runs it holds more than {} MiB of memory (--memory)", .0 >> 20)]
+    #[error("the process that runs it holds more than {} MiB of memory (--memory)", .0 >> 20)]
     Memory(u64),
+}
+
+impl ProcessError {
+    fn unexpected() -> ProcessError {
+        ProcessError::Failed(Fault::error("an answer to something else"))
+    }
+
+    /// Whether the program is not known to be wrong, but could not be run.
+    pub fn is_limit(&self) -> bool {
+        matches!(self, ProcessError::Failed(fault) if fault.is_limit()) || matches!(self, ProcessError::Memory(_))
+    }
+
+    /// The same as a fault.
+    pub fn fault(self) -> Fault {
+        match self {
+            ProcessError::Failed(fault) => fault,
+            ProcessError::Memory(_) => Fault { kind: FaultKind::Memory, ..Fault::error(self.to_string()) },
+            error => Fault::error(error.to_string()),
+        }
+    }
 }
 
 /// A child process with the program in it.
@@ -214,68 +229,19 @@ pub struct Process {
     /// It was killed, and has to be started before it can be asked anything.
     killed: bool,
     /// Schedules that are not to be run again, and why.
-    poison: Vec<(Vec<Step>, String)>,
+    poison: Vec<(Vec<Step>, Fault)>,
     /// What the program has shown of itself that was not known.
     pub grown: Option<Facts>,
     /// If the program did something else the second time.
     pub diverged: Option<Divergence>,
     /// Why there is no going on.
-    pub failed: Option<String>,
+    pub failed: Option<Fault>,
     /// Is that a bug of ours?
     pub bug: bool,
     /// What it cost so far.
     pub statistics: Statistics,
     /// The number of threads.
     pub threads: usize,
-}
-
-/// The memory that parent and child share.
-struct Shared(*mut u8);
-
-// SAFETY: only accessed through atomics, or when the child has ended.
-unsafe impl Send for Shared {}
-
-impl Shared {
-    fn map(path: &Path, create: bool) -> io::Result<Shared> {
-        let file = File::options().read(true).write(true).create(create).truncate(false).open(path)?;
-        if create {
-            file.set_len(SHARED as u64)?;
-        }
-        // SAFETY: a new mapping of that file.
-        let at = unsafe {
-            libc::mmap(
-                std::ptr::null_mut(),
-                SHARED,
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_SHARED,
-                file.as_raw_fd(),
-                0,
-            )
-        };
-        if at == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(Shared(at.cast())) }
-    }
-
-    fn stop(&self) -> &AtomicU32 {
-        // SAFETY: mapped and aligned.
-        unsafe { &*self.0.cast() }
-    }
-
-    /// The schedule that the child ran last.
-    fn path(&self) -> Vec<Step> {
-        // SAFETY: mapped and aligned; the child has ended.
-        let steps = unsafe {
-            let len = (*self.0.add(4).cast::<AtomicU32>()).load(Ordering::Relaxed) as usize;
-            std::slice::from_raw_parts(self.0.add(8).cast::<u32>(), len.min((SHARED - 8) / 4))
-        };
-        steps.iter().map(|&step| Step::from_bits(step)).collect()
-    }
-}
-
-impl Drop for Shared {
-    fn drop(&mut self) {
-        // SAFETY: mapped by `map`, not used any more.
-        unsafe { libc::munmap(self.0.cast(), SHARED) };
-    }
 }
 
 fn spawn(setup: &Setup) -> io::Result<(Child, BufWriter<ChildStdin>, BufReader<ChildStdout>)> {
@@ -336,18 +302,20 @@ impl Process {
             object: setup.object.as_os_str().as_bytes().to_vec(),
             args: setup.args.iter().map(|arg| arg.as_bytes().to_vec()).collect(),
             shared: setup.dir.as_os_str().as_bytes().to_vec(),
-            heap: setup.heap,
-            volatile_atomic: setup.volatile_atomic,
-            spurious_wakeups: setup.spurious_wakeups,
-            opaque_private: setup.opaque_private,
-            nondet: setup.nondet,
-            wrappers: setup.wrappers.clone(),
+            options: Options {
+                heap: setup.heap,
+                volatile_atomic: setup.volatile_atomic,
+                spurious_wakeups: setup.spurious_wakeups,
+                opaque_private: setup.opaque_private,
+                nondet: setup.nondet,
+                wrappers: setup.wrappers.clone(),
+            },
             show: setup.show,
         };
         match self.call(&call)? {
             Reply::Ready => Ok(()),
             Reply::Failed(why) => Err(ProcessError::Failed(why)),
-            _ => Err(ProcessError::Failed("an answer to something else".into())),
+            _ => Err(ProcessError::unexpected()),
         }
     }
 
@@ -368,7 +336,7 @@ impl Process {
                 Ok(())
             }
             Reply::Failed(why) => Err(ProcessError::Failed(why)),
-            _ => Err(ProcessError::Failed("an answer to something else".into())),
+            _ => Err(ProcessError::unexpected()),
         }
     }
 
@@ -377,7 +345,7 @@ impl Process {
         match self.call(&Call::Trace(schedule.to_vec()))? {
             Reply::Traced(traced) => Ok(*traced),
             Reply::Failed(why) => Err(ProcessError::Failed(why)),
-            _ => Err(ProcessError::Failed("an answer to something else".into())),
+            _ => Err(ProcessError::unexpected()),
         }
     }
 
@@ -385,7 +353,7 @@ impl Process {
     pub fn facts(&mut self) -> Result<(Facts, bool), ProcessError> {
         match self.call(&Call::Facts)? {
             Reply::Facts { facts, grown } => Ok((facts, grown)),
-            _ => Err(ProcessError::Failed("an answer to something else".into())),
+            _ => Err(ProcessError::unexpected()),
         }
     }
 
@@ -438,8 +406,8 @@ impl Process {
             match processor_time(self.child.id()) {
                 now if now != used => (used, since) = (now, Instant::now()),
                 _ if since.elapsed() > BLOCKED => {
-                    let why = "limit: the program waits for something outside of membar's control";
-                    return Err(self.kill(ProcessError::Failed(why.into())));
+                    let why = Fault::limit("the program waits for something outside of membar's control");
+                    return Err(self.kill(ProcessError::Failed(why)));
                 }
                 _ => {}
             }
@@ -450,7 +418,8 @@ impl Process {
         if n == 0 {
             return Err(self.death());
         }
-        serde_json::from_slice(&line).map_err(|error| ProcessError::Failed(format!("an answer that is none: {error}")))
+        let unread = |error| ProcessError::Failed(Fault::error(format!("an answer that is none: {error}")));
+        serde_json::from_slice(&line).map_err(unread)
     }
 
     /// Ends the child. It is started again when there is something to ask.
@@ -518,21 +487,23 @@ impl Work for Process {
                     return answer;
                 }
                 Ok(Reply::Failed(why)) => self.failed = Some(why),
-                Ok(_) => self.failed = Some("an answer to something else".into()),
+                Ok(_) => self.failed = Some(ProcessError::unexpected().fault()),
                 // Killed because it did not stop: nothing is known.
                 Err(ProcessError::Late) => {}
                 Err(ProcessError::Died(_)) if stop.load(Ordering::Relaxed) => self.killed = true,
                 Err(ProcessError::Bug(why)) => {
                     self.bug = true;
-                    self.failed = Some(why);
+                    self.failed = Some(Fault::error(why));
                 }
                 Err(error) => {
                     let path = self.shared.path();
                     let why = match error {
                         ProcessError::Died(how) => {
-                            format!("{PROCESS_ENDS} ({how}): it has destroyed memory that is not its own")
+                            let message =
+                                format!("ends the whole process ({how}): it has destroyed memory that is not its own");
+                            Fault { kind: FaultKind::Death, ..Fault::error(message) }
                         }
-                        error => error.to_string(),
+                        error => error.fault(),
                     };
                     if self.poison.len() == DEATHS
                         || path.is_empty()
@@ -543,7 +514,7 @@ impl Work for Process {
                         self.poison.push((path, why));
                         match self.restart() {
                             Ok(()) => continue,
-                            Err(error) => self.failed = Some(error.to_string()),
+                            Err(error) => self.failed = Some(error.fault()),
                         }
                     }
                 }
@@ -551,128 +522,6 @@ impl Work for Process {
             return Answer::Undone;
         }
     }
-}
-
-/// The child's side: answers calls on standard input until it ends.
-pub fn serve() -> io::Result<()> {
-    // SAFETY: the descriptors are open, and nobody else uses them; the program gets others in their place.
-    let (from, to) = unsafe {
-        let from = libc::fcntl(0, libc::F_DUPFD_CLOEXEC, 100);
-        let to = libc::fcntl(1, libc::F_DUPFD_CLOEXEC, 100);
-        let null = libc::open(c"/dev/null".as_ptr(), libc::O_RDWR);
-        if from < 0 || to < 0 || null < 0 || libc::dup2(null, 0) < 0 || libc::dup2(null, 1) < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        (File::from_raw_fd(from), File::from_raw_fd(to))
-    };
-    let mut to = BufWriter::new(to);
-    let mut local: Option<Local<Native, Watch>> = None;
-    let mut native: Option<Native> = None;
-    let mut shared = None;
-    for line in BufReader::new(from).split(b'\n') {
-        let call: Call = serde_json::from_slice(&line?)?;
-        let reply = match call {
-            Call::Load {
-                object,
-                args,
-                shared: path,
-                heap,
-                volatile_atomic,
-                spurious_wakeups,
-                opaque_private,
-                nondet,
-                wrappers,
-                show,
-            } => {
-                let options = Options { heap, volatile_atomic, spurious_wakeups, opaque_private, nondet, wrappers };
-                let args: Vec<&OsStr> = args.iter().map(|arg| OsStr::from_bytes(arg)).collect();
-                let object = PathBuf::from(OsString::from_vec(object));
-                match Shared::map(Path::new(OsStr::from_bytes(&path)), false) {
-                    Ok(page) => {
-                        let black_box = page.0;
-                        shared = Some(page);
-                        if !show {
-                            // SAFETY: standard error is the terminal's; the program's messages would disturb.
-                            unsafe { libc::dup2(0, 2) };
-                        } else {
-                            unsafe { libc::dup2(2, 1) };
-                        }
-                        match Native::load(&object, &args, &options) {
-                            Ok(mut loaded) => {
-                                loaded.set_black_box(black_box, SHARED);
-                                native = Some(loaded);
-                                Reply::Ready
-                            }
-                            Err(error) => Reply::Failed(error.to_string()),
-                        }
-                    }
-                    Err(error) => Reply::Failed(error.to_string()),
-                }
-            }
-            Call::Begin { facts, barriers, settings, stop_at_first, poison } => {
-                let program = native.take().or_else(|| local.take().map(|local| local.into_parts().0));
-                match program {
-                    Some(mut program) => {
-                        let barriers: Vec<_> =
-                            barriers.iter().map(|&(site, barrier)| (site, barrier_of(barrier))).collect();
-                        let sampling = matches!(settings.strategy, Strategy::Random { .. } | Strategy::Pct { .. });
-                        program.prepare(&facts, &barriers, poison, sampling);
-                        let threads = program.threads();
-                        let watch = Watch::new(&settings, threads, stop_at_first);
-                        local = Some(Local::new(program, watch, settings.max_steps));
-                        Reply::Begun { threads }
-                    }
-                    None => Reply::Failed("no program is loaded".into()),
-                }
-            }
-            Call::Work(order) => match (&mut local, &shared) {
-                (Some(local), Some(page)) => {
-                    // SAFETY: a flag that is only ever 0 or 1 in its first byte.
-                    let stop = unsafe { &*page.0.cast::<AtomicBool>() };
-                    let answer = local.work(&order, stop);
-                    let program = local.program();
-                    let (facts, grown) = program.facts();
-                    let facts = grown.then_some(facts);
-                    let (diverged, statistics) = (program.divergence(), statistics(program));
-                    Reply::Worked { answer, facts, diverged, statistics }
-                }
-                _ => Reply::Failed("nothing to work on".into()),
-            },
-            Call::Trace(schedule) => {
-                let program = native.take().or_else(|| local.take().map(|local| local.into_parts().0));
-                match program {
-                    Some(mut program) => {
-                        let traced = program.trace(&schedule);
-                        native = Some(program);
-                        Reply::Traced(Box::new(traced))
-                    }
-                    None => Reply::Failed("no program is loaded".into()),
-                }
-            }
-            Call::Puppet(puppet) => {
-                let program = native.take().or_else(|| local.take().map(|local| local.into_parts().0));
-                match program {
-                    Some(mut program) => {
-                        let strings = program.puppet(puppet);
-                        native = Some(program);
-                        Reply::Puppet(strings)
-                    }
-                    None => Reply::Failed("no program is loaded".into()),
-                }
-            }
-            Call::Facts => match native.as_ref().or_else(|| local.as_ref().map(Local::program)) {
-                Some(program) => {
-                    let (facts, grown) = program.facts();
-                    Reply::Facts { facts, grown }
-                }
-                None => Reply::Failed("no program is loaded".into()),
-            },
-        };
-        serde_json::to_writer(&mut to, &reply)?;
-        to.write_all(b"\n")?;
-        to.flush()?;
-    }
-    Ok(())
 }
 
 /// Processor time that a process has used so far, in ticks; without processes that it has waited for.
@@ -688,9 +537,4 @@ fn resident(process: &str) -> u64 {
     let pages = std::fs::read_to_string(format!("/proc/{process}/statm")).unwrap_or_default();
     let pages: u64 = pages.split_whitespace().nth(1).and_then(|n| n.parse().ok()).unwrap_or(0);
     pages * 4096
-}
-
-fn statistics(program: &Native) -> Statistics {
-    let (resets, steps, replayed, reset_bytes) = program.statistics();
-    Statistics { resets, steps, replayed, reset_bytes, resident: resident("self") }
 }

@@ -141,7 +141,8 @@ impl Session {
             self.processes = verification.into_workers();
             for process in &mut self.processes {
                 if let Some(why) = process.failed.take() {
-                    let error = if process.bug { ProcessError::Bug(why) } else { ProcessError::Failed(why) };
+                    let bug = process.bug.then(|| ProcessError::Bug(why.message.to_string()));
+                    let error = bug.unwrap_or(ProcessError::Failed(why));
                     return Err(error.into());
                 }
                 if let Some(divergence) = process.diverged.clone() {

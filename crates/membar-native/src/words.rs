@@ -15,9 +15,10 @@
 //!
 //! Everything has a name, if need be an ugly one. Names are not made harmless for a terminal.
 
-use crate::run::{Located, Location, Standing, Traced};
+use crate::run::{Located, Standing, Traced};
 use crate::symbols::{Frame, Named, Scalar, Symbols};
 use membar_core::Barrier;
+use membar_explore::{Control, Fault, FaultKind, Location, Piece};
 use rustc_hash::FxHashMap;
 
 /// What the run side fills new blocks with.
@@ -82,7 +83,7 @@ impl Words {
         let start = traced.starts.get(thread as usize).map_or(0, |start| u64::from(*start) + 1);
         let frame = self.symbols.user_frame(start);
         let (what, name) = match traced.cells.iter().find(|cell| cell.addr == addr).map(|cell| &cell.location) {
-            Some(Location::Control { what, .. }) if what == "start" => ("starts", Words::thread(thread)),
+            Some(Location::Control { what: Control::Start, .. }) => ("starts", Words::thread(thread)),
             _ => ("ends", Words::thread(thread)),
         };
         let frame = frame.unwrap_or(Frame { function: String::new(), file: String::new(), line: 0, column: 0 });
@@ -137,8 +138,8 @@ impl Words {
     /// Whether the cell is one that threads are known by or begin with: not a variable of the program.
     pub fn is_control(&self, traced: &Traced, addr: u32) -> bool {
         // The environment and random numbers are the program's own business.
-        let own = |what: &str| matches!(what, "environment" | "random");
-        let control = |cell: &Located| matches!(&cell.location, Location::Control { what, .. } if !own(what));
+        let own = |what: Control| matches!(what, Control::Environment | Control::Random);
+        let control = |cell: &Located| matches!(cell.location, Location::Control { what, .. } if !own(what));
         traced.cells.iter().any(|cell| cell.addr == addr && (control(cell) || self.is_launch(&cell.location)))
     }
 
@@ -235,21 +236,19 @@ impl Words {
                 Named { name: whose(*thread, name), ty }
             }
             Location::Heap { .. } => return None,
-            Location::Control { what, .. } if what == "choice" => unknown("choice".into()),
-            Location::Control { what, .. } if what == "section" => unknown("atomic section".into()),
-            Location::Control { what, .. } if what == "handlers" => unknown("list of exit handlers".into()),
-            Location::Control { what, .. } if what == "environment" => unknown("environment".into()),
-            Location::Control { what, .. } if what == "random" => unknown("state of the random numbers".into()),
-            Location::Control { what, .. } if what == "large" => unknown("lock of large atomics".into()),
-            Location::Control { what, .. } if what == "futex" => unknown("queue of a futex".into()),
-            Location::Control { thread, what } => {
-                let what = match what.as_str() {
-                    "wake" => "wake-up",
-                    "fate" => "join or detach",
-                    what => what,
-                };
-                unknown(format!("{what} of {}", Words::thread(*thread)))
-            }
+            Location::Control { thread, what } => unknown(match what {
+                Control::Choice => "choice".into(),
+                Control::Section => "atomic section".into(),
+                Control::Handlers => "list of exit handlers".into(),
+                Control::Environment => "environment".into(),
+                Control::Random => "state of the random numbers".into(),
+                Control::Large => "lock of large atomics".into(),
+                Control::Futex => "queue of a futex".into(),
+                Control::Start => format!("start of {}", Words::thread(*thread)),
+                Control::End => format!("end of {}", Words::thread(*thread)),
+                Control::Wake => format!("wake-up of {}", Words::thread(*thread)),
+                Control::Fate => format!("join or detach of {}", Words::thread(*thread)),
+            }),
         })
     }
 
@@ -285,17 +284,10 @@ impl Words {
         (format!("{ty}#{id}"), part)
     }
 
-    /// The message of a fault in words, and its stack.
-    pub fn fault(&mut self, why: &str) -> Fault {
-        let (message, stack) = why.split_once('\n').unwrap_or((why, ""));
-        let message = message.strip_prefix(membar_verify::LIMIT).unwrap_or(message);
-        let offset = |text: &str| u32::from_str_radix(text, 16).ok();
-        let stack: Vec<u32> = stack.split(' ').filter_map(offset).collect();
-        let message = match message {
-            "calls `std::terminate`" => self.terminates(&stack).unwrap_or(message).to_owned(),
-            message => self.marked(message),
-        };
-        Fault { message, stack }
+    /// The message of a fault in words.
+    pub fn fault(&mut self, fault: &Fault) -> String {
+        let terminates = (fault.kind == FaultKind::Terminate).then(|| self.terminates(&fault.stack)).flatten();
+        terminates.map_or_else(|| fault.message.text(|piece| self.piece(piece)), str::to_owned)
     }
 
     /// Why `std::terminate` is called without an exception: who calls it says so.
@@ -326,39 +318,17 @@ impl Words {
         }
     }
 
-    /// A message with its marks replaced.
-    fn marked(&mut self, message: &str) -> String {
-        let mut words = String::new();
-        let mut rest = message;
-        while let Some(at) = rest.find('@') {
-            let (before, mark) = rest.split_at(at);
-            words.push_str(before);
-            // Text that is not ours has its own doubled.
-            let kind = mark[1..].chars().next();
-            if !matches!(kind, Some('v' | 'p' | 'e')) {
-                words.push('@');
-                rest = mark[1..].strip_prefix('@').unwrap_or(&mark[1..]);
-                continue;
+    fn piece(&mut self, piece: &Piece) -> String {
+        match piece {
+            Piece::Text(text) => text.clone(),
+            Piece::Variable(Some(location)) => format!("`{}`", self.named(location, 1).name),
+            Piece::Variable(None) => "something".into(),
+            Piece::Line(stack) => {
+                let Place { file, line, .. } = self.place_of(stack);
+                if file.is_empty() { "an unknown place".into() } else { format!("{file}:{line}") }
             }
-            let Some((mark, after)) = mark.split_once(';') else {
-                rest = mark;
-                break;
-            };
-            match mark.split_at(2) {
-                ("@v", json) => words.push_str(&match serde_json::from_str::<Location>(json) {
-                    Ok(location) => format!("`{}`", self.named(&location, 1).name),
-                    Err(_) => "something".into(),
-                }),
-                ("@e", pc) => words.push_str(&self.terminated(u32::from_str_radix(pc, 16).unwrap_or(u32::MAX))),
-                (_, stack) => {
-                    let stack: Vec<u32> = stack.split(',').filter_map(|pc| u32::from_str_radix(pc, 16).ok()).collect();
-                    let Place { file, line, .. } = self.place_of(&stack);
-                    words.push_str(&if file.is_empty() { "an unknown place".into() } else { format!("{file}:{line}") });
-                }
-            }
-            rest = after;
+            Piece::Terminates(pc) => self.terminated(*pc),
         }
-        words + rest
     }
 
     /// What a thread that cannot go on waits for: the variable, and who changed it last, with the place.
@@ -376,7 +346,7 @@ impl Words {
         let holder = last.filter(|_| polled.is_none()).map(|last| (last.made.thread, self.place_of(&last.stack)));
         let sync = step.made.performed().access.kind == membar_core::AccessKind::Rmw;
         let what = match location {
-            Location::Control { thread, what } if what == "end" => Waits::End(*thread),
+            Location::Control { thread, what: Control::End } => Waits::End(*thread),
             Location::Control { .. } => Waits::Woken,
             location => {
                 let name = self.named(location, 1).name;
@@ -421,15 +391,6 @@ pub enum Waits {
     Value(String),
     /// Nothing that anybody changes: it goes round in a loop, and takes and gives back this.
     Loop(String),
-}
-
-/// A fault in words.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Fault {
-    /// What happened.
-    pub message: String,
-    /// Return addresses, the innermost first.
-    pub stack: Vec<u32>,
 }
 
 /// The languages of fences.

@@ -111,7 +111,7 @@ fn run(programs: usize) {
                     .errors
                     .iter()
                     .map(|error| match &error.kind {
-                        ErrorKind::Fault { why, .. } => why.lines().next().unwrap_or("").to_owned(),
+                        ErrorKind::Fault { why, .. } => why.message.to_string(),
                         other => format!("{other:?}"),
                     })
                     .collect();

@@ -9,7 +9,7 @@ use crate::story;
 use crate::style::count;
 use crate::words::Words;
 use membar_core::{
-    AddrName, LeftOut, Lemma, Malformed, Model, OpId, Proof, Rule, Source, Step, Trace, Undecided, Verdict,
+    AddrName, Algorithm, LeftOut, Lemma, Malformed, Model, OpId, Proof, Rule, Source, Step, Trace, Verdict,
 };
 
 /// A decided trace: what a report is made from.
@@ -26,7 +26,7 @@ pub struct Decided<'a> {
     /// The answer.
     pub verdict: &'a Verdict,
     /// Name of what decided.
-    pub algorithm: &'static str,
+    pub algorithm: Algorithm,
     /// What it took.
     pub effort: Effort,
     /// How long it took.
@@ -59,7 +59,7 @@ impl<'a> Decided<'a> {
             trace,
             model,
             verdict,
-            algorithm: "",
+            algorithm: Algorithm::Values,
             effort: Effort::default(),
             seconds: 0.0,
             certified: false,
@@ -80,7 +80,7 @@ impl Report {
             trace: decided.index,
             line: first_line(trace),
             model: model.name.clone(),
-            verdict: verdict.name(),
+            verdict: verdict.kind(),
             ops: trace.len() + trace.left_out().map_or(0, |left| left.ops),
             threads: trace.threads(),
             addresses: trace.addrs() - locks,
@@ -96,7 +96,7 @@ impl Report {
                 _ => None,
             },
             undecided: match *verdict {
-                Verdict::Undecided { reason, ordered } => Some(Stop { reason: reason_name(reason), ordered }),
+                Verdict::Undecided { reason, ordered } => Some(Stop { reason, ordered }),
                 _ => None,
             },
             witness: match verdict {
@@ -124,15 +124,6 @@ fn left_out(left: &LeftOut) -> LeftOutRef {
         n => format!("{} ({how}); {} that depend on that value were left out", left.why, count(n, "operation")),
     };
     LeftOutRef { operations: left.ops, lines, message }
-}
-
-fn reason_name(reason: Undecided) -> &'static str {
-    match reason {
-        Undecided::Time => "time",
-        Undecided::Memory => "memory",
-        Undecided::Interrupted => "interrupted",
-        Undecided::Repeated => "repeated",
-    }
 }
 
 /// The first line of a trace that is neither blank nor a comment.

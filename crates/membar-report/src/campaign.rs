@@ -1,9 +1,9 @@
 //! What came of a campaign of random tests: data, as the JSON document and the state file have it.
 
 use crate::data::Shape;
+use crate::kinds::OpName;
 use crate::reduced::Reduced;
-use crate::word::{Word, word};
-use membar_core::{AddrId, OpKind, Source, ThreadId, Trace};
+use membar_core::{AddrId, OpKind, Source, ThreadId, Trace, VerdictKind};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -20,8 +20,8 @@ pub struct CampaignReport {
     /// The seed of the first test.
     pub seed: u64,
     /// `allowed`, `forbidden` or `undecided`.
-    #[serde(deserialize_with = "word")]
-    pub verdict: Word,
+    #[serde(with = "crate::kinds")]
+    pub verdict: VerdictKind,
     /// Why it ended.
     pub stopped: String,
     /// What was counted.
@@ -106,9 +106,6 @@ pub struct Found {
     pub reduced: Option<Reduced>,
 }
 
-/// Kinds of operations, as coverage tells them apart.
-pub const KINDS: [Word; 6] = ["load", "store", "rmw", "barrier", "acquire", "release"];
-
 /// What tests have tried. It counts what stood in the programs and what reads returned, not what orders were possible.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(from = "SavedCoverage")]
@@ -129,11 +126,11 @@ struct SavedCoverage {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Pair {
     /// The first one.
-    #[serde(deserialize_with = "word")]
-    pub first: Word,
+    #[serde(with = "crate::kinds")]
+    pub first: OpName,
     /// The next one of its thread.
-    #[serde(deserialize_with = "word")]
-    pub second: Word,
+    #[serde(with = "crate::kinds")]
+    pub second: OpName,
     /// How often both had the same address. A barrier has none.
     pub same: u64,
     /// How often they had not.
@@ -153,7 +150,7 @@ pub struct Reads {
 
 impl Default for Coverage {
     fn default() -> Coverage {
-        let all = KINDS.iter().flat_map(|&first| KINDS.iter().map(move |&second| (first, second)));
+        let all = OpName::ALL.iter().flat_map(|&first| OpName::ALL.iter().map(move |&second| (first, second)));
         let pairs = all.map(|(first, second)| Pair { first, second, same: 0, other: 0 }).collect();
         Coverage { pairs, reads: Reads::default() }
     }
@@ -187,7 +184,7 @@ impl Coverage {
                 };
                 let addr = trace.addr(op);
                 if let Some((first, at)) = before {
-                    let pair = &mut self.pairs[first * KINDS.len() + kind];
+                    let pair = &mut self.pairs[first * OpName::ALL.len() + kind];
                     if at == addr && addr != AddrId::NONE {
                         pair.same += 1;
                     } else {

@@ -5,6 +5,7 @@
 //! [`circle`] says so.
 
 use crate::style::{Style, count, wrapped};
+use membar_core::Relation;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
@@ -123,7 +124,7 @@ pub(crate) struct Link {
     /// It is the one to look at.
     pub(crate) marked: bool,
     /// `po rf co fr ppo time`
-    pub(crate) relation: &'static str,
+    pub(crate) relation: Relation,
     /// Name of the rule.
     pub(crate) rule: String,
     pub(crate) why: String,
@@ -174,7 +175,7 @@ pub(crate) fn circle(heads: &[String], links: &[&Link], style: Style) -> Option<
         let reasons: Vec<&str> = reason.split('\n').collect();
         for (line, words) in reasons.iter().enumerate() {
             let last = line + 1 == reasons.len();
-            let arrow = arrow(starts[link.column], starts[next.column], link.relation, line == 0, last);
+            let arrow = arrow(starts[link.column], starts[next.column], link.relation.name(), line == 0, last);
             let rule = if line == 0 { &link.rule } else { "" };
             let rule = format!("{}  {words}", style.dim(format!("{rule:rules$}")));
             row(&arrow, None, Some(rule));
@@ -214,7 +215,7 @@ fn arrow(from: usize, to: usize, name: &str, first: bool, last: bool) -> String 
 mod tests {
     use super::*;
 
-    fn link(column: usize, line: u64, text: &str, relation: &'static str, why: &str) -> Link {
+    fn link(column: usize, line: u64, text: &str, relation: Relation, why: &str) -> Link {
         let (text, rule, why) = (text.into(), "R1".into(), why.into());
         Link { column, line: Some(line), text, marked: false, relation, rule, why }
     }
@@ -222,10 +223,16 @@ mod tests {
     #[test]
     fn a_circle_over_two_columns() {
         let links = [
-            link(0, 9, "x := 1", "po", "short"),
-            link(0, 10, "y == 0", "fr", "a reason that is so long that it takes more than the one line that it has"),
-            link(1, 11, "y := 1", "po", "short"),
-            link(1, 12, "x == 0", "fr", "short"),
+            link(0, 9, "x := 1", Relation::Po, "short"),
+            link(
+                0,
+                10,
+                "y == 0",
+                Relation::Fr,
+                "a reason that is so long that it takes more than the one line that it has",
+            ),
+            link(1, 11, "y := 1", Relation::Po, "short"),
+            link(1, 12, "x == 0", Relation::Fr, "short"),
         ];
         let heads = ["thread 0".to_owned(), "thread 1".to_owned()];
         let style = Style { color: false, width: 70 };

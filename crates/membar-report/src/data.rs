@@ -1,7 +1,7 @@
 //! The structs of a result. Their serialised form is the JSON schema.
 
 use crate::reduced::Reduced;
-use crate::word::{Word, word};
+use membar_core::{Algorithm, Axiom, Relation, RuleName, Undecided, VerdictKind};
 use serde::{Deserialize, Serialize};
 
 /// Version of the JSON schema.
@@ -19,8 +19,8 @@ pub struct Report {
     /// Name of the model.
     pub model: String,
     /// `allowed`, `forbidden` or `undecided`.
-    #[serde(deserialize_with = "word")]
-    pub verdict: Word,
+    #[serde(with = "crate::kinds")]
+    pub verdict: VerdictKind,
     /// Number of operations.
     pub ops: usize,
     /// Number of threads.
@@ -30,8 +30,8 @@ pub struct Report {
     /// Number of locks.
     pub locks: usize,
     /// What decided: `values`, `conflict`, `rules`, `too` or `search`.
-    #[serde(deserialize_with = "word")]
-    pub algorithm: Word,
+    #[serde(with = "crate::kinds")]
+    pub algorithm: Algorithm,
     /// What it took.
     pub effort: Effort,
     /// How long deciding and re-checking took.
@@ -177,14 +177,14 @@ pub struct Edge {
     /// The later event.
     pub to: EventRef,
     /// Short name of the rule: `R1` to `R7`, `SL`, `A6`, `Init`, `Final`, `Lock`, `Time`, `Assume`, `Case`.
-    #[serde(deserialize_with = "word")]
-    pub rule: Word,
+    #[serde(with = "crate::kinds")]
+    pub rule: RuleName,
     /// The relation of the literature that it shows: `po`, `ppo`, `rf`, `co`, `fr` or `time`.
-    #[serde(deserialize_with = "word")]
-    pub relation: Word,
+    #[serde(with = "crate::kinds")]
+    pub relation: Relation,
     /// The axiom that the rule follows from.
-    #[serde(deserialize_with = "word")]
-    pub axiom: Word,
+    #[serde(with = "crate::kinds")]
+    pub axiom: Axiom,
     /// Why, in words.
     pub why: String,
 }
@@ -238,8 +238,8 @@ pub struct LemmaRef {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Stop {
     /// `time`, `memory` or `interrupted`.
-    #[serde(deserialize_with = "word")]
-    pub reason: Word,
+    #[serde(with = "crate::kinds")]
+    pub reason: Undecided,
     /// How many operations had been placed in memory order at best.
     pub ordered: usize,
 }

@@ -42,6 +42,7 @@ mod columns;
 mod data;
 pub mod html;
 pub mod json;
+pub mod kinds;
 pub mod litmus;
 pub mod monitor;
 mod readable;
@@ -52,7 +53,6 @@ mod style;
 mod table;
 pub mod text;
 pub mod verify;
-mod word;
 mod words;
 
 pub use build::{Blame, Decided, first_line};
@@ -63,4 +63,3 @@ pub use data::{
 pub use readable::readable;
 pub use reduced::Reduced;
 pub use style::{Style, capital, count, quoted_path, safe, with_command, wrapped};
-pub use word::Word;

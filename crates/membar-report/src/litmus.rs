@@ -1,6 +1,8 @@
 //! What came of litmus tests: their final states under a model, or what a machine did with them. Data only, as the JSON
 //! documents have it.
 
+use crate::kinds::{Claim, Counted, Observation};
+use membar_core::Frequency;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -19,19 +21,22 @@ pub struct LitmusResult {
     #[serde(default)]
     pub holds: Vec<bool>,
     /// `allowed` (`exists`), `forbidden` (`~exists`) or `required` (`forall`).
-    pub condition: String,
+    #[serde(with = "crate::kinds")]
+    pub condition: Claim,
     /// The condition in full.
     pub proposition: String,
     /// Whether what the test says is so.
     pub ok: bool,
-    /// `never`, `sometimes`, `always` or `unknown`.
-    pub observation: String,
+    /// How often the proposition holds.
+    #[serde(with = "crate::kinds")]
+    pub observation: Observation,
     /// How many satisfy the proposition.
     pub positive: u64,
     /// How many do not.
     pub negative: u64,
     /// What these count: `executions` or `states`.
-    pub counted: String,
+    #[serde(with = "crate::kinds")]
+    pub counted: Counted,
     /// No limit was met.
     pub complete: bool,
     /// How long it took.
@@ -59,8 +64,9 @@ pub struct Histogram {
     pub seconds: f64,
     /// Outcomes that satisfy the proposition.
     pub positive: u64,
-    /// `Never`, `Sometimes` or `Always`.
-    pub observation: String,
+    /// How often the proposition held.
+    #[serde(with = "crate::kinds")]
+    pub observation: Frequency,
     /// All states of the model are known.
     pub compared: bool,
     /// Outcomes that the model forbids.

@@ -3,8 +3,9 @@
 //! The first lines of an unsafe result say what can be delayed, what overtakes it, why that is not sequentially consistent,
 //! and where fences prevent it.
 
+use crate::kinds::{MonitorName, MonitorStop, Strength};
 use crate::style::{Style, count, list, safe, wrapped};
-use crate::word::{Word, optional, word};
+use membar_core::{ProgramVerdict, Relation};
 use serde::{Deserialize, Serialize};
 use std::io::{self, Write};
 
@@ -23,17 +24,17 @@ pub struct Monitored {
     /// The first line of the trace that is neither blank nor a comment.
     pub line: u64,
     /// `tso`, `pso`, `sober` or `sober-fixed`.
-    #[serde(deserialize_with = "word")]
-    pub monitor: Word,
+    #[serde(with = "crate::kinds")]
+    pub monitor: MonitorName,
     /// `safe` (on this interleaving), `unsafe` or `undecided`.
-    #[serde(deserialize_with = "word")]
-    pub verdict: Word,
+    #[serde(with = "crate::kinds")]
+    pub verdict: ProgramVerdict,
     /// Was the whole interleaving monitored?
     pub complete: bool,
     /// Why not: `time`, `interrupted`, `first` (stopped at a violation), `input` (bad input), `memory` or `writes`
     /// (2³² − 2²⁰ by a thread).
-    #[serde(skip_serializing_if = "Option::is_none", default, deserialize_with = "optional")]
-    pub stopped: Option<Word>,
+    #[serde(skip_serializing_if = "Option::is_none", default, with = "crate::kinds::optional")]
+    pub stopped: Option<MonitorStop>,
     /// Does the text end without the `check` of this trace?
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub without_check: bool,
@@ -102,11 +103,11 @@ pub struct Step {
     /// this one,
     pub to: Operation,
     /// because of `po`, `rf`, `co`, `fr`, `start` or `join`.
-    #[serde(deserialize_with = "word")]
-    pub by: Word,
+    #[serde(with = "crate::kinds")]
+    pub by: Relation,
     /// What is needed between the two so that the model keeps their order: `full` or `store-store`.
-    #[serde(skip_serializing_if = "Option::is_none", default, deserialize_with = "optional")]
-    pub fence: Option<Word>,
+    #[serde(skip_serializing_if = "Option::is_none", default, with = "crate::kinds::optional")]
+    pub fence: Option<Strength>,
 }
 
 impl Operation {
@@ -119,7 +120,7 @@ impl Operation {
 impl Monitored {
     /// Does it take several lines?
     pub fn apart(&self) -> bool {
-        self.verdict != "safe"
+        self.verdict != ProgramVerdict::Safe
     }
 
     /// Writes the result for people.
@@ -132,12 +133,12 @@ impl Monitored {
         let place = format!("{}, trace {} (line {}): {}", safe(&self.file), self.trace + 1, self.line, size.join(", "));
         let monitor = self.monitor;
         match (self.verdict, self.violations.first()) {
-            ("unsafe", Some(first)) => {
+            (ProgramVerdict::Unsafe, Some(first)) => {
                 writeln!(out, "{} under {monitor}  {place}", style.bad("UNSAFE"))?;
                 self.first(first, style, out)?;
                 self.others(style, out)?;
             }
-            ("undecided", _) => {
+            (ProgramVerdict::Undecided, _) => {
                 writeln!(out, "{} under {monitor}  {place}", style.open("UNDECIDED"))?;
                 labelled(
                     style,
@@ -152,22 +153,27 @@ impl Monitored {
             }
         }
         let stopped = match self.stopped {
-            Some("time") => "the time limit passed; `--time none` has none",
-            Some("memory") => "there are too many threads and addresses for the memory limit; `--memory none` has none",
-            Some("interrupted") => "it was interrupted",
-            Some("first") => "`--stop-at-first` was given",
-            Some("input") => "the input could not be read any further",
-            Some("writes") => {
+            Some(MonitorStop::Time) => "the time limit passed; `--time none` has none",
+            Some(MonitorStop::Memory) => {
+                "there are too many threads and addresses for the memory limit; `--memory none` has none"
+            }
+            Some(MonitorStop::Interrupted) => "it was interrupted",
+            Some(MonitorStop::First) => "`--stop-at-first` was given",
+            Some(MonitorStop::Input) => "the input could not be read any further",
+            Some(MonitorStop::Writes) => {
                 "a thread has written more often than can be counted; split the recording with `check` lines"
             }
-            _ => return Ok(()),
+            None => return Ok(()),
         };
         labelled(style, "Note", &format!("Monitoring ended before the trace did: {stopped}."), out)
     }
 
     fn first(&self, first: &Overtaking, style: Style, out: &mut impl Write) -> io::Result<()> {
-        let waits =
-            if self.monitor.starts_with("sober") { "may not be in memory yet" } else { "can wait in its store buffer" };
+        let waits = if matches!(self.monitor, MonitorName::Sober | MonitorName::SoberFixed) {
+            "may not be in memory yet"
+        } else {
+            "can wait in its store buffer"
+        };
         labelled(style, "Store", &format!("{} {waits}", first.store.long()), out)?;
         let goes = match first.access.text.as_bytes() {
             [b'{', ..] => "while this goes to memory before it",
@@ -218,14 +224,16 @@ impl Step {
     pub(crate) fn words(&self, last: bool) -> String {
         let (from, to) = (self.from.line, self.to.line);
         match self.by {
-            "po" => format!("line {from} is before line {to} in thread {}", self.from.thread),
-            "rf" => format!("line {to} reads what line {from} wrote"),
-            "co" if last => format!("line {from} reaches memory before line {to}"),
-            "co" => format!("line {to} overwrites line {from}"),
-            "fr" if last => format!("line {from} reads before line {to} is in memory"),
-            "fr" => format!("line {to} overwrites what line {from} read"),
-            "start" => format!("line {from} starts the thread of line {to}"),
-            _ => format!("line {to} waits for the thread of line {from}"),
+            Relation::Po | Relation::Ppo | Relation::Time => {
+                format!("line {from} is before line {to} in thread {}", self.from.thread)
+            }
+            Relation::Rf => format!("line {to} reads what line {from} wrote"),
+            Relation::Co if last => format!("line {from} reaches memory before line {to}"),
+            Relation::Co => format!("line {to} overwrites line {from}"),
+            Relation::Fr if last => format!("line {from} reads before line {to} is in memory"),
+            Relation::Fr => format!("line {to} overwrites what line {from} read"),
+            Relation::Start => format!("line {from} starts the thread of line {to}"),
+            Relation::Join => format!("line {to} waits for the thread of line {from}"),
         }
     }
 }
@@ -255,7 +263,7 @@ fn fences(cycle: &[Step]) -> String {
         .iter()
         .filter_map(|step| {
             let (from, to, thread) = (step.from.line, step.to.line, step.from.thread);
-            let enough = if step.fence? == "full" { "" } else { ", where a store-store barrier is enough" };
+            let enough = if step.fence? == Strength::Full { "" } else { ", where a store-store barrier is enough" };
             Some(format!("between line {from} and line {to} of thread {thread}{enough}"))
         })
         .collect();

@@ -3,7 +3,6 @@
 //! With it a JSON document is enough to decide a violation again, without the file that it was found in.
 
 use crate::html::part;
-use crate::word::{Word, word};
 use membar_core::{Clock, Compare, Proof, ResolveScratch, Trace};
 use serde::{Deserialize, Serialize};
 
@@ -18,8 +17,8 @@ pub struct Reduced {
     /// The line that each of its lines had, but for the `check`.
     pub lines: Vec<u64>,
     /// Which timestamps can be compared: `local`, `global` or `none`.
-    #[serde(deserialize_with = "word")]
-    pub clock: Word,
+    #[serde(with = "crate::kinds")]
+    pub clock: Compare,
     /// How far a timestamp may be off.
     pub clock_error: u64,
     /// How far apart the scans are that timestamps come from.
@@ -45,11 +44,7 @@ impl Reduced {
         Some(Reduced {
             trace: String::from_utf8(text).ok()?,
             lines,
-            clock: match clock.compare {
-                Compare::Everything => "global",
-                Compare::Threads => "local",
-                Compare::Nothing => "none",
-            },
+            clock: clock.compare,
             clock_error: clock.error,
             sampled_every: clock.sampled_every,
         })
@@ -64,12 +59,7 @@ impl Reduced {
         };
         let mut trace = self.renumbered(&trace).ok_or("the lines of the reduced trace make no sense")?;
         trace.resolve_recorded(&mut ResolveScratch::default()).map_err(|fault| format!("{fault:?}"))?;
-        let compare = match self.clock {
-            "global" => Compare::Everything,
-            "none" => Compare::Nothing,
-            _ => Compare::Threads,
-        };
-        trace.set_clock(Clock { compare, error: self.clock_error, sampled_every: self.sampled_every });
+        trace.set_clock(Clock { compare: self.clock, error: self.clock_error, sampled_every: self.sampled_every });
         Ok(trace)
     }
 
@@ -116,8 +106,8 @@ impl Reduced {
     /// The options that say what the timestamps mean, as they can be typed: ` --clock global`.
     pub fn options(&self) -> String {
         let mut text = match self.clock {
-            "local" => String::new(),
-            other => format!(" --clock {other}"),
+            Compare::Threads => String::new(),
+            other => format!(" --clock {}", other.name()),
         };
         if self.clock_error > 0 {
             text += &format!(" --clock-error {}", self.clock_error);

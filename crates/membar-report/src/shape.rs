@@ -14,13 +14,13 @@
 //! Guarantees: a name is given only to exactly that shape. Cycles with time have no name.
 
 use crate::data::Shape;
-use membar_core::{Event, Proof, Rule, Trace};
+use membar_core::{Event, Proof, Relation, Rule, Trace};
 
 /// An edge of a cycle.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Edge {
     /// `po`, `ppo`, `rf`, `co`, `fr` or `time`.
-    pub(crate) kind: &'static str,
+    pub(crate) kind: Relation,
     /// Thread of the earlier event; `None` for an end of memory order.
     pub(crate) from: Option<u32>,
     /// Thread of the later event.
@@ -64,14 +64,14 @@ const SHAPES: [(&str, &str, &str); 31] = [
 ];
 
 /// `po rf co fr ppo time`: the relation of the literature that a step of a proof shows.
-pub(crate) fn relation(rule: Rule) -> &'static str {
+pub(crate) fn relation(rule: Rule) -> Relation {
     match rule {
-        Rule::LoadOp | Rule::StoreStore | Rule::StoreLoad | Rule::Membar { .. } | Rule::Lock => "ppo",
-        Rule::ReadsFrom => "rf",
-        Rule::AfterRead => "fr",
-        Rule::Time => "time",
-        Rule::OwnStore { .. } | Rule::BeforeRead { .. } | Rule::WriteOrder => "co",
-        Rule::Init | Rule::Final | Rule::Assume(_) | Rule::Case(_) => "co",
+        Rule::LoadOp | Rule::StoreStore | Rule::StoreLoad | Rule::Membar { .. } | Rule::Lock => Relation::Ppo,
+        Rule::ReadsFrom => Relation::Rf,
+        Rule::AfterRead => Relation::Fr,
+        Rule::Time => Relation::Time,
+        Rule::OwnStore { .. } | Rule::BeforeRead { .. } | Rule::WriteOrder => Relation::Co,
+        Rule::Init | Rule::Final | Rule::Assume(_) | Rule::Case(_) => Relation::Co,
     }
 }
 
@@ -94,17 +94,17 @@ pub(crate) fn of_proof(trace: &Trace, proof: &Proof) -> Option<Shape> {
 
 /// The shape of a cycle, named or not. `None` for what is no cycle of the four relations.
 pub(crate) fn shape(cycle: &[Edge]) -> Option<Shape> {
-    if cycle.is_empty() || cycle.iter().any(|edge| edge.kind == "time") {
+    if cycle.is_empty() || cycle.iter().any(|edge| edge.kind == Relation::Time) {
         return None;
     }
-    let mut edges: Vec<(&'static str, bool)> = cycle
+    let mut edges: Vec<(Relation, bool)> = cycle
         .iter()
         .map(|edge| {
             let inside = edge.from.is_some() && edge.from == edge.to;
             match edge.kind {
                 // Without communication a coherence shape would look like a step in a thread.
-                kind @ ("co" | "fr" | "rf") if !inside || cycle.len() < 3 => (kind, false),
-                _ => ("po", edge.one_address),
+                kind @ (Relation::Co | Relation::Fr | Relation::Rf) if !inside || cycle.len() < 3 => (kind, false),
+                _ => (Relation::Po, edge.one_address),
             }
         })
         .collect();
@@ -116,7 +116,10 @@ pub(crate) fn shape(cycle: &[Edge]) -> Option<Shape> {
         }
     }
     let spelled = |one_address: bool| -> Vec<&'static str> {
-        edges.iter().map(|&(kind, same)| if kind == "po" && same && one_address { "pos" } else { kind }).collect()
+        edges
+            .iter()
+            .map(|&(kind, same)| if kind == Relation::Po && same && one_address { "pos" } else { kind.name() })
+            .collect()
     };
     let known = |words: &[&str]| {
         SHAPES.iter().find(|(edges, _, _)| {
@@ -137,12 +140,13 @@ pub(crate) fn shape(cycle: &[Edge]) -> Option<Shape> {
 }
 
 /// The edge that this one and the next make together, if they make one.
-fn joined(edges: &[(&'static str, bool)], at: usize) -> Option<(&'static str, bool)> {
+fn joined(edges: &[(Relation, bool)], at: usize) -> Option<(Relation, bool)> {
+    use Relation::{Co, Fr, Po, Rf};
     let (first, second) = (edges[at], edges[(at + 1) % edges.len()]);
     match (first.0, second.0) {
-        ("po", "po") => Some(("po", first.1 && second.1)),
-        ("co", "co") | ("rf", "fr") => Some(("co", false)),
-        ("fr", "co") => Some(("fr", false)),
+        (Po, Po) => Some((Po, first.1 && second.1)),
+        (Co, Co) | (Rf, Fr) => Some((Co, false)),
+        (Fr, Co) => Some((Fr, false)),
         _ => None,
     }
 }
@@ -154,8 +158,7 @@ mod tests {
     /// Edges as `kind:from-to`, `=` for one address.
     fn name(text: &str) -> String {
         let edge = |word: &str| {
-            let kinds = ["ppo", "po", "rf", "co", "fr", "time"];
-            let kind = *kinds.iter().find(|kind| word.starts_with(**kind)).unwrap();
+            let kind = *Relation::ALL.iter().find(|kind| word.starts_with(kind.name())).unwrap();
             let threads: Vec<u32> = word.chars().filter_map(|c| c.to_digit(10)).collect();
             Edge { kind, from: Some(threads[0]), to: Some(threads[1]), one_address: word.ends_with('=') }
         };

@@ -1,5 +1,6 @@
 //! Small things of presentation: colours, plurals, names that are safe to print.
 
+use crate::kinds::ShownVerdict;
 use anstyle::{AnsiColor, Effects};
 use std::fmt;
 
@@ -80,10 +81,10 @@ impl Style {
     }
 
     /// The verdict's name in its colour.
-    pub fn verdict(self, verdict: &str) -> String {
+    pub fn verdict(self, verdict: ShownVerdict) -> String {
         match verdict {
-            "forbidden" => self.bad(verdict).to_string(),
-            "allowed" => self.good(verdict).to_string(),
+            ShownVerdict::Forbidden => self.bad(verdict).to_string(),
+            ShownVerdict::Allowed => self.good(verdict).to_string(),
             _ => self.open(verdict).to_string(),
         }
     }

@@ -1,5 +1,6 @@
 //! Several models at once: a row per trace, a column per model.
 
+use crate::kinds::ShownVerdict;
 use crate::style::{Style, safe};
 use std::io::{self, Write};
 
@@ -39,7 +40,7 @@ impl Table {
         trace: u64,
         line: u64,
         ops: usize,
-        verdicts: &[&str],
+        verdicts: &[ShownVerdict],
         out: &mut impl Write,
     ) -> io::Result<()> {
         let width = self.file;
@@ -54,8 +55,8 @@ impl Table {
         write!(out, "{:<width$}  {trace:>6}  {line:>8}  {ops:>8}", safe(file))?;
         for (place, (verdict, column)) in verdicts.iter().zip(&self.columns).enumerate() {
             let width = if place + 1 == verdicts.len() { 0 } else { VERDICT.max(column.model.len()) };
-            let pad = width.saturating_sub(verdict.len());
-            write!(out, "  {}{:pad$}", self.style.verdict(verdict), "")?;
+            let pad = width.saturating_sub(verdict.name().len());
+            write!(out, "  {}{:pad$}", self.style.verdict(*verdict), "")?;
         }
         writeln!(out)
     }

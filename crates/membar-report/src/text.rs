@@ -6,6 +6,7 @@
 use crate::columns::{self, Link};
 use crate::data::{Edge, EventRef, LemmaRef, OpRef, Report, Shape, StepRef, Stop, Violation};
 use crate::style::{Count, Safe, Style, capital, count, list, quoted_path, wrapped};
+use membar_core::{RuleName, Undecided};
 use std::fmt;
 use std::io::{self, Write};
 
@@ -53,7 +54,7 @@ pub struct Totals {
 /// A read-modify-write whose recorded end is part of the proof.
 fn ended_atomic(violation: &Violation) -> Option<&OpRef> {
     let steps = violation.lemmas.iter().flat_map(|lemma| &lemma.steps);
-    let timed = steps.filter(|step| step.edge.rule == "Time").filter_map(|step| step.edge.from.op());
+    let timed = steps.filter(|step| step.edge.rule == RuleName::Time).filter_map(|step| step.edge.from.op());
     timed.into_iter().find(|op| op.text.starts_with('{'))
 }
 
@@ -109,15 +110,15 @@ impl Text<'_> {
     fn undecided(&self, report: &Report, stop: &Stop, out: &mut impl Write) -> io::Result<()> {
         self.head(("UNDECIDED", &self.style.open("UNDECIDED")), report, &"", out)?;
         let (limit, next) = match stop.reason {
-            "time" => ("The time limit passed", "Allow more time (`--time 10m`)"),
-            "memory" => ("The memory limit was reached", "Allow more memory (`--memory 16GiB`)"),
-            "repeated" => {
+            Undecided::Time => ("The time limit passed", "Allow more time (`--time 10m`)"),
+            Undecided::Memory => ("The memory limit was reached", "Allow more memory (`--memory 16GiB`)"),
+            Undecided::Repeated => {
                 let what = "Values are repeated, and what does not depend on them is allowed.";
                 self.labelled("What", what, out)?;
                 self.note(report, out)?;
                 return self.labelled("Next", "Give every store to an address its own value.", out);
             }
-            _ => ("It was interrupted", "Run it again"),
+            Undecided::Interrupted => ("It was interrupted", "Run it again"),
         };
         self.labelled(
             "What",
@@ -255,7 +256,7 @@ impl Text<'_> {
                 Some(op) => writeln!(out, "    line {:<width$}  thread {}: {}", op.line, op.thread, op.text)?,
                 None => writeln!(out, "    {}", link.text)?,
             }
-            let before = link.rule.chars().count() + link.relation.len() + 11;
+            let before = link.rule.chars().count() + link.relation.name().len() + 11;
             let why = wrapped(&link.why, self.style.prose() - before.max(16), "\n            ");
             writeln!(out, "      ↓ {} {}  {why}", self.style.dim(&link.rule), self.style.dim(link.relation))?;
         }
@@ -355,7 +356,7 @@ fn links<'a>(lemma: &LemmaRef, violation: &'a Violation) -> Vec<(&'a EventRef, L
             text: op.map_or_else(|| edge.from.short(), |op| op.text.clone()),
             marked: op.is_some() && op == violation.read.as_ref(),
             relation: edge.relation,
-            rule: number.map_or_else(|| edge.rule.into(), |number| format!("{number}. {}", edge.rule)),
+            rule: number.map_or_else(|| edge.rule.to_string(), |number| format!("{number}. {}", edge.rule)),
             why: edge.why.clone(),
         };
         (&edge.from, link)

@@ -31,7 +31,7 @@
 //! Near linear in the length of the schedule; under PSO a barrier costs as much as there are addresses in buffers.
 
 use crate::watch::Found;
-use membar_core::{Access, AccessKind, Barrier, Claim, MachineStep, Performed, Relaxation};
+use membar_core::{Access, AccessKind, Barrier, Claim, MachineStep, Performed, Relation, Relaxation};
 use membar_explore::{Next, Program};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeMap, BTreeSet};
@@ -90,22 +90,6 @@ pub struct Event {
     pub write: Option<u64>,
 }
 
-/// Why one event comes before another.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Relation {
-    /// Program order. `kept` if the model keeps it.
-    Po {
-        /// Whether the model keeps it.
-        kept: bool,
-    },
-    /// The target reads what the source wrote.
-    Rf,
-    /// The target overwrites what the source wrote.
-    Co,
-    /// The target overwrites what the source read.
-    Fr,
-}
-
 /// An edge of the cycle, between two indices into the events.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Link {
@@ -113,8 +97,12 @@ pub struct Link {
     pub from: usize,
     /// The later event.
     pub to: usize,
-    /// Why.
+    /// Why: [`Relation::Ppo`] if the model keeps this program order, [`Relation::Po`] if it does not.
     pub relation: Relation,
+}
+
+fn program_order(kept: bool) -> Relation {
+    if kept { Relation::Ppo } else { Relation::Po }
 }
 
 /// A step of the machine with store buffers, about an index into the events.
@@ -473,7 +461,7 @@ impl Graph {
             let mut best: Option<(u32, Option<Link>)> = (j == self.store).then_some((0, None));
             let mut offer = |way: Best, relation: Relation| {
                 let Some((cost, from)) = way else { return };
-                let cost = cost + LENGTH + u32::from(relation == Relation::Po { kept: false });
+                let cost = cost + LENGTH + u32::from(relation == Relation::Po);
                 if best.is_none_or(|(known, _)| cost < known) {
                     best = Some((cost, Some(Link { from, to: j, relation })));
                 }
@@ -481,7 +469,7 @@ impl Graph {
             if j > self.store {
                 for way in [any.get(&thread).copied(), first.get(&thread).copied()] {
                     let kept = way.is_some_and(|(_, i)| self.keeps(i, j));
-                    offer(way, Relation::Po { kept });
+                    offer(way, program_order(kept));
                 }
                 let other = |way: Option<&(u32, usize)>| way.copied().filter(|&(_, i)| self.events[i].thread != thread);
                 if j < e && self.writes(j) {
@@ -507,8 +495,8 @@ impl Graph {
         let mut cycle = Vec::new();
         let mut at = e;
         while let Some(mut link) = reached[at]?.1 {
-            if let Relation::Po { kept } = &mut link.relation {
-                *kept = self.keeps_somehow(link.from, link.to);
+            if matches!(link.relation, Relation::Po | Relation::Ppo) {
+                link.relation = program_order(self.keeps_somehow(link.from, link.to));
             }
             cycle.push(link);
             at = link.from;
@@ -520,7 +508,7 @@ impl Graph {
     }
 
     fn fences(&self, cycle: &[Link]) -> Vec<Fence> {
-        let relaxed = cycle.iter().filter(|link| link.relation == Relation::Po { kept: false });
+        let relaxed = cycle.iter().filter(|link| link.relation == Relation::Po);
         relaxed
             .map(|link| {
                 let reads = self.events[link.to].access.kind == AccessKind::Load;

@@ -34,6 +34,8 @@ mod explain;
 mod verify;
 mod watch;
 
-pub use explain::{Event, Explanation, Fence, Link, Relation, RunStep, explain, explain_run};
-pub use verify::{Checkpoint, Effort, Settings, Verdict, Verification, verify};
-pub use watch::{ErrorKind, Found, LIMIT, ProgramError, Seen, Watch, Watching};
+pub use explain::{Event, Explanation, Fence, Link, RunStep, explain, explain_run};
+/// What came of a verification.
+pub use membar_core::ProgramVerdict as Verdict;
+pub use verify::{Checkpoint, Effort, Settings, Verification, verify};
+pub use watch::{ErrorKind, Found, ProgramError, Seen, Watch, Watching};

@@ -1,5 +1,6 @@
 //! Exploration and monitor together.
 
+use crate::Verdict;
 use crate::watch::{Seen, Watch, Watching};
 use membar_core::Relaxation;
 use membar_explore::{Counts, Local, Program, Search, SearchState, Strategy, Work};
@@ -73,19 +74,6 @@ impl Settings {
     }
 }
 
-/// The answer.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Verdict {
-    /// Every execution under the model is SC, and the program has no error.
-    Safe,
-    /// Some execution under the model is not SC.
-    Unsafe,
-    /// The program has an error on SC already.
-    Error,
-    /// Nothing was found, and not everything was looked at.
-    Undecided,
-}
-
 /// A verification between two rounds: everything that is needed to go on.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Checkpoint {
@@ -113,7 +101,7 @@ impl Checkpoint {
     pub fn verdict(&self) -> Verdict {
         match () {
             () if !self.seen.violations.is_empty() => Verdict::Unsafe,
-            () if self.seen.errors.iter().any(|error| error.kind.limit().is_none()) => Verdict::Error,
+            () if self.seen.errors.iter().any(|error| !error.kind.is_limit()) => Verdict::Error,
             () if self.is_complete() => Verdict::Safe,
             () => Verdict::Undecided,
         }

@@ -11,7 +11,7 @@
 
 use crate::Settings;
 use membar_core::{Access, Performed};
-use membar_explore::{End, Observer, Schedule, Step, Strategy};
+use membar_explore::{End, Fault, Observer, Schedule, Step, Strategy};
 use membar_monitor::{ClassMonitor, Mark, Monitor, Pso, Rule, Sober, Tso};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -79,21 +79,15 @@ pub enum ErrorKind {
     Fault {
         /// The thread.
         thread: u32,
-        /// Why. If it begins with [`LIMIT`], then the program is not known to be wrong.
-        why: String,
+        /// Why.
+        why: Fault,
     },
 }
 
-/// What a fault begins with that is no error of the program, but something that whoever runs it cannot do.
-pub const LIMIT: &str = "limit: ";
-
 impl ErrorKind {
-    /// What could not be run, if it is about that.
-    pub fn limit(&self) -> Option<&str> {
-        match self {
-            ErrorKind::Fault { why, .. } => why.strip_prefix(LIMIT),
-            _ => None,
-        }
+    /// Whether the program is not known to be wrong: it could not be run.
+    pub fn is_limit(&self) -> bool {
+        matches!(self, ErrorKind::Fault { why, .. } if why.is_limit())
     }
 }
 
@@ -114,7 +108,7 @@ pub struct Seen {
 impl Seen {
     /// The first of the errors that is none, but something that could not be run: then not everything has been looked at.
     pub fn limit(&self) -> Option<&ProgramError> {
-        self.errors.iter().find(|error| error.kind.limit().is_some())
+        self.errors.iter().find(|error| error.kind.is_limit())
     }
 
     /// Whether there is a violation or an error.
@@ -426,7 +420,7 @@ impl Observer for Watch {
         }
     }
 
-    fn fault(&mut self, thread: usize, why: String, path: &[Step]) {
+    fn fault(&mut self, thread: usize, why: Fault, path: &[Step]) {
         self.error(ErrorKind::Fault { thread: thread as u32, why }, path);
     }
 

@@ -19,7 +19,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let trace = trace(&program, &run.record, None, Observe::default())?;
         let answer = decide(&trace, &tso, &Limits::default())?;
         println!("{machine}, seed {seed}: {} operations, {}", trace.len(), answer.verdict());
-        if answer.verdict() == "forbidden" {
+        if answer.verdict() == membar::VerdictKind::Forbidden {
             let part = Checker::new().shrink(&trace, &tso, &Limits::default()).ok_or("it is forbidden")?;
             let mut text = Vec::new();
             membar::trace::write_trace(&part.trace, &mut text)?;

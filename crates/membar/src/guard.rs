@@ -3,8 +3,7 @@
 //! Where one of many questions is being answered ([`guarded`]), only that question is lost. Anywhere else the process ends at
 //! once, from the thread that panicked: others may wait for it for ever.
 
-use crate::decide::REPORT_BUG;
-use crate::stop::INTERNAL;
+use crate::failure::REPORT_BUG;
 use std::any::Any;
 use std::cell::Cell;
 use std::io::Write;
@@ -12,6 +11,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
 use std::thread::{self, ThreadId};
+
+/// The exit code of a process that a bug of ours has ended.
+pub const INTERNAL: u8 = 4;
 
 thread_local! {
     /// Is somebody waiting for the panics of this thread?
@@ -26,7 +28,7 @@ pub fn run(command: impl FnOnce() -> ExitCode) -> ExitCode {
     std::panic::set_hook(Box::new(|info| {
         let what = info.to_string().lines().collect::<Vec<_>>().join(" ");
         // A proof that is written on a thread with a large stack panics where it is waited for once more.
-        if GUARDED.get() || thread::current().name() == Some(membar::check::PROOF_THREAD) {
+        if GUARDED.get() || thread::current().name() == Some(crate::check::PROOF_THREAD) {
             CAUGHT.lock().unwrap_or_else(PoisonError::into_inner).push((thread::current().id(), what));
             return;
         }

@@ -4,9 +4,8 @@
 //! of its own, so that the interrupt key is noticed while nothing arrives.
 
 use crate::progress::Progress;
-use crate::stop::Interrupt;
-use membar::Reader;
 use membar::trace::Error;
+use membar::{Interrupt, Reader};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;

@@ -1,8 +1,8 @@
 //! What a file is, as far as that shows, and which command it is for.
 
-use crate::cmd::programs::is_source;
-use crate::stop::{Failure, Problem};
+use membar::programs::is_source;
 use membar::report::{quoted_path, safe};
+use membar::{Failure, Problem};
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;

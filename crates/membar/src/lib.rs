@@ -2,6 +2,16 @@
 //!
 //! This crate is the `membar` command, and a facade over the libraries that it is made of:
 //!
+//! | call | answers |
+//! |---|---|
+//! | [`decide`] | does a model allow this recorded execution? |
+//! | [`verify()`] | does this program, C and C++ included, stay sequentially consistent? |
+//! | [`campaign()`] | does this machine do anything that its model forbids? |
+//! | [`watch::monitor`] | could this interleaving have gone otherwise with store buffers? |
+//!
+//! Each has a section below, simple call first; the files in `examples/` of this crate do a little more. Whoever needs the parts
+//! finds them here:
+//!
 //! | module | holds |
 //! |---|---|
 //! | [`core`] | traces, models, verdicts, proofs: the vocabulary |
@@ -17,10 +27,10 @@
 //! | `native` | C and C++ programs: compiled, run and named (x86-64 Linux) |
 //! | [`report`] | results as text, JSON, SARIF and pages for a browser |
 //! | [`simulate`] | random programs, and simulated machines that run them |
+//! | [`programs`] | programs as [`verify()`] takes them |
+//! | [`campaign`] | campaigns, and what runs their programs |
 //! | [`watch`] | monitors over recorded interleavings, with their reports |
 //! | [`program`] | programs given as Rust code, to explore |
-//!
-//! What follows shows one of each; the files in `examples/` of this crate do a little more.
 //!
 //! # Check a trace
 //!
@@ -42,6 +52,46 @@
 //! assert!(forbidden.text("sb.trace").starts_with("FORBIDDEN by sc"));
 //! assert!(forbidden.json("sb.trace").contains("\"verdict\":\"forbidden\""));
 //! assert!(forbidden.page("sb.trace").to_lowercase().starts_with("<!doctype html>"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Files with many traces are read one trace at a time with [`Reader`]; a [`Decider`] keeps its buffers from one to the
+//! next.
+//!
+//! # Verify a program
+//!
+//! A litmus test, C or C++ sources, or an executable; the report has every violation with its execution, a separate checker's
+//! word on it, and the fences that repair the program:
+//!
+//! ```
+//! use membar::programs::Input;
+//! use membar::{ProgramVerdict, VerifyOptions, verify};
+//!
+//! let text = "X86 SB\n{ }\n P0 | P1 ;\n MOV [x],$1 | MOV [y],$1 ;\n MOV EAX,[y] | MOV EAX,[x] ;\nexists (0:EAX=0 /\\ 1:EAX=0)\n";
+//! let program = Input::Text { name: "SB.litmus".into(), text: text.into() };
+//! let report = verify(program, &VerifyOptions::default())?;
+//! assert_eq!(report.verdict, ProgramVerdict::Unsafe);
+//! assert_eq!(report.violations[0].fences.len(), 2); // one in each thread
+//! # Ok::<(), membar::Failure>(())
+//! ```
+//!
+//! For C and C++ programs the executable has to call [`serve_programs`] first: [`verify()`] says how.
+//!
+//! # Test a machine
+//!
+//! Random programs on a simulated machine with a bug, or on this machine's cores ([`campaign::Hardware`]); each result is
+//! decided and certified, and what the model forbids is kept:
+//!
+//! ```
+//! use membar::campaign::{Plan, Simulated};
+//! use membar::simulate::{Machine, Setup};
+//! use membar::{Chosen, Interrupt, VerdictKind, campaign};
+//!
+//! let machine = Simulated::new(Setup::from(Machine::MesiTso).with("stale-forward")?);
+//! let directory = tempfile::tempdir()?;
+//! let plan = Plan { tests: Some(100), output: directory.path().into(), ..Plan::new(Chosen::load("tso")?)? };
+//! let found = campaign(&plan, &machine, &Interrupt::default(), &())?;
+//! assert_eq!(found.verdict(), VerdictKind::Forbidden);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -78,14 +128,14 @@
 //!
 //! let text = b"0: x := 1 ! a.c:3\n0: y == 0 ! a.c:4\n1: y := 1 ! b.c:3\n1: x == 1 ! b.c:4\ncheck\n";
 //! let reports = membar::watch::monitor("run.trace", text, &[Algorithm::Tso, Algorithm::Pso])?;
-//! assert_eq!(reports[0].verdict, "unsafe");
+//! assert_eq!(reports[0].verdict.name(), "unsafe");
 //! assert_eq!(reports[0].violations[0].store.label.as_deref(), Some("a.c:3"));
 //! # Ok::<(), membar::trace::Error>(())
 //! ```
 //!
-//! # Explore a program
+//! # Explore a program step by step
 //!
-//! A litmus test, or [Rust code](program), explored one happens-before class after the other; what is found is run on the
+//! What [`verify()`] is made of: a litmus test, or [Rust code](program), explored one happens-before class after the other; what is found is run on the
 //! certifier's machine:
 //!
 //! ```
@@ -104,36 +154,28 @@
 //! assert_eq!(run.fences.len(), 2); // one in each thread
 //! # Ok::<(), membar::litmus::Error>(())
 //! ```
-//!
-//! # Stress a machine
-//!
-//! A random program on a simulated machine with a bug; [`stress`] runs the same programs on this machine's cores:
-//!
-//! ```
-//! use membar::simulate::{Machine, Observe, Setup, profile, trace};
-//! use membar::{Limits, decide};
-//!
-//! let program = profile::builtin("default").expect("it is built in").program(1)?;
-//! let machine = Setup::from(Machine::MesiTso).with("stale-forward")?;
-//! let run = machine.run(&program, 1);
-//! let trace = trace(&program, &run.record, None, Observe::default())?;
-//! let tso = membar::model::load("tso")?;
-//! assert_eq!(decide(&trace, &tso, &Limits::default())?.verdict(), "forbidden");
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
-//!
-//! # Many traces
-//!
-//! Files with many traces are read one trace at a time with [`Reader`]; a [`Checker`] and a [`Certifier`] keep their
-//! buffers from one to the next.
 
 #![warn(missing_docs)]
 
-mod answer;
+mod budget;
+pub mod campaign;
+mod decider;
+mod failure;
+#[doc(hidden)]
+pub mod guard;
+mod listener;
+mod prefix;
 pub mod program;
+pub mod programs;
+mod shrunk;
+mod verification;
 pub mod watch;
 
-pub use answer::{Answer, decide};
+pub use budget::{Budget, Chosen};
+pub use campaign::run as campaign;
+pub use decider::{Answer, Decider, decide, refused};
+pub use failure::{Failure, Interrupt, Problem, REPORT_BUG};
+pub use listener::{Listener, Now};
 pub use membar_certify as certify;
 pub use membar_check as check;
 pub use membar_core as core;
@@ -148,9 +190,12 @@ pub use membar_simulate as simulate;
 pub use membar_stress as stress;
 pub use membar_trace as trace;
 pub use membar_verify as verify;
+pub use programs::{serve_programs, source};
+pub use shrunk::annotated;
+pub use verification::{VerifyOptions, initial, verify, verify_telling};
 
 pub use membar_certify::Certifier;
 pub use membar_check::{Checker, Limits, Outcome};
-pub use membar_core::{Model, Proof, Trace, Verdict, Witness};
+pub use membar_core::{Model, ProgramVerdict, Proof, Trace, Verdict, VerdictKind, Witness};
 pub use membar_report::Report;
 pub use membar_trace::Reader;

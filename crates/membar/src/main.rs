@@ -1,10 +1,8 @@
 //! The `membar` command.
 
-mod campaign;
 mod cli;
 mod cmd;
 mod decide;
-mod guard;
 mod input;
 mod kind;
 mod open;
@@ -17,10 +15,10 @@ mod terminal;
 use clap::CommandFactory;
 use cli::{Cli, Command};
 use membar::report::safe;
+use membar::{Failure, guard};
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
-use stop::Failure;
 
 fn main() -> ExitCode {
     // A bug must not look like a verdict, nor like bad input: the standard exit code of a panic says nothing.
@@ -42,7 +40,7 @@ fn command() -> ExitCode {
         Command::Replay(args) => cmd::replay::run(args, style),
         Command::Cc(args) => cmd::cc::run(cmd::cc::Language::C, &args.args),
         Command::Cxx(args) => cmd::cc::run(cmd::cc::Language::Cxx, &args.args),
-        Command::RunProgram => cmd::programs::serve(),
+        Command::RunProgram => Ok(if membar::programs::serve() { stop::ALLOWED } else { stop::BAD }),
         Command::Litmus(args) => cmd::litmus::run(args),
         Command::Monitor(args) => cmd::monitor::run(args, style),
         Command::Stress(args) => cmd::stress::run(args, style),

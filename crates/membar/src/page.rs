@@ -1,22 +1,20 @@
 //! What a page needs that a verdict does not: the other models, a run of the machine, how it was made.
 
 mod confirm;
-mod prefix;
 mod saved;
 
 pub use confirm::ways;
 pub use saved::Again;
 
-use crate::decide::{Budget, Chosen};
-use crate::stop::Failure;
-use membar::core::{OpId, Proof, Verdict};
+use membar::core::Verdict;
 use membar::report::campaign::CampaignReport;
-use membar::report::html::{self, Aside, Case, Made, ModelVerdict, Page, Pages, Row};
+use membar::report::html::{self, Aside, Case, Made, Page, Pages, Row};
+use membar::report::kinds::ShownVerdict;
 use membar::report::litmus::{Histogram, LitmusResult};
 use membar::report::monitor::Monitored;
 use membar::report::verify::{ReplayCommand, ReplayReport, VerifyReport};
 use membar::report::{Decided, Report, count, quoted_path, safe};
-use membar::{Certifier, Checker, Model, Trace};
+use membar::{Chosen, Decider, Failure, Limits};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -24,8 +22,6 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// Each of the other models gets this long at most.
-pub const OTHER: Duration = Duration::from_secs(1);
 /// Allowed traces that are shown in full.
 const ALLOWED: usize = 10;
 /// Other traces that are shown in full.
@@ -70,67 +66,24 @@ pub struct Entry {
 
 /// The entry of a decided trace.
 pub fn entry(
-    (checker, certifier): (&mut Checker, &mut Certifier),
+    decider: &mut Decider,
     decided: &Decided<'_>,
     report: &Report,
     wish: &Wish,
-    (model_arg, budget): (&str, &Budget),
+    (model_arg, limits): (&str, &Limits),
 ) -> Entry {
-    let Decided { trace, model, verdict, .. } = *decided;
     let row = Row::new(report);
-    if !wish.one_more(verdict) {
+    if !wish.one_more(decided.verdict) {
         return Entry { row, case: None };
     }
-    let prefix = match verdict {
-        Verdict::Forbidden(proof) => prefix(trace, model, proof, decided.blame.as_ref().map(|blame| blame.read)),
-        _ => None,
-    };
     let aside = Aside {
-        models: others(checker, certifier, trace, (model, verdict), budget),
-        prefix,
         options: wish.options.clone(),
         model_arg: model_arg.to_owned(),
         part: wish.part,
         time: wish.time.map(|time| time.as_secs_f64()),
+        ..Aside::default()
     };
-    Entry { row, case: Some(html::case(decided, report, &aside)) }
-}
-
-/// What the built-in models say. A verdict counts only if its certificate holds.
-fn others(
-    checker: &mut Checker,
-    certifier: &mut Certifier,
-    trace: &Trace,
-    (model, verdict): (&Model, &Verdict),
-    budget: &Budget,
-) -> Vec<ModelVerdict> {
-    let mut answer = |other: &Model| {
-        let verdict = if other == model {
-            verdict.name()
-        } else {
-            let limits = budget.start().within(OTHER);
-            let found = checker.verdict(trace, other, &limits).verdict;
-            match certifier.verdict(trace, other, &found) {
-                Ok(_) => found.name(),
-                Err(_) => "undecided",
-            }
-        };
-        ModelVerdict { name: other.name.clone(), title: other.title.clone(), verdict }
-    };
-    membar::model::builtins().iter().map(&mut answer).collect()
-}
-
-fn prefix(trace: &Trace, model: &Model, proof: &Proof, blamed: Option<OpId>) -> Option<html::Prefix> {
-    let (ops, part) = html::part(trace, proof)?;
-    let blamed = blamed.and_then(|read| ops.iter().position(|&op| op == read)).map(|at| OpId(at as u32));
-    let found = prefix::longest(&part, model, blamed)?;
-    let original = |op: OpId| ops[op.index()];
-    Some(html::Prefix {
-        steps: found.steps.iter().map(|&(commit, op)| (commit, original(op))).collect(),
-        stuck: found.stuck.iter().map(|&(op, value)| (original(op), value)).collect(),
-        longest: found.longest,
-        ops,
-    })
+    Entry { row, case: Some(decider.case(decided, report, aside, limits)) }
 }
 
 /// The text of a source that a document names. It may name any file; only what looks like a source is read.
@@ -138,15 +91,7 @@ fn named_source(file: &str) -> Option<String> {
     const ENDINGS: [&str; 14] =
         ["c", "cc", "cpp", "cxx", "C", "c++", "cp", "CPP", "h", "hh", "hpp", "hxx", "inc", "litmus"];
     let end = Path::new(file).extension()?;
-    ENDINGS.iter().any(|known| end == *known).then(|| source(file)).flatten()
-}
-
-/// The text of a source, if it is one that can be shown.
-pub fn source(file: &str) -> Option<String> {
-    const MOST: u64 = 4 << 20;
-    let path = Path::new(file);
-    let size = std::fs::metadata(path).ok().filter(|meta| meta.is_file())?.len();
-    (size <= MOST).then(|| std::fs::read(path).ok())?.map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+    ENDINGS.iter().any(|known| end == *known).then(|| membar::source(file)).flatten()
 }
 
 /// How this page is made.
@@ -224,7 +169,7 @@ impl ToFile {
                 "error: {name}: {error}\n = help: a page needs the name of a file that can be written"
             ))
         })?;
-        Ok(ToFile { pages: Pages::new(made()), source, document: false, place, name })
+        Ok(ToFile { pages: Pages::new(made()), source: membar::source, document: false, place, name })
     }
 
     /// The same for what a document says.
@@ -317,14 +262,17 @@ impl ToFile {
     pub fn add_error(&mut self, file: &str, message: &str) {
         let (name, subject) = (file.to_owned(), file.to_owned());
         let about = message.into();
-        let row = Row { name, subject, model: "–".into(), verdict: "error", about, ..Row::default() };
+        let row = Row { name, subject, model: "–".into(), verdict: ShownVerdict::Error, about, ..Row::default() };
         self.pages.add(row, None);
     }
 
     /// Adds something that there is no answer about, for this reason.
     pub fn add_missing(&mut self, file: &str, why: &str) {
         let (name, subject, about) = (file.to_owned(), file.to_owned(), why.to_owned());
-        self.pages.add(Row { name, subject, model: "–".into(), verdict: "undecided", about, ..Row::default() }, None);
+        self.pages.add(
+            Row { name, subject, model: "–".into(), verdict: ShownVerdict::Undecided, about, ..Row::default() },
+            None,
+        );
     }
 
     /// Writes the page, and says so.

@@ -19,7 +19,7 @@
 //! ```
 
 use crate::core::{Access, AccessKind, Barrier, Halt, Performed, Threads};
-use crate::explore::{Awaited, MAX_OUTCOMES, Next, Program, Waiting};
+use crate::explore::{Awaited, Fault, MAX_OUTCOMES, Next, Program, Waiting};
 
 /// What a thread does next.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -248,11 +248,11 @@ impl<F: Fn(usize, &[u64]) -> Then> Program for FromFn<F> {
         }
     }
 
-    fn fault(&self, thread: usize) -> String {
-        match self.then(thread) {
+    fn fault(&self, thread: usize) -> Fault {
+        Fault::error(match self.then(thread) {
             Then::Fail(why) => why,
             _ => String::new(),
-        }
+        })
     }
 }
 
@@ -338,7 +338,9 @@ mod tests {
         );
         let wild = FromFn::new(1, 1, |_, _: &[u64]| Then::Do(Op::load(3)));
         let result = verify(&wild, Settings::new(Relaxation::Tso));
-        assert!(matches!(&result.seen.errors[0].kind, ErrorKind::Fault { why, .. } if why.contains("address 3")));
+        assert!(
+            matches!(&result.seen.errors[0].kind, ErrorKind::Fault { why, .. } if why.message.to_string().contains("address 3"))
+        );
     }
 
     #[test]
@@ -368,7 +370,9 @@ mod tests {
         for outcomes in [0, MAX_OUTCOMES + 1] {
             let program = FromFn::new(1, 0, move |_, _: &[u64]| Then::Choose(outcomes));
             let result = verify(&program, Settings::new(Relaxation::Tso));
-            assert!(matches!(&result.seen.errors[0].kind, ErrorKind::Fault { why, .. } if why.contains("65535")));
+            assert!(
+                matches!(&result.seen.errors[0].kind, ErrorKind::Fault { why, .. } if why.message.to_string().contains("65535"))
+            );
         }
     }
 

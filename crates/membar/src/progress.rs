@@ -7,6 +7,7 @@
 
 use crate::terminal;
 use membar::report::{count, safe};
+use membar::{Listener, Now};
 use std::fmt::Write as _;
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -20,63 +21,47 @@ const TICK: Duration = Duration::from_millis(200);
 /// Characters of the bar.
 const BAR: usize = 20;
 
-/// How far something is.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub struct Now {
-    /// What is being worked on.
-    pub name: String,
-    /// The part of it that is done, from 0 to 1, if that is known.
-    pub share: Option<f64>,
-    /// For how long.
-    pub seconds: f64,
-    /// It ends after this many seconds, whatever is left.
-    pub limit: Option<f64>,
-    /// What was counted.
-    pub counts: String,
+/// The line in words, no longer than this: the bar is shorter, and fewer counts are named, where there is no room.
+fn text(now: &Now, width: usize) -> String {
+    let counts: Vec<&str> = now.counts.split(", ").collect();
+    let all = counts.join(", ");
+    let less = (1..counts.len()).rev().map(|n| (0, counts[..n].join(", ")));
+    let mut choices = [BAR, BAR / 2, 0].into_iter().map(|bar| (bar, all.clone())).chain(less);
+    let fits = |text: &String| text.chars().count() <= width;
+    let text = choices.find_map(|(bar, counts)| Some(laid_out(now, bar, &counts)).filter(fits));
+    text.unwrap_or_else(|| laid_out(now, 0, counts[0]).chars().take(width).collect())
 }
 
-impl Now {
-    /// On a line of this width: the bar is shorter and what was counted is less where there is no room.
-    fn text(&self, width: usize) -> String {
-        let counts: Vec<&str> = self.counts.split(", ").collect();
-        let all = counts.join(", ");
-        let less = (1..counts.len()).rev().map(|n| (0, counts[..n].join(", ")));
-        let mut choices = [BAR, BAR / 2, 0].into_iter().map(|bar| (bar, all.clone())).chain(less);
-        let fits = |text: &String| text.chars().count() <= width;
-        let text = choices.find_map(|(bar, counts)| Some(self.laid_out(bar, &counts)).filter(fits));
-        text.unwrap_or_else(|| self.laid_out(0, counts[0]).chars().take(width).collect())
-    }
-
-    fn laid_out(&self, bar: usize, counts: &str) -> String {
-        let mut text = safe(&self.name);
-        match self.share {
-            Some(share) => {
-                let share = share.clamp(0.0, 1.0);
-                let full = (share * bar as f64) as usize;
-                if bar > 0 {
-                    let _ = write!(text, "  [{}{}]", "=".repeat(full), " ".repeat(bar - full));
-                }
-                let _ = write!(text, " {:.0} %", 100.0 * share);
-                if share >= 0.01 {
-                    let left = self.seconds / share - self.seconds;
-                    let left = self.limit.map_or(left, |limit| left.min(limit - self.seconds));
-                    let _ = write!(text, ", about {} left", clock(left));
-                }
+/// The line with a bar of this many characters and these counts.
+fn laid_out(now: &Now, bar: usize, counts: &str) -> String {
+    let mut text = safe(&now.name);
+    match now.share {
+        Some(share) => {
+            let share = share.clamp(0.0, 1.0);
+            let full = (share * bar as f64) as usize;
+            if bar > 0 {
+                let _ = write!(text, "  [{}{}]", "=".repeat(full), " ".repeat(bar - full));
             }
-            None => match self.limit {
-                Some(limit) => {
-                    let _ = write!(text, "  {} of at most {}", clock(self.seconds), clock(limit));
-                }
-                None => {
-                    let _ = write!(text, "  {}", clock(self.seconds));
-                }
-            },
+            let _ = write!(text, " {:.0} %", 100.0 * share);
+            if share >= 0.01 {
+                let left = now.seconds / share - now.seconds;
+                let left = now.limit.map_or(left, |limit| left.min(limit - now.seconds));
+                let _ = write!(text, ", about {} left", clock(left));
+            }
         }
-        if !counts.is_empty() {
-            let _ = write!(text, "  {counts}");
-        }
-        text
+        None => match now.limit {
+            Some(limit) => {
+                let _ = write!(text, "  {} of at most {}", clock(now.seconds), clock(limit));
+            }
+            None => {
+                let _ = write!(text, "  {}", clock(now.seconds));
+            }
+        },
     }
+    if !counts.is_empty() {
+        let _ = write!(text, "  {counts}");
+    }
+    text
 }
 
 /// `0:07`, `12:00`, `3:00:00`
@@ -120,7 +105,7 @@ impl Line {
     /// Draws it at once, because nobody can before something has come to an end.
     pub fn say(&self, now: impl FnOnce() -> Now) {
         if let Some(width) = self.width {
-            let text = now().text(width.saturating_sub(1));
+            let text = text(&now(), width.saturating_sub(1));
             *self.drawn() = write!(std::io::stderr(), "\r\x1b[K{text}").is_ok().then(Instant::now);
         }
     }
@@ -130,6 +115,26 @@ impl Line {
         if self.width.is_some() && self.drawn().take().is_some() {
             let _ = write!(std::io::stderr(), "\r\x1b[K");
         }
+    }
+}
+
+impl Listener for Line {
+    fn progress(&self, now: &dyn Fn() -> Now) {
+        self.draw(now);
+    }
+
+    fn busy(&self, now: &dyn Fn() -> Now) {
+        self.say(now);
+    }
+
+    fn rest(&self) {
+        self.hide();
+    }
+
+    fn note(&self, line: &str) {
+        self.hide();
+        // Where standard error is closed nobody wants to know.
+        let _ = writeln!(std::io::stderr(), "{line}");
     }
 }
 
@@ -304,7 +309,7 @@ mod tests {
     use super::*;
 
     fn now(share: Option<f64>, seconds: f64, limit: Option<f64>) -> String {
-        Now { name: "t".into(), share, seconds, limit, counts: "7 traces".into() }.text(100)
+        text(&Now { name: "t".into(), share, seconds, limit, counts: "7 traces".into() }, 100)
     }
 
     #[test]
@@ -322,13 +327,11 @@ mod tests {
         let now = Now { name: "this-machine".into(), share: Some(0.5), seconds: 60.0, limit: None, counts };
         let whole = "this-machine  [==========          ] 50 %, about 1:00 left  10492 tests, 20.9M operations (164.0K a second), \
                      0 violations, 3 undecided";
-        assert_eq!(now.text(140), whole);
-        assert!(
-            now.text(110).starts_with("this-machine 50 %, about 1:00 left  10492 tests")
-                && now.text(110).ends_with("3 undecided")
-        );
-        assert_eq!(now.text(60), "this-machine 50 %, about 1:00 left  10492 tests");
-        assert!((5..150).all(|width| now.text(width).chars().count() <= width));
+        assert_eq!(text(&now, 140), whole);
+        let some = text(&now, 110);
+        assert!(some.starts_with("this-machine 50 %, about 1:00 left  10492 tests") && some.ends_with("3 undecided"));
+        assert_eq!(text(&now, 60), "this-machine 50 %, about 1:00 left  10492 tests");
+        assert!((5..150).all(|width| text(&now, width).chars().count() <= width));
     }
 
     #[test]
@@ -341,10 +344,10 @@ mod tests {
         progress.file("t");
         progress.done(40);
         progress.trace(5);
-        let text = progress.now().text(80);
+        let text = super::text(&progress.now(), 80);
         assert!(text.contains("40 %") && text.contains("1 trace, 5 operations"), "{text}");
         progress.at().since = Instant::now().checked_sub(Duration::from_secs(12));
-        let text = progress.now().text(80);
+        let text = super::text(&progress.now(), 80);
         assert_eq!(text, "t  0:12 of at most 1:00  deciding trace 1 (5 operations), 40 % read");
         progress.finish();
     }

@@ -5,8 +5,9 @@
 //!
 //! Memory: threads, addresses and distinct labels, the window of recent events, and a bounded number of violations.
 
-use crate::core::{AddrName, Mask};
+use crate::core::{AddrName, Mask, ProgramVerdict};
 use crate::monitor::{Algorithm, Cycle, Event, Groups, Monitors, NO_SITE, Op, Recorded, Violation, Window, Witness};
+use crate::report::kinds::{MonitorName, MonitorStop, Strength};
 use crate::report::monitor::{Monitored, Operation, Overtaking, Step as Edge};
 use crate::trace::{Act, Ended, Error, Interleaving, Reader, Step};
 use rustc_hash::FxHashMap;
@@ -302,11 +303,16 @@ impl Watch {
             file: place.file.to_owned(),
             trace: place.index,
             line: state.first_line(),
-            monitor: side.algorithm.name(),
+            monitor: match side.algorithm {
+                Algorithm::Tso => MonitorName::Tso,
+                Algorithm::Pso => MonitorName::Pso,
+                Algorithm::Sober => MonitorName::Sober,
+                Algorithm::SoberFixed => MonitorName::SoberFixed,
+            },
             verdict: match place.stopped {
-                _ if !violations.is_empty() => "unsafe",
-                None => "safe",
-                Some(_) => "undecided",
+                _ if !violations.is_empty() => ProgramVerdict::Unsafe,
+                None => ProgramVerdict::Safe,
+                Some(_) => ProgramVerdict::Undecided,
             },
             complete: place.stopped.is_none(),
             stopped: place.stopped,
@@ -334,10 +340,10 @@ impl Watch {
         let edge = |edge: &crate::monitor::Edge| Edge {
             from: shown(&edge.from),
             to: shown(&edge.to),
-            by: edge.relation.name(),
+            by: edge.relation,
             fence: edge.fence.then(|| {
                 let stores = matches!(edge.to.event.op, Op::Store { .. } | Op::Interlocked { .. });
-                if stores { "store-store" } else { "full" }
+                if stores { Strength::StoreStore } else { Strength::Full }
             }),
         };
         Overtaking {
@@ -409,7 +415,7 @@ pub fn monitor(name: &str, text: &[u8], algorithms: &[Algorithm]) -> Result<Vec<
             if watch.exhausted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         let Some(ended) = ended.transpose()? else { return Ok(reports) };
-        let stopped = (ended == Ended::Stopped).then_some("writes");
+        let stopped = (ended == Ended::Stopped).then_some(MonitorStop::Writes);
         let seconds = began.elapsed().as_secs_f64();
         let without_check = ended == Ended::Open;
         let place = Place { file: name, index: reader.trace_index(), stopped, without_check, seconds };
@@ -427,7 +433,7 @@ pub struct Place<'a> {
     /// Index of the trace, from 0.
     pub index: u64,
     /// Why monitoring ended before the trace did.
-    pub stopped: Option<&'static str>,
+    pub stopped: Option<MonitorStop>,
     /// Does the text end without its `check`?
     pub without_check: bool,
     /// How long it took.

@@ -272,7 +272,7 @@ fn prove(random: &mut Random, trace: &Trace, model: &Model, count: &mut Count) {
     count.split += (prover.lemmas.len() > 1) as u32;
     count.split_partial += (prover.lemmas.len() > 1 && !model.write_order) as u32;
     for step in prover.lemmas.iter().flat_map(|lemma| &lemma.steps) {
-        *count.rules.entry(step.rule.name()).or_default() += 1;
+        *count.rules.entry(step.rule.name().name()).or_default() += 1;
         count.not_before += prover.not_before(step) as u32;
     }
     assert_eq!(membar_certify::proof(trace, model, &Proof::Cycle(prover.lemmas)), Ok(()));

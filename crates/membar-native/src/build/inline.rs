@@ -255,60 +255,77 @@ fn checked<'a>(memory: Memory<'a>, effect: Effect<'a>) -> Effect<'a> {
 
 /// An instruction with a memory operand.
 fn access<'a>(statement: &Statement<'a>, memory: Memory<'a>, lock: bool) -> Effect<'a> {
-    let mnemonic = statement.mnemonic;
     let destination = statement.memory_destination().is_some();
-    let last = if destination { Kind::Store } else { Kind::Load };
-    let hook = |kind, size| Hook { kind, size, memory: Some(memory) };
     let known = |stem: &str| {
         [MODIFY, SHIFT, READ, BITS].iter().any(|names| names.contains(&stem))
             || matches!(stem, "mov" | "movabs" | "movbe" | "xchg" | "xadd" | "cmpxchg" | "bt" | "pop")
     };
     if vector(statement) {
-        return vector_move(statement, memory, last);
+        let kind = if destination { Kind::Store } else { Kind::Load };
+        return vector_move(statement, memory, kind);
     }
-    if let Some((stem, suffix)) = stem(mnemonic, known) {
-        // Without a suffix, the assembler takes 32 bits for the bit instructions.
-        let bits = BITS.contains(&stem) || stem == "bt";
-        let Some(size) = suffix.or_else(|| operand_size(statement)).or(bits.then_some(4)) else {
-            return match stem {
-                "push" => one(Kind::Load, 8, memory),
-                "pop" if !memory.on_stack_pointer() => one(Kind::Store, 8, memory),
-                _ => Effect::Unseen(UNKNOWN),
-            };
-        };
+    match stem(statement.mnemonic, known) {
+        Some((stem, suffix)) => with_suffix(statement, (stem, suffix), memory, lock),
+        None => by_whole_name(statement, memory, lock),
+    }
+}
+
+/// Memory is read and then written, in two steps.
+fn read_then_write<'a>(size: u8, memory: Memory<'a>) -> Effect<'a> {
+    let hook = |kind| Hook { kind, size, memory: Some(memory) };
+    Effect::Hooks(vec![hook(Kind::Load), hook(Kind::Store)])
+}
+
+/// An instruction whose name may end with the size of its operands.
+fn with_suffix<'a>(
+    statement: &Statement<'a>,
+    (stem, suffix): (&str, Option<u8>),
+    memory: Memory<'a>,
+    lock: bool,
+) -> Effect<'a> {
+    let destination = statement.memory_destination().is_some();
+    // Without a suffix, the assembler takes 32 bits for the bit instructions.
+    let bits = BITS.contains(&stem) || stem == "bt";
+    let Some(size) = suffix.or_else(|| operand_size(statement)).or(bits.then_some(4)) else {
         return match stem {
-            "xchg" => one(Kind::ReadModifyWrite, size, memory),
-            "cmpxchg" if lock => one(Kind::CompareExchange, size, memory),
-            "xadd" if lock => one(Kind::ReadModifyWrite, size, memory),
-            "xadd" => Effect::Hooks(vec![hook(Kind::Load, size), hook(Kind::Store, size)]),
-            "cmpxchg" => Effect::Unseen(UNLOCKED),
-            // With a register the instruction reaches beyond its operand.
-            stem if bits => match (statement.operands.first(), stem, lock) {
-                (Some(Operand::Immediate(_)), "bt", false) => one(Kind::Load, size, memory),
-                (Some(Operand::Immediate(_)), "bt", true) => Effect::Unseen(UNKNOWN),
-                (Some(Operand::Immediate(_)), _, true) => one(Kind::ReadModifyWrite, size, memory),
-                (Some(Operand::Immediate(_)), _, false) => {
-                    Effect::Hooks(vec![hook(Kind::Load, size), hook(Kind::Store, size)])
-                }
-                _ => Effect::Unseen("changes or tests a bit whose address membar does not see"),
-            },
-            stem if MODIFY.contains(&stem) && destination => {
-                let neutral = matches!(stem, "add" | "or" | "sub" | "xor") && is_zero(statement.operands.first());
-                match lock {
-                    true if neutral && memory.on_stack_pointer() => bare(Kind::FullFence),
-                    true => one(Kind::ReadModifyWrite, size, memory),
-                    false => Effect::Hooks(vec![hook(Kind::Load, size), hook(Kind::Store, size)]),
-                }
-            }
-            _ if lock => Effect::Unseen(UNKNOWN),
-            stem if SHIFT.contains(&stem) && destination => {
-                Effect::Hooks(vec![hook(Kind::Load, size), hook(Kind::Store, size)])
-            }
-            "pop" if memory.on_stack_pointer() => Effect::Unseen(UNKNOWN),
-            "mov" | "movabs" | "movbe" | "pop" => one(last, size, memory),
-            _ => one(Kind::Load, size, memory),
+            "push" => one(Kind::Load, 8, memory),
+            "pop" if !memory.on_stack_pointer() => one(Kind::Store, 8, memory),
+            _ => Effect::Unseen(UNKNOWN),
         };
+    };
+    match stem {
+        "xchg" => one(Kind::ReadModifyWrite, size, memory),
+        "cmpxchg" if lock => one(Kind::CompareExchange, size, memory),
+        "xadd" if lock => one(Kind::ReadModifyWrite, size, memory),
+        "xadd" => read_then_write(size, memory),
+        "cmpxchg" => Effect::Unseen(UNLOCKED),
+        // With a register the instruction reaches beyond its operand.
+        stem if bits => match (statement.operands.first(), stem, lock) {
+            (Some(Operand::Immediate(_)), "bt", false) => one(Kind::Load, size, memory),
+            (Some(Operand::Immediate(_)), "bt", true) => Effect::Unseen(UNKNOWN),
+            (Some(Operand::Immediate(_)), _, true) => one(Kind::ReadModifyWrite, size, memory),
+            (Some(Operand::Immediate(_)), _, false) => read_then_write(size, memory),
+            _ => Effect::Unseen("changes or tests a bit whose address membar does not see"),
+        },
+        stem if MODIFY.contains(&stem) && destination => {
+            let neutral = matches!(stem, "add" | "or" | "sub" | "xor") && is_zero(statement.operands.first());
+            match lock {
+                true if neutral && memory.on_stack_pointer() => bare(Kind::FullFence),
+                true => one(Kind::ReadModifyWrite, size, memory),
+                false => read_then_write(size, memory),
+            }
+        }
+        _ if lock => Effect::Unseen(UNKNOWN),
+        stem if SHIFT.contains(&stem) && destination => read_then_write(size, memory),
+        "pop" if memory.on_stack_pointer() => Effect::Unseen(UNKNOWN),
+        "mov" | "movabs" | "movbe" | "pop" if destination => one(Kind::Store, size, memory),
+        _ => one(Kind::Load, size, memory),
     }
+}
+
+/// An instruction that is known by its whole name.
+fn by_whole_name<'a>(statement: &Statement<'a>, memory: Memory<'a>, lock: bool) -> Effect<'a> {
+    let (mnemonic, destination) = (statement.mnemonic, statement.memory_destination().is_some());
     match mnemonic {
         "cmpxchg16b" if lock => return one(Kind::CompareExchangePair, 16, memory),
         "cmpxchg8b" if lock => return one(Kind::CompareExchangePair, 8, memory),

@@ -21,7 +21,7 @@ use super::shadow::{self, Hit, read};
 use super::slot::{END_SITE, NOTHING, Pending};
 use super::world::{World, world};
 use membar_core::{AccessKind, Barrier};
-use membar_explore::Awaited;
+use membar_explore::{Awaited, message};
 
 /// An access to one object by a hook that makes it itself.
 #[derive(Clone, Copy)]
@@ -120,7 +120,7 @@ impl Event {
                 cell
             }
             // No compiler makes one, but a packed structure may.
-            Hit::Several => fault::raise("limit: makes an atomic access across a multiple of 16 bytes".into()),
+            Hit::Several => fault::limit("makes an atomic access across a multiple of 16 bytes"),
             // One that blocks: nobody else knows it, so nobody will ever change it. And an interlocked operation empties
             // store buffers whatever it works on (one that synchronises fully says so by its barriers).
             Hit::Private
@@ -134,7 +134,7 @@ impl Event {
                     w.shadow.access(id, self.addr, self.size, true, true);
                 }
                 let cell = w.shadow.show_at(self.addr);
-                cell.unwrap_or_else(|| fault::raise("limit: waits for an object in memory that is not its own".into()))
+                cell.unwrap_or_else(|| fault::limit("waits for an object in memory that is not its own"))
             }
             Hit::Private => {
                 let thread = &mut w.threads[id];
@@ -543,24 +543,23 @@ fn check_owner(addr: usize, write: bool, owner: usize) {
     let what = if write { "writes" } else { "reads" };
     let whose = fault::who(owner);
     let part = if addr >= STACKS { "on the stack" } else { "a thread-local variable" };
-    fault::raise(format!("{what} {}, {part} of {whose}, which has ended", fault::name(addr)))
+    fault::raise(message!(format!("{what} "), fault::name(addr), format!(", {part} of {whose}, which has ended")))
 }
 
 #[cold]
 fn dead(addr: usize, write: bool) {
     let what = if write { "writes" } else { "reads" };
     match world().heap.find(addr) {
-        Some(block) if !block.alive => fault::raise(format!(
-            "{what} memory that has been freed: byte {} of {}",
-            addr - block.start,
+        Some(block) if !block.alive => fault::raise(message!(
+            format!("{what} memory that has been freed: byte {} of ", addr - block.start),
             fault::block(&block)
         )),
         Some(block) => {
             // It may begin in the block.
             let behind = addr.saturating_sub(block.start + block.size);
-            let block = fault::block(&block);
-            fault::raise(format!("{what} outside of any block of the heap: {behind} bytes behind {block}"))
+            let outside = format!("{what} outside of any block of the heap: {behind} bytes behind ");
+            fault::raise(message!(outside, fault::block(&block)))
         }
-        None => fault::raise(format!("{what} outside of any block of the heap{}", fault::near(addr))),
+        None => fault::raise(message!(format!("{what} outside of any block of the heap"), fault::near(addr))),
     }
 }

@@ -24,10 +24,10 @@ pub fn choose(outcomes: u32) -> u32 {
     settle();
     let w = world();
     if w.module.len == 0 {
-        fault::raise("makes a choice before `main` begins".into());
+        fault::raise("makes a choice before `main` begins");
     }
     if outcomes > MAX_OUTCOMES {
-        fault::raise(format!("limit: chooses one of {outcomes} numbers: there can be {MAX_OUTCOMES}"));
+        fault::limit(format!("chooses one of {outcomes} numbers: there can be {MAX_OUTCOMES}"));
     }
     let id = w.current;
     let cell = w.shadow.number(CHOICE).unwrap_or_else(|| {
@@ -62,7 +62,7 @@ pub extern "C-unwind" fn membar_choose(outcomes: u32) -> u32 {
 pub extern "C-unwind" fn assume(condition: c_int) {
     if condition == 0 {
         if world().module.len == 0 {
-            fault::raise("assumes something before `main` begins that does not hold".into());
+            fault::raise("assumes something before `main` begins that does not hold");
         }
         settle();
         Thread::rest(Stand::Dropped);
@@ -77,14 +77,12 @@ pub extern "C-unwind" fn nondet_bool() -> u32 {
 /// Any number from `--nondet` that the type can hold.
 fn nondet(least: i64, most: i64) -> i64 {
     let Some((from, to)) = world().nondet else {
-        fault::raise(
-            "limit: asks for any number (`__VERIFIER_nondet_…`): say which to try, as in --nondet 0..3".into(),
-        );
+        fault::limit("asks for any number (`__VERIFIER_nondet_…`): say which to try, as in --nondet 0..3");
     };
     let (from, to) = (from.max(least), to.min(most));
     let outcomes = to.saturating_sub(from).saturating_add(1);
     if outcomes < 1 {
-        fault::raise("limit: asks for a number of a type that can hold none of --nondet".into());
+        fault::limit("asks for a number of a type that can hold none of --nondet");
     }
     from + i64::from(choose(u32::try_from(outcomes).unwrap_or(u32::MAX)))
 }
@@ -106,7 +104,7 @@ pub extern "C-unwind" fn nondet_float() -> f32 {
 
 /// `__VERIFIER_nondet_pointer`.
 pub extern "C-unwind" fn nondet_pointer() -> usize {
-    fault::raise("limit: asks for any pointer, which membar cannot choose".into())
+    fault::limit("asks for any pointer, which membar cannot choose")
 }
 
 /// `__VERIFIER_atomic_begin`: sections exclude each other.
@@ -126,5 +124,5 @@ pub extern "C-unwind" fn section_end() {
 
 /// `reach_error`, `__VERIFIER_error`: where a program does not define them itself.
 pub extern "C-unwind" fn reach_error() -> ! {
-    fault::raise("reaches an error (`reach_error`)".into())
+    fault::raise("reaches an error (`reach_error`)")
 }

@@ -2,12 +2,13 @@
 
 use super::float::Control;
 use super::idle::History;
-use super::libc_hooks::{Ending, Thrown};
+use super::libc_hooks::Thrown;
 use super::slot::{Slot, Stand};
 use super::switch::{Place, switch};
 use super::sync::waiters::Waits;
 use super::world::world;
 use membar_core::{Barrier, Rng};
+use membar_explore::Fault;
 
 /// A thread of the program.
 pub struct Thread {
@@ -81,7 +82,7 @@ pub struct Own {
     /// Exceptions that it has thrown.
     pub thrown: Vec<Thrown>,
     /// It has called `std::terminate`: why.
-    pub ending: Option<Ending>,
+    pub ending: Option<Fault>,
     /// Why it cannot go on.
     pub fault: Option<Fault>,
     /// How many announcements it has made since the last reset.
@@ -104,14 +105,6 @@ impl std::ops::DerefMut for Thread {
     fn deref_mut(&mut self) -> &mut Own {
         &mut self.own
     }
-}
-
-/// Why a thread cannot go on.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Fault {
-    pub message: String,
-    /// Return addresses, innermost first.
-    pub stack: Vec<usize>,
 }
 
 impl Thread {
@@ -280,14 +273,6 @@ impl Thread {
     pub unsafe fn suspend(this: *mut Thread) {
         // SAFETY: the scheduler waits for it.
         unsafe { switch(&raw mut (*this).own.place, world().scheduler) }
-    }
-
-    /// What to say about its fault. The marks in it are replaced by whoever has the names.
-    pub fn fault_text(&self) -> String {
-        let Some(fault) = &self.fault else { return String::new() };
-        let base = world().module.base;
-        let frames: Vec<String> = fault.stack.iter().map(|pc| format!("{:x}", pc.wrapping_sub(base))).collect();
-        format!("{}\n{}", fault.message, frames.join(" "))
     }
 
     /// The thread that runs cannot go on.

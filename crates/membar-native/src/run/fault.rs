@@ -2,37 +2,48 @@
 //!
 //! A thread that goes wrong never runs on; it has a message and the return addresses of its stack. Signals are caught on a stack
 //! of their own. If the program runs at that time, the handler makes it continue in [`land`], on yet another stack, which hands
-//! over to the scheduler for good. A thread that runs for too long within a library is stopped where it comes back from there. Names are not looked up here: a message holds marks, `@v…;` for a variable, `@p…;` for a place,
-//! that whoever prints it replaces (see [`crate::words`]).
+//! over to the scheduler for good. A thread that runs for too long within a library is stopped where it comes back from
+//! there. Names are not looked up here: a message has pieces for variables and places, which [`crate::words`] puts into words.
 
-use super::coroutine::{Fault, Thread};
+use super::coroutine::Thread;
 use super::heap::{Block, Heap};
 use super::layout::{GUARD, HEAPS, STACK_SIZE, STACKS, stack_base};
 use super::registers::register;
 use super::stack::floor;
 use super::world::world;
 use crate::words::Words;
+use membar_explore::{Fault, Message, Piece, message};
 use std::ffi::{c_int, c_void};
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 /// Ends the thread that runs with this message, from a hook.
-pub fn raise(message: String) -> ! {
-    raise_at(message, here())
+pub fn raise(message: impl Into<Message>) -> ! {
+    raise_here(Fault::error(message))
 }
 
-/// Ends the thread that runs with this message, which is about what another stack led to.
-pub fn raise_at(message: String, stack: Vec<usize>) -> ! {
-    Thread::stop(Fault { message, stack })
+/// The same where the program is not wrong, but cannot be run.
+pub fn limit(message: impl Into<Message>) -> ! {
+    raise_here(Fault::limit(message))
 }
 
-/// A variable, in a message: where it is, as JSON.
-pub fn name(addr: usize) -> String {
+/// Ends the thread that runs with this fault, which is about the caller of the hook.
+pub fn raise_here(fault: Fault) -> ! {
+    Thread::stop(Fault { stack: offsets(&here()), ..fault })
+}
+
+/// Return addresses as offsets in the program; those of libraries are left out.
+pub fn offsets(stack: &[usize]) -> Vec<u32> {
+    let base = world().module.base;
+    stack.iter().filter_map(|pc| u32::try_from(pc.wrapping_sub(base)).ok()).collect()
+}
+
+/// A variable, in a message.
+pub fn name(addr: usize) -> Piece {
     // Its frames are those of the caller, whatever it announced last.
     let w = world();
     w.threads[w.current].frame = (register(0), register(2));
-    let location = super::trace::location(addr).and_then(|location| serde_json::to_string(&location).ok());
-    format!("@v{};", location.unwrap_or_default())
+    Piece::Variable(super::trace::location(addr))
 }
 
 /// A thread, in a message.
@@ -41,24 +52,27 @@ pub fn who(thread: usize) -> String {
 }
 
 /// A block, in a message.
-pub fn block(block: &Block) -> String {
+pub fn block(block: &Block) -> Message {
+    let offset = |pc: usize| world().module.offset(pc);
     let place = |thread: usize, pc: usize, caller: usize| {
-        let offset = |pc: usize| world().module.offset(pc);
-        format!("by {} at @p{:x},{:x};", Words::thread(thread as u32), offset(pc), offset(caller))
+        message!(format!("by {} at ", Words::thread(thread as u32)), Piece::Line(vec![offset(pc), offset(caller)]))
     };
-    let freed = world().heap.release(block);
-    let freed = freed
-        .filter(|_| !block.alive)
-        .map_or(String::new(), |free| format!(" and freed {}", place(free.thread, free.pc, free.caller)));
-    format!("the block of {} bytes allocated {}{freed}", block.size, place(block.thread, block.pc, block.caller))
+    let mut message =
+        message!(format!("the block of {} bytes allocated ", block.size), place(block.thread, block.pc, block.caller));
+    if let Some(free) = world().heap.release(block).filter(|_| !block.alive) {
+        message.push(" and freed ");
+        message.push(place(free.thread, free.pc, free.caller));
+    }
+    message
 }
 
 /// The block that ends closest before this address, in a message.
-pub fn near(addr: usize) -> String {
+pub fn near(addr: usize) -> Message {
     let heap: &Heap = &world().heap;
-    (1..=64)
-        .find_map(|i| heap.find(addr.wrapping_sub(16 * i)))
-        .map_or(String::new(), |found| format!(": {} bytes behind {}", addr - found.start - found.size, block(&found)))
+    let found = (1..=64).find_map(|i| heap.find(addr.wrapping_sub(16 * i)));
+    found.map_or_else(Message::default, |found| {
+        message!(format!(": {} bytes behind ", addr - found.start - found.size), block(&found))
+    })
 }
 
 /// The return addresses of the frames on the stack of the thread that runs, from the caller of the hook on.
@@ -298,37 +312,35 @@ extern "C" fn land() -> ! {
     let w = world();
     let id = w.current;
     let guard = stack_base(id) - STACK_SIZE;
-    let message = match signal {
+    let fault = match signal {
         libc::SIGSEGV | libc::SIGBUS if (guard..floor(id)).contains(&addr) => {
             if natural_stack(id) > STACK_SIZE - GUARD {
                 let size = (STACK_SIZE - GUARD) >> 20;
-                format!("limit: needs more stack than the {size} MiB that membar gives a thread")
+                Fault::limit(format!("needs more stack than the {size} MiB that membar gives a thread"))
             } else {
-                "its stack overflows".into()
+                Fault::clause("its stack overflows")
             }
         }
-        libc::SIGSEGV if addr == pc && (STACKS..HEAPS).contains(&pc) => {
-            "limit: runs code on its stack (a nested function whose address is taken), which membar does not let it"
-                .into()
-        }
+        libc::SIGSEGV if addr == pc && (STACKS..HEAPS).contains(&pc) => Fault::limit(
+            "runs code on its stack (a nested function whose address is taken), which membar does not let it",
+        ),
         libc::SIGSEGV if addr == usize::MAX => {
-            "uses an address that cannot exist, or a misaligned vector (segmentation fault)".into()
+            Fault::error("uses an address that cannot exist, or a misaligned vector (segmentation fault)")
         }
-        libc::SIGSEGV | libc::SIGBUS if addr < 0x1000 => "uses a null pointer".into(),
+        libc::SIGSEGV | libc::SIGBUS if addr < 0x1000 => Fault::error("uses a null pointer"),
         libc::SIGSEGV | libc::SIGBUS => {
-            "accesses memory that is not there, or may not be written (segmentation fault)".into()
+            Fault::error("accesses memory that is not there, or may not be written (segmentation fault)")
         }
-        libc::SIGFPE => "divides by zero, or another arithmetic error (SIGFPE)".into(),
-        libc::SIGILL => "runs an illegal instruction (SIGILL)".into(),
-        libc::SIGPROF if opaque => {
-            "limit: runs for too long in code that is not instrumented: it may wait for another \
-                                    thread there, which membar does not see"
-                .into()
-        }
+        libc::SIGFPE => Fault::error("divides by zero, or another arithmetic error (SIGFPE)"),
+        libc::SIGILL => Fault::error("runs an illegal instruction (SIGILL)"),
+        libc::SIGPROF if opaque => Fault::limit(
+            "runs for too long in code that is not instrumented: it may wait for another \
+             thread there, which membar does not see",
+        ),
         libc::SIGPROF => {
-            "limit: runs for 2 s without any access to shared memory: an endless loop, or much work".into()
+            Fault::limit("runs for 2 s without any access to shared memory: an endless loop, or much work")
         }
-        other => format!("is stopped by signal {other}"),
+        other => Fault::error(format!("is stopped by signal {other}")),
     };
     // A jump to nowhere: the caller is all there is to tell. In a hook or a library the caller of the stub is.
     if !w.module.is_code(pc) {
@@ -338,8 +350,7 @@ extern "C" fn land() -> ! {
         // A return address is what others expect: one past the instruction.
         pc += 1;
     }
-    let stack = walk(pc, frame, id, 64);
-    let fault = Fault { message, stack };
+    let fault = Fault { stack: offsets(&walk(pc, frame, id, 64)), ..fault };
     if signal == libc::SIGPROF {
         w.never_ends(&fault);
     }

@@ -1,7 +1,17 @@
 //! Runs a program that [`crate::build`] made, in this process, one access a step.
 //!
 //! A process runs one program, on one of its threads; whoever wants more, or wants to be safe from what a program does,
-//! starts processes ([`crate::process`]).
+//! starts processes ([`crate::process`]), which are the only way to get here from outside of this crate.
+//!
+//! # Safety
+//!
+//! All state is in one place, the [`world::World`], because the program's own code calls hooks that have no other way to find
+//! it. Whoever reaches it through [`world::world`] keeps to this:
+//!
+//! * It is the thread that loaded the program ([`Native`] is neither `Send` nor `Sync`, so no other has one), or a signal
+//!   handler on that thread, which touches only what its documentation says.
+//! * No reference to it is kept across a switch between coroutines, nor across a call into the program: both may come back
+//!   with anything in it changed.
 
 // Everything here deals with the memory of a program that was compiled by somebody else.
 #![allow(unsafe_code)]
@@ -40,11 +50,10 @@ mod tsan;
 mod world;
 
 pub use facts::{Divergence, Facts};
-pub use module::LoadError;
 pub use opaque::Unseen;
 pub use parts::Torn;
-pub use program::{Native, Options};
+pub(crate) use program::{Native, Options};
 pub use shadow::Cell;
 pub use slot::BEFORE;
-pub use trace::{Located, Location, Made, Standing, Traced, TracedStep};
+pub use trace::{Located, Made, Standing, Traced, TracedStep};
 pub(crate) use trace::{barrier_of, kind_of};

@@ -1,6 +1,7 @@
 //! The program's object in memory and the libraries that came with it: where they are, and their thread-local variables.
 
 use super::layout::{TLS, TLS_SIZE};
+use membar_explore::{Fault, FaultKind};
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::path::Path;
 
@@ -66,20 +67,30 @@ pub enum LoadError {
     Refused(&'static str, std::io::Error),
     /// Code that runs before `main` went wrong.
     #[error("{}", before_main(.0))]
-    Constructor(String),
+    Constructor(Fault),
     /// It has no `main`.
     #[error("the program has no `main` function")]
     NoMain,
     /// Too many thread-local variables.
-    #[error("limit: the program has {0} bytes of thread-local variables; membar has room for {TLS_SIZE}")]
+    #[error("the program has {0} bytes of thread-local variables; membar has room for {TLS_SIZE}")]
     Tls(usize),
 }
 
 /// What is said of code that runs before `main`.
-fn before_main(why: &str) -> String {
-    match why.strip_prefix(membar_verify::LIMIT) {
-        Some(limit) => format!("{}code that runs before `main` (a constructor) {limit}", membar_verify::LIMIT),
-        None => format!("code that runs before `main` (a constructor) goes wrong: {why}"),
+fn before_main(fault: &Fault) -> String {
+    let goes_wrong = if fault.is_limit() { "" } else { "goes wrong: " };
+    format!("code that runs before `main` (a constructor) {goes_wrong}{}", fault.message)
+}
+
+impl LoadError {
+    /// The same as a fault.
+    pub fn fault(&self) -> Fault {
+        let kind = match self {
+            LoadError::Constructor(fault) => fault.kind,
+            LoadError::Tls(_) => FaultKind::Limit,
+            LoadError::Open(_) | LoadError::Refused(..) | LoadError::NoMain => FaultKind::Error,
+        };
+        Fault { kind, ..Fault::error(self.to_string()) }
     }
 }
 

@@ -24,9 +24,10 @@
 //! Complexity: linear in the accesses made so far, at each access of programs that have such cells.
 
 use super::slot::{Pending, Slot};
-use super::trace::{Location, location};
+use super::trace::location;
 use super::world::World;
 use membar_core::{AccessKind, Barrier};
+use membar_explore::Location;
 use serde::{Deserialize, Serialize};
 
 /// Two accesses of one thread to different parts of a cell.

@@ -18,14 +18,15 @@ use super::snapshot;
 use super::switch::{begin, switch};
 use super::world::{World, install, world};
 use membar_core::{Access, AccessKind, Barrier, Performed};
-use membar_explore::{Awaited, Next, Program, Standing, Step, Stop, Waiting, Watched};
+use membar_explore::{Awaited, Fault, Next, Program, Standing, Step, Stop, Waiting, Watched};
+use serde::{Deserialize, Serialize};
 use std::ffi::{CString, OsStr, c_int, c_void};
 use std::marker::PhantomData;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// How to run a program.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Options {
     /// Bytes of heap that an execution may use.
     pub heap: usize,
@@ -45,6 +46,17 @@ pub struct Options {
 /// it.
 #[derive(Debug)]
 pub struct Native(PhantomData<*mut ()>);
+
+/// Does not compile if [`Native`] is `Send` or `Sync`: then two implementations would fit, and which is meant is not known.
+const _: fn() = || {
+    trait Neither<A> {
+        fn here() {}
+    }
+    impl<T: ?Sized> Neither<()> for T {}
+    impl<T: ?Sized + Send> Neither<u8> for T {}
+    impl<T: ?Sized + Sync> Neither<u16> for T {}
+    <Native as Neither<_>>::here();
+};
 
 fn system(call: &'static str, result: c_int) -> Result<(), LoadError> {
     fault::done(result).map_err(|error| LoadError::Refused(call, error))
@@ -78,7 +90,7 @@ fn load_on_stack(object: &Path) -> Result<Module, LoadError> {
     let w = world();
     (w.running, w.float) = (false, float);
     w.threads[0].place = 0;
-    let fault = || world().threads[0].fault.take().map(|fault| fault.message).unwrap_or_default();
+    let fault = || world().threads[0].fault.take().unwrap_or_else(|| Fault::error(""));
     work.1.unwrap_or_else(|| Err(LoadError::Constructor(fault())))
 }
 
@@ -193,7 +205,7 @@ impl Native {
         &mut self,
         facts: &Facts,
         barriers: &[(u32, Barrier)],
-        poison: Vec<(Vec<Step>, String)>,
+        poison: Vec<(Vec<Step>, Fault)>,
         sampling: bool,
     ) {
         let w = world();
@@ -363,7 +375,7 @@ impl Program for Native {
         state.push(world().path.len() as u64);
     }
 
-    fn fault(&self, thread: usize) -> String {
-        world().threads[thread].fault_text()
+    fn fault(&self, thread: usize) -> Fault {
+        world().threads[thread].fault.clone().unwrap_or_else(|| Fault::error(""))
     }
 }

@@ -11,6 +11,7 @@ use super::slot::{END_SITE, Stand};
 use super::snapshot::used_from;
 use super::world::world;
 use membar_core::Barrier;
+use membar_explore::{Fault, Form, Message};
 
 /// Calls a function of the program. Nothing above it on the stack can be unwound: an exception that nobody catches ends
 /// in `std::terminate`, as in any thread. Where the stack was is stored at `entry`.
@@ -202,8 +203,12 @@ pub fn exit_at_once(status: i32) {
     // That is all that anybody gets to see of it.
     let status = status & 0xff;
     if status != 0 {
-        let why = super::libc_hooks::ending().map_or(String::new(), |ending| format!(" after: {}", ending.message));
-        fault::raise(format!("the program ends with status {status}{why}"));
+        let mut message = Message::from(format!("the program ends with status {status}"));
+        if let Some(ending) = super::libc_hooks::ending() {
+            message.push(" after: ");
+            message.push(ending.message);
+        }
+        fault::raise_here(Fault { form: Form::Sentence, ..Fault::error(message) });
     }
     if id == 0 && !world().alone {
         Event::sync(control(0) + ENDED, 4).at(END_SITE).announce();

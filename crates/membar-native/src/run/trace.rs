@@ -12,7 +12,7 @@ use super::slot::{END_SITE, START_SITE, Slot, Stand};
 use super::world::{World, world};
 use crate::process::{Puppet, Strings};
 use membar_core::{Access, AccessKind, Barrier, Performed};
-use membar_explore::{Next, Program, Step};
+use membar_explore::{Control, Fault, Location, Next, Program, Step};
 use serde::{Deserialize, Serialize};
 
 /// An access as it was made, or would be.
@@ -59,62 +59,6 @@ pub(crate) fn barrier_of(number: u8) -> Barrier {
     [Barrier::None, Barrier::Store, Barrier::Full][usize::from(number.min(2))]
 }
 
-/// Where a cell is.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub enum Location {
-    /// In the object, at this offset.
-    Object {
-        /// The offset.
-        offset: u64,
-    },
-    /// In a library that is not instrumented.
-    Library {
-        /// The name of its file.
-        library: String,
-        /// The variable, if the library says what it is called, or nothing.
-        name: String,
-        /// The offset in the variable, or in the library.
-        offset: u64,
-    },
-    /// A thread-local variable.
-    ThreadLocal {
-        /// Whose.
-        thread: u32,
-        /// The offset in the object's block.
-        offset: u64,
-    },
-    /// On the stack of a thread, whose frames are these: instruction and canonical frame address, innermost first.
-    Stack {
-        /// Whose.
-        thread: u32,
-        /// The address.
-        addr: u64,
-        /// The frames.
-        frames: Vec<(u32, u64)>,
-    },
-    /// In a block of the heap.
-    Heap {
-        /// Who allocated it.
-        thread: u32,
-        /// Which of its blocks it is.
-        number: u32,
-        /// The size of the block.
-        size: u64,
-        /// The offset in the block.
-        offset: u64,
-        /// Return addresses of the allocation.
-        stack: Vec<u32>,
-    },
-    /// The word by which a thread is known to have been started, to have ended, to have been woken, joined or detached; or what
-    /// choices read.
-    Control {
-        /// Whose.
-        thread: u32,
-        /// `start`, `end`, `wake`, `fate`, `large`, `choice` or `section`; `futex` for a queue that is no thread's.
-        what: String,
-    },
-}
-
 /// A cell that was accessed.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Located {
@@ -155,7 +99,7 @@ pub enum Standing {
     /// It has ended, or was never started.
     Done,
     /// It cannot go on.
-    Fault(String),
+    Fault(Fault),
 }
 
 /// What happened.
@@ -371,20 +315,20 @@ pub(super) fn location(at: usize) -> Option<Location> {
         Location::ThreadLocal { thread: ((at - TLS) / TLS_SIZE) as u32, offset: ((at - TLS) % TLS_SIZE) as u64 }
     } else if control.contains(&at) {
         let what = match (at - CONTROL) % CONTROL_SIZE {
-            _ if at == CHOICE => "choice",
-            _ if at == SECTIONS => "section",
-            _ if at == HANDLERS => "handlers",
-            _ if at == ENVIRONMENT => "environment",
-            _ if at == RANDOM || at == RANDOM_48 => "random",
-            STARTED => "start",
-            ENDED => "end",
-            FATE => "fate",
-            LARGE_ATOMICS => "large",
-            _ => "wake",
+            _ if at == CHOICE => Control::Choice,
+            _ if at == SECTIONS => Control::Section,
+            _ if at == HANDLERS => Control::Handlers,
+            _ if at == ENVIRONMENT => Control::Environment,
+            _ if at == RANDOM || at == RANDOM_48 => Control::Random,
+            STARTED => Control::Start,
+            ENDED => Control::End,
+            FATE => Control::Fate,
+            LARGE_ATOMICS => Control::Large,
+            _ => Control::Wake,
         };
-        Location::Control { thread: ((at - CONTROL) / CONTROL_SIZE) as u32, what: what.into() }
+        Location::Control { thread: ((at - CONTROL) / CONTROL_SIZE) as u32, what }
     } else if at.wrapping_sub(FUTEXES) < 8 * FUTEX_CELLS {
-        Location::Control { thread: ((at - FUTEXES) / 8) as u32, what: "futex".into() }
+        Location::Control { thread: ((at - FUTEXES) / 8) as u32, what: Control::Futex }
     } else {
         return None;
     })

@@ -31,7 +31,7 @@
 //! There is one world in a process, and one thread of the operating system that uses it. References to it never live across
 //! a switch between coroutines.
 
-use super::coroutine::{Fault, Thread};
+use super::coroutine::Thread;
 use super::facts::Divergence;
 use super::float::Control;
 use super::handlers::Handlers;
@@ -48,7 +48,7 @@ use super::snapshot::{Snapshots, used_from};
 use super::switch::{Place, begin, switch};
 use super::sync::waiters::Waits;
 use membar_core::{Access, AccessKind, Barrier, Performed, Rng};
-use membar_explore::{Awaited, Standing, Step, Stop, Watched};
+use membar_explore::{Awaited, Fault, Standing, Step, Stop, Watched};
 use rustc_hash::FxHashMap;
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
@@ -145,7 +145,7 @@ pub struct World {
     first_keys: Vec<Option<usize>>,
     pub running: bool,
     /// Schedules that are not to be run to their end, and what to say instead.
-    pub poison: Vec<(Vec<Step>, String)>,
+    pub poison: Vec<(Vec<Step>, Fault)>,
     /// Schedules after which a thread runs for ever, and what is known of that: it took long enough to find out.
     pub endless: Vec<(Vec<Step>, Fault)>,
     /// Where the schedule that is being run is written.
@@ -747,9 +747,8 @@ impl World {
     fn is_poisoned(&mut self, step: Step) -> bool {
         let id = step.thread();
         let is = |path: &[Step]| path.split_last() == Some((&step, &self.path[..]));
-        let Some((_, message)) = self.poison.iter().find(|(path, _)| is(path)) else { return false };
-        let fault = Fault { message: message.clone(), stack: Vec::new() };
-        self.threads[id].fault = Some(fault);
+        let Some((_, fault)) = self.poison.iter().find(|(path, _)| is(path)) else { return false };
+        self.threads[id].fault = Some(fault.clone());
         self.threads[id].stand = Stand::Fault;
         true
     }

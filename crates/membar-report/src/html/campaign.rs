@@ -2,7 +2,9 @@
 
 use super::page::{Bar, CampaignView, Command, Cover, CoverPair, Fact, Group, Link, Series};
 use crate::campaign::{CampaignReport, Found};
+use crate::kinds::OpName;
 use crate::style::{capital, count, safe};
+use membar_core::VerdictKind;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -21,16 +23,16 @@ pub fn campaign(report: &CampaignReport, command: Option<&str>, cases: &BTreeMap
     let said = if machine.starts_with("this machine") { capital(&machine) } else { machine.clone() };
     let headline = vec![
         match report.verdict {
-            "forbidden" => format!("{said} did what {model} forbids."),
-            "allowed" => format!("{said} did nothing that {model} forbids."),
+            VerdictKind::Forbidden => format!("{said} did what {model} forbids."),
+            VerdictKind::Allowed => format!("{said} did nothing that {model} forbids."),
             _ => format!("It is not known whether {machine} obeys {model}."),
         },
         match report.verdict {
-            "forbidden" => format!(
+            VerdictKind::Forbidden => format!(
                 "{} in {tests}; each was proved, and the proof checked again.",
                 count(report.counts.forbidden as usize, "violation")
             ),
-            "allowed" => format!(
+            VerdictKind::Allowed => format!(
                 "{tests}, every one decided and checked again. That is no proof: other programs may find something."
             ),
             _ if report.counts.tests == 0 => "Nothing was tested.".into(),
@@ -219,16 +221,16 @@ pub fn violation_name(found: &Found) -> String {
 
 fn coverage(report: &CampaignReport) -> Option<Cover> {
     let coverage = &report.counts.coverage;
-    let seen = |kind: &str| {
+    let seen = |kind: OpName| {
         coverage
             .pairs
             .iter()
             .any(|pair| (pair.first == kind || pair.second == kind) && (pair.same > 0 || pair.other > 0))
     };
-    let barrier = |kind: &str| kind == "barrier";
+    let barrier = |kind: OpName| kind == OpName::Barrier;
     let mut pairs = Vec::new();
     for pair in coverage.pairs.iter().filter(|pair| seen(pair.first) && seen(pair.second)) {
-        let lock = |kind: &str| matches!(kind, "acquire" | "release");
+        let lock = |kind: OpName| matches!(kind, OpName::Acquire | OpName::Release);
         // A barrier has no address, a lock is no address that loads and stores have, and nobody acquires what he holds.
         let locks = lock(pair.first) || lock(pair.second);
         let both = lock(pair.first) && lock(pair.second) && pair.first != pair.second;

@@ -2,9 +2,11 @@
 
 use super::page::{Case, Command, Copy, Fact, ModelVerdict, Models, Row, StateRow, States, Stopped};
 use super::verify::{Read, told};
+use crate::kinds::{Claim, ShownVerdict};
 use crate::litmus::{Histogram, LitmusResult, shown};
 use crate::style::{count, list};
 use crate::verify::StepRef;
+use membar_core::{Frequency, VerdictKind};
 use std::collections::BTreeMap;
 
 /// States that are listed.
@@ -34,12 +36,12 @@ pub fn litmus(
 ) -> Option<(Row, Case)> {
     let first = results.first()?;
     let models: Vec<String> = results.iter().map(|result| result.model.clone()).collect();
-    let verdict = match first.condition.as_str() {
-        _ if results.iter().any(|result| result.condition != "allowed" && !result.ok) => "fails",
-        _ if results.iter().any(|result| !result.complete) => "undecided",
-        "allowed" if results.iter().any(|result| result.ok) => "possible",
-        "allowed" => "impossible",
-        _ => "holds",
+    let verdict = match first.condition {
+        _ if results.iter().any(|result| result.condition != Claim::Allowed && !result.ok) => ShownVerdict::Fails,
+        _ if results.iter().any(|result| !result.complete) => ShownVerdict::Undecided,
+        Claim::Allowed if results.iter().any(|result| result.ok) => ShownVerdict::Possible,
+        Claim::Allowed => ShownVerdict::Impossible,
+        _ => ShownVerdict::Holds,
     };
     let each: Vec<String> = results.iter().map(|result| format!("{}: {}", result.model, result.observation)).collect();
     let mut case = Case {
@@ -72,7 +74,7 @@ pub fn litmus(
             let what = format!("Under {} these steps, the fewest there are, end in {}.", way.model, way.state);
             told(&mut case, (&way.steps, &[]), (&way.model, &what), read);
         }
-        None if first.condition == "allowed" && results.iter().all(|result| result.positive == 0) => {
+        None if first.condition == Claim::Allowed && results.iter().all(|result| result.positive == 0) => {
             case.no_machine = Some("There is no run to step through: no execution ends so.".into());
         }
         None => {
@@ -96,10 +98,10 @@ pub fn litmus(
 fn verdicts(results: &[LitmusResult]) -> String {
     let mut all: Vec<(&str, Vec<String>)> = Vec::new();
     for result in results {
-        let verdict = match (result.condition.as_str(), result.ok, result.complete) {
-            ("allowed", true, _) => "possible",
-            ("allowed", _, true) => "impossible",
-            (_, false, _) if result.condition != "allowed" => "fails",
+        let verdict = match (result.condition, result.ok, result.complete) {
+            (Claim::Allowed, true, _) => "possible",
+            (Claim::Allowed, _, true) => "impossible",
+            (Claim::Forbidden | Claim::Required, false, _) => "fails",
             (_, true, true) => "holds",
             _ => "undecided",
         };
@@ -115,13 +117,13 @@ fn verdicts(results: &[LitmusResult]) -> String {
 
 /// What the models say about ending so, where the test is about that.
 fn says(results: &[&LitmusResult]) -> Option<Models> {
-    if results.first()?.condition == "required" {
+    if results.first()?.condition == Claim::Required {
         return None;
     }
     let verdict = |result: &LitmusResult| match (result.positive, result.complete) {
-        (0, true) => "forbidden",
-        (0, false) => "undecided",
-        _ => "allowed",
+        (0, true) => VerdictKind::Forbidden,
+        (0, false) => VerdictKind::Undecided,
+        _ => VerdictKind::Allowed,
     };
     let mut all: Vec<ModelVerdict> = Vec::new();
     for name in ["sc", "tso", "pso"] {
@@ -129,10 +131,10 @@ fn says(results: &[&LitmusResult]) -> Option<Models> {
             all.push(ModelVerdict { name: name.into(), title: String::new(), verdict: verdict(result) });
         }
     }
-    let names = |wanted: &str| -> Vec<String> {
+    let names = |wanted: VerdictKind| -> Vec<String> {
         all.iter().filter(|model| model.verdict == wanted).map(|model| model.name.clone()).collect()
     };
-    let (allow, forbid) = (names("allowed"), names("forbidden"));
+    let (allow, forbid) = (names(VerdictKind::Allowed), names(VerdictKind::Forbidden));
     let words = match allow.first() {
         Some(first) => format!("{first} is the strongest of these models under which it can end so."),
         None if forbid.is_empty() => "It is not known which model lets it end so.".into(),
@@ -157,18 +159,18 @@ fn asked(first: &LitmusResult, results: &[LitmusResult]) -> String {
         let parts: Vec<String> = [a, b].into_iter().filter(|part| !part.is_empty()).collect();
         format!("{}.", parts.join("; "))
     };
-    match first.condition.as_str() {
-        "allowed" => {
+    match first.condition {
+        Claim::Allowed => {
             format!(
                 "Can this outcome happen? {}",
                 both(say(&yes, "allows it", "allow it"), say(&no, "does not", "do not"))
             )
         }
-        "forbidden" => format!(
+        Claim::Forbidden => format!(
             "The test says that it never ends so: {}",
             both(say(&yes, "agrees", "agree"), say(&no, "allows it", "allow it"))
         ),
-        _ => format!(
+        Claim::Required => format!(
             "The test says that it always ends so: {}",
             both(say(&yes, "agrees", "agree"), say(&no, "has others", "have others"))
         ),
@@ -176,7 +178,7 @@ fn asked(first: &LitmusResult, results: &[LitmusResult]) -> String {
 }
 
 fn fact(result: &LitmusResult) -> Fact {
-    let what = if result.counted == "states" { "states" } else { "executions" };
+    let what = result.counted;
     Fact {
         name: "Under a model",
         value: format!(
@@ -238,25 +240,27 @@ fn cut(text: &str) -> String {
 pub fn histogram(result: &Histogram, command: &str) -> (Row, Case) {
     let model = &result.model;
     let verdict = match () {
-        () if !result.compared => "undecided",
-        () if result.forbidden > 0 => "forbidden",
-        () => "allowed",
+        () if !result.compared => VerdictKind::Undecided,
+        () if result.forbidden > 0 => VerdictKind::Forbidden,
+        () => VerdictKind::Allowed,
     };
     let share = |n: u64| if result.outcomes > 0 { 100.0 * n as f64 / result.outcomes as f64 } else { 0.0 };
     let outcomes = count(result.outcomes as usize, "outcome");
     let mut headline = vec![format!("{}: {}", result.test, result.proposition)];
     headline.push(match verdict {
-        "forbidden" => format!(
+        VerdictKind::Forbidden => format!(
             "The machine did what {model} forbids: {} of {outcomes}, in the rows that are marked.",
             result.forbidden
         ),
-        "allowed" => format!("{model} allows every state that was seen in {outcomes}."),
-        _ => format!("Not all states under {model} were found, so it is not known which of these it forbids."),
+        VerdictKind::Allowed => format!("{model} allows every state that was seen in {outcomes}."),
+        VerdictKind::Undecided => {
+            format!("Not all states under {model} were found, so it is not known which of these it forbids.")
+        }
     });
-    headline.push(match result.observation.as_str() {
-        "Never" => "The proposition never held.".into(),
-        "Always" => "The proposition always held.".into(),
-        _ => format!(
+    headline.push(match result.observation {
+        Frequency::Never => "The proposition never held.".into(),
+        Frequency::Always => "The proposition always held.".into(),
+        Frequency::Sometimes => format!(
             "The proposition held {} times, in {:.3}% of all outcomes.",
             result.positive,
             share(result.positive)
@@ -288,7 +292,7 @@ pub fn histogram(result: &Histogram, command: &str) -> (Row, Case) {
     let case = Case {
         name: format!("{} ({})", result.test, result.file),
         model: model.clone(),
-        verdict,
+        verdict: verdict.into(),
         headline,
         facts,
         states: Some(States {
@@ -313,8 +317,8 @@ pub fn histogram(result: &Histogram, command: &str) -> (Row, Case) {
         subject: result.file.clone(),
         words: None,
         model: model.clone(),
-        verdict,
-        about: format!("{}: {outcomes}, {}", result.test, result.observation.to_lowercase()),
+        verdict: verdict.into(),
+        about: format!("{}: {outcomes}, {}", result.test, result.observation.name().to_lowercase()),
         case: None,
     };
     (row, case)

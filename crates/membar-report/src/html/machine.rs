@@ -7,6 +7,7 @@
 
 use super::check::Prefix;
 use super::page::{Machine, MachineStep, Stuck};
+use crate::kinds::StepKind;
 use crate::style::count;
 use membar_core::{AddrId, AddrName, Model, OpId, OpKind, ThreadId, Trace};
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,7 +37,10 @@ impl Drawn<'_> {
 
     fn steps(&self, steps: &[(bool, OpId)]) -> Vec<MachineStep> {
         let step = |&(commit, op): &(bool, OpId)| {
-            Some(MachineStep { step: if commit { "commit" } else { "issue" }, node: *self.index.get(&op)? })
+            Some(MachineStep {
+                step: if commit { StepKind::Commit } else { StepKind::Issue },
+                node: *self.index.get(&op)?,
+            })
         };
         steps.iter().map_while(step).take(STEPS).collect()
     }

@@ -40,6 +40,7 @@ pub use litmus::{Way, histogram, litmus};
 pub use monitor::{Confirm, Confirmed, monitored};
 pub use verify::{Read, cases, replayed};
 
+use crate::kinds::ShownVerdict;
 use crate::style::count;
 use std::io::{self, Write};
 
@@ -124,7 +125,7 @@ impl Pages {
         let subject = rows.first().map(|row| &row.subject).filter(|name| rows.iter().all(|row| row.subject == **name));
         let subject = subject.filter(|_| *rows_omitted == 0).map(|name| short_name(name));
         let violations = count(rows.len(), "violation");
-        let is_unsafe = rows.iter().all(|row| row.verdict == "unsafe");
+        let is_unsafe = rows.iter().all(|row| row.verdict == ShownVerdict::Unsafe);
         let heading = match &subject {
             Some(subject) if is_unsafe => format!("{violations} in {subject}"),
             Some(subject) => format!("{} about {subject}", count(rows.len(), "answer")),
@@ -152,21 +153,8 @@ impl Pages {
 
 /// How many answers there are of each kind, the worst first.
 fn verdicts(rows: &[Row]) -> String {
-    const ALL: [&str; 11] = [
-        "forbidden",
-        "unsafe",
-        "fails",
-        "error",
-        "undecided",
-        "allowed",
-        "safe",
-        "holds",
-        "possible",
-        "impossible",
-        "ran",
-    ];
-    let number = |verdict: &str| rows.iter().filter(|row| row.verdict == verdict).count();
-    let counts = ALL.iter().map(|&verdict| (number(verdict), verdict)).filter(|&(n, _)| n > 0);
+    let number = |verdict: ShownVerdict| rows.iter().filter(|row| row.verdict == verdict).count();
+    let counts = ShownVerdict::ALL.iter().map(|&verdict| (number(verdict), verdict)).filter(|&(n, _)| n > 0);
     counts.map(|(n, verdict)| format!("{n} {verdict}")).collect::<Vec<_>>().join(", ")
 }
 

@@ -6,7 +6,9 @@
 pub use crate::data::Shape;
 
 use crate::data::Report;
+use crate::kinds::{OpName, ShownVerdict, StepKind};
 use crate::style::count;
+use membar_core::{Relation, VerdictKind};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -36,10 +38,11 @@ pub struct Page {
 }
 
 /// A campaign of random tests.
-#[derive(Clone, PartialEq, Debug, Default, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct CampaignView {
     /// `allowed`, `forbidden` or `undecided`.
-    pub verdict: &'static str,
+    #[serde(serialize_with = "crate::kinds::serialize")]
+    pub verdict: VerdictKind,
     /// The verdict in a sentence, and more about it.
     pub headline: Vec<String>,
     /// What else there is to know.
@@ -112,9 +115,11 @@ pub struct Cover {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct CoverPair {
     /// The first kind.
-    pub first: &'static str,
+    #[serde(serialize_with = "crate::kinds::serialize")]
+    pub first: OpName,
     /// The kind after it.
-    pub second: &'static str,
+    #[serde(serialize_with = "crate::kinds::serialize")]
+    pub second: OpName,
     /// How often with one address; none where that makes no sense.
     pub same: Option<u64>,
     /// How often without.
@@ -157,7 +162,8 @@ pub struct Row {
     /// The model.
     pub model: String,
     /// The verdict.
-    pub verdict: &'static str,
+    #[serde(serialize_with = "crate::kinds::serialize")]
+    pub verdict: ShownVerdict,
     /// A few words.
     pub about: String,
     /// Where it is in [`Page::cases`], if it is there.
@@ -175,7 +181,7 @@ impl Row {
             subject: report.file.clone(),
             words: None,
             model: report.model.clone(),
-            verdict: report.verdict,
+            verdict: report.verdict.into(),
             about: format!("{}, {}", count(report.ops, "operation"), count(report.threads, "thread")),
             case: None,
         }
@@ -191,7 +197,8 @@ pub struct Case {
     pub model: String,
     /// `allowed`, `forbidden`, `undecided`, `safe`, `unsafe` or `error`; of a schedule `ran`, of a litmus test `possible`,
     /// `impossible`, `holds` or `fails`.
-    pub verdict: &'static str,
+    #[serde(serialize_with = "crate::kinds::serialize")]
+    pub verdict: ShownVerdict,
     /// The verdict in a sentence, what happened, and why.
     pub headline: Vec<String>,
     /// What else there is to know at a glance.
@@ -245,7 +252,8 @@ pub struct Fact {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Axiom {
     /// Its name.
-    pub name: &'static str,
+    #[serde(serialize_with = "crate::kinds::serialize")]
+    pub name: membar_core::Axiom,
     /// What it says.
     pub says: &'static str,
 }
@@ -273,7 +281,8 @@ pub struct ModelVerdict {
     /// Its title.
     pub title: String,
     /// `allowed`, `forbidden` or `undecided`.
-    pub verdict: &'static str,
+    #[serde(serialize_with = "crate::kinds::serialize")]
+    pub verdict: VerdictKind,
 }
 
 /// Operations and what orders them.
@@ -304,7 +313,7 @@ pub const INITIAL: i64 = -1;
 pub const FINAL: i64 = -2;
 
 /// One operation.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Node {
     /// Index of the thread.
     pub thread: u32,
@@ -316,7 +325,8 @@ pub struct Node {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub effect: String,
     /// `load`, `store`, `rmw`, `barrier`, `acquire` or `release`; `control` where threads begin and end.
-    pub kind: &'static str,
+    #[serde(serialize_with = "crate::kinds::serialize")]
+    pub kind: OpName,
     /// The address or lock.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub address: String,
@@ -345,7 +355,8 @@ pub struct Arrow {
     /// The later one.
     pub to: i64,
     /// `po`, `rf`, `co`, `fr`, `ppo` or `time`.
-    pub kind: &'static str,
+    #[serde(serialize_with = "crate::kinds::serialize")]
+    pub kind: Relation,
     /// Is it part of the cycle?
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub cycle: bool,
@@ -363,7 +374,7 @@ pub struct Lemma {
 }
 
 /// A step of the argument.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Step {
     /// The number that words use.
     pub number: Option<u32>,
@@ -376,7 +387,8 @@ pub struct Step {
     /// The two in words.
     pub to_text: String,
     /// `po`, `rf`, `co`, `fr`, `ppo` or `time`.
-    pub kind: &'static str,
+    #[serde(serialize_with = "crate::kinds::serialize")]
+    pub kind: Relation,
     /// Name of the rule.
     pub rule: &'static str,
     /// What the rule says.
@@ -480,7 +492,8 @@ pub struct Machine {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub struct MachineStep {
     /// `issue`: the thread does it. `commit`: a store reaches memory.
-    pub step: &'static str,
+    #[serde(serialize_with = "crate::kinds::serialize")]
+    pub step: StepKind,
     /// The operation.
     pub node: usize,
 }

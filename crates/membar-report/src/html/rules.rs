@@ -1,7 +1,7 @@
 //! What rules and axioms say, in the words of the page.
 
 use super::page::Axiom;
-use membar_core::Rule;
+use membar_core::{Axiom as Name, Rule};
 
 pub(super) use crate::shape::relation;
 
@@ -33,15 +33,15 @@ pub(super) fn says(rule: Rule) -> &'static str {
 pub(super) fn axiom(rule: Rule) -> Axiom {
     let name = rule.axiom();
     let says = match name {
-        "LoadOp" => "Loads stay before later operations of their thread.",
-        "StoreStore" => "Stores of a thread take effect in program order.",
-        "StoreLoad" => "A load does not overtake an earlier store of its thread.",
-        "Membar" => "A barrier keeps operations on its two sides in order.",
-        "Value" => "A read returns the latest write to its address.",
-        "WriteOrder" => "Writes take effect in the recorded order.",
-        "LockOrder" => "Operations around an acquire or a release keep their order.",
-        "Time" => "What ended before another operation began comes first.",
-        _ => "Of two operations one comes first: memory order is total.",
+        Name::LoadOp => "Loads stay before later operations of their thread.",
+        Name::StoreStore => "Stores of a thread take effect in program order.",
+        Name::StoreLoad => "A load does not overtake an earlier store of its thread.",
+        Name::Membar => "A barrier keeps operations on its two sides in order.",
+        Name::Value => "A read returns the latest write to its address.",
+        Name::WriteOrder => "Writes take effect in the recorded order.",
+        Name::LockOrder => "Operations around an acquire or a release keep their order.",
+        Name::Time => "What ended before another operation began comes first.",
+        Name::Order => "Of two operations one comes first: memory order is total.",
     };
     Axiom { name, says }
 }

@@ -1,6 +1,9 @@
 use super::*;
+use crate::kinds::ShownVerdict;
 use crate::{Blame, Decided, Report};
-use membar_core::{Lemma, Model, OpId, Ppo, Proof, Rule, Source, Step, Trace, Verdict, When, Witness};
+use membar_core::{
+    Algorithm, Lemma, Model, OpId, Ppo, Proof, Rule, Source, Step, Trace, Verdict, VerdictKind, When, Witness,
+};
 
 fn trace(text: &str) -> Trace {
     membar_trace::parse("t", text.as_bytes()).unwrap().remove(0)
@@ -34,14 +37,18 @@ fn store_buffering_case(file: &str) -> Case {
     let (model, verdict) = (sc(), Verdict::Forbidden(proof));
     let blame = Blame { read: OpId(1), legal: vec![(1, Source::op(OpId(2)))], complete: true };
     let decided = Decided {
-        algorithm: "conflict",
+        algorithm: Algorithm::Conflict,
         certified: true,
         blame: Some(blame),
         ..Decided::new(file, 0, &trace, &model, &verdict)
     };
     let answer = |name: &str, verdict| ModelVerdict { name: name.into(), title: String::new(), verdict };
     let aside = Aside {
-        models: vec![answer("sc", "forbidden"), answer("tso", "allowed"), answer("pso", "allowed")],
+        models: vec![
+            answer("sc", VerdictKind::Forbidden),
+            answer("tso", VerdictKind::Allowed),
+            answer("pso", VerdictKind::Allowed),
+        ],
         prefix: Some(Prefix {
             ops: (0..4).map(OpId).collect(),
             steps: vec![(false, OpId(2)), (false, OpId(3)), (false, OpId(0))],
@@ -80,7 +87,8 @@ fn the_data_of_an_allowed_trace() {
     let mut tso = sc();
     tso.name = "tso".into();
     let verdict = Verdict::Allowed(Witness { order: [1, 3, 0, 2].map(OpId).to_vec() });
-    let decided = Decided { certified: true, ..Decided::new("sb.trace", 0, &trace, &tso, &verdict) };
+    let found = Decided::new("sb.trace", 0, &trace, &tso, &verdict);
+    let decided = Decided { certified: true, algorithm: Algorithm::Too, ..found };
     insta::assert_json_snapshot!(case(&decided, &Report::new(&decided), &Aside::default()));
 }
 
@@ -138,7 +146,8 @@ fn a_page_is_never_too_large() {
     let mut case = store_buffering_case("sb.trace");
     case.copies.push(Copy { name: "Trace", about: String::new(), text: "<".repeat(100_000) });
     for i in 0..20_000 {
-        let row = Row { name: format!("trace {i} {}", "&".repeat(40)), verdict: "forbidden", ..Row::default() };
+        let row =
+            Row { name: format!("trace {i} {}", "&".repeat(40)), verdict: ShownVerdict::Forbidden, ..Row::default() };
         pages.add(row, (i < 100).then(|| case.clone()));
     }
     let page = pages.finish();

@@ -13,8 +13,9 @@ pub use replay::{ReplayReport, ReplayStep};
 pub use sarif::SarifRun;
 
 use crate::data::{SCHEMA, Shape};
+use crate::kinds::{ErrorKind, MonitorName, NoteKind, StepKind, Unit};
 use crate::style::{quoted_path, safe};
-use crate::word::{Word, word};
+use membar_core::{AccessKind, ProgramVerdict, Relation, Relaxation};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::io::{self, Write};
@@ -28,21 +29,21 @@ pub struct VerifyReport {
     #[serde(skip)]
     pub main: String,
     /// `tso` or `pso`.
-    #[serde(deserialize_with = "word")]
-    pub model: Word,
+    #[serde(with = "crate::kinds")]
+    pub model: Relaxation,
     /// `safe`, `unsafe`, `error` or `undecided`.
-    #[serde(deserialize_with = "word")]
-    pub verdict: Word,
+    #[serde(with = "crate::kinds")]
+    pub verdict: ProgramVerdict,
     /// Whether everything was explored that there is.
     pub complete: bool,
     /// How executions were chosen.
     pub strategy: String,
     /// What looked at them.
-    #[serde(deserialize_with = "word")]
-    pub monitor: Word,
+    #[serde(with = "crate::kinds")]
+    pub monitor: MonitorName,
     /// What one execution stands for: `interleaving` or `class`.
-    #[serde(deserialize_with = "word")]
-    pub unit: Word,
+    #[serde(with = "crate::kinds")]
+    pub unit: Unit,
     /// Executions explored; with dpor one of each happens-before class.
     pub interleavings: u64,
     /// Of these, executions that were cut because they were too long.
@@ -90,9 +91,9 @@ pub struct VerifyReport {
 /// Something to know about how the program was built.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct NoteRef {
-    /// `assembly`, `library`, `opaque`, `memory`, `warning`, `flag`, or `untried` for what threads might do and was not tried.
-    #[serde(deserialize_with = "word")]
-    pub kind: Word,
+    /// What it is about.
+    #[serde(with = "crate::kinds")]
+    pub kind: NoteKind,
     /// In words.
     pub message: String,
     /// The file.
@@ -112,7 +113,8 @@ impl NoteRef {
         };
         let lines = || self.message.lines().filter(|line| !line.trim().is_empty());
         let warnings: Vec<&str> = lines().filter(|line| line.contains("warning: ")).collect();
-        let shown = if self.kind == "warning" && !warnings.is_empty() { warnings } else { lines().take(1).collect() };
+        let shown =
+            if self.kind == NoteKind::Warning && !warnings.is_empty() { warnings } else { lines().take(1).collect() };
         shown.iter().map(|line| format!("note: {place}{}", safe(line.trim()))).collect()
     }
 }
@@ -176,8 +178,8 @@ pub struct AccessRef {
     /// The instruction as it is written.
     pub text: String,
     /// `load`, `store` or `rmw`.
-    #[serde(deserialize_with = "word")]
-    pub kind: Word,
+    #[serde(with = "crate::kinds")]
+    pub kind: AccessKind,
     /// The address by name.
     pub address: String,
     /// The value read, as text.
@@ -256,8 +258,8 @@ pub struct LinkRef {
     #[serde(flatten)]
     pub access: AccessRef,
     /// `po`, `rf`, `co` or `fr`.
-    #[serde(deserialize_with = "word")]
-    pub relation: Word,
+    #[serde(with = "crate::kinds")]
+    pub relation: Relation,
     /// Whether the model keeps this order between memory operations of a thread; only for `po`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept: Option<bool>,
@@ -270,8 +272,8 @@ pub struct LinkRef {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct StepRef {
     /// `issue`: the thread makes the access, a store goes into its buffer. `commit`: the store reaches memory.
-    #[serde(deserialize_with = "word")]
-    pub step: Word,
+    #[serde(with = "crate::kinds")]
+    pub step: StepKind,
     /// The access.
     #[serde(flatten)]
     pub access: AccessRef,
@@ -334,8 +336,8 @@ pub struct EditRef {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ErrorRef {
     /// `deadlock`, `livelock` or `fault`.
-    #[serde(deserialize_with = "word")]
-    pub kind: Word,
+    #[serde(with = "crate::kinds")]
+    pub kind: ErrorKind,
     /// In words; lines after the first say more.
     pub message: String,
     /// Where it happened, the innermost call first.
@@ -369,9 +371,9 @@ pub fn order(after: &AccessRef, before: &AccessRef) -> String {
         Some(_) => format!("{}:{}", text::base(&access.file), access.line),
     };
     let then = match before.kind {
-        "load" => format!("`{}` is read", before.address),
-        "store" => format!("`{}` is written", before.address),
-        _ => format!("`{}` is updated", before.address),
+        AccessKind::Load => format!("`{}` is read", before.address),
+        AccessKind::Store => format!("`{}` is written", before.address),
+        AccessKind::Rmw => format!("`{}` is updated", before.address),
     };
     format!("`{}` ({}) must reach memory before {then} ({})", after.address, place(after), place(before))
 }
@@ -413,17 +415,23 @@ mod tests {
     fn the_first_line_of_a_fault_is_its_heading() {
         let message =
             "P1 cannot go on: assertion `x == 1' failed\n  at check, a.c:7\n  at main, a.c:\x1b[2J12".to_owned();
-        let error =
-            ErrorRef { kind: "fault", message, stack: Vec::new(), output: None, schedule: "ab".into(), executions: 1 };
+        let error = ErrorRef {
+            kind: ErrorKind::Fault,
+            message,
+            stack: Vec::new(),
+            output: None,
+            schedule: "ab".into(),
+            executions: 1,
+        };
         let report = VerifyReport {
             program: "a.c".into(),
             main: "a.c".into(),
-            model: "tso",
-            verdict: "error",
+            model: Relaxation::Tso,
+            verdict: ProgramVerdict::Error,
             complete: true,
             strategy: "dpor".into(),
-            monitor: "class",
-            unit: "class",
+            monitor: MonitorName::Class,
+            unit: Unit::Class,
             interleavings: 1,
             cut: 0,
             events: 2,

@@ -5,7 +5,7 @@ use super::text::printed;
 use crate::columns::{Row, columns};
 use crate::data::SCHEMA;
 use crate::style::{Style, count, safe, wrapped};
-use crate::word::{Word, optional};
+use membar_core::Relaxation;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Write};
 
@@ -17,8 +17,8 @@ pub struct ReplayReport {
     /// The schedule.
     pub schedule: String,
     /// The model that accesses were looked at under.
-    #[serde(skip_serializing_if = "Option::is_none", default, deserialize_with = "optional")]
-    pub model: Option<Word>,
+    #[serde(skip_serializing_if = "Option::is_none", default, with = "crate::kinds::optional")]
+    pub model: Option<Relaxation>,
     /// The steps.
     pub steps: Vec<ReplayStep>,
     /// What the variables that they use hold before the first one.

@@ -9,7 +9,9 @@
 
 use super::repair;
 use super::{AccessRef, EditRef, ErrorRef, FenceRef, FrameRef, StepRef, VerifyReport, ViolationRef};
+use crate::kinds::{NoteKind, StepKind};
 use crate::style::count;
+use membar_core::{AccessKind, ProgramVerdict};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -93,7 +95,7 @@ impl SarifRun<'_> {
             results.extend(errors.chain(violations));
         }
         number_twins(&mut results);
-        let models: Vec<&str> = self.reports.iter().map(|report| report.model).collect();
+        let models: Vec<&str> = self.reports.iter().map(|report| report.model.name()).collect();
         let model = models.first().copied().unwrap_or("tso");
         json!({
             "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
@@ -135,15 +137,15 @@ impl SarifRun<'_> {
             let place = || Some(self.location(&report.main, 0, 0, None));
             if let Some(why) = &report.incomplete {
                 let known = match report.verdict {
-                    "undecided" => "undecided: no violation was found, but not everything was explored",
-                    "safe" => "no violation was found in what was explored",
+                    ProgramVerdict::Undecided => "undecided: no violation was found, but not everything was explored",
+                    ProgramVerdict::Safe => "no violation was found in what was explored",
                     _ => "there may be more: not everything was explored",
                 };
                 say("warning", format!("{}: {known}: {why}", report.program), place());
             }
             for note in &report.notes {
                 let place = note.file.as_deref().map(|file| self.location(file, note.line.unwrap_or(0), 0, None));
-                let level = if note.kind == "assembly" { "warning" } else { "note" };
+                let level = if note.kind == NoteKind::Assembly { "warning" } else { "note" };
                 say(level, note.message.clone(), place);
             }
         }
@@ -188,7 +190,7 @@ impl SarifRun<'_> {
         }
         let key = [access, store].map(|access| {
             let function = access.function.as_deref().unwrap_or(&access.thread_name);
-            [&self.named(&access.file), function, &access.text, access.kind, &access.address].join("\0")
+            [&self.named(&access.file), function, &access.text, access.kind.name(), &access.address].join("\0")
         });
         let mut result = self.result(&id, format!("{}. {advice}", violation.sentence()), &key.join("\0"));
         result["locations"] = json!([self.access(access, 0, "the access that overtakes it")]);
@@ -216,7 +218,7 @@ impl SarifRun<'_> {
             Some(frame) => [&self.named(&frame.file), frame.function.as_str(), words].join("\0"),
             None => [&self.named(&report.main), words].join("\0"),
         };
-        let mut result = self.result(error.kind, error.message.clone(), &key);
+        let mut result = self.result(error.kind.name(), error.message.clone(), &key);
         result["locations"] = json!([match place {
             Some(frame) => self.frame(frame),
             None => self.location(&report.main, 0, 0, None),
@@ -243,7 +245,7 @@ impl SarifRun<'_> {
     fn properties(&self, report: &VerifyReport, schedule: &str, executions: u64) -> Map<String, Value> {
         let replay = report.command.line(schedule, &format!(" --model {}", report.model));
         let properties =
-            json!({ "model": report.model, "schedule": schedule, "replay": replay, "executions": executions });
+            json!({ "model": report.model.name(), "schedule": schedule, "replay": replay, "executions": executions });
         if let Value::Object(properties) = properties { properties } else { Map::new() }
     }
 
@@ -350,7 +352,7 @@ fn rule((id, name, short, full): &(&str, &str, &str, &str)) -> Value {
 
 fn program(report: &VerifyReport) -> Value {
     json!({
-        "program": report.program, "model": report.model, "verdict": report.verdict, "complete": report.complete,
+        "program": report.program, "model": report.model.name(), "verdict": report.verdict.name(), "complete": report.complete,
         "strategy": report.strategy, "interleavings": report.interleavings, "seconds": report.seconds,
     })
 }
@@ -359,11 +361,11 @@ fn program(report: &VerifyReport) -> Value {
 fn does(step: &StepRef) -> String {
     let effect = step.access.effect(true);
     let what = match (step.step, step.delayed, step.overtakes) {
-        ("commit", ..) => "reaches memory",
-        (_, true, _) if step.access.kind == "rmw" => "comes too late",
+        (StepKind::Commit, ..) => "reaches memory",
+        (_, true, _) if step.access.kind == AccessKind::Rmw => "comes too late",
         (_, true, _) => "is delayed in the store buffer",
         (_, _, true) => "overtakes it",
-        _ if step.access.kind == "store" => "goes into the store buffer",
+        _ if step.access.kind == AccessKind::Store => "goes into the store buffer",
         _ => "",
     };
     match (effect.as_str(), what) {

@@ -2,7 +2,9 @@
 
 use super::{AccessRef, FenceRef, LinkRef, StatisticsRef, StepRef, VerifyReport, ViolationRef};
 use crate::columns::{Row, columns};
+use crate::kinds::{NoteKind, StepKind};
 use crate::style::{self, Style, count, list, safe, with_command};
+use membar_core::{AccessKind, ProgramVerdict, Relation};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -40,13 +42,13 @@ impl VerifyReport {
             writeln!(out, "{}", line.replacen(word, &painted.to_string(), 1))
         };
         match self.verdict {
-            "safe" => {
+            ProgramVerdict::Safe => {
                 head("safe", &style.good("safe"), "every execution is sequentially consistent", out)?;
             }
-            "unsafe" => {
+            ProgramVerdict::Unsafe => {
                 head("UNSAFE", &style.bad("UNSAFE"), &count(self.violations.len(), "distinct violation"), out)?;
             }
-            "error" => {
+            ProgramVerdict::Error => {
                 let verdict = style.bad("ERROR");
                 let what = format!("{program}: {}", safe(self.errors[0].headline()));
                 writeln!(out, "{verdict}  {}", wrapped(&what, style.prose() - 7, "\n       "))?;
@@ -74,7 +76,7 @@ impl VerifyReport {
             }
         }
         line("Seen:", &self.explored(), out)?;
-        for note in self.notes.iter().filter(|note| note.kind == "untried") {
+        for note in self.notes.iter().filter(|note| note.kind == NoteKind::Untried) {
             line("Note:", &note.message, out)?;
         }
         if let Some(why) = &self.incomplete {
@@ -142,12 +144,12 @@ impl VerifyReport {
     pub(crate) fn seen_in(&self, violation: &ViolationRef) -> String {
         match violation.executions {
             0 => "executions in which a thread waits".to_owned(),
-            n => format!("{n} of {}", count(self.interleavings as usize, self.unit)),
+            n => format!("{n} of {}", count(self.interleavings as usize, self.unit.name())),
         }
     }
 
     pub(crate) fn explored(&self) -> String {
-        let unit = count(self.interleavings as usize, self.unit);
+        let unit = count(self.interleavings as usize, self.unit.name());
         let all = if self.complete && self.interleavings > 1 { "all " } else { "" };
         let rate = self.interleavings as f64 / self.seconds.max(1e-6);
         let speed = if self.seconds > 0.5 { format!(", {rate:.0}/s") } else { String::new() };
@@ -163,7 +165,7 @@ impl VerifyReport {
         writeln!(out, "\n  {}", below("Each of these comes before the next, and the last before the first:"))?;
         for (i, link) in violation.cycle.iter().enumerate() {
             let next = &violation.cycle[(i + 1) % violation.cycle.len()];
-            let words = link.words(&next.access, self.model);
+            let words = link.words(&next.access, self.model.name());
             let words = wrapped(&format!("{} {words}", link.access.place()), style.prose() - 8, "\n        ");
             writeln!(out, "    {}  {words}", style.dim(link.relation))?;
         }
@@ -346,8 +348,8 @@ impl ViolationRef {
     pub(crate) fn sentence(&self) -> String {
         let (store, access) = (&self.store, &self.access);
         let done = match access.kind {
-            "load" => "reads",
-            "store" => "writes",
+            AccessKind::Load => "reads",
+            AccessKind::Store => "writes",
             _ => "accesses",
         };
         let address = safe(&access.address);
@@ -355,7 +357,7 @@ impl ViolationRef {
         // An interlocked operation is never in a buffer: something before the access is.
         let relaxed = |link: &&LinkRef| link.kept == Some(false);
         match self.cycle.iter().rev().find(relaxed) {
-            Some(late) if store.kind == "rmw" => format!(
+            Some(late) if store.kind == AccessKind::Rmw => format!(
                 "{} {done} `{address}` before {} changes it, and while {} {buffered}",
                 access.short(),
                 store.place(),
@@ -380,10 +382,10 @@ impl LinkRef {
             () => next.place(),
         };
         match (self.relation, self.kept) {
-            ("po", Some(true)) => format!("is before {line} in its thread, and {model} keeps that order"),
-            ("po", _) => format!("is before {line} in its thread, but {model} does not keep that order"),
-            ("rf", _) => format!("writes the {address} that {} reads", next.place()),
-            ("co", _) => format!("writes {address}, which {} overwrites", next.place()),
+            (Relation::Po, Some(true)) => format!("is before {line} in its thread, and {model} keeps that order"),
+            (Relation::Po, _) => format!("is before {line} in its thread, but {model} does not keep that order"),
+            (Relation::Rf, _) => format!("writes the {address} that {} reads", next.place()),
+            (Relation::Co, _) => format!("writes {address}, which {} overwrites", next.place()),
             _ => format!("reads the {address} that {} overwrites", next.place()),
         }
     }
@@ -399,22 +401,22 @@ fn run(steps: &[StepRef], style: Style, out: &mut impl Write) -> io::Result<()> 
         let step = &steps[at];
         let access = &step.access;
         // A store that reaches memory at once is one row.
-        let at_once = steps.get(at + 1).is_some_and(|next| next.step == "commit" && next.access == *access);
+        let at_once = steps.get(at + 1).is_some_and(|next| next.step == StepKind::Commit && next.access == *access);
         let number = match several {
             true => format!("{}:{}", safe(base(&access.file)), access.line),
             false => format!("{:>3}", access.line),
         };
         let mark = match (step.step, step.delayed, step.overtakes) {
-            ("commit", true, _) => "<- reaches memory now",
-            ("commit", ..) => "<- reaches memory",
-            ("issue", true, _) if access.kind == "rmw" => "too late",
-            ("issue", true, _) => "-> delayed in the store buffer",
-            ("issue", _, true) => "overtakes it",
-            _ if access.kind == "store" && !at_once => "-> store buffer",
+            (StepKind::Commit, true, _) => "<- reaches memory now",
+            (StepKind::Commit, ..) => "<- reaches memory",
+            (StepKind::Issue, true, _) if access.kind == AccessKind::Rmw => "too late",
+            (StepKind::Issue, true, _) => "-> delayed in the store buffer",
+            (StepKind::Issue, _, true) => "overtakes it",
+            _ if access.kind == AccessKind::Store && !at_once => "-> store buffer",
             _ => "",
         };
         let marked = step.delayed || step.overtakes;
-        at += if at_once && step.step == "issue" { 2 } else { 1 };
+        at += if at_once && step.step == StepKind::Issue { 2 } else { 1 };
         if access.control && !marked {
             continue;
         }

@@ -1,6 +1,7 @@
 //! What came out, how often, and the same in litmus7's layout.
 
 use super::Counts;
+use membar_core::Frequency;
 use membar_litmus::{LitmusTest, Quantifier};
 use std::fmt;
 
@@ -69,11 +70,11 @@ impl Histogram {
     }
 
     /// `Never`, `Sometimes` or `Always`: how often the proposition held.
-    pub fn observation(&self) -> &'static str {
+    pub fn observation(&self) -> Frequency {
         match (self.positive(), self.negative()) {
-            (0, _) => "Never",
-            (_, 0) => "Always",
-            _ => "Sometimes",
+            (0, _) => Frequency::Never,
+            (_, 0) => Frequency::Always,
+            _ => Frequency::Sometimes,
         }
     }
 

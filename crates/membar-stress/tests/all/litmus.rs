@@ -59,7 +59,7 @@ fn store_buffering_shows() {
         });
         let histogram = seen.expect("a store buffer");
         assert!(histogram.log(&test).to_string().contains("*>0:EAX=0; 1:EAX=0;\n"));
-        assert_eq!(histogram.observation(), "Sometimes");
+        assert_eq!(histogram.observation().name(), "Sometimes");
     }
 }
 

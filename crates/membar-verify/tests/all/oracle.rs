@@ -7,7 +7,7 @@ use crate::common;
 use common::classes_by_brute_force;
 use membar_certify::replay;
 use membar_core::{Access, Claim, Performed, Relaxation};
-use membar_explore::{End, Local, Observer, Program, Schedule, Search, SearchState, Step, Strategy};
+use membar_explore::{End, Fault, Local, Observer, Program, Schedule, Search, SearchState, Step, Strategy};
 use membar_litmus::LitmusThreads;
 use membar_litmus::{Code, Interpreter};
 use membar_simulate::Rng;
@@ -183,7 +183,7 @@ impl Observer for Ends {
         self.seen.insert((end == End::Complete, state));
     }
 
-    fn fault(&mut self, _: usize, _: String, _: &[Step]) {}
+    fn fault(&mut self, _: usize, _: Fault, _: &[Step]) {}
 
     fn take(&mut self, _: &[Step]) -> Self::Part {
         std::mem::take(&mut self.seen)
@@ -266,7 +266,7 @@ fn schedules_replay_to_the_same_end() {
         fn end(&mut self, _: membar_explore::End, path: &[membar_explore::Step]) {
             self.0.push(Schedule(path.to_vec()));
         }
-        fn fault(&mut self, _: usize, _: String, _: &[membar_explore::Step]) {}
+        fn fault(&mut self, _: usize, _: membar_explore::Fault, _: &[membar_explore::Step]) {}
         fn take(&mut self, _: &[membar_explore::Step]) -> Vec<Schedule> {
             std::mem::take(&mut self.0)
         }

@@ -15,14 +15,13 @@
 //! the next campaign that keeps its violations there.
 
 use super::{Plan, Source, test::Evidence};
-use crate::cmd::shrink::annotated;
-use crate::decide::{Decider, Detail};
-use crate::stop::Failure;
-use membar::core::{Clock, Compare};
-use membar::report::json::Json;
-use membar::report::text::Text;
-use membar::report::{InputError, Reduced, Shape, count, safe};
-use membar::simulate::Profile;
+use crate::Failure;
+use crate::core::{Clock, Compare};
+use crate::report::json::Json;
+use crate::report::text::Text;
+use crate::report::{InputError, Reduced, Report, Shape, count, safe};
+use crate::simulate::Profile;
+use crate::{Decider, annotated};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -140,9 +139,9 @@ fn files(plan: &Plan, source: &dyn Source, test: u64, evidence: &Evidence) -> Re
         safe(model),
         if source.repeatable() { format!("Again: {command}") } else { format!("The same program: {command}") },
     );
-    let text = |trace: &membar::Trace, note: &str| -> io::Result<Vec<u8>> {
+    let text = |trace: &crate::Trace, note: &str| -> io::Result<Vec<u8>> {
         let mut bytes = format!("{head}{note}").into_bytes();
-        membar::trace::write_trace(trace, &mut bytes)?;
+        crate::trace::write_trace(trace, &mut bytes)?;
         Ok(bytes)
     };
     let note = if evidence.complete.is_some() {
@@ -161,7 +160,7 @@ fn files(plan: &Plan, source: &dyn Source, test: u64, evidence: &Evidence) -> Re
     let internal = |fault: String| Failure::Internal(format!("{command}: {fault}"));
     let (mut shape, mut reduced) = (None, None);
     // What is read back is what is reported, so that lines are those of the file.
-    let what = match membar::trace::parse(TRACE, &trace) {
+    let what = match crate::trace::parse(TRACE, &trace) {
         Err(error) => {
             json.error(InputError::new(&error, 0));
             report.extend(error.render().into_bytes());
@@ -172,16 +171,16 @@ fn files(plan: &Plan, source: &dyn Source, test: u64, evidence: &Evidence) -> Re
             whole.set_clock(clock);
             let mut decider = Decider::default();
             let budget = plan.budget.at_least(PATIENCE);
-            let detail = Detail::Full { witness: false };
-            let answer = decider.answer((TRACE, 0, whole), &plan.model.model, &budget, detail).map_err(internal)?;
-            let Some(shown) = &answer.report else { return Err(internal("there is no report".into())) };
+            let answer = decider.decide(whole, &plan.model.model, &budget.start());
+            let answer = answer.map_err(|flaw| internal(crate::refused(&flaw)))?;
+            let shown = &Report::new(&decider.decided(&answer, (TRACE, 0), false, &budget.start()));
             json.report(shown, &mut result)?;
             if let Some(violation) = &shown.violation {
                 (shape, reduced) = (violation.shape.clone(), violation.reduced.clone());
             }
             let text = Text { model: Some(model), ..Text::default() };
             text.report(shown, &mut report)?;
-            match decider.shrink(whole, &plan.model.model, &budget) {
+            match decider.shrink(whole, &plan.model.model, &budget.start()) {
                 Some((_, part)) => {
                     let part = annotated(&part, TRACE, 1, model, whole.len())?;
                     write!(report, "\nThe part that matters (shrunk.trace):\n\n{part}")?;
@@ -235,7 +234,7 @@ fn readme(
 
 /// The command that decides the trace of a bundle.
 fn check_command(file: &str, model: &str, clock: Clock) -> String {
-    let mut text = format!("membar check {file} --model {}", membar::report::quoted_path(model));
+    let mut text = format!("membar check {file} --model {}", crate::report::quoted_path(model));
     match clock.compare {
         Compare::Everything => text += " --clock global",
         Compare::Nothing => text += " --clock none",

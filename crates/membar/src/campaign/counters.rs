@@ -1,7 +1,8 @@
 //! How a campaign counts.
 
 use super::test::{Done, Outcome};
-use membar::report::campaign::Counts;
+use crate::core::VerdictKind;
+use crate::report::campaign::Counts;
 
 /// Counts the next test, which is over after so many seconds.
 pub fn count(counts: &mut Counts, done: &Done, seconds: f64) {
@@ -20,9 +21,9 @@ pub fn count(counts: &mut Counts, done: &Done, seconds: f64) {
         counts.relaxed += u64::from(relaxed);
     }
     let verdict = match done.outcome {
-        Outcome::Allowed { .. } => "allowed",
-        Outcome::Undecided => "undecided",
-        Outcome::Forbidden(_) => "forbidden",
+        Outcome::Allowed { .. } => VerdictKind::Allowed,
+        Outcome::Undecided => VerdictKind::Undecided,
+        Outcome::Forbidden(_) => VerdictKind::Forbidden,
     };
     *counts.decided.entry(format!("{verdict} by {}", done.algorithm)).or_default() += 1;
     counts.coverage.add(&done.coverage);

@@ -8,6 +8,7 @@
 //!
 //! | file | does |
 //! |---|---|
+//! | `simulated`, `hardware` | what runs programs: simulated machines, and this machine's cores |
 //! | `test` | one test: from its seed to a verdict |
 //! | `counters` | what is counted |
 //! | `bundle` | a violation as a directory |
@@ -16,20 +17,22 @@
 
 mod bundle;
 mod counters;
+mod hardware;
+mod simulated;
 mod state;
 mod summary;
 mod test;
 
+pub use hardware::Hardware;
+pub use simulated::{Simulated, Timestamps};
 pub use summary::{Stopped, json};
 
-use crate::decide::{Budget, Chosen};
+use crate::core::Clock;
 use crate::guard::guarded;
-use crate::progress::{Line, Now};
-use crate::stop::{Failure, Interrupt};
-use membar::core::Clock;
-use membar::report::campaign::{Counts, Found};
-use membar::report::count;
-use membar::simulate::{Profile, Program, Record, Times};
+use crate::report::campaign::{Counts, Found};
+use crate::report::count;
+use crate::simulate::{Profile, Program, Record, Times, profile};
+use crate::{Budget, Chosen, Failure, Interrupt, Listener, Now};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -43,6 +46,11 @@ const TICK: Duration = Duration::from_millis(200);
 const SAVE: Duration = Duration::from_secs(5);
 /// Tests that a worker is ahead of the slowest one, at most.
 const AHEAD: u64 = 32;
+
+/// A campaign that was told no end makes this many tests,
+pub const TESTS: u64 = 1000;
+/// or what can be done in this time.
+pub const TIME: Duration = Duration::from_secs(10);
 
 /// Something that runs programs. It is used by several threads at once.
 pub trait Source: Sync {
@@ -103,11 +111,28 @@ pub struct Plan {
     pub state: Option<PathBuf>,
     /// Limits of one decision.
     pub budget: Budget,
-    /// Nothing but the summary.
-    pub quiet: bool,
 }
 
 impl Plan {
+    /// A thousand tests of the default profile against this model, or as many as ten seconds allow, each decided without
+    /// limits; violations are kept in `violations`.
+    pub fn new(model: Chosen) -> Result<Plan, Failure> {
+        let profile = profile::load("default").map_err(|error| Failure::Usage(error.to_string()))?;
+        Ok(Plan {
+            profiles: vec![ChosenProfile { arg: "default".into(), profile, flags: Vec::new() }],
+            model,
+            seed: 1,
+            tests: Some(TESTS),
+            time: Some(TIME),
+            jobs: 1,
+            keep_going: false,
+            max_violations: u64::MAX,
+            output: "violations".into(),
+            state: None,
+            budget: Budget::default(),
+        })
+    }
+
     /// The profile of a test.
     fn profile(&self, test: u64) -> &ChosenProfile {
         &self.profiles[(test % self.profiles.len() as u64) as usize]
@@ -127,7 +152,7 @@ impl Plan {
         words.extend(profile.flags.iter().cloned());
         words.extend(["--model".to_owned(), self.model.arg.clone()]);
         words.extend(["--seed".to_owned(), self.seed(test).to_string(), "--tests".to_owned(), "1".to_owned()]);
-        words.iter().map(|word| membar::report::quoted_path(word)).collect::<Vec<_>>().join(" ")
+        words.iter().map(|word| crate::report::quoted_path(word)).collect::<Vec<_>>().join(" ")
     }
 }
 
@@ -139,8 +164,27 @@ pub struct Campaign {
     pub stopped: Stopped,
 }
 
-/// Runs a campaign to its end.
-pub fn run(plan: &Plan, source: &dyn Source, interrupt: &Interrupt) -> Result<Campaign, Failure> {
+/// Runs a campaign to its end, which an interrupt may bring about early.
+///
+/// ```
+/// use membar::campaign::{Plan, Simulated};
+/// use membar::simulate::{Machine, Setup};
+/// use membar::{Chosen, Interrupt, VerdictKind, campaign};
+///
+/// let machine = Simulated::new(Setup::from(Machine::MesiTso).with("stale-forward")?);
+/// let directory = tempfile::tempdir()?;
+/// let plan = Plan { tests: Some(100), output: directory.path().into(), ..Plan::new(Chosen::load("tso")?)? };
+/// let found = campaign(&plan, &machine, &Interrupt::default(), &())?;
+/// assert_eq!(found.verdict(), VerdictKind::Forbidden);
+/// assert!(std::path::Path::new(&found.counters.violations[0].bundle).join("shrunk.trace").exists());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn run(
+    plan: &Plan,
+    source: &dyn Source,
+    interrupt: &Interrupt,
+    listener: &dyn Listener,
+) -> Result<Campaign, Failure> {
     let counters = match &plan.state {
         Some(path) => state::load(path, plan, source)?,
         None => Counts::default(),
@@ -157,7 +201,7 @@ pub fn run(plan: &Plan, source: &dyn Source, interrupt: &Interrupt) -> Result<Ca
     };
     let mut collector = Collector {
         shared: &shared,
-        line: Line::new(plan.quiet),
+        listener,
         before: (counters.tests, counters.operations, counters.seconds),
         counters,
         begun: Instant::now(),
@@ -176,7 +220,7 @@ pub fn run(plan: &Plan, source: &dyn Source, interrupt: &Interrupt) -> Result<Ca
         shared.over.store(true, Relaxed);
         collected
     });
-    collector.line.hide();
+    listener.rest();
     collector.counters.seconds = collector.seconds();
     let saved = collector.save();
     let stopped = collected?;
@@ -242,7 +286,7 @@ struct Collector<'a> {
     before: (u64, u64, f64),
     begun: Instant,
     saved: Instant,
-    line: Line,
+    listener: &'a dyn Listener,
 }
 
 impl Collector<'_> {
@@ -263,7 +307,7 @@ impl Collector<'_> {
                     return Ok(stopped);
                 }
             }
-            self.line.draw(|| self.now());
+            self.listener.progress(&|| self.now());
             if self.saved.elapsed() > SAVE {
                 self.counters.seconds = self.seconds();
                 self.save()?;
@@ -283,7 +327,7 @@ impl Collector<'_> {
         let kept = match &done.outcome {
             Outcome::Forbidden(evidence) => {
                 let counts = format!("making the violation of test {} small", test + 1);
-                self.line.say(|| Now { counts, share: None, ..self.now() });
+                self.listener.busy(&|| Now { counts: counts.clone(), share: None, ..self.now() });
                 Some(bundle::write(plan, self.shared.source, test, evidence)?)
             }
             _ => None,
@@ -292,11 +336,9 @@ impl Collector<'_> {
         counters::count(&mut self.counters, &done, seconds);
         self.shared.settled.store(self.counters.tests, Relaxed);
         let Some(kept) = kept else { return Ok(None) };
-        self.line.hide();
-        if plan.keep_going && !plan.quiet {
-            use std::io::Write;
-            // Where standard error is closed nobody wants to know.
-            let _ = writeln!(std::io::stderr(), "violation: seed {}, kept in {}", plan.seed(test), kept.shown());
+        self.listener.rest();
+        if plan.keep_going {
+            self.listener.note(&format!("violation: seed {}, kept in {}", plan.seed(test), kept.shown()));
         }
         self.counters.violations.push(Found {
             test,

@@ -4,9 +4,9 @@
 //! next to its place and renamed, so whoever reads it sees an old one or a new one, never half of it.
 
 use super::{Plan, Source};
-use crate::stop::Failure;
-use membar::report::campaign::Counts;
-use membar::report::safe;
+use crate::Failure;
+use crate::report::campaign::Counts;
+use crate::report::safe;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::io::Write;

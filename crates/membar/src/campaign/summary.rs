@@ -1,9 +1,9 @@
 //! The end of a campaign, for people and as JSON.
 
 use super::{Campaign, Plan, Source, bundle::profile_json};
-use crate::stop::{ALLOWED, FORBIDDEN, UNDECIDED};
-use membar::report::campaign::{CampaignReport, Counts};
-use membar::report::{Style, count, safe, with_command, wrapped};
+use crate::core::VerdictKind;
+use crate::report::campaign::{CampaignReport, Counts};
+use crate::report::{Style, count, safe, with_command, wrapped};
 use std::fmt::Write as _;
 
 /// Violations that the text lists.
@@ -48,21 +48,13 @@ pub fn short(number: f64) -> String {
 }
 
 impl Campaign {
-    fn verdict(&self) -> &'static str {
+    /// Forbidden before undecided.
+    pub fn verdict(&self) -> VerdictKind {
         let Counts { tests, forbidden, undecided, .. } = self.counters;
         match () {
-            () if forbidden > 0 => "forbidden",
-            () if undecided > 0 || tests == 0 => "undecided",
-            () => "allowed",
-        }
-    }
-
-    /// Forbidden before undecided.
-    pub fn exit_code(&self) -> u8 {
-        match self.verdict() {
-            "forbidden" => FORBIDDEN,
-            "undecided" => UNDECIDED,
-            _ => ALLOWED,
+            () if forbidden > 0 => VerdictKind::Forbidden,
+            () if undecided > 0 || tests == 0 => VerdictKind::Undecided,
+            () => VerdictKind::Allowed,
         }
     }
 
@@ -73,9 +65,13 @@ impl Campaign {
         let model = safe(&plan.model.arg);
         let names: Vec<String> = plan.profiles.iter().map(|chosen| safe(&chosen.profile.name)).collect();
         let head = match self.verdict() {
-            "forbidden" => style.bad(format!("{} found", count(c.violations.len(), "violation"))).to_string(),
-            "undecided" if c.tests == 0 => style.open("nothing was tested").to_string(),
-            "undecided" => style.open(format!("{} undecided", count(c.undecided as usize, "test"))).to_string(),
+            VerdictKind::Forbidden => {
+                style.bad(format!("{} found", count(c.violations.len(), "violation"))).to_string()
+            }
+            VerdictKind::Undecided if c.tests == 0 => style.open("nothing was tested").to_string(),
+            VerdictKind::Undecided => {
+                style.open(format!("{} undecided", count(c.undecided as usize, "test"))).to_string()
+            }
             _ => style.good("no violation found").to_string(),
         };
         let _ = writeln!(text, "{head}: {} against {model}, profile {}", source.name(), names.join(", "));
@@ -130,7 +126,7 @@ impl Campaign {
     fn next(&self, plan: &Plan) -> String {
         let c = &self.counters;
         if let Some(found) = c.violations.last() {
-            let bundle = membar::report::quoted_path(&found.bundle);
+            let bundle = crate::report::quoted_path(&found.bundle);
             return format!("\nNext: read {bundle}/report.txt; shrunk.trace has the few operations that matter.\n");
         }
         match &plan.state {
@@ -138,7 +134,7 @@ impl Campaign {
                 "\nNext: allow more time for a trace (--check-time), or give smaller programs.\n".into()
             }
             Some(path) if self.stopped != Stopped::Tests => {
-                let path = membar::report::quoted_path(&path.to_string_lossy());
+                let path = crate::report::quoted_path(&path.to_string_lossy());
                 format!("\nNext: the same command goes on where {path} says.\n")
             }
             _ if c.tests == 0 => String::new(),
@@ -173,5 +169,5 @@ pub fn json(report: &CampaignReport) -> serde_json::Result<String> {
         #[serde(flatten)]
         report: &'a CampaignReport,
     }
-    Ok(serde_json::to_string(&Document { schema: membar::report::SCHEMA, report })? + "\n")
+    Ok(serde_json::to_string(&Document { schema: crate::report::SCHEMA, report })? + "\n")
 }

@@ -1,13 +1,13 @@
 //! One test: from its seed to a verdict.
 
 use super::{Observed, Plan, Source};
-use crate::decide::{Decider, Detail};
-use crate::stop::Failure;
-use membar::check::Checker;
-use membar::core::{Clock, Malformed, ResolveScratch};
-use membar::report::campaign::Coverage;
-use membar::simulate::{Observe, Program, run_seed};
-use membar::{Limits, Model, Trace};
+use crate::Failure;
+use crate::check::Checker;
+use crate::core::{Algorithm, Clock, Malformed, ResolveScratch, VerdictKind};
+use crate::guard::provoke;
+use crate::report::campaign::Coverage;
+use crate::simulate::{Observe, Program, run_seed};
+use crate::{Decider, Limits, Model, Trace};
 use std::time::{Duration, Instant};
 
 /// Of so many tests of each profile one is asked whether it shows more than sequential consistency allows.
@@ -24,7 +24,7 @@ pub struct Done {
     /// Whether the trace is not sequentially consistent, where that was asked and found out.
     pub relaxed: Option<bool>,
     /// What decided.
-    pub algorithm: &'static str,
+    pub algorithm: Algorithm,
     /// What it tried.
     pub coverage: Coverage,
     /// Seconds for the program and its run.
@@ -67,7 +67,7 @@ pub struct Tester<'a> {
 impl<'a> Tester<'a> {
     pub fn new(plan: &'a Plan, source: &'a dyn Source) -> Tester<'a> {
         let weaker = plan.model.model.name != "sc";
-        let sc = membar::model::builtin("sc").filter(|_| weaker).map(|model| (model, Checker::new()));
+        let sc = crate::model::builtin("sc").filter(|_| weaker).map(|model| (model, Checker::new()));
         Tester { plan, source, decider: Decider::default(), sc }
     }
 
@@ -78,7 +78,7 @@ impl<'a> Tester<'a> {
         let profile = &plan.profile(number).profile;
         let program = profile.program(seed).map_err(|error| Failure::Usage(error.to_string()))?;
         let Observed { record, times, clock } = self.source.run(&program, run_seed(seed)).map_err(Failure::Usage)?;
-        let mut trace = membar::simulate::unresolved(&program, &record, times.as_ref(), Observe::default());
+        let mut trace = crate::simulate::unresolved(&program, &record, times.as_ref(), Observe::default());
         let ran = begun.elapsed().as_secs_f64();
         let operations = trace.len() as u64;
         let begun = Instant::now();
@@ -92,7 +92,8 @@ impl<'a> Tester<'a> {
         trace.set_clock(clock);
         let (verdict, first, algorithm) = self.verdict(&trace).map_err(|fault| self.internal(number, &fault))?;
         let checked = begun.elapsed().as_secs_f64();
-        let relaxed = if verdict == "allowed" && (number / plan.profiles.len() as u64).is_multiple_of(SAMPLE) {
+        let relaxed = if verdict == VerdictKind::Allowed && (number / plan.profiles.len() as u64).is_multiple_of(SAMPLE)
+        {
             self.relaxed(&trace)
         } else {
             None
@@ -100,21 +101,23 @@ impl<'a> Tester<'a> {
         let mut coverage = Coverage::default();
         coverage.count(&trace);
         let outcome = match verdict {
-            "allowed" => Outcome::Allowed { first },
-            "forbidden" => Outcome::Forbidden(Box::new(Evidence { program, trace, clock, complete })),
-            _ => Outcome::Undecided,
+            VerdictKind::Allowed => Outcome::Allowed { first },
+            VerdictKind::Forbidden => Outcome::Forbidden(Box::new(Evidence { program, trace, clock, complete })),
+            VerdictKind::Undecided => Outcome::Undecided,
         };
         Ok(Done { operations, outcome, relaxed, algorithm, coverage, ran, checked })
     }
 
-    fn verdict(&mut self, trace: &Trace) -> Result<(&'static str, bool, &'static str), String> {
+    fn verdict(&mut self, trace: &Trace) -> Result<(VerdictKind, bool, Algorithm), String> {
         let model = &self.plan.model.model;
-        let answer = self.decider.answer(("the trace", 0, trace), model, &self.plan.budget, Detail::Verdict)?;
-        Ok((answer.verdict, answer.first, answer.algorithm))
+        provoke(|| format!("the trace:1:{}", model.name));
+        let answer =
+            self.decider.verdict(trace, model, &self.plan.budget.start()).map_err(|flaw| crate::refused(&flaw))?;
+        Ok((answer.verdict(), answer.is_first_attempt(), answer.outcome.algorithm))
     }
 
     fn relaxed(&mut self, trace: &Trace) -> Option<bool> {
-        use membar::check::Decision;
+        use crate::check::Decision;
         let (model, checker) = self.sc.as_mut()?;
         match checker.decide(trace, model, &Limits::default().within(SAMPLE_TIME)) {
             Decision::Allowed => Some(false),

@@ -2,6 +2,7 @@
 
 use super::{DataFormat, Memory, MemoryParser, Time, TimeParser};
 use clap::{Args, ValueEnum};
+use membar::campaign::Timestamps;
 use membar::simulate::Buffer;
 use std::path::PathBuf;
 
@@ -71,17 +72,6 @@ pub struct BufferArgs {
     /// [default: 4; mesi-tso and godson-t: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(Buffer::SLOWEST)))]
     pub drain: Option<u32>,
-}
-
-/// Which times traces have.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Timestamps {
-    /// Begin and end of every operation.
-    Exact,
-    /// Those of scans, so far apart.
-    Sampled(u64),
-    /// None.
-    Off,
 }
 
 fn timestamps(text: &str) -> Result<Timestamps, String> {

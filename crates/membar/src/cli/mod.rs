@@ -18,6 +18,7 @@ pub use verify::*;
 
 use crate::quantity;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use membar::{Budget, Interrupt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -159,6 +160,13 @@ pub struct LimitArgs {
     /// Memory for one of them: 512MB, 4GiB, or none.
     #[arg(long, default_value = "8GiB", value_name = "LIMIT", value_parser = MemoryParser)]
     pub memory: Memory,
+}
+
+impl LimitArgs {
+    /// The same for decisions that this may stop.
+    pub fn budget(&self, interrupt: &Interrupt) -> Budget {
+        Budget::new(self.time.0, self.memory.0, interrupt)
+    }
 }
 
 /// A time limit.

@@ -3,6 +3,7 @@
 use super::{DataFormat, Memory, MemoryParser, Time, TimeParser};
 use clap::builder::{EnumValueParser, PossibleValue, TypedValueParser};
 use clap::{Arg, Args, ValueEnum};
+use membar::programs::NativeOptions;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
@@ -166,23 +167,23 @@ pub enum Assumption {
 
 impl NativeArgs {
     /// Whether the first is assumed and not the second: the last of them counts.
-    pub fn assumes(&self, this: Assumption, other: Assumption) -> bool {
+    fn assumes(&self, this: Assumption, other: Assumption) -> bool {
         self.assume.iter().rev().find(|known| **known == this || **known == other) == Some(&this)
     }
 
-    /// Volatile accesses are seq_cst atomics.
-    pub fn volatile_atomic(&self) -> bool {
-        self.assumes(Assumption::VolatileAtomic, Assumption::VolatilePlain)
-    }
-
-    /// Threads may wake up without a reason.
-    pub fn spurious_wakeups(&self) -> bool {
-        self.assume.contains(&Assumption::SpuriousWakeups)
-    }
-
-    /// Code that is not instrumented touches nothing that threads share.
-    pub fn opaque_private(&self) -> bool {
-        self.assumes(Assumption::OpaquePrivate, Assumption::OpaqueWatched)
+    /// The same for the library.
+    pub fn options(&self) -> NativeOptions {
+        NativeOptions {
+            args: self.args.clone(),
+            flags: self.flags.clone(),
+            cc: self.cc.clone(),
+            volatile_atomic: self.assumes(Assumption::VolatileAtomic, Assumption::VolatilePlain),
+            spurious_wakeups: self.assume.contains(&Assumption::SpuriousWakeups),
+            opaque_private: self.assumes(Assumption::OpaquePrivate, Assumption::OpaqueWatched),
+            nondet: self.nondet,
+            heap: self.memory.map_or(NativeOptions::HEAP, |memory| memory.0.unwrap_or(NativeOptions::UNLIMITED)),
+            runner: None,
+        }
     }
 }
 

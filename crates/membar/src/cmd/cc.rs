@@ -1,11 +1,11 @@
 //! `membar cc` and `membar c++`: compilers for the user's own build.
 
-pub use super::programs::Language;
+pub use membar::programs::Language;
 
-use super::programs::compile;
 use crate::cli::Cli;
-use crate::stop::{self, Failure};
+use crate::stop;
 use clap::CommandFactory;
+use membar::Failure;
 use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
@@ -42,5 +42,6 @@ fn help(language: Language) -> ExitCode {
 
 /// Runs the command.
 pub fn run(language: Language, args: &[OsString]) -> Result<u8, Failure> {
-    compile(language, args)
+    let status = membar::programs::compile(language, args)?;
+    Ok(u8::try_from(status).unwrap_or(stop::FORBIDDEN))
 }

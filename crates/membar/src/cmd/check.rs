@@ -3,15 +3,15 @@
 use super::jobs;
 use super::output::{Answered, Output, SMALL, Wanted, shown_name};
 use crate::cli::{Check, Format};
-use crate::decide::{Answer, Budget, Chosen, Decider, Detail};
+use crate::decide::{Answer, Detail, Guarded};
 use crate::input;
 use crate::kind::not_a_trace;
 use crate::page::{ToFile, Wish};
 use crate::progress::{self, Progress};
-use crate::stop::{Failure, Interrupt};
-use membar::Trace;
+use crate::stop;
 use membar::report::{Style, first_line};
 use membar::trace::Error;
+use membar::{Budget, Chosen, Failure, Interrupt, Trace};
 use std::io::{self, BufWriter, Write};
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ impl Asked {
     /// Answers for one trace, one for each model.
     pub fn answers(
         &self,
-        decider: &mut Decider,
+        decider: &mut Guarded,
         (file, index, trace): (&str, u64, &Trace),
         into: &mut Vec<Result<Answer, String>>,
     ) {
@@ -67,7 +67,7 @@ pub fn run(args: &Check, style: Style) -> Result<u8, Failure> {
     if let Some(failure) = args.traces.iter().find_map(|path| not_a_trace(path)) {
         return Err(failure);
     }
-    let interrupt = Interrupt::on_key();
+    let interrupt = stop::on_key();
     let table = args.format == Format::Text && models.len() > 1;
     let detail = match args.format {
         Format::Axe => Detail::Verdict,
@@ -77,7 +77,7 @@ pub fn run(args: &Check, style: Style) -> Result<u8, Failure> {
     };
     let page = args.html.as_deref().map(ToFile::create).transpose()?;
     let wish = page.as_ref().map(|_| Wish::new(args.clock.typed(), args.limits.time.0));
-    let asked = Asked { models, budget: Budget::new(&args.limits, &interrupt), detail, wish };
+    let asked = Asked { models, budget: args.limits.budget(&interrupt), detail, wish };
     let files: Vec<String> = args.traces.iter().map(|path| shown_name(path)).collect();
     let wanted = Wanted { format: args.format, style, quiet: args.quiet, verbose: args.verbose };
     let progress = Progress::start(progress::bytes(&args.traces), args.limits.time.0);
@@ -87,7 +87,7 @@ pub fn run(args: &Check, style: Style) -> Result<u8, Failure> {
     output.pauses = progress::bytes(&args.traces).is_none();
     let written = if args.jobs == 1 {
         let mut direct =
-            Direct { asked: &asked, decider: Decider::default(), answers: Vec::new(), output: &mut output };
+            Direct { asked: &asked, decider: Guarded::default(), answers: Vec::new(), output: &mut output };
         read(args, &interrupt, &progress, &mut direct)
     } else {
         jobs::run(usize::from(args.jobs), &asked, &mut output, |queue| read(args, &interrupt, &progress, queue))
@@ -159,7 +159,7 @@ fn read(args: &Check, interrupt: &Interrupt, progress: &Arc<Progress>, consumer:
 /// Decides each trace where it was read.
 struct Direct<'a, 'b, W: Write> {
     asked: &'a Asked,
-    decider: Decider,
+    decider: Guarded,
     answers: Vec<Result<Answer, String>>,
     output: &'a mut Output<'b, W>,
 }

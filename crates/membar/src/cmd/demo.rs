@@ -4,16 +4,17 @@
 //! is gone afterwards. What this machine cannot show (no compiler, one core) is said, and told with a file instead.
 
 use super::{stress, verify};
-use crate::campaign::{self, Campaign, Plan};
 use crate::cli::{Cli, Command, Demo};
-use crate::decide::{Budget, Chosen, Decider, Detail, internal_error};
+use crate::decide::{Detail, Guarded, internal_error};
 use crate::page::{ToFile, Wish};
-use crate::stop::{ALLOWED, Failure, Interrupt, UNDECIDED};
+use crate::stop::{self, ALLOWED, UNDECIDED};
 use clap::Parser;
+use membar::campaign::{Campaign, Hardware, Plan};
 use membar::report::text::Text;
 use membar::report::verify::VerifyReport;
 use membar::report::{Report, Style, quoted_path, safe, wrapped};
 use membar::stress::Cores;
+use membar::{Budget, Chosen, Failure, Interrupt};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -68,8 +69,8 @@ pub fn run(args: &Demo, style: Style) -> Result<u8, Failure> {
     let mut story = Story {
         style,
         out: io::BufWriter::new(io::stdout()),
-        decider: Decider::default(),
-        interrupt: Interrupt::on_key(),
+        decider: Guarded::default(),
+        interrupt: stop::on_key(),
         page: to_file,
     };
     let told = story.tell(args.save.as_deref());
@@ -128,7 +129,7 @@ fn free(directory: &Path) -> PathBuf {
 struct Story {
     style: Style,
     out: io::BufWriter<io::Stdout>,
-    decider: Decider,
+    decider: Guarded,
     interrupt: Interrupt,
     page: ToFile,
 }
@@ -247,7 +248,7 @@ impl Story {
                 Ok(ready) => ready,
                 Err(failure) => return self.no_stress(&failure),
             };
-            let campaign = match campaign::run(&plan, &hardware, &self.interrupt) {
+            let campaign = match membar::campaign(&plan, &hardware, &self.interrupt, &()) {
                 Ok(campaign) => campaign,
                 Err(failure) => return self.no_stress(&failure),
             };
@@ -275,7 +276,7 @@ impl Story {
     }
 
     /// The lines of a campaign's summary that say what ran and where it is kept.
-    fn summary(&mut self, campaign: &Campaign, plan: &Plan, hardware: &stress::Hardware) -> Result<(), Failure> {
+    fn summary(&mut self, campaign: &Campaign, plan: &Plan, hardware: &Hardware) -> Result<(), Failure> {
         let text = campaign.text(plan, hardware, self.style);
         let kept = text.lines().skip(3).filter(|line| line.starts_with("  Kept "));
         for line in text.lines().take(2).chain(kept) {
@@ -299,7 +300,7 @@ impl Story {
         let chosen = Chosen::load(model)?;
         let internal = |fault: &str| Failure::Usage(internal_error(file, 0, model, fault));
         let trace = traces.first().ok_or_else(|| internal("there is no trace"))?;
-        let (detail, budget) = (Detail::Full { witness: false }, Budget::of(None, None, &self.interrupt));
+        let (detail, budget) = (Detail::Full { witness: false }, Budget::new(None, None, &self.interrupt));
         let asked = ((file, 0, trace), (&chosen.model, model));
         let answer = self.decider.answer_for(asked.0, asked.1, &budget, (detail, wish));
         let answer = answer.map_err(|fault| internal(&fault))?;

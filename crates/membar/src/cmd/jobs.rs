@@ -6,7 +6,7 @@
 
 use super::check::{Asked, Consumer};
 use super::output::{Answered, Output};
-use crate::decide::{Answer, Decider};
+use crate::decide::{Answer, Guarded};
 use membar::Trace;
 use membar::report::first_line;
 use membar::trace::Error;
@@ -101,7 +101,7 @@ pub fn run<W: Write + Send>(
 }
 
 fn work(asked: &Asked, arriving: &Mutex<Receiver<Task>>, done: &Sender<(u64, Done)>) {
-    let mut decider = Decider::default();
+    let mut decider = Guarded::default();
     loop {
         let task = arriving.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(Task { number, file, index, trace }) = task else { return };

@@ -1,15 +1,16 @@
 //! `membar litmus`: all final states of litmus tests, in herd's layout.
 
 use super::output::shown_name;
-use super::programs::is_source;
 use crate::cli::{Litmus, LitmusFormat, LitmusModel};
 use crate::page::{self, ToFile};
 use crate::progress::Progress;
-use crate::stop::{self, Failure, Interrupt};
+use crate::stop;
 use membar::litmus::{Error, ErrorKind, LitmusTest, Model, Outcomes, Record, crash_message, outcomes};
+use membar::programs::is_source;
 use membar::report::html::Way;
 use membar::report::litmus::LitmusResult;
 use membar::report::safe;
+use membar::{Failure, Interrupt};
 use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
@@ -47,7 +48,7 @@ struct Shown {
 
 /// Runs the command.
 pub fn run(args: &Litmus) -> Result<u8, Failure> {
-    let interrupt = Interrupt::on_key();
+    let interrupt = stop::on_key();
     let mut files = Vec::new();
     let mut bad = false;
     let mut errors = Vec::new();
@@ -247,7 +248,7 @@ fn shown(
     let mut limits = limits.clone();
     let mut results: Vec<(Model, Outcomes, LitmusResult)> = Vec::new();
     for model in Model::ALL {
-        let time = if asked.contains(&model) { args.limits.time.0 } else { Some(page::OTHER) };
+        let time = if asked.contains(&model) { args.limits.time.0 } else { Some(membar::Decider::PER_MODEL) };
         limits.deadline = time.and_then(|time| Instant::now().checked_add(time));
         let started = Instant::now();
         let outcomes = outcomes(test, model, &limits);

@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+mod campaign;
 pub mod cc;
 pub mod check;
 pub mod demo;

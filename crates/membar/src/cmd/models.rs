@@ -1,12 +1,13 @@
 //! `membar models`: the built-in models, as data.
 
 use crate::cli::{DataFormat, LimitArgs, Models, ModelsAction};
-use crate::decide::{Budget, Chosen, Decider, Detail};
+use crate::decide::{Detail, Guarded};
 use crate::progress::Progress;
-use crate::stop::{ALLOWED, FORBIDDEN, Failure, Interrupt, UNDECIDED};
-use membar::Trace;
+use crate::stop::{self, ALLOWED, FORBIDDEN, UNDECIDED};
 use membar::check::diff::{Side, Size, separate};
+use membar::core::VerdictKind;
 use membar::report::{Style, count, safe};
+use membar::{Budget, Chosen, Failure, Trace};
 use std::fmt::Write as _;
 use std::io::Write;
 
@@ -65,11 +66,11 @@ fn diff(
     style: Style,
 ) -> Result<(String, u8), Failure> {
     let [a, b] = [Chosen::load(names[0])?, Chosen::load(names[1])?];
-    let interrupt = Interrupt::on_key();
+    let interrupt = stop::on_key();
     let progress = Progress::start(None, limits.time.0);
     progress.file(&format!("{} and {}", a.arg, b.arg));
     progress.work("");
-    let limits = Budget::new(limits, &interrupt).start();
+    let limits = limits.budget(&interrupt).start();
     let size = Size { ops, ..Size::default() };
     let found = separate(&a.model, &b.model, size, &limits, &mut |now| {
         let size = format!("{} in {}", count(now.ops, "operation"), count(now.threads, "thread"));
@@ -96,9 +97,9 @@ fn diff(
 
 /// The trace as text, once both verdicts have been certified.
 fn confirmed(trace: &Trace, allows: &Chosen, forbids: &Chosen) -> Result<String, Failure> {
-    let mut decider = Decider::default();
-    for (chosen, wanted) in [(allows, "allowed"), (forbids, "forbidden")] {
-        let answer = decider.answer(("the trace", 0, trace), &chosen.model, &Budget::none(), Detail::Verdict);
+    let mut decider = Guarded::default();
+    for (chosen, wanted) in [(allows, VerdictKind::Allowed), (forbids, VerdictKind::Forbidden)] {
+        let answer = decider.answer(("the trace", 0, trace), &chosen.model, &Budget::default(), Detail::Verdict);
         let verdict = answer.map(|answer| answer.verdict);
         if verdict != Ok(wanted) {
             let name = safe(&chosen.arg);

@@ -5,13 +5,16 @@ use crate::cli::{DataFormat, Monitor};
 use crate::input;
 use crate::page::ToFile;
 use crate::progress::{self, Progress};
-use crate::stop::{self, Failure, Interrupt};
+use crate::stop;
+use membar::core::ProgramVerdict;
 use membar::monitor::Algorithm;
 use membar::report::json::Json;
+use membar::report::kinds::MonitorStop;
 use membar::report::monitor::Monitored;
 use membar::report::{InputError, Style, safe};
 use membar::trace::{Ended, Error, Interleaving};
 use membar::watch::{Place, Watch, Writing};
+use membar::{Failure, Interrupt};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::ops::ControlFlow;
@@ -34,7 +37,7 @@ pub fn run(args: &Monitor, style: Style) -> Result<u8, Failure> {
     }
     let mut command = Command {
         args,
-        interrupt: Interrupt::on_key(),
+        interrupt: stop::on_key(),
         progress: Progress::start(progress::bytes(&args.traces), None),
         out: Output {
             out: BufWriter::new(io::stdout()),
@@ -107,19 +110,19 @@ impl Command<'_> {
                 let Command { args, interrupt, watch, witness, progress, .. } = self;
                 reader.interleaving(&mut self.state, |state, step| {
                     if !watch.fits(state) {
-                        stopped = Some("memory");
+                        stopped = Some(MonitorStop::Memory);
                         return ControlFlow::Break(());
                     }
                     let found = watch.step(state, step, witness);
                     if found && args.stop_at_first && watch.all_found() {
-                        stopped = Some("first");
+                        stopped = Some(MonitorStop::First);
                     } else if watch.events.is_multiple_of(TICK) {
                         progress.operations(TICK as usize);
                         let late = args.time.0.is_some_and(|limit| began.elapsed() >= limit);
                         stopped = match () {
-                            () if interrupt.pressed() => Some("interrupted"),
-                            () if late => Some("time"),
-                            () if watch.exhausted() => Some("writes"),
+                            () if interrupt.pressed() => Some(MonitorStop::Interrupted),
+                            () if late => Some(MonitorStop::Time),
+                            () if watch.exhausted() => Some(MonitorStop::Writes),
                             () => None,
                         };
                     }
@@ -132,11 +135,11 @@ impl Command<'_> {
             let error = match result {
                 // An interrupt ends the input, which looks like a fault, or like a missing `check`.
                 Err(_) | Ok(Ended::Open) if interrupted => {
-                    stopped = Some("interrupted");
+                    stopped = Some(MonitorStop::Interrupted);
                     None
                 }
                 Err(error) => {
-                    stopped = Some("input");
+                    stopped = Some(MonitorStop::Input);
                     Some(error)
                 }
                 Ok(ended) => {
@@ -166,7 +169,7 @@ impl Command<'_> {
                 return Ok(ControlFlow::Continue(()));
             }
             match stopped {
-                Some("first" | "interrupted") => return Ok(ControlFlow::Break(())),
+                Some(MonitorStop::First | MonitorStop::Interrupted) => return Ok(ControlFlow::Break(())),
                 // The next trace may never come.
                 Some(_) if path == "-" => return Ok(ControlFlow::Continue(())),
                 Some(_) => {
@@ -236,8 +239,8 @@ impl Worse for u8 {
 impl Output {
     fn report(&mut self, report: &Monitored, progress: &Progress) -> io::Result<()> {
         self.code = self.code.max_code(match report.verdict {
-            "unsafe" => stop::FORBIDDEN,
-            "undecided" => stop::UNDECIDED,
+            ProgramVerdict::Unsafe => stop::FORBIDDEN,
+            ProgramVerdict::Undecided => stop::UNDECIDED,
             _ => stop::ALLOWED,
         });
         progress.hide();
@@ -246,7 +249,7 @@ impl Output {
         }
         if let Some(json) = &mut self.json {
             json.report(report, &mut self.out)?;
-        } else if !(self.quiet && report.verdict == "safe") {
+        } else if !(self.quiet && report.verdict == ProgramVerdict::Safe) {
             if self.last.replace(report.apart()).is_some_and(|last| last || report.apart()) {
                 writeln!(self.out)?;
             }

@@ -1,14 +1,17 @@
 //! Where results go: text, table, JSON or axe lines, and the counts behind the exit code.
 
 use crate::cli::Format;
-use crate::decide::{Answer, Chosen, internal_error};
+use crate::decide::{Answer, internal_error};
 use crate::page::ToFile;
 use crate::progress::Progress;
-use crate::stop::{self, Failure};
+use crate::stop;
+use membar::core::VerdictKind;
 use membar::report::json::Json;
+use membar::report::kinds::ShownVerdict;
 use membar::report::text::{Column, Table, Text, Totals};
 use membar::report::{InputError, Style, safe};
 use membar::trace::Error;
+use membar::{Chosen, Failure};
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -126,8 +129,8 @@ impl<'a, W: Write> Output<'a, W> {
         match &mut self.layout {
             Layout::Axe => {
                 let line: &[u8] = match &answered.answers[0] {
-                    Ok(Answer { verdict: "allowed", .. }) => b"OK\n",
-                    Ok(Answer { verdict: "forbidden", .. }) => b"NO\n",
+                    Ok(Answer { verdict: VerdictKind::Allowed, .. }) => b"OK\n",
+                    Ok(Answer { verdict: VerdictKind::Forbidden, .. }) => b"NO\n",
                     _ => b"UNDECIDED\n",
                 };
                 self.out.write_all(line)?;
@@ -143,7 +146,7 @@ impl<'a, W: Write> Output<'a, W> {
                     let Ok(Answer { report: Some(report), .. }) = answer else { continue };
                     let text = Text { style: self.style, witness, model: Some(&chosen.arg) };
                     // What takes several lines stands apart.
-                    let apart = report.verdict != "allowed" || report.witness.is_some();
+                    let apart = report.verdict != VerdictKind::Allowed || report.witness.is_some();
                     if self.last.replace(apart).is_some_and(|last| last || apart) {
                         writeln!(self.out)?;
                     }
@@ -151,9 +154,10 @@ impl<'a, W: Write> Output<'a, W> {
                 }
             }
             Layout::Table(table) => {
-                let verdict = |answer: &Result<Answer, String>| answer.as_ref().map_or("error", |a| a.verdict);
-                let verdicts: Vec<&str> = answered.answers.iter().map(verdict).collect();
-                if !(self.quiet && verdicts.iter().all(|&verdict| verdict == "allowed")) {
+                let verdict =
+                    |answer: &Result<Answer, String>| answer.as_ref().map_or(ShownVerdict::Error, |a| a.verdict.into());
+                let verdicts: Vec<ShownVerdict> = answered.answers.iter().map(verdict).collect();
+                if !(self.quiet && verdicts.iter().all(|&verdict| verdict == ShownVerdict::Allowed)) {
                     let Answered { file, index, line, ops, .. } = *answered;
                     table.row(file, index + 1, line, ops, &verdicts, &mut self.out)?;
                 }
@@ -168,16 +172,16 @@ impl<'a, W: Write> Output<'a, W> {
         self.out.flush()
     }
 
-    fn count(&mut self, verdict: &str, answered: &Answered<'_>, chosen: &Chosen) {
+    fn count(&mut self, verdict: VerdictKind, answered: &Answered<'_>, chosen: &Chosen) {
         match verdict {
-            "allowed" => self.totals.allowed += 1,
-            "forbidden" => {
+            VerdictKind::Allowed => self.totals.allowed += 1,
+            VerdictKind::Forbidden => {
                 self.totals.forbidden += 1;
                 if self.example.is_none() {
                     self.example = Some((answered.file.to_owned(), chosen.arg.clone()));
                 }
             }
-            _ => self.totals.undecided += 1,
+            VerdictKind::Undecided => self.totals.undecided += 1,
         }
     }
 
@@ -193,7 +197,7 @@ impl<'a, W: Write> Output<'a, W> {
                 line: Some(answered.line),
                 column: None,
                 message: format!("internal error, model {model}: {fault}"),
-                help: crate::decide::REPORT_BUG.to_owned(),
+                help: membar::REPORT_BUG.to_owned(),
             });
         }
         Ok(())
@@ -310,7 +314,7 @@ mod tests {
         let wanted = Wanted { format: Format::Axe, style: Style::default(), quiet: false, verbose: 0 };
         let mut output = Output::new(Flushes::default(), &wanted, &models, &[], Progress::start(None, None));
         output.pauses = pauses;
-        let answers = [Ok(Answer { verdict: "allowed", first: true, algorithm: "", report: None, entry: None })];
+        let answers = [Ok(Answer { verdict: VerdictKind::Allowed, report: None, entry: None })];
         for index in 0..1000 {
             let answered = Answered { file: "t", index, line: 1, ops, without_check: false, answers: &answers };
             output.answered(&answered).unwrap();

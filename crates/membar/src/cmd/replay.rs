@@ -1,12 +1,14 @@
 //! `membar replay`: runs one schedule of a program again, step by step.
 
-use super::programs::{Input, Litmus, Native, Stand, Subject, check_flags, inputs};
-use super::verify::{initial, relaxation};
+use super::programs::{check_flags, inputs};
+use super::verify::relaxation;
 use crate::cli::{DataFormat, Replay};
 use crate::page::ToFile;
-use crate::stop::{self, Failure, Interrupt};
+use crate::stop;
+use membar::Failure;
 use membar::explore::Schedule;
 use membar::monitor::ClassMonitor;
+use membar::programs::{Input, Litmus, Native, Stand, Subject};
 use membar::report::verify::{ReplayReport, ReplayStep};
 use membar::report::{Style, safe};
 use membar::verify::Event;
@@ -26,7 +28,8 @@ pub fn run(args: &Replay, style: Style) -> Result<u8, Failure> {
     check_flags(&inputs, &args.native.flags)?;
     let report = match &inputs[..] {
         [Input::Litmus(path)] => replay(&mut Litmus::open(path)?, &schedule, args)?,
-        [native] => replay(&mut Native::open(native, &args.native, 1, None)?, &schedule, args)?,
+        [Input::Text { name, text }] => replay(&mut Litmus::parse(name, text)?, &schedule, args)?,
+        [native] => replay(&mut Native::open(native, &args.native.options(), 1, None)?, &schedule, args)?,
         _ => return Err(Failure::Usage("error: a schedule belongs to one program, but several were given".into())),
     };
     if let Some(path) = &args.html {
@@ -46,7 +49,7 @@ pub fn run(args: &Replay, style: Style) -> Result<u8, Failure> {
 fn replay<S: Subject>(subject: &mut S, text: &str, args: &Replay) -> Result<ReplayReport, Failure> {
     let schedule: Schedule = text.parse().map_err(|error| Failure::Usage(safe(&format!("error: {error}"))))?;
     let learn = args.learn.map(|time| time.0.unwrap_or(Duration::MAX));
-    let interrupt = Interrupt::on_key();
+    let interrupt = stop::on_key();
     subject.prepare(learn, &interrupt.0)?;
     let mut run = subject.trace(&schedule.0)?;
     if run.steps.len() < schedule.0.len() && learn.is_none() {
@@ -84,9 +87,9 @@ fn replay<S: Subject>(subject: &mut S, text: &str, args: &Replay) -> Result<Repl
     Ok(ReplayReport {
         program: subject.name().into(),
         schedule: schedule.to_string(),
-        model: args.model.map(|model| relaxation(model).name()),
+        model: args.model.map(relaxation),
         steps,
-        initial: initial(subject, &run, &events),
+        initial: membar::initial(subject, &run, &events),
         memory: subject.memory(&run),
         threads: (0..threads).map(|thread| subject.standing(&run, thread)).collect(),
         output: run.output.filter(|output| !output.is_empty()),

@@ -1,14 +1,14 @@
 //! `membar report`: a page from a JSON document that membar wrote.
 
 use crate::cli::ReportArgs;
-use crate::decide::Chosen;
 use crate::page::{Again, ToFile};
-use crate::stop::{ALLOWED, Failure};
+use crate::stop::ALLOWED;
 use membar::report::campaign::CampaignReport;
 use membar::report::litmus::{Histogram, LitmusResult};
 use membar::report::monitor::Monitored;
 use membar::report::verify::{ReplayReport, VerifyReport};
 use membar::report::{Report, SCHEMA, safe};
+use membar::{Chosen, Failure};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::io::{self, Read, Write};

@@ -2,15 +2,13 @@
 
 use super::output::{shown_name, without_check};
 use crate::cli::Shrink;
-use crate::decide::{Budget, Chosen, Decider, Detail, internal_error};
+use crate::decide::{Detail, Guarded, internal_error};
 use crate::input;
 use crate::progress::{self, Progress};
-use crate::stop::{ALLOWED, BAD, FORBIDDEN, Failure, Interrupt, UNDECIDED};
-use membar::Trace;
-use membar::core::{AddrId, Clock};
+use crate::stop::{self, ALLOWED, BAD, FORBIDDEN, UNDECIDED};
+use membar::core::{Clock, VerdictKind};
 use membar::report::count;
-use std::collections::HashMap;
-use std::fmt::Write as _;
+use membar::{Budget, Chosen, Failure, Trace};
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -20,11 +18,11 @@ pub fn run(args: &Shrink) -> Result<u8, Failure> {
     if let Some(output) = &args.output {
         refuse_same_file(&args.file, output)?;
     }
-    let interrupt = Interrupt::on_key();
-    let budget = Budget::new(&args.limits, &interrupt);
+    let interrupt = stop::on_key();
+    let budget = args.limits.budget(&interrupt);
     let progress = Progress::start(progress::bytes([&args.file]), args.limits.time.0);
     let name = shown_name(&args.file);
-    let mut decider = Decider::default();
+    let mut decider = Guarded::default();
     let mut undecided = false;
     let mut traces = 0;
     let usage = |error: membar::trace::Error| Failure::Usage(error.render());
@@ -58,16 +56,16 @@ pub fn run(args: &Shrink) -> Result<u8, Failure> {
         let answer =
             decider.answer((&name, number - 1, &trace), &chosen.model, &budget, Detail::Verdict).map_err(internal)?;
         match answer.verdict {
-            "forbidden" => {
+            VerdictKind::Forbidden => {
                 progress.work(&format!("shrinking trace {number} ({})", count(trace.len(), "operation")));
                 let part = decider.shrink(&trace, &chosen.model, &budget);
                 let part = part.map(|(_, part)| part).ok_or_else(|| internal("it cannot be shrunk".into()))?;
-                let text = annotated(&part, &name, number, &chosen.arg, trace.len()).map_err(Failure::from)?;
+                let text = membar::annotated(&part, &name, number, &chosen.arg, trace.len()).map_err(Failure::from)?;
                 verify(&mut decider, &text, &chosen, args.clock.clock()).map_err(internal)?;
                 progress.finish();
                 return write(args, &text, &part, &trace);
             }
-            "undecided" => {
+            VerdictKind::Undecided => {
                 undecided = true;
                 message(&format!("{name}, trace {number}: undecided within the limits (see --time and --memory)"));
             }
@@ -109,61 +107,13 @@ fn refuse_same_file(input: &Path, output: &Path) -> Result<(), Failure> {
     }
 }
 
-/// The part as text, each line with its line in the original.
-pub fn annotated(part: &Trace, source: &str, number: u64, model: &str, whole: usize) -> io::Result<String> {
-    let mut plain = Vec::new();
-    membar::trace::write_trace(part, &mut plain)?;
-    let plain = String::from_utf8_lossy(&plain);
-    let mut lines = declared(part);
-    let mut ops = part.ops();
-    let width = plain.lines().map(str::len).max().unwrap_or(0).min(60);
-    let mut text = String::new();
-    let source = membar::report::safe(source);
-    let model = membar::report::safe(model);
-    let _ = writeln!(text, "# The smallest part of {source}, trace {number}, that {model} forbids:");
-    let _ = writeln!(text, "# {} of {}; the comments are lines of {source}.", part.len(), count(whole, "operation"));
-    for line in plain.lines() {
-        let from = if line.starts_with(|c: char| c.is_ascii_digit()) {
-            ops.next().map(|op| part.line(op))
-        } else {
-            lines.remove(line)
-        };
-        let _ = match from {
-            Some(from) => writeln!(text, "{line:<width$}  # line {from}"),
-            None => writeln!(text, "{line}"),
-        };
-    }
-    Ok(text)
-}
-
-/// Lines that are no operations, as they are written, with where they come from.
-fn declared(part: &Trace) -> HashMap<String, u64> {
-    let name = |addr: AddrId| part.addr_names()[addr.index()].to_string();
-    let mut lines = HashMap::new();
-    for init in &part.inits {
-        lines.insert(format!("init {} == {}", name(init.addr), init.value), init.line);
-    }
-    for end in &part.finals {
-        lines.insert(format!("final {} == {}", name(end.addr), end.value), end.line);
-    }
-    for order in &part.orders {
-        let values: String = order.values.iter().map(|value| format!(" {value}")).collect();
-        lines.insert(format!("order {}:{values}", name(order.addr)), order.line);
-    }
-    for guard in &part.guards {
-        let addrs: String = guard.addrs.iter().map(|&addr| format!(" {}", name(addr))).collect();
-        lines.insert(format!("guard {}:{addrs}", name(guard.lock)), guard.line);
-    }
-    lines
-}
-
 /// The text reads back as a forbidden trace.
-fn verify(decider: &mut Decider, text: &str, chosen: &Chosen, clock: Clock) -> Result<(), String> {
+fn verify(decider: &mut Guarded, text: &str, chosen: &Chosen, clock: Clock) -> Result<(), String> {
     let mut traces = membar::trace::parse("the result", text.as_bytes()).map_err(|error| error.to_string())?;
     let [trace] = &mut traces[..] else { return Err("the result is not one trace".into()) };
     trace.set_clock(clock);
-    let answer = decider.answer(("the result", 0, trace), &chosen.model, &Budget::none(), Detail::Verdict)?;
-    if answer.verdict == "forbidden" { Ok(()) } else { Err("the result is not forbidden".into()) }
+    let answer = decider.answer(("the result", 0, trace), &chosen.model, &Budget::default(), Detail::Verdict)?;
+    if answer.verdict == VerdictKind::Forbidden { Ok(()) } else { Err("the result is not forbidden".into()) }
 }
 
 fn write(args: &Shrink, text: &str, part: &Trace, whole: &Trace) -> Result<u8, Failure> {

@@ -1,24 +1,22 @@
 //! `membar stress`: random programs, or litmus tests, on this machine's cores; every result checked.
 
+use super::campaign::{finish, plan};
 use super::litmus::{collect, read};
 use super::output::shown_name;
-use super::simulate::{finish, plan};
-use crate::campaign::{Observed, Plan, Source};
 use crate::cli::{DataFormat, HardwareTimes, Stress};
-use crate::decide::Chosen;
 use crate::page::ToFile;
 use crate::progress::Progress;
-use crate::stop::{ALLOWED, BAD, FORBIDDEN, Failure, Interrupt, UNDECIDED};
-use membar::core::{Clock, Compare};
+use crate::stop::{self, ALLOWED, BAD, FORBIDDEN, UNDECIDED};
+use membar::campaign::{Hardware, Plan};
 use membar::litmus::{LitmusTest, outcomes};
 use membar::report::litmus::{Histogram, Seen};
 use membar::report::{Style, safe};
-use membar::simulate::Program;
-use membar::stress::{Cores, Engine, Runner, Settings, Timestamps, litmus};
+use membar::stress::{Cores, Engine, Settings, Timestamps, litmus};
+use membar::{Chosen, Failure, Interrupt};
 use serde_json::{Value, json};
 use std::io::Write;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
 /// Outcomes of a litmus test that was told no end.
@@ -28,7 +26,7 @@ const UNSEEN: usize = 10_000;
 
 /// Runs the command.
 pub fn run(args: &Stress, style: Style) -> Result<u8, Failure> {
-    let interrupt = Interrupt::on_key();
+    let interrupt = stop::on_key();
     if !args.files.is_empty() {
         return litmus_tests(args, &interrupt);
     }
@@ -61,15 +59,13 @@ pub fn campaign(args: &Stress, interrupt: &Interrupt) -> Result<(Plan, Hardware)
         );
     }
     let settings = Settings { cores, engine, timestamps, ..Settings::default() };
-    let runner = Runner::new(settings.clone()).map_err(usage)?;
-    let hardware = Hardware { cores: runner.cores().to_string(), settings, runner: Mutex::new(runner) };
+    let hardware = Hardware::new(settings).map_err(usage)?;
     let mut programs = args.programs.clone();
     if programs.threads.is_none() && programs.profiles.iter().all(|name| !name.ends_with(".toml")) {
         // A thread for each core: those that take turns on one see each other's stores in order.
-        let count = hardware.runner().cores().count();
-        programs.threads = Some(u32::try_from(count).unwrap_or(u32::MAX).clamp(2, 64));
+        programs.threads = Some(u32::try_from(hardware.cores()).unwrap_or(u32::MAX).clamp(2, 64));
     }
-    let model = Chosen::load(args.model.as_deref().unwrap_or(own_model()))?;
+    let model = Chosen::load(args.model.as_deref().unwrap_or(Hardware::model()))?;
     let mut plan = plan(&programs, &args.campaign, model, interrupt)?;
     if args.campaign.jobs.is_none() {
         // While one test runs, others are made and checked.
@@ -78,79 +74,10 @@ pub fn campaign(args: &Stress, interrupt: &Interrupt) -> Result<(Plan, Hardware)
     Ok((plan, hardware))
 }
 
-/// The model that this machine promises.
-pub fn own_model() -> &'static str {
-    if cfg!(any(target_arch = "x86_64", target_arch = "x86")) { "tso" } else { "wmo" }
-}
-
-/// This machine's cores. One program runs at a time.
-pub struct Hardware {
-    cores: String,
-    settings: Settings,
-    runner: Mutex<Runner>,
-}
-
-impl Hardware {
-    fn runner(&self) -> std::sync::MutexGuard<'_, Runner> {
-        self.runner.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn timestamps(&self) -> String {
-        match self.settings.timestamps {
-            Timestamps::Off => "off".into(),
-            Timestamps::Every(1) => "every".into(),
-            Timestamps::Every(n) => n.to_string(),
-        }
-    }
-}
-
-impl Source for Hardware {
-    fn name(&self) -> String {
-        "this-machine".into()
-    }
-
-    fn describe(&self) -> Value {
-        json!({
-            "kind": "hardware",
-            "name": "this-machine",
-            "cores": self.cores,
-            "engine": if self.settings.engine == Engine::Portable { "portable" } else { "generated" },
-            "timestamps": self.timestamps(),
-        })
-    }
-
-    fn command(&self) -> Vec<String> {
-        let mut words = vec!["stress".to_owned()];
-        if self.settings.cores.is_some() {
-            words.extend(["--cores".into(), self.cores.clone()]);
-        }
-        if self.settings.engine == Engine::Portable && Engine::default() != Engine::Portable {
-            words.push("--portable".into());
-        }
-        if self.settings.timestamps != Timestamps::Off {
-            words.extend(["--timestamps".into(), self.timestamps()]);
-        }
-        words
-    }
-
-    fn repeatable(&self) -> bool {
-        false
-    }
-
-    fn run(&self, program: &Program, seed: u64) -> Result<Observed, String> {
-        let told = |error: membar::stress::Error| error.to_string();
-        let code = Arc::new(self.settings.compile(program).map_err(told)?);
-        let recorded = self.runner().run_compiled(&code, seed).map_err(told)?;
-        let compare = if recorded.times.is_some() { Compare::Everything } else { Compare::default() };
-        let clock = Clock { compare, error: recorded.clock_error, sampled_every: None };
-        Ok(Observed { record: recorded.record, times: recorded.times, clock })
-    }
-}
-
 /// Litmus tests, one after the other, each as a histogram.
 fn litmus_tests(args: &Stress, interrupt: &Interrupt) -> Result<u8, Failure> {
     let (cores, engine) = place(args)?;
-    let model = args.model.as_deref().unwrap_or(own_model());
+    let model = args.model.as_deref().unwrap_or(Hardware::model());
     let model: membar::litmus::Model = model.parse().map_err(|_| {
         Failure::Usage(format!(
             "error: litmus tests are compared with sc, tso or pso, not with `{}`\n = help: random programs, without a \
@@ -279,7 +206,7 @@ fn told(
         outcomes: histogram.outcomes(),
         seconds: histogram.seconds,
         positive: histogram.positive(),
-        observation: histogram.observation().into(),
+        observation: histogram.observation(),
         compared: allowed.is_some(),
         forbidden,
         states: histogram

@@ -1,40 +1,24 @@
 //! `membar verify`: explores a program, says what was found, and keeps what is needed to go on.
 
-mod explain;
-mod plan;
-mod resume;
-mod sample;
-mod size;
-
-pub use explain::initial;
-
-use super::programs::{About, Input, Litmus, Native, Round, Subject, check_flags, inputs};
+use super::programs::{check_flags, inputs};
 use crate::cli::{Cli, Command, StrategyName, Verify, VerifyFormat, VerifyModel, VerifyMonitor};
 use crate::page::{self, ToFile};
-use crate::progress::{Line, Now};
-use crate::stop::{self, Failure, Interrupt};
+use crate::progress::Line;
+use crate::stop;
 use clap::Parser;
 use membar::core::Relaxation;
 use membar::explore::Strategy;
-use membar::report::verify::{ErrorRef, NoteRef, SarifRun, VerifyReport, verify_json};
+use membar::programs::Input;
+use membar::report::verify::{SarifRun, VerifyReport, verify_json};
 use membar::report::{Style, count, quoted_path, safe};
-use membar::verify::{Checkpoint, Effort, Settings, Verdict, Watching};
-use sample::Sampling;
+use membar::verify::{Verdict, Watching};
+use membar::{Failure, Interrupt, Listener, Now, VerifyOptions, verify_telling};
+use std::ffi::OsString;
 use std::io::{self, BufWriter, Write};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
+use std::path::{Path, PathBuf};
 
-/// Kinds of notes about accesses to parts of a cell; the second matters only where stores may overtake each other.
-pub const PARTS: &str = "parts";
-pub const STORES_OF_PARTS: &str = "parts-stores";
-
-/// Time between two checkpoints on disk.
-const CHECKPOINT: Duration = Duration::from_secs(1);
 /// Violations shown in full if nothing is said; the JSON report has all.
 const SHOWN: usize = 5;
-/// How much longer than it may be explored a program may run, so that what was found is explained.
-pub const EXPLAINING: Duration = Duration::from_millis(900);
 /// Preemptions of a bounded search if nothing is said.
 const PREEMPTIONS: u32 = 2;
 /// Executions of random and pct if nothing is said.
@@ -42,7 +26,7 @@ const DRAWN: u64 = 10_000;
 
 /// Runs the command.
 pub fn run(args: &Verify, style: Style) -> Result<u8, Failure> {
-    let settings = settings(args)?;
+    let options = options(args)?;
     let mut batch = Batch::default();
     let (mut inputs, failures) = inputs(&args.programs);
     if !failures.is_empty() {
@@ -58,7 +42,7 @@ pub fn run(args: &Verify, style: Style) -> Result<u8, Failure> {
         return Err(Failure::Usage(message.into()));
     }
     let page = args.html.as_deref().map(ToFile::create).transpose()?;
-    let run = batch.run(args, settings, &inputs, style);
+    let run = batch.run(args, options, &inputs, style);
     if let Some(mut page) = page {
         batch.reports.iter().for_each(|report| page.add_program(report));
         for error in &batch.errors {
@@ -101,7 +85,7 @@ impl Batch {
             Failure::Input(problem) => (problem.text, problem.json),
             Failure::Internal(ref message) => {
                 self.internal = true;
-                let help = crate::decide::REPORT_BUG;
+                let help = membar::REPORT_BUG;
                 let json = serde_json::json!({
                     "file": "", "line": null, "column": null, "message": format!("internal error: {message}"), "help": help,
                 });
@@ -119,10 +103,10 @@ impl Batch {
         Ok(())
     }
 
-    fn run(&mut self, args: &Verify, settings: Settings, inputs: &[Input], style: Style) -> Result<(), Failure> {
-        let interrupt = Interrupt::on_key();
+    fn run(&mut self, args: &Verify, options: VerifyOptions, inputs: &[Input], style: Style) -> Result<(), Failure> {
+        let interrupt = stop::on_key();
+        let options = VerifyOptions { interrupt: interrupt.clone(), ..options };
         let mut out = BufWriter::new(io::stdout());
-        let mut closed = false;
         for (number, input) in (1..).zip(inputs) {
             if interrupt.pressed() && !self.reports.is_empty() {
                 self.interrupted = true;
@@ -130,31 +114,23 @@ impl Batch {
                 break;
             }
             self.begun = number;
-            let report = match verify_input((input, number, inputs.len()), args, settings, &interrupt) {
+            let line = Line::new(args.quiet);
+            let listener = OneOf { line: &line, number, of: inputs.len(), programs: &args.programs };
+            let report = match verify_telling(input, &options, &listener) {
                 Ok(report) => report,
                 Err(failure) => {
-                    if !closed {
-                        out.flush()?;
-                    }
+                    out.flush()?;
                     self.fail(failure)?;
                     continue;
                 }
             };
-            let shown = args.format == VerifyFormat::Text && !(args.quiet && report.verdict == "safe");
+            let shown = args.format == VerifyFormat::Text && !(args.quiet && report.verdict == Verdict::Safe);
             self.reports.push(report);
-            if shown && !closed {
+            if shown {
                 let in_full = if args.verbose { usize::MAX } else { SHOWN };
-                let report = &self.reports[self.reports.len() - 1];
-                let written = report.text(style, in_full, &mut out).and_then(|()| out.flush());
-                match written.map_err(Failure::from) {
-                    // The page is wanted whole.
-                    Err(Failure::Closed) if args.html.is_some() => closed = true,
-                    written => written?,
-                }
+                self.reports[self.reports.len() - 1].text(style, in_full, &mut out)?;
+                out.flush()?;
             }
-        }
-        if closed {
-            return Err(Failure::Closed);
         }
         let several = inputs.len() != 1 || args.programs[0].is_dir();
         if args.format == VerifyFormat::Json {
@@ -163,7 +139,8 @@ impl Batch {
             self.sarif(&mut out)?;
         } else if several && !args.quiet && !self.reports.is_empty() {
             let programs = count(self.reports.len(), "program");
-            let counts = ["safe", "unsafe", "error", "undecided"].map(|verdict| (self.number(verdict), verdict));
+            let counts = [Verdict::Safe, Verdict::Unsafe, Verdict::Error, Verdict::Undecided]
+                .map(|verdict| (self.number(verdict), verdict));
             let counts: Vec<_> = counts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
             writeln!(out, "{programs}: {}", counts.join(", "))?;
         }
@@ -184,12 +161,12 @@ impl Batch {
             version: env!("CARGO_PKG_VERSION"),
             directory: &directory,
             root,
-            source: &page::source,
+            source: &membar::source,
         };
         run.write(out)
     }
 
-    fn number(&self, verdict: &str) -> usize {
+    fn number(&self, verdict: Verdict) -> usize {
         self.reports.iter().filter(|report| report.verdict == verdict).count()
     }
 
@@ -197,26 +174,57 @@ impl Batch {
         match () {
             () if self.internal => stop::INTERNAL,
             () if !self.errors.is_empty() => stop::BAD,
-            () if self.number("unsafe") + self.number("error") > 0 => stop::FORBIDDEN,
-            () if self.interrupted || self.late || self.number("undecided") > 0 => stop::UNDECIDED,
+            () if self.number(Verdict::Unsafe) + self.number(Verdict::Error) > 0 => stop::FORBIDDEN,
+            () if self.interrupted || self.late || self.number(Verdict::Undecided) > 0 => stop::UNDECIDED,
             () => stop::ALLOWED,
         }
     }
 }
 
-fn verify_input(
-    (input, number, of): (&Input, usize, usize),
-    args: &Verify,
-    settings: Settings,
-    interrupt: &Interrupt,
-) -> Result<VerifyReport, Failure> {
-    match input {
-        Input::Litmus(path) => verify(&mut Litmus::open(path)?, (number, of), args, settings, interrupt),
-        native => {
-            let mut native = Native::open(native, &args.native, usize::from(args.jobs), args.time.0)?;
-            verify(&mut native, (number, of), args, settings, interrupt)
-        }
+/// The line of progress of one of several programs.
+struct OneOf<'a> {
+    line: &'a Line,
+    number: usize,
+    of: usize,
+    /// As they were named.
+    programs: &'a [PathBuf],
+}
+
+impl Listener for OneOf<'_> {
+    fn progress(&self, now: &dyn Fn() -> Now) {
+        self.line.progress(&|| {
+            let now = now();
+            match self.of {
+                1 => now,
+                of => Now { name: format!("{}/{of} {}", self.number, now.name), ..now },
+            }
+        });
     }
+
+    fn rest(&self) {
+        self.line.rest();
+    }
+
+    fn note(&self, line: &str) {
+        self.line.note(line);
+    }
+
+    fn kept(&self, state: &Path, program: &str) {
+        let command = again(self.programs, program, state);
+        self.line.note(&format!("interrupted: the state is kept; this resumes where it stopped:\n  {command}"));
+    }
+}
+
+/// This command, for one of its programs and with its state.
+fn again(programs: &[PathBuf], program: &str, state: &Path) -> String {
+    let words: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
+    let quoted = |word: &OsString| quoted_path(&word.to_string_lossy());
+    let own = words[..end].iter().filter(|word| !programs.iter().any(|program| program.as_os_str() == *word));
+    let mut line: Vec<String> = std::iter::once("membar".to_owned()).chain(own.map(quoted)).collect();
+    line.extend([program.to_owned(), "--resume".into(), quoted_path(&state.to_string_lossy())]);
+    line.extend(words[end..].iter().map(quoted));
+    line.join(" ")
 }
 
 /// What `membar verify FILE` finds out.
@@ -226,7 +234,11 @@ pub fn examine(file: &str, interrupt: &Interrupt) -> Result<VerifyReport, Failur
     let (inputs, failures) = inputs(&args.programs);
     match (inputs.first(), failures.into_iter().next()) {
         (_, Some(failure)) => Err(failure),
-        (Some(input), None) => verify_input((input, 1, 1), &args, settings(&args)?, interrupt),
+        (Some(input), None) => verify_telling(
+            input,
+            &VerifyOptions { interrupt: interrupt.clone(), ..options(&args)? },
+            &Line::new(args.quiet),
+        ),
         (None, None) => Err(Failure::Usage(format!("error: there is no program in {}", safe(file)))),
     }
 }
@@ -239,7 +251,8 @@ pub fn relaxation(model: VerifyModel) -> Relaxation {
     }
 }
 
-fn settings(args: &Verify) -> Result<Settings, Failure> {
+/// The options that flags describe.
+fn options(args: &Verify) -> Result<VerifyOptions, Failure> {
     let model = relaxation(args.model);
     let watching = match args.monitor {
         VerifyMonitor::Auto => Watching::Class,
@@ -275,388 +288,21 @@ fn settings(args: &Verify) -> Result<Settings, Failure> {
         StrategyName::Random => Strategy::Random { executions, seed: args.seed },
         StrategyName::Pct => Strategy::Pct { executions, seed: args.seed, depth: args.depth },
     };
-    Ok(Settings { model, strategy, watching, max_steps: args.steps })
-}
-
-fn verify<S: Subject>(
-    subject: &mut S,
-    (number, of): (usize, usize),
-    args: &Verify,
-    settings: Settings,
-    interrupt: &Interrupt,
-) -> Result<VerifyReport, Failure> {
-    let name = if of > 1 { format!("{number}/{of} {}", subject.name()) } else { subject.name().to_owned() };
-    let mut said = Vec::new();
-    say(&subject.about(0.0).notes, &mut said);
-    let began = Instant::now();
-    let (mut checkpoint, mut before) = (Checkpoint::new(settings), 0.0);
-    let fingerprint = subject.fingerprint();
-    if let Some(path) = &args.resume
-        && let Some(saved) = resume::load(path, fingerprint, settings)?
-    {
-        if !subject.know(saved.facts) {
-            return Err(resume::no_state(path));
-        }
-        (checkpoint, before) = (saved.checkpoint, saved.seconds);
-    }
-    let effort = Effort {
-        jobs: usize::from(args.jobs),
-        max_executions: args.executions.unwrap_or(u64::MAX),
+    Ok(VerifyOptions {
+        model,
+        strategy,
+        watching,
+        max_steps: args.steps,
+        max_executions: args.executions,
         stop_at_first: args.stop_at_first,
-    };
-    let deadline = args.time.0.and_then(|time| began.checked_add(time));
-    let line = Line::new(args.quiet);
-    let mut saved = Instant::now();
-    let (mut stopped, mut failed) = (None, None);
-    let late = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
-    const FIRST: &str = "stopped at the first finding (--stop-at-first)";
-    const INTERRUPTED: &str = "interrupted";
-    const LATE: &str = "the time limit was reached (--time)";
-    // A round takes milliseconds, but with many steps an execution may take long: the flag stops it on time.
-    let watchdog = Watchdog::new(deadline, interrupt);
-    let mut go_on = |round: &Round<'_>| {
-        stopped = match () {
-            () if round.has_first => Some(FIRST),
-            () if round.is_done => return true,
-            () if interrupt.pressed() => Some(INTERRUPTED),
-            () if late() => Some(LATE),
-            () if round.is_out => Some("the limit of executions was reached (--executions)"),
-            () => None,
-        };
-        if let Some(path) = &args.resume
-            && (stopped.is_some() || saved.elapsed() > CHECKPOINT)
-        {
-            let seconds = before + began.elapsed().as_secs_f64();
-            let state = resume::State { checkpoint: (round.checkpoint)(), facts: (round.facts)(), seconds };
-            failed = resume::save(path, fingerprint, &state).err();
-            saved = Instant::now();
-        }
-        line.draw(|| now(&name, round, args, settings.strategy, began.elapsed().as_secs_f64()));
-        stopped.is_none() && failed.is_none() && round.seen.limit().is_none()
-    };
-    let mut sampling = Sampling::new(args);
-    let mut explored = subject.explore(checkpoint, effort, &[], &watchdog.stop, &mut |round: &Round<'_>| {
-        go_on(round) && !sampling.is_due(round)
-    });
-    if let Ok(checkpoint) = &mut explored
-        && sampling.is_next()
-    {
-        let known = subject.facts();
-        sampling.sample(subject, settings, effort, deadline, interrupt)?;
-        if subject.facts() != known {
-            // What was explored was explored with less knowledge.
-            *checkpoint = Checkpoint::new(settings);
-        }
-        if !(args.stop_at_first && sampling.has_found()) {
-            explored = subject.explore(checkpoint.clone(), effort, &[], &watchdog.stop, &mut go_on);
-        }
-    }
-    line.hide();
-    let mut checkpoint = explored?;
-    if let Some(failure) = failed {
-        return Err(failure);
-    }
-    if stopped.is_none() && checkpoint.seen.limit().is_none() && !checkpoint.search.is_done() {
-        stopped = Some(match () {
-            () if args.stop_at_first && sampling.has_found() => FIRST,
-            () if interrupt.pressed() => INTERRUPTED,
-            () => LATE,
-        });
-    }
-    let interrupted = stopped == Some(INTERRUPTED) && args.resume.is_none();
-    let kept = interrupted.then(|| {
-        let seconds = before + began.elapsed().as_secs_f64();
-        let state = resume::State { checkpoint: checkpoint.clone(), facts: subject.facts(), seconds };
-        resume::keep(fingerprint, &state)
-    });
-    let sampled = sampling.add_to(&mut checkpoint, subject, settings, effort, interrupt)?;
-    checkpoint.seen.errors.retain(|error| !subject.is_assumption(error));
-    let seconds = before + began.elapsed().as_secs_f64();
-    let about = subject.about(began.elapsed().as_secs_f64());
-    let executed: Vec<NoteRef> = about.notes.iter().filter(|note| note.kind == "assembly").cloned().collect();
-    say(&executed, &mut said);
-    if let Some(path) = &args.resume {
-        let state = resume::State { checkpoint: checkpoint.clone(), facts: subject.facts(), seconds };
-        resume::save(path, fingerprint, &state)?;
-    }
-    // What cannot be explained soon is left out.
-    let until = deadline.and_then(|deadline| deadline.checked_add(EXPLAINING));
-    let mut report = report(subject, &checkpoint, about, seconds, stopped, until)?;
-    if let Some(sampled) = sampled {
-        report.strategy += &sampled;
-    }
-    if report.verdict == "undecided"
-        && stopped.is_some_and(|why| why != INTERRUPTED)
-        && let Some(size) = size::size(subject, &checkpoint)
-    {
-        (report.size, report.advice) = (size.races, Some(size.next));
-    }
-    if let Some(Ok(path)) = kept {
-        let command = resume::command(&args.programs, &report.command.program, &path);
-        let _ = writeln!(io::stderr(), "interrupted: the state is kept; this resumes where it stopped:\n  {command}");
-        let path = quoted_path(&path.to_string_lossy());
-        report.advice = Some(format!("to resume where it stopped: --resume {path}"));
-    } else if args.resume.is_none() && report.verdict == "undecided" && stopped.is_some() && args.executions.is_none() {
-        let how = "to be able to resume where it stopped: --resume FILE";
-        report.advice = Some(report.advice.take().map_or(how.into(), |advice| format!("{advice}; {how}")));
-    }
-    if !report.violations.is_empty() && checkpoint.search.is_complete() && !interrupt.pressed() {
-        match plan::plan(subject, &checkpoint, deadline, interrupt, &line) {
-            Ok(fences) => report.plan = Some(fences),
-            Err(plan::Unfixed { why, needs }) => (report.unfixed, report.needs) = (Some(why), needs),
-        }
-        line.hide();
-    }
-    Ok(report)
-}
-
-/// Notes of the build, and of what was executed, one a line, each once.
-fn say(notes: &[NoteRef], said: &mut Vec<String>) {
-    for line in notes.iter().flat_map(NoteRef::text) {
-        if !said.contains(&line) {
-            let _ = writeln!(io::stderr(), "{line}");
-            said.push(line);
-        }
-    }
-}
-
-/// Sets a flag at a time, or when the key is pressed, so that work in a round ends.
-struct Watchdog {
-    stop: Arc<AtomicBool>,
-    over: Arc<AtomicBool>,
-}
-
-impl Watchdog {
-    fn new(deadline: Option<Instant>, interrupt: &Interrupt) -> Watchdog {
-        use std::sync::atomic::Ordering::Relaxed;
-        let over = Arc::new(AtomicBool::new(false));
-        // Without a deadline the interrupt's own flag will do.
-        let Some(deadline) = deadline else { return Watchdog { stop: Arc::clone(&interrupt.0), over } };
-        let stop = Arc::new(AtomicBool::new(false));
-        let (flag, done, interrupt) = (Arc::clone(&stop), Arc::clone(&over), interrupt.clone());
-        std::thread::spawn(move || {
-            while !done.load(Relaxed) {
-                if interrupt.pressed() || Instant::now() >= deadline {
-                    flag.store(true, Relaxed);
-                    return;
-                }
-                std::thread::sleep(Duration::from_millis(5).min(deadline.saturating_duration_since(Instant::now())));
-            }
-        });
-        Watchdog { stop, over }
-    }
-}
-
-impl Drop for Watchdog {
-    fn drop(&mut self) {
-        self.over.store(true, std::sync::atomic::Ordering::Relaxed);
-    }
-}
-
-/// How far exploration is.
-fn now(name: &str, round: &Round<'_>, args: &Verify, strategy: Strategy, seconds: f64) -> Now {
-    let (search, unit) = (round.search, unit(strategy));
-    let executions = search.counts().executions;
-    let mut counts = Vec::new();
-    if let Some(bound) = search.preemptions_bound() {
-        counts.push(count(bound as usize, "preemption"));
-    }
-    counts.push(match args.executions {
-        Some(most) if search.share().is_none() => format!("{executions} of at most {}", count(most as usize, unit)),
-        _ => count(executions as usize, unit),
-    });
-    counts.push(format!("{:.0}/s", executions as f64 / seconds));
-    if search.share().is_none() {
-        counts.push(format!("{} known to be left", count(search.branches_left(), "branch")));
-    }
-    counts.push(count(round.seen.violations.len(), "violation"));
-    let limit = args.time.0.map(|time| time.as_secs_f64());
-    Now { name: name.to_owned(), share: search.share(), seconds, limit, counts: counts.join(", ") }
-}
-
-fn unit(strategy: Strategy) -> &'static str {
-    if strategy == Strategy::Dpor { "class" } else { "interleaving" }
-}
-
-fn report<S: Subject>(
-    subject: &mut S,
-    checkpoint: &Checkpoint,
-    about: About,
-    seconds: f64,
-    stopped: Option<&str>,
-    until: Option<Instant>,
-) -> Result<VerifyReport, Failure> {
-    let Settings { model, strategy, watching, .. } = checkpoint.settings;
-    let mut advice = None;
-    let limit = checkpoint.seen.limit().and_then(|error| subject.limit(error));
-    let incomplete = match stopped {
-        _ if limit.is_some() => limit.map(|limit| {
-            advice = Some(limit.help);
-            limit.message
-        }),
-        Some(why) => Some(match checkpoint.search.share() {
-            Some(share) => format!("{why}; by a rough guess {:.1} % were explored", 100.0 * share),
-            None => {
-                let branches = count(checkpoint.search.branches_left(), "branch");
-                format!("{why}; {branches} known to be left, of unknown size")
-            }
-        }),
-        None if checkpoint.counts().cut > 0 => {
-            let executions = count(checkpoint.counts().cut as usize, "execution");
-            let round = checkpoint.seen.cut.as_ref().and_then(|cut| size::round(subject, &cut.0));
-            advice = Some(match round {
-                Some(_) => size::ROUND.into(),
-                None => "longer executions: --steps N".into(),
-            });
-            let where_ =
-                round.map_or(String::new(), |round| format!(": {round}, and each round leaves something else"));
-            Some(format!("in {executions} a thread went past {} steps{where_}", checkpoint.settings.max_steps))
-        }
-        None if checkpoint.seen.too_long => Some("an execution was too long for the monitor".into()),
-        None if !checkpoint.search.is_complete() => Some(match strategy {
-            Strategy::Bounded { preemptions } => {
-                advice = Some(format!("further: --preemptions {}, or all of them: --strategy dpor", preemptions + 1));
-                format!("there are executions with more than {}", count(preemptions as usize, "preemption"))
-            }
-            _ => {
-                advice = Some("all of them: --strategy dpor".into());
-                "executions were chosen at random".into()
-            }
-        }),
-        None if !checkpoint.settings.monitor_is_complete() => Some(match watching {
-            Watching::Sober => "SOBER as published misses some violations".into(),
-            _ => {
-                advice = Some("with this monitor: --strategy exhaustive; with dpor: leave --monitor out".into());
-                "this monitor needs every interleaving, not one of each class".into()
-            }
-        }),
-        None => None,
-    };
-    let (mut errors, mut unexplained) = (Vec::new(), 0);
-    for error in checkpoint.seen.errors.iter().filter(|error| error.kind.limit().is_none()) {
-        match subject.error(error) {
-            Ok(error) => errors.push(error),
-            Err(Failure::Late) => unexplained += 1,
-            Err(failure) => return Err(failure),
-        }
-    }
-    let explain::Explained { violations, left, apart } =
-        explain::violations(subject, &checkpoint.seen.violations, model, until)?;
-    unexplained += left;
-    let incomplete = match unexplained {
-        0 => incomplete,
-        n => {
-            let why = incomplete.unwrap_or_else(|| "the time limit was reached (--time)".into());
-            Some(format!("{why}; {} could not be explained in time", count(n, "finding")))
-        }
-    };
-    let verdict = match checkpoint.verdict() {
-        // Of what was found nothing may be left.
-        Verdict::Error if !errors.is_empty() => Verdict::Error,
-        Verdict::Error | Verdict::Unsafe if !violations.is_empty() => Verdict::Unsafe,
-        Verdict::Error | Verdict::Unsafe => Verdict::Undecided,
-        verdict => verdict,
-    };
-    let About { compiler, mut notes, statistics, command } = about;
-    if subject.is_alone() {
-        let message = "it has one thread only: there was nothing to interleave".into();
-        notes.push(NoteRef { kind: "untried", message, file: None, line: None });
-    }
-    // It matters to who relies on the rest.
-    notes.retain(|note| note.kind != "untried" || verdict == Verdict::Safe);
-    // Only who reorders stores could tell.
-    notes.retain(|note| note.kind != STORES_OF_PARTS || model == Relaxation::Pso);
-    notes.iter_mut().filter(|note| note.kind == STORES_OF_PARTS).for_each(|note| note.kind = PARTS);
-    if apart > 0 && violations.is_empty() {
-        let message = "what looks like a violation is about different bytes of an atomic word, which membar takes for one location";
-        notes.push(NoteRef { kind: PARTS, message: message.into(), file: None, line: None });
-    }
-    // What was not seen may be what breaks it.
-    let unseen = notes.iter().find(|note| matches!(note.kind, "assembly" | "opaque" | "memory"));
-    // Threads that wait may have been released unseen.
-    let hung = |error: &&ErrorRef| error.kind != "fault";
-    if unseen.is_some() && violations.is_empty() && !errors.is_empty() && errors.iter().all(|error| hung(&error)) {
-        errors.clear();
-    }
-    let unseen = unseen.or_else(|| notes.iter().find(|note| note.kind == PARTS));
-    let clean = violations.is_empty() && errors.is_empty();
-    let unseen = unseen.filter(|_| verdict == Verdict::Safe || clean);
-    let same = |note: &NoteRef| unseen.is_some_and(|first| first.kind == note.kind);
-    let more = match notes.iter().filter(|note| same(note)).count() {
-        0 | 1 => String::new(),
-        n => format!(" (and {} more)", n - 1),
-    };
-    let place = |note: &NoteRef| match (&note.file, note.line) {
-        (Some(file), Some(line)) => format!("{file}:{line}: "),
-        _ => String::new(),
-    };
-    let words = |note: &NoteRef| {
-        let what = if note.kind == PARTS { "not all orders were tried" } else { "not all accesses were seen" };
-        format!("{what}: {}{}{more}", place(note), note.message)
-    };
-    if unseen.is_some_and(|note| note.kind == "opaque") {
-        advice.get_or_insert_with(|| {
-            "compile that code with the program, or, if nothing comes of it: --assume opaque=private".into()
-        });
-    }
-    let counts = checkpoint.counts();
-    let vacuous = counts.executions == 0 && verdict == Verdict::Safe;
-    let nothing = || match counts.dropped {
-        0 => "no execution ends: some threads wait for each other in loops".to_owned(),
-        _ => "its assumptions hold in no execution".to_owned(),
-    };
-    let incomplete = incomplete.or_else(|| vacuous.then(nothing)).or_else(|| unseen.map(words));
-    let mut report = VerifyReport {
-        program: subject.name().into(),
-        main: subject.file().into(),
-        model: model.name(),
-        verdict: match verdict {
-            _ if unseen.is_some() || vacuous => "undecided",
-            Verdict::Safe => "safe",
-            Verdict::Unsafe => "unsafe",
-            Verdict::Error => "error",
-            Verdict::Undecided => "undecided",
-        },
-        complete: checkpoint.is_complete() && incomplete.is_none(),
-        strategy: match strategy {
-            Strategy::Exhaustive => "exhaustive".into(),
-            Strategy::Bounded { .. } => match checkpoint.search.preemptions_done() {
-                Some(done) => format!("bounded, all with up to {}", count(done as usize, "preemption")),
-                None => "bounded".into(),
-            },
-            Strategy::Dpor => "dpor".into(),
-            Strategy::Random { seed, .. } => format!("random, seed {seed}"),
-            Strategy::Pct { seed, depth, .. } => format!("pct, depth {depth}, seed {seed}"),
-        },
-        monitor: match watching {
-            Watching::Nothing => "none",
-            Watching::Class => "class",
-            Watching::Tso => "tso",
-            Watching::Pso => "pso",
-            Watching::Sober => "sober",
-            Watching::SoberFixed => "sober-fixed",
-        },
-        unit: unit(strategy),
-        interleavings: checkpoint.counts().executions,
-        cut: checkpoint.counts().cut,
-        events: checkpoint.counts().events,
-        seconds,
-        incomplete,
-        size: Vec::new(),
-        advice,
-        compiler,
-        notes,
-        statistics,
-        command,
-        plan: None,
-        unfixed: None,
-        needs: Vec::new(),
-        violations,
-        errors,
-    };
-    if counts.dropped > 0 {
-        report.strategy += &format!(", without {} in which an assumption fails", counts.dropped);
-    }
-    report.look_at_columns();
-    Ok(report)
+        samples: args.strategy == StrategyName::Auto,
+        seed: args.seed,
+        depth: args.depth,
+        time: args.time.0,
+        resume: args.resume.clone(),
+        keep: true,
+        jobs: usize::from(args.jobs),
+        native: args.native.options(),
+        interrupt: Interrupt::default(),
+    })
 }

@@ -1,24 +1,21 @@
 //! What a page asks about executions that it shows: what models say about them, and how a machine makes them.
 
-use super::{OTHER, others};
-use crate::decide::Budget;
 use membar::core::{AccessKind, Verdict};
 use membar::litmus::{LitmusTest, Model as Machine, Outcomes, Quantifier, Step, way};
 use membar::report::html::{Confirmed, Way};
+use membar::report::kinds::StepKind;
 use membar::report::verify::{AccessRef, StepRef};
-use membar::{Certifier, Checker, Trace};
+use membar::{Decider, Limits, Trace};
 use std::time::Instant;
 
 /// Decides executions under all built-in models, one second each at most.
 pub fn confirmer() -> impl FnMut(&Trace, &str) -> Option<Confirmed> {
-    let (mut checker, mut certifier) = (Checker::new(), Certifier::new());
+    let mut decider = Decider::default();
     move |trace, name| {
         let model = membar::model::builtin(name)?;
-        let budget = Budget::none();
-        let verdict = checker.verdict(trace, model, &budget.start().within(OTHER)).verdict;
-        certifier.verdict(trace, model, &verdict).ok()?;
-        let models = others(&mut checker, &mut certifier, trace, (model, &verdict), &budget);
-        let order = match verdict {
+        let answer = decider.verdict(trace, model, &Limits::default().within(Decider::PER_MODEL)).ok()?;
+        let models = decider.models(trace, (model, answer.verdict()), &Limits::default());
+        let order = match answer.outcome.verdict {
             Verdict::Allowed(witness) => Some(witness.order),
             _ => None,
         };
@@ -36,7 +33,8 @@ pub fn ways(test: &LitmusTest, file: &str, found: &[(Machine, &Outcomes)]) -> Op
     let (model, state) = found
         .iter()
         .find_map(|(model, outcomes)| Some((*model, outcomes.states.iter().find(|state| wanted(state))?)))?;
-    let limits = membar::litmus::Limits { deadline: Instant::now().checked_add(OTHER), ..Default::default() };
+    let limits =
+        membar::litmus::Limits { deadline: Instant::now().checked_add(Decider::PER_MODEL), ..Default::default() };
     let steps = way(test, model, state, &limits)?;
     let shown = |(at, &value): (usize, &u64)| format!("{}={}", test.locations[at].name, test.shown_value(at, value));
     let state: Vec<String> = state.iter().enumerate().map(shown).collect();
@@ -53,7 +51,7 @@ fn told(test: &LitmusTest, file: &str, steps: &[Step]) -> Vec<StepRef> {
             let place = waiting.iter().position(|&(thread, cell, _)| (thread, cell) == (step.thread, step.cell));
             let Some((_, _, store)) = place.map(|place| waiting.remove(place)) else { continue };
             let Some(issued) = told.iter().find(|other| other.event == store) else { continue };
-            let commit = StepRef { step: "commit", ..issued.clone() };
+            let commit = StepRef { step: StepKind::Commit, ..issued.clone() };
             told.push(commit);
             continue;
         }
@@ -72,18 +70,14 @@ fn told(test: &LitmusTest, file: &str, steps: &[Step]) -> Vec<StepRef> {
             thread: step.thread,
             thread_name: format!("P{}", step.thread),
             text: site.text.clone(),
-            kind: match step.kind {
-                AccessKind::Load => "load",
-                AccessKind::Store => "store",
-                AccessKind::Rmw => "rmw",
-            },
+            kind: step.kind,
             address: cell.name.clone(),
             read: step.read.map(value),
             write: step.write.map(value),
             control: false,
             crowded: false,
         };
-        told.push(StepRef { step: "issue", access, delayed: false, overtakes: false, event });
+        told.push(StepRef { step: StepKind::Issue, access, delayed: false, overtakes: false, event });
         if step.kind == AccessKind::Store {
             waiting.push((step.thread, step.cell, event));
         }
@@ -93,7 +87,8 @@ fn told(test: &LitmusTest, file: &str, steps: &[Step]) -> Vec<StepRef> {
         told = told
             .into_iter()
             .flat_map(|step| {
-                let commit = (step.access.kind == "store").then(|| StepRef { step: "commit", ..step.clone() });
+                let commit =
+                    (step.access.kind == AccessKind::Store).then(|| StepRef { step: StepKind::Commit, ..step.clone() });
                 [Some(step), commit].into_iter().flatten()
             })
             .collect();

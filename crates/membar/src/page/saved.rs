@@ -5,12 +5,13 @@
 //! says so.
 
 use super::Wish;
-use crate::decide::{Budget, Chosen, Decider, Detail};
-use crate::stop::Interrupt;
-use membar::core::Source;
+use crate::decide::{Detail, Guarded};
+use membar::core::{Compare, Source, VerdictKind};
 use membar::report::campaign::Found;
 use membar::report::html::{self, Case, Fact, Row};
+use membar::report::kinds::ShownVerdict;
 use membar::report::{OpRef, Reduced, Report, capital, count, quoted_path};
+use membar::{Budget, Chosen, Interrupt};
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -21,7 +22,7 @@ const WITNESS: usize = 5_000;
 
 /// Decides what was saved again.
 pub struct Again {
-    decider: Decider,
+    decider: Guarded,
     wish: Wish,
     models: Vec<Chosen>,
 }
@@ -29,7 +30,7 @@ pub struct Again {
 impl Again {
     /// With these models beside the built-in ones.
     pub fn new(models: Vec<Chosen>) -> Again {
-        Again { decider: Decider::default(), wish: Wish { part: true, ..Wish::default() }, models }
+        Again { decider: Guarded::default(), wish: Wish { part: true, ..Wish::default() }, models }
     }
 
     fn model(&self, name: &str) -> Option<Chosen> {
@@ -45,13 +46,13 @@ impl Again {
         index: u64,
         reduced: &Reduced,
         model: &str,
-    ) -> Result<(Option<Case>, &'static str), String> {
+    ) -> Result<(Option<Case>, VerdictKind), String> {
         let trace = reduced.parsed()?;
         let chosen = self
             .model(model)
             .ok_or_else(|| format!("the model `{model}` is not built in; give its file with --model"))?;
         self.wish.options = reduced.options();
-        let budget = Budget::of(Some(TIME), None, &Interrupt::default());
+        let budget = Budget::new(Some(TIME), None, &Interrupt::default());
         let wanted = (Detail::Verdict, Some(&self.wish));
         let answer = self.decider.answer_for((file, index, &trace), (&chosen.model, &chosen.arg), &budget, wanted)?;
         Ok((answer.entry.and_then(|entry| entry.case), answer.verdict))
@@ -77,7 +78,7 @@ impl Again {
             name: case.name.clone(),
             subject: report.file.clone(),
             model: report.model.clone(),
-            verdict: report.verdict,
+            verdict: report.verdict.into(),
             about: format!("{}, {}", count(report.ops, "operation"), count(report.threads, "thread")),
             ..Row::default()
         };
@@ -91,12 +92,12 @@ impl Again {
             name: name.clone(),
             subject: name.clone(),
             model: model.into(),
-            verdict: "forbidden",
+            verdict: ShownVerdict::Forbidden,
             about: found.what.clone(),
             ..Row::default()
         };
         let Some(reduced) = &found.reduced else { return (row, None) };
-        let (case, sentence, fact) = judged(self.decide(&name, 0, reduced, model), "forbidden");
+        let (case, sentence, fact) = judged(self.decide(&name, 0, reduced, model), VerdictKind::Forbidden);
         // Beyond a certain number there is only a row.
         if case.is_none() && sentence.is_none() {
             return (row, None);
@@ -104,7 +105,7 @@ impl Again {
         let mut case = Case {
             name,
             model: model.into(),
-            verdict: "forbidden",
+            verdict: ShownVerdict::Forbidden,
             no_machine: case
                 .as_ref()
                 .map_or(Some("There is no run to step through.".into()), |case| case.no_machine.clone()),
@@ -135,8 +136,8 @@ impl Again {
 
 /// What deciding again says about what was saved: the case if it was confirmed, a sentence if it was not, and a fact.
 fn judged(
-    again: Result<(Option<Case>, &'static str), String>,
-    saved: &str,
+    again: Result<(Option<Case>, VerdictKind), String>,
+    saved: VerdictKind,
 ) -> (Option<Case>, Option<String>, Option<String>) {
     match again {
         Ok((case, verdict)) if verdict == saved => {
@@ -169,7 +170,7 @@ fn ordered(order: &[OpRef]) -> Option<Reduced> {
     let reduced = Reduced {
         trace: text,
         lines: ops.iter().map(|op| op.line).collect(),
-        clock: "local",
+        clock: Compare::Threads,
         clock_error: 0,
         sampled_every: None,
     };

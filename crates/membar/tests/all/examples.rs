@@ -16,6 +16,8 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ),
     ("explain_an_answer", &["FORBIDDEN by tso", "\nThe cycle has ", "\nAs JSON: ", "\nAs a page: "]),
     ("run_a_monitor", &["UNSAFE under tso", "UNSAFE under pso", "(enter 0)"]),
+    ("run_a_campaign", &["forbidden after ", "1 violation found: mesi-tso+stale-forward against tso", "\ncheck"]),
+    ("verify_a_c_program", C_PROGRAM),
     ("verify_a_litmus_test", &["MP under tso: Safe", "MP under pso: Unsafe", "certified: true", "the buffer of P0"]),
     (
         "explore_rust_code",
@@ -23,6 +25,12 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ),
     ("stress_a_machine", &["mesi-tso+stale-forward, seed 1", "forbidden\nthe ", "this machine: allowed"]),
 ];
+
+const C_PROGRAM: &[&str] = if cfg!(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu")) {
+    &["tso: unsafe, ", "pso: unsafe, ", "fences that repair it: 1"]
+} else {
+    &["x86-64 Linux only"]
+};
 
 fn built(name: &str) -> PathBuf {
     let test = std::env::current_exe().expect("this test has a path");

@@ -2,7 +2,7 @@
 #![allow(dead_code)]
 
 use membar_core::{Access, AccessKind, Barrier, Performed};
-use membar_explore::{Awaited, End, Next, Observer, Program, Step, Waiting};
+use membar_explore::{Awaited, End, Fault, Next, Observer, Program, Step, Waiting};
 use std::collections::BTreeMap;
 
 /// What a reader-writer lock holds while it is written under.
@@ -182,8 +182,8 @@ impl Program for Blocking {
         state.extend_from_slice(&self.chosen);
     }
 
-    fn fault(&self, _: usize) -> String {
-        String::new()
+    fn fault(&self, _: usize) -> Fault {
+        unreachable!("no thread of these programs goes wrong")
     }
 }
 
@@ -288,7 +288,7 @@ impl Observer for Notes {
         self.classes.push((class(&self.path), stuck));
     }
 
-    fn fault(&mut self, _: usize, _: String, _: &[Step]) {}
+    fn fault(&mut self, _: usize, _: Fault, _: &[Step]) {}
 
     fn take(&mut self, _: &[Step]) -> Vec<(Class, u64)> {
         self.tried = 0;

@@ -34,11 +34,14 @@ pub(super) fn allocate(size: usize, align: usize) -> usize {
     match w.heap.allocate(id, size, align, pc, caller) {
         Some(block) => block,
         None if size > isize::MAX as usize / 2 || w.module.base == 0 => fails(libc::ENOMEM),
-        None => fault::raise(format!(
-            "limit: needs more heap than an execution may have ({} MiB in all, {} MiB a thread); see --memory",
-            w.heap.limit >> 20,
-            crate::run::layout::HEAP_SIZE >> 20
-        )),
+        None => {
+            let message = format!(
+                "needs more heap than an execution may have ({} MiB in all, {} MiB a thread); see --memory",
+                w.heap.limit >> 20,
+                crate::run::layout::HEAP_SIZE >> 20
+            );
+            fault::raise_here(Fault { kind: FaultKind::Memory, ..Fault::error(message) })
+        }
     }
 }
 
@@ -81,7 +84,7 @@ pub extern "C-unwind" fn free(pointer: usize) {
         Err(BadFree::NoBlock) => {
             let ours = pointer.wrapping_sub(ARENA) < ARENA_LEN || w.module.has(pointer);
             if ours {
-                fault::raise("frees something that is not the beginning of a block of the heap".into());
+                fault::raise("frees something that is not the beginning of a block of the heap");
             }
             // SAFETY: from a function of the C library that allocates for its caller.
             unsafe { libc::free(pointer as *mut c_void) };
@@ -90,7 +93,7 @@ pub extern "C-unwind" fn free(pointer: usize) {
 }
 
 fn twice(block: &Block) -> ! {
-    fault::raise(format!("frees memory twice: {}", fault::block(block)))
+    fault::raise(message!("frees memory twice: ", fault::block(block)))
 }
 
 pub extern "C-unwind" fn realloc(pointer: usize, size: usize) -> usize {
@@ -150,7 +153,7 @@ pub extern "C-unwind" fn new_aligned(size: usize, align: usize) -> usize {
 
 pub extern "C-unwind" fn mmap(addr: usize, len: usize, _: c_int, flags: c_int, _: c_int, _: c_long) -> usize {
     if addr != 0 || flags & libc::MAP_ANONYMOUS == 0 {
-        fault::raise("limit: calls `mmap` for something else than new memory, which membar does not run".into());
+        fault::limit("calls `mmap` for something else than new memory, which membar does not run");
     }
     if len == 0 {
         fails(libc::EINVAL);

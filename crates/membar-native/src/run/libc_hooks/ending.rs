@@ -26,18 +26,17 @@ fn over() -> ! {
 
 pub extern "C-unwind" fn abort() -> ! {
     match ending() {
-        Some(Ending { message, stack }) => fault::raise_at(message, stack),
-        None => fault::raise("aborts".into()),
+        Some(fault) => crate::run::coroutine::Thread::stop(fault),
+        None => fault::raise_here(Fault { kind: FaultKind::Abort, ..Fault::error("aborts") }),
     }
 }
 
 pub extern "C-unwind" fn assert_fail(expr: *const c_char, file: *const c_char, line: u32, _: *const c_char) -> ! {
-    let own = |at| text(at).replace('@', "@@");
-    fault::raise(format!("assertion `{}` fails ({}:{line})", own(expr), own(file)))
+    fault::raise_here(Fault::clause(format!("assertion `{}` fails ({}:{line})", text(expr), text(file))))
 }
 
 pub extern "C-unwind" fn stack_smashed() -> ! {
-    fault::raise("writes beyond a variable on its stack (stack smashing)".into())
+    fault::raise("writes beyond a variable on its stack (stack smashing)")
 }
 
 pub extern "C-unwind" fn at_exit(function: usize, argument: usize, _: usize) -> c_int {

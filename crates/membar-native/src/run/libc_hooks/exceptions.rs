@@ -30,13 +30,6 @@ pub struct Thrown {
     again: Option<[usize; 2]>,
 }
 
-/// A thread has come to `std::terminate`: what to say about it.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Ending {
-    pub message: String,
-    pub stack: Vec<usize>,
-}
-
 /// How many throws a thread remembers: exceptions that are kept for later are few.
 const MOST: usize = 64;
 
@@ -91,7 +84,9 @@ pub extern "C-unwind" fn terminate(_: usize, _: usize, _: usize, globals: usize,
     let here = fault::here();
     let ending = match handled(globals) {
         Some(object) => uncaught(object, &here, demangle),
-        None => Ending { message: "calls `std::terminate`".into(), stack: here },
+        None => {
+            Fault { kind: FaultKind::Terminate, stack: fault::offsets(&here), ..Fault::error("calls `std::terminate`") }
+        }
     };
     let w = world();
     // The first is the reason for the others.
@@ -99,29 +94,30 @@ pub extern "C-unwind" fn terminate(_: usize, _: usize, _: usize, globals: usize,
 }
 
 /// What a thread that calls `abort` or `exit` has come there for, if that is known.
-pub fn ending() -> Option<Ending> {
+pub fn ending() -> Option<Fault> {
     let w = world();
     w.threads[w.current].ending.clone()
 }
 
-fn uncaught(object: usize, here: &[usize], demangle: usize) -> Ending {
+fn uncaught(object: usize, here: &[usize], demangle: usize) -> Fault {
     let info = word_at(object - UNWIND - TYPE);
-    let mut message = format!("uncaught exception `{}`", type_name(info, demangle));
+    let mut message = Message::from(format!("uncaught exception `{}`", type_name(info, demangle)));
     let mut at = object;
     if derives(info, &mut at, 0)
         && let Some(what) = what(at)
     {
-        message += &format!(": {what}");
+        message.push(format!(": {what}"));
     }
     let offset = |pc: usize| world().module.offset(pc);
     let w = world();
     let thrown = w.threads[w.current].thrown.iter().find(|thrown| thrown.object == object);
     if let Some([pc, caller]) = thrown.and_then(|thrown| thrown.again) {
-        message += &format!(" (thrown again at @p{:x},{:x};)", offset(pc), offset(caller));
+        message.push(message!(" (thrown again at ", Piece::Line(vec![offset(pc), offset(caller)]), ")"));
     }
     // Whose function it is that calls `std::terminate` says why.
-    message += &format!("@e{:x};", here.first().map_or(u32::MAX, |&pc| offset(pc)));
-    Ending { message, stack: thrown.map_or_else(|| here.to_vec(), |thrown| thrown.stack.clone()) }
+    message.push(Piece::Terminates(here.first().map_or(u32::MAX, |&pc| offset(pc))));
+    let stack = fault::offsets(thrown.map_or(here, |thrown| &thrown.stack));
+    Fault { stack, ..Fault::clause(message) }
 }
 
 /// `GNUCC++\0`, as the exception's class stands in memory, and the same for libc++. The last byte is 1 for a copy that
@@ -219,7 +215,7 @@ fn what(exception: usize) -> Option<String> {
     (said != 0).then(|| one_line(&text_at(said as *const c_char)))
 }
 
-/// A message is one line, and marks in it are not the user's to make.
+/// A message is one line.
 fn one_line(text: &str) -> String {
-    text.trim_end().replace(['\n', '\r'], " ").replace('@', "@@")
+    text.trim_end().replace(['\n', '\r'], " ")
 }

@@ -35,6 +35,7 @@ use super::registers::register;
 use super::thread;
 use super::world::world;
 use membar_core::AccessKind;
+use membar_explore::{Fault, FaultKind, Message, Piece, message};
 use std::ffi::{c_char, c_double, c_int, c_long, c_void};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};

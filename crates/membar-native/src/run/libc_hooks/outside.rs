@@ -300,5 +300,5 @@ pub extern "C-unwind" fn dlopen(name: *const c_char, mode: c_int) -> *mut c_void
 }
 
 pub(super) fn refuse(name: &str) -> ! {
-    fault::raise(format!("limit: calls `{name}`, which membar does not run"))
+    fault::limit(format!("calls `{name}`, which membar does not run"))
 }

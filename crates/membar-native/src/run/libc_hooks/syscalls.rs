@@ -19,7 +19,7 @@ fn name(number: c_long) -> String {
 }
 
 fn refuse_call(number: c_long, why: &str) -> ! {
-    fault::raise(format!("limit: makes the system call {}, which membar does not run{why}", name(number)))
+    fault::limit(format!("makes the system call {}, which membar does not run{why}", name(number)))
 }
 
 fn fails(error: c_int) -> c_long {

@@ -155,7 +155,7 @@ fn print(to: usize, n: usize, format: *const c_char, arguments: *mut List) -> c_
         return length;
     }
     if length as usize >= ROOM {
-        fault::raise(format!("limit: prints {length} bytes into memory at once; membar has room for {ROOM}"));
+        fault::limit(format!("prints {length} bytes into memory at once; membar has room for {ROOM}"));
     }
     let kept = (length as usize).min(n - 1);
     copy(to, text.as_ptr() as usize, kept, false);

@@ -6,7 +6,7 @@ use super::*;
 pub extern "C-unwind" fn cond_init(cond: usize, _: usize) -> c_int {
     CONDITION.begin(cond);
     if let (true, Some(waits)) = (CONDITION.is_initialised(cond), waits(cond)) {
-        CONDITION.wrong(cond, "initialises", &waits);
+        CONDITION.wrong(cond, "initialises", waits);
     }
     CONDITION.initialise(cond);
     0
@@ -18,13 +18,13 @@ pub extern "C-unwind" fn cond_destroy(cond: usize) -> c_int {
 }
 
 /// Who waits, in words.
-fn waits(cond: usize) -> Option<String> {
-    first(cond, cond, ANYBODY).map(|id| format!("which {} waits for", fault::who(id)))
+fn waits(cond: usize) -> Option<Message> {
+    first(cond, cond, ANYBODY).map(|id| message!("which ", fault::who(id), " waits for"))
 }
 
 fn enqueue(cond: usize, mutex: usize) {
     if !held(mutex) {
-        fault::raise(format!("waits for a condition without holding the mutex {}", fault::name(mutex)));
+        fault::raise(message!("waits for a condition without holding the mutex ", fault::name(mutex)));
     }
     enter(cond);
     CONDITION.used(cond, "waits for");

@@ -45,15 +45,15 @@ impl Kind {
     #[inline(never)]
     fn misused(&self, object: usize, does: &str) -> ! {
         let what = match noted(object + self.note) {
-            Some((DESTROYED, by)) => format!("which has been destroyed by {by}"),
+            Some((DESTROYED, by)) => message!("which has been destroyed by ", by),
             _ => "which has not been initialised".into(),
         };
-        self.wrong(object, does, &what)
+        self.wrong(object, does, what)
     }
 
     /// The object is used as it must not be.
-    pub(super) fn wrong(&self, object: usize, does: &str, why: &str) -> ! {
-        fault::raise(format!("{does} the {} {}, {why}", self.name, fault::name(object)))
+    pub(super) fn wrong(&self, object: usize, does: &str, why: impl Into<Message>) -> ! {
+        fault::raise(message!(format!("{does} the {} ", self.name), fault::name(object), ", ", why))
     }
 
     /// Whether it has been initialised, other than statically, and not been destroyed.
@@ -75,11 +75,11 @@ impl Kind {
     }
 
     /// Ends a life, in the step that has been made, unless it has no beginning or somebody uses the object.
-    pub(super) fn destroy(&self, object: usize, in_use: impl FnOnce() -> Option<String>) -> c_int {
+    pub(super) fn destroy(&self, object: usize, in_use: impl FnOnce() -> Option<Message>) -> c_int {
         self.begin(object);
         self.used(object, "destroys");
         if let Some(why) = in_use() {
-            self.wrong(object, "destroys", &why);
+            self.wrong(object, "destroys", why);
         }
         note(object + self.note, DESTROYED);
         0
@@ -98,10 +98,10 @@ pub(super) fn spin_used(lock: usize, does: &str) {
     let now = *word(lock);
     if now != SPIN_FREE && now != SPIN_HELD {
         let what = match now >> 28 << 28 {
-            SPIN_DESTROYED => format!("which has been destroyed at @p{:x};", now ^ SPIN_DESTROYED),
+            SPIN_DESTROYED => message!("which has been destroyed at ", Piece::Line(vec![now ^ SPIN_DESTROYED])),
             _ => "which has not been initialised".into(),
         };
-        fault::raise(format!("{does} the spin lock {}, {what}", fault::name(lock)));
+        fault::raise(message!(format!("{does} the spin lock "), fault::name(lock), ", ", what));
     }
 }
 
@@ -117,7 +117,7 @@ pub extern "C-unwind" fn spin_destroy(lock: usize) -> c_int {
     full();
     spin_used(lock, "destroys");
     if *word(lock) == SPIN_HELD {
-        fault::raise(format!("destroys the spin lock {}, which is locked", fault::name(lock)));
+        fault::raise(message!("destroys the spin lock ", fault::name(lock), ", which is locked"));
     }
     *word(lock) = SPIN_DESTROYED | site(world()) & 0x0fff_ffff;
     0

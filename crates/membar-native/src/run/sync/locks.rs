@@ -50,7 +50,7 @@ pub extern "C-unwind" fn rwlock_init(lock: usize, attributes: usize) -> c_int {
     }
     RWLOCK.begin(lock);
     if let (true, Some(held)) = (RWLOCK.is_initialised(lock), locked_by(lock)) {
-        RWLOCK.wrong(lock, "initialises", &held);
+        RWLOCK.wrong(lock, "initialises", held);
     }
     RWLOCK.initialise(lock);
     *word(lock + LOCK_KIND) = kind as u32;
@@ -67,12 +67,14 @@ const FOR_READING: u32 = 5;
 const FOR_WRITING: u32 = 6;
 
 /// Who has locked it, in words.
-fn locked_by(lock: usize) -> Option<String> {
+fn locked_by(lock: usize) -> Option<Message> {
     if *word(lock) == 0 {
         return None;
     }
-    let by = noted(lock + LAST).map_or(String::new(), |(_, by)| format!(" by {by}"));
-    Some(format!("which has been locked{by}"))
+    Some(match noted(lock + LAST) {
+        Some((_, by)) => message!("which has been locked by ", by),
+        None => "which has been locked".into(),
+    })
 }
 
 /// Whether the thread that runs has locked it for writing.
@@ -200,7 +202,7 @@ pub extern "C-unwind" fn spin_unlock(lock: usize) -> c_int {
     Event::sync(lock, 4).announce();
     spin_used(lock, "unlocks");
     if *word(lock) == SPIN_FREE {
-        fault::raise(format!("unlocks the spin lock {}, which nobody holds", fault::name(lock)));
+        fault::raise(message!("unlocks the spin lock ", fault::name(lock), ", which nobody holds"));
     }
     *word(lock) = SPIN_FREE;
     full();

@@ -45,6 +45,7 @@ use super::thread;
 use super::tsan::barrier;
 use super::world::world;
 use membar_core::Barrier;
+use membar_explore::{Fault, Message, Piece, message};
 use std::ffi::c_int;
 
 /// What a hook returns for a thread: never 0, and the same in every execution.
@@ -74,9 +75,10 @@ fn note(at: usize, what: u32) {
 const NOTE: u32 = 0x6d62_0000;
 
 /// What was noted, and by whom and where, in words.
-fn noted(at: usize) -> Option<(u32, String)> {
+fn noted(at: usize) -> Option<(u32, Message)> {
     let note = *word(at);
-    let by = || format!("{} at @p{:x};", fault::who((note & 0xff) as usize), *word(at + 4));
+    let who = || fault::who((note & 0xff) as usize);
+    let by = || message!(who(), " at ", Piece::Line(vec![*word(at + 4)]));
     (note & 0xffff_0000 == NOTE).then(|| (note >> 8 & 0xff, by()))
 }
 

@@ -32,7 +32,7 @@ pub extern "C-unwind" fn mutex_init(mutex: usize, attributes: usize) -> c_int {
     }
     MUTEX.begin(mutex);
     if let Some(held) = holder(mutex) {
-        MUTEX.wrong(mutex, "initialises", &held);
+        MUTEX.wrong(mutex, "initialises", held);
     }
     MUTEX.initialise(mutex);
     *word(mutex + KIND) = kind as u32 | if robust != 0 { ROBUST } else { 0 };
@@ -44,10 +44,11 @@ pub extern "C-unwind" fn mutex_destroy(mutex: usize) -> c_int {
 }
 
 /// Who holds the mutex, in words: a thread that knows of it, whatever is in memory.
-fn holder(mutex: usize) -> Option<String> {
+fn holder(mutex: usize) -> Option<Message> {
     let owner = (*word(mutex + OWNER) as usize).wrapping_sub(1);
     let holds = *word(mutex) == 1 && owner < world().known && world().threads[owner].held.contains(&mutex);
-    holds.then(|| format!("which {} holds since @p{:x};", fault::who(owner), *word(mutex + SINCE)))
+    let since = || Piece::Line(vec![*word(mutex + SINCE)]);
+    holds.then(|| message!("which ", fault::who(owner), " holds since ", since()))
 }
 
 pub(super) fn held(mutex: usize) -> bool {
@@ -135,7 +136,7 @@ pub extern "C-unwind" fn mutex_unlock(mutex: usize) -> c_int {
         MUTEX.begin(mutex);
         MUTEX.used(mutex, "unlocks");
         let state = holder(mutex).unwrap_or("which nobody holds".into());
-        MUTEX.wrong(mutex, "unlocks", &state);
+        MUTEX.wrong(mutex, "unlocks", state);
     }
     *word(mutex + DEPTH) -= 1;
     if *word(mutex + DEPTH) > 0 {
@@ -171,7 +172,8 @@ pub extern "C-unwind" fn mutex_consistent(mutex: usize) -> c_int {
 pub fn abandon_mutexes() {
     while let Some(&mutex) = world().threads[current()].held.last() {
         if !robust(mutex) {
-            fault::raise(format!("a thread ends while it holds a mutex ({})", fault::name(mutex)));
+            let message = message!("a thread ends while it holds a mutex (", fault::name(mutex), ")");
+            fault::raise_here(Fault::clause(message));
         }
         Event::sync(mutex, 4).at(END_SITE).announce();
         release(mutex);

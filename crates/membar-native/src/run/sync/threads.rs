@@ -16,11 +16,11 @@ pub extern "C-unwind" fn create(out: usize, attributes: usize, start: usize, arg
     let w = world();
     let parent = w.current;
     if w.module.base == 0 {
-        fault::raise("limit: creates a thread before `main`".into());
+        fault::limit("creates a thread before `main`");
     }
     let nth = w.threads[parent].kids;
     let Some(id) = w.thread_id(parent, nth) else {
-        fault::raise(format!("limit: creates more than the {} threads that membar runs", MAX_THREADS - 1));
+        fault::limit(format!("creates more than the {} threads that membar runs", MAX_THREADS - 1));
     };
     w.threads[parent].kids += 1;
     let creator = fault::user();
@@ -76,7 +76,7 @@ fn decide(target: usize, verb: &str, fate: u32) -> usize {
     full();
     if let Some((before, by)) = noted(at) {
         let before = if before == JOINED { "joined" } else { "detached" };
-        fault::raise(format!("{verb} {}, which has been {before} by {by}", fault::who(id)));
+        fault::raise(message!(format!("{verb} {}, which has been {before} by ", fault::who(id)), by));
     }
     note(at, fate);
     id
@@ -84,7 +84,7 @@ fn decide(target: usize, verb: &str, fate: u32) -> usize {
 
 pub(super) fn join_thread(target: usize) -> usize {
     if target == handle(current()) {
-        fault::raise("joins itself".into());
+        fault::raise("joins itself");
     }
     let id = decide(target, "joins", JOINED);
     Event::sync(control(id) + ENDED, 4).while_not(0).always().announce();
@@ -168,7 +168,7 @@ fn no_destructors() {
     // SAFETY: `each` fits.
     unsafe { _Unwind_Backtrace(each as *const () as usize, &raw mut found as usize) };
     if found {
-        fault::raise("limit: calls `pthread_exit` where destructors or handlers of C++ would have to run".into());
+        fault::limit("calls `pthread_exit` where destructors or handlers of C++ would have to run");
     }
 }
 

@@ -178,7 +178,7 @@ pub fn decide(cell: usize, key: usize, bits: u32, wanted: usize) -> bool {
         return false;
     }
     let Some(ways) = ways(waiting, wanted) else {
-        fault::raise(format!("limit: wakes {wanted} of {waiting} threads, in more ways than membar explores"));
+        fault::limit(format!("wakes {wanted} of {waiting} threads, in more ways than membar explores"));
     };
     let mut way = choose(ways);
     let (mut waiting, mut wanted) = (waiting, wanted);

@@ -4,7 +4,7 @@ use super::super::page::{Fix, Fixes, ModelVerdict};
 use super::Drawing;
 use super::models::strongest;
 use crate::style::list;
-use membar_core::{OpId, OpKind, Proof, Rule};
+use membar_core::{OpId, OpKind, Proof, Rule, VerdictKind};
 
 /// What the hardware must have done: one of these.
 pub(super) fn fixes(drawing: &Drawing<'_>, proof: &Proof, models: &[ModelVerdict]) -> Fixes {
@@ -70,7 +70,7 @@ pub(super) fn fixes(drawing: &Drawing<'_>, proof: &Proof, models: &[ModelVerdict
             "{also} read returned a stale or a wrong value: a copy that was not invalidated, or a value from elsewhere."
         ));
     }
-    let allow: Vec<&ModelVerdict> = models.iter().filter(|m| m.verdict == "allowed").collect();
+    let allow: Vec<&ModelVerdict> = models.iter().filter(|m| m.verdict == VerdictKind::Allowed).collect();
     let strongest: Vec<String> = strongest(&allow).into_iter().map(String::from).collect();
     if !strongest.is_empty() {
         let verb = if strongest.len() == 1 { "allows" } else { "allow" };

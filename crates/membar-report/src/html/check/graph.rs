@@ -4,9 +4,10 @@ use super::super::page::{Arrow, Graph, Node};
 use super::super::rules;
 use super::Drawing;
 use crate::build::Blame;
+use crate::kinds::OpName;
 use crate::style::count;
-use crate::words::{Words, noun};
-use membar_core::{AddrId, AddrName, Kind, Model, OpId, OpKind, Proof, Rule, Source, ThreadId, Trace};
+use crate::words::Words;
+use membar_core::{AddrId, AddrName, Kind, Model, OpId, OpKind, Proof, Relation, Rule, Source, ThreadId, Trace};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Operations that are drawn at most.
@@ -99,7 +100,7 @@ pub(super) fn node(words: &Words<'_>, op: OpId) -> Node {
         number: trace.line(op).to_string(),
         text: words.text(op),
         effect: String::new(),
-        kind: if kind == OpKind::Rmw { "rmw" } else { noun(kind) },
+        kind: OpName::from(kind),
         address: if trace.addr(op) == AddrId::NONE { String::new() } else { words.name(trace.addr(op)) },
         read: kind.reads().then(|| trace.read(op).to_string()),
         write: matches!(kind, OpKind::Store | OpKind::Rmw).then(|| trace.write(op).to_string()),
@@ -172,8 +173,8 @@ pub(super) fn graph(
 pub(super) fn arrows(drawing: &Drawing<'_>, proof: Option<&Proof>) -> Vec<Arrow> {
     let trace = drawing.words.trace;
     let mut arrows: Vec<Arrow> = Vec::new();
-    let mut seen: BTreeSet<(i64, i64, &str)> = BTreeSet::new();
-    let mut add = |from: Option<i64>, to: Option<i64>, kind: &'static str, cycle: bool| {
+    let mut seen: BTreeSet<(i64, i64, Relation)> = BTreeSet::new();
+    let mut add = |from: Option<i64>, to: Option<i64>, kind: Relation, cycle: bool| {
         if let (Some(from), Some(to)) = (from, to)
             && seen.insert((from, to, kind))
         {
@@ -196,13 +197,13 @@ pub(super) fn arrows(drawing: &Drawing<'_>, proof: Option<&Proof>) -> Vec<Arrow>
     }
     for &op in &drawing.nodes {
         if let (true, Some(source)) = (trace.kind(op).reads(), trace.source(op).as_op()) {
-            add(drawing.event(source.into()), drawing.event(op.into()), "rf", false);
+            add(drawing.event(source.into()), drawing.event(op.into()), Relation::Rf, false);
         }
     }
     for order in trace.order_ops() {
         let drawn: Vec<OpId> = order.iter().filter(|&&op| drawing.node(op).is_some()).copied().collect();
         for pair in drawn.windows(2) {
-            add(drawing.event(pair[0].into()), drawing.event(pair[1].into()), "co", false);
+            add(drawing.event(pair[0].into()), drawing.event(pair[1].into()), Relation::Co, false);
         }
     }
     if drawing.nodes.len() <= PAIRS {
@@ -212,18 +213,18 @@ pub(super) fn arrows(drawing: &Drawing<'_>, proof: Option<&Proof>) -> Vec<Arrow>
                 let (from, to) = (drawing.event(a.into()), drawing.event(b.into()));
                 let one = trace.addr(a) == trace.addr(b) && trace.addr(a) != AddrId::NONE;
                 if trace.thread(a) == trace.thread(b) && trace.po(a) < trace.po(b) && kept(trace, model, a, b) {
-                    add(from, to, "ppo", false);
+                    add(from, to, Relation::Ppo, false);
                 }
                 // Who read the initial value came before all writes of the address.
                 if one && a != b && trace.kind(a).reads() && trace.kind(b).writes() && trace.source(a) == Source::INIT {
-                    add(from, to, "fr", false);
+                    add(from, to, Relation::Fr, false);
                 }
                 if a != b
                     && trace.ended_before(a, b)
                     && model.done_at_end(trace.kind(a))
                     && trace.thread(a) != trace.thread(b)
                 {
-                    add(from, to, "time", false);
+                    add(from, to, Relation::Time, false);
                 }
             }
         }

@@ -16,7 +16,9 @@ use crate::words::Words;
 use argument::{axioms, lemmas};
 use fixes::fixes;
 use graph::{graph, window};
-use membar_core::{Event, Model, OpId, OpKind, Proof, ResolveScratch, Rule, Trace, Verdict};
+use membar_core::{
+    Algorithm, Event, Model, OpId, OpKind, Proof, ResolveScratch, Rule, Trace, Undecided, Verdict, VerdictKind,
+};
 use models::{is_surely_weaker, models};
 use read::impossible;
 use std::collections::{BTreeMap, BTreeSet};
@@ -155,7 +157,7 @@ pub fn case(decided: &Decided<'_>, report: &Report, aside: &Aside) -> Case {
             index => format!("{}, trace {}", decided.file, index + 1),
         },
         model: model.name.clone(),
-        verdict: verdict.name(),
+        verdict: verdict.kind().into(),
         headline: headline(decided, report),
         facts: facts(report),
         models: models(&aside.models, model),
@@ -214,7 +216,7 @@ pub fn restored(report: &Report, again: Option<Case>, model_arg: &str) -> Case {
     let mut case = Case {
         name,
         model: model.clone(),
-        verdict: report.verdict,
+        verdict: report.verdict.into(),
         commands: vec![Command { about: "This answer".into(), line }],
         no_machine: Some("There is no run to step through: the document does not hold the operations.".into()),
         ..again.unwrap_or_default()
@@ -224,8 +226,8 @@ pub fn restored(report: &Report, again: Option<Case>, model_arg: &str) -> Case {
     }
     case.facts = facts(report);
     case.headline = vec![match report.verdict {
-        "allowed" => format!("{model} allows this trace."),
-        "forbidden" => format!("{model} forbids this trace."),
+        VerdictKind::Allowed => format!("{model} allows this trace."),
+        VerdictKind::Forbidden => format!("{model} forbids this trace."),
         _ => format!("It is not known whether {model} allows this trace."),
     }];
     if let Some(violation) = &report.violation {
@@ -326,12 +328,11 @@ fn facts(report: &Report) -> Vec<Fact> {
         size.push(count(report.locks, "lock"));
     }
     let by = match report.algorithm {
-        "values" => "the values alone",
-        "conflict" => "one sort: every write order is known",
-        "rules" => "rules to a fixed point",
-        "too" | "timed" => "building a memory order",
-        "search" => "search",
-        other => other,
+        Algorithm::Values => "the values alone",
+        Algorithm::Conflict => "one sort: every write order is known",
+        Algorithm::Rules => "rules to a fixed point",
+        Algorithm::Too | Algorithm::Timed => "building a memory order",
+        Algorithm::Search => "search",
     };
     let mut facts = vec![Fact { name: "Size", value: size.join(", ") }];
     if let Some(violation) = &report.violation {
@@ -371,8 +372,12 @@ fn stopped(report: &Report, ordered: usize, aside: &Aside, decided: &Decided<'_>
     }
     next.extend(last);
     // Other models were asked too, and some of them settle it.
-    let weaker = aside.models.iter().find(|other| other.verdict == "forbidden" && is_surely_weaker(model, &other.name));
-    let stronger = aside.models.iter().find(|other| other.verdict == "allowed" && is_surely_weaker(&other.name, model));
+    let weaker = aside
+        .models
+        .iter()
+        .find(|other| other.verdict == VerdictKind::Forbidden && is_surely_weaker(model, &other.name));
+    let stronger =
+        aside.models.iter().find(|other| other.verdict == VerdictKind::Allowed && is_surely_weaker(&other.name, model));
     stopped.follows = match (weaker, stronger) {
         (Some(other), _) => Some(format!(
             "It follows that {model} forbids it: {0} forbids it, and {0} allows everything that {model} allows. See --model {0}.",
@@ -389,23 +394,23 @@ fn stopped(report: &Report, ordered: usize, aside: &Aside, decided: &Decided<'_>
 
 /// How far it got and how to go on, by the report alone.
 fn how_far(report: &Report, ordered: usize, time: Option<f64>) -> Stopped {
-    let why = report.undecided.as_ref().map_or("", |stop| stop.reason);
+    let why = report.undecided.as_ref().map(|stop| stop.reason);
     let mut next = Vec::new();
     match why {
-        "time" => {
+        Some(Undecided::Time) => {
             let more = time.map_or(600.0, |time| (10.0 * time).max(1.0));
             next.push(format!("Give it more time: --time {more:.0}s (or --time none)."));
         }
-        "memory" => next.push("Give it more memory: --memory 32GiB (or --memory none).".into()),
-        "repeated" => next.push("Give every store to an address its own value.".into()),
-        _ => next.push("Run it again without an interrupt.".into()),
+        Some(Undecided::Memory) => next.push("Give it more memory: --memory 32GiB (or --memory none).".into()),
+        Some(Undecided::Repeated) => next.push("Give every store to an address its own value.".into()),
+        Some(Undecided::Interrupted) | None => next.push("Run it again without an interrupt.".into()),
     }
     next.push("Record shorter traces, or end them at points where all threads wait for each other (`check`).".into());
     Stopped {
         why: match why {
-            "time" => "The time limit passed.".into(),
-            "memory" => "The memory limit was reached.".into(),
-            "repeated" => "Values are repeated, and what does not depend on them is allowed.".into(),
+            Some(Undecided::Time) => "The time limit passed.".into(),
+            Some(Undecided::Memory) => "The memory limit was reached.".into(),
+            Some(Undecided::Repeated) => "Values are repeated, and what does not depend on them is allowed.".into(),
             _ => "It was interrupted.".into(),
         },
         done: ordered as u64,

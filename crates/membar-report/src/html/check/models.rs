@@ -2,7 +2,7 @@
 
 use super::super::page::{ModelVerdict, Models};
 use crate::style::list;
-use membar_core::Model;
+use membar_core::{Model, VerdictKind};
 
 /// `stronger[i] = (a, b)`: b allows everything that a allows, directly.
 const WEAKER: [(&str, &str); 14] = [
@@ -43,12 +43,13 @@ pub(super) fn models(all: &[ModelVerdict], model: &Model) -> Option<Models> {
     if all.is_empty() {
         return None;
     }
-    let with = |verdict: &str| -> Vec<&str> {
+    let with = |verdict: VerdictKind| -> Vec<&str> {
         all.iter().filter(|model| model.verdict == verdict).map(|model| model.name.as_str()).collect()
     };
-    let (allow, forbid, open) = (with("allowed"), with("forbidden"), with("undecided"));
+    let (allow, forbid, open) =
+        (with(VerdictKind::Allowed), with(VerdictKind::Forbidden), with(VerdictKind::Undecided));
     let owned = |names: Vec<&str>| names.into_iter().map(String::from).collect::<Vec<_>>();
-    let allowing: Vec<&ModelVerdict> = all.iter().filter(|model| model.verdict == "allowed").collect();
+    let allowing: Vec<&ModelVerdict> = all.iter().filter(|model| model.verdict == VerdictKind::Allowed).collect();
     let strongest = strongest(&allowing);
     let weakest: Vec<&str> =
         allow.iter().filter(|&&m| !allow.iter().any(|other| is_weaker(m, other))).copied().collect();

@@ -1,7 +1,8 @@
 //! The operations of a cycle as an execution of their own, written as a trace.
 
+use crate::kinds::OpName;
 use crate::monitor::{Operation, Overtaking, Step as Edge};
-use membar_core::{OpId, OpKind, Trace};
+use membar_core::{OpId, OpKind, Relation, Trace};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
@@ -33,7 +34,7 @@ impl<'a> Execution<'a> {
         }
         let total = ops.len();
         let ops: Vec<&Operation> = ops.into_values().take(DRAWN).collect();
-        let odd = |edge: &Edge| matches!(edge.by, "start" | "join");
+        let odd = |edge: &Edge| matches!(edge.by, Relation::Start | Relation::Join);
         let whole = ops.len() == total && !found.cycle.is_empty() && !found.cycle.iter().any(odd);
         let text = if whole { trace(&ops, found) } else { None };
         let store = ops.iter().position(|op| (op.line, op.thread) == (found.store.line, found.store.thread));
@@ -48,7 +49,7 @@ impl<'a> Execution<'a> {
 
 /// What happens to one operation in the execution.
 struct Happened {
-    kind: &'static str,
+    kind: OpName,
     address: String,
     /// An interlocked operation that writes nothing.
     attempt: bool,
@@ -68,17 +69,17 @@ fn trace(ops: &[&Operation], found: &Overtaking) -> Option<String> {
     for (i, op) in ops.iter().enumerate() {
         let (address, read, write) = parts(&op.text);
         let kind = kind_of(&op.text);
-        if address.is_empty() || kind == "barrier" {
+        if address.is_empty() || kind == OpName::Barrier {
             return None;
         }
         let number = |text: Option<String>| text.and_then(|text| text.parse::<u64>().ok());
         // Its own store is seen by its thread; others see memory.
         let own = held.as_ref().filter(|(held, thread, _)| *held == address && *thread == op.thread).map(|held| held.2);
         let source = own.or_else(|| memory.get(&address).copied());
-        let attempt = kind == "rmw" && !op.text.contains(":=");
-        if kind == "store" && is(op, &found.store) {
+        let attempt = kind == OpName::Rmw && !op.text.contains(":=");
+        if kind == OpName::Store && is(op, &found.store) {
             held = Some((address.clone(), op.thread, i));
-        } else if kind != "load" && !attempt {
+        } else if kind != OpName::Load && !attempt {
             memory.insert(address.clone(), i);
             orders.entry(address.clone()).or_default().push(i);
         }
@@ -119,8 +120,8 @@ fn trace(ops: &[&Operation], found: &Overtaking) -> Option<String> {
         let first = initial.get(happened.address.as_str()).copied().unwrap_or(0);
         let seen = happened.source.map_or(first, |source| values[source]);
         let _ = match happened.kind {
-            "store" => writeln!(text, "{thread}: {name} := {wrote}"),
-            "load" => writeln!(text, "{thread}: {name} == {seen}"),
+            OpName::Store => writeln!(text, "{thread}: {name} := {wrote}"),
+            OpName::Load => writeln!(text, "{thread}: {name} == {seen}"),
             _ if happened.attempt => writeln!(text, "{thread}: sync\n{thread}: {name} == {seen}\n{thread}: sync"),
             _ => writeln!(text, "{thread}: {{ {name} == {seen}; {name} := {wrote} }}"),
         };
@@ -138,12 +139,12 @@ fn recorded_values(all: &[Happened], ops: &[&Operation], address: &str, found: &
     let mut known: BTreeSet<u64> = BTreeSet::new();
     let mut initial: Option<u64> = None;
     for (op, happened) in ops.iter().zip(all).filter(|(_, happened)| happened.address == address) {
-        let writes = !happened.attempt && happened.kind != "load";
+        let writes = !happened.attempt && happened.kind != OpName::Load;
         if writes && !known.insert(happened.recorded.1?) {
             return None;
         }
         let overtakes = (op.line, op.thread) == (found.access.line, found.access.thread);
-        if happened.kind != "store" && happened.source.is_none() && !overtakes {
+        if happened.kind != OpName::Store && happened.source.is_none() && !overtakes {
             initial = Some(happened.recorded.0?).filter(|&value| initial.is_none_or(|first| first == value));
             initial?;
         }
@@ -152,15 +153,15 @@ fn recorded_values(all: &[Happened], ops: &[&Operation], address: &str, found: &
     (!known.contains(&initial)).then_some(initial)
 }
 
-/// `load`, `store`, `rmw`, `acquire`, `release` or `barrier`, by how the operation is written.
-pub(super) fn kind_of(text: &str) -> &'static str {
+/// What it is, by how the operation is written.
+pub(super) fn kind_of(text: &str) -> OpName {
     match text {
-        text if text.starts_with('{') || text.starts_with("read-modify-write") => "rmw",
-        text if text.starts_with("acq ") => "acquire",
-        text if text.starts_with("rel ") => "release",
-        text if text.contains(":=") || text.starts_with("store to") => "store",
-        text if text.contains("==") || text.starts_with("load of") => "load",
-        _ => "barrier",
+        text if text.starts_with('{') || text.starts_with("read-modify-write") => OpName::Rmw,
+        text if text.starts_with("acq ") => OpName::Acquire,
+        text if text.starts_with("rel ") => OpName::Release,
+        text if text.contains(":=") || text.starts_with("store to") => OpName::Store,
+        text if text.contains("==") || text.starts_with("load of") => OpName::Load,
+        _ => OpName::Barrier,
     }
 }
 

@@ -12,11 +12,12 @@ use super::page::{
     Arrow, Case, Command, Copy, Fact, Fix, Fixes, Graph, INITIAL, ImpossibleRead, Lemma, ModelVerdict, Models, Node,
     Row, Step, Stopped, Value,
 };
+use crate::kinds::{MonitorName, MonitorStop, OpName, ShownVerdict, Strength};
 use crate::monitor::{Monitored, Operation, Overtaking, Step as Edge};
 use crate::shape;
 use crate::style::{capital, count, list};
 use execution::{Execution, kind_of, parts};
-use membar_core::{Model, OpId, Trace};
+use membar_core::{Model, OpId, ProgramVerdict, Relation, Trace, VerdictKind};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
@@ -45,7 +46,7 @@ pub fn monitored(report: &Monitored, command: &str, confirm: Confirm<'_>) -> Vec
     };
     let row = |name: String, verdict, about: String| {
         let subject = report.file.clone();
-        Row { name, subject, words: None, model: report.monitor.into(), verdict, about, case: None }
+        Row { name, subject, words: None, model: report.monitor.name().into(), verdict, about, case: None }
     };
     let mut all = Vec::new();
     for (i, found) in report.violations.iter().enumerate() {
@@ -55,12 +56,12 @@ pub fn monitored(report: &Monitored, command: &str, confirm: Confirm<'_>) -> Vec
         };
         let about = format!("{} past {}", found.store.long(), found.access.long());
         let case = (i < FULL).then(|| violated(report, found, &name, command, confirm));
-        all.push((row(name, "unsafe", about), case));
+        all.push((row(name, ShownVerdict::Unsafe, about), case));
     }
     if all.is_empty() {
         let mut case = base(report, place.clone(), command);
         case.headline = match report.verdict {
-            "safe" => vec![
+            ProgramVerdict::Safe => vec![
                 format!("No violation of {} on this interleaving.", model_of(report.monitor)),
                 "Every access could be made only when the stores before it were in memory, or nobody could tell. Other \
                  interleavings of the same program may differ."
@@ -71,17 +72,17 @@ pub fn monitored(report: &Monitored, command: &str, confirm: Confirm<'_>) -> Vec
                 "No violation up to here, but it was not monitored to its end.".into(),
             ],
         };
-        if report.verdict != "safe" {
+        if report.verdict != ProgramVerdict::Safe {
             case.stop = Some(stopped(report));
         }
-        all.push((row(place, report.verdict, count(report.events as usize, "event")), Some(case)));
+        all.push((row(place, report.verdict.into(), count(report.events as usize, "event")), Some(case)));
     }
     all
 }
 
 /// The model that a monitor is about.
-fn model_of(monitor: &str) -> &'static str {
-    if monitor == "pso" { "pso" } else { "tso" }
+fn model_of(monitor: MonitorName) -> &'static str {
+    if monitor == MonitorName::Pso { "pso" } else { "tso" }
 }
 
 fn base(report: &Monitored, name: String, command: &str) -> Case {
@@ -91,41 +92,41 @@ fn base(report: &Monitored, name: String, command: &str) -> Case {
         size.push(count(report.locks, "lock"));
     }
     let mut facts = vec![
-        Fact { name: "Monitor", value: report.monitor.into() },
+        Fact { name: "Monitor", value: report.monitor.name().into() },
         Fact { name: "Monitored", value: size.join(", ") },
     ];
-    if let (Some(why), true) = (report.stopped, report.verdict == "unsafe") {
+    if let (Some(why), true) = (report.stopped, report.verdict == ProgramVerdict::Unsafe) {
         facts.push(Fact { name: "Stopped", value: stopped_words(why).into() });
     }
     Case {
         name,
         model: model_of(report.monitor).into(),
-        verdict: report.verdict,
+        verdict: report.verdict.into(),
         facts,
         commands: vec![Command { about: "This answer".into(), line: command.to_owned() }],
         ..Case::default()
     }
 }
 
-fn stopped_words(why: &str) -> &'static str {
+fn stopped_words(why: MonitorStop) -> &'static str {
     match why {
-        "time" => "The time limit passed.",
-        "memory" => "There are too many threads and addresses for the memory limit.",
-        "interrupted" => "It was interrupted.",
-        "first" => "At the first violation, as was asked for.",
-        "input" => "The input could not be read any further.",
-        _ => "A thread has written more often than can be counted.",
+        MonitorStop::Time => "The time limit passed.",
+        MonitorStop::Memory => "There are too many threads and addresses for the memory limit.",
+        MonitorStop::Interrupted => "It was interrupted.",
+        MonitorStop::First => "At the first violation, as was asked for.",
+        MonitorStop::Input => "The input could not be read any further.",
+        MonitorStop::Writes => "A thread has written more often than can be counted.",
     }
 }
 
 fn stopped(report: &Monitored) -> Stopped {
-    let why = report.stopped.unwrap_or("interrupted");
+    let why = report.stopped.unwrap_or(MonitorStop::Interrupted);
     let next = match why {
-        "time" => "Give it more time: `--time none` has no limit.",
-        "memory" => "Give it more memory: `--memory none` has no limit.",
-        "writes" => "Split the recording with `check` lines.",
-        "input" => "Mend the input; the message on standard error says where.",
-        _ => "Run it again without an interrupt.",
+        MonitorStop::Time => "Give it more time: `--time none` has no limit.",
+        MonitorStop::Memory => "Give it more memory: `--memory none` has no limit.",
+        MonitorStop::Writes => "Split the recording with `check` lines.",
+        MonitorStop::Input => "Mend the input; the message on standard error says where.",
+        MonitorStop::First | MonitorStop::Interrupted => "Run it again without an interrupt.",
     };
     Stopped {
         why: stopped_words(why).into(),
@@ -140,10 +141,10 @@ fn stopped(report: &Monitored) -> Stopped {
 fn violated(report: &Monitored, found: &Overtaking, name: &str, command: &str, confirm: Confirm<'_>) -> Case {
     let model = model_of(report.monitor);
     let mut case = base(report, name.to_owned(), command);
-    case.verdict = "unsafe";
+    case.verdict = ShownVerdict::Unsafe;
     let goes = match kind_of(&found.access.text) {
-        "load" => "reads memory without it",
-        "store" => "reaches memory before it",
+        OpName::Load => "reads memory without it",
+        OpName::Store => "reaches memory before it",
         _ => "goes to memory before it",
     };
     case.headline = vec![
@@ -188,8 +189,9 @@ fn confirmed(case: &mut Case, model: &str, execution: &Execution, confirm: Confi
         case.no_machine = Some("There is no run to step through: none was found in time.".into());
         return;
     };
-    let says = |name: &str| found.models.iter().find(|other| other.name == name).map_or("undecided", |m| m.verdict);
-    let holds = found.order.is_some() && says("sc") == "forbidden";
+    let says =
+        |name: &str| found.models.iter().find(|other| other.name == name).map_or(VerdictKind::Undecided, |m| m.verdict);
+    let holds = found.order.is_some() && says("sc") == VerdictKind::Forbidden;
     if !holds {
         // The monitor's word stands; but the page says that this did not confirm it.
         case.notes.push(format!(
@@ -210,7 +212,7 @@ fn confirmed(case: &mut Case, model: &str, execution: &Execution, confirm: Confi
     case.models = Some(Models {
         strongest: vec![model.into()],
         weakest: Vec::new(),
-        forbid: found.models.iter().filter(|m| m.verdict == "forbidden").map(|m| m.name.clone()).collect(),
+        forbid: found.models.iter().filter(|m| m.verdict == VerdictKind::Forbidden).map(|m| m.name.clone()).collect(),
         words: format!("sc forbids what {model} can do here: the access goes past the store."),
         all: found.models.clone(),
     });
@@ -267,7 +269,7 @@ fn overtaken(
     execution: &Execution<'_>,
     case: &Case,
 ) -> Option<ImpossibleRead> {
-    let node = case.graph.nodes.iter().position(|node| node.wrong.is_some() && node.kind == "load")?;
+    let node = case.graph.nodes.iter().position(|node| node.wrong.is_some() && node.kind == OpName::Load)?;
     let op = places.iter().find(|(_, place)| **place == node).map(|(&op, _)| op)?;
     let source = trace.source(op).as_op().and_then(|source| places.get(&source).copied());
     let store = execution.store.and_then(|store| Some((store, case.graph.nodes.get(store)?.write.clone()?)));
@@ -320,7 +322,9 @@ fn graph(ops: &[&Operation], found: &Overtaking, at: &dyn Fn(&Operation) -> Opti
                 address,
                 read,
                 write,
-                ..Node::default()
+                time: None,
+                place: None,
+                wrong: None,
             }
         })
         .collect();
@@ -344,16 +348,16 @@ fn graph(ops: &[&Operation], found: &Overtaking, at: &dyn Fn(&Operation) -> Opti
 }
 
 /// How an edge is drawn. That a thread begins or ends is an order that every model keeps.
-fn arrow(edge: &Edge) -> &'static str {
+fn arrow(edge: &Edge) -> Relation {
     match edge.by {
-        "po" if edge.fence.is_some() => "po",
-        "rf" | "co" | "fr" => edge.by,
-        _ => "ppo",
+        Relation::Po if edge.fence.is_some() => Relation::Po,
+        Relation::Rf | Relation::Co | Relation::Fr => edge.by,
+        _ => Relation::Ppo,
     }
 }
 
 fn shape_of(found: &Overtaking) -> Option<super::page::Shape> {
-    if found.cycle.iter().any(|edge| matches!(edge.by, "start" | "join")) {
+    if found.cycle.iter().any(|edge| matches!(edge.by, Relation::Start | Relation::Join)) {
         return None;
     }
     let address = |op: &Operation| parts(&op.text).0;
@@ -374,15 +378,17 @@ fn lemma(found: &Overtaking, at: &dyn Fn(&Operation) -> Option<usize>) -> Lemma 
     let last = found.cycle.len().saturating_sub(1);
     let step = |(i, edge): (usize, &Edge)| {
         let says = match (edge.by, edge.fence) {
-            ("po", Some(_)) => {
+            (Relation::Po, Some(_)) => {
                 "Program order. Sequential consistency keeps it; the model does not: the store may wait in a buffer while its \
                  thread goes on."
             }
-            ("po", None) => "Program order, which the model keeps here. Sequential consistency keeps all of it.",
-            ("rf", _) => "A read comes after the write whose value it returned.",
-            ("co", _) => "Writes to one address reach memory one after the other.",
-            ("fr", _) => "A read comes before the next write of its address: it did not see it.",
-            ("start", _) => "A thread begins after the operation that starts it.",
+            (Relation::Po, None) => {
+                "Program order, which the model keeps here. Sequential consistency keeps all of it."
+            }
+            (Relation::Rf, _) => "A read comes after the write whose value it returned.",
+            (Relation::Co, _) => "Writes to one address reach memory one after the other.",
+            (Relation::Fr, _) => "A read comes before the next write of its address: it did not see it.",
+            (Relation::Start, _) => "A thread begins after the operation that starts it.",
             _ => "Who waits for a thread goes on after its last operation.",
         };
         let node = |op: &Operation| at(op).map_or(INITIAL, |node| node as i64);
@@ -393,7 +399,7 @@ fn lemma(found: &Overtaking, at: &dyn Fn(&Operation) -> Option<usize>) -> Lemma 
             from_text: edge.from.long(),
             to_text: edge.to.long(),
             kind: arrow(edge),
-            rule: edge.by,
+            rule: edge.by.name(),
             says,
             axiom: "",
             why: format!("{}.", capital(&edge.words(i == last))),
@@ -409,7 +415,7 @@ fn lemma(found: &Overtaking, at: &dyn Fn(&Operation) -> Option<usize>) -> Lemma 
 
 fn fixes(found: &Overtaking, at: &dyn Fn(&Operation) -> Option<usize>) -> Fixes {
     let fix = |edge: &Edge| {
-        let enough = if edge.fence? == "full" { "A full barrier" } else { "A store-store barrier" };
+        let enough = if edge.fence? == Strength::Full { "A full barrier" } else { "A store-store barrier" };
         let labels: Vec<String> = [&edge.from, &edge.to].iter().filter_map(|op| op.label.clone()).collect();
         let labels =
             if labels.len() < 2 { String::new() } else { format!(", that is between {}", list(&labels, "and")) };
@@ -418,7 +424,7 @@ fn fixes(found: &Overtaking, at: &dyn Fn(&Operation) -> Option<usize>) -> Fixes 
                 "{enough} between line {} and line {} of thread {}{labels}",
                 edge.from.line, edge.to.line, edge.from.thread
             ),
-            code: Some(if edge.fence == Some("full") { "sync".into() } else { "membar #StoreStore".into() }),
+            code: Some(if edge.fence == Some(Strength::Full) { "sync".into() } else { "membar #StoreStore".into() }),
             nodes: [&edge.from, &edge.to].into_iter().filter_map(at).collect(),
         })
     };

@@ -10,8 +10,10 @@ use super::page::{
     Step, Stopped, Value, WrongStep,
 };
 use super::short_name;
+use crate::kinds::{ShownVerdict, StepKind};
 use crate::style::{capital, count, list};
 use crate::verify::{AccessRef, ErrorRef, FenceRef, StepRef, VerifyReport, ViolationRef, diff, edits};
+use membar_core::{AccessKind, ProgramVerdict, Relation, Relaxation, VerdictKind};
 use run::{Run, arrows, called, graph, kind_of, machine, pairs, sources, texts};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,7 +28,7 @@ pub type Read<'a> = &'a dyn Fn(&str) -> Option<String>;
 pub fn cases(report: &VerifyReport, command: &str, read: Read<'_>) -> Vec<(Row, Case)> {
     let row = |name: String, verdict, about: String| {
         let subject = report.program.clone();
-        Row { name, subject, words: None, model: report.model.into(), verdict, about, case: None }
+        Row { name, subject, words: None, model: report.model.name().into(), verdict, about, case: None }
     };
     let program = || report.program.clone();
     let mut all = Vec::new();
@@ -36,13 +38,16 @@ pub fn cases(report: &VerifyReport, command: &str, read: Read<'_>) -> Vec<(Row, 
             n => format!("{}, violation {} of {n}", report.program, i + 1),
         };
         let case = violated(report, violation, name.clone(), command, read);
-        all.push((row(name, "unsafe", violation.sentence()), case));
+        all.push((row(name, ShownVerdict::Unsafe, violation.sentence()), case));
     }
     for error in &report.errors {
-        all.push((row(program(), "error", error.headline().to_owned()), failed(report, error, command, read)));
+        all.push((
+            row(program(), ShownVerdict::Error, error.headline().to_owned()),
+            failed(report, error, command, read),
+        ));
     }
     if all.is_empty() {
-        all.push((row(program(), report.verdict, report.explored()), plain(report, command)));
+        all.push((row(program(), report.verdict.into(), report.explored()), plain(report, command)));
     }
     all
 }
@@ -59,8 +64,8 @@ fn base(report: &VerifyReport, name: String, command: &str) -> Case {
     let notes = report.notes.iter().flat_map(|note| note.text()).collect();
     Case {
         name,
-        model: report.model.into(),
-        verdict: report.verdict,
+        model: report.model.name().into(),
+        verdict: report.verdict.into(),
         facts: facts(report),
         commands: vec![Command { about: "This answer".into(), line: command.to_owned() }],
         notes,
@@ -72,7 +77,7 @@ fn base(report: &VerifyReport, name: String, command: &str) -> Case {
 fn plain(report: &VerifyReport, command: &str) -> Case {
     let program = short_name(&report.program);
     let mut case = base(report, report.program.clone(), command);
-    if report.verdict == "safe" {
+    if report.verdict == ProgramVerdict::Safe {
         case.headline = vec![
             format!("{program} is safe under {}.", report.model),
             format!(
@@ -107,7 +112,7 @@ fn plain(report: &VerifyReport, command: &str) -> Case {
 /// An error of the program itself.
 fn failed(report: &VerifyReport, error: &ErrorRef, command: &str, read: Read<'_>) -> Case {
     let mut case = base(report, report.program.clone(), command);
-    case.verdict = "error";
+    case.verdict = ShownVerdict::Error;
     case.headline = vec![format!("{} has a {}.", short_name(&report.program), error.kind)];
     case.headline.extend(error.message.lines().map(str::to_owned));
     case.headline.push("It happens under sequential consistency already: no store buffer is needed for it.".into());
@@ -132,8 +137,8 @@ pub(super) fn printed(output: Option<&String>) -> Option<Copy> {
 
 fn violated(report: &VerifyReport, violation: &ViolationRef, name: String, command: &str, read: Read<'_>) -> Case {
     let mut case = base(report, name, command);
-    case.verdict = "unsafe";
-    let model = report.model;
+    case.verdict = ShownVerdict::Unsafe;
+    let model = report.model.name();
     case.headline = vec![
         format!("{} is not safe under {model}.", short_name(&report.program)),
         format!("{}.", violation.sentence()),
@@ -146,7 +151,7 @@ fn violated(report: &VerifyReport, violation: &ViolationRef, name: String, comma
         name: "Certificate",
         value: "run again on a separate machine with store buffers: not sequentially consistent".into(),
     });
-    case.models = Some(models(model));
+    case.models = Some(models(report.model));
     let run = Run::new(&violation.run, &violation.initial);
     let in_cycle: BTreeSet<usize> = violation.cycle.iter().map(|link| link.event).collect();
     let overtaking = violation.run.iter().find(|step| step.overtakes).map(|step| step.event);
@@ -177,20 +182,20 @@ fn violated(report: &VerifyReport, violation: &ViolationRef, name: String, comma
 }
 
 /// What is known by definition: the machine of the model did it, and no interleaving explains it.
-fn models(model: &str) -> Models {
-    let weaker: &[&str] = if model == "tso" { &WEAKER_THAN_TSO } else { &WEAKER_THAN_PSO };
+fn models(model: Relaxation) -> Models {
+    let weaker: &[&str] = if model == Relaxation::Tso { &WEAKER_THAN_TSO } else { &WEAKER_THAN_PSO };
     let answer = |name: &str, verdict| ModelVerdict { name: name.into(), title: String::new(), verdict };
-    let mut all = vec![answer("sc", "forbidden"), answer(model, "allowed")];
-    all.extend(weaker.iter().map(|name| answer(name, "allowed")));
+    let mut all = vec![answer("sc", VerdictKind::Forbidden), answer(model.name(), VerdictKind::Allowed)];
+    all.extend(weaker.iter().map(|name| answer(name, VerdictKind::Allowed)));
     let weaker: Vec<String> = weaker.iter().map(|name| (*name).to_owned()).collect();
     let words = match model {
-        "tso" => "sc forbids this execution, tso allows it, and so does everything weaker.".to_owned(),
-        _ => format!(
+        Relaxation::Tso => "sc forbids this execution, tso allows it, and so does everything weaker.".to_owned(),
+        Relaxation::Pso => format!(
             "sc forbids this execution, {model} allows it, and so do {}. What tso does: membar verify --model tso.",
             list(&weaker, "and")
         ),
     };
-    Models { strongest: vec![model.into()], weakest: vec!["rmo".into()], forbid: vec!["sc".into()], words, all }
+    Models { strongest: vec![model.name().into()], weakest: vec!["rmo".into()], forbid: vec!["sc".into()], words, all }
 }
 
 fn lemma(violation: &ViolationRef, model: &str, index: &BTreeMap<usize, usize>) -> Lemma {
@@ -202,13 +207,13 @@ fn lemma(violation: &ViolationRef, model: &str, index: &BTreeMap<usize, usize>) 
         .enumerate()
         .map(|(i, (link, next))| {
             let says = match (link.relation, link.kept) {
-                ("po", Some(true)) => "Program order, which the model keeps here. Sequential consistency keeps all of it.",
-                ("po", _) => {
+                (Relation::Po, Some(true)) => "Program order, which the model keeps here. Sequential consistency keeps all of it.",
+                (Relation::Po, _) => {
                     "Program order. Sequential consistency keeps it; the model does not: the store may wait in a buffer while its \
                      thread goes on."
                 }
-                ("rf", _) => "A read comes after the write whose value it returned.",
-                ("co", _) => "Writes to one address reach memory one after the other.",
+                (Relation::Rf, _) => "A read comes after the write whose value it returned.",
+                (Relation::Co, _) => "Writes to one address reach memory one after the other.",
                 _ => "A read comes before the next write of its address: it did not see it.",
             };
             Step {
@@ -218,7 +223,7 @@ fn lemma(violation: &ViolationRef, model: &str, index: &BTreeMap<usize, usize>) 
                 from_text: link.access.short(),
                 to_text: next.access.short(),
                 kind: kind_of(link),
-                rule: link.relation,
+                rule: link.relation.name(),
                 says,
                 axiom: "",
                 why: format!("{} {}.", link.access.place(), link.words(&next.access, model)),
@@ -242,7 +247,9 @@ fn overtaken(
     delayed: Option<usize>,
 ) -> Option<ImpossibleRead> {
     let (access, store) = (&violation.access, &violation.store);
-    let (Some(returned), Some(written), "load") = (&access.read, &store.write, access.kind) else { return None };
+    let (Some(returned), Some(written), AccessKind::Load) = (&access.read, &store.write, access.kind) else {
+        return None;
+    };
     let event = overtaking?;
     let node = *index.get(&event)?;
     let source = run.events.get(&event)?.source;
@@ -276,18 +283,18 @@ fn overtaken(
 /// The step at which the access takes effect too early: a store when it reaches memory, anything else when it is made.
 fn wrong(violation: &ViolationRef, machine: &Machine, node: usize) -> Option<WrongStep> {
     let access = &violation.access;
-    let step = if access.kind == "store" { "commit" } else { "issue" };
+    let step = if access.kind == AccessKind::Store { StepKind::Commit } else { StepKind::Issue };
     let step = machine.steps.iter().position(|at| at.node == node && at.step == step)?;
     let thread = &access.thread_name;
     let did = match (access.kind, &access.read) {
-        ("store", _) => format!("{thread}'s `{}` reaches memory", access.effect(true)),
+        (AccessKind::Store, _) => format!("{thread}'s `{}` reaches memory", access.effect(true)),
         (_, Some(read)) => format!("{thread} reads {read} from `{}`", access.address),
         _ => format!("{thread} accesses `{}`", access.address),
     };
     // What an interlocked operation does is never in a buffer: something before it is.
     let relaxed = violation.cycle.iter().rev().find(|link| link.kept == Some(false));
     let late = match relaxed {
-        Some(link) if violation.store.kind == "rmw" => &link.access,
+        Some(link) if violation.store.kind == AccessKind::Rmw => &link.access,
         _ => &violation.store,
     };
     let whose = if late.thread == access.thread { "its own".to_owned() } else { format!("{}'s", late.thread_name) };

@@ -2,8 +2,10 @@
 
 use super::super::page::{Case, Command, Fact, Fix, Fixes, Row};
 use super::{Read, printed, told};
+use crate::kinds::{ShownVerdict, StepKind};
 use crate::style::count;
 use crate::verify::{ReplayReport, StepRef};
+use membar_core::{AccessKind, Relaxation};
 
 /// Overtakings that are listed.
 const LISTED: usize = 100;
@@ -20,8 +22,8 @@ pub fn replayed(report: &ReplayReport, command: &str, read: Read<'_>) -> (Row, C
         .filter_map(|(at, step)| Some((at, (step.overtakes? as usize).checked_sub(1)?)))
         .filter(|&(at, store)| store < at)
         .collect();
-    let verdict = if overtaking.is_empty() { "ran" } else { "unsafe" };
-    let model = report.model.unwrap_or("sc");
+    let verdict = if overtaking.is_empty() { ShownVerdict::Ran } else { ShownVerdict::Unsafe };
+    let model = report.model.map_or("sc", Relaxation::name);
     let name = report.program.rsplit('/').next().unwrap_or(&report.program);
     let mut case = Case {
         name: report.program.clone(),
@@ -55,8 +57,10 @@ pub fn replayed(report: &ReplayReport, command: &str, read: Read<'_>) -> (Row, C
     }
     let mut run: Vec<StepRef> = Vec::new();
     for (event, step) in report.steps.iter().enumerate() {
-        let issue = StepRef { step: "issue", access: step.access.clone(), delayed: false, overtakes: false, event };
-        let commit = (step.access.kind == "store").then(|| StepRef { step: "commit", ..issue.clone() });
+        let issue =
+            StepRef { step: StepKind::Issue, access: step.access.clone(), delayed: false, overtakes: false, event };
+        let commit =
+            (step.access.kind == AccessKind::Store).then(|| StepRef { step: StepKind::Commit, ..issue.clone() });
         run.push(issue);
         run.extend(commit);
     }

@@ -3,8 +3,10 @@
 use super::Read;
 use crate::html::copies;
 use crate::html::page::{Arrow, Case, Copy, Graph, Machine, MachineStep, Node, Source};
+use crate::kinds::{OpName, StepKind};
 use crate::style::count;
 use crate::verify::{AccessRef, FenceRef, FrameRef, LinkRef, StepRef};
+use membar_core::{AccessKind, Relation};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
@@ -46,7 +48,7 @@ impl<'a> Run<'a> {
             let (access, event) = (&step.access, step.event);
             let address = access.address.as_str();
             let buffer = buffers.entry(access.thread).or_default();
-            if step.step == "commit" {
+            if step.step == StepKind::Commit {
                 if !buffer.contains(&event) {
                     continue;
                 }
@@ -55,7 +57,7 @@ impl<'a> Run<'a> {
                 continue;
             }
             let mut source = None;
-            if access.kind != "store" {
+            if access.kind != AccessKind::Store {
                 let own = buffer.iter().rev().find(|store| run.events[store].access.address == address).copied();
                 source = own.or_else(|| run.order.get(address).and_then(|writes| writes.last().copied()));
                 if let (None, Some(value)) = (source, &access.read) {
@@ -63,8 +65,8 @@ impl<'a> Run<'a> {
                 }
             }
             match access.kind {
-                "store" => buffer.push(event),
-                "rmw" if access.write.is_some() => run.order.entry(address).or_default().push(event),
+                AccessKind::Store => buffer.push(event),
+                AccessKind::Rmw if access.write.is_some() => run.order.entry(address).or_default().push(event),
                 _ => {}
             }
             run.events.insert(event, Event { access, source });
@@ -129,7 +131,7 @@ pub(super) fn graph(run: &Run<'_>, shown: &Shown, reduced: &BTreeSet<usize>, sou
             number: if access.line == 0 { "·".into() } else { access.line.to_string() },
             text: if access.text.is_empty() { access.effect(true) } else { access.text.clone() },
             effect: if access.text.is_empty() { String::new() } else { access.effect(true) },
-            kind: if access.control { "control" } else { access.kind },
+            kind: if access.control { OpName::Control } else { access.kind.into() },
             address: access.address.clone(),
             read: access.read.clone(),
             write: access.write.clone(),
@@ -176,7 +178,7 @@ pub(super) fn graph(run: &Run<'_>, shown: &Shown, reduced: &BTreeSet<usize>, sou
 /// The cycle first, then all of rf, co and fr.
 pub(super) fn arrows(run: &Run<'_>, cycle: &[LinkRef], index: &BTreeMap<usize, usize>) -> Vec<Arrow> {
     let mut arrows: Vec<Arrow> = Vec::new();
-    let mut add = |from: usize, to: usize, kind: &'static str, cycle: bool| {
+    let mut add = |from: usize, to: usize, kind: Relation, cycle: bool| {
         let (Some(&from), Some(&to)) = (index.get(&from), index.get(&to)) else { return };
         let (from, to) = (from as i64, to as i64);
         if from != to && !arrows.iter().any(|arrow| (arrow.from, arrow.to, arrow.kind) == (from, to, kind)) {
@@ -189,19 +191,19 @@ pub(super) fn arrows(run: &Run<'_>, cycle: &[LinkRef], index: &BTreeMap<usize, u
     let drawn = || run.events.iter().filter(|(event, _)| index.contains_key(event));
     for (&event, known) in drawn() {
         if let Some(source) = known.source {
-            add(source, event, "rf", false);
+            add(source, event, Relation::Rf, false);
         }
     }
     for writes in run.order.values() {
         let writes: Vec<usize> = writes.iter().filter(|write| index.contains_key(write)).copied().collect();
-        writes.windows(2).for_each(|pair| add(pair[0], pair[1], "co", false));
+        writes.windows(2).for_each(|pair| add(pair[0], pair[1], Relation::Co, false));
     }
-    for (&event, known) in drawn().filter(|(_, known)| known.access.kind != "store") {
+    for (&event, known) in drawn().filter(|(_, known)| known.access.kind != AccessKind::Store) {
         let writes = run.order.get(known.access.address.as_str());
         let after =
             known.source.and_then(|source| writes?.iter().position(|&write| write == source)).map_or(0, |at| at + 1);
         if let Some(&write) = writes.and_then(|writes| writes.get(after)).filter(|&&write| write != event) {
-            add(event, write, "fr", false);
+            add(event, write, Relation::Fr, false);
         }
     }
     arrows
@@ -212,8 +214,8 @@ pub(super) fn pairs(cycle: &[LinkRef]) -> impl Iterator<Item = (&LinkRef, &LinkR
     cycle.iter().zip(cycle.iter().cycle().skip(1))
 }
 
-pub(super) fn kind_of(link: &LinkRef) -> &'static str {
-    if link.relation == "po" && link.kept == Some(true) { "ppo" } else { link.relation }
+pub(super) fn kind_of(link: &LinkRef) -> Relation {
+    if link.relation == Relation::Po && link.kept == Some(true) { Relation::Ppo } else { link.relation }
 }
 
 /// The machine of the model (`sc`, `tso` or `pso`) doing these steps; `what` says what they are.
@@ -225,8 +227,8 @@ pub(super) fn machine(steps: &[StepRef], run: &Run<'_>, (model, what): (&str, &s
         _ => ("Each thread has a store buffer for each address; loads look there first.", "address"),
     };
     // A read-modify-write acts on memory at once.
-    let buffered = |access: &AccessRef| access.kind == "store" && !access.control && buffers != "none";
-    let acts = |step: &&StepRef| step.step == "issue" || buffered(&step.access);
+    let buffered = |access: &AccessRef| access.kind == AccessKind::Store && !access.control && buffers != "none";
+    let acts = |step: &&StepRef| step.step == StepKind::Issue || buffered(&step.access);
     let told: Vec<&StepRef> = steps.iter().filter(|step| index.contains_key(&step.event)).filter(acts).collect();
     // The end is where it happens.
     let skipped = told.len().saturating_sub(STEPS);
@@ -353,8 +355,8 @@ fn trace(run: &Run<'_>, events: &BTreeSet<usize>) -> String {
         let at = name(known.access.address.as_str());
         let read = known.source.and_then(|source| values.get(&source)).copied().unwrap_or(0);
         let _ = match (known.access.kind, values.get(event)) {
-            ("store", Some(value)) => writeln!(text, "{thread}: {at} := {value}"),
-            ("rmw", Some(value)) => writeln!(text, "{thread}: {{ {at} == {read}; {at} := {value} }}"),
+            (AccessKind::Store, Some(value)) => writeln!(text, "{thread}: {at} := {value}"),
+            (AccessKind::Rmw, Some(value)) => writeln!(text, "{thread}: {{ {at} == {read}; {at} := {value} }}"),
             _ => writeln!(text, "{thread}: {at} == {read}"),
         };
     }

@@ -3,11 +3,14 @@
 mod c;
 mod litmus;
 
-use super::simulate::{Simulated, profiles, setup};
-use crate::campaign::ChosenProfile;
+use super::campaign::profiles;
+use super::simulate::setup;
 use crate::cli::{Gen, GenKind};
-use crate::progress::{Line, Now};
-use crate::stop::{ALLOWED, Failure};
+use crate::progress::Line;
+use crate::stop::ALLOWED;
+use membar::Failure;
+use membar::Now;
+use membar::campaign::{ChosenProfile, Simulated};
 use membar::report::{quoted_path, safe};
 use membar::simulate::{Observe, Program, run_seed, trace};
 use std::io::{IsTerminal, Write};

@@ -1,16 +1,16 @@
 //! Litmus tests as programs to verify.
 
-use super::super::litmus::read;
-use super::super::output::shown_name;
 use super::{About, Round, Run, Stand, Subject, Unedited, edited_texts, hash};
-use crate::kind::not_a_litmus_test;
-use crate::stop::Failure;
-use membar::certify::replay;
-use membar::core::{AccessKind, Barrier, Relaxation};
-use membar::explore::{Next, Program, Step};
-use membar::litmus::{Arch, Code, Interpreter, LitmusTest, Site};
-use membar::report::verify::{AccessRef, EditRef, ErrorRef, FenceRef, ReplayCommand, order};
-use membar::verify::{Checkpoint, Effort, ErrorKind, Event, Explanation, ProgramError, Verification};
+use crate::Failure;
+use crate::certify::replay;
+use crate::core::{Barrier, Relaxation};
+use crate::explore::{Next, Program, Step};
+use crate::litmus::{self, Arch, Code, Error, FILE_LIMIT, Interpreter, LitmusTest, Site};
+use crate::report::kinds::ErrorKind as ErrorName;
+use crate::report::safe;
+use crate::report::verify::{AccessRef, EditRef, ErrorRef, FenceRef, ReplayCommand, order};
+use crate::verify::{Checkpoint, Effort, ErrorKind, Event, Explanation, ProgramError, Verification};
+use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -26,9 +26,12 @@ pub struct Litmus {
 impl Litmus {
     /// Reads a test.
     pub fn open(path: &Path) -> Result<Litmus, Failure> {
-        let text = read(path)?;
-        let wrong = if path.as_os_str() == "-" { not_a_litmus_test(&text) } else { None };
-        wrong.map_or_else(|| Litmus::parse(&shown_name(path), &text), Err)
+        let name = safe(&path.to_string_lossy());
+        let mut text = Vec::new();
+        let file = std::fs::File::open(path);
+        let read = file.and_then(|file| file.take(FILE_LIMIT as u64 + 1).read_to_end(&mut text));
+        read.map_err(|error| Error::whole_file(litmus::ErrorKind::Read(error), &name))?;
+        Litmus::parse(&name, &text)
     }
 
     /// A test that was read.
@@ -108,7 +111,7 @@ impl Subject for Litmus {
         let stand = |thread: usize| match program.next(thread) {
             Next::Access(access) => Stand::Access(access),
             Next::Done => Stand::Done,
-            Next::Fault => Stand::Stuck(format!("cannot go on: {}", program.fault(thread))),
+            Next::Fault => Stand::Stuck(format!("cannot go on: {}", program.fault(thread).message)),
             Next::Long => Stand::Stuck("runs on without an access for too long".into()),
         };
         let waits = (0..threads).map(|thread| !program.waiting(thread).round.is_empty()).collect();
@@ -117,7 +120,7 @@ impl Subject for Litmus {
     }
 
     fn confirms(&mut self, model: Relaxation, explanation: &Explanation) -> bool {
-        let mut threads = membar::litmus::LitmusThreads::new(&self.code);
+        let mut threads = crate::litmus::LitmusThreads::new(&self.code);
         replay::confirms(&mut threads, model, &explanation.steps(), &explanation.claims())
     }
 
@@ -136,7 +139,7 @@ impl Subject for Litmus {
             thread: event.thread,
             thread_name: format!("P{}", event.thread),
             text: site.text.clone(),
-            kind: kind(event.access.kind),
+            kind: event.access.kind,
             address: self.test.code.cells[event.access.addr as usize].name.clone(),
             read: value(event.read),
             write: value(event.write),
@@ -181,10 +184,12 @@ impl Subject for Litmus {
             ErrorKind::Deadlock { threads } => {
                 let names: Vec<String> = threads.iter().map(|thread| format!("P{thread}")).collect();
                 let (who, waits) = (names.join(", "), if names.len() == 1 { "waits" } else { "wait" });
-                ("deadlock", format!("{who} {waits} for a value that nobody will write"))
+                (ErrorName::Deadlock, format!("{who} {waits} for a value that nobody will write"))
             }
-            ErrorKind::Livelock => ("livelock", "the threads come back to where they were, again and again".into()),
-            ErrorKind::Fault { thread, why } => ("fault", format!("P{thread} cannot go on: {why}")),
+            ErrorKind::Livelock => {
+                (ErrorName::Livelock, "the threads come back to where they were, again and again".into())
+            }
+            ErrorKind::Fault { thread, why } => (ErrorName::Fault, format!("P{thread} cannot go on: {}", why.message)),
         };
         let schedule = error.schedule.to_string();
         Ok(ErrorRef { kind, message, stack: Vec::new(), output: None, schedule, executions: error.executions })
@@ -209,13 +214,5 @@ impl Subject for Litmus {
 
     fn about(&self, _: f64) -> About {
         About { command: ReplayCommand::of(&self.name), ..About::default() }
-    }
-}
-
-pub(super) fn kind(kind: AccessKind) -> &'static str {
-    match kind {
-        AccessKind::Load => "load",
-        AccessKind::Store => "store",
-        AccessKind::Rmw => "rmw",
     }
 }

@@ -1,11 +1,12 @@
 //! From violations as they are found to what reports show, each confirmed.
 
-use super::super::programs::{Run, Stand, Subject};
-use crate::stop::Failure;
-use membar::core::Relaxation;
-use membar::report::safe;
-use membar::report::verify::{EndRef, LinkRef, StepRef, ViolationRef, shape};
-use membar::verify::{Event, Explanation, Found, Link, Relation, RunStep, explain_run};
+use crate::Failure;
+use crate::core::{Relation, Relaxation};
+use crate::programs::{Run, Stand, Subject};
+use crate::report::kinds::StepKind;
+use crate::report::safe;
+use crate::report::verify::{EndRef, LinkRef, StepRef, ViolationRef, shape};
+use crate::verify::{Event, Explanation, Found, Link, RunStep, explain_run};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
@@ -131,7 +132,7 @@ pub fn violations<S: Subject>(
 /// Whether the cycle needs accesses to follow each other that have no byte in common.
 fn is_apart<S: Subject>(subject: &S, case: &Case<S::Detail>) -> bool {
     let Explanation { events, cycle, .. } = &case.explanation;
-    let conflicts = cycle.iter().filter(|link| !matches!(link.relation, Relation::Po { .. }));
+    let conflicts = cycle.iter().filter(|link| !matches!(link.relation, Relation::Po | Relation::Ppo));
     conflicts.into_iter().any(|link| !subject.overlap(&case.run, &events[link.from], &events[link.to]))
 }
 
@@ -157,23 +158,19 @@ fn violation<S: Subject>(subject: &mut S, found: &Found, case: &Case<S::Detail>)
     let link = |link: &Link| LinkRef {
         access: events[link.from].clone(),
         event: link.from,
-        relation: match link.relation {
-            Relation::Po { .. } => "po",
-            Relation::Rf => "rf",
-            Relation::Co => "co",
-            Relation::Fr => "fr",
-        },
+        relation: if link.relation == Relation::Ppo { Relation::Po } else { link.relation },
         kept: match link.relation {
-            Relation::Po { kept } => Some(kept),
+            Relation::Ppo => Some(true),
+            Relation::Po => Some(false),
             _ => None,
         },
     };
     let step = |step: &RunStep| {
         let (step, i) = match *step {
-            RunStep::Issue(i) => ("issue", i),
-            RunStep::Commit(i) => ("commit", i),
+            RunStep::Issue(i) => (StepKind::Issue, i),
+            RunStep::Commit(i) => (StepKind::Commit, i),
         };
-        let (delayed, overtakes) = (i == explanation.store, i == overtaking && step == "issue");
+        let (delayed, overtakes) = (i == explanation.store, i == overtaking && step == StepKind::Issue);
         StepRef { step, access: events[i].clone(), delayed, overtakes, event: i }
     };
     let fences = &explanation.fences;

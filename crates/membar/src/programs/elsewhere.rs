@@ -1,11 +1,11 @@
 //! C and C++ programs where they cannot be run.
 
-use super::{About, Input, Language, Round, Run, Subject, Unedited};
-use crate::cli::NativeArgs;
-use crate::stop::Failure;
-use membar::core::{Barrier, Relaxation};
-use membar::report::verify::{AccessRef, EditRef, ErrorRef, FenceRef};
-use membar::verify::{Checkpoint, Effort, Event, Explanation, ProgramError};
+use super::{About, Input, Language, NativeOptions, Round, Run, Subject, Unedited};
+use crate::Failure;
+use crate::core::{Barrier, Relaxation};
+use crate::explore::Step;
+use crate::report::verify::{AccessRef, EditRef, ErrorRef, FenceRef};
+use crate::verify::{Checkpoint, Effort, Event, Explanation, ProgramError};
 use std::ffi::OsString;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -17,13 +17,13 @@ fn not_here<T>() -> Result<T, Failure> {
     Err(Failure::Usage(NOT_HERE.into()))
 }
 
-/// Answers another process of membar.
-pub fn serve() -> Result<u8, Failure> {
-    not_here()
+/// Answers another process of membar: there is none.
+pub fn serve() -> bool {
+    false
 }
 
 /// Behaves as the compiler does.
-pub fn compile(_: Language, _: &[OsString]) -> Result<u8, Failure> {
+pub fn compile(_: Language, _: &[OsString]) -> Result<i32, Failure> {
     not_here()
 }
 
@@ -32,7 +32,7 @@ pub enum Native {}
 
 impl Native {
     /// Compiles and loads a program.
-    pub fn open(_: &Input, _: &NativeArgs, _: usize, _: Option<Duration>) -> Result<Native, Failure> {
+    pub fn open(_: &Input, _: &NativeOptions, _: usize, _: Option<Duration>) -> Result<Native, Failure> {
         not_here()
     }
 }
@@ -59,7 +59,11 @@ impl Subject for Native {
         match *self {}
     }
 
-    fn trace(&mut self, _: &[u8]) -> Result<Run<()>, Failure> {
+    fn is_alone(&self) -> bool {
+        match *self {}
+    }
+
+    fn trace(&mut self, _: &[Step]) -> Result<Run<()>, Failure> {
         match *self {}
     }
 
@@ -83,7 +87,7 @@ impl Subject for Native {
         match *self {}
     }
 
-    fn error(&mut self, _: &ProgramError) -> Result<Finding, Failure> {
+    fn error(&mut self, _: &ProgramError) -> Result<ErrorRef, Failure> {
         match *self {}
     }
 

@@ -1,12 +1,11 @@
 //! What `--resume` keeps on disk.
 
-use super::super::programs::hash;
-use crate::stop::Failure;
-use membar::report::{quoted_path, safe};
-use membar::verify::{Checkpoint, Settings};
+use crate::Failure;
+use crate::programs::hash;
+use crate::report::safe;
+use crate::verify::{Checkpoint, Settings};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -33,7 +32,7 @@ struct Saved {
     facts: Value,
 }
 
-const SAVED: u32 = 1;
+const SAVED: u32 = 2;
 
 fn bad(path: &Path, why: &str) -> Failure {
     Failure::Usage(format!("error: {} {why}\n = help: remove it to begin again", safe(&path.to_string_lossy())))
@@ -79,18 +78,6 @@ pub fn keep(fingerprint: u64, state: &State) -> Result<PathBuf, Failure> {
     let file = tempfile::Builder::new().prefix("membar-").suffix(".state").tempfile().map_err(failed)?;
     save(file.path(), fingerprint, state)?;
     file.into_temp_path().keep().map_err(|error| failed(error.error))
-}
-
-/// This command, for one of its programs and with its state.
-pub fn command(programs: &[PathBuf], program: &str, state: &Path) -> String {
-    let words: Vec<OsString> = std::env::args_os().skip(1).collect();
-    let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
-    let quoted = |word: &OsString| quoted_path(&word.to_string_lossy());
-    let own = words[..end].iter().filter(|word| !programs.iter().any(|program| program.as_os_str() == *word));
-    let mut line: Vec<String> = std::iter::once("membar".to_owned()).chain(own.map(quoted)).collect();
-    line.extend([program.to_owned(), "--resume".into(), quoted_path(&state.to_string_lossy())]);
-    line.extend(words[end..].iter().map(quoted));
-    line.join(" ")
 }
 
 /// Keeps the state.

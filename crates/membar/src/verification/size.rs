@@ -20,11 +20,11 @@
 //!
 //! Linear in the steps of the sampled branches, times threads.
 
-use super::super::programs::{Run, Subject};
-use membar::core::Performed;
-use membar::explore::{Step, Strategy};
-use membar::report::verify::AccessRef;
-use membar::verify::{Checkpoint, Event};
+use crate::core::Performed;
+use crate::explore::{Step, Strategy};
+use crate::programs::{Run, Subject};
+use crate::report::verify::AccessRef;
+use crate::verify::{Checkpoint, Event};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
@@ -235,7 +235,7 @@ fn races(steps: &[Performed]) -> Vec<(usize, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use membar::core::{Access, AccessKind, Barrier};
+    use crate::core::{Access, AccessKind, Barrier};
 
     fn step(thread: u32, addr: u32, writes: bool) -> Performed {
         let kind = if writes { AccessKind::Store } else { AccessKind::Load };

@@ -10,14 +10,28 @@
 //! Guarantees: every step is one that the machine can do. If all states were visited, no run makes more operations. It is a
 //! picture, never a verdict.
 
-use membar::Trace;
-use membar::core::{AddrId, Mask, Model, OpId, OpKind, Source, ThreadId};
+use crate::report::html;
+use membar_core::{AddrId, Mask, Model, OpId, OpKind, Proof, Source, ThreadId, Trace};
 use std::collections::HashSet;
 
 /// Operations of a trace that is run at most.
 const MOST: usize = 64;
 /// States that are visited at most.
 const STATES: usize = 60_000;
+
+/// The part that a proof needs, run as far as the machine comes; rather to the read to blame.
+pub fn of(trace: &Trace, model: &Model, proof: &Proof, blamed: Option<OpId>) -> Option<html::Prefix> {
+    let (ops, part) = html::part(trace, proof)?;
+    let blamed = blamed.and_then(|read| ops.iter().position(|&op| op == read)).map(|at| OpId(at as u32));
+    let found = longest(&part, model, blamed)?;
+    let original = |op: OpId| ops[op.index()];
+    Some(html::Prefix {
+        steps: found.steps.iter().map(|&(commit, op)| (commit, original(op))).collect(),
+        stuck: found.stuck.iter().map(|&(op, value)| (original(op), value)).collect(),
+        longest: found.longest,
+        ops,
+    })
+}
 
 /// A run of the machine, as far as it goes.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -51,7 +65,7 @@ enum Machine {
 
 /// The longest run; `None` if the model is no machine or the trace has something that the machine does not know.
 pub fn longest(trace: &Trace, model: &Model, blamed: Option<OpId>) -> Option<Found> {
-    if membar::model::builtin(&model.name) != Some(model) {
+    if crate::model::builtin(&model.name) != Some(model) {
         return None;
     }
     let machine = match model.name.as_str() {
@@ -194,8 +208,8 @@ mod tests {
     type Seen = (usize, Vec<(u64, Option<u64>)>);
 
     fn run(text: &str, model: &str) -> Option<Seen> {
-        let trace = membar::trace::parse("t", text.as_bytes()).unwrap().remove(0);
-        let found = longest(&trace, membar::model::builtin(model).unwrap(), None)?;
+        let trace = crate::trace::parse("t", text.as_bytes()).unwrap().remove(0);
+        let found = longest(&trace, crate::model::builtin(model).unwrap(), None)?;
         assert!(found.longest);
         Some((found.steps.len(), found.stuck.iter().map(|&(op, value)| (trace.line(op), value)).collect()))
     }

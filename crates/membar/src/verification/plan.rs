@@ -4,15 +4,15 @@
 //! or weaker. Then they are written into a copy of the source, which is built and verified, until a way to write them is found
 //! that makes the program safe. Every try is a whole verification, so the result is as sure as any verdict.
 
-use super::super::programs::{Subject, Unedited};
-use super::Watchdog;
 use super::explain::case;
-use crate::progress::{Line, Now};
-use crate::stop::Interrupt;
-use membar::core::{Barrier, Relaxation};
-use membar::explore::Strategy;
-use membar::report::verify::{AccessRef, FenceRef, edits, proposals};
-use membar::verify::{Checkpoint, Effort, Settings, Watching};
+use super::watchdog::Watchdog;
+use crate::Now;
+use crate::core::{Barrier, Relaxation};
+use crate::explore::Strategy;
+use crate::programs::{Subject, Unedited};
+use crate::report::verify::{AccessRef, FenceRef, edits, proposals};
+use crate::verify::{Checkpoint, Effort, Settings, Watching};
+use crate::{Interrupt, Listener};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -37,7 +37,7 @@ pub fn plan<S: Subject>(
     checkpoint: &Checkpoint,
     limit: Option<Instant>,
     interrupt: &Interrupt,
-    line: &Line,
+    line: &dyn Listener,
 ) -> Result<Vec<FenceRef>, Unfixed> {
     let deadline = |time: Duration| limit.map_or(Instant::now() + time, |limit| limit.min(Instant::now() + time));
     let found = search(subject, checkpoint, deadline(PLANNING), interrupt, line);
@@ -47,7 +47,7 @@ pub fn plan<S: Subject>(
     needs.dedup();
     let (trying, began) = (deadline(TRYING), Instant::now());
     let settings = Settings { strategy: Strategy::Dpor, watching: Watching::Class, ..checkpoint.settings };
-    for proposal in proposals(&fences, &crate::page::source) {
+    for proposal in proposals(&fences, &crate::source) {
         // A build takes as long as the one before, about.
         if Instant::now() >= trying || interrupt.pressed() {
             return unfixed("there was no time to try fences in the source", needs);
@@ -59,7 +59,7 @@ pub fn plan<S: Subject>(
         };
         let watchdog = Watchdog::new(Some(trying), interrupt);
         let result = edited.explore(Checkpoint::new(settings), Effort::default(), &[], &watchdog.stop, &mut |round| {
-            line.draw(|| now(subject.name(), began, TRYING, "trying fences in the source"));
+            line.progress(&|| now(subject.name(), began, TRYING, "trying fences in the source"));
             round.seen.violations.is_empty() && Instant::now() < trying && !interrupt.pressed()
         });
         if result.is_ok_and(|result| result.is_complete() && result.seen.violations.is_empty()) {
@@ -85,7 +85,7 @@ fn search<S: Subject>(
     checkpoint: &Checkpoint,
     deadline: Instant,
     interrupt: &Interrupt,
-    line: &Line,
+    line: &dyn Listener,
 ) -> Option<Vec<FenceRef>> {
     let (began, name) = (Instant::now(), subject.name().to_owned());
     let model = checkpoint.settings.model;
@@ -97,7 +97,7 @@ fn search<S: Subject>(
         let result =
             subject.explore(Checkpoint::new(settings), Effort::default(), &barriers, &watchdog.stop, &mut |round| {
                 let enough = !round.seen.violations.is_empty() && round.search.counts().executions > 10_000;
-                line.draw(|| now(&name, began, PLANNING, "looking for fences that make it safe"));
+                line.progress(&|| now(&name, began, PLANNING, "looking for fences that make it safe"));
                 !over() && !enough
             });
         result.ok().filter(|_| !over())

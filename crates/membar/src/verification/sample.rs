@@ -11,13 +11,13 @@
 //! those of the search alone. Otherwise what only they have found is added. What is sampled depends on the seed alone, unless
 //! the time for it is over first. Whoever chooses a strategy, limits executions or keeps a state gets no samples.
 
-use super::super::programs::{Round, Subject};
-use super::Watchdog;
-use crate::cli::{StrategyName, Verify};
-use crate::stop::{Failure, Interrupt};
-use membar::explore::Strategy;
-use membar::report::count;
-use membar::verify::{Checkpoint, Effort, Seen, Settings};
+use super::VerifyOptions;
+use super::watchdog::Watchdog;
+use crate::explore::Strategy;
+use crate::programs::{Round, Subject};
+use crate::report::count;
+use crate::verify::{Checkpoint, Effort, Seen, Settings};
+use crate::{Failure, Interrupt};
 use serde_json::Value;
 use std::time::{Duration, Instant};
 
@@ -46,10 +46,10 @@ struct Taken {
 }
 
 impl Sampling {
-    /// As the command line wants it.
-    pub fn new(args: &Verify) -> Sampling {
-        let wanted = args.strategy == StrategyName::Auto && args.executions.is_none() && args.resume.is_none();
-        Sampling { wanted, seed: args.seed, depth: args.depth, began: None, due: false, taken: None }
+    /// As the options have it.
+    pub fn new(options: &VerifyOptions) -> Sampling {
+        let wanted = options.samples && options.max_executions.is_none() && options.resume.is_none();
+        Sampling { wanted, seed: options.seed, depth: options.depth, began: None, due: false, taken: None }
     }
 
     /// Whether the search, which has come this far, is to be interrupted.

@@ -1,0 +1,140 @@
+//! The child's side of [`super`].
+
+use super::shared::Shared;
+use super::{Call, Reply, Statistics, resident};
+use crate::run::{Native, Options, barrier_of};
+use membar_explore::{Fault, Local, Order, Program, Strategy, Work};
+use membar_verify::{Settings, Watch};
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, BufWriter, Write};
+use std::os::fd::FromRawFd;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+/// Answers calls on standard input until it ends.
+pub fn serve() -> io::Result<()> {
+    // SAFETY: the descriptors are open, and nobody else uses them; the program gets others in their place.
+    let (from, to) = unsafe {
+        let from = libc::fcntl(0, libc::F_DUPFD_CLOEXEC, 100);
+        let to = libc::fcntl(1, libc::F_DUPFD_CLOEXEC, 100);
+        let null = libc::open(c"/dev/null".as_ptr(), libc::O_RDWR);
+        if from < 0 || to < 0 || null < 0 || libc::dup2(null, 0) < 0 || libc::dup2(null, 1) < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        (File::from_raw_fd(from), File::from_raw_fd(to))
+    };
+    let (mut to, mut server) = (BufWriter::new(to), Server { program: Loaded::Nothing, shared: None });
+    for line in BufReader::new(from).split(b'\n') {
+        let reply = server.answer(serde_json::from_slice(&line?)?).unwrap_or_else(Reply::Failed);
+        serde_json::to_writer(&mut to, &reply)?;
+        to.write_all(b"\n")?;
+        to.flush()?;
+    }
+    Ok(())
+}
+
+/// The program, as far as there is one.
+enum Loaded {
+    Nothing,
+    /// Nobody explores it.
+    Idle(Native),
+    Explored(Box<Local<Native, Watch>>),
+}
+
+struct Server {
+    program: Loaded,
+    shared: Option<Shared>,
+}
+
+impl Server {
+    fn answer(&mut self, call: Call) -> Result<Reply, Fault> {
+        match call {
+            Call::Load { object, args, shared, options, show } => self.load(object, &args, &shared, &options, show),
+            Call::Begin { facts, barriers, settings, stop_at_first, poison } => {
+                let mut program = self.take()?;
+                let barriers: Vec<_> = barriers.iter().map(|&(site, barrier)| (site, barrier_of(barrier))).collect();
+                let sampling = matches!(settings.strategy, Strategy::Random { .. } | Strategy::Pct { .. });
+                program.prepare(&facts, &barriers, poison, sampling);
+                Ok(self.begin(program, &settings, stop_at_first))
+            }
+            Call::Work(order) => self.work(&order),
+            Call::Trace(schedule) => self.with(|program| Reply::Traced(Box::new(program.trace(&schedule)))),
+            Call::Puppet(puppet) => self.with(|program| Reply::Puppet(program.puppet(puppet))),
+            Call::Facts => {
+                let program = match &self.program {
+                    Loaded::Nothing => return Err(nothing()),
+                    Loaded::Idle(program) => program,
+                    Loaded::Explored(local) => local.program(),
+                };
+                let (facts, grown) = program.facts();
+                Ok(Reply::Facts { facts, grown })
+            }
+        }
+    }
+
+    fn load(
+        &mut self,
+        object: Vec<u8>,
+        args: &[Vec<u8>],
+        shared: &[u8],
+        options: &Options,
+        show: bool,
+    ) -> Result<Reply, Fault> {
+        let args: Vec<&OsStr> = args.iter().map(|arg| OsStr::from_bytes(arg)).collect();
+        let object = PathBuf::from(OsString::from_vec(object));
+        let page = Shared::map(Path::new(OsStr::from_bytes(shared)), false);
+        let page = page.map_err(|error| Fault::error(error.to_string()))?;
+        let (black_box, size) = page.black_box();
+        self.shared = Some(page);
+        // SAFETY: standard error is the terminal's; the program's messages would disturb.
+        unsafe { if show { libc::dup2(2, 1) } else { libc::dup2(0, 2) } };
+        let mut program = Native::load(&object, &args, options).map_err(|error| error.fault())?;
+        program.set_black_box(black_box, size);
+        self.program = Loaded::Idle(program);
+        Ok(Reply::Ready)
+    }
+
+    /// The program, which nobody explores any more.
+    fn take(&mut self) -> Result<Native, Fault> {
+        match std::mem::replace(&mut self.program, Loaded::Nothing) {
+            Loaded::Nothing => Err(nothing()),
+            Loaded::Idle(program) => Ok(program),
+            Loaded::Explored(local) => Ok(local.into_parts().0),
+        }
+    }
+
+    fn with(&mut self, ask: impl FnOnce(&mut Native) -> Reply) -> Result<Reply, Fault> {
+        let mut program = self.take()?;
+        let reply = ask(&mut program);
+        self.program = Loaded::Idle(program);
+        Ok(reply)
+    }
+
+    fn begin(&mut self, program: Native, settings: &Settings, stop_at_first: bool) -> Reply {
+        let threads = program.threads();
+        let watch = Watch::new(settings, threads, stop_at_first);
+        self.program = Loaded::Explored(Box::new(Local::new(program, watch, settings.max_steps)));
+        Reply::Begun { threads }
+    }
+
+    fn work(&mut self, order: &Order) -> Result<Reply, Fault> {
+        let (Loaded::Explored(local), Some(page)) = (&mut self.program, &self.shared) else {
+            return Err(Fault::error("nothing to work on"));
+        };
+        let answer = local.work(order, page.stop_flag());
+        let program = local.program();
+        let (facts, grown) = program.facts();
+        let facts = grown.then_some(facts);
+        Ok(Reply::Worked { answer, facts, diverged: program.divergence(), statistics: statistics(program) })
+    }
+}
+
+fn nothing() -> Fault {
+    Fault::error("no program is loaded")
+}
+
+fn statistics(program: &Native) -> Statistics {
+    let (resets, steps, replayed, reset_bytes) = program.statistics();
+    Statistics { resets, steps, replayed, reset_bytes, resident: resident("self") }
+}

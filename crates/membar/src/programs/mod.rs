@@ -1,0 +1,351 @@
+//! What can be verified: litmus tests and C and C++ programs, and what is needed of each of them.
+
+mod litmus;
+#[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
+mod native;
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu")))]
+#[path = "elsewhere.rs"]
+mod native;
+
+pub use litmus::Litmus;
+pub use native::{Native, compile, serve};
+
+use crate::Failure;
+use crate::core::{Access, Barrier, Performed, Relaxation};
+use crate::explore::{SearchState, Step};
+use crate::report::verify::{AccessRef, EditRef, ErrorRef, FenceRef, NoteRef, ReplayCommand, StatisticsRef, edited};
+use crate::verify::{Checkpoint, Effort, Event, Explanation, ProgramError, Seen};
+use serde_json::Value;
+use std::ffi::OsString;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// Of a source.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Language {
+    /// C
+    C,
+    /// C++
+    Cxx,
+}
+
+/// A program to verify. A path becomes one by the ending of its name, or because it is executable.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Input {
+    /// A litmus test.
+    Litmus(PathBuf),
+    /// The text of a litmus test, and what reports call it.
+    Text {
+        /// The name.
+        name: String,
+        /// The text.
+        text: Vec<u8>,
+    },
+    /// Sources that are compiled together.
+    Sources(Vec<PathBuf>),
+    /// A program that was built with `membar cc`.
+    Executable(PathBuf),
+}
+
+impl Input {
+    /// The program in this file.
+    pub fn of(file: &Path) -> Input {
+        match () {
+            () if is_source(file) => Input::Sources(vec![file.to_owned()]),
+            () if is_executable(file) => Input::Executable(file.to_owned()),
+            () => Input::Litmus(file.to_owned()),
+        }
+    }
+
+    /// Its files, as they were named.
+    pub fn name(&self) -> String {
+        let files = match self {
+            Input::Litmus(file) | Input::Executable(file) => std::slice::from_ref(file),
+            Input::Text { name, .. } => return name.clone(),
+            Input::Sources(files) => files,
+        };
+        files.iter().map(|file| file.to_string_lossy()).collect::<Vec<_>>().join(" ")
+    }
+}
+
+impl<P: AsRef<Path> + ?Sized> From<&P> for Input {
+    fn from(file: &P) -> Input {
+        Input::of(file.as_ref())
+    }
+}
+
+/// How C and C++ programs are compiled and run.
+#[derive(Clone, Debug)]
+pub struct NativeOptions {
+    /// The arguments of the program.
+    pub args: Vec<OsString>,
+    /// Flags for the compiler and linker.
+    pub flags: Vec<OsString>,
+    /// The compiler, gcc or clang; what is installed if none is given.
+    pub cc: Option<OsString>,
+    /// Volatile accesses are seq_cst atomics.
+    pub volatile_atomic: bool,
+    /// Threads may wake up without a reason.
+    pub spurious_wakeups: bool,
+    /// Code that is not instrumented touches nothing that threads share.
+    pub opaque_private: bool,
+    /// What `__VERIFIER_nondet_int` and its kin return: from the first to the last.
+    pub nondet: Option<(i64, i64)>,
+    /// Bytes of heap that one execution may use; [`NativeOptions::UNLIMITED`] for as much as there is.
+    pub heap: usize,
+    /// The executable whose processes run the program: it has to call [`crate::serve_programs`] before anything else.
+    /// This one if none is given.
+    pub runner: Option<PathBuf>,
+}
+
+impl NativeOptions {
+    /// No limit of the heap.
+    pub const UNLIMITED: usize = usize::MAX / 2;
+    /// Bytes of heap that one execution may use if nothing else is said.
+    pub const HEAP: usize = 64 << 20;
+}
+
+impl Default for NativeOptions {
+    fn default() -> NativeOptions {
+        NativeOptions {
+            args: Vec::new(),
+            flags: Vec::new(),
+            cc: None,
+            volatile_atomic: false,
+            spurious_wakeups: false,
+            opaque_private: false,
+            nondet: None,
+            heap: NativeOptions::HEAP,
+            runner: None,
+        }
+    }
+}
+
+/// Runs a program for another process of membar and does not return, if that is what this process was started for. The first
+/// thing that an executable has to do whose [`crate::verify()`] is to run C and C++ programs.
+pub fn serve_programs() {
+    if std::env::args_os().nth(1).is_some_and(|word| word == RUN) && std::env::args_os().len() == 2 {
+        std::process::exit(i32::from(!serve()));
+    }
+}
+
+/// The argument of a process that runs a program for another one.
+const RUN: &str = "run-program";
+
+/// Whether the file is a source, by the ending of its name.
+pub fn is_source(path: &Path) -> bool {
+    let endings = ["c", "cc", "cpp", "cxx", "C", "c++", "cp", "CPP", "i", "ii"];
+    path.extension().is_some_and(|extension| endings.iter().any(|ending| extension == *ending))
+}
+
+/// Whether the file can be executed, by its first bytes.
+pub fn is_executable(path: &Path) -> bool {
+    let mut magic = [0; 4];
+    let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut magic));
+    read.is_ok() && magic == *b"\x7fELF"
+}
+
+/// A schedule that was run.
+#[derive(Debug)]
+pub struct Run<T> {
+    /// Its steps; fewer than were asked for if the thread of the next one could not make one.
+    pub steps: Vec<Performed>,
+    /// What each thread would do after them.
+    pub next: Vec<Stand>,
+    /// What the program has printed, if it can.
+    pub output: Option<String>,
+    /// What else is known.
+    pub detail: T,
+}
+
+/// Where a thread stands.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Stand {
+    /// It would make this access next.
+    Access(Access),
+    /// It has ended.
+    Done,
+    /// It cannot go on, for this reason.
+    Stuck(String),
+}
+
+/// Why an edited program cannot be had.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Unedited {
+    /// No edit can be tried, for this reason.
+    Never(String),
+    /// This one cannot be built.
+    NotThis,
+}
+
+/// The texts of the files of these edits, edited.
+pub fn edited_texts(edits: &[EditRef]) -> Result<Vec<(PathBuf, String)>, Unedited> {
+    let mut files: Vec<&str> = edits.iter().map(|edit| edit.file.as_str()).collect();
+    files.dedup();
+    let text = |file: &&str| {
+        let text = source(file).ok_or_else(|| Unedited::Never(format!("{file} cannot be read")))?;
+        Ok((PathBuf::from(file), edited(file, &text, edits)))
+    };
+    files.iter().map(text).collect()
+}
+
+/// Exploration between two rounds.
+pub struct Round<'a> {
+    /// Where it is.
+    pub search: &'a SearchState,
+    /// What was seen.
+    pub seen: &'a Seen,
+    /// A finding was asked for, and there is one.
+    pub has_first: bool,
+    /// There is nothing left to explore.
+    pub is_done: bool,
+    /// As many executions as were asked for.
+    pub is_out: bool,
+    /// Everything that is needed to go on.
+    pub checkpoint: &'a dyn Fn() -> Checkpoint,
+    /// See [`Subject::facts`].
+    pub facts: &'a dyn Fn() -> Value,
+}
+
+/// What there is to say about a program beside what was found.
+#[derive(Debug, Default)]
+pub struct About {
+    /// What compiled it.
+    pub compiler: Option<String>,
+    /// What the user should know.
+    pub notes: Vec<NoteRef>,
+    /// What it cost.
+    pub statistics: Option<StatisticsRef>,
+    /// How to replay a schedule.
+    pub command: ReplayCommand,
+}
+
+/// Something that the program does and that cannot be run.
+pub struct Limit {
+    /// What, and where.
+    pub message: String,
+    /// What to do about it.
+    pub help: String,
+}
+
+/// A program under verification, and its words.
+pub trait Subject {
+    /// What is known about a run beside its steps.
+    type Detail;
+
+    /// What reports call it.
+    fn name(&self) -> &str;
+
+    /// The first of its files.
+    fn file(&self) -> &str {
+        self.name()
+    }
+
+    /// Whether it has only one thread, as far as it has been explored.
+    fn is_alone(&self) -> bool;
+
+    /// A hash of everything that decides what it does.
+    fn fingerprint(&self) -> u64;
+
+    /// What has been learnt about it that a search relies on; null if nothing.
+    fn facts(&self) -> Value {
+        Value::Null
+    }
+
+    /// Begins with what was learnt before. False if it cannot be.
+    fn know(&mut self, _facts: Value) -> bool {
+        true
+    }
+
+    /// Explores it with these barriers ([`Subject::spot`]), until it is done or `go_on` says otherwise.
+    fn explore(
+        &mut self,
+        checkpoint: Checkpoint,
+        effort: Effort,
+        barriers: &[(u32, Barrier)],
+        stop: &AtomicBool,
+        go_on: &mut dyn FnMut(&Round<'_>) -> bool,
+    ) -> Result<Checkpoint, Failure>;
+
+    /// Learns what has to be known before a schedule means something, by exploring for some time if that is given.
+    fn prepare(&mut self, _learn: Option<Duration>, _stop: &AtomicBool) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// Runs a schedule, with the barriers of the last exploration.
+    fn trace(&mut self, schedule: &[Step]) -> Result<Run<Self::Detail>, Failure>;
+
+    /// Whether two accesses to one address have a byte in common.
+    fn overlap(&self, _run: &Run<Self::Detail>, _one: &Event, _other: &Event) -> bool {
+        true
+    }
+
+    /// Whether some accesses of a run are to parts of what is taken for one location.
+    fn has_parts(&self, _run: &Run<Self::Detail>) -> bool {
+        false
+    }
+
+    /// Whether a separate machine finds the execution possible and not sequentially consistent.
+    fn confirms(&mut self, model: Relaxation, explanation: &Explanation) -> bool;
+
+    /// File, line and column of an event of a run.
+    fn place(&self, run: &Run<Self::Detail>, event: &Event) -> (String, u32, u32);
+
+    /// An event of a run.
+    fn access(&mut self, run: &Run<Self::Detail>, event: &Event) -> AccessRef;
+
+    /// What reports call a thread.
+    fn thread_name(&self, thread: u32) -> String {
+        format!("P{thread}")
+    }
+
+    /// Where such a barrier is put, between these two instructions: what [`Subject::explore`] wants.
+    fn spot(&self, _: Barrier, after: u32, _before: u32) -> u32 {
+        after
+    }
+
+    /// A fence between two accesses.
+    fn fence(&self, barrier: Barrier, after: &AccessRef, before: &AccessRef) -> FenceRef;
+
+    /// The same program with these edits of its source; why there is none otherwise.
+    fn edited(&self, edits: &[EditRef]) -> Result<Self, Unedited>
+    where
+        Self: Sized;
+
+    /// What could not be run, if the error is about that.
+    fn limit(&mut self, _error: &ProgramError) -> Option<Limit> {
+        None
+    }
+
+    /// An error of the program.
+    fn error(&mut self, error: &ProgramError) -> Result<ErrorRef, Failure>;
+
+    /// Whether the error is none: the program ends itself where an assumption of its own does not hold.
+    fn is_assumption(&mut self, _error: &ProgramError) -> bool {
+        false
+    }
+
+    /// The values of all variables after a run.
+    fn memory(&mut self, run: &Run<Self::Detail>) -> Vec<(String, String)>;
+
+    /// Where the thread is after a run.
+    fn standing(&mut self, run: &Run<Self::Detail>, thread: usize) -> String;
+
+    /// What else there is to say.
+    fn about(&self, seconds: f64) -> About;
+}
+
+/// FNV-1a: stable from one build to the next.
+pub fn hash(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+/// The text of a source, if it is one that can be shown.
+pub fn source(file: &str) -> Option<String> {
+    const MOST: u64 = 4 << 20;
+    let path = Path::new(file);
+    let size = std::fs::metadata(path).ok().filter(|meta| meta.is_file())?.len();
+    (size <= MOST).then(|| std::fs::read(path).ok())?.map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+}

@@ -1,0 +1,443 @@
+//! C and C++ programs to verify: compiled, run in processes of their own, and named by their debug information.
+
+mod told;
+mod trouble;
+
+use super::{
+    About, Input, Language, Limit, NativeOptions, RUN, Round, Run, Stand, Subject, Unedited, edited_texts, hash,
+};
+use crate::core::{Barrier, Performed, Relaxation};
+use crate::explore::{FaultKind, Step, Strategy};
+use crate::report::kinds::ErrorKind as ErrorName;
+use crate::report::verify::{AccessRef, EditRef, ErrorRef, FenceRef, FrameRef, ReplayCommand, order};
+use crate::verification::EXPLAINING;
+use crate::verify::{Checkpoint, Effort, ErrorKind, Event, Explanation, ProgramError, Settings, Watching};
+use crate::{Failure, Problem, REPORT_BUG};
+use membar_native::build::{self, BuildError, Built, Note, Request};
+use membar_native::process::Setup;
+use membar_native::session::Session;
+use membar_native::symbols::Symbols;
+use membar_native::words::{Dialect, Place, Words};
+use membar_native::{BEFORE, Standing, Traced, TracedStep};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io::Write;
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+use told::{at, waiting};
+use trouble::{command, cxx_driver, failed, trouble};
+
+/// A compiled program.
+pub struct Native {
+    name: String,
+    /// The first source, or the executable.
+    main: String,
+    session: Session,
+    words: Words,
+    dialect: Dialect,
+    compiler: String,
+    notes: Vec<Note>,
+    spurious_wakeups: bool,
+    opaque_private: bool,
+    command: ReplayCommand,
+    fingerprint: u64,
+    /// What it was built from, how, and for how many processes.
+    made_of: (Input, NativeOptions, usize),
+    /// Where the object and the memory that processes share are.
+    dir: TempDir,
+}
+
+/// Answers another process of membar until that ends. Whether that went well.
+pub fn serve() -> bool {
+    // The program's messages go nowhere, but a bug of ours must be heard.
+    if let Ok(stderr) = std::io::stderr().as_fd().try_clone_to_owned() {
+        let stderr = std::fs::File::from(stderr);
+        std::panic::set_hook(Box::new(move |info| {
+            let _ = writeln!(&stderr, "internal error: {info}\n{REPORT_BUG}");
+            std::process::exit(membar_native::process::BUG);
+        }));
+    }
+    // Whoever asked is gone, or will say what is wrong.
+    membar_native::process::serve().is_ok()
+}
+
+/// Behaves as the compiler does. Its exit code.
+pub fn compile(language: Language, args: &[OsString]) -> Result<i32, Failure> {
+    let language = match language {
+        Language::C => build::Language::C,
+        Language::Cxx => build::Language::Cxx,
+    };
+    build::wrapper(language, args).map_err(|error| failed("", &error))
+}
+
+impl Native {
+    /// Compiles and loads a program.
+    ///
+    /// Its processes are killed a moment after this time, which begins when it is compiled.
+    pub fn open(input: &Input, args: &NativeOptions, jobs: usize, time: Option<Duration>) -> Result<Native, Failure> {
+        let dir = tempfile::Builder::new().prefix("membar-").tempdir();
+        let dir =
+            dir.map_err(|error| Failure::Usage(format!("error: cannot make a directory for the program: {error}")))?;
+        let (files, built): (Vec<&Path>, Result<Built, BuildError>) = match input {
+            Input::Sources(sources) => {
+                let (cc, cxx) = (args.cc.clone(), args.cc.as_deref().map(cxx_driver));
+                let request = Request { sources, flags: &args.flags, dir: dir.path(), cc, cxx };
+                (sources.iter().map(PathBuf::as_path).collect(), build::build(&request))
+            }
+            Input::Executable(path) => (vec![path.as_path()], build::build_executable(path, dir.path())),
+            Input::Litmus(_) | Input::Text { .. } => {
+                return Err(Failure::Internal("a litmus test is not compiled".into()));
+            }
+        };
+        let shown: Vec<String> = files.iter().map(|file| file.to_string_lossy().into_owned()).collect();
+        let main = shown.first().cloned().unwrap_or_default();
+        let built = built.map_err(|error| failed("", &error))?;
+        let problem = |error: &dyn std::fmt::Display| Problem::failure(&main, 0, &error.to_string(), "");
+        let symbols = Symbols::load(&built.object).map_err(|error| problem(&error))?;
+        let mut program_args = vec![match input {
+            Input::Sources(_) => files.first().and_then(|file| file.file_stem()).unwrap_or_default().to_owned(),
+            _ => files.first().map(|file| file.as_os_str().to_owned()).unwrap_or_default(),
+        }];
+        program_args.extend(args.args.iter().cloned());
+        if !matches!(input, Input::Sources(_)) {
+            program_args.extend(args.flags.iter().cloned());
+        }
+        let (volatile_atomic, spurious_wakeups) = (args.volatile_atomic, args.spurious_wakeups);
+        let opaque_private = args.opaque_private;
+        let heap = args.heap;
+        let object = std::fs::read(&built.object).map_err(|error| problem(&error))?;
+        let how =
+            format!("{program_args:?} {volatile_atomic} {spurious_wakeups} {opaque_private} {heap} {:?}", args.nondet);
+        let fingerprint = hash(&object) ^ hash(how.as_bytes());
+        let runner = args.runner.clone().map_or_else(std::env::current_exe, Ok);
+        let exe = runner.map_err(|error| problem(&error))?;
+        let setup = Setup {
+            exe,
+            exe_args: vec![RUN.into()],
+            object: built.object,
+            args: program_args,
+            dir: dir.path().to_owned(),
+            heap,
+            volatile_atomic,
+            spurious_wakeups,
+            opaque_private,
+            nondet: args.nondet,
+            wrappers: symbols.wrappers(),
+            show: false,
+            until: time.and_then(|time| Instant::now().checked_add(time + EXPLAINING)),
+        };
+        let cxx = files.iter().any(|file| build::Language::of(file) == Some(build::Language::Cxx));
+        let dialect = if cxx { Dialect::Cxx } else { Dialect::C };
+        let name = shown.join(" ");
+        let words = Words::new(symbols);
+        let session = Session::start(&setup, jobs).map_err(|error| trouble(&main, &words, &error))?;
+        let command = command(&shown, args);
+        let notes = built.notes;
+        let compiler = built.compiler;
+        let made_of = (input.clone(), args.clone(), jobs);
+        Ok(Native {
+            name,
+            main,
+            session,
+            words,
+            dialect,
+            compiler,
+            notes,
+            spurious_wakeups,
+            opaque_private,
+            command,
+            fingerprint,
+            made_of,
+            dir,
+        })
+    }
+
+    /// The step that an event is, or the one that its thread would make next.
+    fn step<'a>(&self, run: &'a Run<Traced>, event: &Event) -> Option<&'a TracedStep> {
+        match run.detail.steps.get(event.step as usize) {
+            Some(step) => Some(step),
+            None => match run.detail.threads.get(event.thread as usize) {
+                Some(Standing::Access(step, _)) => Some(step),
+                _ => None,
+            },
+        }
+    }
+
+    fn place_of(&self, run: &Run<Traced>, event: &Event) -> Place {
+        let stack = self.step(run, event).map_or(&[][..], |step| &step.stack);
+        self.words.place(&run.detail, event.thread, stack, event.access.addr)
+    }
+
+    /// Where these return addresses lead to, in the user's files.
+    fn frames(&self, stack: &[u32]) -> Vec<FrameRef> {
+        let frame = |frame: membar_native::symbols::Frame| FrameRef {
+            function: frame.function,
+            file: frame.file,
+            line: frame.line,
+        };
+        self.words.stack(stack).into_iter().map(frame).collect()
+    }
+}
+
+impl Subject for Native {
+    type Detail = Traced;
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn file(&self) -> &str {
+        &self.main
+    }
+
+    fn overlap(&self, run: &Run<Traced>, one: &Event, other: &Event) -> bool {
+        match (self.step(run, one), self.step(run, other)) {
+            (Some(one), Some(other)) => one.overlaps(other),
+            _ => true,
+        }
+    }
+
+    fn has_parts(&self, run: &Run<Traced>) -> bool {
+        run.detail.steps.iter().any(|step| step.part != 0)
+    }
+
+    fn is_alone(&self) -> bool {
+        self.session.facts().threads.is_empty()
+    }
+
+    fn fingerprint(&self) -> u64 {
+        self.fingerprint
+    }
+
+    fn facts(&self) -> Value {
+        serde_json::to_value(self.session.facts()).unwrap_or_default()
+    }
+
+    fn know(&mut self, facts: Value) -> bool {
+        let facts = serde_json::from_value(facts).map(|facts| self.session.know(facts));
+        facts.is_ok()
+    }
+
+    fn explore(
+        &mut self,
+        checkpoint: Checkpoint,
+        effort: Effort,
+        barriers: &[(u32, Barrier)],
+        stop: &AtomicBool,
+        go_on: &mut dyn FnMut(&Round<'_>) -> bool,
+    ) -> Result<Checkpoint, Failure> {
+        let result = self.session.verify(checkpoint, effort, barriers, stop, |verification, facts| {
+            let round = Round {
+                search: verification.search(),
+                seen: verification.seen(),
+                has_first: verification.has_found_first(),
+                is_done: verification.is_done(),
+                is_out: verification.is_out_of_executions(),
+                checkpoint: &|| verification.checkpoint(),
+                facts: &|| serde_json::to_value(facts).unwrap_or_default(),
+            };
+            go_on(&round)
+        });
+        result.map_err(|error| trouble(&self.main, &self.words, &error))
+    }
+
+    fn prepare(&mut self, learn: Option<Duration>, stop: &AtomicBool) -> Result<(), Failure> {
+        let strategy = Strategy::Dpor;
+        let settings = Settings { model: Relaxation::Tso, strategy, watching: Watching::Nothing, max_steps: 10_000 };
+        let learnt = match learn {
+            None => self.session.learn(settings, stop),
+            Some(time) => {
+                let (began, effort) = (Instant::now(), Effort::default());
+                let go_on = |_: &_, _: &_| began.elapsed() < time;
+                self.session.verify(Checkpoint::new(settings), effort, &[], stop, go_on).map(|_| ())
+            }
+        };
+        learnt.map_err(|error| trouble(&self.main, &self.words, &error))
+    }
+
+    fn trace(&mut self, schedule: &[Step]) -> Result<Run<Traced>, Failure> {
+        let traced = self.session.trace(schedule).map_err(|error| trouble(&self.main, &self.words, &error))?;
+        let steps: Vec<Performed> = traced.steps.iter().map(|step| step.made.performed()).collect();
+        let stand = |standing: &Standing| match standing {
+            Standing::Access(step, _) => Stand::Access(step.made.performed().access),
+            Standing::Done => Stand::Done,
+            Standing::Fault(why) => Stand::Stuck(why.message.to_string()),
+        };
+        Ok(Run {
+            steps,
+            next: traced.threads.iter().map(stand).collect(),
+            output: Some(traced.output.clone()),
+            detail: traced,
+        })
+    }
+
+    fn confirms(&mut self, model: Relaxation, explanation: &Explanation) -> bool {
+        let mut puppet = self.session.puppet();
+        crate::certify::replay::confirms(&mut puppet, model, &explanation.steps(), &explanation.claims())
+    }
+
+    fn place(&self, run: &Run<Traced>, event: &Event) -> (String, u32, u32) {
+        let Place { file, line, column, .. } = self.place_of(run, event);
+        (file, line, column)
+    }
+
+    fn access(&mut self, run: &Run<Traced>, event: &Event) -> AccessRef {
+        let Place { function, file, line, column, text } = self.place_of(run, event);
+        let (traced, addr) = (&run.detail, event.access.addr);
+        let address = self.words.address(traced, addr);
+        let mut value = |value: Option<u64>| value.map(|value| self.words.value(traced, addr, value));
+        AccessRef {
+            file: if file.is_empty() { self.main.clone() } else { file },
+            function: Some(function),
+            line,
+            column,
+            thread: event.thread,
+            thread_name: Words::thread(event.thread),
+            text,
+            kind: event.access.kind,
+            address,
+            read: value(event.read),
+            write: value(event.write),
+            control: self.words.is_control(traced, addr),
+            crowded: false,
+        }
+    }
+
+    fn thread_name(&self, thread: u32) -> String {
+        Words::thread(thread)
+    }
+
+    /// A full fence is just behind the store, as a stronger memory order of that store would have it; one for stores is just
+    /// before the later one.
+    fn spot(&self, barrier: Barrier, after: u32, before: u32) -> u32 {
+        if barrier == Barrier::Full { after } else { before | BEFORE }
+    }
+
+    fn fence(&self, barrier: Barrier, after: &AccessRef, before: &AccessRef) -> FenceRef {
+        let full = barrier == Barrier::Full;
+        let anchor = if full { after } else { before };
+        // Where the other access is in another function, or comes first in a loop, only one place says something.
+        let near = after.file == before.file && after.function == before.function;
+        let near = near && (after.line, after.column) < (before.line, before.column);
+        let place = |access: &AccessRef, shown: bool| if shown { (access.line, access.column) } else { (0, 0) };
+        let (after_place, before_place) = (place(after, near || full), place(before, near || !full));
+        FenceRef {
+            file: anchor.file.clone(),
+            function: anchor.function.clone(),
+            thread_name: anchor.thread_name.clone(),
+            fence: self.dialect.fence(barrier),
+            order: order(after, before),
+            edits: Vec::new(),
+            after_line: after_place.0,
+            after_column: after_place.1,
+            before_line: before_place.0,
+            before_column: before_place.1,
+            tried_before: !full,
+        }
+    }
+
+    fn edited(&self, edits: &[EditRef]) -> Result<Native, Unedited> {
+        let (Input::Sources(sources), args, jobs) = &self.made_of else {
+            let why = "the program was built elsewhere: with a fence there, build it and verify it again";
+            return Err(Unedited::Never(why.into()));
+        };
+        let (cc, cxx) = (args.cc.clone(), args.cc.as_deref().map(cxx_driver));
+        let request = Request { sources, flags: &args.flags, dir: self.dir.path(), cc, cxx };
+        let copies = build::edited(&request, &edited_texts(edits)?).map_err(|_| Unedited::NotThis)?;
+        let args = NativeOptions { flags: copies.1, ..args.clone() };
+        Native::open(&Input::Sources(copies.0), &args, *jobs, None).map_err(|_| Unedited::NotThis)
+    }
+
+    fn limit(&mut self, error: &ProgramError) -> Option<Limit> {
+        let ErrorKind::Fault { thread, why } = &error.kind else { return None };
+        let frames = self.frames(&why.stack);
+        let place = frames.first().map_or(self.main.clone(), |frame| format!("{}:{}", frame.file, frame.line));
+        let help = match why.kind {
+            FaultKind::Memory => "give more with --memory, or make the program need less",
+            _ => "leave this out of what is verified, with a macro that you define: -- -DVERIFY",
+        };
+        Some(Limit { message: format!("{place}: {}", self.sentence(*thread, why)), help: help.into() })
+    }
+
+    fn error(&mut self, error: &ProgramError) -> Result<ErrorRef, Failure> {
+        let mut stack = Vec::new();
+        // A schedule that ends the whole process is not run again.
+        let ends = matches!(&error.kind, ErrorKind::Fault { why, .. } if why.kind == FaultKind::Death);
+        let traced = if ends { None } else { Some(self.trace(&error.schedule.0)?.detail) };
+        let output = traced.as_ref().map(|traced| traced.output.clone()).filter(|output| !output.is_empty());
+        let (kind, message) = match &error.kind {
+            ErrorKind::Deadlock { threads } => {
+                (ErrorName::Deadlock, traced.map_or(String::new(), |traced| self.deadlock(&traced, threads)))
+            }
+            ErrorKind::Livelock => {
+                (ErrorName::Livelock, "the threads come back to where they were, again and again".into())
+            }
+            ErrorKind::Fault { thread, why } => {
+                if let Some(traced) = traced.as_ref().filter(|_| why.is_about_a_stack()) {
+                    self.words.remember(traced);
+                }
+                stack = self.frames(&why.stack);
+                (ErrorName::Fault, self.sentence(*thread, why))
+            }
+        };
+        let schedule = error.schedule.to_string();
+        Ok(ErrorRef { kind, message, stack, output, schedule, executions: error.executions })
+    }
+
+    fn is_assumption(&mut self, error: &ProgramError) -> bool {
+        let ErrorKind::Fault { why, .. } = &error.kind else { return false };
+        why.kind == FaultKind::Abort
+            && self.frames(&why.stack).first().is_some_and(|frame| frame.function == "assume_abort_if_not")
+    }
+
+    fn memory(&mut self, run: &Run<Traced>) -> Vec<(String, String)> {
+        let mut last: BTreeMap<u32, u64> = BTreeMap::new();
+        for step in &run.steps {
+            if !self.words.is_control(&run.detail, step.access.addr) {
+                last.insert(step.access.addr, step.new);
+            }
+        }
+        let name = |(addr, value): (u32, u64)| {
+            (self.words.address(&run.detail, addr), self.words.value(&run.detail, addr, value))
+        };
+        let mut memory: Vec<(String, String)> = last.into_iter().map(name).collect();
+        memory.sort();
+        memory
+    }
+
+    fn standing(&mut self, run: &Run<Traced>, thread: usize) -> String {
+        let name = Words::thread(thread as u32);
+        match &run.detail.threads[thread] {
+            Standing::Access(step, _) if step.stack.is_empty() => format!("{name} is about to end"),
+            Standing::Access(step, waits) => {
+                let place = self.words.place(&run.detail, thread as u32, &step.stack, step.made.addr);
+                let at = at(&place);
+                match waits {
+                    true => {
+                        let wait = self.words.wait(&run.detail, thread as u32);
+                        format!("{} at {at} `{}`", waiting(thread as u32, wait.as_ref()), place.text)
+                    }
+                    false => format!("{name} is at {at} `{}`", place.text),
+                }
+            }
+            Standing::Done => {
+                let began = thread == 0 || run.detail.steps.iter().any(|step| step.made.thread as usize == thread);
+                format!("{name} {}", if began { "has ended" } else { "has not begun" })
+            }
+            Standing::Fault(why) => {
+                let stack = self.frames(&why.stack);
+                let lines =
+                    stack.iter().map(|frame| format!("\n    at {} ({}:{})", frame.function, frame.file, frame.line));
+                self.sentence(thread as u32, why) + &lines.collect::<String>()
+            }
+        }
+    }
+
+    fn about(&self, seconds: f64) -> About {
+        self.told(seconds)
+    }
+}

@@ -1,0 +1,314 @@
+//! Programs verified in one call: explored, with what was found explained, confirmed and repaired.
+//!
+//! | file | does |
+//! |---|---|
+//! | `sample` | a short time of sampling before a long search |
+//! | `report` | the verdict and what it rests on |
+//! | `explain` | violations in words, each confirmed by separate code |
+//! | `size` | why a search does not end |
+//! | `plan` | the fences that make a program safe |
+//! | `resume` | the file that a verification goes on from |
+
+mod explain;
+mod plan;
+mod report;
+mod resume;
+mod sample;
+mod size;
+mod watchdog;
+
+pub use explain::initial;
+
+use crate::core::Relaxation;
+use crate::explore::Strategy;
+use crate::programs::{Input, Litmus, Native, NativeOptions, Round, Subject};
+use crate::report::kinds::NoteKind;
+use crate::report::verify::{NoteRef, VerifyReport};
+use crate::report::{count, quoted_path};
+use crate::verify::{Checkpoint, Effort, Settings, Verdict, Watching};
+use crate::{Failure, Interrupt, Listener, Now};
+use sample::Sampling;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+use watchdog::Watchdog;
+
+/// Time between two checkpoints on disk.
+const CHECKPOINT: Duration = Duration::from_secs(1);
+/// How much longer than it may be explored a program may run, so that what was found is explained.
+pub(crate) const EXPLAINING: Duration = Duration::from_millis(900);
+
+/// How to verify a program. The default is what `membar verify` does.
+#[derive(Clone, Debug)]
+pub struct VerifyOptions {
+    /// The machine.
+    pub model: Relaxation,
+    /// Which executions are explored.
+    pub strategy: Strategy,
+    /// What looks at each of them.
+    pub watching: Watching,
+    /// A thread is not run any further after this many accesses.
+    pub max_steps: usize,
+    /// Stop after about this many executions.
+    pub max_executions: Option<u64>,
+    /// Stop at the first violation or error.
+    pub stop_at_first: bool,
+    /// A search that takes long is preceded by a short time of sampling,
+    pub samples: bool,
+    /// whose random numbers begin here,
+    pub seed: u64,
+    /// and which looks for bugs that need this many ordering constraints.
+    pub depth: u32,
+    /// Time to explore, without compiling.
+    pub time: Option<Duration>,
+    /// Go on where this file says, if it exists, and keep it up to date.
+    pub resume: Option<PathBuf>,
+    /// Keep the state of a search that is interrupted in a temporary file ([`Listener::kept`]) if `resume` names none.
+    pub keep: bool,
+    /// How many cores to use; the result is the same.
+    pub jobs: usize,
+    /// How C and C++ programs are compiled and run.
+    pub native: NativeOptions,
+    /// Stops it early.
+    pub interrupt: Interrupt,
+}
+
+impl Default for VerifyOptions {
+    fn default() -> VerifyOptions {
+        VerifyOptions {
+            model: Relaxation::Tso,
+            strategy: Strategy::Dpor,
+            watching: Watching::Class,
+            max_steps: 10_000,
+            max_executions: None,
+            stop_at_first: false,
+            samples: true,
+            seed: 1,
+            depth: 3,
+            time: None,
+            resume: None,
+            keep: false,
+            jobs: 1,
+            native: NativeOptions::default(),
+            interrupt: Interrupt::default(),
+        }
+    }
+}
+
+impl VerifyOptions {
+    fn settings(&self) -> Settings {
+        Settings { model: self.model, strategy: self.strategy, watching: self.watching, max_steps: self.max_steps }
+    }
+}
+
+/// Finds out whether a program stays sequentially consistent, and explains why not: a litmus test, C or C++ sources, or an
+/// executable that was built with `membar cc`.
+///
+/// ```
+/// use membar::{ProgramVerdict, VerifyOptions, verify};
+///
+/// let text = "X86 SB\n{ }\n P0 | P1 ;\n MOV [x],$1 | MOV [y],$1 ;\n MOV EAX,[y] | MOV EAX,[x] ;\nexists (0:EAX=0)\n";
+/// let file = tempfile::Builder::new().suffix(".litmus").tempfile()?;
+/// std::fs::write(&file, text)?;
+/// let report = verify(file.path(), &VerifyOptions::default())?;
+/// assert_eq!(report.verdict, ProgramVerdict::Unsafe);
+/// assert!(report.violations[0].certified);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// Programs are run in processes of their own, which are this executable once more:
+///
+/// ```no_run
+/// use membar::core::Relaxation;
+/// use membar::{VerifyOptions, verify};
+///
+/// membar::serve_programs(); // first of all: this may be such a process
+/// let options = VerifyOptions { model: Relaxation::Pso, ..VerifyOptions::default() };
+/// let report = verify("dekker.c", &options)?;
+/// println!("{}: {}", report.program, report.verdict);
+/// # Ok::<(), membar::Failure>(())
+/// ```
+pub fn verify(program: impl Into<Input>, options: &VerifyOptions) -> Result<VerifyReport, Failure> {
+    verify_telling(&program.into(), options, &())
+}
+
+/// The same, telling how far it is.
+pub fn verify_telling(
+    program: &Input,
+    options: &VerifyOptions,
+    listener: &dyn Listener,
+) -> Result<VerifyReport, Failure> {
+    match program {
+        Input::Litmus(path) => explored(&mut Litmus::open(path)?, options, listener),
+        Input::Text { name, text } => explored(&mut Litmus::parse(name, text)?, options, listener),
+        native => {
+            let mut native = Native::open(native, &options.native, options.jobs, options.time)?;
+            explored(&mut native, options, listener)
+        }
+    }
+}
+
+fn explored<S: Subject>(
+    subject: &mut S,
+    options: &VerifyOptions,
+    listener: &dyn Listener,
+) -> Result<VerifyReport, Failure> {
+    let (settings, interrupt) = (options.settings(), &options.interrupt);
+    let name = subject.name().to_owned();
+    let mut said = Vec::new();
+    say(&subject.about(0.0).notes, &mut said, listener);
+    let began = Instant::now();
+    let (mut checkpoint, mut before) = (Checkpoint::new(settings), 0.0);
+    let fingerprint = subject.fingerprint();
+    if let Some(path) = &options.resume
+        && let Some(saved) = resume::load(path, fingerprint, settings)?
+    {
+        if !subject.know(saved.facts) {
+            return Err(resume::no_state(path));
+        }
+        (checkpoint, before) = (saved.checkpoint, saved.seconds);
+    }
+    let effort = Effort {
+        jobs: options.jobs,
+        max_executions: options.max_executions.unwrap_or(u64::MAX),
+        stop_at_first: options.stop_at_first,
+    };
+    let deadline = options.time.and_then(|time| began.checked_add(time));
+    let mut saved = Instant::now();
+    let (mut stopped, mut failed) = (None, None);
+    let late = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
+    const FIRST: &str = "stopped at the first finding (--stop-at-first)";
+    const INTERRUPTED: &str = "interrupted";
+    const LATE: &str = "the time limit was reached (--time)";
+    // A round takes milliseconds, but with many steps an execution may take long: the flag stops it on time.
+    let watchdog = Watchdog::new(deadline, interrupt);
+    let mut go_on = |round: &Round<'_>| {
+        stopped = match () {
+            () if round.has_first => Some(FIRST),
+            () if round.is_done => return true,
+            () if interrupt.pressed() => Some(INTERRUPTED),
+            () if late() => Some(LATE),
+            () if round.is_out => Some("the limit of executions was reached (--executions)"),
+            () => None,
+        };
+        if let Some(path) = &options.resume
+            && (stopped.is_some() || saved.elapsed() > CHECKPOINT)
+        {
+            let seconds = before + began.elapsed().as_secs_f64();
+            let state = resume::State { checkpoint: (round.checkpoint)(), facts: (round.facts)(), seconds };
+            failed = resume::save(path, fingerprint, &state).err();
+            saved = Instant::now();
+        }
+        listener.progress(&|| now(&name, round, options, began.elapsed().as_secs_f64()));
+        stopped.is_none() && failed.is_none() && round.seen.limit().is_none()
+    };
+    let mut sampling = Sampling::new(options);
+    let mut explored = subject.explore(checkpoint, effort, &[], &watchdog.stop, &mut |round: &Round<'_>| {
+        go_on(round) && !sampling.is_due(round)
+    });
+    if let Ok(checkpoint) = &mut explored
+        && sampling.is_next()
+    {
+        let known = subject.facts();
+        sampling.sample(subject, settings, effort, deadline, interrupt)?;
+        if subject.facts() != known {
+            // What was explored was explored with less knowledge.
+            *checkpoint = Checkpoint::new(settings);
+        }
+        if !(options.stop_at_first && sampling.has_found()) {
+            explored = subject.explore(checkpoint.clone(), effort, &[], &watchdog.stop, &mut go_on);
+        }
+    }
+    listener.rest();
+    let mut checkpoint = explored?;
+    if let Some(failure) = failed {
+        return Err(failure);
+    }
+    if stopped.is_none() && checkpoint.seen.limit().is_none() && !checkpoint.search.is_done() {
+        stopped = Some(match () {
+            () if options.stop_at_first && sampling.has_found() => FIRST,
+            () if interrupt.pressed() => INTERRUPTED,
+            () => LATE,
+        });
+    }
+    let interrupted = stopped == Some(INTERRUPTED) && options.keep && options.resume.is_none();
+    let kept = interrupted.then(|| {
+        let seconds = before + began.elapsed().as_secs_f64();
+        let state = resume::State { checkpoint: checkpoint.clone(), facts: subject.facts(), seconds };
+        resume::keep(fingerprint, &state)
+    });
+    let sampled = sampling.add_to(&mut checkpoint, subject, settings, effort, interrupt)?;
+    checkpoint.seen.errors.retain(|error| !subject.is_assumption(error));
+    let seconds = before + began.elapsed().as_secs_f64();
+    let about = subject.about(began.elapsed().as_secs_f64());
+    let executed: Vec<NoteRef> = about.notes.iter().filter(|note| note.kind == NoteKind::Assembly).cloned().collect();
+    say(&executed, &mut said, listener);
+    if let Some(path) = &options.resume {
+        let state = resume::State { checkpoint: checkpoint.clone(), facts: subject.facts(), seconds };
+        resume::save(path, fingerprint, &state)?;
+    }
+    // What cannot be explained soon is left out.
+    let until = deadline.and_then(|deadline| deadline.checked_add(EXPLAINING));
+    let mut report = report::report(subject, &checkpoint, about, seconds, stopped, until)?;
+    if let Some(sampled) = sampled {
+        report.strategy += &sampled;
+    }
+    if report.verdict == Verdict::Undecided
+        && stopped.is_some_and(|why| why != INTERRUPTED)
+        && let Some(size) = size::size(subject, &checkpoint)
+    {
+        (report.size, report.advice) = (size.races, Some(size.next));
+    }
+    if let Some(Ok(path)) = kept {
+        listener.kept(&path, &report.command.program);
+        let path = quoted_path(&path.to_string_lossy());
+        report.advice = Some(format!("to resume where it stopped: --resume {path}"));
+    } else if options.resume.is_none()
+        && report.verdict == Verdict::Undecided
+        && stopped.is_some()
+        && options.max_executions.is_none()
+    {
+        let how = "to be able to resume where it stopped: --resume FILE";
+        report.advice = Some(report.advice.take().map_or(how.into(), |advice| format!("{advice}; {how}")));
+    }
+    if !report.violations.is_empty() && checkpoint.search.is_complete() && !interrupt.pressed() {
+        match plan::plan(subject, &checkpoint, deadline, interrupt, listener) {
+            Ok(fences) => report.plan = Some(fences),
+            Err(plan::Unfixed { why, needs }) => (report.unfixed, report.needs) = (Some(why), needs),
+        }
+        listener.rest();
+    }
+    Ok(report)
+}
+
+/// Notes of the build, and of what was executed, one a line, each once.
+fn say(notes: &[NoteRef], said: &mut Vec<String>, listener: &dyn Listener) {
+    for line in notes.iter().flat_map(NoteRef::text) {
+        if !said.contains(&line) {
+            listener.note(&line);
+            said.push(line);
+        }
+    }
+}
+
+/// How far exploration is.
+fn now(name: &str, round: &Round<'_>, options: &VerifyOptions, seconds: f64) -> Now {
+    let (search, unit) = (round.search, report::unit(options.strategy));
+    let executions = search.counts().executions;
+    let mut counts = Vec::new();
+    if let Some(bound) = search.preemptions_bound() {
+        counts.push(count(bound as usize, "preemption"));
+    }
+    counts.push(match options.max_executions {
+        Some(most) if search.share().is_none() => {
+            format!("{executions} of at most {}", count(most as usize, unit.name()))
+        }
+        _ => count(executions as usize, unit.name()),
+    });
+    counts.push(format!("{:.0}/s", executions as f64 / seconds));
+    if search.share().is_none() {
+        counts.push(format!("{} known to be left", count(search.branches_left(), "branch")));
+    }
+    counts.push(count(round.seen.violations.len(), "violation"));
+    let limit = options.time.map(|time| time.as_secs_f64());
+    Now { name: name.to_owned(), share: search.share(), seconds, limit, counts: counts.join(", ") }
+}

@@ -1,0 +1,200 @@
+//! From an exploration to its report: the verdict, what it rests on, and what was found in words.
+
+use super::{explain, size};
+use crate::Failure;
+use crate::core::Relaxation;
+use crate::explore::Strategy;
+use crate::programs::{About, Subject};
+use crate::report::count;
+use crate::report::kinds::{ErrorKind, MonitorName, NoteKind, Unit};
+use crate::report::verify::{ErrorRef, NoteRef, VerifyReport};
+use crate::verify::{Checkpoint, Settings, Verdict, Watching};
+use std::time::Instant;
+
+/// What an explored execution stands for.
+pub fn unit(strategy: Strategy) -> Unit {
+    if strategy == Strategy::Dpor { Unit::Class } else { Unit::Interleaving }
+}
+
+/// The report on an exploration, complete or not.
+pub fn report<S: Subject>(
+    subject: &mut S,
+    checkpoint: &Checkpoint,
+    about: About,
+    seconds: f64,
+    stopped: Option<&str>,
+    until: Option<Instant>,
+) -> Result<VerifyReport, Failure> {
+    let Settings { model, strategy, watching, .. } = checkpoint.settings;
+    let mut advice = None;
+    let limit = checkpoint.seen.limit().and_then(|error| subject.limit(error));
+    let incomplete = match stopped {
+        _ if limit.is_some() => limit.map(|limit| {
+            advice = Some(limit.help);
+            limit.message
+        }),
+        Some(why) => Some(match checkpoint.search.share() {
+            Some(share) => format!("{why}; by a rough guess {:.1} % were explored", 100.0 * share),
+            None => {
+                let branches = count(checkpoint.search.branches_left(), "branch");
+                format!("{why}; {branches} known to be left, of unknown size")
+            }
+        }),
+        None if checkpoint.counts().cut > 0 => {
+            let executions = count(checkpoint.counts().cut as usize, "execution");
+            let round = checkpoint.seen.cut.as_ref().and_then(|cut| size::round(subject, &cut.0));
+            advice = Some(match round {
+                Some(_) => size::ROUND.into(),
+                None => "longer executions: --steps N".into(),
+            });
+            let where_ =
+                round.map_or(String::new(), |round| format!(": {round}, and each round leaves something else"));
+            Some(format!("in {executions} a thread went past {} steps{where_}", checkpoint.settings.max_steps))
+        }
+        None if checkpoint.seen.too_long => Some("an execution was too long for the monitor".into()),
+        None if !checkpoint.search.is_complete() => Some(match strategy {
+            Strategy::Bounded { preemptions } => {
+                advice = Some(format!("further: --preemptions {}, or all of them: --strategy dpor", preemptions + 1));
+                format!("there are executions with more than {}", count(preemptions as usize, "preemption"))
+            }
+            _ => {
+                advice = Some("all of them: --strategy dpor".into());
+                "executions were chosen at random".into()
+            }
+        }),
+        None if !checkpoint.settings.monitor_is_complete() => Some(match watching {
+            Watching::Sober => "SOBER as published misses some violations".into(),
+            _ => {
+                advice = Some("with this monitor: --strategy exhaustive; with dpor: leave --monitor out".into());
+                "this monitor needs every interleaving, not one of each class".into()
+            }
+        }),
+        None => None,
+    };
+    let (mut errors, mut unexplained) = (Vec::new(), 0);
+    for error in checkpoint.seen.errors.iter().filter(|error| !error.kind.is_limit()) {
+        match subject.error(error) {
+            Ok(error) => errors.push(error),
+            Err(Failure::Late) => unexplained += 1,
+            Err(failure) => return Err(failure),
+        }
+    }
+    let explain::Explained { violations, left, apart } =
+        explain::violations(subject, &checkpoint.seen.violations, model, until)?;
+    unexplained += left;
+    let incomplete = match unexplained {
+        0 => incomplete,
+        n => {
+            let why = incomplete.unwrap_or_else(|| "the time limit was reached (--time)".into());
+            Some(format!("{why}; {} could not be explained in time", count(n, "finding")))
+        }
+    };
+    let verdict = match checkpoint.verdict() {
+        // Of what was found nothing may be left.
+        Verdict::Error if !errors.is_empty() => Verdict::Error,
+        Verdict::Error | Verdict::Unsafe if !violations.is_empty() => Verdict::Unsafe,
+        Verdict::Error | Verdict::Unsafe => Verdict::Undecided,
+        verdict => verdict,
+    };
+    let About { compiler, mut notes, statistics, command } = about;
+    if subject.is_alone() {
+        let message = "it has one thread only: there was nothing to interleave".into();
+        notes.push(NoteRef { kind: NoteKind::Untried, message, file: None, line: None });
+    }
+    // It matters to who relies on the rest.
+    notes.retain(|note| note.kind != NoteKind::Untried || verdict == Verdict::Safe);
+    // Only who reorders stores could tell.
+    notes.retain(|note| note.kind != NoteKind::StoresOfParts || model == Relaxation::Pso);
+    notes.iter_mut().filter(|note| note.kind == NoteKind::StoresOfParts).for_each(|note| note.kind = NoteKind::Parts);
+    if apart > 0 && violations.is_empty() {
+        let message = "what looks like a violation is about different bytes of an atomic word, which membar takes for one location";
+        notes.push(NoteRef { kind: NoteKind::Parts, message: message.into(), file: None, line: None });
+    }
+    // What was not seen may be what breaks it.
+    let unseen =
+        notes.iter().find(|note| matches!(note.kind, NoteKind::Assembly | NoteKind::Opaque | NoteKind::Memory));
+    // Threads that wait may have been released unseen.
+    let hung = |error: &&ErrorRef| error.kind != ErrorKind::Fault;
+    if unseen.is_some() && violations.is_empty() && !errors.is_empty() && errors.iter().all(|error| hung(&error)) {
+        errors.clear();
+    }
+    let unseen = unseen.or_else(|| notes.iter().find(|note| note.kind == NoteKind::Parts));
+    let clean = violations.is_empty() && errors.is_empty();
+    let unseen = unseen.filter(|_| verdict == Verdict::Safe || clean);
+    let same = |note: &NoteRef| unseen.is_some_and(|first| first.kind == note.kind);
+    let more = match notes.iter().filter(|note| same(note)).count() {
+        0 | 1 => String::new(),
+        n => format!(" (and {} more)", n - 1),
+    };
+    let place = |note: &NoteRef| match (&note.file, note.line) {
+        (Some(file), Some(line)) => format!("{file}:{line}: "),
+        _ => String::new(),
+    };
+    let words = |note: &NoteRef| {
+        let what =
+            if note.kind == NoteKind::Parts { "not all orders were tried" } else { "not all accesses were seen" };
+        format!("{what}: {}{}{more}", place(note), note.message)
+    };
+    if unseen.is_some_and(|note| note.kind == NoteKind::Opaque) {
+        advice.get_or_insert_with(|| {
+            "compile that code with the program, or, if nothing comes of it: --assume opaque=private".into()
+        });
+    }
+    let counts = checkpoint.counts();
+    let vacuous = counts.executions == 0 && verdict == Verdict::Safe;
+    let nothing = || match counts.dropped {
+        0 => "no execution ends: some threads wait for each other in loops".to_owned(),
+        _ => "its assumptions hold in no execution".to_owned(),
+    };
+    let incomplete = incomplete.or_else(|| vacuous.then(nothing)).or_else(|| unseen.map(words));
+    let mut report = VerifyReport {
+        program: subject.name().into(),
+        main: subject.file().into(),
+        model,
+        verdict: match verdict {
+            _ if unseen.is_some() || vacuous => Verdict::Undecided,
+            verdict => verdict,
+        },
+        complete: checkpoint.is_complete() && incomplete.is_none(),
+        strategy: match strategy {
+            Strategy::Exhaustive => "exhaustive".into(),
+            Strategy::Bounded { .. } => match checkpoint.search.preemptions_done() {
+                Some(done) => format!("bounded, all with up to {}", count(done as usize, "preemption")),
+                None => "bounded".into(),
+            },
+            Strategy::Dpor => "dpor".into(),
+            Strategy::Random { seed, .. } => format!("random, seed {seed}"),
+            Strategy::Pct { seed, depth, .. } => format!("pct, depth {depth}, seed {seed}"),
+        },
+        monitor: match watching {
+            Watching::Nothing => MonitorName::None,
+            Watching::Class => MonitorName::Class,
+            Watching::Tso => MonitorName::Tso,
+            Watching::Pso => MonitorName::Pso,
+            Watching::Sober => MonitorName::Sober,
+            Watching::SoberFixed => MonitorName::SoberFixed,
+        },
+        unit: unit(strategy),
+        interleavings: checkpoint.counts().executions,
+        cut: checkpoint.counts().cut,
+        events: checkpoint.counts().events,
+        seconds,
+        incomplete,
+        size: Vec::new(),
+        advice,
+        compiler,
+        notes,
+        statistics,
+        command,
+        plan: None,
+        unfixed: None,
+        needs: Vec::new(),
+        violations,
+        errors,
+    };
+    if counts.dropped > 0 {
+        report.strategy += &format!(", without {} in which an assumption fails", counts.dropped);
+    }
+    report.look_at_columns();
+    Ok(report)
+}
