@@ -12,7 +12,7 @@ use super::programs::{About, Input, Litmus, Native, Round, Subject, check_flags,
 use crate::cli::{Cli, Command, StrategyName, Verify, VerifyFormat, VerifyModel, VerifyMonitor};
 use crate::page::{self, ToFile};
 use crate::progress::{Line, Now};
-use crate::stop::{self, Failure, Interrupt};
+use crate::stop::{self, Failure, Interrupt, Stdout};
 use clap::Parser;
 use membar::core::Relaxation;
 use membar::explore::Strategy;
@@ -121,8 +121,7 @@ impl Batch {
 
     fn run(&mut self, args: &Verify, settings: Settings, inputs: &[Input], style: Style) -> Result<(), Failure> {
         let interrupt = Interrupt::on_key();
-        let mut out = BufWriter::new(io::stdout());
-        let mut closed = false;
+        let mut out = BufWriter::new(Stdout::new(args.html.is_some()));
         for (number, input) in (1..).zip(inputs) {
             if interrupt.pressed() && !self.reports.is_empty() {
                 self.interrupted = true;
@@ -133,28 +132,18 @@ impl Batch {
             let report = match verify_input((input, number, inputs.len()), args, settings, &interrupt) {
                 Ok(report) => report,
                 Err(failure) => {
-                    if !closed {
-                        out.flush()?;
-                    }
+                    out.flush()?;
                     self.fail(failure)?;
                     continue;
                 }
             };
             let shown = args.format == VerifyFormat::Text && !(args.quiet && report.verdict == "safe");
             self.reports.push(report);
-            if shown && !closed {
+            if shown {
                 let in_full = if args.verbose { usize::MAX } else { SHOWN };
-                let report = &self.reports[self.reports.len() - 1];
-                let written = report.text(style, in_full, &mut out).and_then(|()| out.flush());
-                match written.map_err(Failure::from) {
-                    // The page is wanted whole.
-                    Err(Failure::Closed) if args.html.is_some() => closed = true,
-                    written => written?,
-                }
+                self.reports[self.reports.len() - 1].text(style, in_full, &mut out)?;
+                out.flush()?;
             }
-        }
-        if closed {
-            return Err(Failure::Closed);
         }
         let several = inputs.len() != 1 || args.programs[0].is_dir();
         if args.format == VerifyFormat::Json {
