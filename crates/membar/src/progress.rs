@@ -40,11 +40,13 @@ impl Now {
     fn text(&self, width: usize) -> String {
         let counts: Vec<&str> = self.counts.split(", ").collect();
         let all = counts.join(", ");
-        let less = (1..counts.len()).rev().map(|n| (0, counts[..n].join(", ")));
+        // The last one is what was found.
+        let (last, others) = counts.split_last().expect("a split text has a part");
+        let less = (0..others.len()).rev().map(|n| (0, [&others[..n], &[*last]].concat().join(", ")));
         let mut choices = [BAR, BAR / 2, 0].into_iter().map(|bar| (bar, all.clone())).chain(less);
         let fits = |text: &String| text.chars().count() <= width;
         let text = choices.find_map(|(bar, counts)| Some(self.laid_out(bar, &counts)).filter(fits));
-        text.unwrap_or_else(|| self.laid_out(0, counts[0]).chars().take(width).collect())
+        text.unwrap_or_else(|| self.laid_out(0, last).chars().take(width).collect())
     }
 
     fn laid_out(&self, bar: usize, counts: &str) -> String {
@@ -318,16 +320,14 @@ mod tests {
 
     #[test]
     fn the_line_fits() {
-        let counts = "10492 tests, 20.9M operations (164.0K a second), 0 violations, 3 undecided".to_owned();
+        let counts = "10492 tests, 20.9M ops, 164.0K ops/s, 36/132 relaxed, 1 violation".to_owned();
         let now = Now { name: "this-machine".into(), share: Some(0.5), seconds: 60.0, limit: None, counts };
-        let whole = "this-machine  [==========          ] 50 %, about 1:00 left  10492 tests, 20.9M operations (164.0K a second), \
-                     0 violations, 3 undecided";
-        assert_eq!(now.text(140), whole);
-        assert!(
-            now.text(110).starts_with("this-machine 50 %, about 1:00 left  10492 tests")
-                && now.text(110).ends_with("3 undecided")
-        );
-        assert_eq!(now.text(60), "this-machine 50 %, about 1:00 left  10492 tests");
+        let rest = "50 %, about 1:00 left  10492 tests, 20.9M ops, 164.0K ops/s, 36/132 relaxed, 1 violation";
+        assert_eq!(now.text(140), format!("this-machine  [==========          ] {rest}"));
+        assert_eq!(now.text(120), format!("this-machine  [=====     ] {rest}"));
+        assert_eq!(now.text(105), format!("this-machine {rest}"));
+        assert_eq!(now.text(75), "this-machine 50 %, about 1:00 left  10492 tests, 20.9M ops, 1 violation");
+        assert_eq!(now.text(50), "this-machine 50 %, about 1:00 left  1 violation");
         assert!((5..150).all(|width| now.text(width).chars().count() <= width));
     }
 
