@@ -1,6 +1,7 @@
 //! How a command ends, and the interrupt key.
 
 use membar::Interrupt;
+use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
 /// Interrupts closer together than this are one.
@@ -31,4 +32,40 @@ pub fn on_key() -> Interrupt {
         }
     });
     interrupt
+}
+
+/// Standard output. Where a page is wanted too, the command goes on although nobody reads this any more.
+#[derive(Debug)]
+pub struct Stdout {
+    page: bool,
+    closed: bool,
+}
+
+impl Stdout {
+    /// Of a command that also writes a page, or not.
+    pub fn new(page: bool) -> Stdout {
+        Stdout { page, closed: false }
+    }
+
+    fn unless_closed<T>(&mut self, written: io::Result<T>, otherwise: T) -> io::Result<T> {
+        match written {
+            Err(error) if self.page && error.kind() == io::ErrorKind::BrokenPipe => {
+                self.closed = true;
+                Ok(otherwise)
+            }
+            written => written,
+        }
+    }
+}
+
+impl Write for Stdout {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = if self.closed { Ok(bytes.len()) } else { io::stdout().write(bytes) };
+        self.unless_closed(written, bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let flushed = if self.closed { Ok(()) } else { io::stdout().flush() };
+        self.unless_closed(flushed, ())
+    }
 }

@@ -8,7 +8,7 @@ use crate::input;
 use crate::kind::not_a_trace;
 use crate::page::{ToFile, Wish};
 use crate::progress::{self, Progress};
-use crate::stop;
+use crate::stop::{self, Stdout};
 use membar::report::{Style, first_line};
 use membar::trace::Error;
 use membar::{Budget, Chosen, Failure, Interrupt, Trace};
@@ -81,7 +81,7 @@ pub fn run(args: &Check, style: Style) -> Result<u8, Failure> {
     let files: Vec<String> = args.traces.iter().map(|path| shown_name(path)).collect();
     let wanted = Wanted { format: args.format, style, quiet: args.quiet, verbose: args.verbose };
     let progress = Progress::start(progress::bytes(&args.traces), args.limits.time.0);
-    let out = BufWriter::with_capacity(1 << 16, io::stdout());
+    let out = BufWriter::with_capacity(1 << 16, Stdout::new(args.html.is_some()));
     let mut output = Output::new(out, &wanted, &asked.models, &files, Arc::clone(&progress));
     output.to_file = page;
     output.pauses = progress::bytes(&args.traces).is_none();

@@ -4,7 +4,7 @@ use super::output::shown_name;
 use crate::cli::{Litmus, LitmusFormat, LitmusModel};
 use crate::page::{self, ToFile};
 use crate::progress::Progress;
-use crate::stop;
+use crate::stop::{self, Stdout};
 use membar::litmus::{Error, ErrorKind, LitmusTest, Model, Outcomes, Record, crash_message, outcomes};
 use membar::programs::is_source;
 use membar::report::html::Way;
@@ -75,7 +75,7 @@ pub fn run(args: &Litmus) -> Result<u8, Failure> {
     // herd's logs are about one model: with several, there is a log for each. In JSON each result names its model.
     let passes: Vec<&[Model]> =
         if json { vec![&models[..]] } else { models.iter().map(std::slice::from_ref).collect() };
-    let mut out = BufWriter::with_capacity(1 << 16, io::stdout());
+    let mut out = BufWriter::with_capacity(1 << 16, Stdout::new(args.html.is_some()));
     let (mut refuted, mut incomplete, mut any) = (false, false, false);
     if json {
         out.write_all(b"{\"schema\":1,\"results\":[")?;

@@ -5,7 +5,7 @@ use crate::cli::{DataFormat, Monitor};
 use crate::input;
 use crate::page::ToFile;
 use crate::progress::{self, Progress};
-use crate::stop;
+use crate::stop::{self, Stdout};
 use membar::core::ProgramVerdict;
 use membar::monitor::Algorithm;
 use membar::report::json::Json;
@@ -40,7 +40,7 @@ pub fn run(args: &Monitor, style: Style) -> Result<u8, Failure> {
         interrupt: stop::on_key(),
         progress: Progress::start(progress::bytes(&args.traces), None),
         out: Output {
-            out: BufWriter::new(io::stdout()),
+            out: BufWriter::new(Stdout::new(args.html.is_some())),
             json: (args.format == DataFormat::Json).then(Json::default),
             style,
             quiet: args.quiet,
@@ -208,7 +208,7 @@ impl Command<'_> {
 
 /// Results as they come.
 struct Output {
-    out: BufWriter<io::Stdout>,
+    out: BufWriter<Stdout>,
     json: Option<Json>,
     style: Style,
     quiet: bool,

@@ -4,7 +4,7 @@ use super::programs::{check_flags, inputs};
 use crate::cli::{Cli, Command, StrategyName, Verify, VerifyFormat, VerifyModel, VerifyMonitor};
 use crate::page::{self, ToFile};
 use crate::progress::Line;
-use crate::stop;
+use crate::stop::{self, Stdout};
 use clap::Parser;
 use membar::core::Relaxation;
 use membar::explore::Strategy;
@@ -106,7 +106,7 @@ impl Batch {
     fn run(&mut self, args: &Verify, options: VerifyOptions, inputs: &[Input], style: Style) -> Result<(), Failure> {
         let interrupt = stop::on_key();
         let options = VerifyOptions { interrupt: interrupt.clone(), ..options };
-        let mut out = BufWriter::new(io::stdout());
+        let mut out = BufWriter::new(Stdout::new(args.html.is_some()));
         for (number, input) in (1..).zip(inputs) {
             if interrupt.pressed() && !self.reports.is_empty() {
                 self.interrupted = true;

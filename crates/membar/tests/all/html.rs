@@ -355,3 +355,31 @@ fn a_page_can_be_opened() {
     let ran = files.run(&["check", "t.trace", "--open"]);
     assert!(ran.code == 2 && ran.err.contains("--html"), "{}", ran.err);
 }
+
+/// Nobody reads the text; the page has every answer all the same.
+#[test]
+fn pages_are_whole_although_standard_output_is_closed() {
+    let traces = SB.repeat(30);
+    let runs = "0: x := 1\n0: y == 0\n1: y := 1\n1: x == 1\ncheck\n".repeat(30);
+    let files = Files::new(&[
+        ("a.trace", traces.as_bytes()),
+        ("b.trace", traces.as_bytes()),
+        ("run.trace", runs.as_bytes()),
+        ("SB.litmus", SB_LITMUS.as_bytes()),
+    ]);
+    for (args, rows) in [
+        (&["check", "a.trace", "b.trace", "--model", "sc"][..], 60),
+        (&["check", "a.trace", "b.trace", "--model", "sc", "--jobs", "2"], 60),
+        (&["monitor", "run.trace"], 60),
+        (&["litmus", "SB.litmus", "SB.litmus"], 2),
+    ] {
+        let mut command = crate::common::command();
+        command.args(args).args(["--html", "page.html"]).current_dir(files.path("."));
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("it starts");
+        drop(child.stdout.take());
+        child.wait().expect("it ends");
+        let page = data(&files.path("page.html"));
+        assert_eq!(page["rows"].as_array().map(Vec::len), Some(rows), "{args:?}");
+        std::fs::remove_file(files.path("page.html")).expect("a page");
+    }
+}
