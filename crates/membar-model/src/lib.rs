@@ -84,7 +84,7 @@ const SOURCES: [(&str, &str); 11] = [
 ];
 
 /// The built-in models. Of sc, tso, pso, wmo and rmo each allows everything that the one before it allows, and so it is with
-/// wc, rc and rcpc; docs/models/README.md has the whole order.
+/// wc, rc and rcpc; the book's reference/models.md has the whole order.
 pub fn builtins() -> &'static [Model] {
     static MODELS: OnceLock<Vec<Model>> = OnceLock::new();
     MODELS.get_or_init(|| {

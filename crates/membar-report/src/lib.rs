@@ -6,7 +6,7 @@
 //!
 //! | module | does |
 //! |---|---|
-//! | `data` | the structs, which are also the JSON schema (described in docs/json.md) |
+//! | `data` | the structs, which are also the JSON schema (described in the book's reference/json.md) |
 //! | `build` | from a trace, a model and a verdict to a report |
 //! | `reduced` | what a proof needs as a trace, to be decided again |
 //! | `readable` | the same proof in the form that people follow most easily |

@@ -12,7 +12,7 @@
 //! check
 //! ```
 //!
-//! `docs/formats.md` has the whole grammar. This crate turns such text into [`membar_core::Trace`] and back, and
+//! The book's `reference/formats.md` has the whole grammar. This crate turns such text into [`membar_core::Trace`] and back, and
 //! decides nothing.
 //!
 //! # Reading

@@ -247,7 +247,8 @@ fn traces_before_the_damage() {
 /// The examples of the documentation are what they claim to be.
 #[test]
 fn documented_examples() {
-    let Ok(text) = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/formats.md")) else {
+    let Ok(text) = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../book/src/reference/formats.md"))
+    else {
         return;
     };
     let examples: Vec<&str> = text.split("```\n").filter(|block| block.ends_with("\ncheck\n")).collect();

@@ -85,7 +85,7 @@ fn machines_without_bugs_do_what_their_models_allow() {
     }
 }
 
-/// Each bug, with the default profile, within this many tests: the bound that docs/simulate.md gives.
+/// Each bug, with the default profile, within this many tests: the bound that the book's reference/campaigns.md gives.
 const ENOUGH: &str = "50";
 
 #[test]
