@@ -1,4 +1,4 @@
-//! `membar litmus`: tests a second.
+//! `membar litmus`: tests per second.
 
 use crate::child::{Cost, Runner};
 use crate::cli::Litmus;

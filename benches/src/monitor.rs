@@ -58,7 +58,7 @@ pub struct Monitored {
 }
 
 impl Monitored {
-    /// Millions of events a second of processor time.
+    /// Millions of events per second of processor time.
     pub fn rate(&self) -> f64 {
         f64::from(self.events) / 1e6 / self.cost.cpu
     }

@@ -361,7 +361,7 @@ const NONE: u32 = u32::MAX;
 /// From how many events a cycle is searched at most.
 const STARTS: usize = 512;
 
-/// What kind of run a way is in: what it may go on with at no cost.
+/// What kind of run a way is in: what it may continue with at no cost.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mode {
     /// Nothing: this is where the search began.
@@ -489,7 +489,7 @@ impl Graph {
     }
 }
 
-/// Shortest ways, where a step that goes on with the same run costs nothing.
+/// Shortest ways, where a step that continues with the same run costs nothing.
 #[derive(Default)]
 struct Search {
     /// Per state (event and mode) the least cost found.

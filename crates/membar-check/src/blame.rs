@@ -19,7 +19,7 @@ use std::time::Duration;
 
 /// How long reads are tried.
 const SOON: Duration = Duration::from_secs(1);
-/// Traces of so many operations are small.
+/// Traces of this many operations are small.
 const SMALL: usize = 256;
 
 /// The read that is to blame.

@@ -147,7 +147,7 @@ impl Checker {
         Checker { read, ..Checker::default() }
     }
 
-    /// A checker that turns from search to inference after so many conflicts; for tests.
+    /// A checker that turns from search to inference after this many conflicts; for tests.
     #[doc(hidden)]
     pub fn with_allowance(plan: Plan, conflicts: usize) -> Checker {
         let read = ReadProblem { plan, allowance: Some(conflicts), ..ReadProblem::default() };
@@ -284,7 +284,7 @@ impl Checker {
     }
 }
 
-/// With more conflicts than this a proof is written on a stack of its own.
+/// With more conflicts than this a proof is written on its own stack.
 const DEEP: u64 = 500;
 
 /// The name of threads that have a large stack: a panic of theirs is passed on to the thread that waits for them.

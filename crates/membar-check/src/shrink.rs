@@ -23,7 +23,7 @@ use membar_core::{Model, OpId, ResolveScratch, Source, Trace};
 pub struct Part {
     /// The operations that are left; operation `i` of `trace` is `ops[i]` of the whole trace.
     pub ops: Vec<OpId>,
-    /// They, as a trace of their own with the original line numbers.
+    /// They, as their own trace with the original line numbers.
     pub trace: Trace,
 }
 
@@ -51,7 +51,7 @@ struct Shrinker<'a> {
     keep: Vec<bool>,
 }
 
-/// Parts of at most so many operations are small enough.
+/// Parts of at most this many operations are small enough.
 const SMALL: usize = 6;
 /// Operations recorded so near to those of a proof are looked at too.
 const NEAR: u32 = 24;

@@ -6,7 +6,7 @@
 //!
 //! Algorithm:
 //! 1. *Sampled every N*: a timestamp is the time of the first scan that saw the event. The scan before, N earlier, did not,
-//!    so the event was after that one: `begin - N + 1` at the earliest. A counter tells that something happened to so many operations of a thread, in program order,
+//!    so the event was after that one: `begin - N + 1` at the earliest. A counter tells that something happened to this many operations of a thread, in program order,
 //!    so an operation without a begin began no earlier than the last one before it that has one, and one without an end
 //!    ended no later than the next one after it that has one.
 //! 2. *Error*: the begin is moved back and the end forward by it.
@@ -21,7 +21,7 @@ use crate::{OpId, Span, ThreadId, Trace};
 pub enum Compare {
     /// None: timestamps are ignored.
     Nothing,
-    /// Those of one thread: each thread has a clock of its own.
+    /// Those of one thread: each thread has its own clock.
     #[default]
     Threads,
     /// All: there is one clock.

@@ -75,7 +75,7 @@ impl Access {
     }
 }
 
-/// An access that has been made, on a memory that holds one value an address.
+/// An access that has been made, on a memory that holds one value per address.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Performed {
     /// Who made it.
@@ -93,9 +93,9 @@ pub struct Performed {
 /// A memory model weaker than sequential consistency, as a machine: which store buffers stand between threads and memory.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Relaxation {
-    /// One first-in first-out buffer a thread. Barriers and interlocked operations wait until it is empty.
+    /// One first-in first-out buffer per thread. Barriers and interlocked operations wait until it is empty.
     Tso,
-    /// One a thread and address. A full barrier waits until all are empty, an interlocked operation for its own address's.
+    /// One per thread and address. A full barrier waits until all are empty, an interlocked operation for its own address's.
     Pso,
 }
 

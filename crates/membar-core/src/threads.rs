@@ -30,7 +30,7 @@ pub trait Threads {
 pub enum Halt {
     /// It has ended.
     Ended,
-    /// It goes on without ever accessing memory.
+    /// It continues without ever accessing memory.
     Endless,
     /// It uses a value as an address that is none.
     Wild {
@@ -47,7 +47,7 @@ pub enum Halt {
         /// The address.
         addr: u32,
     },
-    /// It cannot go on, for another reason.
+    /// It cannot continue, for another reason.
     Fault,
 }
 

@@ -449,7 +449,7 @@ impl Trace {
     /// values, and those of its `final` and `order` lines that the two functions keep (by index), the latter restricted to
     /// what is left. Not yet resolved.
     ///
-    /// Operation `i` of the result is `ops[i]`; threads and addresses are numbered anew. To be meaningful, `ops` must hold the
+    /// Operation `i` of the result is `ops[i]`; threads and addresses are renumbered. To be meaningful, `ops` must hold the
     /// write that each of its reads, and each final value kept, returned, and whole sessions.
     pub fn restricted_to(
         &self,

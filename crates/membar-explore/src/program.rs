@@ -10,7 +10,7 @@ pub enum Next {
     Access(Access),
     /// It has ended.
     Done,
-    /// It cannot go on: [`Program::fault`] says why.
+    /// It cannot continue: [`Program::fault`] says why.
     Fault,
     /// It has run for longer than anybody wants to wait without an access. What it would do is not known.
     Long,
@@ -27,7 +27,7 @@ pub enum Standing {
     Chooses,
     /// As [`Next::Long`].
     Long,
-    /// It has ended or cannot go on.
+    /// It has ended or cannot continue.
     Stopped,
 }
 
@@ -43,7 +43,7 @@ pub struct Awaited {
 }
 
 impl Awaited {
-    /// Whether it goes on waiting if the address holds `value`.
+    /// Whether it continues waiting if the address holds `value`.
     #[inline]
     pub fn blocks(&self, value: u64) -> bool {
         (value == self.value) != self.until
@@ -59,7 +59,7 @@ impl Awaited {
 /// beginning, as long as [`Awaited::blocks`] says so, and when it is made the thread is not waiting any more.
 ///
 /// A thread is *parked* if it has gone round twice, has written on the way, and everything that it wrote is as it was
-/// (it polls under a lock, say). It stands between two rounds, and need not go on unless it would find something else.
+/// (it polls under a lock, say). It stands between two rounds, and need not continue unless it would find something else.
 ///
 /// Whether a thread waits, and for what, depends on its own past alone; only whether that blocks it now is a matter of
 /// memory.
@@ -83,7 +83,7 @@ impl Waiting<'_> {
         self.repeated + 1 == self.round.len() && !self.parked
     }
 
-    /// Whether a parked thread has no reason to go on, or cannot.
+    /// Whether a parked thread has no reason to continue, or cannot.
     #[cold]
     pub fn is_parked(&self, value: impl Fn(u32) -> u64) -> bool {
         let blocks = |awaited: &Awaited| awaited.blocks(value(awaited.addr));
@@ -124,7 +124,7 @@ pub struct Stop {
     pub disturbs: bool,
 }
 
-/// Deterministic threads over one memory, one access a step.
+/// Deterministic threads over one memory, one access per step.
 ///
 /// What a thread does next depends on nothing but what its own accesses returned: that is what makes schedules
 /// replayable and reductions sound.
@@ -243,7 +243,7 @@ pub trait Program {
     /// Adds everything that decides the future (memory and all threads) to `state`; two equal states have equal futures.
     fn state(&self, state: &mut Vec<u64>);
 
-    /// Why the thread cannot go on, where [`Program::next`] says so.
+    /// Why the thread cannot continue, where [`Program::next`] says so.
     fn fault(&self, thread: usize) -> String;
 }
 

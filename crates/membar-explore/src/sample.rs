@@ -12,7 +12,7 @@
 //!
 //! A choice is made as soon as a thread has come to it, each outcome with the same chance.
 //!
-//! Each execution has a random number generator of its own, made of the seed and its number, so neither the number of
+//! Each execution has its own random number generator, made of the seed and its number, so neither the number of
 //! workers nor an interruption changes what is run. Waiting threads are treated as in exhaustive search
 //! ([`crate::tree`]); a waiting thread cannot run, so PCT never starves the one it waits for.
 
@@ -182,7 +182,7 @@ impl<P: Program, O: Observer, S: Set> Sampler<P, O, S> {
     pub fn draw(&mut self, choice: Choice, seed: u64, numbers: Range<u64>, stop: &AtomicBool) -> Drawn<O::Part> {
         let (mut counts, mut steps) = (Counts::default(), 0);
         for number in numbers {
-            // What is run may show more threads than there is room for: somebody else has to go on.
+            // What is run may show more threads than there is room for: somebody else has to continue.
             if stop.load(Ordering::Relaxed) || self.program.threads() > S::MOST {
                 break;
             }

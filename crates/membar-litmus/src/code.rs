@@ -248,15 +248,15 @@ pub enum Settled {
     Done,
     /// It cannot make the access that it has come to.
     Crash(Crash),
-    /// It goes round a loop that accesses no memory, for ever: it came back to the same instruction and registers.
+    /// It runs a loop that accesses no memory, forever: it came back to the same instruction and registers.
     Endless,
-    /// It has run millions of instructions without an access, and may go on or not.
+    /// It has run millions of instructions without an access, and may continue or not.
     Long,
 }
 
 /// How many instructions a thread may run without an access.
 const LOCAL_LIMIT: u32 = 1 << 24;
-/// How many it runs before anybody looks whether it goes round in a circle: most need far fewer.
+/// How many it runs before anybody looks whether it is cyclic: most need far fewer.
 const LOCAL_FREE: u32 = 256;
 
 impl Code {

@@ -202,7 +202,7 @@ impl Error {
         if self.line == 0 { file } else { format!("{file}:{}:{}", self.line, self.column) }
     }
 
-    /// File, line, column (both `null` if the whole file is meant), message and fix, for programs.
+    /// File, line, column (both `null` if the whole file is meant), message and fix, machine-readable.
     pub fn json(&self) -> serde_json::Value {
         let number = |number: usize| (number > 0).then_some(number);
         serde_json::json!({

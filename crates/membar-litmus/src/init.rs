@@ -114,7 +114,7 @@ impl Memory {
         self.cells[cell as usize].declared.get_or_insert(ty);
     }
 
-    /// Notes an access of so many bits.
+    /// Notes an access of this many bits.
     pub(crate) fn access(&mut self, cell: u32, bits: u8, span: &Range<usize>) -> Parsed<()> {
         match self.width(cell) {
             Some(has) if has != bits => {

@@ -12,7 +12,7 @@
 //!
 //! # Invariants
 //!
-//! Each thread is settled: at an access, ended, or unable to go on. Its log, visits and their registers only grow by steps and
+//! Each thread is settled: at an access, ended, or unable to continue. Its log, visits and their registers only grow by steps and
 //! are cut back by undoing them; a visit counts only if its place in the log is not before `quiet`.
 //!
 //! # Going back

@@ -2,7 +2,7 @@
 //!
 //! Registers hold 32 bits sign-extended (X86) or 64 bits. What an instruction writes to less than the whole register
 //! follows the processor: 32 bits of 64 clear the upper half, 8 and 16 bits leave the others as they are. Flags are kept
-//! one a register, and only in threads that look at them.
+//! one per register, and only in threads that look at them.
 //!
 //! An instruction that reads and writes memory is a load and then a store, unless it is `lock`ed or `xchg`, which locks
 //! by itself: then it is one read-modify-write.
@@ -307,7 +307,7 @@ impl<'a> Translator<'a, '_> {
         }
     }
 
-    /// The value of an operand, sign-extended from so many bits, and whether it is in a temporary.
+    /// The value of an operand, sign-extended from this many bits, and whether it is in a temporary.
     fn read(&mut self, arg: Arg<'_>, bits: u8) -> Parsed<(Operand, bool)> {
         match arg {
             Arg::Imm(value) => Ok((Operand::Value(signed(bits).wrap(value)), false)),

@@ -84,7 +84,7 @@ fn floor_boundary(text: &str, at: usize) -> usize {
 /// Why a model cannot be used. `Display` shows it in full, in several lines, without a newline at the end.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ModelError {
-    /// What is wrong, for programs.
+    /// What is wrong, machine-readable.
     pub kind: ErrorKind,
     /// What is wrong, in one line.
     pub message: String,

@@ -92,7 +92,7 @@ impl<T: Copy + Default> Undoable<T> {
         self.old.on = on;
     }
 
-    /// There are so many; new ones are the default.
+    /// There are this many; new ones are the default.
     pub fn fit(&mut self, length: usize) {
         self.values.resize(length, T::default());
     }

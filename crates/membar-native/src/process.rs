@@ -1,8 +1,8 @@
-//! Programs in processes of their own.
+//! Programs in their own processes.
 //!
 //! # Problem
 //!
-//! A program may crash, destroy memory, or never end; and there can be one program in a process. So each worker is a process,
+//! A program may crash, destroy memory, or never end; and there can be one program per process. So each worker is a process,
 //! which loads the program once and then explores a batch of executions for each order.
 //!
 //! # Protocol
@@ -10,7 +10,7 @@
 //! A call and its reply are lines of JSON on the child's standard input and output, which the program itself does
 //! not get to see. Beside that they share a page of memory: the parent says there that it is time to stop, and the child which
 //! schedule it is running. If a child dies, the parent starts another one, and tells it not to run that schedule again
-//! but to report it as an error: so exploration goes on.
+//! but to report it as an error: so exploration continues.
 //!
 //! # Guarantees
 //!
@@ -47,7 +47,7 @@ const BLOCKED: Duration = Duration::from_secs(10);
 /// How many schedules may end a child before we give up.
 const DEATHS: usize = 32;
 
-/// How the message of a fault begins after which the process could not go on: its schedule cannot be run again.
+/// How the message of a fault begins after which the process could not continue: its schedule cannot be run again.
 pub const PROCESS_ENDS: &str = "ends the whole process";
 
 /// What the parent asks for.
@@ -113,7 +113,7 @@ enum Reply {
 /// What running a program cost.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Statistics {
-    /// Times that the program was put back to its beginning.
+    /// Times that the program was restored to its beginning.
     pub resets: u64,
     /// Accesses made for the first time, not to get to a state again.
     pub steps: u64,
@@ -146,7 +146,7 @@ pub struct Setup {
     pub spurious_wakeups: bool,
     /// Code that is not instrumented touches nothing that threads share.
     pub opaque_private: bool,
-    /// What `__VERIFIER_nondet_int` and its kin return: from this number to that.
+    /// What `__VERIFIER_nondet_int` and similar functions return: from this number to that.
     pub nondet: Option<(i64, i64)>,
     /// Code that reports do not name, as ranges of offsets in the object.
     pub wrappers: Vec<(u32, u32)>,
@@ -219,7 +219,7 @@ pub struct Process {
     pub grown: Option<Facts>,
     /// If the program did something else the second time.
     pub diverged: Option<Divergence>,
-    /// Why there is no going on.
+    /// Why there is no continuing.
     pub failed: Option<String>,
     /// Is that a bug of ours?
     pub bug: bool,

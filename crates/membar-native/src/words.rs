@@ -349,7 +349,7 @@ impl Words {
         words + rest
     }
 
-    /// What a thread that cannot go on waits for: the variable, and who changed it last, with the place.
+    /// What a thread that cannot continue waits for: the variable, and who changed it last, with the place.
     pub fn wait(&mut self, traced: &Traced, thread: u32) -> Option<Wait> {
         let Some(Standing::Access(next, _)) = traced.threads.get(thread as usize) else { return None };
         let polled = traced.polls.get(thread as usize).and_then(Option::as_ref);

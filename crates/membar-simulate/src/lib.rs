@@ -1,7 +1,7 @@
 //! Random programs and the simulated machines that run them.
 //!
 //! A [`Profile`] says what kind of racy program to write (how many threads, which mix, who shares what); with a seed it becomes a
-//! [`Program`] in which every write has a value of its own. A machine runs it: one of this crate's ([`machines`]), each of which
+//! [`Program`] in which every write has its own value. A machine runs it: one of this crate's ([`machines`]), each of which
 //! obeys a memory model by construction unless a bug of it is switched on, or a real one. What it read is a [`Record`], when it did so
 //! are [`Times`], and [`trace()`] makes a [`Trace`](membar_core::Trace) of them.
 //!

@@ -115,7 +115,7 @@ impl Machine {
         }
     }
 
-    /// Runs a program on the machine without bugs. Where threads wait for locks for ever, the record holds what was executed.
+    /// Runs a program on the machine without bugs. Where threads wait for locks forever, the record holds what was executed.
     pub fn run(self, program: &Program, seed: u64) -> Run {
         Setup::from(self).run(program, seed)
     }
@@ -285,7 +285,7 @@ impl Setup {
         own.filter(|_| own != self.machine.buffer().map(&part))
     }
 
-    /// Runs a program. Where threads wait for locks for ever, the record holds what was executed.
+    /// Runs a program. Where threads wait for locks forever, the record holds what was executed.
     pub fn run(self, program: &Program, seed: u64) -> Run {
         // Without a buffer no store waits, whatever these numbers are.
         let buffer = self.buffer.unwrap_or(Buffer { depth: 1, drain: 4 });

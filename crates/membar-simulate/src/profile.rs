@@ -89,12 +89,12 @@ pub enum Sharing {
     /// Everybody everything.
     #[default]
     Uniform,
-    /// Address `a` belongs to thread `a` modulo the number of threads. Seven of eight writes go to an address of one's own,
+    /// Address `a` belongs to thread `a` modulo the number of threads. Seven of eight writes go to one's own address,
     /// next to which, in the same line if the stride is small, are those of others; reads go anywhere.
     FalseSharing,
     /// Half of all accesses go to `M[0]`.
     Hot,
-    /// Seven of eight writes go to an address of one's own, seven of eight reads to one of the thread before.
+    /// Seven of eight writes go to one's own address, seven of eight reads to one of the thread before.
     ProducerConsumer,
     /// A thread works on one address for eight operations, then on the next, which another thread has just left.
     Migrating,

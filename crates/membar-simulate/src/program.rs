@@ -231,7 +231,7 @@ pub struct ProgramBuilder {
 }
 
 impl ProgramBuilder {
-    /// An empty program over so many addresses, initially 0 and 8 bytes apart, and locks.
+    /// An empty program over this many addresses, initially 0 and 8 bytes apart, and locks.
     pub fn new(addresses: u32, locks: u32) -> ProgramBuilder {
         ProgramBuilder {
             program: Program {

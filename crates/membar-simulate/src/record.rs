@@ -121,7 +121,7 @@ impl Times {
     }
 }
 
-/// What somebody sees who scans counters every so many cycles: each time becomes that of the first scan at or after it.
+/// What somebody sees who scans counters every so often: each time becomes that of the first scan at or after it.
 ///
 /// Scanned times never claim more than exact ones: where one operation ends before another begins in scanned times, it did.
 pub fn sampled(times: &Times, every: u64) -> Times {

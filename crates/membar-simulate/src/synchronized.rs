@@ -598,7 +598,7 @@ pub fn figure_1_observed() -> Trace {
     ])
 }
 
-/// Figure 3: a bug of Godson-T. Under locks of their own, thread 2 reads the newer of two stores, and when it has done so,
+/// Figure 3: a bug of Godson-T. Under their own locks, thread 2 reads the newer of two stores, and when it has done so,
 /// thread 3 still reads the older one. Without times that is allowed by all models but those with a total order of
 /// everything; with one clock it is forbidden, scope consistency included.
 pub fn figure_3() -> Trace {

@@ -208,7 +208,7 @@ impl Layout {
         addr as usize * self.stride / 8
     }
 
-    /// The word of a lock; each has a line of its own.
+    /// The word of a lock; each has its own line.
     pub fn lock(&self, lock: u32) -> usize {
         (self.locks + lock as usize * LINE) / 8
     }

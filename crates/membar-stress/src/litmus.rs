@@ -1,6 +1,6 @@
 //! Runs litmus tests on cores, millions of times.
 //!
-//! A test runs on an array of instances, each with variables of its own. In a batch every thread walks over the array. At an
+//! A test runs on an array of instances, each with its own variables. In a batch every thread walks over the array. At an
 //! instance the threads may start at one moment: one of them (they take turns) announces a time a little ahead, and all wait for
 //! it. What is left in registers and memory is counted when the batch is over, so that counting disturbs nothing.
 //!
@@ -216,7 +216,7 @@ impl Control {
         self.stop.store(true, Ordering::Relaxed);
     }
 
-    /// Waits until all threads have ended, and sees to it that they do.
+    /// Waits until all threads have ended, and ensures that they do.
     fn watch(&self, settings: &Settings, start: Instant) {
         let mut last = (0, Instant::now());
         while self.running.load(Ordering::Acquire) > 0 && !self.stop.load(Ordering::Relaxed) {

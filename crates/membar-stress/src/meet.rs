@@ -1,4 +1,4 @@
-//! A place where threads meet: none goes on before all have come.
+//! A place where threads meet: none continues before all have come.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
@@ -31,7 +31,7 @@ impl Wait {
     }
 }
 
-/// A barrier for a fixed number of threads, with a cache line of its own.
+/// A barrier for a fixed number of threads, with its own cache line.
 ///
 /// Invariant: `arrived` counts those that have come to the meeting number `meetings`; the last one sets it to 0 and starts the
 /// next meeting, in this order.

@@ -40,7 +40,7 @@ impl Pool {
         Pool { workers: Vec::new(), done, report, cores, broken: false }
     }
 
-    /// Starts threads until there are so many.
+    /// Starts threads until there are this many.
     fn grow(&mut self, threads: usize) -> Result<(), Error> {
         while self.workers.len() < threads {
             let (me, core) = (self.workers.len(), self.cores.of(self.workers.len()));

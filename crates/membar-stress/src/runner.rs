@@ -31,11 +31,11 @@ pub struct Settings {
     pub engine: Engine,
     /// Which operations note the time.
     pub timestamps: Timestamps,
-    /// Each thread waits up to so many cycles before it starts.
+    /// Each thread waits up to this many cycles before it starts.
     pub stagger: u32,
     /// Where cores have several threads: instructions, on average, after which a thread lets another have its core.
     pub yields: u32,
-    /// How long a program may take: one whose threads wait for each other's locks would take for ever.
+    /// How long a program may take: one whose threads wait for each other's locks would take forever.
     pub limit: Duration,
 }
 

@@ -184,7 +184,7 @@ pub enum NotInterleaved {
         /// Where it began.
         line: u64,
     },
-    /// A thread goes on, or is waited for again, after it was joined.
+    /// A thread continues, or is waited for again, after it was joined.
     #[error("thread {thread} has ended: it was joined at line {line}")]
     Ended {
         /// The thread.

@@ -1,7 +1,7 @@
 //! The trace text format: a streaming reader with precise errors, a writer, and compressed files.
 //!
 //! A *trace* is a recorded execution: for each thread its operations with the values they read and wrote. Simulators
-//! and test benches write it as text, one operation a line:
+//! and test benches write it as text, one operation per line:
 //!
 //! ```text
 //! # message passing, the wrong way round
@@ -49,7 +49,7 @@
 //! # Interleavings
 //!
 //! If the lines of a trace are in the order in which everything happened, it is an interleaving, and can be taken step by step:
-//! [`Reader::interleaving`] needs memory for threads and addresses only. It sees to it that every load returns what was
+//! [`Reader::interleaving`] needs memory for threads and addresses only. It ensures that every load returns what was
 //! written last.
 //!
 //! ```

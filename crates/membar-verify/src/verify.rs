@@ -55,7 +55,7 @@ mod relaxation {
 }
 
 impl Settings {
-    /// What is complete and usual: one execution of each happens-before class, our monitor, 10,000 steps a thread.
+    /// What is complete and usual: one execution of each happens-before class, our monitor, 10,000 steps per thread.
     pub fn new(model: Relaxation) -> Settings {
         Settings { model, strategy: Strategy::Dpor, watching: Watching::Class, max_steps: 10_000 }
     }
@@ -86,7 +86,7 @@ pub enum Verdict {
     Undecided,
 }
 
-/// A verification between two rounds: everything that is needed to go on.
+/// A verification between two rounds: everything that is needed to continue.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Checkpoint {
     /// What is verified, and how.
@@ -134,7 +134,7 @@ pub struct Verification<W> {
 }
 
 impl<P: Program + Clone + Send> Verification<Local<P, Watch>> {
-    /// Begins, or goes on, at a checkpoint, with as many workers of this process as the effort says.
+    /// Begins, or continues, at a checkpoint, with as many workers of this process as the effort says.
     pub fn local(checkpoint: Checkpoint, program: P, effort: Effort) -> Verification<Local<P, Watch>> {
         let Settings { max_steps, .. } = checkpoint.settings;
         let watch = Watch::new(&checkpoint.settings, program.threads(), effort.stop_at_first);
@@ -145,7 +145,7 @@ impl<P: Program + Clone + Send> Verification<Local<P, Watch>> {
 }
 
 impl<W: Work<Part = Seen> + Send> Verification<W> {
-    /// Begins, or goes on, at a checkpoint, with these workers, whatever number of them the effort says. They run programs as
+    /// Begins, or continues, at a checkpoint, with these workers, whatever number of them the effort says. They run programs as
     /// [`Local`] ones with a [`Watch`] of the same settings and effort would.
     ///
     /// # Panics
@@ -203,7 +203,7 @@ impl<W: Work<Part = Seen> + Send> Verification<W> {
         self.search.into_workers()
     }
 
-    /// Everything that is needed to go on later.
+    /// Everything that is needed to continue later.
     pub fn checkpoint(&self) -> Checkpoint {
         Checkpoint { settings: self.settings, search: self.search.state().clone(), seen: self.seen.clone() }
     }

@@ -75,7 +75,7 @@ pub enum ErrorKind {
     },
     /// The program comes back to a state that it was in, although every thread that can run has run.
     Livelock,
-    /// A thread cannot go on.
+    /// A thread cannot continue.
     Fault {
         /// The thread.
         thread: u32,
@@ -84,7 +84,7 @@ pub enum ErrorKind {
     },
 }
 
-/// What a fault begins with that is no error of the program, but something that whoever runs it cannot do.
+/// What a fault begins with that is not a program error, but something that whoever runs it cannot do.
 pub const LIMIT: &str = "limit: ";
 
 impl ErrorKind {
@@ -291,7 +291,7 @@ impl Watch {
         self.note(&active, 0, path);
     }
 
-    /// Notes a violation, and so many executions more that have it.
+    /// Notes a violation, and this many executions more that have it.
     fn note(&mut self, active: &Active, executions: u64, path: &[Step]) {
         let Active { store_site, access_site, store, thread, tried, depth, .. } = *active;
         let path = &path[..depth as usize];

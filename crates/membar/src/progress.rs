@@ -208,7 +208,7 @@ impl Progress {
         }
     }
 
-    /// So many operations of a trace that goes on.
+    /// This many operations of a trace that continues.
     pub fn operations(&self, ops: usize) {
         if self.live() {
             self.ops.fetch_add(ops as u64, Relaxed);
@@ -231,7 +231,7 @@ impl Progress {
         }
     }
 
-    /// The words for the piece that is going on.
+    /// The words for the piece that is continuing.
     pub fn say(&self, note: String) {
         if self.live() {
             self.at().note = note;

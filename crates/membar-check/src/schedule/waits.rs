@@ -110,7 +110,7 @@ impl Scheduler {
         }
     }
 
-    /// A few readers of a write that have not executed: two at least, if there are so many.
+    /// A few readers of a write that have not executed: two at least, if there are that many.
     fn waiting_readers(&mut self, p: &Problem, write: u32) -> [Option<u32>; READERS] {
         let mut found = [None; READERS];
         let mut count = 0;

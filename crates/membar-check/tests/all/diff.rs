@@ -217,7 +217,7 @@ fn limits_are_told() {
     assert!(matches!((none.only_first, none.only_second), (Side::None { ops: 2 }, Side::None { ops: 2 })));
 }
 
-/// All traces of so many operations over these, by brute force: thread lengths, operations and values.
+/// All traces of this many operations over these, by brute force: thread lengths, operations and values.
 fn each_trace(ops: usize, alphabet: &[(OpKind, u64)], guards: &[Vec<u64>], visit: &mut dyn FnMut(&Trace)) {
     let mut scratch = ResolveScratch::default();
     for code in 0..alphabet.len().pow(ops as u32) {

@@ -252,7 +252,7 @@ pub fn is_after_call(pc: usize) -> bool {
     byte(5) == 0xe8 || [2, 3, 6, 7].into_iter().any(|n| byte(n) == 0xff && byte(n - 1) >> 3 & 7 == 2)
 }
 
-/// Where a function returns to whose caller is not to go on.
+/// Where a function returns to whose caller is not to continue.
 #[unsafe(naked)]
 extern "C" fn returned() -> ! {
     core::arch::naked_asm!(

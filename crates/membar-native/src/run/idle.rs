@@ -61,7 +61,7 @@ pub struct Idle {
     pub length: u32,
     /// How many of its last accesses were the same as those `length` before them.
     pub same: u32,
-    /// It is parked: `round` is what it would find different if it had a reason to go on.
+    /// It is parked: `round` is what it would find different if it had a reason to continue.
     pub parked: bool,
 }
 

@@ -198,7 +198,7 @@ impl World {
         self.opaque.mode = Mode::Program;
     }
 
-    /// Opaque code begins or goes on.
+    /// Opaque code begins or continues.
     fn enter(&mut self, watched: bool) {
         self.opaque.mode = Mode::Opaque;
         self.opaque.ever = true;
@@ -213,7 +213,7 @@ impl World {
         }
     }
 
-    /// Instrumented code begins or goes on, or whoever runs it has to.
+    /// Instrumented code begins or continues, or whoever runs it has to.
     fn leave(&mut self) {
         self.unshield();
         for &code in &self.opaque.code {
@@ -336,7 +336,7 @@ impl World {
         self.grown = true;
     }
 
-    /// What some libraries keep for each thread is neither kept apart nor put back for the next execution.
+    /// What some libraries keep for each thread is neither kept apart nor restored for the next execution.
     fn note_static_tls(&mut self) {
         for library in self.module.libraries.iter().filter(|library| library.static_tls && self.opaque.watching) {
             let (name, library) = (String::new(), library.name.clone());
@@ -406,7 +406,7 @@ impl World {
         self.enter(true);
     }
 
-    /// The C library goes on after it has called the program back: where. The stack pointer is what it was behind the
+    /// The C library continues after it has called the program back: where. The stack pointer is what it was behind the
     /// return.
     fn resume_outside(&mut self, sp: usize) -> usize {
         let mut to = 0;
@@ -518,7 +518,7 @@ fn fetch(w: &mut World, pc: usize, sp: usize) -> bool {
             w.opaque.calls[id] = Call { function: pc, site, sp };
             w.opaque.looked = 0;
         } else if w.opaque.calls[id].sp < sp {
-            // It was called while there was one thread only, and there are more now that it goes on.
+            // It was called while there was one thread only, and there are more now that it continues.
             let site = fault::call_from_program(sp).unwrap_or(0);
             w.opaque.calls[id] = Call { function: pc, site, sp };
             w.opaque.looked = 0;

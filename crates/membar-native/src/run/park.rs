@@ -22,10 +22,10 @@
 //! All of this is fixed by what happens before the thread's last access: the accesses of others that are looked at are between
 //! two of its own that they conflict with. So in all executions of a class it is parked at the same places.
 //!
-//! Explored exhaustively, with bounds or at random, a parked thread goes on as soon as one of the values has changed that R found
+//! Explored exhaustively, with bounds or at random, a parked thread continues as soon as one of the values has changed that R found
 //! first in a cell. In reduced search it makes no more accesses: to those who look for races it has ended. An execution that ends
 //! like that is dropped if one of the values has changed, and is a deadlock otherwise, unless somebody waits for what R
-//! would write in between ([`membar_explore::Program::stirs`]). Two parked threads go round for ever beside each other if no
+//! would write in between ([`membar_explore::Program::stirs`]). Two parked threads loop forever beside each other if no
 //! interleaving of their rounds shows one what the other has written in between ([`meet`]): those who poll under one lock,
 //! say. It is enough to look at two at a time: in an interleaving of all of them, the first who sees something other than
 //! before sees what one other thread has written, and these two alone would have come to it.
@@ -34,7 +34,7 @@
 //!
 //! What is not explored is executions with two rounds I₁ I₂ as above and another access of the thread p after them.
 //!
-//! *States.* Leave I₂ out. p goes on from the same state. Who read what I₂ wrote read, by 2 and 3, the value that was there
+//! *States.* Leave I₂ out. p continues from the same state. Who read what I₂ wrote read, by 2 and 3, the value that was there
 //! before, and who counts with p (to read-lock what p has read-locked) is only less in its way. So this is an execution, shorter,
 //! with the same end.
 //!

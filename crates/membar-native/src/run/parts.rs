@@ -50,7 +50,7 @@ pub struct Parts {
     pub torn: Vec<Torn>,
 }
 
-/// Where a part begins and ends in a cell of so many bytes, as [`Pending::part`] has it.
+/// Where a part begins and ends in a cell of this many bytes, as [`Pending::part`] has it.
 fn ends(part: u8, whole: u8) -> (u8, u8) {
     match part {
         0 => (0, whole),

@@ -2,7 +2,7 @@
 
 use super::layout::REGS;
 
-/// All the registers that a stub leaves, for whoever goes on in a hook after other code of the program has run.
+/// All the registers that a stub leaves, for whoever continues in a hook after other code of the program has run.
 #[derive(Clone, Copy)]
 pub struct Registers([usize; 7]);
 

@@ -568,7 +568,7 @@ fn words_of(len: usize) -> usize {
     (4 * len).next_multiple_of(PAGE) + 2 * PAGE
 }
 
-/// Bytes that the words of libraries need which have so many bytes.
+/// Bytes that the words of libraries need which have this many bytes.
 pub fn library_bytes(lens: impl Iterator<Item = usize>) -> usize {
     lens.map(words_of).sum()
 }

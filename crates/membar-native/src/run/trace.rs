@@ -154,7 +154,7 @@ pub enum Standing {
     Access(TracedStep, bool),
     /// It has ended, or was never started.
     Done,
-    /// It cannot go on.
+    /// It cannot continue.
     Fault(String),
 }
 
@@ -390,7 +390,7 @@ pub(super) fn location(at: usize) -> Option<Location> {
     })
 }
 
-/// The frames of a thread: where each goes on, and its canonical frame address.
+/// The frames of a thread: where each continues, and its canonical frame address.
 fn frames(thread: usize) -> Vec<(u32, u64)> {
     let w = world();
     let (sp, mut frame) = w.threads[thread].frame;

@@ -29,7 +29,7 @@ pub(super) struct Index {
     pub signatures: FxHashMap<u64, Die>,
 }
 
-/// A variable with a place of its own.
+/// A variable with its own place.
 #[derive(Debug)]
 pub(super) struct Variable {
     pub start: u64,

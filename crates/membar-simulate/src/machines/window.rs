@@ -103,7 +103,7 @@ struct Machine<'a> {
     released: bool,
 }
 
-/// Runs a program. Where threads wait for locks for ever, the record holds what was executed.
+/// Runs a program. Where threads wait for locks forever, the record holds what was executed.
 pub(super) fn run(program: &Program, policy: Policy, buffer: Buffer, seed: u64) -> Run {
     let cores = (0..program.threads())
         .map(|t| Core {

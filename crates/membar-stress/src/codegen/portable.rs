@@ -3,7 +3,7 @@
 //! Loads and stores are relaxed, atomics and locks sequentially consistent, and barriers are fences: `sync` and those with
 //! `#StoreLoad` sequentially consistent ones, the others acquire, release or both. What else a processor keeps in order is
 //! its own affair and that of the model that the trace is checked against. The compiler may not reorder anything: after each
-//! instruction it meets a fence of its own.
+//! instruction it meets its own fence.
 
 use super::{Expected, Layout, Step, Steps};
 use membar_core::Mask;

@@ -77,7 +77,7 @@ pub enum Ended {
     Complete,
     /// At the end of the text, after complete lines but without a `check`.
     Open,
-    /// Where the consumer wanted to stop. [`Reader::skip_trace`] goes on to the next.
+    /// Where the consumer wanted to stop. [`Reader::skip_trace`] continues to the next.
     Stopped,
 }
 

@@ -1,4 +1,4 @@
-//! What is accepted and what it means; streaming; going on after faults; compressed input.
+//! What is accepted and what it means; streaming; continuing after faults; compressed input.
 
 use membar_core::{AddrName, Mask, OpId, OpKind, Span, Trace};
 use membar_trace::{Compression, Ended, Error, Interleaving, Reader, parse};

@@ -11,7 +11,7 @@
 //! | `test` | one test: from its seed to a verdict |
 //! | `counters` | what is counted |
 //! | `bundle` | a violation as a directory |
-//! | `state` | the file that a campaign goes on from |
+//! | `state` | the file that a campaign continues from |
 //! | `summary` | the end, for people and as JSON |
 
 mod bundle;
@@ -48,7 +48,7 @@ const AHEAD: u64 = 32;
 pub trait Source: Sync {
     /// Its name in directories and messages: `mesi-tso+no-replay`.
     fn name(&self) -> String;
-    /// What it is, for the files that are kept. A campaign goes on from a state only where this is the same.
+    /// What it is, for the files that are kept. A campaign continues from a state only where this is the same.
     fn describe(&self) -> serde_json::Value;
     /// The command and the arguments that choose it: `simulate --machine mesi-tso`.
     fn command(&self) -> Vec<String>;
@@ -87,7 +87,7 @@ pub struct Plan {
     pub model: Chosen,
     /// The seed of the first test.
     pub seed: u64,
-    /// So many tests in all, those of earlier runs included.
+    /// This many tests in all, those of earlier runs included.
     pub tests: Option<u64>,
     /// So long, this time.
     pub time: Option<Duration>,
@@ -95,11 +95,11 @@ pub struct Plan {
     pub jobs: usize,
     /// Go on after a violation.
     pub keep_going: bool,
-    /// But not after so many.
+    /// But not after this many.
     pub max_violations: u64,
     /// Where violations are kept.
     pub output: PathBuf,
-    /// Where the campaign goes on from.
+    /// Where the campaign continues from.
     pub state: Option<PathBuf>,
     /// Limits of one decision.
     pub budget: Budget,

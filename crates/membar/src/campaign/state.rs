@@ -1,4 +1,4 @@
-//! The file that a campaign goes on from.
+//! The file that a campaign continues from.
 //!
 //! It holds what makes tests what they are, and the counters; the number of tests is the number of the next one. It is written
 //! next to its place and renamed, so whoever reads it sees an old one or a new one, never half of it.
@@ -21,7 +21,7 @@ struct State {
     counters: Counts,
 }
 
-/// What must be the same for a campaign to go on.
+/// What must be the same for a campaign to continue.
 fn campaign(plan: &Plan, source: &dyn Source) -> Map<String, Value> {
     let profiles: Vec<Value> =
         plan.profiles.iter().map(|chosen| super::bundle::profile_json(&chosen.profile)).collect();

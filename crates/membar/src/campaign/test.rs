@@ -10,7 +10,7 @@ use membar::simulate::{Observe, Program, run_seed};
 use membar::{Limits, Model, Trace};
 use std::time::{Duration, Instant};
 
-/// Of so many tests of each profile one is asked whether it shows more than sequential consistency allows.
+/// Of this many tests of each profile one is asked whether it shows more than sequential consistency allows.
 const SAMPLE: u64 = 16;
 /// For no longer than this.
 const SAMPLE_TIME: Duration = Duration::from_millis(500);

@@ -125,11 +125,11 @@ pub struct ProgramArgs {
     pub seed: u64,
 }
 
-/// How long a campaign goes on, and what it leaves behind.
+/// How long a campaign continues, and what it leaves behind.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Campaign")]
 pub struct CampaignArgs {
-    /// So many tests, those of --state included [default: 1000 if --time is not given]
+    /// This many tests, those of --state included [default: 1000 if --time is not given]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub tests: Option<u64>,
 
@@ -230,7 +230,7 @@ pub struct Stress {
 pub enum HardwareTimes {
     /// None.
     Off,
-    /// Each of so many.
+    /// Each of this many.
     Every(u32),
 }
 

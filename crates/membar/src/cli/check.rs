@@ -37,7 +37,7 @@ pub struct Check {
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 
-    /// After a malformed trace, go on with the next one of its file.
+    /// After a malformed trace, continue with the next one of its file.
     #[arg(short, long)]
     pub keep_going: bool,
 

@@ -190,6 +190,6 @@ pub enum Format {
     Text,
     /// For programs
     Json,
-    /// OK, NO or UNDECIDED, one line a trace
+    /// OK, NO or UNDECIDED, one line per trace
     Axe,
 }

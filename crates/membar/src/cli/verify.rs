@@ -40,11 +40,11 @@ pub struct Verify {
     #[arg(short, long, value_enum, default_value_t = StrategyName::Auto, value_name = "STRATEGY")]
     pub strategy: StrategyName,
 
-    /// Only executions with at most this many switches away from a thread that could go on: --strategy bounded [default there: 2]
+    /// Only executions with at most this many switches away from a thread that could continue: --strategy bounded [default there: 2]
     #[arg(long, value_name = "N")]
     pub preemptions: Option<u32>,
 
-    /// Stop after about this many executions (random and pct: exactly so many) [default: no limit; random and pct: 10000]
+    /// Stop after about this many executions (random and pct: exactly this many) [default: no limit; random and pct: 10000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub executions: Option<u64>,
 
@@ -112,7 +112,7 @@ pub struct NativeArgs {
     #[arg(long, value_enum, value_name = "WHAT")]
     pub assume: Vec<Assumption>,
 
-    /// What `__VERIFIER_nondet_int` and its kin return: every number from LOW to HIGH is explored.
+    /// What `__VERIFIER_nondet_int` and similar functions return: every number from LOW to HIGH is explored.
     #[arg(long, value_name = "LOW..HIGH", value_parser = range, allow_hyphen_values = true)]
     pub nondet: Option<(i64, i64)>,
 
@@ -205,9 +205,9 @@ pub struct Compile {
 /// The machines that programs are verified for.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub enum VerifyModel {
-    /// Total Store Order: a store buffer a thread (x86, SPARC)
+    /// Total Store Order: a store buffer per thread (x86, SPARC)
     Tso,
-    /// Partial Store Order: a store buffer a thread and address
+    /// Partial Store Order: a store buffer per thread and address
     Pso,
 }
 

@@ -337,7 +337,7 @@ static int random_bit(void)
         let document = json(&files.run(&["verify", "--format", "json", name]));
         assert_eq!(document["errors"].as_array().map(Vec::len), Some(1), "{document}");
     }
-    // Others go on.
+    // Others continue.
     let ran = files.run(&["verify", "bad.c", "--format", "json", &corpus("SB.litmus")]);
     assert_eq!((ran.code, json(&ran)["results"][0]["verdict"].clone()), (2, "unsafe".into()), "{}", ran.err);
     let ran = files.run(&["verify", &corpus("SB.litmus"), "--", "-DN=1"]);
@@ -345,7 +345,7 @@ static int random_bit(void)
     assert!(ran.err.contains("a litmus test is none"), "{}", ran.err);
 }
 
-/// What only this catches: that something which membar does not run is taken for an error of the program, or hides one.
+/// What only this catches: that something which membar does not run is taken for a program error, or hides one.
 #[test]
 fn what_cannot_be_run_is_undecided_with_its_place() {
     let files = Files::new(&[
@@ -423,7 +423,7 @@ int pop(void) { return last > 0 ? item[last - 1] : 0; }
     let again = files.run(&words);
     assert_eq!(again.code, 0, "{}{}", again.out, again.err);
     assert!(again.out.contains("pso: could overtake step"), "{}", again.out);
-    // Of a directory, each file is a program of its own.
+    // Of a directory, each file is its own program.
     let apart = Files::new(&[("a.c", b"int main(void) { return 0; }\n"), ("b.c", b"int main(void) { return 0; }\n")]);
     std::fs::copy(corpus("SB.litmus"), apart.path("c.litmus")).unwrap();
     let ran = apart.run(&["verify", "."]);

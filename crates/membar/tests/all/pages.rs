@@ -199,7 +199,7 @@ fn a_campaign() {
     insta::assert_json_snapshot!(view);
 }
 
-/// What is counted goes on where a campaign goes on.
+/// What is counted continues where a campaign continues.
 #[test]
 fn counts_survive_a_state_file() {
     let files = Files::new(&[]);

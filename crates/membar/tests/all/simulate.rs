@@ -199,7 +199,7 @@ fn the_number_of_jobs_changes_nothing() {
     assert_eq!(one, summary("3"));
 }
 
-/// Killed at any moment, a campaign leaves complete directories and a state from which it goes on to the same end.
+/// Killed at any moment, a campaign leaves complete directories and a state from which it continues to the same end.
 #[test]
 fn a_killed_campaign_leaves_nothing_half_done_and_goes_on() {
     let args = [

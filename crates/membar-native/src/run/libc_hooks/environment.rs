@@ -1,4 +1,4 @@
-//! The environment, which is put back after each execution.
+//! The environment, which is restored after each execution.
 //!
 //! # Problem
 //!

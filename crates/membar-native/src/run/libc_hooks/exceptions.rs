@@ -8,7 +8,7 @@
 //! # Algorithm
 //!
 //! 1. The linker leads `__cxa_throw`, its rethrowing relatives and the two functions behind `std::terminate` through our stubs
-//!    (`--wrap`), which call the functions here and then go on to the real ones.
+//!    (`--wrap`), which call the functions here and then continue to the real ones.
 //! 2. A throw notes its stack with the exception object; a rethrow notes its own.
 //! 3. A termination asks the C++ runtime for the exception that is being handled. If there is one, its type is
 //!    demangled, and if that type derives from `std::exception`, `what()` is called, as the default handler does.
