@@ -187,7 +187,7 @@ pub struct Once {
     /// One execution of each happens-before class instead of all executions
     #[arg(long)]
     pub dpor: bool,
-    /// What looks at the executions
+    /// The monitor that watches each execution
     #[arg(long, value_enum, default_value_t = WatcherName::None)]
     pub monitor: WatcherName,
     /// Stop after about this many executions
@@ -204,7 +204,7 @@ pub enum ProgramName {
     Bakery,
 }
 
-/// What looks at executions.
+/// The monitor that watches each execution.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum WatcherName {
     Engine,

@@ -66,7 +66,7 @@ fn rounds_of(rounds: u32) -> String {
     format!("{rounds} round{}", if rounds == 1 { "" } else { "s" })
 }
 
-/// What looks at the executions.
+/// The monitor that watches each execution.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Watcher {
     /// The engine alone.

@@ -1,4 +1,4 @@
-//! What was promised, measured in one run.
+//! The floors, measured in one run.
 
 use crate::case::{Case, SMALL_LINES, size};
 use crate::child::{Answer, Cost, Runner};

@@ -49,7 +49,7 @@ impl Monitors {
     }
 }
 
-/// What monitoring cost, and what it said.
+/// The cost of monitoring, and what it said.
 pub struct Monitored {
     pub cost: Cost,
     pub events: u32,

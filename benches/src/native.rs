@@ -69,7 +69,7 @@ pub struct Run {
     pub cost: Cost,
 }
 
-/// What an exploration cost.
+/// The cost of an exploration.
 #[derive(Clone, Copy, Debug)]
 pub struct Cost {
     pub counts: Counts,

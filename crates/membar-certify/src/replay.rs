@@ -44,18 +44,18 @@ pub struct Event {
     pub index: u32,
 }
 
-/// What an access did.
+/// The effect of an access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Made {
     /// The access.
     pub access: Access,
-    /// What it read, unless it is a store.
+    /// The value it read, unless it is a store.
     pub read: Option<Read>,
-    /// What it wrote: nothing if it is a load, or a compare-exchange that failed.
+    /// The value it wrote: nothing if it is a load, or a compare-exchange that failed.
     pub wrote: Option<u64>,
 }
 
-/// What an access read.
+/// The value an access read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Read {
     /// The event that wrote it; `None` is the initial value.
@@ -361,7 +361,7 @@ const NONE: u32 = u32::MAX;
 /// From how many events a cycle is searched at most.
 const STARTS: usize = 512;
 
-/// What kind of run a way is in: what it may continue with at no cost.
+/// The kind of run a way is in: what it may continue with at no cost.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mode {
     /// Nothing: this is where the search began.

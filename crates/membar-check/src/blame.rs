@@ -27,7 +27,7 @@ const SMALL: usize = 256;
 pub struct Blame {
     /// The read: with any other legal value in its place the trace is allowed.
     pub read: OpId,
-    /// What it could have returned.
+    /// The values it could have returned.
     pub legal: Vec<Legal>,
     /// Are these all the values that it could have returned?
     pub all: bool,

@@ -59,7 +59,7 @@ impl Size {
     pub const MOST: Size = Size { ops: 16, threads: 6, addresses: 6, locks: 4 };
 }
 
-/// What is known about the traces that one model allows and another forbids.
+/// Everything known about the traces that one model allows and another forbids.
 #[derive(Clone, Debug)]
 pub enum Side {
     /// A smallest one.

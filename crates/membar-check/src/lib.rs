@@ -1,6 +1,6 @@
 //! Decides whether a memory model allows a recorded execution.
 //!
-//! [`Checker::check`] takes a [`Trace`] and a [`Model`] and answers with a certified-to-be [`Verdict`]: a total order, or a
+//! [`Checker::check`] takes a [`Trace`] and a [`Model`] and answers with a [`Verdict`] and its certificate: a total order, or a
 //! proof. It is the home of these algorithms, one file each:
 //!
 //! | file | does |
@@ -57,7 +57,7 @@ use problem::{Obvious, Problem};
 use prove::Prover;
 use read::{Decided, ReadProblem};
 
-/// What decided a trace.
+/// The algorithm that decided a trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Algorithm {
     /// A value that nobody wrote, or an initial value that the same thread had seen overwritten.
@@ -93,9 +93,9 @@ impl Algorithm {
 pub struct Outcome {
     /// The answer with its certificate.
     pub verdict: Verdict,
-    /// What decided.
+    /// The algorithm that decided.
     pub algorithm: Algorithm,
-    /// What it took.
+    /// The effort.
     pub effort: Effort,
 }
 

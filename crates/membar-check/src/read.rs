@@ -47,7 +47,7 @@ pub(crate) enum Decided {
     Open(Undecided),
 }
 
-/// What it took.
+/// The effort.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Effort {
     /// Passes of R6 and R7.

@@ -1,4 +1,4 @@
-//! What the timestamps of a trace mean.
+//! The meaning of a trace's timestamps.
 //!
 //! Problem: a recorded period (`@ begin:end`) says when an operation was pending on some clock. Which operations it may
 //! be compared with, how exact it is, and whether it was sampled is not in the trace; the user says so ([`Clock`]). From
@@ -28,7 +28,7 @@ pub enum Compare {
     Everything,
 }
 
-/// What timestamps mean.
+/// The meaning of timestamps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
 pub struct Clock {
     /// Which can be compared.
@@ -40,7 +40,7 @@ pub struct Clock {
 }
 
 impl Trace {
-    /// What the timestamps mean.
+    /// The meaning of timestamps.
     pub fn clock(&self) -> Clock {
         self.clock
     }

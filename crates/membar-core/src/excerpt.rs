@@ -55,7 +55,7 @@ impl Excerpt {
     }
 }
 
-/// Number of characters, where each run of bytes that is no character counts as one.
+/// Number of characters, where each run of bytes that is not a character counts as one.
 pub fn columns(bytes: &[u8]) -> u64 {
     bytes.utf8_chunks().map(|chunk| chunk.valid().chars().count() as u64 + u64::from(!chunk.invalid().is_empty())).sum()
 }

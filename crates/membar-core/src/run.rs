@@ -1,11 +1,11 @@
-//! What a running program does to memory, one access at a time.
+//! A running program's effect on memory, one access at a time.
 //!
 //! A [`Trace`](crate::Trace) is the record of an execution that somebody else ran. The types here are for executions
 //! that we run ourselves: a thread says which [`Access`] it is about to make, and once it has been made it is
-//! [`Performed`]. Barriers touch no memory and are no accesses; each access carries the strongest [`Barrier`] that its
+//! [`Performed`]. Barriers touch no memory and are not accesses; each access carries the strongest [`Barrier`] that its
 //! thread went through since its previous access.
 
-/// What an access does.
+/// The effect of an access.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(u8)]
 pub enum AccessKind {
@@ -48,7 +48,7 @@ pub enum Barrier {
 /// An access that a thread is about to make.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Access {
-    /// What it does.
+    /// Its effect.
     pub kind: AccessKind,
     /// The strongest barrier since the thread's previous access.
     pub barrier: Barrier,
@@ -80,7 +80,7 @@ impl Access {
 pub struct Performed {
     /// Who made it.
     pub thread: u32,
-    /// What it was.
+    /// Its kind.
     pub access: Access,
     /// Whether it wrote: a store always, a load never, a read-modify-write unless it is a compare-and-swap that failed.
     pub writes: bool,

@@ -5,7 +5,7 @@ use std::fmt;
 
 /// A program whose accesses somebody else performs: a machine has the memory and the buffers, and says what threads read.
 ///
-/// What a thread does next depends on nothing but what its own accesses read.
+/// A thread's next action depends on nothing but what its own accesses read.
 pub trait Threads {
     /// How many threads there are.
     fn threads(&self) -> usize;

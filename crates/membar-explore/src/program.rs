@@ -1,9 +1,9 @@
-//! What the explorer needs to know about a program.
+//! The explorer's view of a program.
 
 use crate::Step;
 use membar_core::{Access, Performed};
 
-/// What a thread does next.
+/// A thread's next action.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Next {
     /// It accesses memory. Whatever comes before, on its own registers, has been done.
@@ -126,7 +126,7 @@ pub struct Stop {
 
 /// Deterministic threads over one memory, one access per step.
 ///
-/// What a thread does next depends on nothing but what its own accesses returned: that is what makes schedules
+/// A thread's next action depends on nothing but what its own accesses returned: that is what makes schedules
 /// replayable and reductions sound.
 ///
 /// A thread may also *choose*: its next access is then one that returns any number below [`Access::outcomes`], of which there
@@ -136,7 +136,7 @@ pub trait Program {
     /// How many threads there are, at most [`MAX_THREADS`].
     fn threads(&self) -> usize;
 
-    /// What the thread does next.
+    /// The thread's next action.
     fn next(&self, thread: usize) -> Next;
 
     /// How the thread stands: what [`Program::next`] and [`Program::waiting`] say, for those who need no more.

@@ -26,7 +26,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Executions that are asked for at a time after this many have been drawn. Few at first, so that the first results come
 /// soon; more later on, since passing an order on to another process takes as long as some ten executions of a small program.
-/// What is drawn, and what comes of it, does not depend on how it is divided.
+/// Draws and their results do not depend on how the work is divided.
 pub(crate) fn order(drawn: u64) -> u64 {
     (drawn / 64).clamp(64, 4096)
 }
@@ -212,7 +212,7 @@ impl<P: Program, O: Observer, S: Set> Sampler<P, O, S> {
     }
 
     /// Runs an execution, and says how long it was.
-    #[inline(never)] // whoever calls it has a life of its own in registers
+    #[inline(never)] // its callers need their registers
     fn run(&mut self, choice: Choice, seed: u64, number: u64) -> (Counts, u32) {
         let mut rng = Rng::stream(seed, number);
         let threads = self.program.threads();
@@ -293,7 +293,7 @@ impl<P: Program, O: Observer, S: Set> Sampler<P, O, S> {
             let waited = now.waiting.has(thread);
             self.stands(thread, standing, &mut now);
             let waits = now.waiting.has(thread);
-            // Only writes of what is watched change who is blocked, and whoever makes one has stopped after it.
+            // Only writes of what is watched change who is blocked, and a thread that makes one has stopped after it.
             if waits {
                 watched.add_round(&self.program.waiting(thread));
             } else if waited {

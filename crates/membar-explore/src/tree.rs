@@ -33,7 +33,7 @@
 //! left, and an earlier value of a round has changed, then the execution is the beginning of one in which that round
 //! comes later, and it is dropped.
 //!
-//! What is not run is a second round I₂ with the values of I₁ just before it, in full. Left out of an execution it leaves
+//! The only thing not run is a second round I₂ with the values of I₁ just before it, in full. Left out of an execution it leaves
 //! the same registers, the same memory and the same values for everybody (an interlocked operation in it wrote what was
 //! there), so no final state is lost. Nor is a violation: its shortest cycle of happens-before passes each thread once, with
 //! at most two events. A cycle that has an event of I₂ can do without, or with a part of I₂ that is run. For an edge into

@@ -172,7 +172,7 @@ impl<S: Set> Turns<S> for Settled {
     fn turn(&mut self, _: Turn<S>) {}
 }
 
-/// What comes of an item.
+/// The result of an item.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Outcome<T> {
     pub(crate) counts: Counts,
@@ -688,7 +688,7 @@ impl<P: Program, O: Observer, S: Set> Worker<P, O, S> {
 }
 
 impl Node {
-    /// The same, for whoever has other sets.
+    /// The same, for callers with other sets.
     fn few<S: Set>(&self) -> Node<S> {
         let Node { enabled, todo, done, asleep, preemptions, outcomes, chosen } = *self;
         let (enabled, todo, done, asleep) = (S::few(enabled), S::few(todo), S::few(done), S::few(asleep));

@@ -49,9 +49,9 @@ struct Event {
     /// Barriers that the thread went through before: store barriers or stronger, and full ones.
     stores: u16,
     fulls: u16,
-    /// What it reads: a write, or the initial value.
+    /// Its source: a write, or the initial value.
     source: u8,
-    /// What it writes; 0 if it does not.
+    /// The value it writes; 0 if it does not.
     value: u64,
 }
 
@@ -162,7 +162,7 @@ impl Partial {
     }
 }
 
-/// What does not change during the search.
+/// The constant part of the search.
 struct Search<'a> {
     test: &'a LitmusTest,
     model: Model,

@@ -61,7 +61,7 @@ impl Memory {
         self.names.get(name).copied()
     }
 
-    /// What the name stands for: a new location if it was not seen before.
+    /// The meaning of the name: a new location if it was not seen before.
     pub(crate) fn symbol(&mut self, name: &str, span: Range<usize>) -> Parsed<Symbol> {
         match self.find(name) {
             Some(symbol) => Ok(symbol),

@@ -86,7 +86,7 @@ pub struct Step {
     pub thread: u32,
     /// The buffered store reaches memory; otherwise the thread makes its access.
     pub commit: bool,
-    /// What it accesses: an index into the cells of the code.
+    /// The cell it accesses: an index into the cells of the code.
     pub cell: u32,
     /// The instruction: an index into the sites of the code. A commit has none.
     pub site: Option<u32>,

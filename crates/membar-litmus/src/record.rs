@@ -13,7 +13,7 @@ pub struct Record<'a> {
     pub test: &'a LitmusTest,
     /// The model.
     pub model: Model,
-    /// What came out.
+    /// The outcome.
     pub outcomes: &'a Outcomes,
     /// How long it took.
     pub seconds: f64,

@@ -23,7 +23,7 @@
 //! - Clocks count writes only, as in `clocks`, with the same numbers: the write (q, k) →rhb-reaches an event with clock t iff
 //!   `t[q]` ≥ k, because the writes of a thread are →rhb-ordered.
 //! - `lc[p]` is the clock of lastR(p): figure 3 changes it at reads only, to the clock of the read.
-//! - The writes of `a` are a chain in →rhb too, so `mc1[q][a]`, the join over the writes of `a` that are no plain stores of q,
+//! - The writes of `a` are a chain in →rhb too, so `mc1[q][a]`, the join over the writes of `a` that are not plain stores of q,
 //!   is the clock of the last of them: that of the last write, or, for the thread that made it with a plain store, that of
 //!   the last write before that is not a plain store of the same thread. These two rows stand for all q.
 //!

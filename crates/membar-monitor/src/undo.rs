@@ -1,4 +1,4 @@
-//! What is needed to take events back; costs one branch where it is off.
+//! The undo log that takes events back; costs one branch where it is off.
 
 /// Rows that were overwritten, as a stack of words: the row, its length, its index and the table it belongs to.
 #[derive(Clone, Debug, Default)]

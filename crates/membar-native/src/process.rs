@@ -14,7 +14,7 @@
 //!
 //! # Guarantees
 //!
-//! What a child answers depends on nothing but the order and what it was set up with. Every child has the program at the same
+//! A child's answer depends only on the order and on its setup. Every child has the program at the same
 //! addresses (randomisation is switched off) and the same facts, so their answers can be put together.
 
 // Shared memory and the system calls that set a child up.
@@ -88,7 +88,7 @@ pub(crate) enum Puppet {
     Set(u32, u64),
 }
 
-/// What comes of a [`Puppet`] step.
+/// The result of a [`Puppet`] step.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 pub(crate) enum Strings {
     Done,
@@ -110,7 +110,7 @@ enum Reply {
     Facts { facts: Facts, grown: bool },
 }
 
-/// What running a program cost.
+/// The cost of running a program.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Statistics {
     /// Times that the program was restored to its beginning.
@@ -167,7 +167,7 @@ impl Setup {
 /// What is to be explored.
 #[derive(Clone, Debug)]
 pub struct Task {
-    /// What is known about the program.
+    /// Everything known about the program.
     pub facts: Facts,
     /// Barriers to add after accesses.
     pub barriers: Vec<(u32, Barrier)>,
@@ -223,7 +223,7 @@ pub struct Process {
     pub failed: Option<String>,
     /// Is that a bug of ours?
     pub bug: bool,
-    /// What it cost so far.
+    /// Its cost so far.
     pub statistics: Statistics,
     /// The number of threads.
     pub threads: usize,
@@ -381,7 +381,7 @@ impl Process {
         }
     }
 
-    /// What is known about the program, and whether it is more than what the task began with.
+    /// Everything known about the program, and whether it is more than what the task began with.
     pub fn facts(&mut self) -> Result<(Facts, bool), ProcessError> {
         match self.call(&Call::Facts)? {
             Reply::Facts { facts, grown } => Ok((facts, grown)),

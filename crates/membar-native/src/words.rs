@@ -1,4 +1,4 @@
-//! What reports call the threads, places, variables and values of a program.
+//! Names for the threads, places, variables and values of a program in reports.
 //!
 //! # Problem
 //!
@@ -78,7 +78,7 @@ impl Words {
         if !stack.is_empty() {
             return self.place_of(stack);
         }
-        // The beginning and the end of a thread are no instructions.
+        // The beginning and the end of a thread are not instructions.
         let start = traced.starts.get(thread as usize).map_or(0, |start| u64::from(*start) + 1);
         let frame = self.symbols.user_frame(start);
         let (what, name) = match traced.cells.iter().find(|cell| cell.addr == addr).map(|cell| &cell.location) {
@@ -414,7 +414,7 @@ pub enum Waits {
 /// A fault in words.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Fault {
-    /// What happened.
+    /// The event.
     pub message: String,
     /// Return addresses, the innermost first.
     pub stack: Vec<u32>,

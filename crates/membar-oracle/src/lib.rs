@@ -1,4 +1,4 @@
-//! Slow and obvious deciders, to compare the fast ones with.
+//! Slow and obvious decision procedures, to compare the fast ones with.
 //!
 //! Four answers to "does the model allow this trace?", none of which shares code with the checker:
 //!

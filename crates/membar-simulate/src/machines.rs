@@ -170,7 +170,7 @@ impl Bug {
         }
     }
 
-    /// What is wrong in the machine, and how it shows.
+    /// The error in the machine, and how it shows.
     pub fn about(self) -> &'static str {
         match self {
             Bug::StaleForward => {

@@ -33,8 +33,8 @@
 //! delay = 0                   # the longest pause, in cycles; default 0
 //! ```
 //!
-//! [`load`] takes what a user gives to `--profile`. What is wrong with a file is said with its line, its column and what to
-//! do; [`Profile::program`] refuses what makes no sense in the same words, so that settings from elsewhere are checked too.
+//! [`load`] takes the argument of `--profile`. Errors in a file are reported with line, column and what to
+//! do; [`Profile::program`] refuses senseless settings in the same words, so that settings from elsewhere are checked too.
 
 mod error;
 mod parse;
@@ -116,7 +116,7 @@ impl Sharing {
     }
 }
 
-/// What kind of random program to write.
+/// The kind of random program to write.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Profile {
     /// Short name, as given to `--profile`.

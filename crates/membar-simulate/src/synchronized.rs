@@ -111,7 +111,7 @@ impl Times {
 /// What a machine did.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// What was recorded, without timestamps, resolved.
+    /// The recording, without timestamps, resolved.
     pub trace: Trace,
     /// When each operation was performed; 0 for a barrier.
     pub performed: Vec<u64>,

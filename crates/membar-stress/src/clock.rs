@@ -70,7 +70,7 @@ pub struct Offsets {
     offsets: Vec<Offset>,
 }
 
-/// What is known of one offset: it is at least `low` and at most `high`.
+/// Everything known about one offset: it is at least `low` and at most `high`.
 #[derive(Clone, Copy, Debug)]
 struct Bounds {
     low: i64,

@@ -19,7 +19,7 @@ use crate::memory::{LINE, PAGE};
 use membar_simulate::{Instr, Program, Rng, Times};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// What runs a program.
+/// The engine that runs a program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Engine {
     /// Machine code made for the program: one instruction of the processor for each of the program's, and one for the log.

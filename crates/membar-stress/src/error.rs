@@ -22,7 +22,7 @@ pub enum Error {
     Pin {
         /// Which core.
         core: usize,
-        /// What the system says.
+        /// The system's message.
         source: io::Error,
     },
     /// Addresses too far apart.
@@ -66,7 +66,7 @@ pub enum Error {
         column: u32,
         /// The instruction.
         text: String,
-        /// What it does wrong.
+        /// The mistake.
         what: String,
     },
     /// A litmus test without threads.

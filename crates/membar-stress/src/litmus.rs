@@ -66,7 +66,7 @@ pub struct Settings {
     /// The cores that threads are tied to, in turn; all that are allowed, if none are given. With twice as many as the test has
     /// threads it runs twice at once, and so on.
     pub cores: Option<Cores>,
-    /// What runs the test.
+    /// The engine that runs the test.
     pub engine: Engine,
     /// How much.
     pub amount: Amount,
@@ -93,7 +93,7 @@ impl Default for Settings {
 
 /// Bytes of a batch's variables, about: they stay in the second-level cache of a core.
 const BATCH_BYTES: usize = 128 << 10;
-/// From one variable to the next: whoever fetches a line may fetch its neighbour too.
+/// From one variable to the next: fetching a line may fetch its neighbour too.
 const SPACING: usize = 2 * LINE;
 /// How far ahead a start is announced, at least and at most, in cycles.
 const NOTICE: (u64, u64) = (200, 10_000);
@@ -355,7 +355,7 @@ impl<'a> Group<'a> {
         Ok(tally.states.into_iter().map(|(values, (count, _))| (values, count)).collect())
     }
 
-    /// Writes the initial values of this thread's share of variables: whoever writes one has it in its cache.
+    /// Writes the initial values of this thread's share of variables, which puts them in its cache.
     fn initialise(&self, me: usize, way: &Way, rng: &mut Rng) {
         let threads = self.bodies.len();
         let memory = self.memory.words();

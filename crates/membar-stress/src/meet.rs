@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 /// Rounds of waiting before a thread lets others have its core.
 ///
-/// A thread on a core of its own never gets there in a healthy run; where threads share cores, or with other processes, whoever
-/// is waited for may need this core.
+/// A thread alone on its core never gets there in a healthy run; where threads share cores with each other or other processes, the thread
+/// that it waits for may need this core.
 const PATIENCE: u32 = 2000;
 
 /// Waits, a little at first; gives the core away when that takes long.

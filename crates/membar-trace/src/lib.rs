@@ -4,7 +4,7 @@
 //! and test benches write it as text, one operation per line:
 //!
 //! ```text
-//! # message passing, the wrong way round
+//! # message passing, out of order
 //! 0: data := 1
 //! 0: flag := 1            @ 100:120
 //! 1: flag == 1            @ 130:
@@ -97,7 +97,7 @@
 //! runs of common operations straight from the buffer; it knows no errors and leaves every other line alone. `line` parses
 //! one line precisely and is the only source of syntax errors; it accepts everything `fast` accepts, with the same meaning
 //! (a property test holds them together).
-//! `input` opens files and decompresses, `locate` finds the place of a fault that shows only once a trace is
+//! `input` opens files and decompresses, `locate` finds the place of a fault found only once a trace is
 //! complete, `error` and `write` are what their names say.
 
 mod error;

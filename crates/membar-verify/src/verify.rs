@@ -93,7 +93,7 @@ pub struct Checkpoint {
     pub settings: Settings,
     /// Where the search is.
     pub search: SearchState,
-    /// What was seen so far.
+    /// Everything seen so far.
     pub seen: Seen,
 }
 
@@ -183,7 +183,7 @@ impl<W: Work<Part = Seen> + Send> Verification<W> {
         !self.is_done() && self.search.state().counts().executions >= self.effort.max_executions
     }
 
-    /// What was seen so far.
+    /// Everything seen so far.
     pub fn seen(&self) -> &Seen {
         &self.seen
     }

@@ -20,7 +20,7 @@ const BLAME: Duration = Duration::from_secs(5);
 /// A model as the user named it.
 #[derive(Clone, Debug)]
 pub struct Chosen {
-    /// What was given to `--model`.
+    /// The argument of `--model`.
     pub arg: String,
     /// The model.
     pub model: Model,
@@ -95,7 +95,7 @@ pub struct Answer {
     pub verdict: &'static str,
     /// Allowed, by the first order that was tried.
     pub first: bool,
-    /// What decided.
+    /// The algorithm that decided.
     pub algorithm: &'static str,
     /// As much as was asked for.
     pub report: Option<Box<Report>>,

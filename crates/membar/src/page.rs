@@ -1,4 +1,4 @@
-//! What a page needs that a verdict does not: the other models, a run of the machine, how it was made.
+//! Everything a page needs besides the verdict: the other models, a run of the machine, how it was made.
 
 mod confirm;
 mod prefix;

@@ -1,6 +1,6 @@
 //! Programs given as Rust code.
 //!
-//! What a thread does next depends on nothing but what its own accesses returned. So a program is a function: from a thread
+//! A thread's next action depends only on what its own accesses returned. So a program is a function: from a thread
 //! and what it got so far to what it does [`Then`]. [`FromFn`] makes it a [`Program`], to be explored, and
 //! [`Threads`], to be run on the certifier's machine with store buffers.
 //!
@@ -21,7 +21,7 @@
 use crate::core::{Access, AccessKind, Barrier, Halt, Performed, Threads};
 use crate::explore::{Awaited, MAX_OUTCOMES, Next, Program, Waiting};
 
-/// What a thread does next.
+/// A thread's next action.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Then {
     /// An access.

@@ -23,7 +23,7 @@ const BAR: usize = 20;
 /// How far something is.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Now {
-    /// What is being worked on.
+    /// The current work.
     pub name: String,
     /// The part of it that is done, from 0 to 1, if that is known.
     pub share: Option<f64>,
@@ -31,7 +31,7 @@ pub struct Now {
     pub seconds: f64,
     /// It ends after this many seconds, whatever is left.
     pub limit: Option<f64>,
-    /// What was counted.
+    /// The counts.
     pub counts: String,
 }
 
@@ -85,7 +85,7 @@ pub struct Line {
 }
 
 impl Line {
-    /// Nothing drawn yet; and nothing ever where standard error is no terminal, or where quiet is wanted.
+    /// Nothing drawn yet; and nothing ever where standard error is not a terminal, or where quiet is wanted.
     pub fn new(quiet: bool) -> Line {
         let width = terminal::error_width().filter(|_| !quiet);
         Line { width, began: Instant::now(), drawn: Mutex::new(None) }
@@ -135,7 +135,7 @@ pub struct Progress {
     done: AtomicU64,
     traces: AtomicU64,
     ops: AtomicU64,
-    /// What is being worked on.
+    /// The current work.
     at: Mutex<At>,
     /// The time limit of one piece.
     limit: Option<Duration>,

@@ -40,7 +40,7 @@ pub enum Failure {
     Write(io::Error),
 }
 
-/// What is wrong with an input.
+/// An error in an input.
 #[derive(Clone, Debug)]
 pub struct Problem {
     /// For people, complete.

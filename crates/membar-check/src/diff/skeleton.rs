@@ -26,7 +26,7 @@ pub(super) enum Step {
 
 pub(super) type Thread = Vec<Step>;
 
-/// What is left in.
+/// The parts left in.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rules {
     /// Barriers: unless the model keeps everything in order anyway.

@@ -27,7 +27,7 @@
 use super::{Demand, Scheduler, UNLISTED, WINDOW};
 use crate::problem::{NONE, Problem};
 
-/// Waiting reads that a decision looks at. More of them find a store that costs less now, but keep following whoever happens
+/// Waiting reads that a decision looks at. More of them find a store that costs less now, but keep following whatever happens
 /// to be cheap instead of the goal: with 64, some traces have twice the conflicts.
 const LOOKS: usize = 4;
 

@@ -98,7 +98,7 @@ impl Event {
         Event { counted: true, ..self }
     }
 
-    /// Returns when the access may be made. Its barrier is noted even if it is no step.
+    /// Returns when the access may be made. Its barrier is noted even if it is not a step.
     #[inline]
     pub fn announce(self) {
         settle();

@@ -46,9 +46,9 @@ pub fn choose(outcomes: u32) -> u32 {
         part: 0,
     };
     World::announce::<true>(pending, Awaited { addr: cell, value: NEVER, until: false });
-    // Whoever goes round in a loop and chooses may do something else the next time.
+    // A thread that chooses inside a loop may do something else the next time.
     world().this().dirty = true;
-    // SAFETY: mapped; whoever lets the thread continue has written it.
+    // SAFETY: mapped; written before the thread continues.
     unsafe { *(CHOICE as *const u32) }
 }
 

@@ -282,7 +282,7 @@ impl Thread {
         unsafe { switch(&raw mut (*this).own.place, world().scheduler) }
     }
 
-    /// What to say about its fault. The marks in it are replaced by whoever has the names.
+    /// The message of its fault. Code that knows the names replaces the marks in it.
     pub fn fault_text(&self) -> String {
         let Some(fault) = &self.fault else { return String::new() };
         let base = world().module.base;

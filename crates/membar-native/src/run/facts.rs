@@ -1,4 +1,4 @@
-//! What is learnt about a program while it runs.
+//! Facts learnt about a program while it runs.
 
 use super::layout::{ENDED, MAX_THREADS, STARTED, WOKEN, control};
 use super::opaque::Unseen;

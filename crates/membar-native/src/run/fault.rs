@@ -3,7 +3,7 @@
 //! A thread that goes wrong never runs on; it has a message and the return addresses of its stack. Signals are caught on a stack
 //! of their own. If the program runs at that time, the handler makes it continue in [`land`], on yet another stack, which hands
 //! over to the scheduler for good. A thread that runs for too long within a library is stopped where it comes back from there. Names are not looked up here: a message holds marks, `@v…;` for a variable, `@p…;` for a place,
-//! that whoever prints it replaces (see [`crate::words`]).
+//! that are replaced when it is printed (see [`crate::words`]).
 
 use super::coroutine::{Fault, Thread};
 use super::heap::{Block, Heap};
@@ -199,7 +199,7 @@ unsafe extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: 
         }
         return;
     }
-    // What the program calls `abort` for is no signal: this is the C library, or us, and nothing can be relied on.
+    // What the program calls `abort` for is not a signal: this is the C library, or us, and nothing can be relied on.
     if !w.running || LOST.load(Ordering::Relaxed) || signal == libc::SIGABRT {
         // Our own mistake, or the program has destroyed our memory.
         // SAFETY: back to the default, which ends the process when the instruction is tried again.

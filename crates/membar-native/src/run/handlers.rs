@@ -1,4 +1,4 @@
-//! What is run at the end of a program: its handlers and destructors.
+//! The end of a program: its handlers and destructors.
 //!
 //! # Problem
 //!

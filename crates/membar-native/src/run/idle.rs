@@ -21,7 +21,7 @@
 //!
 //! # Guarantees
 //!
-//! What is called an idle round is one, but for states that differ and have the same 64-bit hash, and for memory that code
+//! A round found to be idle is idle, except for states that differ and have the same 64-bit hash, and for memory that code
 //! without instrumentation writes. A round that is not recognised costs executions, never an answer.
 //!
 //! # Deviations
@@ -43,7 +43,7 @@ const TRIES: usize = 1024;
 /// How many earlier visits to any instruction are looked at for a round that writes.
 const NEAR: usize = 64;
 
-/// What is known about a thread's waiting, after some of its steps.
+/// Everything known about a thread's waiting, after some of its steps.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Idle {
     /// Lengths of the history's lists.
@@ -210,7 +210,7 @@ impl Idle {
                 let here = visits.iter().rev().take_while(|v| v.log >= from).filter(|v| v.site == site).count();
                 if here as u32 == now - from && (from..now).all(same) {
                     // The loop reads once, and several rounds of it are one, because it counts them. One read stands for all of them:
-                    // whoever overwrites what one read overwrites what each of them read.
+                    // a write that overwrites what one read overwrites what each of them read.
                     self.round = (now - 1, now);
                 }
             }

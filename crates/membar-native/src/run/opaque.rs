@@ -15,7 +15,7 @@
 //!   program's memory cannot be accessed.
 //! * *open*: opaque code may run, and there is one thread only: nobody could notice what it does.
 //!
-//! A call, a return, an exception or a jump from one side to the other is then a fault, whoever makes it, and the handler
+//! A call, a return, an exception or a jump from one side to the other is then a fault, and the handler
 //! changes the mode ([`fault`]). The C library cannot be taken away from us, so calls to it go through thunks
 //! ([`thunks`]); from there on everything is the same.
 //!
@@ -106,7 +106,7 @@ struct Call {
     sp: usize,
 }
 
-/// What is known about opaque code.
+/// Everything known about opaque code.
 #[derive(Debug, Default)]
 pub struct Opaque {
     /// There is such code, and it is looked at.
@@ -213,7 +213,7 @@ impl World {
         }
     }
 
-    /// Instrumented code begins or continues, or whoever runs it has to.
+    /// Instrumented code begins or continues, or the code that runs it has to.
     fn leave(&mut self) {
         self.unshield();
         for &code in &self.opaque.code {
@@ -279,7 +279,7 @@ impl World {
     fn touch(&mut self, addr: usize, write: bool, pc: usize, flags: &mut i64) {
         let (id, page) = (self.current, down(addr));
         if self.pages.has(addr) && write && self.pages.written(addr) {
-            // Whoever read it so far was not looked at.
+            // Earlier reads of it were not examined.
             self.grown = true;
         }
         let own = inside(addr, (stack_base(id) - STACK_SIZE, stack_base(id)));

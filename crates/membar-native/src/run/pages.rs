@@ -1,7 +1,7 @@
 //! Puts memory back to what it was.
 //!
 //! Memory that is small is copied back as a whole. Of larger memory only pages that the program has ever written are: pages
-//! are read-only at first, and the first write to one makes it writable for good and puts it on the list. So whoever
+//! are read-only at first, and the first write to one makes it writable for good and puts it on the list. So code that
 //! writes, instrumented or not, the cost of a reset is that of what the program changes.
 
 use std::ffi::c_void;

@@ -32,7 +32,7 @@
 //!
 //! # Why nothing is lost
 //!
-//! What is not explored is executions with two rounds I₁ I₂ as above and another access of the thread p after them.
+//! The only executions not explored are those with two rounds I₁ I₂ as above and another access of the thread p after them.
 //!
 //! *States.* Leave I₂ out. p continues from the same state. Who read what I₂ wrote read, by 2 and 3, the value that was there
 //! before, and who counts with p (to read-lock what p has read-locked) is only less in its way. So this is an execution, shorter,
@@ -42,7 +42,7 @@
 //! or PSO that is not SC (see the proof in `membar-monitor/src/class.rs`), and z the access of which X without z is SC. Suppose
 //! that X without z has I₁ I₂, and p an access after them, made or z.
 //!
-//! X without I₂ is a trace of the model. Whoever read from I₂ now reads from w₀, the last write before it, which is the
+//! X without I₂ is a trace of the model. A read from I₂ now reads from w₀, the last write before it, which is the
 //! same value. This is no new edge of rhb unless p itself read from a plain store of I₂, which it could do before others see it: but
 //! either I₂ has before that an interlocked write to the cell, which is co-after w₀ and ordered before what follows, or by 4
 //! w₀ is p's own. The same holds for X without I₁, where in the second case w₀ is of the round before I₁.
@@ -177,7 +177,7 @@ pub fn meet(one: Round<'_>, two: Round<'_>) -> bool {
     false
 }
 
-/// What comes of an access of a round, made again beside another round.
+/// The result of an access of a round, made again beside another round.
 enum Step {
     /// As before.
     Same,

@@ -17,7 +17,7 @@
 //!
 //! Guarantees: no pair of accesses of one thread is taken to be in order without a note. Not proved: that the order which is assumed
 //! between accesses of two threads to different bytes hides nothing; random programs have shown no case. Where it shows
-//! too much, a cycle through accesses that have no byte in common, whoever explains it notices ([`overlap`]).
+//! too much, a cycle through accesses that have no byte in common, the explanation notices ([`overlap`]).
 //!
 //! Deviation: a machine decides this by bytes. Deciding it here would take steps on several cells at once.
 //!
@@ -42,7 +42,7 @@ pub struct Torn {
     pub stores: bool,
 }
 
-/// What is known about parts of cells.
+/// Everything known about parts of cells.
 #[derive(Debug, Default)]
 pub struct Parts {
     /// Some cell is accessed in parts.

@@ -64,7 +64,7 @@ fn map(at: usize, len: usize, access: i32) -> Result<(), LoadError> {
 fn load_on_stack(object: &Path) -> Result<Module, LoadError> {
     type Work<'a> = (&'a Path, Option<Result<Module, LoadError>>);
     extern "C" fn load(work: usize) -> ! {
-        // SAFETY: whoever switched here waits for this.
+        // SAFETY: the code that switched here waits for this.
         let (object, loaded) = unsafe { &mut *(work as *mut Work<'_>) };
         *loaded = Some(Module::load(object));
         Thread::rest(Stand::Done)

@@ -11,7 +11,7 @@
 //! who knows it: one thread (then its accesses are nobody else's business), several that only read, or several of which one
 //! writes. In the last case it is *visible*: it has a number, and accesses to it are steps of the execution.
 //!
-//! What is not known from the beginning is learnt: when a second thread comes to a cell that has been one thread's, earlier
+//! The rest is learnt: when a second thread comes to a cell that has been one thread's, earlier
 //! accesses have been missed. The cell is made visible, and [`Shadow::grown`] says that what has been explored so far has
 //! to be explored again. Cells become visible and smaller (or, if they are atomic, larger) and never go back, so this
 //! ends.
@@ -20,7 +20,7 @@
 //! accesses of C are. If one of the accesses is atomic, the cells are made one instead, and an access to a part of it
 //! counts as an access to the whole.
 //!
-//! What is on the stack of a thread ends with it. So a cell there is visible as soon as another thread comes to it, and the end of the
+//! A thread's stack ends with the thread. So a cell there is visible as soon as another thread comes to it, and the end of the
 //! thread is a step on each of those ([`Shadow::mortal`]).
 //!
 //! # Invariants
@@ -542,7 +542,7 @@ impl Shadow {
         None
     }
 
-    /// Makes a cell of these bytes that is visible whoever accesses it.
+    /// Makes a cell of these bytes that is visible to every thread.
     pub fn reveal(&mut self, cell: Cell) -> u32 {
         let at = cell.at as usize;
         let Some(word) = self.word(at) else { return 0 };

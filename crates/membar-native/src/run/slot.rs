@@ -1,4 +1,4 @@
-//! What a thread has announced, and is kept for each of its steps.
+//! A thread's announcement, kept for each of its steps.
 
 use super::idle::Idle;
 use membar_core::{AccessKind, Barrier};
@@ -58,7 +58,7 @@ pub enum Stand {
     Dropped,
 }
 
-/// What is known of a thread after some of its steps.
+/// Everything known about a thread after some of its steps.
 #[derive(Clone, Copy, Debug)]
 pub struct Slot {
     /// What it is about to do, if it is.

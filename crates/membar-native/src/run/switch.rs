@@ -2,7 +2,7 @@
 //!
 //! Threads of the program are functions on their own stacks, of which one runs at a time: a coroutine each. Every other
 //! step of an execution is a switch, so it is as short as it can be: what the compiler does not keep across it anyway is left
-//! where it is, and the way back is a jump and not a return, which the processor would expect to lead to the caller of whoever
+//! where it is, and the way back is a jump and not a return, which the processor would expect to lead to the caller of the code that
 //! was switched away from.
 //!
 //! # Safety
@@ -59,7 +59,7 @@ pub unsafe fn begin(base: usize, function: extern "C" fn(usize) -> !, argument: 
     place
 }
 
-/// What a stack begins with. Nobody called it, which is where whoever unwinds the stack has to stop.
+/// What a stack begins with. Nobody called it, so unwinding stops here.
 #[unsafe(naked)]
 extern "C" fn first() {
     naked_asm!(

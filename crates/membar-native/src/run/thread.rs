@@ -165,7 +165,7 @@ fn destroy(id: usize) {
     }
 }
 
-/// The first thread has ended by `pthread_exit`. The process continues until all threads have, and whoever is the last one does what
+/// The first thread has ended by `pthread_exit`. The process continues until all threads have, and the last one does what
 /// `exit` does. That can be noticed only if there is something to call; then the first thread waits for the others, each after
 /// the one that created it.
 pub fn exit_after_others() {

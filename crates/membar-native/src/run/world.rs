@@ -12,7 +12,7 @@
 //! to its next announcement, where it notes what it did. If the scheduler has said beforehand that the thread is to continue
 //! ([`World::goes_on`]), it makes that access too, without a switch, as long as nothing about who can run has changed.
 //!
-//! What each thread announced after each of its steps is kept, so to go back is to forget (`slots`), and only when a step is
+//! Each thread's announcement after each of its steps is kept, so going back means forgetting (`slots`), and only when a step is
 //! to be made from an earlier state the program is reset, or restored to a state on the way ([`super::snapshot`]), and run
 //! again along the path. On the way there a thread continues without a switch as long as the path says so, and each
 //! announcement is compared with the one kept: a difference means that the program is not deterministic, and everything
@@ -535,7 +535,7 @@ impl World {
         self.diverged.get_or_insert(Divergence { thread: id as u32, step, first, second });
     }
 
-    /// Whether the program as a whole has ended, or would have if a thread had not gone wrong: whoever waits then is not
+    /// Whether the program as a whole has ended, or would have if a thread had not gone wrong: a thread that waits then is not
     /// waited for.
     pub fn is_over(&self) -> bool {
         let ended =
@@ -656,7 +656,7 @@ impl World {
         let writes = writes(pending, old);
         self.disturbed |= writes & self.watched.has(cell);
         let access = Access { kind, barrier, addr: cell, site, expected: compares.then_some(expected) };
-        // SAFETY: whoever asked for steps waits for them, and has made room for all.
+        // SAFETY: the scheduler that asked for steps waits for them, and has made room for all.
         unsafe {
             let made = &mut *self.made;
             made.as_mut_ptr().add(made.len()).write(Performed { thread: id as u32, access, writes, old, new });
@@ -708,7 +708,7 @@ impl World {
         }
     }
 
-    /// Writes down which step is made, for whoever finds us dead.
+    /// Records which step is made, for the parent in case this process dies.
     #[inline]
     fn record(&self, at: usize, step: Step) {
         if at < self.black_box_len {
@@ -761,7 +761,7 @@ impl World {
         world().live = usize::MAX;
     }
 
-    /// A step that is not made, so that whoever is in the middle of something comes to its end.
+    /// A step that is not made, so that a thread in the middle of something can finish it.
     #[cold]
     fn void_step(&mut self, step: Step) -> Performed {
         let id = step.thread();

@@ -58,7 +58,7 @@ pub(super) struct Declared {
     pub place: Option<Static>,
 }
 
-/// What is known about a variable when all its entries are read.
+/// Everything known about a variable when all its entries are read.
 pub(super) struct Complete<'a> {
     pub name: &'a str,
     pub scope: ScopeId,

@@ -10,7 +10,7 @@
 //! range and in which the walk ends at a scalar of just this size; if there is none, into the first that contains it.
 //! (In a union several do, and an empty base class lies on top of the first member.)
 //!
-//! A range that is no single member or element is named by what it covers: `s` if it is all of it, else `s.{a,b}`,
+//! A range that is not a single member or element is named by what it covers: `s` if it is all of it, else `s.{a,b}`,
 //! `a[2..4]` or, for bytes that are nothing of their own, `x+1`.
 //!
 //! # Guarantees

@@ -12,7 +12,7 @@
 //!   lock's session, or a copy from before could hide what the new lock protects.
 //!
 //! Memory is the shared cache of the real machine. Outside regions everything goes straight to memory. Atomics are done by memory
-//! itself. The lock manager gives a free lock to whoever asks; a release waits until the write-through queue is empty. So
+//! itself. The lock manager gives a free lock to the first core that asks; a release waits until the write-through queue is empty. So
 //! does a barrier that orders stores.
 //!
 //! Model: `scope` (accesses in a session stay in it, accesses of one address in order, everything else free), with coherence for

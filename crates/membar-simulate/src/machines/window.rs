@@ -12,7 +12,7 @@
 //!
 //! Instructions that are performed leave the window in program order, which is when they end.
 //!
-//! What holds an instruction back, out of order: an older one that is not yet performed, if both access one address, or both are
+//! Out of order, an instruction is held back by an older one that is not yet performed, if both access one address, or both are
 //! of locks (so that locks are taken in program order), or one is a barrier that orders the two. A barrier with
 //! `#StoreLoad` waits for an empty buffer; one with `#StoreStore` starts a new epoch: stores leave the buffer only when
 //! those of earlier epochs have, and atomics wait for these.

@@ -1,4 +1,4 @@
-//! What a thread of a test does at one instance.
+//! The actions of a test's thread at one instance.
 
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 use super::machine::Machine;
@@ -160,7 +160,7 @@ fn interpret(
                     std::thread::yield_now();
                 }
             }
-            // It will never end, or not soon: whoever watches notices.
+            // It will never end, or not soon: the watchdog notices.
             Settled::Endless | Settled::Long => {
                 if stop.load(Ordering::Relaxed) {
                     return Err(Trouble::Stopped);

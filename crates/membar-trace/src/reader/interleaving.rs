@@ -12,37 +12,37 @@ use membar_core::Excerpt;
 use membar_core::{AddrId, Final, Init, Malformed, Mask, ThreadId, Trace};
 use std::ops::ControlFlow;
 
-/// What a thread did.
+/// A thread's action.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Act {
     /// Read an address.
     Load {
         /// The address.
         addr: AddrId,
-        /// What it holds.
+        /// Its value.
         value: u64,
     },
     /// Wrote an address.
     Store {
         /// The address.
         addr: AddrId,
-        /// What it holds from now on.
+        /// Its new value.
         value: u64,
     },
     /// Read and wrote an address at once.
     Rmw {
         /// The address.
         addr: AddrId,
-        /// What it held.
+        /// Its old value.
         read: u64,
-        /// What it holds from now on.
+        /// Its new value.
         write: u64,
     },
     /// A read-modify-write that did not write, such as a compare-and-swap that failed.
     Attempt {
         /// The address.
         addr: AddrId,
-        /// What it holds.
+        /// Its value.
         value: u64,
     },
     /// A barrier; `None` is a full one.
@@ -100,7 +100,7 @@ struct Life {
     joined: u64,
 }
 
-/// What is known of an interleaving besides its steps: names, and what memory holds. Reusable.
+/// Everything known about an interleaving besides its steps: names, and what memory holds. Reusable.
 #[derive(Default)]
 pub struct Interleaving {
     names: Trace,

@@ -266,7 +266,7 @@ fn machine(plan: &Plan, source: &dyn Source, test: u64, clock: Clock, command: &
     format!("{value:#}\n").into_bytes()
 }
 
-/// What timestamps mean, with the words of the command line.
+/// The meaning of timestamps, with the words of the command line.
 pub fn clock_json(clock: Clock) -> Value {
     let compare = match clock.compare {
         Compare::Everything => "global",

@@ -58,20 +58,20 @@ pub trait Source: Sync {
     fn run(&self, program: &Program, seed: u64) -> Result<Observed, String>;
 }
 
-/// What a run showed.
+/// The record of a run.
 pub struct Observed {
-    /// What was read.
+    /// The values read.
     pub record: Record,
     /// When operations were pending, where that is known.
     pub times: Option<Times>,
-    /// What the times mean.
+    /// The meaning of the times.
     pub clock: Clock,
 }
 
 /// A profile as the user chose it.
 #[derive(Clone, Debug)]
 pub struct ChosenProfile {
-    /// What was given to `--profile`.
+    /// The argument of `--profile`.
     pub arg: String,
     /// The profile, with what other flags changed.
     pub profile: Profile,
@@ -131,9 +131,9 @@ impl Plan {
     }
 }
 
-/// What came of a campaign.
+/// The result of a campaign.
 pub struct Campaign {
-    /// What was counted, in all runs.
+    /// The counts, in all runs.
     pub counters: Counts,
     /// Why it ended.
     pub stopped: Stopped,
@@ -184,7 +184,7 @@ pub fn run(plan: &Plan, source: &dyn Source, interrupt: &Interrupt) -> Result<Ca
     Ok(Campaign { counters: collector.counters, stopped })
 }
 
-/// What workers and collector share.
+/// State shared by workers and collector.
 struct Shared<'a> {
     plan: &'a Plan,
     source: &'a dyn Source,

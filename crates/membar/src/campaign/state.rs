@@ -1,7 +1,7 @@
 //! The file that a campaign continues from.
 //!
 //! It holds what makes tests what they are, and the counters; the number of tests is the number of the next one. It is written
-//! next to its place and renamed, so whoever reads it sees an old one or a new one, never half of it.
+//! next to its place and renamed, so readers see an old one or a new one, never half of it.
 
 use super::{Plan, Source};
 use crate::stop::Failure;
@@ -21,7 +21,7 @@ struct State {
     counters: Counts,
 }
 
-/// What must be the same for a campaign to continue.
+/// The settings that must be equal for a campaign to continue.
 fn campaign(plan: &Plan, source: &dyn Source) -> Map<String, Value> {
     let profiles: Vec<Value> =
         plan.profiles.iter().map(|chosen| super::bundle::profile_json(&chosen.profile)).collect();

@@ -49,7 +49,7 @@ enum Machine {
     Pso,
 }
 
-/// The longest run; `None` if the model is no machine or the trace has something that the machine does not know.
+/// The longest run; `None` if the model is not a machine or the trace has something that the machine does not know.
 pub fn longest(trace: &Trace, model: &Model, blamed: Option<OpId>) -> Option<Found> {
     if membar::model::builtin(&model.name) != Some(model) {
         return None;

@@ -26,7 +26,7 @@ use crate::run::registers::{Registers, word_at};
 pub struct Thrown {
     object: usize,
     stack: Vec<usize>,
-    /// The return address of whoever threw it again last, and of its caller.
+    /// The return address of the last rethrow, and of its caller.
     again: Option<[usize; 2]>,
 }
 
@@ -69,7 +69,7 @@ pub extern "C-unwind" fn rethrow_exception(pointer: usize) {
     thrown_again(unsafe { *(pointer as *const usize) });
 }
 
-/// Exceptions travel between threads: whoever threw it first is looked for everywhere.
+/// Exceptions travel between threads: the first throw is looked for everywhere.
 fn thrown_again(object: usize) {
     let stack = fault::here();
     let again = [0, 1].map(|i| stack.get(i).copied().unwrap_or(0));

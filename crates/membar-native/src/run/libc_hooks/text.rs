@@ -1,7 +1,7 @@
 //! Functions that write text or numbers where their caller says, and sorting: the C library's own do the work on memory that
 //! nobody else knows, and what they would have written is written here, as steps.
 //!
-//! What they read through pointers is theirs to read: code that is not instrumented ([`super::super::opaque`]).
+//! Their own reads through pointers are those of uninstrumented code ([`super::super::opaque`]).
 
 use super::strings::copy;
 use super::*;

@@ -2,7 +2,7 @@
 //!
 //! Each slot of the object's table of addresses that leads to a function of the C library gets the address of a *thunk*
 //! instead: two instructions that say which function it is and go to [`common`], which tells [`super`] and then jumps to the function
-//! itself. Nothing is left on the stack, so the function returns to whoever called it, however it likes.
+//! itself. Nothing is left on the stack, so the function returns to its caller in any way it likes.
 
 use crate::run::module::Module;
 use crate::run::world::world;

@@ -1,6 +1,6 @@
 //! The life of objects that threads wait for each other with: each is initialised, used, and destroyed.
 //!
-//! Initialising and destroying are steps on the word that every use is a step on, so whoever uses an object too early or too late
+//! Initialising and destroying are steps on the word that every use is a step on, so a thread that uses an object too early or too late
 //! does so in some execution. What has become of an object, who did that and where is noted in the object itself
 //! ([`super::note`]): it goes where the object's memory goes, and whatever is written over it makes it another object. Memory that holds
 //! neither a note nor, where there is a static initialiser, zeros has never been an object.

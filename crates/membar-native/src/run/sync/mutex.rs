@@ -1,5 +1,5 @@
 //! Mutexes: 0 free, 1 held; behind it depth, owner and kind. A robust one may also be 2, free since its owner ended, or 3, not to be
-//! had any more: whoever took it after that gave it back without calling it consistent.
+//! had any more: the next owner released it without calling it consistent.
 
 use super::*;
 

@@ -12,7 +12,7 @@
 //! read-modify-write of its cell, which holds a digest of the queue, or [`LOCKED`] while a futex operation that also
 //! looks at the program's memory is under way: others wait for its end, as they do in the kernel.
 //!
-//! Which threads are taken from a queue, if more are in it, is a choice that is explored. Whoever takes threads from a
+//! Which threads are taken from a queue, if more are in it, is a choice that is explored. A thread that takes threads from a
 //! queue marks them in the step in which it does, and wakes them one by one afterwards. A thread sleeps until a word of
 //! its own in its control block is set, and clears that word in the step in which it wakes up.
 //!
