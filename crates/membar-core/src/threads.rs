@@ -59,7 +59,7 @@ impl fmt::Display for Halt {
             Halt::Wild { pointer } => write!(f, "uses {pointer:#x} as an address, which it is not"),
             Halt::Size { addr } => write!(f, "accesses address {addr} as if it had another size"),
             Halt::Blocked { addr } => write!(f, "waits for another value of address {addr}"),
-            Halt::Fault => write!(f, "cannot go on"),
+            Halt::Fault => write!(f, "cannot continue"),
         }
     }
 }

@@ -93,7 +93,9 @@ impl fmt::Display for Schedule {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum BadSchedule {
     /// Something that is not a thread.
-    #[error("character {at} of the schedule, `{found}`, is no thread: threads are `a` to `z`, `A` to `Z` or `{{52}}`")]
+    #[error(
+        "character {at} of the schedule, `{found}`, is not a thread: threads are `a` to `z`, `A` to `Z` or `{{52}}`"
+    )]
     NoThread {
         /// The character's position, from 1.
         at: usize,

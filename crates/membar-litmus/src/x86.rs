@@ -278,7 +278,9 @@ impl<'a> Translator<'a, '_> {
                     self.memory.access(cell, bits, &self.span)?;
                     (Place::Cell(cell), None)
                 }
-                None => return Err(self.refuse("this address is that of no location; `[x]` and `(x)` name locations")),
+                None => {
+                    return Err(self.refuse("this is not the address of a location; `[x]` and `(x)` name locations"));
+                }
             },
             Mem { base: Some(base), index: None, disp: 0 } => (Place::At(self.general(base)?), None),
             Mem { base, index, disp } => {

@@ -450,7 +450,7 @@ impl Process {
         if n == 0 {
             return Err(self.death());
         }
-        serde_json::from_slice(&line).map_err(|error| ProcessError::Failed(format!("an answer that is none: {error}")))
+        serde_json::from_slice(&line).map_err(|error| ProcessError::Failed(format!("an invalid answer: {error}")))
     }
 
     /// Ends the child. It is started again when there is something to ask.

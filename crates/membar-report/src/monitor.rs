@@ -152,8 +152,10 @@ impl Monitored {
             }
         }
         let stopped = match self.stopped {
-            Some("time") => "the time limit passed; `--time none` has none",
-            Some("memory") => "there are too many threads and addresses for the memory limit; `--memory none` has none",
+            Some("time") => "the time limit passed; `--time none` removes it",
+            Some("memory") => {
+                "there are too many threads and addresses for the memory limit; `--memory none` removes it"
+            }
             Some("interrupted") => "it was interrupted",
             Some("first") => "`--stop-at-first` was given",
             Some("input") => "the input could not be read any further",

@@ -172,7 +172,7 @@ impl<'a> Words<'a> {
         };
         let line = self.trace.line(op);
         match self.trace.kind(op) {
-            OpKind::Release => format!("line {line} gives back what {from} took"),
+            OpKind::Release => format!("line {line} releases the lock that {from} acquired"),
             _ if write == Event::INIT => format!("line {line} read {}, the initial value", self.read_text(op)),
             _ if write == read => format!("line {line} read {} from itself", self.read_text(op)),
             _ => format!("line {line} read {} from {from}", self.read_text(op)),

@@ -177,7 +177,7 @@ impl Bug {
                 "a load gets the oldest of several buffered stores to its address: a thread misses its own last store"
             }
             Bug::LostInvalidation => {
-                "an invalidation is acknowledged and forgotten while the core waits for another line: it goes on reading old values"
+                "an invalidation is acknowledged and forgotten while the core waits for another line: it keeps reading old values"
             }
             Bug::LateInvalidation => {
                 "an invalidation is acknowledged at once and done later: for a while the core reads old values"

@@ -222,7 +222,7 @@ impl Profile {
         if !self.stride.is_multiple_of(8) {
             return Err(ProfileError::new(
                 "sharing.stride",
-                format!("a stride of {} bytes is no multiple of 8", self.stride),
+                format!("a stride of {} bytes is not a multiple of 8", self.stride),
             )
             .help("an address has 8 bytes; 64 is a cache line, 4096 a page"));
         }

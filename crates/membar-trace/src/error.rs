@@ -170,8 +170,8 @@ pub enum NotInterleaved {
         /// Since this line.
         line: u64,
     },
-    /// A lock is given back by a thread that does not hold it.
-    #[error("`{lock}` is given back by a thread that does not hold it")]
+    /// A lock is released by a thread that does not hold it.
+    #[error("`{lock}` is released by a thread that does not hold it")]
     NotHeld {
         /// The lock.
         lock: String,

@@ -49,7 +49,7 @@ mod relaxation {
         match String::deserialize(from)?.as_str() {
             "tso" => Ok(Relaxation::Tso),
             "pso" => Ok(Relaxation::Pso),
-            other => Err(D::Error::custom(format!("`{other}` is no model of programs"))),
+            other => Err(D::Error::custom(format!("`{other}` is not a model for programs"))),
         }
     }
 }

@@ -345,7 +345,7 @@ impl Function<'_, '_> {
             }
             self.lexer.expect(",", "`,` or `)`", HELP)?;
             if args.items.len() + args.orders.len() > 8 {
-                return Err(self.lexer.unexpected("`)`", "no function has so many arguments"));
+                return Err(self.lexer.unexpected("`)`", "no function has that many arguments"));
             }
         }
     }

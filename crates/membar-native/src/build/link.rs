@@ -212,7 +212,7 @@ impl Link<'_> {
         let imports = imported(self.output, &file)?;
         let mut notes = unseen(&dynamic(&file).needed, &imports);
         if section(&file, PROGRAM).is_none() {
-            let what = "the linker does not keep instrumented code apart: membar cannot look at what other code does";
+            let what = "the linker does not keep instrumented code apart: membar cannot watch other code";
             notes.push(Note { kind: NoteKind::Opaque, what: what.into(), place: None });
         }
         if !outcome.stderr.trim().is_empty() {

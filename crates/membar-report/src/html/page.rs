@@ -455,7 +455,7 @@ pub struct Machine {
     pub steps: Vec<MachineStep>,
     /// Steps that are left out at the end.
     pub omitted: usize,
-    /// Why it cannot go on, in sentences, with the operations that it would need.
+    /// Why it cannot continue, in sentences, with the operations that it would need.
     pub stuck: Vec<Stuck>,
 }
 

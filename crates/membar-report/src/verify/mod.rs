@@ -407,7 +407,7 @@ mod tests {
     #[test]
     fn the_first_line_of_a_fault_is_its_heading() {
         let message =
-            "P1 cannot go on: assertion `x == 1' failed\n  at check, a.c:7\n  at main, a.c:\x1b[2J12".to_owned();
+            "P1 cannot continue: assertion `x == 1' failed\n  at check, a.c:7\n  at main, a.c:\x1b[2J12".to_owned();
         let error =
             ErrorRef { kind: "fault", message, stack: Vec::new(), output: None, schedule: "ab".into(), executions: 1 };
         let report = VerifyReport {
@@ -440,10 +440,10 @@ mod tests {
         report.text(Style::default(), 5, &mut text).unwrap();
         verify_json(&[report], &[], &mut json).unwrap();
         let expected = "\
-ERROR  a.c: P1 cannot go on: assertion `x == 1' failed
+ERROR  a.c: P1 cannot continue: assertion `x == 1' failed
   Seen: 1 class (dpor, 0.00 s)
 
-fault: P1 cannot go on: assertion `x == 1' failed (1 execution)
+fault: P1 cannot continue: assertion `x == 1' failed (1 execution)
       at check, a.c:7
       at main, a.c:\u{FFFD}[2J12
   See it: membar replay a.c ab

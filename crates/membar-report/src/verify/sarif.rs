@@ -60,7 +60,7 @@ const RULES: [(&str, &str, &str, &str); 5] = [
         "deadlock",
         "Deadlock",
         "Threads wait for each other, or for something that does not happen",
-        "In the schedule that is given no thread can go on. `membar replay` runs it again, step by step.",
+        "In the given schedule no thread can continue. `membar replay` runs it step by step.",
     ),
     (
         "livelock",

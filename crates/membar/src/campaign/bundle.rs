@@ -165,7 +165,7 @@ fn files(plan: &Plan, source: &dyn Source, test: u64, evidence: &Evidence) -> Re
         Err(error) => {
             json.error(InputError::new(&error, 0));
             report.extend(error.render().into_bytes());
-            format!("What was recorded makes no trace, since the machine lost an update: {error}")
+            format!("The recording is not a trace, since the machine lost an update: {error}")
         }
         Ok(mut traces) => {
             let Some(whole) = traces.first_mut() else { return Err(internal("the trace is empty".into())) };

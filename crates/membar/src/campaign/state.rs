@@ -54,8 +54,10 @@ pub fn load(path: &Path, plan: &Plan, source: &dyn Source) -> Result<Counts, Fai
         Err(error) => return Err(Failure::Usage(format!("error: cannot read the state file {shown}: {error}"))),
     };
     let unusable = |why: String| {
-        let help = "give --state another file, or take this one away to begin anew";
-        Failure::Usage(format!("error: {shown} is not the state of a campaign that can go on: {why}\n = help: {help}"))
+        let help = "give --state another file, or remove this one to start over";
+        Failure::Usage(format!(
+            "error: {shown} is not the state of a campaign that can be resumed: {why}\n = help: {help}"
+        ))
     };
     let state: State = serde_json::from_str(&text).map_err(|error| unusable(error.to_string()))?;
     if state.schema != SCHEMA {

@@ -136,7 +136,7 @@ fn read(args: &Check, interrupt: &Interrupt, progress: &Arc<Progress>, consumer:
                         if path != "-" && reader.skip_trace().is_ok() && reader.next(&mut trace).is_some() {
                             let _ = writeln!(
                                 io::stderr(),
-                                "note: the traces after this one were left out; `--keep-going` goes on with them"
+                                "note: the traces after this one were left out; `--keep-going` continues with them"
                             );
                         }
                         break;

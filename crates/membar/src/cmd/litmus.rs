@@ -124,7 +124,7 @@ pub fn run(args: &Litmus) -> Result<u8, Failure> {
         page.finish()?;
     }
     if interrupt.pressed() {
-        let _ = writeln!(io::stderr(), "interrupted: what came after is left out");
+        let _ = writeln!(io::stderr(), "interrupted: the rest was skipped");
     }
     Ok(match () {
         () if bad => stop::BAD,

@@ -114,7 +114,7 @@ impl Batch {
         for (number, input) in (1..).zip(inputs) {
             if interrupt.pressed() && !self.reports.is_empty() {
                 self.interrupted = true;
-                let _ = writeln!(io::stderr(), "interrupted: what came after is left out");
+                let _ = writeln!(io::stderr(), "interrupted: the rest was skipped");
                 break;
             }
             let report = match verify_input((input, number, inputs.len()), args, settings, &interrupt) {
@@ -363,7 +363,7 @@ fn verify<S: Subject>(
         (report.size, report.advice) = (size.races, Some(size.next));
     }
     if args.resume.is_none() && report.verdict == "undecided" && stopped.is_some() && args.executions.is_none() {
-        let how = "to be able to go on where it stopped: --resume FILE";
+        let how = "to resume where it stopped: --resume FILE";
         report.advice = Some(report.advice.take().map_or(how.into(), |advice| format!("{advice}; {how}")));
     }
     if !report.violations.is_empty() && checkpoint.search.is_complete() && !interrupt.pressed() {
@@ -534,7 +534,7 @@ fn report<S: Subject>(
     notes.retain(|note| note.kind != STORES_OF_PARTS || model == Relaxation::Pso);
     notes.iter_mut().filter(|note| note.kind == STORES_OF_PARTS).for_each(|note| note.kind = PARTS);
     if apart > 0 && violations.is_empty() {
-        let message = "what looks like a violation is about different bytes of an atomic word, which membar takes for one location";
+        let message = "what looks like a violation is about different bytes of an atomic word, which membar treats as one location";
         notes.push(NoteRef { kind: PARTS, message: message.into(), file: None, line: None });
     }
     // What was not seen may be what breaks it.
@@ -562,7 +562,7 @@ fn report<S: Subject>(
     };
     if unseen.is_some_and(|note| note.kind == "opaque") {
         advice.get_or_insert_with(|| {
-            "compile that code with the program, or, if nothing comes of it: --assume opaque=private".into()
+            "compile that code with the program, or, if it touches nothing shared: --assume opaque=private".into()
         });
     }
     let counts = checkpoint.counts();

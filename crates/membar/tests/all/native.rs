@@ -516,7 +516,7 @@ fn replay_shows_each_step() {
     let document = json(&files.run(&["replay", "SB.c", "a2b3c3", "--format", "json"]));
     assert_eq!(document["steps"].as_array().map(Vec::len), Some(8));
     assert_eq!(document["steps"][3]["function"], "p0");
-    for (schedule, why) in [("b", "thread 1 "), ("e", "does not exist"), ("a?", "is no thread")] {
+    for (schedule, why) in [("b", "thread 1 "), ("e", "does not exist"), ("a?", "is not a thread")] {
         let ran = files.run(&["replay", "SB.c", schedule]);
         assert_eq!(ran.code, 2, "{}", ran.out);
         assert!(ran.err.contains(why), "{}", ran.err);

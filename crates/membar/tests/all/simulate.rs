@@ -324,7 +324,7 @@ fn an_interrupt_ends_with_the_summary() {
     let text = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(0), "{text}");
     assert!(text.starts_with("no violation found: tso against tso") && text.contains(", interrupted"), "{text}");
-    assert!(text.contains("the same command goes on where s says"), "{text}");
+    assert!(text.contains("the same command resumes from s"), "{text}");
     assert!(output.stderr.is_empty(), "piped: no progress line");
 }
 

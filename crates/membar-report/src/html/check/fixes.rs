@@ -79,7 +79,7 @@ pub(super) fn fixes(drawing: &Drawing<'_>, proof: &Proof, models: &[ModelVerdict
     }
     Fixes {
         title: "What the hardware must have done".into(),
-        about: "At least one of these happened; every one of them breaks the circle.".into(),
+        about: "At least one of these happened; each of them would explain the trace.".into(),
         list: list_of,
     }
 }

@@ -317,7 +317,7 @@ fn facts(report: &Report) -> Vec<Fact> {
     }
     facts.push(Fact { name: "Decided by", value: format!("{by}, in {}", seconds(report.seconds)) });
     let certified = match report.certified {
-        true => "checked again by separate code",
+        true => "re-checked by an independent checker",
         false => "none: there is no verdict",
     };
     facts.push(Fact { name: "Certificate", value: certified.into() });

@@ -287,7 +287,7 @@ pub(super) fn texts(case: &mut Case, run: &Run<'_>, told: &[usize], reduced: &BT
     if all.len() <= COPIED {
         case.copies.push(Copy {
             name: "Execution as a trace",
-            about: "for `membar check --model sc`; values are given anew, barriers are left out".into(),
+            about: "for `membar check --model sc`; values are renumbered, barriers are left out".into(),
             text: trace(run, &all),
         });
     }

@@ -101,7 +101,7 @@ impl One<'_> {
         let trace = trace(program, &run.record, times.as_ref(), Observe::default()).map_err(|_| {
             let (setup, seed) = (self.simulated.setup, self.seed);
             Failure::Usage(format!(
-                "error: with seed {seed} {setup} writes a value twice, which makes no trace\n \
+                "error: with seed {seed} {setup} writes a value twice, which is not a valid trace\n \
                  = help: `membar simulate` says more about it"
             ))
         })?;

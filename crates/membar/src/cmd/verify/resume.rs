@@ -40,7 +40,7 @@ fn bad(path: &Path, why: &str) -> Failure {
 
 /// The file holds something else.
 pub fn no_state(path: &Path) -> Failure {
-    bad(path, "is no state of a verification")
+    bad(path, "is not a saved verification")
 }
 
 /// The state that the file keeps; `None` if there is no file.
