@@ -1,4 +1,4 @@
-//! What a cycle is called in the literature.
+//! Names of cycles in the literature.
 //!
 //! Problem: a cycle of memory order has edges of program order and of communication (`rf`, `co`, `fr`). People know the
 //! short ones by name. Which one is it?

@@ -1,4 +1,4 @@
-//! What happened and why, in two sentences.
+//! The explanation of a verdict, in two sentences.
 
 use crate::build::{Blame, legal_values};
 use crate::data::{Edge, LegalValue};

@@ -232,7 +232,7 @@ impl Text<'_> {
         writeln!(out, "    {}", wrapped(text, self.style.prose() - 4, "\n    "))
     }
 
-    /// The cycle in columns, one a thread, with arrows and reasons. `None` where that does not fit.
+    /// The cycle in columns, one per thread, with arrows and reasons. `None` where that does not fit.
     fn circle(&self, links: &[(&EventRef, Link)]) -> Option<String> {
         let mut heads: Vec<String> = Vec::new();
         for (event, link) in links {

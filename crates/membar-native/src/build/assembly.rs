@@ -7,7 +7,7 @@
 //!
 //! 1. Lines of the compiler's own are copied, with the changes that [`early`] asks for and the calls that are missing
 //!    ([`super::builtins`]).
-//! 2. The text between `#APP` and `#NO_APP` is inline assembly. It is written again one statement a line, and before a
+//! 2. The text between `#APP` and `#NO_APP` is inline assembly. It is written again one statement per line, and before a
 //!    statement that accesses memory, or the prefix that belongs to it, stands the call of `__membar_asm`.
 //! 3. The place of a note is the mark that gcc leaves, `# 10 "a.c" 1`, and otherwise the last `.loc`.
 //!

@@ -2,7 +2,7 @@
 //!
 //! # Problem
 //!
-//! An edited file must be compiled as if it stood in the place of the original: its own includes, and whoever includes it,
+//! An edited file must be compiled as if it stood in the place of the original: its own includes, and files that include it,
 //! must find the same files.
 //!
 //! # Algorithm

@@ -17,7 +17,7 @@
 //! Code that is not compiled here (objects, archives, libraries) is kept apart from what is, for the run side to look at
 //! (`link.rs`); what the C++ library has of containers is compiled here (`containers.rs`).
 //!
-//! What is missed without a note: with gcc, the
+//! Missed without a note: with gcc, the
 //! middle of a large struct that a function returns right into shared memory, and calls of `__builtin_memcpy` by that
 //! name with a constant size, which gcc expands after the instrumentation.
 
@@ -142,7 +142,7 @@ pub struct Built {
     pub object: PathBuf,
     /// `gcc 12.2.0`
     pub compiler: String,
-    /// What the user should know.
+    /// Notes for the user.
     pub notes: Vec<Note>,
 }
 

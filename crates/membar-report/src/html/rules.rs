@@ -1,4 +1,4 @@
-//! What rules and axioms say, in the words of the page.
+//! Rules and axioms, in the words of the page.
 
 use super::page::Axiom;
 use membar_core::Rule;

@@ -205,7 +205,7 @@ fn boundaries(text: &str) -> Vec<usize> {
                 continue;
             }
             b'#' if fresh => {
-                // A directive ends where a line does that does not go on.
+                // A directive ends where a line does that does not continue.
                 loop {
                     let end = at + bytes[at..].iter().position(|byte| *byte == b'\n').unwrap_or(bytes.len() - at);
                     let goes_on = bytes[..end].ends_with(b"\\") || bytes[..end].ends_with(b"\\\r");
@@ -217,7 +217,7 @@ fn boundaries(text: &str) -> Vec<usize> {
                 continue;
             }
             quote @ (b'"' | b'\'') => {
-                // A digit separator of C++ is no quote.
+                // A digit separator of C++ is not a quote.
                 let separator = quote == b'\'' && at > 0 && bytes[at - 1].is_ascii_hexdigit();
                 if !separator {
                     at += 1;

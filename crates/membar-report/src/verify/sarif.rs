@@ -247,7 +247,7 @@ impl SarifRun<'_> {
         if let Value::Object(properties) = properties { properties } else { Map::new() }
     }
 
-    /// The execution, one flow a thread.
+    /// The execution, one flow per thread.
     fn flow(&self, report: &VerifyReport, violation: &ViolationRef) -> Value {
         let mut threads: BTreeMap<u32, (String, Vec<Value>)> = BTreeMap::new();
         for (order, step) in (1..).zip(&violation.run) {

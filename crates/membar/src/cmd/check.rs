@@ -15,7 +15,7 @@ use membar::trace::Error;
 use std::io::{self, BufWriter, Write};
 use std::sync::Arc;
 
-/// What does not change from one trace to the next.
+/// State that is the same for all traces.
 pub struct Asked {
     /// The models, at least one.
     pub models: Vec<Chosen>,

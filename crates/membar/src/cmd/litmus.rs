@@ -22,7 +22,7 @@ const NESTED: usize = 64;
 /// Results wait at most this long to be written.
 const SOON: Duration = Duration::from_millis(100);
 
-/// What came out for one file.
+/// The outcome for one file.
 #[derive(Default)]
 struct Answer {
     /// For standard output.

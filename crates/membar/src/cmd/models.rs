@@ -49,7 +49,7 @@ fn show(name: &str) -> Result<String, Failure> {
         .map_err(|error| Failure::Usage(format!("error: the model file `{}` cannot be read: {error}", safe(name))))
 }
 
-/// What is known about one side of a difference.
+/// Everything known about one side of a difference.
 struct Known {
     allows: String,
     forbids: String,

@@ -1,4 +1,4 @@
-//! `membar verify`: explores a program, says what was found, and keeps what is needed to go on.
+//! `membar verify`: explores a program, says what was found, and keeps what is needed to continue.
 
 mod explain;
 mod plan;
@@ -289,7 +289,7 @@ fn verify<S: Subject>(
     const FIRST: &str = "stopped at the first finding (--stop-at-first)";
     const INTERRUPTED: &str = "interrupted";
     const LATE: &str = "the time limit was reached (--time)";
-    // A round takes milliseconds, but with many steps an execution may take long: the flag stops it on time.
+    // A round takes milliseconds, but with many steps per execution may take long: the flag stops it on time.
     let watchdog = Watchdog::new(deadline, interrupt);
     let mut go_on = |round: &Round<'_>| {
         stopped = match () {
@@ -376,7 +376,7 @@ fn verify<S: Subject>(
     Ok(report)
 }
 
-/// Notes of the build, and of what was executed, one a line, each once.
+/// Notes of the build, and of what was executed, one per line, each once.
 fn say(notes: &[NoteRef], said: &mut Vec<String>) {
     for line in notes.iter().flat_map(NoteRef::text) {
         if !said.contains(&line) {

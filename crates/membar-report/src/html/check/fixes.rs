@@ -1,4 +1,4 @@
-//! What the hardware must have done.
+//! Possible causes in the hardware.
 
 use super::super::page::{Fix, Fixes, ModelVerdict};
 use super::Drawing;

@@ -37,7 +37,7 @@ pub struct Aside {
     pub prefix: Option<Prefix>,
     /// Options that matter for a command: ` --clock global`.
     pub options: String,
-    /// What was given to `--model`.
+    /// The argument of `--model`.
     pub model_arg: String,
     /// The trace is a part of the one that is meant: what allows it may forbid the whole.
     pub part: bool,
@@ -365,7 +365,7 @@ fn stopped(report: &Report, ordered: usize, aside: &Aside, decided: &Decided<'_>
     stopped
 }
 
-/// How far it got and how to go on, by the report alone.
+/// How far it got and how to continue, by the report alone.
 fn how_far(report: &Report, ordered: usize, time: Option<f64>) -> Stopped {
     let why = report.undecided.as_ref().map_or("", |stop| stop.reason);
     let mut next = Vec::new();

@@ -1,4 +1,4 @@
-//! What the other models say about a trace.
+//! The other models' verdicts on a trace.
 
 use super::super::page::{ModelVerdict, Models};
 use crate::style::list;

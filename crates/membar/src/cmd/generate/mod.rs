@@ -71,7 +71,7 @@ fn cannot_write(path: &Path) -> impl FnOnce(std::io::Error) -> Failure {
     move |error| Failure::Usage(format!("error: cannot write {}: {error}", safe(&path.to_string_lossy())))
 }
 
-/// What is to be written.
+/// The output to write.
 struct One<'a> {
     args: &'a Gen,
     chosen: &'a ChosenProfile,

@@ -1,4 +1,4 @@
-//! C and C++ programs to verify: compiled, run in processes of their own, and named by their debug information.
+//! C and C++ programs to verify: compiled, run in their own processes, and named by their debug information.
 
 use super::litmus::kind;
 use super::{About, Input, Language, Limit, Round, Run, Stand, Subject, Unedited, edited_texts, hash};
@@ -61,7 +61,7 @@ pub fn serve() -> Result<u8, Failure> {
             std::process::exit(membar_native::process::BUG);
         }));
     }
-    // Whoever asked is gone, or will say what is wrong.
+    // The parent is gone, or will report the error.
     Ok(if membar_native::process::serve().is_ok() { stop::ALLOWED } else { stop::BAD })
 }
 
