@@ -20,7 +20,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// As `membar verify` has them if nothing is said.
+/// As `membar verify` has them by default.
 const HEAP: usize = 64 << 20;
 const MAX_STEPS: usize = 1000;
 

@@ -109,7 +109,7 @@ impl Certifier {
         self.proof.check(trace, model, proof)
     }
 
-    /// Does the verdict's certificate hold? There is none to check where it is undecided.
+    /// Does the verdict's certificate hold? An undecided verdict has none to check.
     pub fn verdict(&mut self, trace: &Trace, model: &Model, verdict: &Verdict) -> Result<(), Flaw> {
         match verdict {
             Verdict::Allowed(witness) => self.witness(trace, model, witness),

@@ -7,7 +7,7 @@
 //! 1. Run the steps. The machines are those of Burnim, Sen and Stergiou (2010), figures 2 and 3, with barriers.
 //!    [`Step::Issue`] makes a thread's next access: a store enters the thread's buffer; a load returns the youngest
 //!    store to its address there, else memory; an interlocked operation acts on memory. [`Step::Commit`] moves a
-//!    buffered store to memory. What may not happen yet is refused, with the reason:
+//!    buffered store to memory. A step that may not happen yet is refused, with the reason:
 //!    * an access after a full barrier, and under TSO an interlocked operation, while its thread has a buffered store;
 //!    * under PSO an interlocked operation while its thread has a buffered store to its address, or one from before its
 //!      last store barrier;

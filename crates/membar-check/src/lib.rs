@@ -154,7 +154,7 @@ impl Checker {
         Checker { read, ..Checker::default() }
     }
 
-    /// Decides a trace, with a certificate that people can follow: a proof is made as short as soon can be.
+    /// Decides a trace, with a certificate that people can follow: a proof is shortened, within limits.
     pub fn check(&mut self, trace: &Trace, model: &Model, limits: &Limits) -> Outcome {
         let mut outcome = self.verdict(trace, model, limits);
         if let Verdict::Forbidden(proof) = outcome.verdict {
@@ -163,7 +163,7 @@ impl Checker {
         outcome
     }
 
-    /// Decides a trace, with the certificate as it was found: for machines.
+    /// Decides a trace, with the certificate as found: for machines.
     pub fn verdict(&mut self, trace: &Trace, model: &Model, limits: &Limits) -> Outcome {
         let decision = self.decide(trace, model, limits);
         let (algorithm, effort) = (self.algorithm.expect("decided"), self.effort);

@@ -53,7 +53,7 @@ struct Shrinker<'a> {
 
 /// Parts of at most this many operations are small enough.
 const SMALL: usize = 6;
-/// Operations recorded so near to those of a proof are looked at too.
+/// Operations recorded so near to those of a proof are examined too.
 const NEAR: u32 = 24;
 /// As long as they are not more than this.
 const MOST_NEAR: usize = 1500;

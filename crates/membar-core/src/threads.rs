@@ -10,12 +10,12 @@ pub trait Threads {
     /// How many threads there are.
     fn threads(&self) -> usize;
 
-    /// The thread's next access, or why there is none now. An access that blocks is none while memory holds what blocks it
+    /// The thread's next access, or why it has none now. A blocking access does not count while memory holds what blocks it
     /// ([`Halt::Blocked`]): not even a machine with buffers makes it then. Addresses are dense numbers.
     fn next(&mut self, thread: usize) -> Result<Access, Halt>;
 
     /// Lets the thread make the access that [`Threads::next`] has just returned: it reads this value, which a store
-    /// ignores. What it writes, if it writes. Memory is not changed by this.
+    /// ignores. Returns the value written, if any. Memory is not changed.
     fn perform(&mut self, thread: usize, read: u64) -> Option<u64>;
 
     /// The value of an address in memory.
@@ -32,7 +32,7 @@ pub enum Halt {
     Ended,
     /// It continues without ever accessing memory.
     Endless,
-    /// It uses a value as an address that is none.
+    /// It uses a value that is not an address as one.
     Wild {
         /// The value.
         pointer: u64,

@@ -133,7 +133,7 @@ impl SearchState {
     }
 }
 
-/// The bound that is explored after this one, if `most` is the last. What was run with a smaller bound is run again with a
+/// The bound that is explored after this one, if `most` is the last. Executions of a smaller bound are run again with a
 /// larger one, so those that are not small are some way apart: most, most / 2, most / 4, …
 fn after(bound: u32, most: u32) -> u32 {
     let mut next = most;

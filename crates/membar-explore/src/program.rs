@@ -12,7 +12,7 @@ pub enum Next {
     Done,
     /// It cannot continue: [`Program::fault`] says why.
     Fault,
-    /// It has run for longer than anybody wants to wait without an access. What it would do is not known.
+    /// It has run for too long without an access. Its next action is not known.
     Long,
 }
 
@@ -131,7 +131,7 @@ pub struct Stop {
 ///
 /// A thread may also *choose*: its next access is then one that returns any number below [`Access::outcomes`], of which there
 /// are at most [`MAX_OUTCOMES`]. Its address is one that nobody writes. A choice is made as soon as its thread has come to it,
-/// before anybody else makes a step, so it belongs to the step before; all outcomes are explored.
+/// before any other thread makes a step, so it belongs to the step before; all outcomes are explored.
 pub trait Program {
     /// How many threads there are, at most [`MAX_THREADS`].
     fn threads(&self) -> usize;

@@ -35,7 +35,7 @@
 //! One write is enough, and it is a write to that address, whatever values disable the read. The writes w₁ … wₖ to an
 //! address are totally ordered by happens-before, so whatever is left out of an execution together with all that happens
 //! after it, the value is what some wᵢ left, or the first one: what wᵢ₊₁ found. With the latest wᵢ₊₁ that found a value
-//! which does not disable the read, the read comes after wᵢ, and there its races with earlier writes are looked for in
+//! which does not disable the read, the read comes after wᵢ, and there its races with earlier writes are searched for in
 //! turn. That the read comes between later writes in another order is for the races of those writes with each other.
 //!
 //! An initial of v can run before c: what its event waited for is what was there before c, or a write of v would happen

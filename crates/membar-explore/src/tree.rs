@@ -52,16 +52,16 @@
 //!
 //! # Choices
 //!
-//! A thread that has come to a choice ([`crate::Program`]) makes it before anybody else makes a step, in all strategies; from
+//! A thread that has come to a choice ([`crate::Program`]) makes it before any other thread makes a step, in all strategies; from
 //! the state before it every outcome is run, each its own execution or class. So a choice belongs to the step before
 //! it, and a step with its choices is like a step that can end in several ways. For dpor nothing changes: a choice
 //! conflicts with nothing, so no race is reversed at it, and no thread is asleep at its own choice, since it has just made a step
-//! (or nobody has). What is asked for by a race is that a thread is run from a state above; whatever it chooses then is explored
+//! (or nobody has). A race asks that a thread be run from a state above; whatever it chooses then is explored
 //! below. A thread asleep is one whose step, with everything that can be chosen after it, is run elsewhere.
 //!
 //! # Invariants
 //!
-//! An open node has a user: an item, or an open node below it. What is in an item's `asleep` was made an item before it.
+//! An open node has a user: an item, or an open node below it. Entries of an item's `asleep` were made items before it.
 //!
 //! # Complexity
 //!

@@ -19,7 +19,7 @@
 //! `known.len() + i` steps. A thread is in `ready` if it has an access to make and steps left, in `long` if it has an
 //! access but no steps left, and in `waiting` or `choosing` only if it is in `ready`.
 //!
-//! A thread that has come to a choice makes it before anybody else makes a step: the node there has that thread alone, and an
+//! A thread that has come to a choice makes it before any other thread makes a step: the node there has that thread alone, and an
 //! outcome at a time is taken. [`crate::tree`] says why that is enough.
 //!
 //! # Complexity
@@ -491,7 +491,7 @@ impl<P: Program, O: Observer, S: Set> Worker<P, O, S> {
         }
     }
 
-    /// How many steps more a thread may make in one go. Where it is looked whether the path is cyclic the
+    /// How many steps more a thread may make in one go. Where the path is examined for cycles the
     /// program has to be at its end.
     fn more(&self, thread: usize) -> usize {
         let depth = self.path.len() + 1;

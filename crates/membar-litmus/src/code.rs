@@ -256,7 +256,7 @@ pub enum Settled {
 
 /// How many instructions a thread may run without an access.
 const LOCAL_LIMIT: u32 = 1 << 24;
-/// How many it runs before anybody looks whether it is cyclic: most need far fewer.
+/// How many it runs before it is examined for cycles: most need far fewer.
 const LOCAL_FREE: u32 = 256;
 
 impl Code {

@@ -39,7 +39,7 @@ pub enum Spot {
 /// How the final condition is meant.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Quantifier {
-    /// `exists`: is there an execution that ends so?
+    /// `exists`: can this outcome happen?
     Exists,
     /// `~exists`: there must be none.
     NotExists,

@@ -35,7 +35,7 @@ pub enum ErrorKind {
     /// A name that stands for nothing.
     #[error("there is no {what} `{name}`")]
     Unknown {
-        /// The kind of thing that was looked for.
+        /// The kind of thing that was searched for.
         what: &'static str,
         /// As written.
         name: String,

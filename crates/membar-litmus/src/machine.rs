@@ -72,7 +72,7 @@ struct Machine<'a> {
 struct Trail {
     /// The state before, and the step from there.
     steps: Vec<(u32, Option<Step>)>,
-    /// The state that is looked at.
+    /// The state that is examined.
     now: u32,
     /// The final state that is wanted, and whether it was met.
     wanted: Vec<u64>,

@@ -1,6 +1,6 @@
 //! X86 and X86_64 instructions as code of the register machine.
 //!
-//! Registers hold 32 bits sign-extended (X86) or 64 bits. What an instruction writes to less than the whole register
+//! Registers hold 32 bits sign-extended (X86) or 64 bits. A write of an instruction to less than the whole register
 //! follows the processor: 32 bits of 64 clear the upper half, 8 and 16 bits leave the others as they are. Flags are kept
 //! one per register, and only in threads that look at them.
 //!

@@ -326,7 +326,7 @@ impl<'d, 't> Section<'d, 't> {
         }
     }
 
-    /// The pairs that a barrier orders; everything where nothing is said.
+    /// The pairs that a barrier orders; everything by default.
     fn mask(&self, key: &str) -> Result<Mask, ModelError> {
         let Some((_, value)) = self.get(key) else { return Ok(Mask::FULL) };
         let alone = value.get_ref().as_str().is_some();

@@ -407,7 +407,7 @@ pub enum Waits {
     Lock(String),
     /// Another value of a variable.
     Value(String),
-    /// Nothing that anybody changes: it goes round in a loop, and takes and gives back this.
+    /// Nothing that anybody changes: it loops, and acquires and releases this.
     Loop(String),
 }
 

@@ -19,7 +19,7 @@
 //! * Threads are deterministic, so the sources of all reads and the order of all commits so far determine the whole
 //!   configuration: program counters, registers, buffers and memory. They are the key; nothing is hashed away.
 //! * A cycle of a trace is one of all its continuations, and every configuration can continue until it has no successor
-//!   (buffers can always drain). So only configurations without a successor are looked at, and they stand for all their
+//!   (buffers can always drain). So only configurations without a successor are examined, and they stand for all their
 //!   prefixes.
 //! * A store that can enter a buffer does so at once: nobody else sees it, no other step can prevent it, and it prevents
 //!   none, so every trace has a run that issues it at that point. (The tests compare with the search without this.)

@@ -1,7 +1,7 @@
 //! Threads side by side: everything that a terminal shows in columns, one per thread.
 //!
 //! [`columns`] is a list of steps, each in the column of its thread; [`circle`] a cycle with an arrow from each operation to
-//! the next and the reason beside it. What does not fit the width is left to a plain list: [`columns`] makes it itself,
+//! the next and the reason beside it. Rows that do not fit the width become a plain list: [`columns`] makes it itself,
 //! [`circle`] says so.
 
 use crate::style::{Style, count, wrapped};

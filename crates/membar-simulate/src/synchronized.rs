@@ -7,7 +7,7 @@
 //! 1. draw a [`program`]: threads with accesses and sessions, which nest, overlap, and return to a lock;
 //! 2. [`run`] it on a machine that performs operations one at a time, out of a window of each thread, each as soon as all
 //!    operations of its thread have been performed that a model keeps before it: the last store to its address gives a load
-//!    its value, or its own thread's store that still waits. What such a machine does is what a model with a total memory
+//!    its value, or its own thread's store that still waits. Such a machine does what a model with a total memory
 //!    order allows;
 //! 3. [`Run::with_times`] notes when each operation was pending: an operation begins before it is performed and ends
 //!    after that, but a store may end before it is performed, unless writes are atomic;

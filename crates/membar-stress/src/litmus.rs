@@ -2,7 +2,7 @@
 //!
 //! A test runs on an array of instances, each with its own variables. In a batch every thread walks over the array. At an
 //! instance the threads may start at one moment: one of them (they take turns) announces a time a little ahead, and all wait for
-//! it. What is left in registers and memory is counted when the batch is over, so that counting disturbs nothing.
+//! it. Registers and memory are counted when the batch is over, so that counting disturbs nothing.
 //!
 //! How often an outcome shows depends on who has which variable in its cache and on a few nanoseconds between the starts. So
 //! batches differ in both, and in how many instances are run between two common starts; the ways that show most in a second are used most: outcomes that

@@ -1,7 +1,7 @@
 //! Threads that stay: each tied to a core, asleep until there is something to do.
 //!
 //! Guarantees: a task that has been given to all is over on all of them, and nothing of it is still referred to, when
-//! its caller is told. If a thread dies or does not end in time the pool is broken for good, rather than used on.
+//! its caller is told. If a thread dies or does not end in time the pool is broken for good, and not used again.
 
 use crate::cores::pin;
 use crate::{Cores, Error};
@@ -51,7 +51,7 @@ impl Pool {
                 let _ = ready.send(pin(core));
                 while let Ok(task) = mine.recv() {
                     task(me);
-                    // What the task holds is given back before anybody hears that it is done.
+                    // What the task holds is released before anybody hears that it is done.
                     drop(task);
                     if report.send(me).is_err() {
                         break;

@@ -82,7 +82,7 @@ pub enum Verdict {
     Unsafe,
     /// The program has an error on SC already.
     Error,
-    /// Nothing was found, and not everything was looked at.
+    /// Nothing was found, and not everything was examined.
     Undecided,
 }
 
@@ -103,7 +103,7 @@ impl Checkpoint {
         Checkpoint { settings, search: SearchState::new(settings.strategy), seen: Seen::default() }
     }
 
-    /// Whether everything was looked at, by a monitor that misses nothing in it.
+    /// Whether everything was examined, by a monitor that misses nothing in it.
     pub fn is_complete(&self) -> bool {
         let looked = self.search.is_complete() && !self.seen.too_long && self.seen.limit().is_none();
         looked && self.settings.monitor_is_complete()

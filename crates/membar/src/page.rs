@@ -31,7 +31,7 @@ const ALLOWED: usize = 10;
 /// Other traces that are shown in full.
 const BAD: usize = 40;
 
-/// What is to be told about each trace.
+/// Facts to tell about each trace.
 #[derive(Debug, Default)]
 pub struct Wish {
     /// Options that change the meaning of a trace, as they can be typed: ` --clock global`.

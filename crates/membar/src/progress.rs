@@ -1,7 +1,7 @@
 //! Progress on standard error: one line that is drawn again and again, where that is a terminal and something takes longer
 //! than two seconds.
 //!
-//! [`Line`] draws. What runs in rounds draws between them; what does not is watched by the thread of a [`Progress`]. The line
+//! [`Line`] draws. Work in rounds draws between them; other work is watched by the thread of a [`Progress`]. The line
 //! says only what is known: a bar and the time left where it is known how much there is to do, otherwise the time so far,
 //! against the limit if there is one, and counts.
 
@@ -146,7 +146,7 @@ pub struct Progress {
 #[derive(Clone, Debug)]
 struct At {
     name: String,
-    /// What is said about it beside counts.
+    /// Statements about it beside counts.
     note: String,
     /// When the piece that has a time limit began.
     since: Option<Instant>,

@@ -125,7 +125,7 @@ impl<'t> Function<'_, 't> {
         }
     }
 
-    /// `&&` and `||`: the right side is looked at only if it matters.
+    /// `&&` and `||`: the right side is examined only if it matters.
     fn short_circuit(&mut self, sign: &str, binds: u8, left: Val, start: usize) -> Parsed<Val> {
         let or = sign == "||";
         let result = self.temp(&(start..self.lexer.last_end))?;

@@ -13,7 +13,7 @@
 //!
 //! Guarantees: the pass adds and renames calls, and changes nothing else that runs.
 //!
-//! Assembly outside of functions is treated like that inside, as far as it is code. What is not understood (an instruction, a macro,
+//! Assembly outside of functions is treated like that inside, as far as it is code. Anything not understood (an instruction, a macro,
 //! bytes written as data, Intel notation) is noted, and a call before it tells the runtime when it is executed: the note counts
 //! only then ([`Note::id`]). A file that is in Intel notation as a whole gets no calls, so its note always counts.
 

@@ -16,7 +16,7 @@
 //! announced before the read that it depends on ([`super::early`]).
 //!
 //! Guarantees: an access that no hook announces is shown or noted, but for string instructions (`rep movs`) and for accesses
-//! that follow the announcement of a range in the same function before the next hook. What is shown by mistake is
+//! that follow the announcement of a range in the same function before the next hook. An access shown by mistake is to
 //! memory that nobody shares, or a load twice; neither changes an answer.
 //!
 //! Complexity: linear in the text.

@@ -8,7 +8,7 @@
 //! # Algorithm
 //!
 //! The compiler lists the files of the user's that each source needs (`-MM`). All of them are copied, edited where that
-//! is asked for, to their own absolute paths below a scratch directory, and each directory of an `-I` flag is looked for
+//! is asked for, to their own absolute paths below a scratch directory, and each directory of an `-I` flag is searched for
 //! there first. So files that are next to each other stay next to each other, and what is not copied is found where it was.
 //!
 //! # Guarantees

@@ -157,7 +157,7 @@ pub enum NoteKind {
     File,
     /// A library that is not instrumented.
     Library,
-    /// Code that is not instrumented and that cannot be looked at.
+    /// Uninstrumented code and that cannot be looked at.
     Opaque,
     /// Warnings of compiler or linker, as they wrote them.
     Warning,

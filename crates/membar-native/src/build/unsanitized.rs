@@ -1,6 +1,6 @@
 //! Functions of the program's own sources that are told not to be instrumented (`no_sanitize_thread`).
 //!
-//! Problem: the compiler leaves them alone, and nothing in the assembly says so. They are code that is not instrumented like
+//! Problem: the compiler leaves them alone, and nothing in the assembly says so. They are uninstrumented code like
 //! that of others, and must not be on the pages of code that is (`link.rs`).
 //!
 //! Algorithm: only where the sources mention the attribute. Each function is then compiled to a section of its own (debug
@@ -21,7 +21,7 @@ const TEXT: &str = ".text.";
 const OPAQUE: &str = ".opaque.";
 /// How attributes are spelt.
 const WORDS: &[&str] = &["no_sanitize", "disable_sanitizer_instrumentation"];
-/// Files that are looked at.
+/// Files that are examined.
 const MOST: usize = 256;
 
 /// Whether a source, or what it includes by name from beside it, mentions the attribute.

@@ -314,7 +314,7 @@ fn is_mortal(w: &World, addr: usize) -> bool {
     addr.wrapping_sub(ARENA) < ARENA_LEN && addr.wrapping_sub(stack_base(w.current) - STACK_SIZE) >= STACK_SIZE
 }
 
-/// The thread that runs has come to its end, and with it its own visible cell.
+/// The thread that runs has ended, and with it its own visible cell.
 pub fn lose(cell: u32) {
     settle();
     let pending = Pending { barrier: Barrier::Full, ..Pending::plain(cell, END_SITE, AccessKind::Rmw) };

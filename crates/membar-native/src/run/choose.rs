@@ -15,7 +15,7 @@ use std::ffi::c_int;
 const NEVER: u64 = u64::MAX;
 
 /// The thread that runs chooses a number below `outcomes`, each of which is explored. For hooks: the choice is made before
-/// anybody else makes a step, so what comes after it, up to the thread's next step, is one with the step before it. Like that
+/// any other thread makes a step, so what comes after it, up to the thread's next step, is one with the step before it. Like that
 /// it may change nothing but what that step is about.
 pub fn choose(outcomes: u32) -> u32 {
     if outcomes < 2 {

@@ -130,7 +130,7 @@ static STEPS: AtomicU64 = AtomicU64::new(0);
 static TICKS: AtomicUsize = AtomicUsize::new(0);
 /// [`land`] is at work: whatever goes wrong now is not the program's next fault.
 static LOST: AtomicBool = AtomicBool::new(false);
-/// The thread was in code that is not instrumented.
+/// The thread was in uninstrumented code.
 static OPAQUE: AtomicBool = AtomicBool::new(false);
 /// The top of the stack that [`land`] runs on.
 static LANDING: AtomicUsize = AtomicUsize::new(0);
@@ -194,7 +194,7 @@ unsafe extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: 
         return;
     } else if (signal == libc::SIGSEGV || signal == libc::SIGBUS) && w.pages.written(addr) {
         if w.opaque.ever && !w.alone {
-            // Code that is not instrumented may have read it before it was known to be written.
+            // Uninstrumented code may have read it before it was known to be written.
             w.grown = true;
         }
         return;

@@ -14,7 +14,7 @@
 //!
 //! # Guarantees
 //!
-//! The order is that of glibc. What the C++ library's own objects have registered is left out: it flushes and frees what nobody sees.
+//! The order is that of glibc. Handlers of the C++ library's own objects are left out: they flush and free invisible things.
 //!
 //! # Complexity
 //!

@@ -14,7 +14,7 @@
 //! else it has written that is its own, having changed no shared memory in between, it is in the state that it was in then.
 //! Where we have put the call in ourselves ([`crate::build`]), the compiler knows nothing of it, and all registers count.
 //!
-//! Only instructions that a thread comes to more than once are looked at; they are learnt like visible cells. A loop may count
+//! Only instructions that a thread comes to more than once are examined; they are learnt like visible cells. A loop may count
 //! its tries and begin again at some number: then several rounds of the loop together are one idle round.
 //!
 //! Rounds that do write, and leave everything as it was, are for [`super::park`].
@@ -38,9 +38,9 @@ use super::slot::Pending;
 use membar_core::{AccessKind, Barrier};
 use membar_explore::Awaited;
 
-/// How many earlier visits to an instruction are looked at: a loop may count its tries, and begin again at some number.
+/// How many earlier visits to an instruction are examined: a loop may count its tries, and begin again at some number.
 const TRIES: usize = 1024;
-/// How many earlier visits to any instruction are looked at for a round that writes.
+/// How many earlier visits to any instruction are examined for a round that writes.
 const NEAR: usize = 64;
 
 /// Everything known about a thread's waiting, after some of its steps.
@@ -49,7 +49,7 @@ pub struct Idle {
     /// Lengths of the history's lists.
     pub log: u32,
     pub visits: u32,
-    /// Nothing before this position of the log is looked at.
+    /// Nothing before this position of the log is examined.
     floor: u32,
     /// The thread has written nothing that was not there since this position.
     quiet: u32,

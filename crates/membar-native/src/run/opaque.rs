@@ -1,4 +1,4 @@
-//! Code that is not instrumented, and the memory that it touches.
+//! Uninstrumented code, and the memory that it touches.
 //!
 //! # Problem
 //!
@@ -21,7 +21,7 @@
 //!
 //! A page that opaque code accesses is given to it if no other thread is known to use any of it. Which thread that was is
 //! kept: if another one comes to the page, whether by opaque code or not ([`Shadow`]), the page is *exact* from then on, and
-//! exploration begins again. On an exact page each access is looked at by itself: the instruction is run alone, with the page open, and
+//! exploration begins again. On an exact page each access is examined by itself: the instruction is run alone, with the page open, and
 //! a trap behind it; the shadow knows what it touches like any other access. An access that is somebody else's business too is
 //! noted ([`Unseen`]), and the function that was called is not looked at any more: the answer will not be "safe".
 //!
@@ -57,7 +57,7 @@ use serde::{Deserialize, Serialize};
 use std::ffi::c_void;
 
 const PAGE: usize = 4096;
-/// Accesses to exact pages in one call that are looked at.
+/// Accesses to exact pages in one call that are examined.
 const PATIENCE: u32 = 20_000;
 /// Bytes behind a pointer that the kernel may read or write.
 const KERNEL_BYTES: usize = 64;
@@ -109,7 +109,7 @@ struct Call {
 /// Everything known about opaque code.
 #[derive(Debug, Default)]
 pub struct Opaque {
-    /// There is such code, and it is looked at.
+    /// There is such code, and it is examined.
     watching: bool,
     mode: Mode,
     /// Memory is out of reach.
@@ -162,7 +162,7 @@ fn pages((from, to): (usize, usize)) -> (usize, usize) {
 }
 
 impl World {
-    /// From now on opaque code is looked at. `program` is instrumented code, `exempt` data of the C++ library, as
+    /// From now on opaque code is examined. `program` is instrumented code, `exempt` data of the C++ library, as
     /// ranges of addresses.
     pub fn watch_opaque(&mut self, object: &std::path::Path, program: (usize, usize), exempt: (usize, usize)) {
         let opaque = &mut self.opaque;

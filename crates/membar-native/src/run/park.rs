@@ -19,7 +19,7 @@
 //!    this is asked only of accesses that do more than count;
 //! 4. nobody else wrote a cell whose first write in R is a plain store, between the first and the last of these accesses to it.
 //!
-//! All of this is fixed by what happens before the thread's last access: the accesses of others that are looked at are between
+//! All of this is fixed by what happens before the thread's last access: the accesses of others that are examined are between
 //! two of its own that they conflict with. So in all executions of a class it is parked at the same places.
 //!
 //! Explored exhaustively, with bounds or at random, a parked thread continues as soon as one of the values has changed that R found

@@ -8,7 +8,7 @@
 //! Algorithm: when a thread accesses such a cell, look at what other threads have done to it, and are about to do. If one of them has
 //! stored to it, then a load of bytes that the store does not write could overtake the store, unless a full barrier stands
 //! between them; under PSO a store or an interlocked operation to other bytes could. Interlocked operations in between keep
-//! them in order under TSO only. What is found is noted ([`Torn`]): the answer will not be "safe".
+//! them in order under TSO only. Findings are noted ([`Torn`]): the answer will not be "safe".
 //!
 //! Why it is enough to look when somebody else accesses the cell after the store: the pair matters only on a cycle, and the cycle
 //! comes back to the store from another thread's access to its bytes. If that came before the store in all executions,

@@ -33,7 +33,7 @@ pub struct Options {
     pub volatile_atomic: bool,
     /// Threads may wake up without a reason.
     pub spurious_wakeups: bool,
-    /// Code that is not instrumented touches nothing that threads share.
+    /// Uninstrumented code touches nothing that threads share.
     pub opaque_private: bool,
     /// What `__VERIFIER_nondet_int` and similar functions return: from this number to that.
     pub nondet: Option<(i64, i64)>,

@@ -279,7 +279,7 @@ impl Shadow {
         }
     }
 
-    /// Code that is not instrumented accesses a page for a thread. Whether it may have all of it; otherwise each of its accesses
+    /// Uninstrumented code accesses a page for a thread. Whether it may have all of it; otherwise each of its accesses
     /// has to be looked at.
     pub fn give(&mut self, page: usize, thread: usize) -> bool {
         self.visit(thread, page);
@@ -319,7 +319,7 @@ impl Shadow {
         })
     }
 
-    /// Code that is not instrumented makes this access for a thread: whether that is nobody else's business.
+    /// Uninstrumented code makes this access for a thread: whether that is nobody else's business.
     pub fn opaque(&mut self, thread: usize, addr: usize, size: usize, write: bool) -> bool {
         for at in addr & !15..addr + size {
             // SAFETY: as above.
@@ -574,7 +574,7 @@ pub fn library_bytes(lens: impl Iterator<Item = usize>) -> usize {
 }
 
 /// Whether this is on the stack of another thread than the first, or among its thread-local variables: it will be no more when that
-/// ends, so who else accesses it races with that. What the first one leaves behind is looked at when it ends.
+/// ends, so who else accesses it races with that. The first one's remains are examined when it ends.
 fn is_others(thread: usize, addr: usize) -> bool {
     owner(addr).is_some_and(|owner| owner != thread && owner != 0)
 }
@@ -608,7 +608,7 @@ fn read_other(cell: &Cell) -> u64 {
 }
 
 /// What is at an address that need not be aligned. A load and nothing else: the cell may be in a part of the stack that
-/// is given back, and this may run on the same stack, so that there is nowhere to copy it to first.
+/// is released, and this may run on the same stack, so that there is nowhere to copy it to first.
 #[inline(always)]
 unsafe fn load<T: Copy>(at: u64) -> T {
     #[repr(C, packed)]

@@ -7,7 +7,7 @@
 //!
 //! # Safety
 //!
-//! A stack that is given up is not unwound. What is on it must own nothing.
+//! A stack that is given up is not unwound. Values on it must own nothing.
 
 use core::arch::{asm, naked_asm};
 

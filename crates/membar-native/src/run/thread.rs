@@ -85,7 +85,7 @@ pub extern "C" fn run(id: usize) -> ! {
     }
 }
 
-/// The thread that runs has come to its end.
+/// The thread that runs has ended.
 pub fn end(result: usize) {
     let id = world().current;
     world().threads[id].result = result;

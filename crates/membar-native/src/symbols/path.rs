@@ -17,7 +17,7 @@
 //!
 //! * Records of system headers are silent: no member or index of theirs is shown, so that the lock word of a mutex is
 //!   the mutex. A record of the user's inside one (`std::optional<node>`) speaks again.
-//! * At most [`MAX_STEPS`] types are looked at, whatever the debug information says.
+//! * At most [`MAX_STEPS`] types are examined, whatever the debug information says.
 
 use super::Scalar;
 use super::entry::Die;

@@ -1,4 +1,4 @@
-//! The data behind a page. What is shown is in here; the script only lays it out.
+//! The data behind a page. Everything shown is in here; the script only lays it out.
 //!
 //! Operations are known by their index in [`Graph::nodes`] wherever they are mentioned, so that choosing one in a view
 //! chooses it in all of them. Values are text: a script's numbers do not hold 64 bits.

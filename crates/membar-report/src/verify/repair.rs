@@ -10,7 +10,7 @@
 //! Nothing is taken for granted: this only proposes, and who asks builds the edited program and verifies it. In C and C++
 //! a fence can stand right after each `;`, `{` and `}` that is not within parentheses, in a comment, a string or a directive.
 //! Of those the ones between the two accesses come first, nearest to where the fence was found to work; then the nearest ones
-//! on the other side. What the fence needs is included if the file does not do so. In the table of a litmus test a fence is
+//! on the other side. The header that the fence needs is included if it is missing. In the table of a litmus test a fence is
 //! a cell of a row below the access.
 //!
 //! # Guarantees

@@ -171,7 +171,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Moves some part of core `c`; `false` if nothing can move until a lock is given back or a pause is over.
+    /// Moves some part of core `c`; `false` if nothing can move until a lock is released or a pause is over.
     fn step(&mut self, c: usize, rng: &mut Rng) -> bool {
         let first = (rng.next() >> 61) as usize;
         (0..8).any(|turn| match (first + turn) % 8 {

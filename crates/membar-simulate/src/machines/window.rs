@@ -175,7 +175,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Moves core `c` on; `false` if nothing can move before a lock is given back or a pause is over.
+    /// Moves core `c` on; `false` if nothing can move before a lock is released or a pause is over.
     fn step(&mut self, c: usize, rng: &mut Rng) -> bool {
         let roll = rng.next();
         let moved = roll.is_multiple_of(self.drain) && self.drain(c, rng);

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, compiler_fence, fence};
 /// One thread of a test.
 pub(super) struct Body {
     how: How,
-    /// The registers whose final values are looked at, in the order in which they are left.
+    /// The registers whose final values are examined, in the order in which they are left.
     pub registers: Vec<Reg>,
     /// For each cell, whether the thread may read or write it, as far as its instructions say so.
     reads: Vec<bool>,

@@ -1,7 +1,7 @@
 //! Reading a trace as one interleaving: step by step, in memory that does not depend on its length.
 //!
 //! Invariants: `cells[a].value` is what address `a` holds after the steps so far; a lock holds its holder's id plus one, or
-//! 0. A step is handed out only after it was found to be possible, and before the line after it is looked at.
+//! 0. A step is handed out only after it was found to be possible, and before the line after it is examined.
 
 use super::{Reader, State, addr_id};
 use crate::error::{Error, ErrorKind, NotInterleaved};
@@ -70,7 +70,7 @@ pub struct Step<'a> {
     pub label: Option<&'a str>,
 }
 
-/// How reading an interleaving came to its end.
+/// How reading an interleaving ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ended {
     /// At its `check` line.

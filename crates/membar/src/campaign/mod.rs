@@ -206,7 +206,7 @@ impl Shared<'_> {
         self.over.load(Relaxed) || self.interrupt.pressed() || self.late()
     }
 
-    /// Takes tests until there are none left. What an interrupt left undecided is not sent.
+    /// Takes tests until there are none left. A test left undecided by an interrupt is not sent.
     fn work(&self, send: &SyncSender<(u64, Result<Done, Failure>)>) {
         let mut tester = Tester::new(self.plan, self.source);
         loop {

@@ -1,7 +1,7 @@
 //! `membar demo`: the whole story on this machine. A broken lock and its fence, what real cores do, the page.
 //!
 //! Everything happens as by the commands that are shown, on files in one directory: the one that was asked for, or one that
-//! is gone afterwards. What this machine cannot show (no compiler, one core) is said, and told with a file instead.
+//! is gone afterwards. If this machine cannot show something (no compiler, one core), the demo says so and uses a file instead.
 
 use super::{stress, verify};
 use crate::campaign::{self, Campaign, Plan};

@@ -29,13 +29,13 @@ pub const STORES_OF_PARTS: &str = "parts-stores";
 
 /// Time between two checkpoints on disk.
 const CHECKPOINT: Duration = Duration::from_secs(1);
-/// Violations shown in full if nothing is said; the JSON report has all.
+/// Violations shown in full by default; the JSON report has all.
 const SHOWN: usize = 5;
 /// How much longer than it may be explored a program may run, so that what was found is explained.
 pub const EXPLAINING: Duration = Duration::from_millis(900);
-/// Preemptions of a bounded search if nothing is said.
+/// Preemptions of a bounded search by default.
 const PREEMPTIONS: u32 = 2;
-/// Executions of random and pct if nothing is said.
+/// Executions of random and pct by default.
 const DRAWN: u64 = 10_000;
 
 /// Runs the command.

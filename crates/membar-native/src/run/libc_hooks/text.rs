@@ -100,7 +100,7 @@ fn strings_of(format: *const c_char, mut list: List, mut visit: impl FnMut(usize
     true
 }
 
-/// Prints to a file. What is read of strings are steps; nobody in the program knows what comes of it.
+/// Prints to a file. Reads of strings are steps; the program does not see the result.
 fn print_file(file: *mut libc::FILE, format: *const c_char, arguments: *mut List) -> c_int {
     unsafe extern "C" {
         fn vfprintf(file: *mut libc::FILE, format: *const c_char, arguments: *mut List) -> c_int;

@@ -249,7 +249,7 @@ fn is_numeric(name: &str, library: &str) -> bool {
 }
 
 impl Thunks {
-    /// Makes the calls of an object that is loaded go through thunks. What cannot be read has none.
+    /// Makes the calls of an object that is loaded go through thunks. Unreadable objects have none.
     pub fn install(object: &Path, module: &Module) -> Thunks {
         let mut thunks = Thunks::default();
         let Ok(data) = std::fs::read(object) else { return thunks };

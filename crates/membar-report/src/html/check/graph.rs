@@ -19,7 +19,7 @@ const BEGINNING: usize = 12;
 const AROUND: usize = 4;
 /// Initial values that are listed where all are the same.
 const LISTED: usize = 8;
-/// Up to this many operations all pairs of a thread are looked at.
+/// Up to this many operations all pairs of a thread are examined.
 const PAIRS: usize = 40;
 
 /// What is drawn of the whole trace: all of it, or what is near the operations that matter.

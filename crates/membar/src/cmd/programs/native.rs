@@ -28,7 +28,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// Heap that one execution may use if nothing is said.
+/// Heap that one execution may use by default.
 const HEAP: usize = 64 << 20;
 
 /// A compiled program.
@@ -174,7 +174,7 @@ impl Native {
         })
     }
 
-    /// What code that is not instrumented did unseen.
+    /// What uninstrumented code did unseen.
     fn unseen(&self, one: &Unseen) -> NoteRef {
         let place = self.words.place_of(&[one.site]);
         let (file, line) = (!place.file.is_empty()).then_some((place.file, place.line)).unzip();
