@@ -215,7 +215,7 @@ impl Decider {
     /// The smallest forbidden part of a forbidden trace, with where its operations come from.
     pub fn shrink(&mut self, trace: &Trace, model: &Model, budget: &Budget) -> Option<(Vec<OpId>, Trace)> {
         let mut part = self.checker.shrink(trace, model, &budget.start())?;
-        // Statements about addresses and locks that are gone has no meaning left.
+        // Statements about addresses and locks that are gone have no meaning left.
         let used = |addr| {
             part.trace.ops().any(|op| part.trace.addr(op) == addr) || part.trace.finals.iter().any(|f| f.addr == addr)
         };

@@ -103,7 +103,7 @@ pub fn part(trace: &Trace, proof: &Proof) -> Option<(Vec<OpId>, Trace)> {
         return Some((ops, part));
     }
     let mut part = trace.restricted_to(&ops, |_| mentions_final(proof), |_| true);
-    // Statements about addresses that are gone has no meaning left.
+    // Statements about addresses that are gone have no meaning left.
     let used = |addr| part.ops().any(|op| part.addr(op) == addr);
     let finals: Vec<_> = part.finals.iter().filter(|end| used(end.addr)).copied().collect();
     part.finals = finals;
