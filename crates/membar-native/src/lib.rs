@@ -1,8 +1,8 @@
 //! Runs C and C++ programs under membar's scheduler.
 //!
 //! * [`build`]: compiles a program with the machine's gcc or clang, instrumented, into a shared object.
-//! * [`run`]: loads that object and runs its threads as coroutines, one access a step.
-//! * [`process`]: the same in processes of their own, which are the workers of the explorer.
+//! * [`run`]: loads that object and runs its threads as coroutines, one access per step.
+//! * [`process`]: the same in their own processes, which are the workers of the explorer.
 //! * [`session`]: a program under verification, with what is learnt about it.
 //! * [`symbols`]: source lines and names of variables, from debug information.
 //! * [`words`]: what reports call threads, places, variables and values.

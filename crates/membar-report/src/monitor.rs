@@ -1,4 +1,4 @@
-//! What monitors found on an interleaving: data, which is also the JSON schema, and text.
+//! Findings of monitors on an interleaving: data, which is also the JSON schema, and text.
 //!
 //! The first lines of an unsafe result say what can be delayed, what overtakes it, why that is not sequentially consistent,
 //! and where fences prevent it.
@@ -152,8 +152,10 @@ impl Monitored {
             }
         }
         let stopped = match self.stopped {
-            Some("time") => "the time limit passed; `--time none` has none",
-            Some("memory") => "there are too many threads and addresses for the memory limit; `--memory none` has none",
+            Some("time") => "the time limit passed; `--time none` removes it",
+            Some("memory") => {
+                "there are too many threads and addresses for the memory limit; `--memory none` removes it"
+            }
             Some("interrupted") => "it was interrupted",
             Some("first") => "`--stop-at-first` was given",
             Some("input") => "the input could not be read any further",

@@ -22,7 +22,7 @@ pub struct Answer<'a> {
     pub seconds: f64,
 }
 
-/// Decides whether the model allows the trace, and has the certifier re-check the certificate before anybody sees it. An error
+/// Decides whether the model allows the trace, and has the certifier re-check the certificate before anyone sees it. An error
 /// is a bug of the checker.
 ///
 /// ```

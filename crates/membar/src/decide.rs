@@ -20,7 +20,7 @@ const BLAME: Duration = Duration::from_secs(5);
 /// A model as the user named it.
 #[derive(Clone, Debug)]
 pub struct Chosen {
-    /// What was given to `--model`.
+    /// The argument of `--model`.
     pub arg: String,
     /// The model.
     pub model: Model,
@@ -95,7 +95,7 @@ pub struct Answer {
     pub verdict: &'static str,
     /// Allowed, by the first order that was tried.
     pub first: bool,
-    /// What decided.
+    /// The algorithm that decided.
     pub algorithm: &'static str,
     /// As much as was asked for.
     pub report: Option<Box<Report>>,
@@ -215,7 +215,7 @@ impl Decider {
     /// The smallest forbidden part of a forbidden trace, with where its operations come from.
     pub fn shrink(&mut self, trace: &Trace, model: &Model, budget: &Budget) -> Option<(Vec<OpId>, Trace)> {
         let mut part = self.checker.shrink(trace, model, &budget.start())?;
-        // What is said about addresses and locks that are gone has no meaning left.
+        // Statements about addresses and locks that are gone have no meaning left.
         let used = |addr| {
             part.trace.ops().any(|op| part.trace.addr(op) == addr) || part.trace.finals.iter().any(|f| f.addr == addr)
         };

@@ -1,7 +1,7 @@
 //! Progress on standard error: one line that is drawn again and again, where that is a terminal and something takes longer
 //! than two seconds.
 //!
-//! [`Line`] draws. What runs in rounds draws between them; what does not is watched by the thread of a [`Progress`]. The line
+//! [`Line`] draws. Work in rounds draws between them; other work is watched by the thread of a [`Progress`]. The line
 //! says only what is known: a bar and the time left where it is known how much there is to do, otherwise the time so far,
 //! against the limit if there is one, and counts.
 
@@ -23,7 +23,7 @@ const BAR: usize = 20;
 /// How far something is.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Now {
-    /// What is being worked on.
+    /// The current work.
     pub name: String,
     /// The part of it that is done, from 0 to 1, if that is known.
     pub share: Option<f64>,
@@ -31,7 +31,7 @@ pub struct Now {
     pub seconds: f64,
     /// It ends after this many seconds, whatever is left.
     pub limit: Option<f64>,
-    /// What was counted.
+    /// The counts.
     pub counts: String,
 }
 
@@ -85,7 +85,7 @@ pub struct Line {
 }
 
 impl Line {
-    /// Nothing drawn yet; and nothing ever where standard error is no terminal, or where quiet is wanted.
+    /// Nothing drawn yet; and nothing ever where standard error is not a terminal, or where quiet is wanted.
     pub fn new(quiet: bool) -> Line {
         let width = terminal::error_width().filter(|_| !quiet);
         Line { width, began: Instant::now(), drawn: Mutex::new(None) }
@@ -135,7 +135,7 @@ pub struct Progress {
     done: AtomicU64,
     traces: AtomicU64,
     ops: AtomicU64,
-    /// What is being worked on.
+    /// The current work.
     at: Mutex<At>,
     /// The time limit of one piece.
     limit: Option<Duration>,
@@ -146,7 +146,7 @@ pub struct Progress {
 #[derive(Clone, Debug)]
 struct At {
     name: String,
-    /// What is said about it beside counts.
+    /// Statements about it beside counts.
     note: String,
     /// When the piece that has a time limit began.
     since: Option<Instant>,
@@ -208,7 +208,7 @@ impl Progress {
         }
     }
 
-    /// So many operations of a trace that goes on.
+    /// This many operations of a trace that continues.
     pub fn operations(&self, ops: usize) {
         if self.live() {
             self.ops.fetch_add(ops as u64, Relaxed);
@@ -231,7 +231,7 @@ impl Progress {
         }
     }
 
-    /// The words for the piece that is going on.
+    /// The words for the piece that is continuing.
     pub fn say(&self, note: String) {
         if self.live() {
             self.at().note = note;

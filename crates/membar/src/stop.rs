@@ -18,17 +18,17 @@ pub const FORBIDDEN: u8 = 1;
 pub const BAD: u8 = 2;
 /// Undecided within the limits.
 pub const UNDECIDED: u8 = 3;
-/// A bug of membar.
+/// A bug in membar.
 pub const INTERNAL: u8 = 4;
 
-/// Why a command cannot go on.
+/// Why a command cannot continue.
 #[derive(Debug)]
 pub enum Failure {
     /// Something the user can put right; the text is complete.
     Usage(String),
     /// Something is wrong with one of the programs; others may be fine.
     Input(Box<Problem>),
-    /// A bug of membar; the text is complete but for what to do about it.
+    /// A bug in membar; the text is complete but for what to do about it.
     Internal(String),
     /// There is no time left.
     Late,
@@ -40,7 +40,7 @@ pub enum Failure {
     Write(io::Error),
 }
 
-/// What is wrong with an input.
+/// An error in an input.
 #[derive(Clone, Debug)]
 pub struct Problem {
     /// For people, complete.

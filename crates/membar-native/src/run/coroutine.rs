@@ -63,7 +63,7 @@ pub struct Own {
     pub early: Option<(usize, usize)>,
     /// Cells that it has written although their stores are steps still to come, with the bytes they held.
     pub later: Vec<(u32, [u8; 16])>,
-    /// Cells that hold something older until its next announcement, with the bytes to put back.
+    /// Cells that hold something older until its next announcement, with the bytes to restore.
     pub patched: Vec<(u32, [u8; 16])>,
     /// Where that store is made.
     pub later_site: u32,
@@ -82,7 +82,7 @@ pub struct Own {
     pub thrown: Vec<Thrown>,
     /// It has called `std::terminate`: why.
     pub ending: Option<Ending>,
-    /// Why it cannot go on.
+    /// Why it cannot continue.
     pub fault: Option<Fault>,
     /// How many announcements it has made since the last reset.
     pub said: usize,
@@ -106,7 +106,7 @@ impl std::ops::DerefMut for Thread {
     }
 }
 
-/// Why a thread cannot go on.
+/// Why a thread cannot continue.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Fault {
     pub message: String,
@@ -282,7 +282,7 @@ impl Thread {
         unsafe { switch(&raw mut (*this).own.place, world().scheduler) }
     }
 
-    /// What to say about its fault. The marks in it are replaced by whoever has the names.
+    /// The message of its fault. Code that knows the names replaces the marks in it.
     pub fn fault_text(&self) -> String {
         let Some(fault) = &self.fault else { return String::new() };
         let base = world().module.base;
@@ -290,7 +290,7 @@ impl Thread {
         format!("{}\n{}", fault.message, frames.join(" "))
     }
 
-    /// The thread that runs cannot go on.
+    /// The thread that runs cannot continue.
     pub fn stop(fault: Fault) -> ! {
         world().this().fault = Some(fault);
         Thread::rest(Stand::Fault)

@@ -3,7 +3,7 @@
 //! A thread that goes wrong never runs on; it has a message and the return addresses of its stack. Signals are caught on a stack
 //! of their own. If the program runs at that time, the handler makes it continue in [`land`], on yet another stack, which hands
 //! over to the scheduler for good. A thread that runs for too long within a library is stopped where it comes back from there. Names are not looked up here: a message holds marks, `@v…;` for a variable, `@p…;` for a place,
-//! that whoever prints it replaces (see [`crate::words`]).
+//! that are replaced when it is printed (see [`crate::words`]).
 
 use super::coroutine::{Fault, Thread};
 use super::heap::{Block, Heap};
@@ -130,7 +130,7 @@ static STEPS: AtomicU64 = AtomicU64::new(0);
 static TICKS: AtomicUsize = AtomicUsize::new(0);
 /// [`land`] is at work: whatever goes wrong now is not the program's next fault.
 static LOST: AtomicBool = AtomicBool::new(false);
-/// The thread was in code that is not instrumented.
+/// The thread was in uninstrumented code.
 static OPAQUE: AtomicBool = AtomicBool::new(false);
 /// The top of the stack that [`land`] runs on.
 static LANDING: AtomicUsize = AtomicUsize::new(0);
@@ -194,12 +194,12 @@ unsafe extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: 
         return;
     } else if (signal == libc::SIGSEGV || signal == libc::SIGBUS) && w.pages.written(addr) {
         if w.opaque.ever && !w.alone {
-            // Code that is not instrumented may have read it before it was known to be written.
+            // Uninstrumented code may have read it before it was known to be written.
             w.grown = true;
         }
         return;
     }
-    // What the program calls `abort` for is no signal: this is the C library, or us, and nothing can be relied on.
+    // What the program calls `abort` for is not a signal: this is the C library, or us, and nothing can be relied on.
     if !w.running || LOST.load(Ordering::Relaxed) || signal == libc::SIGABRT {
         // Our own mistake, or the program has destroyed our memory.
         // SAFETY: back to the default, which ends the process when the instruction is tried again.
@@ -252,7 +252,7 @@ pub fn is_after_call(pc: usize) -> bool {
     byte(5) == 0xe8 || [2, 3, 6, 7].into_iter().any(|n| byte(n) == 0xff && byte(n - 1) >> 3 & 7 == 2)
 }
 
-/// Where a function returns to whose caller is not to go on.
+/// Where a function returns to whose caller is not to continue.
 #[unsafe(naked)]
 extern "C" fn returned() -> ! {
     core::arch::naked_asm!(

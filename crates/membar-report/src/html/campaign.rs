@@ -27,12 +27,12 @@ pub fn campaign(report: &CampaignReport, command: Option<&str>, cases: &BTreeMap
         },
         match report.verdict {
             "forbidden" => format!(
-                "{} in {tests}; each was proved, and the proof checked again.",
+                "{} in {tests}; each was proved, and the proof re-checked.",
                 count(report.counts.forbidden as usize, "violation")
             ),
-            "allowed" => format!(
-                "{tests}, every one decided and checked again. That is no proof: other programs may find something."
-            ),
+            "allowed" => {
+                format!("{tests}, each decided and re-checked. That is not a proof: other programs may find something.")
+            }
             _ if report.counts.tests == 0 => "Nothing was tested.".into(),
             _ => format!(
                 "{} of {tests} were not decided within the limits; in the others nothing was found.",
@@ -46,7 +46,7 @@ pub fn campaign(report: &CampaignReport, command: Option<&str>, cases: &BTreeMap
         Fact { name: "Profiles", value: profiles(report) },
         Fact { name: "Tests", value: format!("{} (seeds from {})", report.counts.tests, report.seed) },
         Fact { name: "Operations", value: format!("{} in {}", report.counts.operations, time(report.counts.seconds)) },
-        Fact { name: "Speed", value: format!("{:.0} operations a second", report.operations_per_second) },
+        Fact { name: "Speed", value: format!("{:.0} operations per second", report.operations_per_second) },
         Fact {
             name: "Time of all workers",
             value: format!(
@@ -61,7 +61,7 @@ pub fn campaign(report: &CampaignReport, command: Option<&str>, cases: &BTreeMap
         facts.push(Fact {
             name: "Relaxed",
             value: format!(
-                "{} of {} allowed tests that were asked are not sequentially consistent",
+                "{} of {} allowed tests that were sampled were not sequentially consistent",
                 report.counts.relaxed, report.counts.sampled
             ),
         });
@@ -133,9 +133,9 @@ fn profiles(report: &CampaignReport) -> String {
 fn ended(stopped: &str) -> String {
     match stopped {
         "tests" => "all tests were made".into(),
-        "time" => "the time was over".into(),
+        "time" => "time limit reached".into(),
         "violation" => "at the first violation".into(),
-        "max-violations" => "at as many violations as were asked for".into(),
+        "max-violations" => "at the requested number of violations".into(),
         "interrupted" => "it was interrupted".into(),
         other => cut(other),
     }
@@ -229,7 +229,7 @@ fn coverage(report: &CampaignReport) -> Option<Cover> {
     let mut pairs = Vec::new();
     for pair in coverage.pairs.iter().filter(|pair| seen(pair.first) && seen(pair.second)) {
         let lock = |kind: &str| matches!(kind, "acquire" | "release");
-        // A barrier has no address, a lock is no address that loads and stores have, and nobody acquires what he holds.
+        // A barrier has no address, a lock is not an address that loads and stores have, and no thread acquires what it holds.
         let locks = lock(pair.first) || lock(pair.second);
         let both = lock(pair.first) && lock(pair.second) && pair.first != pair.second;
         let same = !barrier(pair.first) && !barrier(pair.second) && (!locks || both);

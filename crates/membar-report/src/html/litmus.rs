@@ -73,7 +73,7 @@ pub fn litmus(
             told(&mut case, &way.steps, (&way.model, &what), read);
         }
         None if first.condition == "allowed" && results.iter().all(|result| result.positive == 0) => {
-            case.no_machine = Some("There is no run to step through: no execution ends so.".into());
+            case.no_machine = Some("There is no run to step through: this outcome cannot happen.".into());
         }
         None => {
             case.no_machine =
@@ -111,9 +111,9 @@ fn says(results: &[&LitmusResult]) -> Option<Models> {
     };
     let (allow, forbid) = (names("allowed"), names("forbidden"));
     let words = match allow.first() {
-        Some(first) => format!("{first} is the strongest of these models under which it can end so."),
-        None if forbid.is_empty() => "It is not known which model lets it end so.".into(),
-        None => "None of these models lets it end so.".into(),
+        Some(first) => format!("{first} is the strongest of these models that allows this outcome."),
+        None if forbid.is_empty() => "It is not known which model allows this outcome.".into(),
+        None => "None of these models allows this outcome.".into(),
     };
     let ends = |name: Option<&String>| name.cloned().into_iter().collect();
     Some(Models { strongest: ends(allow.first()), weakest: ends(allow.last()), forbid, words, all })
@@ -136,14 +136,17 @@ fn asked(first: &LitmusResult, results: &[LitmusResult]) -> String {
     };
     match first.condition.as_str() {
         "allowed" => {
-            format!("Can it end so? {}", both(say(&yes, "allows it", "allow it"), say(&no, "does not", "do not")))
+            format!(
+                "Can this outcome happen? {}",
+                both(say(&yes, "allows it", "allow it"), say(&no, "does not", "do not"))
+            )
         }
         "forbidden" => format!(
-            "The test says that it never ends so: {}",
+            "The test says that this outcome never happens: {}",
             both(say(&yes, "agrees", "agree"), say(&no, "allows it", "allow it"))
         ),
         _ => format!(
-            "The test says that it always ends so: {}",
+            "The test says that this outcome always happens: {}",
             both(say(&yes, "agrees", "agree"), say(&no, "has others", "have others"))
         ),
     }
@@ -239,7 +242,7 @@ pub fn histogram(result: &Histogram, command: &str) -> (Row, Case) {
     let rate = if result.seconds > 0.0 { result.outcomes as f64 / result.seconds } else { 0.0 };
     let mut facts = vec![
         Fact { name: "Outcomes", value: format!("{} in {:.1} s", result.outcomes, result.seconds) },
-        Fact { name: "Speed", value: format!("{rate:.0} outcomes a second") },
+        Fact { name: "Speed", value: format!("{rate:.0} outcomes per second") },
     ];
     if let Some(allowed) = result.allowed_states {
         let seen = result.states.iter().filter(|state| state.allowed == Some(true)).count();
@@ -266,7 +269,7 @@ pub fn histogram(result: &Histogram, command: &str) -> (Row, Case) {
         headline,
         facts,
         states: Some(States {
-            title: "What came out".into(),
+            title: "Outcomes".into(),
             about: "Each row is a way in which the test ended, or could have ended; the bar says how often.".into(),
             locations: result.locations.clone(),
             models: vec![model.clone()],

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::io::{self, Write};
 
-/// What came of verifying one program under one model.
+/// The result of verifying one program under one model.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct VerifyReport {
     /// The program's file.
@@ -55,7 +55,7 @@ pub struct VerifyReport {
     /// What makes the search large, if it did not end.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub size: Vec<String>,
-    /// How to go on.
+    /// How to continue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub advice: Option<String>,
     /// What compiled the program, if something did.
@@ -81,7 +81,7 @@ pub struct VerifyReport {
     pub needs: Vec<String>,
     /// Distinct violations.
     pub violations: Vec<ViolationRef>,
-    /// Distinct errors of the program itself.
+    /// Distinct program errors.
     pub errors: Vec<ErrorRef>,
 }
 
@@ -118,13 +118,13 @@ impl NoteRef {
 /// What running a compiled program cost.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct StatisticsRef {
-    /// How often the program was put back to its beginning.
+    /// How often the program was restored to its beginning.
     pub resets: u64,
     /// Accesses made for the first time.
     pub accesses: u64,
     /// Accesses made again, to come to a state.
     pub replayed: u64,
-    /// Bytes of data that a reset puts back, but for stacks.
+    /// Bytes of data that a reset restores, but for stacks.
     pub reset_bytes: u64,
     /// Bytes of memory of the largest process.
     pub resident_bytes: u64,
@@ -407,7 +407,7 @@ mod tests {
     #[test]
     fn the_first_line_of_a_fault_is_its_heading() {
         let message =
-            "P1 cannot go on: assertion `x == 1' failed\n  at check, a.c:7\n  at main, a.c:\x1b[2J12".to_owned();
+            "P1 cannot continue: assertion `x == 1' failed\n  at check, a.c:7\n  at main, a.c:\x1b[2J12".to_owned();
         let error =
             ErrorRef { kind: "fault", message, stack: Vec::new(), output: None, schedule: "ab".into(), executions: 1 };
         let report = VerifyReport {
@@ -440,10 +440,10 @@ mod tests {
         report.text(Style::default(), 5, &mut text).unwrap();
         verify_json(&[report], &[], &mut json).unwrap();
         let expected = "\
-ERROR  a.c: P1 cannot go on: assertion `x == 1' failed
+ERROR  a.c: P1 cannot continue: assertion `x == 1' failed
   Seen: 1 class (dpor, 0.00 s)
 
-fault: P1 cannot go on: assertion `x == 1' failed (1 execution)
+fault: P1 cannot continue: assertion `x == 1' failed (1 execution)
       at check, a.c:7
       at main, a.c:\u{FFFD}[2J12
   See it: membar replay a.c ab

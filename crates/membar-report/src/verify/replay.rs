@@ -16,7 +16,7 @@ pub struct ReplayReport {
     pub program: String,
     /// The schedule.
     pub schedule: String,
-    /// The model that accesses were looked at under.
+    /// The model that accesses were examined under.
     #[serde(skip_serializing_if = "Option::is_none", default, deserialize_with = "optional")]
     pub model: Option<Word>,
     /// The steps.
@@ -25,7 +25,7 @@ pub struct ReplayReport {
     pub memory: Vec<(String, String)>,
     /// Where each thread is at the end, in words.
     pub threads: Vec<String>,
-    /// What the program has printed, its last 64 KiB.
+    /// The program's output, its last 64 KiB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<String>,
 }

@@ -16,7 +16,7 @@ fn wrapped(words: &str, width: usize, newline: &str) -> String {
         if c == ' ' && quoted { KEPT } else { c }
     };
     let kept: String = words.chars().map(keep).collect();
-    // Very long source is better broken than on a line of its own.
+    // Very long source is better broken than put on a separate line.
     let long = kept.split(' ').any(|word| word.chars().count() > width);
     style::wrapped(if long { words } else { &kept }, width, newline).replace(KEPT, " ")
 }
@@ -31,7 +31,7 @@ const PRINTED: usize = 20;
 const SOURCE: usize = 44;
 
 impl VerifyReport {
-    /// Writes the report for a terminal, with so many violations in full; all of them: also with what it cost.
+    /// Writes the report for a terminal, with this many violations in full; all of them: also with what it cost.
     pub fn text(&self, style: Style, shown: usize, out: &mut impl Write) -> io::Result<()> {
         let (program, model) = (safe(&self.program), self.model);
         match self.verdict {
@@ -218,7 +218,7 @@ impl AccessRef {
         if text.is_empty() { self.place() } else { format!("{} `{text}`", self.place()) }
     }
 
-    /// What it does.
+    /// Its effect.
     pub(crate) fn effect(&self, writes: bool) -> String {
         let address = &self.address;
         safe(&match (&self.read, &self.write) {

@@ -3,7 +3,7 @@
 use super::test::{Done, Outcome};
 use membar::report::campaign::Counts;
 
-/// Counts the next test, which is over after so many seconds.
+/// Counts the next test, which is over after this many seconds.
 pub fn count(counts: &mut Counts, done: &Done, seconds: f64) {
     counts.tests += 1;
     counts.operations += done.operations;

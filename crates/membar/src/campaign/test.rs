@@ -10,12 +10,12 @@ use membar::simulate::{Observe, Program, run_seed};
 use membar::{Limits, Model, Trace};
 use std::time::{Duration, Instant};
 
-/// Of so many tests of each profile one is asked whether it shows more than sequential consistency allows.
+/// Of this many tests of each profile one is asked whether it shows more than sequential consistency allows.
 const SAMPLE: u64 = 16;
 /// For no longer than this.
 const SAMPLE_TIME: Duration = Duration::from_millis(500);
 
-/// What came of a test.
+/// The result of a test.
 pub struct Done {
     /// Operations of the trace.
     pub operations: u64,
@@ -23,7 +23,7 @@ pub struct Done {
     pub outcome: Outcome,
     /// Whether the trace is not sequentially consistent, where that was asked and found out.
     pub relaxed: Option<bool>,
-    /// What decided.
+    /// The algorithm that decided.
     pub algorithm: &'static str,
     /// What it tried.
     pub coverage: Coverage,
@@ -49,7 +49,7 @@ pub struct Evidence {
     pub program: Program,
     /// A trace that the model forbids, or what was recorded where that makes no trace.
     pub trace: Trace,
-    /// What its timestamps mean.
+    /// The meaning of its timestamps.
     pub clock: Clock,
     /// Everything that was recorded, where that is more: a value that was written twice makes no trace.
     pub complete: Option<Trace>,

@@ -1,4 +1,4 @@
-//! What can be verified: which programs the words of a command line mean, and what is needed of each of them.
+//! Programs to verify: which ones a command line means, and what each of them must provide.
 
 mod litmus;
 #[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
@@ -110,12 +110,12 @@ pub fn check_flags(inputs: &[Input], flags: &[OsString]) -> Result<(), Failure> 
     let message = match () {
         () if flags.is_empty() => return Ok(()),
         () if sources && executables => {
-            "error: what follows `--` would be flags for the compiler and arguments of a program\n \
+            "error: arguments after `--` would be both compiler flags and program arguments\n \
              = help: verify sources and executables one after the other"
         }
         () if sources || executables || inputs.is_empty() => return Ok(()),
         () => {
-            "error: what follows `--` is for C and C++ programs, and a litmus test is none\n \
+            "error: arguments after `--` are for C and C++ programs, not for litmus tests\n \
              = help: options come before `--`"
         }
     };
@@ -127,9 +127,9 @@ pub fn check_flags(inputs: &[Input], flags: &[OsString]) -> Result<(), Failure> 
 pub struct Run<T> {
     /// Its steps; fewer than were asked for if the thread of the next one could not make one.
     pub steps: Vec<Performed>,
-    /// What each thread would do after them.
+    /// Each thread's next action after them.
     pub next: Vec<Stand>,
-    /// What the program has printed, if it can.
+    /// The program's output, if known.
     pub output: Option<String>,
     /// What else is known.
     pub detail: T,
@@ -142,7 +142,7 @@ pub enum Stand {
     Access(Access),
     /// It has ended.
     Done,
-    /// It cannot go on, for this reason.
+    /// It cannot continue, for this reason.
     Stuck(String),
 }
 
@@ -170,7 +170,7 @@ pub fn edited_texts(edits: &[EditRef]) -> Result<Vec<(PathBuf, String)>, Unedite
 pub struct Round<'a> {
     /// Where it is.
     pub search: &'a SearchState,
-    /// What was seen.
+    /// Everything seen.
     pub seen: &'a Seen,
     /// A finding was asked for, and there is one.
     pub has_first: bool,
@@ -178,7 +178,7 @@ pub struct Round<'a> {
     pub is_done: bool,
     /// As many executions as were asked for.
     pub is_out: bool,
-    /// Everything that is needed to go on.
+    /// Everything that is needed to continue.
     pub checkpoint: &'a dyn Fn() -> Checkpoint,
     /// See [`Subject::facts`].
     pub facts: &'a dyn Fn() -> Value,
@@ -187,11 +187,11 @@ pub struct Round<'a> {
 /// What there is to say about a program beside what was found.
 #[derive(Debug, Default)]
 pub struct About {
-    /// What compiled it.
+    /// Its compiler.
     pub compiler: Option<String>,
-    /// What the user should know.
+    /// Notes for the user.
     pub notes: Vec<NoteRef>,
-    /// What it cost.
+    /// Its cost.
     pub statistics: Option<StatisticsRef>,
     /// How to replay a schedule.
     pub command: ReplayCommand,
@@ -207,10 +207,10 @@ pub struct Limit {
 
 /// A program under verification, and its words.
 pub trait Subject {
-    /// What is known about a run beside its steps.
+    /// Everything known about a run beside its steps.
     type Detail;
 
-    /// What reports call it.
+    /// Its name in reports.
     fn name(&self) -> &str;
 
     /// The first of its files.
@@ -271,7 +271,7 @@ pub trait Subject {
     /// An event of a run.
     fn access(&mut self, run: &Run<Self::Detail>, event: &Event) -> AccessRef;
 
-    /// What reports call a thread.
+    /// The name of a thread in reports.
     fn thread_name(&self, thread: u32) -> String {
         format!("P{thread}")
     }
@@ -294,7 +294,7 @@ pub trait Subject {
         None
     }
 
-    /// An error of the program.
+    /// A program error.
     fn error(&mut self, error: &ProgramError) -> Result<ErrorRef, Failure>;
 
     /// Whether the error is none: the program ends itself where an assumption of its own does not hold.
@@ -308,7 +308,7 @@ pub trait Subject {
     /// Where the thread is after a run.
     fn standing(&mut self, run: &Run<Self::Detail>, thread: usize) -> String;
 
-    /// What else there is to say.
+    /// Additional information.
     fn about(&self, seconds: f64) -> About;
 }
 

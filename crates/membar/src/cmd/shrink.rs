@@ -136,7 +136,7 @@ pub fn annotated(part: &Trace, source: &str, number: u64, model: &str, whole: us
     Ok(text)
 }
 
-/// Lines that are no operations, as they are written, with where they come from.
+/// Lines that are not operations, as they are written, with where they come from.
 fn declared(part: &Trace) -> HashMap<String, u64> {
     let name = |addr: AddrId| part.addr_names()[addr.index()].to_string();
     let mut lines = HashMap::new();

@@ -168,13 +168,13 @@ impl Simulated {
         bugs.filter(|&&bug| self.setup.has(bug)).map(|bug| bug.name()).collect()
     }
 
-    /// What is given to `--buffer` and `--drain`, where it is not the machine's usual value.
+    /// The argument of `--buffer` and `--drain`, where it is not the machine's usual value.
     fn buffers(&self) -> impl Iterator<Item = (&'static str, u32)> {
         let unusual = [("buffer", self.setup.unusual_depth()), ("drain", self.setup.unusual_drain())];
         unusual.into_iter().filter_map(|(key, value)| Some((key, value?)))
     }
 
-    /// What is given to `--timestamps`.
+    /// The argument of `--timestamps`.
     pub fn timestamps(&self) -> String {
         match self.timestamps {
             Timestamps::Exact => "exact".into(),
@@ -237,6 +237,6 @@ fn list(style: Style) -> String {
             if profile.locks > 0 { format!(", {}", count(profile.locks as usize, "lock")) } else { String::new() };
         let _ = writeln!(text, "  {:<18} {} ({size}{locks})", profile.name, profile.title);
     }
-    let _ = writeln!(text, "\n`membar models` lists the models (--model). A profile of your own is a .toml file.");
+    let _ = writeln!(text, "\n`membar models` lists the models (--model). Your own profile is a .toml file.");
     text
 }

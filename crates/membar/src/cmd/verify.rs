@@ -1,4 +1,4 @@
-//! `membar verify`: explores a program, says what was found, and keeps what is needed to go on.
+//! `membar verify`: explores a program, says what was found, and keeps what is needed to continue.
 
 mod explain;
 mod plan;
@@ -29,13 +29,13 @@ pub const STORES_OF_PARTS: &str = "parts-stores";
 
 /// Time between two checkpoints on disk.
 const CHECKPOINT: Duration = Duration::from_secs(1);
-/// Violations shown in full if nothing is said; the JSON report has all.
+/// Violations shown in full by default; the JSON report has all.
 const SHOWN: usize = 5;
 /// How much longer than it may be explored a program may run, so that what was found is explained.
 pub const EXPLAINING: Duration = Duration::from_millis(900);
-/// Preemptions of a bounded search if nothing is said.
+/// Preemptions of a bounded search by default.
 const PREEMPTIONS: u32 = 2;
-/// Executions of random and pct if nothing is said.
+/// Executions of random and pct by default.
 const DRAWN: u64 = 10_000;
 
 /// Runs the command.
@@ -114,7 +114,7 @@ impl Batch {
         for (number, input) in (1..).zip(inputs) {
             if interrupt.pressed() && !self.reports.is_empty() {
                 self.interrupted = true;
-                let _ = writeln!(io::stderr(), "interrupted: what came after is left out");
+                let _ = writeln!(io::stderr(), "interrupted: the rest was skipped");
                 break;
             }
             let report = match verify_input((input, number, inputs.len()), args, settings, &interrupt) {
@@ -289,7 +289,7 @@ fn verify<S: Subject>(
     const FIRST: &str = "stopped at the first finding (--stop-at-first)";
     const INTERRUPTED: &str = "interrupted";
     const LATE: &str = "the time limit was reached (--time)";
-    // A round takes milliseconds, but with many steps an execution may take long: the flag stops it on time.
+    // A round takes milliseconds, but with many steps per execution may take long: the flag stops it on time.
     let watchdog = Watchdog::new(deadline, interrupt);
     let mut go_on = |round: &Round<'_>| {
         stopped = match () {
@@ -363,7 +363,7 @@ fn verify<S: Subject>(
         (report.size, report.advice) = (size.races, Some(size.next));
     }
     if args.resume.is_none() && report.verdict == "undecided" && stopped.is_some() && args.executions.is_none() {
-        let how = "to be able to go on where it stopped: --resume FILE";
+        let how = "to resume where it stopped: --resume FILE";
         report.advice = Some(report.advice.take().map_or(how.into(), |advice| format!("{advice}; {how}")));
     }
     if !report.violations.is_empty() && checkpoint.search.is_complete() && !interrupt.pressed() {
@@ -376,7 +376,7 @@ fn verify<S: Subject>(
     Ok(report)
 }
 
-/// Notes of the build, and of what was executed, one a line, each once.
+/// Notes of the build, and of what was executed, one per line, each once.
 fn say(notes: &[NoteRef], said: &mut Vec<String>) {
     for line in notes.iter().flat_map(NoteRef::text) {
         if !said.contains(&line) {
@@ -534,7 +534,7 @@ fn report<S: Subject>(
     notes.retain(|note| note.kind != STORES_OF_PARTS || model == Relaxation::Pso);
     notes.iter_mut().filter(|note| note.kind == STORES_OF_PARTS).for_each(|note| note.kind = PARTS);
     if apart > 0 && violations.is_empty() {
-        let message = "what looks like a violation is about different bytes of an atomic word, which membar takes for one location";
+        let message = "what looks like a violation is about different bytes of an atomic word, which membar treats as one location";
         notes.push(NoteRef { kind: PARTS, message: message.into(), file: None, line: None });
     }
     // What was not seen may be what breaks it.
@@ -562,7 +562,7 @@ fn report<S: Subject>(
     };
     if unseen.is_some_and(|note| note.kind == "opaque") {
         advice.get_or_insert_with(|| {
-            "compile that code with the program, or, if nothing comes of it: --assume opaque=private".into()
+            "compile that code with the program, or, if it touches nothing shared: --assume opaque=private".into()
         });
     }
     let counts = checkpoint.counts();

@@ -69,7 +69,7 @@ fn the_models_are_asked() {
     assert_eq!(models["all"].as_array().map(Vec::len), Some(11));
 }
 
-/// The machine's last step is where it cannot go on.
+/// The machine's last step is where it cannot continue.
 #[test]
 fn the_stepper_stops_at_the_impossible_read() {
     let page = page("0: x := 1\n0: y := 1\n1: y == 1\n1: x == 0\ncheck\n", &[]);

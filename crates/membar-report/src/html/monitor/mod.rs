@@ -110,7 +110,7 @@ fn stopped_words(why: &str) -> &'static str {
         "time" => "The time limit passed.",
         "memory" => "There are too many threads and addresses for the memory limit.",
         "interrupted" => "It was interrupted.",
-        "first" => "At the first violation, as was asked for.",
+        "first" => "At the first violation, as requested.",
         "input" => "The input could not be read any further.",
         _ => "A thread has written more often than can be counted.",
     }
@@ -122,7 +122,7 @@ fn stopped(report: &Monitored) -> Stopped {
         "time" => "Give it more time: `--time none` has no limit.",
         "memory" => "Give it more memory: `--memory none` has no limit.",
         "writes" => "Split the recording with `check` lines.",
-        "input" => "Mend the input; the message on standard error says where.",
+        "input" => "Fix the input; the message on standard error says where.",
         _ => "Run it again without an interrupt.",
     };
     Stopped {
@@ -381,7 +381,7 @@ fn lemma(found: &Overtaking, at: &dyn Fn(&Operation) -> Option<usize>) -> Lemma 
             ("co", _) => "Writes to one address reach memory one after the other.",
             ("fr", _) => "A read comes before the next write of its address: it did not see it.",
             ("start", _) => "A thread begins after the operation that starts it.",
-            _ => "Who waits for a thread goes on after its last operation.",
+            _ => "A thread that waits for another continues after its last operation.",
         };
         let node = |op: &Operation| at(op).map_or(INITIAL, |node| node as i64);
         Step {

@@ -145,7 +145,7 @@ fn violated(report: &VerifyReport, violation: &ViolationRef, name: String, comma
     case.facts.push(Fact { name: "Seen in", value: report.seen_in(violation) });
     case.facts.push(Fact {
         name: "Certificate",
-        value: "run again on a separate machine with store buffers: not sequentially consistent".into(),
+        value: "run again on an independent machine with store buffers: not sequentially consistent".into(),
     });
     case.models = Some(models(model));
     let run = Run::new(&violation.run);
@@ -185,7 +185,7 @@ fn models(model: &str) -> Models {
     let words = match model {
         "tso" => "sc forbids this execution, tso allows it, and so does everything weaker.".to_owned(),
         _ => format!(
-            "sc forbids this execution, {model} allows it, and so do {}. What tso does: membar verify --model tso.",
+            "sc forbids this execution, {model} allows it, and so do {}. For tso: membar verify --model tso.",
             list(&weaker, "and")
         ),
     };

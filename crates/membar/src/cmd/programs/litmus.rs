@@ -108,7 +108,7 @@ impl Subject for Litmus {
         let stand = |thread: usize| match program.next(thread) {
             Next::Access(access) => Stand::Access(access),
             Next::Done => Stand::Done,
-            Next::Fault => Stand::Stuck(format!("cannot go on: {}", program.fault(thread))),
+            Next::Fault => Stand::Stuck(format!("cannot continue: {}", program.fault(thread))),
             Next::Long => Stand::Stuck("runs on without an access for too long".into()),
         };
         let waits = (0..threads).map(|thread| !program.waiting(thread).round.is_empty()).collect();
@@ -184,7 +184,7 @@ impl Subject for Litmus {
                 ("deadlock", format!("{who} {waits} for a value that nobody will write"))
             }
             ErrorKind::Livelock => ("livelock", "the threads come back to where they were, again and again".into()),
-            ErrorKind::Fault { thread, why } => ("fault", format!("P{thread} cannot go on: {why}")),
+            ErrorKind::Fault { thread, why } => ("fault", format!("P{thread} cannot continue: {why}")),
         };
         let schedule = error.schedule.to_string();
         Ok(ErrorRef { kind, message, stack: Vec::new(), output: None, schedule, executions: error.executions })

@@ -1,4 +1,4 @@
-//! C and C++ programs to verify: compiled, run in processes of their own, and named by their debug information.
+//! C and C++ programs to verify: compiled, run in their own processes, and named by their debug information.
 
 use super::litmus::kind;
 use super::{About, Input, Language, Limit, Round, Run, Stand, Subject, Unedited, edited_texts, hash};
@@ -28,7 +28,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// Heap that one execution may use if nothing is said.
+/// Heap that one execution may use by default.
 const HEAP: usize = 64 << 20;
 
 /// A compiled program.
@@ -61,7 +61,7 @@ pub fn serve() -> Result<u8, Failure> {
             std::process::exit(membar_native::process::BUG);
         }));
     }
-    // Whoever asked is gone, or will say what is wrong.
+    // The parent is gone, or will report the error.
     Ok(if membar_native::process::serve().is_ok() { stop::ALLOWED } else { stop::BAD })
 }
 
@@ -174,12 +174,12 @@ impl Native {
         })
     }
 
-    /// What code that is not instrumented did unseen.
+    /// What uninstrumented code did unseen.
     fn unseen(&self, one: &Unseen) -> NoteRef {
         let place = self.words.place_of(&[one.site]);
         let (file, line) = (!place.file.is_empty()).then_some((place.file, place.line)).unzip();
         if one.strange {
-            let message = "accesses memory that membar does not look after (no variable of the program, and not from \
+            let message = "accesses memory that membar does not manage (no variable of the program, and not from \
                            `malloc` or `mmap`), which another thread uses too";
             return NoteRef { kind: "memory", message: message.into(), file, line };
         }
@@ -204,7 +204,7 @@ impl Native {
         let bytes = |n| if n == 1 { "1 byte".to_owned() } else { format!("{n} bytes") };
         let what = torn.place.as_ref().map_or("memory".into(), |place| self.words.touched(place));
         let message = format!(
-            "an access to {} at {what} may overtake a store of {} to the same atomic word, and membar takes both for one location",
+            "an access to {} at {what} may overtake a store of {} to the same atomic word, and membar treats both as one location",
             bytes(torn.sizes.1),
             bytes(torn.sizes.0),
         );
@@ -266,7 +266,7 @@ fn waiting(thread: u32, wait: Option<&Wait>) -> String {
         Some(Waits::End(other)) => format!("{thread} waits for the end of {}", Words::thread(*other)),
         Some(Waits::Woken) => format!("{thread} waits to be woken"),
         Some(Waits::Lock(name)) => format!("{thread} waits for `{name}`"),
-        Some(Waits::Loop(name)) => format!("{thread} loops for ever, each time taking and releasing `{name}`"),
+        Some(Waits::Loop(name)) => format!("{thread} loops forever, each time taking and releasing `{name}`"),
         Some(Waits::Value(name)) => format!("{thread} waits for `{name}` to change"),
         None => format!("{thread} waits"),
     }
@@ -365,7 +365,7 @@ fn diverged(main: &str, words: &Words, divergence: &Divergence) -> Failure {
     let Divergence { thread, step, first, second } = divergence;
     let thread = Words::thread(*thread);
     let place = |site: &Option<u32>| match site {
-        None => "it ends, or cannot go on".to_owned(),
+        None => "it ends, or cannot continue".to_owned(),
         Some(site) => {
             let place = words.place_of(&[*site]);
             match place.file.is_empty() {
@@ -666,7 +666,7 @@ impl Subject for Native {
         });
         let unloaded = self.session.facts().unloaded.then(|| NoteRef {
             kind: "untried",
-            message: "a library wanted to load another one (`dlopen`), and was told that there is none".into(),
+            message: "a library tried to load another one (`dlopen`), and was told that it does not exist".into(),
             file: None,
             line: None,
         });
