@@ -95,7 +95,9 @@ impl Words {
         let wide: Vec<u64> = stack.iter().map(|pc| u64::from(*pc)).collect();
         let frame = self.symbols.user_place(&wide).or_else(|| self.symbols.place(*wide.first()?).into_iter().next());
         let Some(Frame { function, file, line, column }) = frame else { return Place::default() };
-        let text = self.symbols.source_line(&file, line).unwrap_or_default();
+        // A bracket alone says nothing.
+        let text = self.symbols.statement(&file, line, column).filter(|text| text.contains(char::is_alphanumeric));
+        let text = text.unwrap_or_default();
         Place { function, file, line, column, text }
     }
 
@@ -132,12 +134,22 @@ impl Words {
         }
     }
 
-    /// Whether the cell is one that threads are known by: not a variable of the program.
-    pub fn is_control(traced: &Traced, addr: u32) -> bool {
+    /// Whether the cell is one that threads are known by or begin with: not a variable of the program.
+    pub fn is_control(&self, traced: &Traced, addr: u32) -> bool {
         // The environment and random numbers are the program's own business.
         let own = |what: &str| matches!(what, "environment" | "random");
         let control = |cell: &Located| matches!(&cell.location, Location::Control { what, .. } if !own(what));
-        traced.cells.iter().any(|cell| cell.addr == addr && control(cell))
+        traced.cells.iter().any(|cell| cell.addr == addr && (control(cell) || self.is_launch(&cell.location)))
+    }
+
+    /// Whether it is in the block that `std::thread` hands to its thread: what to call, and with what.
+    fn is_launch(&self, location: &Location) -> bool {
+        let Location::Heap { stack, .. } = location else { return false };
+        let mut callers = stack.iter().take(8).flat_map(|pc| self.symbols.place(u64::from(*pc)));
+        callers.any(|frame| {
+            let name = frame.function.split('<').next().unwrap_or_default();
+            matches!(name, "std::thread::thread" | "std::thread::_S_make_state")
+        })
     }
 
     /// A value of a cell.

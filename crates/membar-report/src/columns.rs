@@ -43,6 +43,32 @@ impl Row {
         let line = parts.map(|(part, width)| format!("  {part:width$}")).collect::<String>();
         format!("{:<number$}{}", self.number, line).trim_end().to_owned()
     }
+
+    /// One part below the other where they do not fit beside each other; the first line begins in this column.
+    fn broken(&self, start: usize, style: Style) -> String {
+        const BELOW: usize = 8;
+        let mut lines = vec![self.number.trim_end().to_owned()];
+        let mut column = start + width(&lines[0]);
+        for part in
+            [&self.text, &self.effect, &self.mark].map(|part| part.trim()).iter().filter(|part| !part.is_empty())
+        {
+            if column + 2 + width(part) <= style.width {
+                lines.last_mut().expect("there is one").push_str(&format!("  {part}"));
+                column += 2 + width(part);
+                continue;
+            }
+            for line in wrapped(part, style.width.saturating_sub(BELOW), "\n").split('\n') {
+                column = BELOW + width(line);
+                lines.push(line.to_owned());
+            }
+        }
+        let lines: Vec<String> = lines.iter().map(|line| self.painted(line, style)).collect();
+        lines.join(&format!("\n{:BELOW$}", ""))
+    }
+
+    fn painted(&self, line: &str, style: Style) -> String {
+        if self.marked { style.bad(line).to_string() } else { line.to_owned() }
+    }
 }
 
 /// The last `most` rows in columns, one per thread, or one after the other with the thread's name where columns would be too
@@ -72,14 +98,17 @@ pub(crate) fn columns(rows: &[Row], most: usize, style: Style, out: &mut impl Wr
     let ragged = INDENT + name + number + text + effect + mark + 8 > style.width;
     let (text, effect) = if ragged { (0, 0) } else { (text, effect) };
     for row in &rows[hidden..] {
-        let line = if aside { row.line(0, 0, 0) } else { row.line(number, text, effect) };
-        let line = if row.marked { style.bad(&line).to_string() } else { line };
         if aside {
             let before = threads.range(..row.thread).map(|(_, (width, _))| width + GAP).sum();
-            writeln!(out, "    {}{line}", " ".repeat(before))?;
-        } else {
-            writeln!(out, "    {:name$}  {line}", row.name)?;
+            writeln!(out, "    {}{}", " ".repeat(before), row.painted(&row.line(0, 0, 0), style))?;
+            continue;
         }
+        let line = row.line(number, text, effect);
+        let line = match INDENT + name + 2 + width(&line) > style.width {
+            true => row.broken(INDENT + name + 2, style),
+            false => row.painted(&line, style),
+        };
+        writeln!(out, "    {:name$}  {line}", row.name)?;
     }
     Ok(())
 }

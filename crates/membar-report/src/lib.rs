@@ -62,5 +62,5 @@ pub use data::{
 };
 pub use readable::readable;
 pub use reduced::Reduced;
-pub use style::{Style, capital, count, quoted_path, safe, wrapped};
+pub use style::{Style, capital, count, quoted_path, safe, with_command, wrapped};
 pub use word::Word;

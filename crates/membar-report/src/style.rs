@@ -40,6 +40,16 @@ impl Style {
         self.width.min(PROSE)
     }
 
+    /// Less room than sentences would take.
+    pub(crate) fn is_narrow(self) -> bool {
+        self.width < PROSE
+    }
+
+    /// A line that begins with a verdict: programs look for it, so it is broken only where it does not fit a narrow terminal.
+    pub(crate) fn head(self, text: &str) -> String {
+        if self.is_narrow() { wrapped(text, self.width, "\n  ") } else { text.to_owned() }
+    }
+
     fn paint<T: fmt::Display>(self, text: T, style: anstyle::Style) -> impl fmt::Display {
         Styled(text, self.color.then_some(style))
     }
@@ -87,12 +97,32 @@ pub fn capital(text: &str) -> String {
 
 /// `1 trace`, `2 traces`
 pub fn count(n: usize, what: &str) -> String {
-    let plural = match what {
-        _ if n == 1 => what.to_owned(),
-        _ if what.ends_with("ss") || what.ends_with("ch") => format!("{what}es"),
-        _ => format!("{what}s"),
-    };
-    format!("{n} {plural}")
+    Count(n, what).to_string()
+}
+
+/// The same, to be written somewhere.
+pub(crate) struct Count<'a>(pub(crate) usize, pub(crate) &'a str);
+
+impl fmt::Display for Count<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Count(n, what) = *self;
+        let plural = match what {
+            _ if n == 1 => "",
+            _ if what.ends_with("ss") || what.ends_with("ch") => "es",
+            _ => "s",
+        };
+        write!(f, "{n} {what}{plural}")
+    }
+}
+
+/// What [`safe`] makes of a name, to be written somewhere.
+pub(crate) struct Safe<'a>(pub(crate) &'a str);
+
+impl fmt::Display for Safe<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let harmless = |byte: u8| byte == b' ' || byte.is_ascii_graphic();
+        if self.0.bytes().all(harmless) { f.write_str(self.0) } else { f.write_str(&safe(self.0)) }
+    }
 }
 
 /// A file name without characters that could do something to a terminal.
@@ -127,6 +157,38 @@ pub fn wrapped(text: &str, width: usize, newline: &str) -> String {
     out
 }
 
+/// A command and what is said before it: on one line, or the command below, broken as a shell allows it.
+pub fn with_command(said: &str, command: &str, width: usize) -> String {
+    const INDENT: usize = 4;
+    if said.chars().count() + 1 + command.chars().count() <= width {
+        return format!("{said} {command}");
+    }
+    let mut words: Vec<String> = Vec::new();
+    for word in command.split(' ') {
+        match words.last_mut() {
+            // What is quoted may have blanks.
+            Some(open) if open.matches('\'').count() % 2 == 1 => *open += &format!(" {word}"),
+            _ => words.push(word.to_owned()),
+        }
+    }
+    let mut out = format!("{said}\n{:INDENT$}", "");
+    let mut column = INDENT;
+    for (at, word) in words.iter().enumerate() {
+        let length = word.chars().count();
+        let last = if at + 1 < words.len() { 2 } else { 0 };
+        if at > 0 && column + 1 + length + last > width {
+            out += &format!(" \\\n{:1$}", "", 2 * INDENT);
+            column = 2 * INDENT;
+        } else if at > 0 {
+            out.push(' ');
+            column += 1;
+        }
+        out += word;
+        column += length;
+    }
+    out
+}
+
 /// `a`, `a and b`, `a, b and c`
 pub(crate) fn list(items: &[String], last: &str) -> String {
     match items {
@@ -156,6 +218,15 @@ mod tests {
         assert_eq!(wrapped("aa bb cc dd", 5, "\n"), "aa bb\ncc dd");
         assert_eq!(wrapped("aaaaaaaaa b", 5, "\n"), "aaaaaaaaa\nb");
         assert_eq!(wrapped("", 5, "\n"), "");
+    }
+
+    #[test]
+    fn commands_can_still_be_typed() {
+        let command = "membar replay 'a b.c' a2b3 --model tso";
+        assert_eq!(with_command("See it:", command, 60), format!("See it: {command}"));
+        assert_eq!(with_command("See it:", command, 44), format!("See it:\n    {command}"));
+        let narrow = "See it:\n    membar replay 'a b.c' \\\n        a2b3 --model tso";
+        assert_eq!(with_command("See it:", command, 28), narrow);
     }
 
     #[test]

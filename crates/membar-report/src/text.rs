@@ -5,7 +5,8 @@
 
 use crate::columns::{self, Link};
 use crate::data::{Edge, EventRef, LemmaRef, OpRef, Report, Shape, StepRef, Stop, Violation};
-use crate::style::{Style, capital, count, list, quoted_path, safe, wrapped};
+use crate::style::{Count, Safe, Style, capital, count, list, quoted_path, wrapped};
+use std::fmt;
 use std::io::{self, Write};
 
 pub use crate::table::{Column, Table};
@@ -65,13 +66,12 @@ impl Text<'_> {
         if let Some(stop) = &report.undecided {
             return self.undecided(report, stop, out);
         }
-        writeln!(
+        let painted = self.style.good("allowed");
+        self.head(
+            ("allowed", &painted),
+            report,
+            &format_args!("  {}", self.style.dim(format_args!("({})", report.algorithm))),
             out,
-            "{} by {}  {}  {}",
-            self.style.good("allowed"),
-            report.model,
-            self.place(report),
-            self.style.dim(format!("({})", report.algorithm))
         )?;
         match &report.witness {
             Some(witness) => self.witness(witness, out),
@@ -79,16 +79,19 @@ impl Text<'_> {
         }
     }
 
-    fn place(&self, report: &Report) -> String {
-        let mut size = vec![count(report.ops, "operation"), count(report.threads, "thread")];
-        if report.addresses > 0 || report.locks == 0 {
-            size.push(count(report.addresses, "address"));
+    /// The line with the verdict, plain and painted. There may be a million of them.
+    fn head(
+        &self,
+        (word, painted): (&str, &dyn fmt::Display),
+        report: &Report,
+        end: &dyn fmt::Display,
+        out: &mut impl Write,
+    ) -> io::Result<()> {
+        if !self.style.is_narrow() {
+            return writeln!(out, "{painted} by {}  {}{end}", report.model, Place(report));
         }
-        if report.locks > 0 {
-            size.push(count(report.locks, "lock"));
-        }
-        let file = safe(&report.file);
-        format!("{file}, trace {} (line {}): {}", report.trace + 1, report.line, size.join(", "))
+        let line = self.style.head(&format!("{word} by {}  {}", report.model, Place(report)));
+        writeln!(out, "{}{end}", line.replacen(word, &painted.to_string(), 1))
     }
 
     fn witness(&self, witness: &[OpRef], out: &mut impl Write) -> io::Result<()> {
@@ -104,7 +107,7 @@ impl Text<'_> {
     }
 
     fn undecided(&self, report: &Report, stop: &Stop, out: &mut impl Write) -> io::Result<()> {
-        writeln!(out, "{} by {}  {}", self.style.open("UNDECIDED"), report.model, self.place(report))?;
+        self.head(("UNDECIDED", &self.style.open("UNDECIDED")), report, &"", out)?;
         let (limit, next) = match stop.reason {
             "time" => ("The time limit passed", "Allow more time (`--time 10m`)"),
             "memory" => ("The memory limit was reached", "Allow more memory (`--memory 16GiB`)"),
@@ -144,7 +147,7 @@ impl Text<'_> {
     }
 
     fn forbidden(&self, report: &Report, violation: &Violation, out: &mut impl Write) -> io::Result<()> {
-        writeln!(out, "{} by {}  {}", self.style.bad("FORBIDDEN"), report.model, self.place(report))?;
+        self.head(("FORBIDDEN", &self.style.bad("FORBIDDEN")), report, &"", out)?;
         let sentence = |index: usize| violation.explanation.get(index).map_or("", String::as_str);
         self.labelled("What", sentence(0), out)?;
         self.labelled("Why", &capital(sentence(1)), out)?;
@@ -252,7 +255,8 @@ impl Text<'_> {
                 Some(op) => writeln!(out, "    line {:<width$}  thread {}: {}", op.line, op.thread, op.text)?,
                 None => writeln!(out, "    {}", link.text)?,
             }
-            let why = wrapped(&link.why, self.style.prose() - 16, "\n            ");
+            let before = link.rule.chars().count() + link.relation.len() + 11;
+            let why = wrapped(&link.why, self.style.prose() - before.max(16), "\n            ");
             writeln!(out, "      ↓ {} {}  {why}", self.style.dim(&link.rule), self.style.dim(link.relation))?;
         }
         if links.len() > CYCLE {
@@ -311,6 +315,21 @@ impl Text<'_> {
             parts.push(self.style.bad(count(n(totals.internal), "internal error")).to_string());
         }
         writeln!(out, "{}: {}", count(n(totals.traces), "trace"), parts.join(", "))
+    }
+}
+
+/// Where a trace is, and its size.
+struct Place<'a>(&'a Report);
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Report { file, trace, line, ops, threads, addresses, locks, .. } = self.0;
+        let (ops, threads) = (Count(*ops, "operation"), Count(*threads, "thread"));
+        write!(f, "{}, trace {} (line {line}): {ops}, {threads}", Safe(file), trace + 1)?;
+        if *addresses > 0 || *locks == 0 {
+            write!(f, ", {}", Count(*addresses, "address"))?;
+        }
+        if *locks > 0 { write!(f, ", {}", Count(*locks, "lock")) } else { Ok(()) }
     }
 }
 

@@ -7,6 +7,7 @@ mod decide;
 mod guard;
 mod input;
 mod kind;
+mod open;
 mod page;
 mod progress;
 mod quantity;
@@ -53,6 +54,9 @@ fn command() -> ExitCode {
         Command::Completions { shell } => completions(*shell),
         Command::Man { command, output } => man(command, output.as_deref()),
     };
+    if let (Ok(_), Some(page)) = (&result, cli.command.to_open()) {
+        open::open(page);
+    }
     ExitCode::from(result.unwrap_or_else(|failure| match failure {
         Failure::Closed => stop::ALLOWED,
         failure @ (Failure::Late | Failure::Limit(_)) => {

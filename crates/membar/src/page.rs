@@ -315,8 +315,16 @@ impl ToFile {
 
     /// Adds something that went wrong.
     pub fn add_error(&mut self, file: &str, message: &str) {
-        let row = Row { name: file.into(), model: "–".into(), verdict: "error", about: message.into(), case: None };
+        let (name, subject) = (file.to_owned(), file.to_owned());
+        let about = message.into();
+        let row = Row { name, subject, model: "–".into(), verdict: "error", about, ..Row::default() };
         self.pages.add(row, None);
+    }
+
+    /// Adds something that there is no answer about, for this reason.
+    pub fn add_missing(&mut self, file: &str, why: &str) {
+        let (name, subject, about) = (file.to_owned(), file.to_owned(), why.to_owned());
+        self.pages.add(Row { name, subject, model: "–".into(), verdict: "undecided", about, ..Row::default() }, None);
     }
 
     /// Writes the page, and says so.

@@ -36,13 +36,27 @@ pub struct Now {
 }
 
 impl Now {
-    fn text(&self) -> String {
+    /// On a line of this width: the bar is shorter and what was counted is less where there is no room.
+    fn text(&self, width: usize) -> String {
+        let counts: Vec<&str> = self.counts.split(", ").collect();
+        let all = counts.join(", ");
+        let less = (1..counts.len()).rev().map(|n| (0, counts[..n].join(", ")));
+        let mut choices = [BAR, BAR / 2, 0].into_iter().map(|bar| (bar, all.clone())).chain(less);
+        let fits = |text: &String| text.chars().count() <= width;
+        let text = choices.find_map(|(bar, counts)| Some(self.laid_out(bar, &counts)).filter(fits));
+        text.unwrap_or_else(|| self.laid_out(0, counts[0]).chars().take(width).collect())
+    }
+
+    fn laid_out(&self, bar: usize, counts: &str) -> String {
         let mut text = safe(&self.name);
         match self.share {
             Some(share) => {
                 let share = share.clamp(0.0, 1.0);
-                let full = (share * BAR as f64) as usize;
-                let _ = write!(text, "  [{}{}] {:.0} %", "=".repeat(full), " ".repeat(BAR - full), 100.0 * share);
+                let full = (share * bar as f64) as usize;
+                if bar > 0 {
+                    let _ = write!(text, "  [{}{}]", "=".repeat(full), " ".repeat(bar - full));
+                }
+                let _ = write!(text, " {:.0} %", 100.0 * share);
                 if share >= 0.01 {
                     let left = self.seconds / share - self.seconds;
                     let left = self.limit.map_or(left, |limit| left.min(limit - self.seconds));
@@ -58,8 +72,8 @@ impl Now {
                 }
             },
         }
-        if !self.counts.is_empty() {
-            let _ = write!(text, "  {}", self.counts);
+        if !counts.is_empty() {
+            let _ = write!(text, "  {counts}");
         }
         text
     }
@@ -106,7 +120,7 @@ impl Line {
     /// Draws it at once, because nobody can before something has come to an end.
     pub fn say(&self, now: impl FnOnce() -> Now) {
         if let Some(width) = self.width {
-            let text: String = now().text().chars().take(width.saturating_sub(1)).collect();
+            let text = now().text(width.saturating_sub(1));
             *self.drawn() = write!(std::io::stderr(), "\r\x1b[K{text}").is_ok().then(Instant::now);
         }
     }
@@ -290,7 +304,7 @@ mod tests {
     use super::*;
 
     fn now(share: Option<f64>, seconds: f64, limit: Option<f64>) -> String {
-        Now { name: "t".into(), share, seconds, limit, counts: "7 traces".into() }.text()
+        Now { name: "t".into(), share, seconds, limit, counts: "7 traces".into() }.text(100)
     }
 
     #[test]
@@ -303,6 +317,21 @@ mod tests {
     }
 
     #[test]
+    fn the_line_fits() {
+        let counts = "10492 tests, 20.9M operations (164.0K a second), 0 violations, 3 undecided".to_owned();
+        let now = Now { name: "this-machine".into(), share: Some(0.5), seconds: 60.0, limit: None, counts };
+        let whole = "this-machine  [==========          ] 50 %, about 1:00 left  10492 tests, 20.9M operations (164.0K a second), \
+                     0 violations, 3 undecided";
+        assert_eq!(now.text(140), whole);
+        assert!(
+            now.text(110).starts_with("this-machine 50 %, about 1:00 left  10492 tests")
+                && now.text(110).ends_with("3 undecided")
+        );
+        assert_eq!(now.text(60), "this-machine 50 %, about 1:00 left  10492 tests");
+        assert!((5..150).all(|width| now.text(width).chars().count() <= width));
+    }
+
+    #[test]
     fn a_long_piece_is_told_by_itself() {
         let progress = Progress::with(
             Line { width: Some(80), began: Instant::now(), drawn: Mutex::new(None) },
@@ -312,10 +341,10 @@ mod tests {
         progress.file("t");
         progress.done(40);
         progress.trace(5);
-        let text = progress.now().text();
+        let text = progress.now().text(80);
         assert!(text.contains("40 %") && text.contains("1 trace, 5 operations"), "{text}");
         progress.at().since = Instant::now().checked_sub(Duration::from_secs(12));
-        let text = progress.now().text();
+        let text = progress.now().text(80);
         assert_eq!(text, "t  0:12 of at most 1:00  deciding trace 1 (5 operations), 40 % read");
         progress.finish();
     }

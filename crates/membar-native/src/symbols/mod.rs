@@ -179,6 +179,11 @@ impl Symbols {
         self.files().candidates(file).iter().find_map(|path| source::cached_line(path, line))
     }
 
+    /// The line as [`Symbols::source_line`] has it; of a long one only the statement at this column, from 1.
+    pub fn statement(&self, file: &str, line: u32, column: u32) -> Option<String> {
+        self.files().candidates(file).iter().find_map(|path| source::cached_statement(path, line, column))
+    }
+
     /// The global, static or function-static variable that covers these bytes.
     pub fn variable(&self, offset: u64, size: u32) -> Option<Named> {
         let size = u64::from(size.max(1));

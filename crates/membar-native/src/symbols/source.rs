@@ -15,6 +15,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 const LARGEST: u64 = 16 << 20;
 /// The longest line that is shown in full.
 const LONGEST: usize = 240;
+/// The longest line that is shown although only a part of it is meant.
+const LONG: usize = 44;
 /// How many files are kept; a program that was built from more pays for reading the others again.
 const KEPT: usize = 256;
 
@@ -34,13 +36,18 @@ struct Text {
 impl SourceFiles {
     /// The trimmed text of a line, counted from 1. `None` if there is no such file or line.
     pub fn line(&mut self, file: &Path, line: u32) -> Option<String> {
+        self.statement(file, line, 0)
+    }
+
+    /// The same; of a long line only the statement at this column, if that is not 0.
+    pub fn statement(&mut self, file: &Path, line: u32, column: u32) -> Option<String> {
         if !self.files.contains_key(file) {
             if self.files.len() >= KEPT {
                 self.files.clear();
             }
             self.files.insert(file.into(), Text::read(file).map(Arc::new));
         }
-        self.files.get(file)?.as_ref()?.line(line)
+        self.files.get(file)?.as_ref()?.line(line, column)
     }
 }
 
@@ -58,12 +65,12 @@ impl Text {
         Some(Text { bytes, lines })
     }
 
-    fn line(&self, line: u32) -> Option<String> {
+    fn line(&self, line: u32, column: u32) -> Option<String> {
         let index = line.checked_sub(1)? as usize;
         let start = *self.lines.get(index)? as usize;
         let end = self.lines.get(index + 1).map_or(self.bytes.len(), |next| *next as usize);
         let text = String::from_utf8_lossy(self.bytes.get(start..end)?);
-        let text = text.trim();
+        let text = if text.trim().chars().count() > LONG { statement(&text, column) } else { &text }.trim();
         let clean = |c: char| if c.is_control() { ' ' } else { c };
         let mut shown: String = text.chars().take(LONGEST).map(clean).collect();
         if text.chars().nth(LONGEST).is_some() {
@@ -73,21 +80,69 @@ impl Text {
     }
 }
 
+/// The statement at a column, in bytes from 1: what is between the nearest `;`, `{` and `}` that are not within
+/// parentheses of their block. All of the line if the column is 0.
+fn statement(line: &str, column: u32) -> &str {
+    let Some(at) = (column as usize).checked_sub(1).filter(|at| *at < line.len()) else { return line };
+    let (mut start, mut depth, mut blocks) = (0, 0, Vec::new());
+    let mut quote = None;
+    for (i, byte) in line.bytes().enumerate() {
+        match (byte, quote) {
+            (byte, Some(open)) => quote = Some(open).filter(|open| *open != byte),
+            (b'"', None) => quote = Some(byte),
+            (b'(', _) => depth += 1,
+            (b')', _) => depth -= 1,
+            (b'{' | b'}' | b';', _) if byte != b';' || depth == blocks.last().copied().unwrap_or(0) => {
+                if i >= at {
+                    return &line[start..i + usize::from(byte == b';')];
+                }
+                start = i + 1;
+                match byte {
+                    b'{' => blocks.push(depth),
+                    b'}' => depth = blocks.pop().unwrap_or(0),
+                    _ => {}
+                }
+            }
+            _ => {}
+        }
+    }
+    &line[start..]
+}
+
 /// The trimmed text of a line of a file, from a cache that the whole process shares.
 pub fn source_line(file: &str, line: u32) -> Option<String> {
     cached_line(Path::new(file), line)
 }
 
 pub(super) fn cached_line(file: &Path, line: u32) -> Option<String> {
+    cached_statement(file, line, 0)
+}
+
+pub(super) fn cached_statement(file: &Path, line: u32, column: u32) -> Option<String> {
     static CACHE: OnceLock<Mutex<SourceFiles>> = OnceLock::new();
     let cache = CACHE.get_or_init(Mutex::default);
     // The cache is whole between any two statements, so that a panic elsewhere does not spoil it.
-    cache.lock().unwrap_or_else(PoisonError::into_inner).line(file, line)
+    cache.lock().unwrap_or_else(PoisonError::into_inner).statement(file, line, column)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_a_long_line_the_statement_at_the_column() {
+        let line = "    std::thread t1([&] { x = 1; a = y; }), t2([&] { for (;;) f(\"}\", y); b = x; });\n";
+        let at = |what: &str| statement(line, line.find(what).unwrap() as u32 + 1).trim();
+        assert_eq!((at("= 1"), at("= y"), at("= x")), ("x = 1;", "a = y;", "b = x;"));
+        assert_eq!((at("f("), at("t1"), at(", t2")), ("for (;;) f(\"}\", y);", "std::thread t1([&]", "), t2([&]"));
+        assert_eq!((statement(line, 0), statement(line, 500)), (line, line));
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("a.c");
+        fs::write(&file, format!("x = 1; y = 2;\n{line}")).unwrap();
+        let mut files = SourceFiles::default();
+        assert_eq!(files.statement(&file, 1, 8).as_deref(), Some("x = 1; y = 2;"));
+        assert_eq!(files.statement(&file, 2, 28).as_deref(), Some("x = 1;"));
+    }
 
     #[test]
     fn lines_are_trimmed_cleaned_and_cut() {

@@ -70,7 +70,7 @@ pub fn litmus(
     match way {
         Some(way) => {
             let what = format!("Under {} these steps, the fewest there are, end in {}.", way.model, way.state);
-            told(&mut case, &way.steps, (&way.model, &what), read);
+            told(&mut case, (&way.steps, &[]), (&way.model, &what), read);
         }
         None if first.condition == "allowed" && results.iter().all(|result| result.positive == 0) => {
             case.no_machine = Some("There is no run to step through: this outcome cannot happen.".into());
@@ -82,12 +82,35 @@ pub fn litmus(
     }
     let row = Row {
         name: first.file.clone(),
+        subject: first.file.clone(),
+        words: Some(verdicts(results)),
         model: models.join(", "),
         verdict,
         about: format!("{} {}", first.test, each.join(", ")),
         case: None,
     };
     Some((row, case))
+}
+
+/// `possible under tso and pso, impossible under sc`
+fn verdicts(results: &[LitmusResult]) -> String {
+    let mut all: Vec<(&str, Vec<String>)> = Vec::new();
+    for result in results {
+        let verdict = match (result.condition.as_str(), result.ok, result.complete) {
+            ("allowed", true, _) => "possible",
+            ("allowed", _, true) => "impossible",
+            (_, false, _) if result.condition != "allowed" => "fails",
+            (_, true, true) => "holds",
+            _ => "undecided",
+        };
+        match all.iter_mut().find(|(known, _)| *known == verdict) {
+            Some((_, models)) => models.push(result.model.clone()),
+            None => all.push((verdict, vec![result.model.clone()])),
+        }
+    }
+    all.sort_by_key(|(verdict, _)| !matches!(*verdict, "possible" | "fails"));
+    let part = |(verdict, models): &(&str, Vec<String>)| format!("{verdict} under {}", list(models, "and"));
+    all.iter().map(part).collect::<Vec<_>>().join(", ")
 }
 
 /// What the models say about ending so, where the test is about that.
@@ -287,6 +310,8 @@ pub fn histogram(result: &Histogram, command: &str) -> (Row, Case) {
     };
     let row = Row {
         name: result.file.clone(),
+        subject: result.file.clone(),
+        words: None,
         model: model.clone(),
         verdict,
         about: format!("{}: {outcomes}, {}", result.test, result.observation.to_lowercase()),

@@ -104,6 +104,7 @@ pub(super) fn of_witness(drawn: &Drawn<'_>, model: &Model, order: &[OpId]) -> Re
         memory: drawn.memory(&run[..steps.len()]),
         steps,
         omitted: left,
+        wrong: None,
         stuck: Vec::new(),
     })
 }
@@ -145,6 +146,7 @@ pub(super) fn of_prefix(drawn: &Drawn<'_>, model: &Model, prefix: &Prefix) -> Ma
         memory: drawn.memory(&prefix.ops.iter().map(|&op| (false, op)).collect::<Vec<_>>()),
         omitted: prefix.steps.len() - steps.len(),
         steps,
+        wrong: None,
         stuck: prefix.stuck.iter().filter_map(why).collect(),
     }
 }

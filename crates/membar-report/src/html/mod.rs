@@ -33,13 +33,14 @@ pub use check::{Aside, Prefix, case, needed, part, restored};
 pub use page::{
     Arrow, Axiom, Bar, CampaignView, Case, Command, Copy, Cover, CoverPair, FINAL, Fact, Fix, Fixes, Graph, Group,
     INITIAL, ImpossibleRead, Lemma, Link, Machine, MachineStep, Made, ModelVerdict, Models, Node, Page, Row, Series,
-    Shape, Source, StateRow, States, Step, Stopped, Stuck, VERSION, Value,
+    Shape, Source, StateRow, States, Step, Stopped, Stuck, VERSION, Value, WrongStep,
 };
 
 pub use litmus::{Way, histogram, litmus};
 pub use monitor::{Confirm, Confirmed, monitored};
 pub use verify::{Read, cases, replayed};
 
+use crate::style::count;
 use std::io::{self, Write};
 
 /// No page is larger.
@@ -117,33 +118,62 @@ impl Pages {
 
     /// The data, complete.
     pub fn finish(mut self) -> Page {
-        let number = |verdict: &str| self.page.rows.iter().filter(|row| row.verdict == verdict).count();
-        self.page.title = match (&self.page.campaign, &self.page.rows[..]) {
-            (Some(view), _) => view.headline.first().cloned().unwrap_or_default(),
-            (None, []) => "membar".into(),
-            (None, [row]) => format!("{}: {} under {}", row.name, row.verdict, row.model),
-            (None, _) => {
-                let verdicts = [
-                    "forbidden",
-                    "unsafe",
-                    "fails",
-                    "error",
-                    "undecided",
-                    "allowed",
-                    "safe",
-                    "holds",
-                    "possible",
-                    "impossible",
-                    "ran",
-                ];
-                let counts = verdicts.iter().map(|&verdict| (number(verdict), verdict)).filter(|&(n, _)| n > 0);
-                let counts: Vec<String> = counts.map(|(n, verdict)| format!("{n} {verdict}")).collect();
-                format!("{} answers: {}", self.page.rows.len() as u64 + self.page.rows_omitted, counts.join(", "))
-            }
+        let Page { campaign, rows, rows_omitted, .. } = &self.page;
+        let all = rows.len() as u64 + rows_omitted;
+        // Rows about one thing have its name.
+        let subject = rows.first().map(|row| &row.subject).filter(|name| rows.iter().all(|row| row.subject == **name));
+        let subject = subject.filter(|_| *rows_omitted == 0).map(|name| short_name(name));
+        let violations = count(rows.len(), "violation");
+        let is_unsafe = rows.iter().all(|row| row.verdict == "unsafe");
+        let heading = match &subject {
+            Some(subject) if is_unsafe => format!("{violations} in {subject}"),
+            Some(subject) => format!("{} about {subject}", count(rows.len(), "answer")),
+            None => count(all as usize, "answer"),
         };
+        let title = match (campaign, &rows[..], subject) {
+            (Some(view), _, _) => view.headline.first().cloned().unwrap_or_default(),
+            (None, [], _) => "membar".into(),
+            (None, [row], _) => {
+                let words = row.words.clone().unwrap_or_else(|| format!("{} under {}", row.verdict, row.model));
+                format!("{}: {words}", short_name(&row.name))
+            }
+            (None, [row, ..], Some(subject)) if is_unsafe && rows.iter().all(|other| other.model == row.model) => {
+                format!("{subject}: {violations} under {}", row.model)
+            }
+            (None, _, Some(subject)) => format!("{subject}: {}", verdicts(rows)),
+            (None, _, None) => format!("{all} answers: {}", verdicts(rows)),
+        };
+        (self.page.heading, self.page.title) = (heading, title);
+        shorten(&mut self.page.heading, LONG);
         shorten(&mut self.page.title, LONG);
         self.page
     }
+}
+
+/// How many answers there are of each kind, the worst first.
+fn verdicts(rows: &[Row]) -> String {
+    const ALL: [&str; 11] = [
+        "forbidden",
+        "unsafe",
+        "fails",
+        "error",
+        "undecided",
+        "allowed",
+        "safe",
+        "holds",
+        "possible",
+        "impossible",
+        "ran",
+    ];
+    let number = |verdict: &str| rows.iter().filter(|row| row.verdict == verdict).count();
+    let counts = ALL.iter().map(|&verdict| (number(verdict), verdict)).filter(|&(n, _)| n > 0);
+    counts.map(|(n, verdict)| format!("{n} {verdict}")).collect::<Vec<_>>().join(", ")
+}
+
+/// Files without their directories.
+fn short_name(names: &str) -> String {
+    let name = |word: &str| word.rsplit('/').next().unwrap_or(word).to_owned();
+    names.split(' ').map(name).collect::<Vec<_>>().join(" ")
 }
 
 /// Cuts a text that is longer than any that makes sense.

@@ -46,9 +46,14 @@
     return el('span', { class: 'chip k-' + kind, title: MEANS[kind] }, swatch, text || kind);
   }
   // What stands between backquotes is code.
-  const rich = (text) => String(text).split('`').map((part, i, all) => (i % 2 && i + 1 < all.length ? el('code', {}, part) : i % 2 ? '`' + part : part));
+  const rich = (text, names) => String(text).split('`').map((part, i, all) => (i % 2 && i + 1 < all.length ? el('code', {}, short(part, names)) : short(i % 2 ? '`' + part : part, names)));
+  // Long values have short names, and are seen where the pointer rests.
+  let values = {};
+  const parts = (text) => String(text).split(/(?<![\w.])(\d{7,})(?![\w.]*\w)/);
+  const short = (text, names) => parts(text).map((part, i) => (i % 2 && (names || values)[part] ? el('abbr', { title: part }, (names || values)[part]) : part));
+  const plain = (text) => parts(text).map((part, i) => (i % 2 && values[part]) || part).join('');
   // Code that may break after its punctuation.
-  const breakable = (text) => String(text).split(/(?<=[(,;=_:.>&|])(?=[\w(])/).flatMap((part, i) => (i ? [el('wbr'), part] : [part]));
+  const breakable = (text) => String(text).split(/(?<=[(,;=_:.>&|])(?=[\w(])/).flatMap((part, i) => (i ? [el('wbr'), short(part)] : [short(part)]));
   function copy(text, what) {
     const button = el('button', { class: 'btn', type: 'button', 'aria-label': 'Copy ' + what }, 'Copy');
     const say = (word) => { button.textContent = word; live(word + ': ' + what); setTimeout(() => { button.textContent = 'Copy'; }, 1600); };
@@ -88,7 +93,8 @@
     sc: [118, 0], tso: [118, 1], pso: [52, 2], wc: [150, 2], rc: [150, 3], rcpc: [150, 4], lc: [208, 2], ec: [108, 5], scope: [190, 5], wmo: [118, 6], rmo: [118, 7],
   };
   const BELOW = [['sc', 'tso'], ['tso', 'lc'], ['tso', 'pso'], ['tso', 'wc'], ['wc', 'rc'], ['rc', 'rcpc'], ['rcpc', 'ec'], ['rcpc', 'scope'], ['pso', 'wmo'], ['ec', 'wmo'], ['scope', 'wmo'], ['wmo', 'rmo']];
-  function lattice(models, chosen) {
+  // Models with signs and colours of their verdicts; `neutral` where it is neither good nor bad that a model allows something.
+  function lattice(models, chosen, neutral) {
     const y = (row) => 13 + row * 27;
     const drawing = svg('svg', { viewBox: '0 0 236 216', role: 'img', 'aria-label': 'Built-in models, stronger ones above. ' + models.words });
     const here = (name) => models.all.some((model) => model.name === name);
@@ -100,7 +106,7 @@
     for (const model of asked) {
       const place = PLACES[model.name];
       if (!place) continue;
-      const sign = SIGN[TONE[model.verdict]] || '';
+      const sign = neutral ? '' : SIGN[TONE[model.verdict]] || '';
       const text = model.name + (sign ? ' ' + sign : '');
       const width = text.length * 7.4 + 14;
       drawing.appendChild(svg('g', { class: model.verdict.replace(' ', '-') + (model.name === chosen ? ' chosen' : '') },
@@ -108,7 +114,8 @@
         svg('rect', { x: place[0] - width / 2, y: y(place[1]) - 11, width, height: 22, rx: 7 }),
         svg('text', { x: place[0], y: y(place[1]) + 4.3, 'text-anchor': 'middle' }, text)));
     }
-    return el('div', { class: 'models' }, el('h2', { class: 'soft' }, 'What the models say'), drawing, el('p', { class: 'small' }, models.words));
+    const key = (verdict, word) => el('span', {}, el('span', { class: 'key ' + verdict, 'aria-hidden': 'true' }), ' ', word);
+    return [drawing, neutral ? el('p', { class: 'small soft legend' }, key('allowed', 'allows it'), key('forbidden', 'forbids it')) : null, el('p', { class: 'small' }, models.words)];
   }
   function strip(one) {
     const tone = TONE[one.verdict];
@@ -120,12 +127,26 @@
     if (one.shape) {
       fact('Shape of the cycle', one.shape.name ? [one.shape.name, el('span', { class: 'about soft' }, ' – ' + one.shape.about)] : ['no common name', el('span', { class: 'about soft mono' }, ' (' + one.shape.edges + ')')]);
     }
-    for (const { name, value } of one.facts) fact(name, value);
+    for (const { name, value } of one.facts) fact(name, rich(value));
     const words = el('div', {},
       el('div', { class: 'verdict' }, el('span', { class: 'badge' }, el('span', { 'aria-hidden': 'true' }, SIGN[tone]), one.verdict), el('h1', { id: 'verdict-title' }, first)),
       rest.map((line) => el('p', { class: 'lead' }, rich(line))), facts);
-    return el('section', { class: 'card strip ' + tone + (one.models ? ' with-models' : ''), id: 'verdict', 'aria-labelledby': 'verdict-title' },
-      words, one.models ? lattice(one.models, one.model) : null);
+    const fix = one.fixes.beside && one.fixes.list.length > 0;
+    const beside = fix ? el('div', { class: 'repair', id: 'repair' }, el('h2', {}, one.fixes.title), repair(one.fixes))
+      : one.models ? el('div', { class: 'models' }, el('h2', { class: 'soft' }, 'What the models say'), lattice(one.models, one.model, false)) : null;
+    return el('section', { class: 'card strip ' + tone + (fix ? ' with-fix' : beside ? ' with-models' : ''), id: 'verdict', 'aria-labelledby': 'verdict-title' }, words, beside);
+  }
+  // Beside a fix there is no room for the models.
+  function modelsCard(one) {
+    if (!one.models || !one.fixes.beside || !one.fixes.list.length) return null;
+    return card('models', 'What the models say', null, el('div', { class: 'models neutral' }, lattice(one.models, one.model, true)));
+  }
+  function repair(fix) {
+    const entry = (item) => el('li', {}, item.nodes.length ? el('button', { class: 'link', type: 'button', click: (event) => select(item.nodes, event.currentTarget) }, rich(item.words)) : rich(item.words),
+      item.code && !fix.diff ? el('div', { class: 'cmd', style: 'margin-top:.3rem' }, el('pre', { tabindex: 0 }, item.code), copy(item.code, 'what to write')) : null);
+    const line = (text) => el('span', { class: /^(\+\+\+|---|@@)/.test(text) ? 'at' : text[0] === '+' ? 'plus' : text[0] === '-' ? 'minus' : null }, text + '\n');
+    return [fix.diff ? el('div', { class: 'cmd' }, el('pre', { class: 'diff', tabindex: 0, 'aria-label': 'The fix as a diff' }, fix.diff.trimEnd().split('\n').map(line)), copy(fix.diff, 'the fix as a diff')) : null,
+      el('ul', { class: 'list' }, fix.list.map(entry)), fix.about ? el('p', { class: 'small soft' }, rich(fix.about)) : null];
   }
 
   // ---- the argument
@@ -154,7 +175,7 @@
           body.appendChild(el('div', {}, el('b', {}, many(premises.length, 'premise')), list));
         }
         if (step.lemma !== undefined) body.appendChild(el('p', {}, 'It rests on case ' + (step.lemma + 1) + ' above.'));
-        if (step.observed.length) body.appendChild(el('div', {}, el('b', {}, 'Observed'), el('ul', {}, step.observed.map((line) => el('li', {}, rich(line))))));
+        if (step.observed.length) body.appendChild(el('div', {}, el('b', {}, 'Observed'), el('ul', {}, step.observed.map((line) => el('li', {}, rich(line, {}))))));
         view.appendChild(body);
       };
       view.addEventListener('toggle', open);
@@ -215,12 +236,15 @@
     graph.arrows.filter((arrow) => arrow.cycle).forEach((arrow) => { inCycle.add(arrow.from); inCycle.add(arrow.to); });
 
     const layer = svg('svg', { class: 'arrows', 'aria-hidden': 'true' });
+    const names = svg('svg', { class: 'arrows names', 'aria-hidden': 'true' });
     const cols = el('div', { class: 'cols' });
-    const above = graph.initial.length ? el('p', { class: 'ends above' }, el('span', {}, 'initially ' + graph.initial.join(', '))) : null;
-    const below = graph.last.length ? el('p', { class: 'ends below' }, el('span', {}, 'finally ' + graph.last.join(', '))) : null;
-    const plane = el('div', { class: 'plane' }, layer, above, cols, below);
+    const above = graph.initial.length ? el('p', { class: 'ends above' }, el('span', {}, short('initially ' + graph.initial.join(', ')))) : null;
+    const below = graph.last.length ? el('p', { class: 'ends below' }, el('span', {}, short('finally ' + graph.last.join(', ')))) : null;
+    const plane = el('div', { class: 'plane' }, layer, above, cols, below, names);
     const canvas = el('div', { class: 'canvas', tabindex: 0, role: 'group', 'aria-label': 'Threads, one column each' }, plane);
     const absent = el('p', { class: 'small soft' });
+    const named = Object.entries(values)[0];
+    const hint = named ? el('p', { class: 'small soft', style: 'margin-top:.6rem' }, short(named[0]), ' is the value that was written on line ' + named[1].split('#')[1] + '. Point at a name to see the number.') : null;
     const boxes = new Map();
 
     function fill() {
@@ -231,13 +255,16 @@
       const used = all.filter(([column]) => column.some((item) => item >= 0));
       const bare = all.filter(([column]) => column.every((item) => item < 0));
       absent.textContent = bare.length ? 'Not drawn: ' + bare.map(([column, t]) => graph.threads[t] + ' (' + many(-column.reduce((n, item) => n + item, 0), 'operation') + ')').join(', ') + '.' : '';
-      const widest = Math.max(6, ...graph.nodes.map((node) => Math.max(node.text.length, (node.effect || '').length * .85, (node.time || '').length * .85 + 1) + node.number.length));
+      const widest = Math.max(6, ...graph.nodes.map((node) => Math.max(plain(node.text).length, (node.effect || '').length * .85, (node.time || '').length * .85 + 1) + node.number.length));
       // Everything in fixed sizes, so that arrows stay where they belong on paper too.
       const n = used.length;
       const room = current.printing ? 40 : canvas.clientWidth / 16 - 2.6;
       const small = room < 26;
       const best = small && n > 2 ? Math.max(5.4, Math.min(12, 2 + widest * .5)) : Math.max(graph.nodes.some((node) => node.wrong) ? 9.4 : 7, Math.min(n > 2 ? 17 : 21, 3.2 + widest * .56));
-      const least = small && n > 2 ? 1.7 : n > 3 ? 3.2 : 2.9;
+      const column = new Map(columns.flatMap((items, t) => items.map((item) => [item, t])));
+      const across = graph.arrows.filter((arrow) => (arrow.cycle || on[arrow.kind]) && column.has(arrow.from) && column.has(arrow.to) && column.get(arrow.from) !== column.get(arrow.to)).length;
+      // The more arrows there are between two columns, the more room they need.
+      const least = small && n > 2 ? 1.7 : n > 3 ? 3.2 : small ? 2.9 : 2.9 + Math.min(4, .7 * across / Math.max(1, n - 1));
       const fit = (room - least * (n - 1)) / n;
       const width = n > 3 || small && n > 2 ? (fit > best * .75 ? Math.min(best, fit) : best) : Math.max(7.6, Math.min(best, fit));
       const space = n > 1 ? Math.max(least, Math.min(9, (room - n * width) / (n - 1))) : 0;
@@ -261,7 +288,7 @@
             el('span', { class: 'no' }, el('span', { class: 'hidden' }, graph.threads[node.thread] + ', line '), node.number), el('code', {}, breakable(node.text)),
             node.effect ? el('span', { class: 'sub mono' }, breakable(node.effect)) : null,
             node.time ? el('span', { class: 'sub' }, '@\u00a0' + node.time) : null,
-            node.wrong ? el('span', { class: 'flag' }, one.verdict === 'unsafe' ? '✗ overtakes' : '✗ impossible') : null);
+            node.wrong ? el('span', { class: 'flag' }, '✗ ' + node.wrong) : null);
           box.addEventListener('click', () => select(current.picked.has(item) && current.picked.size === 1 ? [] : [item], box));
           box.column = place;
           boxes.set(item, box);
@@ -343,6 +370,7 @@
 
     function draw() {
       layer.textContent = '';
+      names.textContent = '';
       lanes = new Map();
       markers += 1;
       const defs = svg('defs', {});
@@ -382,18 +410,22 @@
         if (!arrow.thin) labels.push([path, arrow, off]);
       }
       const taken = [];
+      const solid = [...boxes.keys()].map(place);
+      // A label stands beside others and not on a box, where there is such a place on its line.
+      const crowd = (p) => taken.filter((q) => Math.abs(q.x - p.x) <= 30 && Math.abs(q.y - p.y) <= 15).length +
+        2 * solid.filter((box) => p.x > box.x - 10 && p.x < box.x + box.w + 10 && p.y > box.y - 7 && p.y < box.y + box.h + 7).length;
       for (const [path, arrow, off] of labels) {
         const length = path.getTotalLength();
         let best = null;
-        for (const t of length < 70 ? [.5] : [.3, .7, .22, .78, .4, .6, .5]) {
+        for (const t of length < 70 ? [.5] : [.3, .7, .22, .78, .4, .6, .5, .15, .85]) {
           const p = path.getPointAtLength(length * t);
-          const free = taken.every((q) => Math.abs(q.x - p.x) > 30 || Math.abs(q.y - p.y) > 15);
-          if (!best) best = p;
-          if (free) { best = p; break; }
+          const n = crowd(p);
+          if (!best || n < best.n) best = { x: p.x, y: p.y, n };
+          if (!n) break;
         }
         taken.push(best);
         const upright = Math.abs(path.getPointAtLength(0).x - path.getPointAtLength(length).x) < 6;
-        layer.appendChild(svg('text', { class: 'label k-' + arrow.kind + off, x: best.x + (upright && length < 70 ? 20 : 0), y: best.y + 4 }, arrow.kind));
+        names.appendChild(svg('text', { class: 'label k-' + arrow.kind + off, x: best.x + (upright && length < 70 ? 20 : 0), y: best.y + 4 }, arrow.kind));
       }
     }
 
@@ -419,6 +451,7 @@
     const tools = el('div', { class: 'tools', role: 'group', 'aria-label': 'What is drawn' });
     if (graph.original.length) {
       const drawn = graph.reduced.reduce((n, column) => n + column.length, 0);
+      const seen = graph.original.flat().filter((item) => item >= 0).length;
       const choose = (name, text) => {
         const button = el('button', { class: 'btn', type: 'button', 'aria-pressed': name === view ? 'true' : 'false' }, text);
         button.addEventListener('click', () => {
@@ -429,7 +462,7 @@
         button.setAttribute('data-view', name);
         return button;
       };
-      append(tools, [choose('reduced', 'Reduced (' + drawn + ')'), choose('original', 'Original (' + grouped(graph.total) + ')'), el('span', { class: 'sep' })]);
+      append(tools, [choose('reduced', 'Reduced (' + drawn + ')'), choose('original', 'Original (' + (seen < graph.total ? seen + ' of ' : '') + grouped(graph.total) + ')'), el('span', { class: 'sep' })]);
     }
     const toggle = (content, value, change, kind) => {
       const button = el('button', { class: 'btn' + (kind ? ' k-' + kind : ''), type: 'button', 'aria-pressed': value ? 'true' : 'false', title: kind ? MEANS[kind] : null }, content);
@@ -445,11 +478,11 @@
     for (const kind of KINDS) if (present.has(kind)) tools.appendChild(toggle(chip(kind), on[kind], (now) => { on[kind] = now; }, kind));
 
     const name = (id) => id === -1 ? 'initial values' : id === -2 ? 'final values' : graph.threads[graph.nodes[id].thread] + ', line ' + graph.nodes[id].number + ' (' + graph.nodes[id].text + ')';
-    const rows = graph.arrows.slice(0, 300).map((arrow) => el('tr', {}, el('td', {}, name(arrow.from)), el('td', {}, chip(arrow.kind)), el('td', {}, name(arrow.to)), el('td', {}, arrow.cycle ? 'yes' : '')));
+    const rows = graph.arrows.slice(0, 300).map((arrow) => el('tr', {}, el('td', {}, short(name(arrow.from))), el('td', {}, chip(arrow.kind)), el('td', {}, short(name(arrow.to))), el('td', {}, arrow.cycle ? 'yes' : '')));
     const table = rows.length ? el('details', { style: 'margin-top:.9rem' }, el('summary', { class: 'small', style: 'cursor:pointer' }, 'The arrows as a table (' + graph.arrows.length + ')'),
       el('div', { class: 'scroll', tabindex: 0, role: 'group', 'aria-label': 'Arrows' }, el('table', { class: 'small' }, el('caption', { class: 'hidden' }, 'Arrows'), el('thead', {}, el('tr', {}, ['From', 'Relation', 'To', 'In the cycle'].map((text) => el('th', { scope: 'col' }, text)))), el('tbody', {}, rows)))) : null;
     current.after.push(fill);
-    return card('threads', 'Who did what', 'one column a thread, program order downwards', tools, canvas, absent, table);
+    return card('threads', 'Who did what', 'one column a thread, program order downwards', tools, canvas, absent, hint, table);
   }
 
   // ---- the impossible read
@@ -461,7 +494,7 @@
     const words = program
       ? { returned: ['bad', '✗ returned: not sc'], possible: ['good', '✓ what sc returns here'] }
       : { returned: ['bad', '✗ returned, impossible'], possible: ['good', '✓ possible'], impossible: ['bad', '✗ impossible too'], unknown: ['open', '? not tried'] };
-    const rows = read.values.map((value) => el('tr', {}, el('td', {}, value.value),
+    const rows = read.values.map((value) => el('tr', {}, el('td', {}, short(value.value)),
       el('td', {}, value.node === null ? rich(value.from) : el('button', { class: 'link', type: 'button', click: (event) => select([value.node, read.node], event.currentTarget) }, rich(value.from))),
       el('td', {}, el('span', { class: 'verdict-word ' + words[value.what][0] }, words[value.what][1]))));
     return card('read', program ? 'The read that sequential consistency rules out' : 'The impossible read', null,
@@ -469,7 +502,7 @@
       el('table', { class: 'values', style: 'margin:.6rem 0' }, el('caption', { class: 'hidden' }, 'Values'), el('thead', {}, el('tr', {}, ['Value', 'Written by', program ? 'What it means' : 'Could it be read here?'].map((text) => el('th', { scope: 'col' }, text)))), el('tbody', {}, rows)),
       read.omitted ? el('p', { class: 'small soft' }, grouped(read.omitted) + ' more values are not listed.') : null,
       read.complete ? null : el('p', { class: 'small soft' }, 'Not every value was tried.'),
-      read.because ? el('p', {}, el('b', {}, program ? 'Why sc cannot: ' : 'What rules it out: '), read.because) : null);
+      read.because ? el('p', {}, el('b', {}, program ? 'Why sc cannot: ' : 'What rules it out: '), rich(read.because)) : null);
   }
 
   // ---- the machine
@@ -480,6 +513,7 @@
     const nodes = one.graph.nodes;
     const names = one.graph.threads;
     const used = [...new Set(m.steps.map((step) => nodes[step.node].thread).concat(m.stuck.map((s) => nodes[s.node].thread)))].sort((a, b) => names[a].localeCompare(names[b], 'en', { numeric: true }));
+    const said = (op) => op.text.startsWith(names[op.thread] + ' ') ? op.text + '.' : names[op.thread] + ': `' + op.text + '`';
     function state(at) {
       const memory = new Map(m.memory.map(([name, value]) => [name, { value: value === null ? '–' : value, fresh: false }]));
       const buffers = new Map(used.map((t) => [t, []]));
@@ -498,28 +532,29 @@
           const place = buffer.findIndex((cell) => cell.node === step.node);
           if (place >= 0) buffer.splice(place, 1);
           write(op.write);
-          words = 'From the buffer of ' + who + ', ' + op.address + ' := ' + op.write + ' reaches memory.';
+          words = who + '’s `' + op.address + ' := ' + op.write + '` reaches memory.';
         } else if (op.kind === 'store' && m.buffers !== 'none') {
           buffer.push({ text: op.address + ' := ' + op.write, node: step.node, address: op.address, value: op.write, fresh: true });
-          words = who + ' stores ' + op.write + ' to ' + op.address + ': into its buffer.';
+          words = who + ' stores ' + op.write + ' to `' + op.address + '`: into its buffer.';
         } else if (op.kind === 'store') {
           write(op.write);
-          words = who + ' stores ' + op.write + ' to ' + op.address + '.';
+          words = who + ' stores ' + op.write + ' to `' + op.address + '`.';
         } else if (op.kind === 'load') {
           const own = buffer.some((cell) => cell.address === op.address);
-          words = who + ' loads ' + op.read + ' from ' + op.address + (own ? ', out of its own buffer.' : m.buffers === 'none' ? '.' : ', out of memory.');
+          words = who + ' loads ' + op.read + ' from `' + op.address + '`' + (own ? ' (from its own buffer).' : m.buffers === 'none' ? '.' : ' (from memory).');
           const cell = memory.get(op.address);
           if (cell && cell.value === '–' && !own) cell.value = op.read;
         } else if (op.kind === 'rmw') {
           if (op.write !== undefined) write(op.write);
-          words = who + ' reads ' + op.read + ' from ' + op.address + (op.write === undefined ? ' and leaves it.' : ' and writes ' + op.write + ', in one step.');
+          words = who + ' reads ' + op.read + ' from `' + op.address + '`' + (op.write === undefined ? ' and leaves it.' : ' and writes ' + op.write + ', in one step.');
         } else if (op.kind === 'acquire') {
           write('held by ' + who);
-          words = who + ' acquires ' + op.address + '.';
+          words = who + ' acquires `' + op.address + '`.';
         } else if (op.kind === 'release') {
           write('free');
-          words = who + ' releases ' + op.address + '.';
-        } else words = who + ': ' + op.text;
+          words = who + ' releases `' + op.address + '`.';
+        } else words = said(op);
+        if (m.wrong && m.wrong.step === i) words = m.wrong.words;
       }
       return { memory, buffers, words: words.charAt(0).toUpperCase() + words.slice(1), node };
     }
@@ -538,17 +573,18 @@
       slider.value = at;
       const { memory, buffers, words, node } = state(at);
       const end = at === m.steps.length && m.stuck.length > 0;
-      slider.setAttribute('aria-valuetext', 'step ' + at + ' of ' + m.steps.length + ': ' + words);
+      const wrong = m.wrong && m.wrong.step + 1 === at;
+      slider.setAttribute('aria-valuetext', 'step ' + at + ' of ' + m.steps.length + ': ' + plain(words).replaceAll('`', ''));
       now.textContent = '';
-      now.classList.toggle('stuck', end);
-      append(now, [el('b', {}, at + ' of ' + m.steps.length + ' '), words, end ? [' ', el('b', {}, 'Stuck: '), m.stuck.map((s) => s.why).join(' ')] : null]);
+      now.classList.toggle('stuck', Boolean(end || wrong));
+      append(now, [el('b', {}, at + ' of ' + m.steps.length + ' '), rich(words), end ? [' ', el('b', {}, 'Stuck: '), rich(m.stuck.map((s) => s.why).join(' '))] : null]);
       boxes.textContent = '';
-      boxes.appendChild(el('section', { class: 'box memory' }, el('h3', {}, 'Memory'), el('ul', { class: 'cells mono' }, [...memory].map(([name, cell]) => el('li', { class: 'cell' + (cell.fresh ? ' new' : '') }, name + ' = ' + cell.value)))));
+      boxes.appendChild(el('section', { class: 'box memory' }, el('h3', {}, 'Memory'), el('ul', { class: 'cells mono' }, [...memory].map(([name, cell]) => el('li', { class: 'cell' + (cell.fresh ? ' new' : '') }, short(name + ' = ' + cell.value))))));
       if (m.buffers !== 'none') {
         for (const [t, cells] of buffers) {
           const groups = m.buffers === 'address' ? [...new Set(cells.map((cell) => cell.address))].map((address) => cells.filter((cell) => cell.address === address)) : [cells];
           boxes.appendChild(el('section', { class: 'box' }, el('h3', {}, 'Buffer of ' + names[t] + (m.buffers === 'address' ? ', by address' : ', oldest first')),
-            cells.length ? groups.map((group) => el('ul', { class: 'cells mono' }, group.map((cell) => el('li', { class: 'cell' + (cell.fresh ? ' new' : '') }, cell.text)))) : el('span', { class: 'soft small' }, 'empty')));
+            cells.length ? groups.map((group) => el('ul', { class: 'cells mono' }, group.map((cell) => el('li', { class: 'cell' + (cell.fresh ? ' new' : '') }, short(cell.text))))) : el('span', { class: 'soft small' }, 'empty')));
         }
       }
       trailButtons.forEach((button, i) => {
@@ -558,12 +594,14 @@
       follow();
       // Not `disabled`: a button that has the focus keeps it.
       controls.forEach((button, i) => button.setAttribute('aria-disabled', at === (i < 2 ? 0 : m.steps.length) ? 'true' : 'false'));
+      if (pick) address(current.index, at);
       if (pick) select(end ? m.stuck.map((s) => s.node) : node === null ? [] : [node], slider);
     }
     m.steps.slice(0, 400).forEach((step, i) => {
       const op = nodes[step.node];
-      const text = step.step === 'commit' ? op.address + ' := ' + op.write + ' reaches memory (' + names[op.thread] + ')' : names[op.thread] + ': ' + op.text;
-      const button = el('button', { type: 'button', 'data-node': step.node, click: () => show(i + 1, true) }, el('span', { class: 'soft' }, i + 1), el('span', {}, text));
+      const text = step.step === 'commit' ? op.address + ' := ' + op.write + ' reaches memory (' + names[op.thread] + ')' : said(op).replaceAll('`', '');
+      const wrong = m.wrong && m.wrong.step === i;
+      const button = el('button', { type: 'button', class: wrong ? 'wrong' : null, 'data-node': step.node, click: () => show(i + 1, true) }, el('span', { class: 'soft' }, i + 1), el('span', {}, short(text), wrong ? [el('br'), el('span', { class: 'small' }, '✗ ', rich(m.wrong.words))] : null));
       button.node = step.node;
       trailButtons.push(button);
       trail.appendChild(el('li', {}, button));
@@ -574,14 +612,11 @@
     controls[2].addEventListener('click', () => show(at + 1, true));
     controls[3].addEventListener('click', () => show(m.steps.length, true));
     current.listeners.push(() => { for (const button of trailButtons) button.classList.toggle('near', current.picked.has(button.node)); });
-    show(m.stuck.length ? m.steps.length : 0, false);
-    const keys = (event) => {
-      const move = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-      if (!move || event.target === slider || event.ctrlKey || event.metaKey || event.altKey) return;
-      show(at + move, true);
-      event.preventDefault();
-    };
-    return card('machine', 'Step by step', null, el('div', { class: 'machine', keydown: keys }, el('p', { class: 'soft' }, m.about), el('div', { class: 'controls', role: 'group', 'aria-label': 'Steps' }, controls, slider), now, boxes,
+    // Where it goes wrong, unless the address says otherwise.
+    show(current.at !== null ? current.at : m.wrong ? m.wrong.step + 1 : m.stuck.length ? m.steps.length : 0, false);
+    current.step = (move) => show(at + move, true);
+    current.goto = (to) => show(to, false);
+    return card('machine', 'Step by step', el('span', { class: 'keys' }, el('kbd', {}, '←'), ' ', el('kbd', {}, '→'), ' previous and next step'), el('div', { class: 'machine' }, el('p', { class: 'soft' }, rich(m.about)), el('div', { class: 'controls', role: 'group', 'aria-label': 'Steps' }, controls, slider), now, boxes,
       el('details', { open: m.steps.length <= 14 }, el('summary', { class: 'small', style: 'cursor:pointer' }, 'All ' + many(m.steps.length, 'step')), trail),
       m.omitted ? el('p', { class: 'small soft' }, many(m.omitted, 'operation') + ' at the end are not shown.') : null));
   }
@@ -590,8 +625,8 @@
 
   function fixes(one) {
     const fix = one.fixes;
-    if (!fix.list.length) return null;
-    return card('fix', fix.title, null, fix.about ? el('p', { style: 'margin-bottom:.5rem' }, fix.about) : null,
+    if (!fix.list.length || fix.beside) return null;
+    return card('fix', fix.title, null, fix.about ? el('p', { style: 'margin-bottom:.5rem' }, rich(fix.about)) : null,
       el('ul', { class: 'list' }, fix.list.map((entry) => el('li', {}, entry.nodes.length ? el('button', { class: 'link', type: 'button', click: (event) => select(entry.nodes, event.currentTarget) }, rich(entry.words)) : rich(entry.words),
         entry.code ? el('div', { class: 'cmd', style: 'margin-top:.3rem' }, el('pre', { tabindex: 0 }, entry.code), copy(entry.code, 'what to write')) : null))));
   }
@@ -635,16 +670,19 @@
 
   const roomy = window.matchMedia('(min-width: 1060px)');
   roomy.addEventListener('change', () => { if (current && !current.printing) current.arrange(!roomy.matches); });
-  function show(index) {
+  function show(index, at) {
     const one = data.cases[index];
+    values = one.values || {};
     const main = el('div', { id: 'case' });
-    current = { picked: new Set(), listeners: [], after: [], top: [], main, index, redraw: null };
-    const parts = { why: argument(one), threads: threads(one), read: impossible(one), machine: machine(one), fix: fixes(one), stop: stop(one), source: sources(one), again: reproduce(one) };
+    current = { picked: new Set(), listeners: [], after: [], top: [], main, index, at: at === undefined ? null : at, step: null, goto: null, redraw: null };
+    const parts = { why: argument(one), threads: threads(one), read: impossible(one), machine: machine(one), fix: fixes(one), stop: stop(one), source: sources(one), models: modelsCard(one), again: reproduce(one) };
     main.appendChild(strip(one));
     const table = views.states(one, kit);
     if (table) main.appendChild(el('div', { class: 'grid' }, table));
     // On a narrow page in this order; on a wide one in two columns that end as far up as they can.
-    const order = [parts.stop, parts.threads, parts.why, parts.source, parts.read, parts.machine, parts.fix, parts.again].filter(Boolean);
+    // The step that goes wrong comes before what explains it at length.
+    const wrong = one.machine && one.machine.wrong ? parts.machine : null;
+    const order = [parts.stop, parts.threads, wrong, parts.why, parts.source, parts.read, wrong ? null : parts.machine, parts.fix, parts.models, parts.again].filter(Boolean);
     const [left, right] = [el('div', { class: 'stack' }), el('div', { class: 'stack' })];
     // Many threads need the whole width, and so do three that say much.
     const used = one.graph.reduced.filter((column) => column.some((item) => item >= 0));
@@ -654,7 +692,7 @@
     append(main, one.lemmas.length ? [wide, columns] : [columns, wide]);
     place.textContent = '';
     place.appendChild(main);
-    const fixed = new Map([[parts.why, left], [parts.stop, left], [parts.threads, right], [parts.source, right]]);
+    const fixed = new Map([[parts.why, left], [parts.stop, left], [parts.threads, right], [parts.source, right], ...(wrong ? [[wrong, right]] : [])]);
     const height = (stack) => [...stack.children].reduce((sum, view) => sum + view.offsetHeight + 16, 0);
     const arrange = (narrow) => {
       const views = order.filter((view) => !wide || view !== parts.threads);
@@ -684,19 +722,28 @@
 
   // ---- the page
 
-  const open = (index, name) => { show(index); location.hash = 'case-' + (index + 1); live(name); place.scrollIntoView({ block: 'start' }); };
-  const kit = { el, svg, card, rich, many, grouped, copy, open, tone: (verdict) => TONE[verdict] || 'open', sign: (tone) => SIGN[tone] };
+  // The address of a case, and of a step of its machine. Steps leave no trace in the history.
+  const hash = (index, at) => '#case-' + (index + 1) + (at === undefined ? '' : '-step-' + at);
+  function address(index, at) {
+    try { history.replaceState(null, '', hash(index, at)); } catch (_) { /* a page without an address */ }
+  }
+  function addressed() {
+    const [, number, at] = /^#case-(\d+)(?:-step-(\d+))?$/.exec(location.hash) || [];
+    return number && data.cases[number - 1] ? { index: number - 1, at: at === undefined ? undefined : Number(at) } : null;
+  }
+  const open = (index, name) => { show(index); location.hash = hash(index); live(name); place.scrollIntoView({ block: 'start' }); };
+  const kit = { values: (index) => (index === null ? {} : data.cases[index].values || {}), el, svg, card, rich, many, grouped, copy, open, tone: (verdict) => TONE[verdict] || 'open', sign: (tone) => SIGN[tone] };
 
   function results() {
     if (data.rows.length < 2 && !data.rows_omitted) return null;
     const rows = data.rows.map((row) => {
       const tone = TONE[row.verdict] || 'open';
-      const name = row.case === null ? row.name : el('button', { class: 'link', type: 'button', click: () => { show(row.case); location.hash = 'case-' + (row.case + 1); live(row.name + ', ' + row.verdict); } }, row.name);
-      return el('tr', { 'data-case': row.case }, el('td', {}, name), el('td', {}, row.model), el('td', {}, el('span', { class: 'verdict-word ' + tone }, SIGN[tone] + ' ' + row.verdict)), el('td', { class: 'soft' }, rich(row.about)));
+      const name = row.case === null ? row.name : el('button', { class: 'link', type: 'button', click: () => { show(row.case); location.hash = hash(row.case); live(row.name + ', ' + row.verdict); } }, row.name);
+      return el('tr', { 'data-case': row.case }, el('td', {}, name), el('td', {}, row.model), el('td', {}, el('span', { class: 'verdict-word ' + tone }, SIGN[tone] + ' ' + row.verdict)), el('td', { class: 'soft' }, rich(row.about, row.case === null ? {} : data.cases[row.case].values || {})));
     });
     const full = data.rows.filter((row) => row.case !== null).length;
     const left = data.rows.length - full;
-    return el('nav', { class: 'card results', 'aria-label': 'Answers' }, el('h2', {}, many(data.rows.length + data.rows_omitted, 'answer'), el('span', { class: 'soft' }, left || data.rows_omitted ? full + ' can be opened; the others are listed only' + (data.rows_omitted ? ', ' + grouped(data.rows_omitted) + ' are not listed' : '') : 'choose one to open it')),
+    return el('nav', { class: 'card results', 'aria-label': 'Answers' }, el('h2', {}, data.heading, el('span', { class: 'soft' }, left || data.rows_omitted ? full + ' can be opened; the others are listed only' + (data.rows_omitted ? ', ' + grouped(data.rows_omitted) + ' are not listed' : '') : 'choose one to open it')),
       el('div', { class: 'scroll', tabindex: 0, role: 'group', 'aria-label': 'Table of answers' }, el('table', {}, el('thead', {}, el('tr', {}, ['Name', 'Model', 'Verdict', 'About'].map((text) => el('th', { scope: 'col' }, text)))), el('tbody', {}, rows))));
   }
   const themes = ['auto', 'light', 'dark'];
@@ -723,10 +770,17 @@
     el('footer', {}, data.made.version + ' · ' + data.made.host + ' · one file, nothing is loaded'),
     liveRegion,
   ]);
-  const wanted = /^#case-(\d+)$/.exec(location.hash);
+  const wanted = addressed();
   const worst = data.rows.find((row) => row.case !== null && TONE[row.verdict] === 'bad') || data.rows.find((row) => row.case !== null);
-  const first = wanted && data.cases[Number(wanted[1]) - 1] ? Number(wanted[1]) - 1 : worst ? worst.case : -1;
-  if (first >= 0) show(first); else if (!data.campaign) place.appendChild(el('p', { class: 'card' }, 'Nothing was decided.'));
+  const first = wanted ? wanted.index : worst ? worst.case : -1;
+  if (first >= 0) show(first, wanted ? wanted.at : undefined); else if (!data.campaign) place.appendChild(el('p', { class: 'card' }, 'Nothing was decided.'));
+
+  window.addEventListener('hashchange', () => {
+    const to = addressed();
+    if (!to || !current) return;
+    if (to.index !== current.index) show(to.index, to.at);
+    else if (to.at !== undefined && current.goto) current.goto(to.at);
+  });
 
   document.addEventListener('keydown', (event) => {
     if (!current || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -734,7 +788,12 @@
     if (tag === 'INPUT' || tag === 'TEXTAREA' || tag === 'SELECT') return;
     const step = event.target.closest && event.target.closest('#argument details.step');
     const move = event.key === 'j' || (event.key === 'ArrowDown' && step) ? 1 : event.key === 'k' || (event.key === 'ArrowUp' && step) ? -1 : 0;
-    if (move && current.top.length) {
+    const turn = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    const scrolls = event.target.scrollWidth > event.target.clientWidth && event.target.tabIndex === 0 && tag !== 'BUTTON';
+    if (turn && current.step && !scrolls && !event.shiftKey) {
+      current.step(turn);
+      event.preventDefault();
+    } else if (move && current.top.length) {
       const visible = current.top.filter((view) => view.checkVisibility());
       const focus = document.activeElement.closest ? document.activeElement.closest('details.step') : null;
       const here = visible.indexOf(focus);

@@ -8,6 +8,7 @@ pub use crate::data::Shape;
 use crate::data::Report;
 use crate::style::count;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// Version of the page's data. It is not part of the JSON contract.
 pub const VERSION: u32 = 1;
@@ -19,6 +20,8 @@ pub struct Page {
     pub version: u32,
     /// What stands in the title of the window.
     pub title: String,
+    /// What stands above the table of all answers.
+    pub heading: String,
     /// How it was made.
     pub made: Made,
     /// Every answer, in the order of the input.
@@ -145,6 +148,12 @@ pub struct Made {
 pub struct Row {
     /// File, trace or program.
     pub name: String,
+    /// The file or program, without the trace or violation.
+    #[serde(skip)]
+    pub subject: String,
+    /// The verdicts in words, where one word for all models would not be true.
+    #[serde(skip)]
+    pub words: Option<String>,
     /// The model.
     pub model: String,
     /// The verdict.
@@ -163,6 +172,8 @@ impl Row {
                 0 => report.file.clone(),
                 index => format!("{}, trace {}", report.file, index + 1),
             },
+            subject: report.file.clone(),
+            words: None,
             model: report.model.clone(),
             verdict: report.verdict,
             about: format!("{}, {}", count(report.ops, "operation"), count(report.threads, "thread")),
@@ -193,6 +204,9 @@ pub struct Case {
     pub models: Option<Models>,
     /// Operations and what orders them.
     pub graph: Graph,
+    /// Short names for long values.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub values: BTreeMap<String, String>,
     /// The argument: cases first; the last one assumes nothing.
     pub lemmas: Vec<Lemma>,
     /// The impossible read.
@@ -301,7 +315,7 @@ pub struct Node {
     /// What it did, where the text does not say it.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub effect: String,
-    /// `load`, `store`, `rmw`, `barrier`, `acquire` or `release`.
+    /// `load`, `store`, `rmw`, `barrier`, `acquire` or `release`; `control` where threads begin and end.
     pub kind: &'static str,
     /// The address or lock.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -318,9 +332,9 @@ pub struct Node {
     /// Where it stands in [`Case::sources`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<(usize, u32)>,
-    /// It is the read to blame, or the access that overtakes.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub wrong: bool,
+    /// What is wrong with it, in a word or two: it is the read to blame, or the access that overtakes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wrong: Option<&'static str>,
 }
 
 /// One operation before another.
@@ -455,6 +469,9 @@ pub struct Machine {
     pub steps: Vec<MachineStep>,
     /// Steps that are left out at the end.
     pub omitted: usize,
+    /// The step that no interleaving makes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wrong: Option<WrongStep>,
     /// Why it cannot continue, in sentences, with the operations that it would need.
     pub stuck: Vec<Stuck>,
 }
@@ -466,6 +483,15 @@ pub struct MachineStep {
     pub step: &'static str,
     /// The operation.
     pub node: usize,
+}
+
+/// The step at which an execution stops being an interleaving.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct WrongStep {
+    /// Index into [`Machine::steps`].
+    pub step: usize,
+    /// What happens there.
+    pub words: String,
 }
 
 /// Where a thread is stuck.
@@ -486,6 +512,12 @@ pub struct Fixes {
     pub about: String,
     /// One entry each.
     pub list: Vec<Fix>,
+    /// All of it as a change of the source.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub diff: Option<String>,
+    /// It belongs beside the verdict.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub beside: bool,
 }
 
 /// One thing to change, or one thing that must have happened.

@@ -57,8 +57,8 @@ fn store_buffering_case(file: &str) -> Case {
 fn page_of(name: &str, case: Case) -> Page {
     let made = Made { command: "membar check".into(), version: "membar".into(), host: "a machine".into() };
     let mut pages = Pages::new(made);
-    let row =
-        Row { name: name.into(), model: case.model.clone(), verdict: case.verdict, about: String::new(), case: None };
+    let (model, verdict) = (case.model.clone(), case.verdict);
+    let row = Row { name: name.into(), subject: name.into(), model, verdict, ..Row::default() };
     pages.add(row, Some(case));
     pages.finish()
 }
@@ -93,7 +93,7 @@ fn an_unwritten_value_is_explained_without_a_cycle() {
     assert!(case.lemmas.is_empty() && case.shape.is_none() && case.no_machine.is_some());
     let read = case.read.unwrap();
     assert_eq!((read.values[0].value.as_str(), read.values[0].what), ("7", "returned"));
-    assert!(case.graph.nodes[read.node].wrong);
+    assert!(case.graph.nodes[read.node].wrong.is_some());
 }
 
 /// Whatever a user wrote stands in the page as data: the only elements are our own.

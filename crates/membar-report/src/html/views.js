@@ -83,7 +83,7 @@ const views = (function () {
 
   function groups(kit, view) {
     if (!view.groups.length) return null;
-    const item = (entry) => kit.el('li', {}, entry.case === null ? entry.name : kit.el('button', { class: 'link', type: 'button', click: () => kit.open(entry.case, entry.name) }, entry.name), ' ', kit.el('span', { class: 'soft' }, kit.rich(entry.about)));
+    const item = (entry) => kit.el('li', {}, entry.case === null ? entry.name : kit.el('button', { class: 'link', type: 'button', click: () => kit.open(entry.case, entry.name) }, entry.name), ' ', kit.el('span', { class: 'soft' }, kit.rich(entry.about, kit.values(entry.case))));
     const parts = view.groups.map((group, i) => kit.el('details', { class: 'group', open: i === 0 && view.groups.length < 4 }, kit.el('summary', {}, kit.el('b', {}, group.name), ' ', kit.el('span', { class: 'count' }, kit.many(group.count, 'violation')), group.about ? kit.el('span', { class: 'soft' }, ' – ' + group.about) : null),
       kit.el('ol', { class: 'list' }, group.violations.map(item)), group.omitted ? kit.el('p', { class: 'small soft' }, kit.grouped(group.omitted) + ' more are not listed.') : null));
     return kit.card('groups', 'Violations by shape', kit.many(view.groups.length, 'shape') + ' of cycles', bars(kit, view.groups.map((group) => ({ label: group.name, count: group.count, tone: 'bad' })), 'Violations by shape', 'Violations'), parts);

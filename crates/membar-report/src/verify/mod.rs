@@ -1,11 +1,13 @@
 //! The report of a verified program: data first; `text` puts it into words, `sarif` into the form that code-review tools read,
 //! `replay` is about one schedule.
 
+mod diff;
 mod repair;
 mod replay;
 mod sarif;
 mod text;
 
+pub use diff::diff;
 pub use repair::{edited, edits, proposals};
 pub use replay::{ReplayReport, ReplayStep};
 pub use sarif::SarifRun;
@@ -203,6 +205,9 @@ pub struct ViolationRef {
     pub cycle: Vec<LinkRef>,
     /// The execution under the model, step by step.
     pub run: Vec<StepRef>,
+    /// What its variables hold before the first step.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub initial: Vec<(String, String)>,
     /// Where fences make this cycle impossible: all of them are needed.
     pub fences: Vec<FenceRef>,
     /// An SC schedule that leads there.

@@ -4,7 +4,7 @@ use super::AccessRef;
 use super::text::printed;
 use crate::columns::{Row, columns};
 use crate::data::SCHEMA;
-use crate::style::{Style, count, safe};
+use crate::style::{Style, count, safe, wrapped};
 use crate::word::{Word, optional};
 use serde::{Deserialize, Serialize};
 use std::io::{self, Write};
@@ -21,6 +21,9 @@ pub struct ReplayReport {
     pub model: Option<Word>,
     /// The steps.
     pub steps: Vec<ReplayStep>,
+    /// What the variables that they use hold before the first one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub initial: Vec<(String, String)>,
     /// The values of all addresses at the end.
     pub memory: Vec<(String, String)>,
     /// Where each thread is at the end, in words.
@@ -57,7 +60,8 @@ impl ReplayReport {
     /// Writes the steps for a terminal.
     pub fn text(&self, style: Style, out: &mut impl Write) -> io::Result<()> {
         let steps = count(self.steps.len(), "step");
-        writeln!(out, "{}: schedule {}, {steps}, sequentially consistent\n", safe(&self.program), self.schedule)?;
+        let head = format!("{}: schedule {}, {steps}, sequentially consistent", safe(&self.program), self.schedule);
+        writeln!(out, "{}\n", style.head(&head))?;
         let rows = self.steps.iter().enumerate().map(|(i, step)| {
             let access = &step.access;
             let mark = match (step.overtakes, self.model) {
@@ -82,8 +86,14 @@ impl ReplayReport {
         });
         columns(&rows.collect::<Vec<_>>(), usize::MAX, style, out)?;
         let memory: Vec<String> = self.memory.iter().map(|(name, value)| format!("{}={value}", safe(name))).collect();
-        writeln!(out, "\n  memory: {}", memory.join(" "))?;
-        let lines = |thread: &str| thread.lines().map(safe).collect::<Vec<_>>().join("\n      ");
+        writeln!(out, "\n  memory: {}", wrapped(&memory.join(" "), style.prose() - 10, "\n          "))?;
+        let room = style.prose() - 6;
+        // What is indented stays so.
+        let line = |line: &str| match line.chars().count() > room {
+            true => wrapped(&safe(line), room, "\n      "),
+            false => safe(line),
+        };
+        let lines = |thread: &str| thread.lines().map(line).collect::<Vec<_>>().join("\n      ");
         self.threads.iter().try_for_each(|thread| writeln!(out, "  {}", lines(thread)))?;
         self.output.iter().try_for_each(|output| printed(output, usize::MAX, out))
     }

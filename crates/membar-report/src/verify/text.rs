@@ -2,9 +2,10 @@
 
 use super::{AccessRef, FenceRef, LinkRef, StatisticsRef, StepRef, VerifyReport, ViolationRef};
 use crate::columns::{Row, columns};
-use crate::style::{self, Style, count, list, safe};
+use crate::style::{self, Style, count, list, safe, with_command};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::io::{self, Write};
 
 /// Breaks long lines at blanks, but not within quoted source.
@@ -34,14 +35,16 @@ impl VerifyReport {
     /// Writes the report for a terminal, with this many violations in full; all of them: also with what it cost.
     pub fn text(&self, style: Style, shown: usize, out: &mut impl Write) -> io::Result<()> {
         let (program, model) = (safe(&self.program), self.model);
+        let head = |word: &str, painted: &dyn fmt::Display, what: &str, out: &mut dyn Write| {
+            let line = style.head(&format!("{word} under {model}  {program}: {what}"));
+            writeln!(out, "{}", line.replacen(word, &painted.to_string(), 1))
+        };
         match self.verdict {
             "safe" => {
-                let verdict = style.good("safe");
-                writeln!(out, "{verdict} under {model}  {program}: every execution is sequentially consistent")?;
+                head("safe", &style.good("safe"), "every execution is sequentially consistent", out)?;
             }
             "unsafe" => {
-                let (verdict, n) = (style.bad("UNSAFE"), count(self.violations.len(), "distinct violation"));
-                writeln!(out, "{verdict} under {model}  {program}: {n}")?;
+                head("UNSAFE", &style.bad("UNSAFE"), &count(self.violations.len(), "distinct violation"), out)?;
             }
             "error" => {
                 let verdict = style.bad("ERROR");
@@ -49,11 +52,8 @@ impl VerifyReport {
                 writeln!(out, "{verdict}  {}", wrapped(&what, style.prose() - 7, "\n       "))?;
             }
             _ => {
-                let verdict = style.open("UNDECIDED");
-                writeln!(
-                    out,
-                    "{verdict} under {model}  {program}: no violation found, but not everything was explored"
-                )?;
+                let what = "no violation found, but not everything was explored";
+                head("UNDECIDED", &style.open("UNDECIDED"), what, out)?;
             }
         }
         let line = |label: &str, text: &str, out: &mut dyn Write| {
@@ -101,7 +101,8 @@ impl VerifyReport {
             if let Some(output) = &error.output {
                 printed(output, PRINTED, out)?;
             }
-            writeln!(out, "  See it: {}", self.command.line(&error.schedule, ""))?;
+            let command = self.command.line(&error.schedule, "");
+            writeln!(out, "{}", with_command("  See it:", &command, style.prose()))?;
         }
         for (i, violation) in self.violations.iter().take(shown).enumerate() {
             let of = self.violations.len();
@@ -155,9 +156,11 @@ impl VerifyReport {
 
     fn violation(&self, violation: &ViolationRef, style: Style, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "  {}", wrapped(&violation.sentence(), style.prose() - 4, "\n    "))?;
-        writeln!(out, "  An execution under {} that is not sequentially consistent:\n", self.model)?;
+        let below = |text: &str| wrapped(text, style.prose() - 2, "\n  ");
+        let execution = format!("An execution under {} that is not sequentially consistent:", self.model);
+        writeln!(out, "  {}\n", below(&execution))?;
         run(&violation.run, style, out)?;
-        writeln!(out, "\n  Each of these comes before the next, and the last before the first:")?;
+        writeln!(out, "\n  {}", below("Each of these comes before the next, and the last before the first:"))?;
         for (i, link) in violation.cycle.iter().enumerate() {
             let next = &violation.cycle[(i + 1) % violation.cycle.len()];
             let words = link.words(&next.access, self.model);
@@ -167,12 +170,9 @@ impl VerifyReport {
         let orders = safe(&list(&orders(&violation.fences), "and")).replace(" must reach ", " reaches ");
         let broken = format!("It cannot happen if {orders}");
         writeln!(out, "  {}", wrapped(&broken, style.prose() - 4, "\n    "))?;
-        writeln!(
-            out,
-            "  In {}. See the SC execution: {}",
-            self.seen_in(violation),
-            self.command.line(&violation.schedule, &format!(" --model {}", self.model)),
-        )
+        let said = format!("  In {}. See the SC execution:", self.seen_in(violation));
+        let command = self.command.line(&violation.schedule, &format!(" --model {}", self.model));
+        writeln!(out, "{}", with_command(&said, &command, style.prose()))
     }
 }
 

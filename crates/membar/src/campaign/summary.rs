@@ -3,7 +3,7 @@
 use super::{Campaign, Plan, Source, bundle::profile_json};
 use crate::stop::{ALLOWED, FORBIDDEN, UNDECIDED};
 use membar::report::campaign::{CampaignReport, Counts};
-use membar::report::{Style, count, safe, wrapped};
+use membar::report::{Style, count, safe, with_command, wrapped};
 use std::fmt::Write as _;
 
 /// Violations that the text lists.
@@ -117,13 +117,13 @@ impl Campaign {
             let what = wrapped(&safe(&found.what.replace('\n', " ")), style.prose() - 9, "\n         ");
             let _ = writeln!(text, "  What   {what}");
             let _ = writeln!(text, "  Kept   {}", safe(&found.bundle));
-            let _ = writeln!(text, "  Again  {}", safe(&found.command));
+            let _ = writeln!(text, "{}", with_command("  Again ", &safe(&found.command), style.prose()));
         }
         if c.violations.len() > LISTED {
             let output = safe(&plan.output.to_string_lossy());
             let _ = writeln!(text, "\n… and {} more in {output}", c.violations.len() - LISTED);
         }
-        text.push_str(&self.next(plan));
+        text.push_str(&wrapped(&self.next(plan), style.prose(), "\n      "));
         text
     }
 

@@ -173,6 +173,10 @@ pub struct CampaignArgs {
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 
+    /// Open the page in a browser: `$BROWSER`, or what the desktop opens pages with.
+    #[arg(long, requires = "html")]
+    pub open: bool,
+
     /// Print only the summary.
     #[arg(short, long)]
     pub quiet: bool,

@@ -38,6 +38,10 @@ pub struct Check {
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 
+    /// Open the page in a browser: `$BROWSER`, or what the desktop opens pages with.
+    #[arg(long, requires = "html")]
+    pub open: bool,
+
     /// After a malformed trace, continue with the next one of its file.
     #[arg(short, long)]
     pub keep_going: bool,

@@ -35,6 +35,10 @@ pub struct Litmus {
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 
+    /// Open the page in a browser: `$BROWSER`, or what the desktop opens pages with.
+    #[arg(long, requires = "html")]
+    pub open: bool,
+
     #[command(flatten)]
     pub limits: LimitArgs,
 

@@ -18,7 +18,7 @@ pub use verify::*;
 
 use crate::quantity;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Memory consistency: verify programs, check recorded executions, stress machines.
@@ -159,6 +159,23 @@ Examples:
         #[arg(short, long, value_name = "DIRECTORY", conflicts_with = "command")]
         output: Option<PathBuf>,
     },
+}
+
+impl Command {
+    /// The page that is to be opened when it is written.
+    pub fn to_open(&self) -> Option<&Path> {
+        let (page, open) = match self {
+            Command::Check(args) => (&args.html, args.open),
+            Command::Litmus(args) => (&args.html, args.open),
+            Command::Monitor(args) => (&args.html, args.open),
+            Command::Verify(args) => (&args.html, args.open),
+            Command::Replay(args) => (&args.html, args.open),
+            Command::Stress(args) => (&args.campaign.html, args.campaign.open),
+            Command::Simulate(args) => (&args.campaign.html, args.campaign.open),
+            _ => return None,
+        };
+        page.as_deref().filter(|_| open)
+    }
 }
 
 /// Limits of one decision.

@@ -37,6 +37,10 @@ pub struct Monitor {
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 
+    /// Open the page in a browser: `$BROWSER`, or what the desktop opens pages with.
+    #[arg(long, requires = "html")]
+    pub open: bool,
+
     /// Write the run that the first tso or pso monitor simulates, up to its first violation, to this file.
     #[arg(long, value_name = "FILE")]
     pub witness: Option<PathBuf>,

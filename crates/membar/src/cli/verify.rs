@@ -89,6 +89,10 @@ pub struct Verify {
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 
+    /// Open the page in a browser: `$BROWSER`, or what the desktop opens pages with.
+    #[arg(long, requires = "html")]
+    pub open: bool,
+
     /// Say nothing about safe programs.
     #[arg(short, long, conflicts_with = "verbose")]
     pub quiet: bool,
@@ -320,6 +324,10 @@ pub struct Replay {
     /// Also write a report for a browser to this file: one page with every view.
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
+
+    /// Open the page in a browser: `$BROWSER`, or what the desktop opens pages with.
+    #[arg(long, requires = "html")]
+    pub open: bool,
 
     /// Explore the program this long first: a schedule counts accesses to memory that is known to be shared by then.
     #[arg(long, value_name = "TIME", value_parser = TimeParser)]

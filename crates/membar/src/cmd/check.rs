@@ -1,7 +1,7 @@
 //! `membar check`: reads traces, decides each as soon as it is complete, and writes the answer at once.
 
 use super::jobs;
-use super::output::{Answered, Output, Wanted, shown_name};
+use super::output::{Answered, Output, SMALL, Wanted, shown_name};
 use crate::cli::{Check, Format};
 use crate::decide::{Answer, Budget, Chosen, Decider, Detail};
 use crate::input;
@@ -84,6 +84,7 @@ pub fn run(args: &Check, style: Style) -> Result<u8, Failure> {
     let out = BufWriter::with_capacity(1 << 16, io::stdout());
     let mut output = Output::new(out, &wanted, &asked.models, &files, Arc::clone(&progress));
     output.to_file = page;
+    output.pauses = progress::bytes(&args.traces).is_none();
     let written = if args.jobs == 1 {
         let mut direct =
             Direct { asked: &asked, decider: Decider::default(), answers: Vec::new(), output: &mut output };
@@ -165,6 +166,9 @@ struct Direct<'a, 'b, W: Write> {
 
 impl<W: Write> Consumer for Direct<'_, '_, W> {
     fn trace(&mut self, file: &Arc<str>, index: u64, trace: &mut Trace) -> io::Result<()> {
+        if trace.len() > SMALL {
+            self.output.flush()?;
+        }
         self.asked.answers(&mut self.decider, (file, index, trace), &mut self.answers);
         let (line, ops, without_check) = (first_line(trace), trace.len(), trace.open_end());
         self.output.page(&mut self.answers);

@@ -120,7 +120,16 @@ fn write<W: Write>(
 ) -> io::Result<()> {
     let mut early: BTreeMap<u64, Done> = BTreeMap::new();
     let mut next = 0;
-    for (number, done) in finished {
+    loop {
+        let (number, done) = match finished.try_recv() {
+            Ok(done) => done,
+            // The next one may take long.
+            Err(_) => {
+                output.flush()?;
+                let Ok(done) = finished.recv() else { return Ok(()) };
+                done
+            }
+        };
         early.insert(number, done);
         while let Some(done) = early.remove(&next) {
             next += 1;
@@ -140,5 +149,4 @@ fn write<W: Write>(
             let _ = free.send(token);
         }
     }
-    Ok(())
 }

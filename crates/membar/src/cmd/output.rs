@@ -11,6 +11,7 @@ use membar::report::{InputError, Style, safe};
 use membar::trace::Error;
 use std::io::{self, Write};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// One trace with its answers, one for each model.
 pub struct Answered<'a> {
@@ -36,7 +37,12 @@ enum Layout {
     Axe,
 }
 
-/// Writes results as they come, each flushed, and counts them.
+/// Answers about so few operations come in no time: they need not be seen one by one.
+pub const SMALL: usize = 16;
+/// What has been written is seen after this time, if more comes without a pause.
+const SEEN: Duration = Duration::from_millis(20);
+
+/// Writes results as they come, and counts them. They are seen at once, but for those that come faster than anybody reads.
 pub struct Output<'a, W: Write> {
     out: W,
     layout: Layout,
@@ -52,6 +58,9 @@ pub struct Output<'a, W: Write> {
     example: Option<(String, String)>,
     /// The page that is written at the end, if one is wanted.
     pub to_file: Option<ToFile>,
+    /// The input may pause at any time: every answer is flushed.
+    pub pauses: bool,
+    flushed: Instant,
 }
 
 /// What the user asked for.
@@ -90,6 +99,8 @@ impl<'a, W: Write> Output<'a, W> {
             last: None,
             example: None,
             to_file: None,
+            pauses: true,
+            flushed: Instant::now(),
         }
     }
 
@@ -148,6 +159,12 @@ impl<'a, W: Write> Output<'a, W> {
                 }
             }
         }
+        if self.pauses || answered.ops > SMALL || self.flushed.elapsed() >= SEEN { self.flush() } else { Ok(()) }
+    }
+
+    /// Lets what was written be seen, before something that may take long.
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.flushed = Instant::now();
         self.out.flush()
     }
 
@@ -266,4 +283,44 @@ pub fn without_check(file: &str, index: u64) -> String {
 /// The name under which a file is shown.
 pub fn shown_name(path: &std::path::Path) -> String {
     if path.as_os_str() == "-" { "<stdin>".into() } else { safe(&path.to_string_lossy()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Counts how often what was written is to be seen.
+    #[derive(Default)]
+    struct Flushes(usize);
+
+    impl Write for Flushes {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            self.0 += 1;
+            Ok(())
+        }
+    }
+
+    /// Flushes for a thousand answers about this many operations.
+    fn flushes(pauses: bool, ops: usize) -> usize {
+        let models = [Chosen::load("tso").unwrap()];
+        let wanted = Wanted { format: Format::Axe, style: Style::default(), quiet: false, verbose: 0 };
+        let mut output = Output::new(Flushes::default(), &wanted, &models, &[], Progress::start(None, None));
+        output.pauses = pauses;
+        let answers = [Ok(Answer { verdict: "allowed", first: true, algorithm: "", report: None, entry: None })];
+        for index in 0..1000 {
+            let answered = Answered { file: "t", index, line: 1, ops, without_check: false, answers: &answers };
+            output.answered(&answered).unwrap();
+        }
+        output.out.0
+    }
+
+    #[test]
+    fn answers_are_seen_at_once_unless_they_come_fast() {
+        assert_eq!((flushes(true, 0), flushes(false, SMALL + 1)), (1000, 1000));
+        assert!(flushes(false, 0) < 500);
+    }
 }

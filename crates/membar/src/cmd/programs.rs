@@ -44,6 +44,17 @@ pub enum Input {
     Executable(PathBuf),
 }
 
+impl Input {
+    /// Its files, as they were named.
+    pub fn name(&self) -> String {
+        let files = match self {
+            Input::Litmus(file) | Input::Executable(file) => std::slice::from_ref(file),
+            Input::Sources(files) => files,
+        };
+        files.iter().map(|file| file.to_string_lossy()).collect::<Vec<_>>().join(" ")
+    }
+}
+
 /// Whether the file is a source, by the ending of its name.
 pub fn is_source(path: &Path) -> bool {
     let endings = ["c", "cc", "cpp", "cxx", "C", "c++", "cp", "CPP", "i", "ii"];

@@ -1,7 +1,7 @@
 //! `membar replay`: runs one schedule of a program again, step by step.
 
 use super::programs::{Input, Litmus, Native, Stand, Subject, check_flags, inputs};
-use super::verify::relaxation;
+use super::verify::{initial, relaxation};
 use crate::cli::{DataFormat, Replay};
 use crate::page::ToFile;
 use crate::stop::{self, Failure, Interrupt};
@@ -72,11 +72,12 @@ fn replay<S: Subject>(subject: &mut S, text: &str, args: &Replay) -> Result<Repl
         return Err(Failure::Usage(format!("error: step {step} of `{text}`: thread {thread} {why}")));
     }
     let mut monitor = args.model.map(|model| ClassMonitor::new(relaxation(model), threads));
+    let events: Vec<Event> = run.steps.iter().enumerate().map(|(i, performed)| Event::new(i, performed)).collect();
     let mut steps = Vec::new();
     for (i, performed) in run.steps.iter().enumerate() {
         let overtakes = monitor.as_mut().and_then(|monitor| monitor.push(performed).ok().flatten());
         steps.push(ReplayStep {
-            access: subject.access(&run, &Event::new(i, performed)),
+            access: subject.access(&run, &events[i]),
             overtakes: overtakes.map(|overtaken| overtaken.store + 1),
         });
     }
@@ -85,6 +86,7 @@ fn replay<S: Subject>(subject: &mut S, text: &str, args: &Replay) -> Result<Repl
         schedule: schedule.to_string(),
         model: args.model.map(|model| relaxation(model).name()),
         steps,
+        initial: initial(subject, &run, &events),
         memory: subject.memory(&run),
         threads: (0..threads).map(|thread| subject.standing(&run, thread)).collect(),
         output: run.output.filter(|output| !output.is_empty()),

@@ -79,8 +79,16 @@ pub fn plan(
         (None, None) => (Some(TESTS), Some(TIME)),
         (tests, time) => (tests, time.and_then(|time| time.0)),
     };
+    let profiles = profiles(programs)?;
+    if profiles.iter().all(|chosen| chosen.profile.threads < 2) {
+        let _ = writeln!(
+            std::io::stderr(),
+            "warning: programs of one thread have nothing to interleave: every model allows what they do\n \
+             = help: give --threads 2 or more"
+        );
+    }
     Ok(Plan {
-        profiles: profiles(programs)?,
+        profiles,
         model,
         seed: programs.seed,
         tests,

@@ -6,6 +6,8 @@ mod resume;
 mod sample;
 mod size;
 
+pub use explain::initial;
+
 use super::programs::{About, Input, Litmus, Native, Round, Subject, check_flags, inputs};
 use crate::cli::{Cli, Command, StrategyName, Verify, VerifyFormat, VerifyModel, VerifyMonitor};
 use crate::page::{self, ToFile};
@@ -15,7 +17,7 @@ use clap::Parser;
 use membar::core::Relaxation;
 use membar::explore::Strategy;
 use membar::report::verify::{ErrorRef, NoteRef, SarifRun, VerifyReport, verify_json};
-use membar::report::{Style, count, safe};
+use membar::report::{Style, count, quoted_path, safe};
 use membar::verify::{Checkpoint, Effort, Settings, Verdict, Watching};
 use sample::Sampling;
 use std::io::{self, BufWriter, Write};
@@ -59,6 +61,13 @@ pub fn run(args: &Verify, style: Style) -> Result<u8, Failure> {
     let run = batch.run(args, settings, &inputs, style);
     if let Some(mut page) = page {
         batch.reports.iter().for_each(|report| page.add_program(report));
+        for error in &batch.errors {
+            let text = |name: &str| error[name].as_str().unwrap_or_default().to_owned();
+            page.add_error(&text("file"), &text("message"));
+        }
+        for input in &inputs[batch.begun..] {
+            page.add_missing(&input.name(), "not verified: the command was interrupted");
+        }
         page.finish()?;
     }
     match run {
@@ -79,6 +88,8 @@ struct Batch {
     /// Was something of that a bug of ours?
     internal: bool,
     interrupted: bool,
+    /// How many programs were begun.
+    begun: usize,
     /// For a program there was not even time to begin, or it cannot be run at all.
     late: bool,
 }
@@ -111,27 +122,39 @@ impl Batch {
     fn run(&mut self, args: &Verify, settings: Settings, inputs: &[Input], style: Style) -> Result<(), Failure> {
         let interrupt = Interrupt::on_key();
         let mut out = BufWriter::new(io::stdout());
+        let mut closed = false;
         for (number, input) in (1..).zip(inputs) {
             if interrupt.pressed() && !self.reports.is_empty() {
                 self.interrupted = true;
                 let _ = writeln!(io::stderr(), "interrupted: the rest was skipped");
                 break;
             }
+            self.begun = number;
             let report = match verify_input((input, number, inputs.len()), args, settings, &interrupt) {
                 Ok(report) => report,
                 Err(failure) => {
-                    out.flush()?;
+                    if !closed {
+                        out.flush()?;
+                    }
                     self.fail(failure)?;
                     continue;
                 }
             };
             let shown = args.format == VerifyFormat::Text && !(args.quiet && report.verdict == "safe");
             self.reports.push(report);
-            if shown {
+            if shown && !closed {
                 let in_full = if args.verbose { usize::MAX } else { SHOWN };
-                self.reports[self.reports.len() - 1].text(style, in_full, &mut out)?;
-                out.flush()?;
+                let report = &self.reports[self.reports.len() - 1];
+                let written = report.text(style, in_full, &mut out).and_then(|()| out.flush());
+                match written.map_err(Failure::from) {
+                    // The page is wanted whole.
+                    Err(Failure::Closed) if args.html.is_some() => closed = true,
+                    written => written?,
+                }
             }
+        }
+        if closed {
+            return Err(Failure::Closed);
         }
         let several = inputs.len() != 1 || args.programs[0].is_dir();
         if args.format == VerifyFormat::Json {
@@ -340,6 +363,12 @@ fn verify<S: Subject>(
             () => LATE,
         });
     }
+    let interrupted = stopped == Some(INTERRUPTED) && args.resume.is_none();
+    let kept = interrupted.then(|| {
+        let seconds = before + began.elapsed().as_secs_f64();
+        let state = resume::State { checkpoint: checkpoint.clone(), facts: subject.facts(), seconds };
+        resume::keep(fingerprint, &state)
+    });
     let sampled = sampling.add_to(&mut checkpoint, subject, settings, effort, interrupt)?;
     checkpoint.seen.errors.retain(|error| !subject.is_assumption(error));
     let seconds = before + began.elapsed().as_secs_f64();
@@ -362,8 +391,13 @@ fn verify<S: Subject>(
     {
         (report.size, report.advice) = (size.races, Some(size.next));
     }
-    if args.resume.is_none() && report.verdict == "undecided" && stopped.is_some() && args.executions.is_none() {
-        let how = "to resume where it stopped: --resume FILE";
+    if let Some(Ok(path)) = kept {
+        let command = resume::command(&args.programs, &report.command.program, &path);
+        let _ = writeln!(io::stderr(), "interrupted: the state is kept; this resumes where it stopped:\n  {command}");
+        let path = quoted_path(&path.to_string_lossy());
+        report.advice = Some(format!("to resume where it stopped: --resume {path}"));
+    } else if args.resume.is_none() && report.verdict == "undecided" && stopped.is_some() && args.executions.is_none() {
+        let how = "to be able to resume where it stopped: --resume FILE";
         report.advice = Some(report.advice.take().map_or(how.into(), |advice| format!("{advice}; {how}")));
     }
     if !report.violations.is_empty() && checkpoint.search.is_complete() && !interrupt.pressed() {

@@ -75,10 +75,11 @@ impl Again {
         case.facts.extend(fact.map(|value| Fact { name: "Decided again", value }));
         let row = Row {
             name: case.name.clone(),
+            subject: report.file.clone(),
             model: report.model.clone(),
             verdict: report.verdict,
             about: format!("{}, {}", count(report.ops, "operation"), count(report.threads, "thread")),
-            case: None,
+            ..Row::default()
         };
         (row, case)
     }
@@ -88,10 +89,11 @@ impl Again {
         let name = html::violation_name(found);
         let row = Row {
             name: name.clone(),
+            subject: name.clone(),
             model: model.into(),
             verdict: "forbidden",
             about: found.what.clone(),
-            case: None,
+            ..Row::default()
         };
         let Some(reduced) = &found.reduced else { return (row, None) };
         let (case, sentence, fact) = judged(self.decide(&name, 0, reduced, model), "forbidden");

@@ -79,6 +79,25 @@ fn width_is_respected() {
     assert_eq!(shown("t", "nonsense"), seen(SB, "sc").replace("t.trace", "t"));
 }
 
+/// So are executions of programs, their headings and the commands that replay them.
+#[test]
+fn programs_fit_narrow_terminals() {
+    let files = Files::new(&[("peterson.c", include_bytes!("../../../../examples/programs/peterson.c"))]);
+    for (args, columns) in [
+        (&["verify", "peterson.c"][..], 60),
+        (&["verify", "peterson.c"], 80),
+        (&["replay", "peterson.c", "a2b3c4", "--model", "tso"], 60),
+        (&["replay", "peterson.c", "a2b3c4", "--model", "tso"], 80),
+    ] {
+        let mut command = common::command();
+        command.args(args).current_dir(files.0.path()).env("COLUMNS", columns.to_string());
+        let text = String::from_utf8(command.output().unwrap().stdout).unwrap();
+        assert!(text.contains("wants[0] = "), "{text}");
+        let wide: Vec<&str> = text.lines().filter(|line| line.chars().count() > columns).collect();
+        assert!(wide.is_empty(), "{columns}: {wide:#?}");
+    }
+}
+
 /// What happened, why, what now: all in the first lines, whatever the proof.
 #[test]
 fn the_first_lines_answer_three_questions() {

@@ -69,6 +69,33 @@ fn the_models_are_asked() {
     assert_eq!(models["all"].as_array().map(Vec::len), Some(11));
 }
 
+/// Steps have numbers in the order in which they are read: the cycle, then what it rests on.
+#[test]
+fn steps_are_numbered_as_they_are_read() {
+    let page = page(include_str!("../../../../examples/tso-violation.trace"), &[]);
+    let lemma = &page["cases"][0]["lemmas"][0];
+    let steps = lemma["steps"].as_array().expect("steps");
+    let cycle: Vec<u64> = lemma["cycle"].as_array().expect("a cycle").iter().filter_map(Value::as_u64).collect();
+    let number = |at: u64| steps[at as usize]["number"].as_u64();
+    assert_eq!(cycle.iter().filter_map(|&at| number(at)).collect::<Vec<_>>(), [1, 2]);
+    let mut all: Vec<u64> = steps.iter().filter_map(|step| step["number"].as_u64()).collect();
+    all.sort_unstable();
+    assert_eq!(all, (1..=8).collect::<Vec<_>>());
+    // What a step says it rests on has these numbers.
+    let first = &steps[cycle[0] as usize];
+    assert!(first["why"].as_str().is_some_and(|why| why.contains("(steps 3, 4, 5 and 6)")), "{first}");
+}
+
+/// Long values have short names: who wrote them, and where.
+#[test]
+fn long_values_have_short_names() {
+    let trace = "0: x := 123456789\n0: y == 0\n1: y := 987654321\n1: x == 0\ncheck\n";
+    let page = page(trace, &["--model", "sc"]);
+    let values = serde_json::json!({ "123456789": "T0#1", "987654321": "T1#3" });
+    assert_eq!(page["cases"][0]["values"], values);
+    assert_eq!(page["cases"][0]["graph"]["nodes"][0]["text"], "x := 123456789");
+}
+
 /// The machine's last step is where it cannot continue.
 #[test]
 fn the_stepper_stops_at_the_impossible_read() {
@@ -187,6 +214,65 @@ fn an_execution_that_can_be_copied_is_not_sequentially_consistent() {
     }
 }
 
+/// Zeroed variables are 0 although nobody reads them; the stepper knows which step goes wrong and why; the fix is a diff.
+#[test]
+fn the_page_of_peterson() {
+    let source = include_str!("../../../../examples/programs/peterson.c");
+    let page = program("peterson.c", source, &[]);
+    assert_eq!(page["title"], "peterson.c: 2 violations under tso");
+    let case = &page["cases"][0];
+    assert_eq!(case["graph"]["initial"], serde_json::json!(["turn = 0", "wants[0] = 0", "wants[1] = 0"]));
+    let machine = &case["machine"];
+    assert!(machine["memory"].as_array().is_some_and(|all| all.iter().all(|cell| cell[1] == "0")), "{machine}");
+    assert_eq!(machine["wrong"]["words"], "T2 reads 0 from `wants[0]`: T1's `wants[0] := 1` is still in its buffer.");
+    let step = machine["wrong"]["step"].as_u64().expect("a step") as usize;
+    let node = machine["steps"][step]["node"].as_u64().expect("a node") as usize;
+    assert_eq!(case["graph"]["nodes"][node]["wrong"], "overtakes");
+    // A store takes effect when it reaches memory.
+    let store = &page["cases"][1]["machine"]["wrong"];
+    assert_eq!(store["words"], "T2's `turn := 0` reaches memory: T1's `turn := 1` is still in its buffer.");
+    let diff = case["fixes"]["diff"].as_str().expect("a diff");
+    let files = Files::new(&[("peterson.c", source.as_bytes()), ("fix.diff", diff.as_bytes())]);
+    let patched = Command::new("patch")
+        .args(["-p0", "--input", "fix.diff"])
+        .current_dir(files.path("."))
+        .stdout(Stdio::null())
+        .status();
+    if let Ok(status) = patched {
+        assert!(status.success(), "{diff}");
+        assert_eq!(files.run(&["verify", "peterson.c"]).code, 0);
+    }
+}
+
+/// Every model has its own verdict in the title.
+#[test]
+fn the_title_of_a_litmus_test_is_true_for_every_model() {
+    let title = |models: &[&str]| {
+        let files = Files::new(&[("SB.litmus", SB_LITMUS.as_bytes())]);
+        let models = models.iter().flat_map(|model| ["--model", model]);
+        let args: Vec<&str> = ["litmus", "SB.litmus", "--html", "page.html"].into_iter().chain(models).collect();
+        assert_eq!(files.run(&args).code, 0);
+        data(&files.path("page.html"))["title"].as_str().expect("a title").to_owned()
+    };
+    assert_eq!(title(&["sc", "tso", "pso"]), "SB.litmus: possible under tso and pso, impossible under sc");
+    assert_eq!(title(&["sc"]), "SB.litmus: impossible under sc");
+}
+
+/// Steps are counted in one way: those that start threads are steps of the schedule too.
+#[test]
+fn a_schedule_has_as_many_steps_as_its_page() {
+    let files = Files::new(&[("peterson.c", include_bytes!("../../../../examples/programs/peterson.c"))]);
+    let ran = files.run(&["replay", "peterson.c", "a2b3c4", "--model", "tso", "--html", "page.html"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let case = &data(&files.path("page.html"))["cases"][0];
+    assert_eq!(case["headline"][0], "Schedule a2b3c4 of peterson.c, 9 steps.");
+    assert_eq!(case["machine"]["steps"].as_array().map(Vec::len), Some(9));
+    // It was run in order, and read the new value.
+    let last = &case["graph"]["nodes"][8];
+    assert_eq!((&last["read"], &last["wrong"]), (&Value::from("1"), &Value::from("could overtake")));
+    assert_eq!(case["graph"]["initial"], serde_json::json!(["turn = 0", "wants[0] = 0", "wants[1] = 0"]));
+}
+
 #[test]
 fn a_safe_program_is_a_page_too() {
     let fenced = SB_LITMUS.replace(" MOV EAX,[y] |", " MFENCE      | MFENCE      ;\n MOV EAX,[y] |");
@@ -241,4 +327,31 @@ fn what_fails_leaves_no_empty_page_and_no_damaged_one() {
     files.run(&["check", "t.trace", "--html", "old.html"]);
     let page = std::fs::read_to_string(files.path("old.html")).expect("a page");
     assert!(page.starts_with("<!DOCTYPE html>") && page.trim_end().ends_with("</html>"));
+}
+
+/// `--open` starts a browser with the page, and says so if there is none.
+#[cfg(unix)]
+#[test]
+fn a_page_can_be_opened() {
+    use std::os::unix::fs::PermissionsExt;
+    let files = Files::new(&[("t.trace", SB.as_bytes()), ("browser", b"#!/bin/sh\nprintf %s \"$*\" > opened\n")]);
+    std::fs::set_permissions(files.path("browser"), std::fs::Permissions::from_mode(0o755)).expect("a script");
+    let check = |browser: &str, path: &str| {
+        let mut command = crate::common::command();
+        command.args(["check", "t.trace", "--html", "page.html", "--open"]).current_dir(files.path("."));
+        let output = command.env("BROWSER", browser).env("PATH", path).output().expect("it runs");
+        assert_eq!(output.status.code(), Some(0));
+        String::from_utf8(output.stderr).expect("UTF-8")
+    };
+    let opened = || std::fs::read_to_string(files.path("opened")).expect("it was started");
+    let path = std::env::var("PATH").expect("a path");
+    assert_eq!(check("./browser", &path), "wrote page.html\n");
+    assert!(opened().ends_with("/page.html"), "{}", opened());
+    // The next one, if the first cannot; and where the page goes.
+    check("nosuchbrowser:./browser --new %s --last", &path);
+    assert!(opened().starts_with("--new /") && opened().ends_with("/page.html --last"), "{}", opened());
+    let err = check("", "");
+    assert!(err.contains("page.html was not opened") && err.contains("file:///"), "{err}");
+    let ran = files.run(&["check", "t.trace", "--open"]);
+    assert!(ran.code == 2 && ran.err.contains("--html"), "{}", ran.err);
 }

@@ -621,3 +621,22 @@ fn notes_of_the_build_are_said_once() {
         command().args(["verify", "-q", "--format", "json", "p.c"]).current_dir(files.path("")).output().unwrap();
     assert!(quiet.status.code().is_some());
 }
+
+/// Reports have what the author wrote: the statement of a long line, and nothing of what `std::thread` keeps for itself.
+#[test]
+fn lambdas_on_one_line() {
+    let source = b"#include <thread>\nint main() { int x = 0, y = 0, a, b;\n    std::thread t1([&] { x = 1; a = y; }), t2([&] { y = 1; b = x; });\n    \
+                   t1.join(); t2.join();\n}\n";
+    let files = Files::new(&[("one.cpp", source)]);
+    let ran = files.run(&["verify", "one.cpp"]);
+    assert_eq!(ran.code, 1, "{}{}", ran.out, ran.err);
+    for line in [
+        "x = 1;  main::x := 1  -> delayed",
+        "a = y;  main::y = 0",
+        "y = 1;  main::y := 1",
+        "b = x;  main::x = 0   overtakes",
+    ] {
+        assert!(ran.out.contains(line), "{line}: {}", ran.out);
+    }
+    assert!(!ran.out.contains("vtable") && !ran.out.contains("thread#"), "{}", ran.out);
+}

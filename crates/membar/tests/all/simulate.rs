@@ -397,3 +397,13 @@ fn other_ends() {
     let again = files.run(&["simulate", "--machine", "pso", "--model", "tso", "--tests", "50"]);
     assert_eq!((again.code, bundles(&files.path("membar-violations")).len()), (1, 1));
 }
+
+/// One thread is asked for by mistake more often than not.
+#[test]
+fn programs_of_one_thread_are_a_warning() {
+    let files = Files::new(&[]);
+    for (threads, warned) in [("1", true), ("2", false)] {
+        let ran = files.run(&["simulate", "--machine", "tso", "--threads", threads, "--tests", "2"]);
+        assert_eq!((ran.code, ran.err.contains("nothing to interleave")), (0, warned), "{}", ran.err);
+    }
+}

@@ -289,3 +289,57 @@ fn replay_shows_each_step() {
         assert!(ran.err.contains(why), "{}", ran.err);
     }
 }
+
+/// The page is wanted although nobody reads the text.
+#[test]
+fn a_page_is_whole_although_standard_output_is_closed() {
+    let tests: &[(&str, &[u8])] =
+        &[("a.litmus", SB), ("b.litmus", FENCED), ("c.litmus", MP), ("d.litmus", b"nonsense")];
+    let files = Files::new(tests);
+    let mut child = common::command()
+        .args(["verify", ".", "--html", "page.html"])
+        .current_dir(files.path("."))
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .expect("it starts");
+    drop(child.stdout.take());
+    assert_eq!(child.wait().expect("it ends").code(), Some(2));
+    let page = common::page_data(&files.path("page.html"));
+    let rows = page["rows"].as_array().expect("rows").iter();
+    let rows: Vec<String> = rows.map(|row| format!("{} {}", row["name"], row["verdict"]).replace('"', "")).collect();
+    assert_eq!(rows, ["./a.litmus unsafe", "./b.litmus safe", "./c.litmus safe", "./d.litmus error"]);
+}
+
+/// What was explored before the interrupt key is not lost, and what was not is on the page.
+#[test]
+fn an_interrupted_search_says_how_to_resume() {
+    let long = peterson(40);
+    let files = Files::new(&[("a.litmus", SB), ("b.litmus", long.as_bytes()), ("c.litmus", MP)]);
+    let child = common::command()
+        .args(["verify", "a.litmus", "b.litmus", "c.litmus", "--strategy", "dpor", "--html", "page.html"])
+        .current_dir(files.path("."))
+        .env("TMPDIR", files.path("."))
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    std::thread::sleep(std::time::Duration::from_millis(1500));
+    let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(kill.expect("it runs").success());
+    let ended = child.wait_with_output().expect("it ends");
+    let err = String::from_utf8(ended.stderr).expect("UTF-8");
+    let command = err.lines().find_map(|line| line.strip_prefix("  membar ")).unwrap_or_else(|| panic!("{err}"));
+    let words: Vec<&str> = command.split(' ').collect();
+    assert_eq!(words[..7], ["verify", "--strategy", "dpor", "--html", "page.html", "b.litmus", "--resume"], "{err}");
+    let rows = common::page_data(&files.path("page.html"))["rows"].clone();
+    assert_eq!((&rows[2]["name"], &rows[2]["verdict"]), (&Value::from("c.litmus"), &Value::from("undecided")));
+    assert!(rows[2]["about"].as_str().is_some_and(|about| about.contains("interrupted")), "{rows}");
+    let seen = |args: &[&str]| json(&files.run(args))["interleavings"].as_u64().expect("a number");
+    let ending = ["--time", "1ms", "--format", "json"];
+    let (fresh, resumed) = (
+        seen(&[&["verify", "b.litmus", "--strategy", "dpor"][..], &ending].concat()),
+        seen(&[&words[..], &ending].concat()),
+    );
+    assert!(resumed > fresh + 1000, "{resumed} and {fresh}");
+}

@@ -60,8 +60,42 @@ pub(super) fn lemmas(
 
 pub(super) fn one_lemma(drawing: &Drawing<'_>, lemma: &membar_core::Lemma, data: &crate::data::LemmaRef) -> Lemma {
     let assume = data.assume.iter().map(|a| format!("{} is before {}", a.first.long(), a.second.long())).collect();
-    let steps = lemma.steps.iter().zip(&data.steps).map(|(step, data)| one_step(drawing, step, data)).collect();
+    let numbers = numbers(lemma, &data.cycle);
+    let step = |((step, data), number): ((&membar_core::Step, &StepRef), &Option<u32>)| Step {
+        number: *number,
+        why: drawing.words.why(lemma, step, &numbers),
+        ..one_step(drawing, step, data)
+    };
+    let steps = lemma.steps.iter().zip(&data.steps).zip(&numbers).map(step).collect();
     Lemma { assume, steps, cycle: data.cycle.clone() }
+}
+
+/// Numbers in the order in which a page is read: the cycle, then what its steps rest on, as it is opened.
+fn numbers(lemma: &membar_core::Lemma, cycle: &[u32]) -> Vec<Option<u32>> {
+    let mut numbers = vec![None; lemma.steps.len()];
+    let mut next = 0;
+    let mut todo: Vec<u32> = Vec::new();
+    let mut number = |at: u32| {
+        let step = &lemma.steps[at as usize];
+        let new = numbers[at as usize].is_none() && !matches!(step.rule, Rule::Init | Rule::Final);
+        if new {
+            next += 1;
+            numbers[at as usize] = Some(next);
+        }
+        new
+    };
+    for &at in cycle {
+        number(at);
+    }
+    for &at in cycle {
+        todo.extend(lemma.steps[at as usize].premises.iter().rev());
+        while let Some(at) = todo.pop() {
+            if number(at) {
+                todo.extend(lemma.steps[at as usize].premises.iter().rev());
+            }
+        }
+    }
+    numbers
 }
 
 pub(super) fn one_step(drawing: &Drawing<'_>, step: &membar_core::Step, data: &StepRef) -> Step {

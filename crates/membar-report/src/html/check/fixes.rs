@@ -20,7 +20,7 @@ pub(super) fn fixes(drawing: &Drawing<'_>, proof: &Proof, models: &[ModelVerdict
         let words = "The load returned something that is not in the trace: another address, part of a word, a torn or \
                      corrupted value, or the trace has lost a store.";
         add(words.into(), &[]);
-        return Fixes { title: "What must have happened".into(), about: String::new(), list: list_of };
+        return Fixes { title: "What must have happened".into(), list: list_of, ..Fixes::default() };
     };
     let mut values = false;
     for &step in &lemma.cycle {
@@ -81,5 +81,6 @@ pub(super) fn fixes(drawing: &Drawing<'_>, proof: &Proof, models: &[ModelVerdict
         title: "What the hardware must have done".into(),
         about: "At least one of these happened; each of them would explain the trace.".into(),
         list: list_of,
+        ..Fixes::default()
     }
 }

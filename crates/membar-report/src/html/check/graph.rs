@@ -106,7 +106,7 @@ pub(super) fn node(words: &Words<'_>, op: OpId) -> Node {
         time: (span.begin.is_some() || span.end.is_some())
             .then(|| format!("{}:{}", moment(span.begin), moment(span.end))),
         place: None,
-        wrong: false,
+        wrong: None,
     }
 }
 
@@ -125,7 +125,7 @@ pub(super) fn graph(
         _ => blame.map(|blame| blame.read),
     };
     if let Some(node) = wrong.and_then(|op| drawing.node(op)) {
-        nodes[node].wrong = true;
+        nodes[node].wrong = Some("impossible");
     }
     let mut columns: Vec<Vec<i64>> = vec![Vec::new(); trace.threads()];
     let mut in_order: Vec<OpId> = reduced.to_vec();

@@ -6,7 +6,7 @@ mod graph;
 mod models;
 mod read;
 
-use super::page::{Case, Command, Copy, FINAL, Fact, INITIAL, ModelVerdict, Stopped};
+use super::page::{Case, Command, Copy, FINAL, Fact, INITIAL, ImpossibleRead, ModelVerdict, Stopped};
 use super::{copies, machine};
 use crate::build::Decided;
 use crate::data::Report;
@@ -16,7 +16,7 @@ use crate::words::Words;
 use argument::{axioms, lemmas};
 use fixes::fixes;
 use graph::{graph, window};
-use membar_core::{Event, Model, OpId, Proof, ResolveScratch, Rule, Trace, Verdict};
+use membar_core::{Event, Model, OpId, OpKind, Proof, ResolveScratch, Rule, Trace, Verdict};
 use models::{is_surely_weaker, models};
 use read::impossible;
 use std::collections::{BTreeMap, BTreeSet};
@@ -178,6 +178,7 @@ pub fn case(decided: &Decided<'_>, report: &Report, aside: &Aside) -> Case {
         case.read = impossible(&drawing, proof, decided.blame.as_ref(), violation.explanation.get(1));
         case.fixes = fixes(&drawing, proof, if aside.part { &[] } else { &aside.models });
     }
+    case.values = short_values(&drawing, case.read.as_ref());
     match verdict {
         Verdict::Allowed(witness) => match machine::of_witness(&drawing_machine(&drawing), model, &witness.order) {
             Ok(machine) => case.machine = Some(machine),
@@ -249,6 +250,27 @@ pub fn restored(report: &Report, again: Option<Case>, model_arg: &str) -> Case {
         case.stop = Some(how_far(report, stop.ordered, None));
     }
     case
+}
+
+/// Values of so many digits have short names.
+const DIGITS: usize = 7;
+
+/// Short names for long values: who wrote them, and on which line. A value that was written twice has none.
+fn short_values(drawing: &Drawing<'_>, read: Option<&ImpossibleRead>) -> BTreeMap<String, String> {
+    let trace = drawing.words.trace;
+    let listed: BTreeSet<&str> = read.iter().flat_map(|read| &read.values).map(|value| value.value.as_str()).collect();
+    let sources = drawing.nodes.iter().filter_map(|&op| trace.source(op).as_op());
+    let mut writes: BTreeSet<OpId> = drawing.nodes.iter().copied().chain(sources).collect();
+    writes.extend(trace.ops().filter(|&op| !listed.is_empty() && listed.contains(&*trace.write(op).to_string())));
+    let mut names: BTreeMap<String, Option<String>> = BTreeMap::new();
+    for op in writes.into_iter().filter(|&op| matches!(trace.kind(op), OpKind::Store | OpKind::Rmw)) {
+        let value = trace.write(op).to_string();
+        if value.len() >= DIGITS {
+            let name = format!("T{}#{}", trace.thread_names()[trace.thread(op).index()], trace.line(op));
+            names.entry(value).and_modify(|known| *known = None).or_insert(Some(name));
+        }
+    }
+    names.into_iter().filter_map(|(value, name)| Some((value, name?))).collect()
 }
 
 fn drawing_machine<'a>(drawing: &'a Drawing<'a>) -> machine::Drawn<'a> {

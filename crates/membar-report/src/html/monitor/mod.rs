@@ -43,8 +43,10 @@ pub fn monitored(report: &Monitored, command: &str, confirm: Confirm<'_>) -> Vec
         0 => report.file.clone(),
         index => format!("{}, trace {}", report.file, index.saturating_add(1)),
     };
-    let row =
-        |name: String, verdict, about: String| Row { name, model: report.monitor.into(), verdict, about, case: None };
+    let row = |name: String, verdict, about: String| {
+        let subject = report.file.clone();
+        Row { name, subject, words: None, model: report.monitor.into(), verdict, about, case: None }
+    };
     let mut all = Vec::new();
     for (i, found) in report.violations.iter().enumerate() {
         let name = match report.violations.len() {
@@ -265,7 +267,7 @@ fn overtaken(
     execution: &Execution<'_>,
     case: &Case,
 ) -> Option<ImpossibleRead> {
-    let node = case.graph.nodes.iter().position(|node| node.wrong && node.kind == "load")?;
+    let node = case.graph.nodes.iter().position(|node| node.wrong.is_some() && node.kind == "load")?;
     let op = places.iter().find(|(_, place)| **place == node).map(|(&op, _)| op)?;
     let source = trace.source(op).as_op().and_then(|source| places.get(&source).copied());
     let store = execution.store.and_then(|store| Some((store, case.graph.nodes.get(store)?.write.clone()?)));
@@ -323,7 +325,7 @@ fn graph(ops: &[&Operation], found: &Overtaking, at: &dyn Fn(&Operation) -> Opti
         })
         .collect();
     if let Some(node) = at(&found.access) {
-        nodes[node].wrong = true;
+        nodes[node].wrong = Some("overtakes");
     }
     let mut arrows: Vec<Arrow> = Vec::new();
     for edge in &found.cycle {
@@ -424,5 +426,6 @@ fn fixes(found: &Overtaking, at: &dyn Fn(&Operation) -> Option<usize>) -> Fixes 
         title: "What would fix it".into(),
         about: "These break this cycle; other violations may need more.".into(),
         list: found.cycle.iter().filter_map(fix).collect(),
+        ..Fixes::default()
     }
 }

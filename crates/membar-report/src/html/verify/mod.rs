@@ -6,11 +6,12 @@ mod run;
 pub use replay::replayed;
 
 use super::page::{
-    Case, Command, Copy, Fact, Fix, Fixes, ImpossibleRead, Lemma, ModelVerdict, Models, Node, Row, Source, Step,
-    Stopped, Value,
+    Case, Command, Copy, Fact, Fix, Fixes, ImpossibleRead, Lemma, Machine, ModelVerdict, Models, Node, Row, Source,
+    Step, Stopped, Value, WrongStep,
 };
+use super::short_name;
 use crate::style::{capital, count, list};
-use crate::verify::{AccessRef, ErrorRef, FenceRef, StepRef, VerifyReport, ViolationRef};
+use crate::verify::{AccessRef, ErrorRef, FenceRef, StepRef, VerifyReport, ViolationRef, diff, edits};
 use run::{Run, arrows, called, graph, kind_of, machine, pairs, sources, texts};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,8 +24,10 @@ pub type Read<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// The cases of a report, each with its row.
 pub fn cases(report: &VerifyReport, command: &str, read: Read<'_>) -> Vec<(Row, Case)> {
-    let row =
-        |name: String, verdict, about: String| Row { name, model: report.model.into(), verdict, about, case: None };
+    let row = |name: String, verdict, about: String| {
+        let subject = report.program.clone();
+        Row { name, subject, words: None, model: report.model.into(), verdict, about, case: None }
+    };
     let program = || report.program.clone();
     let mut all = Vec::new();
     for (i, violation) in report.violations.iter().enumerate() {
@@ -65,15 +68,9 @@ fn base(report: &VerifyReport, name: String, command: &str) -> Case {
     }
 }
 
-/// The program without directories.
-fn short_name(report: &VerifyReport) -> String {
-    let name = |word: &str| word.rsplit('/').next().unwrap_or(word).to_owned();
-    report.program.split(' ').map(name).collect::<Vec<_>>().join(" ")
-}
-
 /// A program without violation.
 fn plain(report: &VerifyReport, command: &str) -> Case {
-    let program = short_name(report);
+    let program = short_name(&report.program);
     let mut case = base(report, report.program.clone(), command);
     if report.verdict == "safe" {
         case.headline = vec![
@@ -111,14 +108,14 @@ fn plain(report: &VerifyReport, command: &str) -> Case {
 fn failed(report: &VerifyReport, error: &ErrorRef, command: &str, read: Read<'_>) -> Case {
     let mut case = base(report, report.program.clone(), command);
     case.verdict = "error";
-    case.headline = vec![format!("{} has a {}.", short_name(report), error.kind)];
+    case.headline = vec![format!("{} has a {}.", short_name(&report.program), error.kind)];
     case.headline.extend(error.message.lines().map(str::to_owned));
     case.headline.push("It happens under sequential consistency already: no store buffer is needed for it.".into());
     case.facts.push(Fact { name: "Seen in", value: count(error.executions as usize, "execution") });
     case.fixes = Fixes {
         title: "Where it happened".into(),
-        about: String::new(),
         list: error.stack.iter().map(|frame| Fix { words: frame.text(), code: None, nodes: Vec::new() }).collect(),
+        ..Fixes::default()
     };
     case.sources = called(&error.stack, read);
     case.copies.extend(printed(error.output.as_ref()));
@@ -137,8 +134,10 @@ fn violated(report: &VerifyReport, violation: &ViolationRef, name: String, comma
     let mut case = base(report, name, command);
     case.verdict = "unsafe";
     let model = report.model;
-    case.headline =
-        vec![format!("{} is not safe under {model}.", short_name(report)), format!("{}.", violation.sentence())];
+    case.headline = vec![
+        format!("{} is not safe under {model}.", short_name(&report.program)),
+        format!("{}.", violation.sentence()),
+    ];
     case.headline.push(format!(
         "The execution below is possible under {model}, and no interleaving of the threads explains what it reads."
     ));
@@ -148,25 +147,27 @@ fn violated(report: &VerifyReport, violation: &ViolationRef, name: String, comma
         value: "run again on an independent machine with store buffers: not sequentially consistent".into(),
     });
     case.models = Some(models(model));
-    let run = Run::new(&violation.run);
+    let run = Run::new(&violation.run, &violation.initial);
     let in_cycle: BTreeSet<usize> = violation.cycle.iter().map(|link| link.event).collect();
     let overtaking = violation.run.iter().find(|step| step.overtakes).map(|step| step.event);
     let delayed = violation.run.iter().find(|step| step.delayed).map(|step| step.event);
     let reduced = run.closed(in_cycle.iter().copied().chain(overtaking).chain(delayed));
-    let shown = run.shown(&reduced, &mut case.notes);
+    let shown = run.shown(&reduced, false, &mut case.notes);
     let index = &shown.index;
     case.sources = sources(&run, &shown.drawn, &violation.fences, read);
     case.graph = graph(&run, &shown, &reduced, &case.sources);
     case.graph.arrows = arrows(&run, &violation.cycle, index);
     if let Some(node) = overtaking.and_then(|event| index.get(&event)) {
-        case.graph.nodes[*node].wrong = true;
+        case.graph.nodes[*node].wrong = Some("overtakes");
     }
     case.shape = violation.shape.clone();
     case.lemmas = vec![lemma(violation, model, index)];
     case.read = overtaken(violation, &run, index, overtaking, delayed);
     let what = "This is the execution that is not sequentially consistent.";
-    case.machine = Some(machine(&violation.run, &run, (model, what), &shown));
-    case.fixes = fixes(report, violation, &case.graph.nodes, &case.sources);
+    let mut machine = machine(&violation.run, &run, (model, what), &shown);
+    machine.wrong = overtaking.and_then(|event| wrong(violation, &machine, *index.get(&event)?));
+    case.machine = Some(machine);
+    case.fixes = fixes(report, violation, &case.graph.nodes, &case.sources, read);
     case.commands.push(Command {
         about: "The interleaving that leads there, step by step".into(),
         line: report.command.line(&violation.schedule, &format!(" --model {model}")),
@@ -272,7 +273,28 @@ fn overtaken(
     })
 }
 
-fn fixes(report: &VerifyReport, violation: &ViolationRef, nodes: &[Node], sources: &[Source]) -> Fixes {
+/// The step at which the access takes effect too early: a store when it reaches memory, anything else when it is made.
+fn wrong(violation: &ViolationRef, machine: &Machine, node: usize) -> Option<WrongStep> {
+    let access = &violation.access;
+    let step = if access.kind == "store" { "commit" } else { "issue" };
+    let step = machine.steps.iter().position(|at| at.node == node && at.step == step)?;
+    let thread = &access.thread_name;
+    let did = match (access.kind, &access.read) {
+        ("store", _) => format!("{thread}'s `{}` reaches memory", access.effect(true)),
+        (_, Some(read)) => format!("{thread} reads {read} from `{}`", access.address),
+        _ => format!("{thread} accesses `{}`", access.address),
+    };
+    // What an interlocked operation does is never in a buffer: something before it is.
+    let relaxed = violation.cycle.iter().rev().find(|link| link.kept == Some(false));
+    let late = match relaxed {
+        Some(link) if violation.store.kind == "rmw" => &link.access,
+        _ => &violation.store,
+    };
+    let whose = if late.thread == access.thread { "its own".to_owned() } else { format!("{}'s", late.thread_name) };
+    Some(WrongStep { step, words: format!("{did}: {whose} `{}` is still in its buffer.", late.effect(true)) })
+}
+
+fn fixes(report: &VerifyReport, violation: &ViolationRef, nodes: &[Node], sources: &[Source], read: Read<'_>) -> Fixes {
     let near = |fence: &FenceRef| {
         let file = sources.iter().position(|source| source.file == fence.file);
         let at = |line: u32| nodes.iter().position(|node| file.is_some_and(|file| node.place == Some((file, line))));
@@ -286,8 +308,11 @@ fn fixes(report: &VerifyReport, violation: &ViolationRef, nodes: &[Node], source
     let need = |fence: &FenceRef| Fix { words: capital(&fence.order), code: None, nodes: near(fence) };
     let (fences, about) = match &report.plan {
         Some(plan) => {
-            let it = if plan.len() == 1 { "this fence" } else { "these fences" };
-            (plan, format!("With {it} the program was verified again and is safe; without any one of them it is not."))
+            let about = match plan.len() {
+                1 => "With this fence the program was verified again and is safe.",
+                _ => "With these fences the program was verified again and is safe; without any one of them it is not.",
+            };
+            (plan, about.to_owned())
         }
         None => (
             &violation.fences,
@@ -304,18 +329,19 @@ fn fixes(report: &VerifyReport, violation: &ViolationRef, nodes: &[Node], source
             list.push(fix);
         }
     }
-    Fixes { title: "What would fix it".into(), about, list }
+    let diff = report.plan.as_ref().and_then(|plan| diff(&edits(plan), read));
+    Fixes { title: "What would fix it".into(), about, list, diff, beside: true }
 }
 
 /// Draws a run that is given step by step, with its sources and its machine. Returns the nodes of the events.
 pub(super) fn told(
     case: &mut Case,
-    steps: &[StepRef],
+    (steps, initial): (&[StepRef], &[(String, String)]),
     machine_of: (&str, &str),
     read: Read<'_>,
 ) -> BTreeMap<usize, usize> {
-    let run = Run::new(steps);
-    let shown = run.shown(&BTreeSet::new(), &mut case.notes);
+    let run = Run::new(steps, initial);
+    let shown = run.shown(&BTreeSet::new(), true, &mut case.notes);
     case.sources = sources(&run, &shown.drawn, &[], read);
     case.graph = graph(&run, &shown, &shown.drawn, &case.sources);
     case.graph.arrows = arrows(&run, &[], &shown.index);

@@ -39,7 +39,7 @@ pub fn replayed(report: &ReplayReport, command: &str, read: Read<'_>) -> (Row, C
         (None, _) => case.headline.push("Overtaking was not checked: add `--model tso`.".into()),
         (Some(model), 0) => case.headline.push(format!("Under {model} no access of it could overtake a store.")),
         (Some(model), n) => case.headline.push(format!(
-            "Under {model} {} could overtake a store that waits in a buffer, and then it is no longer an interleaving.",
+            "Under {model}, {} could overtake a store that waits in a buffer. The execution is then no longer an interleaving.",
             count(n, "access")
         )),
     }
@@ -60,11 +60,11 @@ pub fn replayed(report: &ReplayReport, command: &str, read: Read<'_>) -> (Row, C
         run.push(issue);
         run.extend(commit);
     }
-    let index = told(&mut case, &run, ("sc", "This is the schedule, access by access."), read);
+    let index = told(&mut case, (&run, &report.initial), ("sc", "This is the schedule, step by step."), read);
     let node = |step: usize| index.get(&step).copied();
     for &(at, _) in &overtaking {
         if let Some(node) = node(at) {
-            case.graph.nodes[node].wrong = true;
+            case.graph.nodes[node].wrong = Some("could overtake");
         }
     }
     case.fixes = Fixes {
@@ -88,11 +88,13 @@ pub fn replayed(report: &ReplayReport, command: &str, read: Read<'_>) -> (Row, C
                 }
             })
             .collect(),
+        ..Fixes::default()
     };
     if overtaking.len() > LISTED {
         case.notes.push(format!("{} more accesses that could overtake are not listed.", overtaking.len() - LISTED));
     }
     let about = if overtaking.is_empty() { steps } else { format!("{steps}, {} could overtake", overtaking.len()) };
-    let row = Row { name: report.program.clone(), model: model.into(), verdict, about, case: None };
+    let (name, subject) = (report.program.clone(), report.program.clone());
+    let row = Row { name, subject, words: None, model: model.into(), verdict, about, case: None };
     (row, case)
 }

@@ -32,13 +32,15 @@ pub(super) struct Run<'a> {
     pub(super) events: BTreeMap<usize, Event<'a>>,
     /// Per address its writes in the order in which they reached memory.
     order: BTreeMap<&'a str, Vec<usize>>,
-    /// The initial values that were read.
+    /// The initial values that are known.
     initial: BTreeMap<&'a str, &'a str>,
 }
 
 impl<'a> Run<'a> {
-    pub(super) fn new(steps: &'a [StepRef]) -> Run<'a> {
-        let mut run = Run { events: BTreeMap::new(), order: BTreeMap::new(), initial: BTreeMap::new() };
+    /// The steps, and what addresses hold before the first one as far as it is known.
+    pub(super) fn new(steps: &'a [StepRef], initial: &'a [(String, String)]) -> Run<'a> {
+        let initial = initial.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        let mut run = Run { events: BTreeMap::new(), order: BTreeMap::new(), initial };
         let mut buffers: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
         for step in steps {
             let (access, event) = (&step.access, step.event);
@@ -82,12 +84,13 @@ impl<'a> Run<'a> {
         closed
     }
 
-    /// What is drawn: everything, or the end of a long run, where it happens, with what matters.
-    pub(super) fn shown(&self, reduced: &BTreeSet<usize>, notes: &mut Vec<String>) -> Shown {
+    /// What is drawn: everything, or the end of a long run, where it happens, with what matters. Threads that begin and end
+    /// are part of everything only if `control` says so.
+    pub(super) fn shown(&self, reduced: &BTreeSet<usize>, control: bool, notes: &mut Vec<String>) -> Shown {
         let told: Vec<usize> = self
             .events
             .iter()
-            .filter(|(event, known)| !known.access.control || reduced.contains(event))
+            .filter(|(event, known)| control || !known.access.control || reduced.contains(event))
             .map(|(&event, _)| event)
             .collect();
         let skipped = told.len().saturating_sub(DRAWN);
@@ -126,13 +129,13 @@ pub(super) fn graph(run: &Run<'_>, shown: &Shown, reduced: &BTreeSet<usize>, sou
             number: if access.line == 0 { "·".into() } else { access.line.to_string() },
             text: if access.text.is_empty() { access.effect(true) } else { access.text.clone() },
             effect: if access.text.is_empty() { String::new() } else { access.effect(true) },
-            kind: access.kind,
+            kind: if access.control { "control" } else { access.kind },
             address: access.address.clone(),
             read: access.read.clone(),
             write: access.write.clone(),
             time: None,
             place: source.filter(|_| access.line > 0).map(|source| (source, access.line)),
-            wrong: false,
+            wrong: None,
         }
     };
     let columns = |events: &mut dyn Iterator<Item = usize>| {
@@ -159,7 +162,10 @@ pub(super) fn graph(run: &Run<'_>, shown: &Shown, reduced: &BTreeSet<usize>, sou
         initial: run
             .initial
             .iter()
-            .filter(|(name, _)| drawn.iter().any(|event| run.events[event].access.address == **name))
+            .filter(|(name, _)| {
+                let uses = |access: &AccessRef| access.address == **name && !access.control;
+                drawn.iter().any(|event| uses(run.events[event].access))
+            })
             .take(24)
             .map(|(name, value)| format!("{name} = {value}"))
             .collect(),
@@ -219,18 +225,21 @@ pub(super) fn machine(steps: &[StepRef], run: &Run<'_>, (model, what): (&str, &s
         _ => ("Each thread has a store buffer for each address; loads look there first.", "address"),
     };
     // A read-modify-write acts on memory at once.
-    let acts = |step: &&StepRef| step.step == "issue" || (step.access.kind == "store" && buffers != "none");
+    let buffered = |access: &AccessRef| access.kind == "store" && !access.control && buffers != "none";
+    let acts = |step: &&StepRef| step.step == "issue" || buffered(&step.access);
     let told: Vec<&StepRef> = steps.iter().filter(|step| index.contains_key(&step.event)).filter(acts).collect();
     // The end is where it happens.
     let skipped = told.len().saturating_sub(STEPS);
     let kept: Vec<MachineStep> =
         told[skipped..].iter().map(|step| MachineStep { step: step.step, node: index[&step.event] }).collect();
-    let addresses: BTreeSet<&str> = told.iter().map(|step| step.access.address.as_str()).collect();
+    let variables = told.iter().filter(|step| !step.access.control);
+    let addresses: BTreeSet<&str> = variables.map(|step| step.access.address.as_str()).collect();
     // What memory holds where the first step that is kept begins is known only if none is left out.
     let initial = |name: &str| run.initial.get(name).filter(|_| skipped == 0).map(|value| (*value).to_owned());
     let memory = addresses.iter().map(|&name| (name.to_owned(), initial(name))).collect();
     let cut = if skipped > 0 { format!(" The first {} are left out.", count(skipped, "step")) } else { String::new() };
-    Machine { about: format!("{about} {what}{cut}"), buffers, memory, steps: kept, omitted: 0, stuck: Vec::new() }
+    let about = format!("{about} {what}{cut}");
+    Machine { about, buffers, memory, steps: kept, ..Machine::default() }
 }
 
 /// The lines of source of the events that are drawn, with some around them.

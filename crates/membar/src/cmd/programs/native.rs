@@ -504,7 +504,7 @@ impl Subject for Native {
             address,
             read: value(event.read),
             write: value(event.write),
-            control: Words::is_control(traced, addr),
+            control: self.words.is_control(traced, addr),
             crowded: false,
         }
     }
@@ -600,7 +600,7 @@ impl Subject for Native {
     fn memory(&mut self, run: &Run<Traced>) -> Vec<(String, String)> {
         let mut last: BTreeMap<u32, u64> = BTreeMap::new();
         for step in &run.steps {
-            if !Words::is_control(&run.detail, step.access.addr) {
+            if !self.words.is_control(&run.detail, step.access.addr) {
                 last.insert(step.access.addr, step.new);
             }
         }

@@ -6,6 +6,7 @@ use membar::core::Relaxation;
 use membar::report::safe;
 use membar::report::verify::{EndRef, LinkRef, StepRef, ViolationRef, shape};
 use membar::verify::{Event, Explanation, Found, Link, Relation, RunStep, explain_run};
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 /// A violation, explained.
@@ -134,6 +135,21 @@ fn is_apart<S: Subject>(subject: &S, case: &Case<S::Detail>) -> bool {
     conflicts.into_iter().any(|link| !subject.overlap(&case.run, &events[link.from], &events[link.to]))
 }
 
+/// What the variables of these events hold before the run.
+pub fn initial<S: Subject>(subject: &mut S, run: &Run<S::Detail>, events: &[Event]) -> Vec<(String, String)> {
+    let used: BTreeSet<u32> = events.iter().map(|event| event.access.addr).collect();
+    let mut known = BTreeMap::new();
+    for (at, performed) in run.steps.iter().enumerate().filter(|(_, performed)| used.contains(&performed.access.addr)) {
+        known.entry(performed.access.addr).or_insert(Event {
+            read: Some(performed.old),
+            write: None,
+            ..Event::new(at, performed)
+        });
+    }
+    let accesses = known.values().map(|event| subject.access(run, event)).filter(|access| !access.control);
+    accesses.filter_map(|access| Some((access.address, access.read?))).collect()
+}
+
 fn violation<S: Subject>(subject: &mut S, found: &Found, case: &Case<S::Detail>) -> ViolationRef {
     let Case { run, explanation } = case;
     let events: Vec<_> = explanation.events.iter().map(|event| subject.access(run, event)).collect();
@@ -168,6 +184,7 @@ fn violation<S: Subject>(subject: &mut S, found: &Found, case: &Case<S::Detail>)
         store: events[explanation.store].clone(),
         access: events[overtaking].clone(),
         run: explanation.run.iter().map(step).collect(),
+        initial: initial(subject, run, &explanation.events),
         fences: fences.iter().map(|f| subject.fence(f.barrier, &events[f.after], &events[f.before])).collect(),
         schedule: found.schedule.to_string(),
         executions: found.executions,

@@ -2,12 +2,13 @@
 
 use super::super::programs::hash;
 use crate::stop::Failure;
-use membar::report::safe;
+use membar::report::{quoted_path, safe};
 use membar::verify::{Checkpoint, Settings};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::ffi::OsString;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A verification that can be taken up again.
 pub struct State {
@@ -70,6 +71,26 @@ pub fn load(path: &Path, fingerprint: u64, settings: Settings) -> Result<Option<
         return Err(bad("was begun with other settings (model, strategy and its numbers, monitor or steps)"));
     }
     Ok(Some(State { checkpoint, facts: saved.facts, seconds: saved.seconds }))
+}
+
+/// Keeps the state in a new file for temporary ones.
+pub fn keep(fingerprint: u64, state: &State) -> Result<PathBuf, Failure> {
+    let failed = |error: io::Error| Failure::Usage(format!("error: cannot keep the state: {error}"));
+    let file = tempfile::Builder::new().prefix("membar-").suffix(".state").tempfile().map_err(failed)?;
+    save(file.path(), fingerprint, state)?;
+    file.into_temp_path().keep().map_err(|error| failed(error.error))
+}
+
+/// This command, for one of its programs and with its state.
+pub fn command(programs: &[PathBuf], program: &str, state: &Path) -> String {
+    let words: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
+    let quoted = |word: &OsString| quoted_path(&word.to_string_lossy());
+    let own = words[..end].iter().filter(|word| !programs.iter().any(|program| program.as_os_str() == *word));
+    let mut line: Vec<String> = std::iter::once("membar".to_owned()).chain(own.map(quoted)).collect();
+    line.extend([program.to_owned(), "--resume".into(), quoted_path(&state.to_string_lossy())]);
+    line.extend(words[end..].iter().map(quoted));
+    line.join(" ")
 }
 
 /// Keeps the state.

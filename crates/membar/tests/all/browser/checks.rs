@@ -76,10 +76,40 @@ pub const CHECKS: &[Check] = &[
         sabotage: "<script nonce=membar>document.querySelector('#machine').addEventListener('input', (e) => e.stopImmediatePropagation(), true)</script>",
     },
     Check {
+        name: "the step that goes wrong",
+        needs: ".trail .wrong",
+        run: wrong_step,
+        sabotage: "<style>.now.stuck { color: inherit !important }</style>",
+    },
+    Check {
+        name: "steps have addresses",
+        needs: "#machine input",
+        run: step_addresses,
+        sabotage: "<script nonce=membar>history.replaceState = () => {}</script>",
+    },
+    Check {
+        name: "the fix is a diff",
+        needs: "#repair .diff",
+        run: fix_is_a_diff,
+        sabotage: "<style>.diff .plus { background: none !important }</style>",
+    },
+    Check {
         name: "arrows can be switched",
         needs: "#threads",
         run: arrows,
         sabotage: "<style>.label { display: none }</style><script nonce=membar>setInterval(() => document.querySelector('svg.arrows').append(document.querySelector('path.arrow') || ''), 1); document.querySelector('.tools').addEventListener('click', (e) => e.stopImmediatePropagation(), true)</script>",
+    },
+    Check {
+        name: "values have short names",
+        needs: ".op abbr",
+        run: short_values,
+        sabotage: "<script nonce=membar>document.querySelectorAll('abbr').forEach((e) => { e.title = ''; })</script>",
+    },
+    Check {
+        name: "labels can be read",
+        needs: "svg.arrows .label",
+        run: labels,
+        sabotage: "<style>svg.arrows.names { z-index: 0 !important } .op { transform: scale(3) }</style>",
     },
     Check {
         name: "the original on demand",
@@ -247,9 +277,9 @@ fn source_selects(tab: &mut Tab, _: &Report) -> Outcome {
 fn links_select(tab: &mut Tab, _: &Report) -> Outcome {
     tab.click("one('#read .link')")?;
     tab.until("linked([shown().read.node])")?;
-    let links = tab.eval("all('#fix .link').length")?.as_u64().unwrap_or(0);
+    let links = tab.eval("all('#fix .link, #repair .link').length")?.as_u64().unwrap_or(0);
     for at in 0..links {
-        tab.click(&format!("all('#fix .link')[{at}]"))?;
+        tab.click(&format!("all('#fix .link, #repair .link')[{at}]"))?;
         tab.until(&format!("linked(shown().fixes.list.filter((fix) => fix.nodes.length)[{at}].nodes)"))?;
     }
     Ok(())
@@ -295,7 +325,62 @@ fn machine(tab: &mut Tab, _: &Report) -> Outcome {
     tab.eval("one('#machine input').focus()")?;
     tab.press("End")?;
     tab.until(&at(steps))?;
-    tab.holds("shown().machine.stuck.every(({ why }) => one('#machine .now').textContent.includes(why))")
+    tab.holds("shown().machine.stuck.every(({ why }) => one('#machine .now').textContent.includes(short(why)))")
+}
+
+/// The stepper opens where the execution stops being an interleaving, and says in red what happens there.
+fn wrong_step(tab: &mut Tab, _: &Report) -> Outcome {
+    tab.holds("one('#machine .now').textContent.startsWith(shown().machine.wrong.step + 1 + ' of ')")?;
+    tab.holds("one('#machine .now').textContent.includes(shown().machine.wrong.words.replaceAll('`', ''))")?;
+    tab.holds("one('.trail [aria-current]').classList.contains('wrong')")?;
+    for part in ["#machine .now", ".trail .wrong"] {
+        tab.holds(&format!("colour(one('{part}'), 'color') === colour(one('.op.wrong .flag'), 'color')"))?;
+    }
+    Ok(())
+}
+
+/// Keys turn the steps wherever the focus is; the address names the step, and leads back to it.
+fn step_addresses(tab: &mut Tab, _: &Report) -> Outcome {
+    let at = |n: u64| format!("one('#machine .now').textContent.startsWith({n} + ' of ')");
+    let hash = |n: u64| format!("location.hash.endsWith('-step-{n}')");
+    tab.eval("one('#machine input').focus()")?;
+    tab.press("Home")?;
+    tab.until(&at(0))?;
+    tab.eval("document.activeElement.blur()")?;
+    tab.press("ArrowRight")?;
+    tab.until(&format!("{} && {}", at(1), hash(1)))?;
+    tab.press("ArrowLeft")?;
+    tab.until(&format!("{} && {}", at(0), hash(0)))?;
+    tab.press("ArrowRight")?;
+    tab.until(&hash(1))?;
+    tab.reload()?;
+    tab.until(&at(1))?;
+    tab.script("location.hash = location.hash.replace(/-step-1$/, '-step-0')")?;
+    tab.until(&at(0))
+}
+
+/// Lines that are added can be told from those that stay, and all of it can be copied.
+fn fix_is_a_diff(tab: &mut Tab, _: &Report) -> Outcome {
+    tab.holds("visible(one('#repair')) && !!one('#repair').closest('#verdict')")?;
+    tab.holds("all('.diff .plus').length > 0 && all('.diff .plus').every((line) => line.textContent.startsWith('+'))")?;
+    tab.holds("all('.diff .plus').every((line) => colour(line, 'backgroundColor') !== colour(one('.diff'), 'backgroundColor') && colour(line, 'backgroundColor') !== 'rgba(0, 0, 0, 0)')")?;
+    tab.holds("one('.diff').textContent === shown().fixes.diff")
+}
+
+/// The value itself is a hint, and nothing else shows it.
+fn short_values(tab: &mut Tab, _: &Report) -> Outcome {
+    tab.holds("all('.op abbr').every((e) => /^T\\d+#\\d+$/.test(e.textContent) && /^\\d{7,}$/.test(e.title))")?;
+    tab.nothing("Object.keys(shown().values).filter((value) => one('#threads').innerText.includes(value))")
+}
+
+/// No box covers a label.
+fn labels(tab: &mut Tab, _: &Report) -> Outcome {
+    let covered = "(label) => { const r = label.getBoundingClientRect(); label.style.pointerEvents = 'all'; label.closest('svg').style.pointerEvents = 'all'; \
+                   const hit = document.elementFromPoint(r.left + r.width / 2, r.top + r.height / 2); return hit && hit.closest('.op'); }";
+    tab.eval("one('#threads').scrollIntoView({ block: 'start', behavior: 'instant' })")?;
+    tab.nothing(&format!(
+        "all('svg.arrows .label').filter((label) => {{ const r = label.getBoundingClientRect(); return r.top > 0 && r.bottom < innerHeight && r.left > 0 && r.right < innerWidth; }}).filter({covered}).map((label) => label.textContent)"
+    ))
 }
 
 /// Each relation's button hides and shows its arrows, and that of the cycle the cycle.

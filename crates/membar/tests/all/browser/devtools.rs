@@ -194,6 +194,21 @@ impl Tab<'_> {
         self.until("document.readyState === 'complete'")
     }
 
+    /// Opens the page again, at the address that it has now, and waits until it is there.
+    pub fn reload(&mut self) -> Outcome {
+        self.script("window.old = true")?;
+        self.call("Page.reload", json!({}))?;
+        let end = Instant::now() + self.patience;
+        // While one page goes and the next one comes, there is nothing to ask.
+        while self.eval("!window.old && document.readyState === 'complete'") != Ok(Value::Bool(true)) {
+            if Instant::now() > end {
+                return Err("the page never came back".into());
+            }
+            std::thread::sleep(PAUSE);
+        }
+        Ok(())
+    }
+
     /// What an expression comes to, promises included. It can use the functions of `probe.js`.
     pub fn eval(&mut self, expression: &str) -> Outcome<Value> {
         let expression = format!("(() => {{ {PROBE}\nreturn ({expression}); }})()");

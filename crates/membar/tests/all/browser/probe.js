@@ -8,6 +8,8 @@ const shown = () => {
   const row = one('.results tr[aria-current]');
   return data().cases[row ? Number(row.dataset.case) : 0];
 };
+// A text with the short names of its values.
+const short = (text) => text.replace(/\d{7,}/g, (value) => (shown().values || {})[value] || value);
 const same = (a, b) => JSON.stringify([...a].sort((x, y) => x - y)) === JSON.stringify([...b].sort((x, y) => x - y));
 const node = (element) => Number(element.dataset.node);
 const op = (id) => one('.op[data-node="' + id + '"]');

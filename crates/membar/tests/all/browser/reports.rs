@@ -122,7 +122,7 @@ pub fn reports() -> Vec<Report> {
             &["check", "big.trace"],
             1,
             "verdict argument threads read machine fix reproduce stepper original",
-            &["6000 operations"],
+            &["6000 operations", " of 6\u{202f}000)"],
         ),
         report(
             "allowed",
@@ -161,15 +161,21 @@ pub fn reports() -> Vec<Report> {
             &[("peterson.c", PETERSON)],
             &["verify", "peterson.c"],
             1,
-            "verdict argument threads source read machine fix reproduce stepper answers original",
-            &["while (wants[other] && turn == other)", "atomic_thread_fence(memory_order_seq_cst)"],
+            "verdict argument threads source read machine models reproduce stepper answers original",
+            &[
+                "2 violations in peterson.c",
+                "is still in its buffer",
+                "initially turn = 0, wants[0] = 0, wants[1] = 0",
+                "while (wants[other] && turn == other)",
+                "atomic_thread_fence(memory_order_seq_cst)",
+            ],
         ),
         report(
             "unsafe-c++",
             &[("chaselev.cpp", CHASE_LEV)],
             &["verify", "chaselev.cpp", "--model", "pso"],
             1,
-            "verdict argument threads source read machine fix reproduce stepper original",
+            "verdict argument threads source read machine models reproduce stepper original",
             &["chaselev.cpp is not safe under pso."],
         ),
         report(
@@ -203,6 +209,19 @@ pub fn reports() -> Vec<Report> {
             0,
             "verdict threads source machine fix reproduce stepper",
             &["Schedule a2b2 of SB.litmus, 4 steps."],
+        ),
+        report(
+            "replay-c",
+            &[("peterson.c", PETERSON)],
+            &["replay", "peterson.c", "a2b3c4", "--model", "tso"],
+            0,
+            "verdict threads source machine fix reproduce stepper",
+            &[
+                "Schedule a2b3c4 of peterson.c, 9 steps.",
+                "0 of 9",
+                "✗ could overtake",
+                "(peterson.c:59) pthread_join(a, NULL);",
+            ],
         ),
         report(
             "litmus",
@@ -262,4 +281,4 @@ pub fn reports() -> Vec<Report> {
 /// What a forbidden trace has that is as small as it gets.
 const FORBIDDEN: &str = "verdict argument threads read machine fix reproduce stepper";
 /// What an unsafe program has whose execution is as small as it gets.
-const UNSAFE: &str = "verdict argument threads source read machine fix reproduce stepper";
+const UNSAFE: &str = "verdict argument threads source read machine models reproduce stepper";
