@@ -11,7 +11,7 @@ use std::time::Instant;
 use tempfile::TempDir;
 use wait4::Wait4;
 
-/// What a process cost.
+/// The cost of a process.
 #[derive(Clone, Copy, Debug)]
 pub struct Cost {
     /// Wall time from start to end.

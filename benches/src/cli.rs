@@ -15,7 +15,7 @@ pub struct Cli {
 
 #[derive(Subcommand, Debug)]
 pub enum Command {
-    /// One line a trace: time, memory, algorithm and verdict for every size
+    /// One line per trace: time, memory, algorithm and verdict for every size
     Grid(Grid),
     /// Figures 6 to 8 of the TSOtool paper: % TOO found, analysis time, time against n, p and a
     Figures(Figures),
@@ -23,15 +23,15 @@ pub enum Command {
     Locks(Locks),
     /// Tests and operations until each bug of the simulated machines is found, for each profile
     Detect(Detect),
-    /// Exploring programs: interleavings and classes a second, and what monitors add to that
+    /// Exploring programs: interleavings and classes per second, and what monitors add to that
     Explore(Explore),
     /// Explores one program once, for profilers
     Once(Once),
-    /// `membar monitor`: events a second and memory against threads and length
+    /// `membar monitor`: events per second and memory against threads and length
     Monitor(Monitor),
-    /// `membar litmus`: tests a second
+    /// `membar litmus`: tests per second
     Litmus(Litmus),
-    /// C and C++ programs: executions a second, the cost of a reset and of an event, memory, time to the first violation
+    /// C and C++ programs: executions per second, the cost of a reset and of an event, memory, time to the first violation
     Native(Native),
     /// Makes the tables of docs/results.md: the benchmarks of the papers; exit code 1 if their shape does not agree
     Results(Results),
@@ -187,7 +187,7 @@ pub struct Once {
     /// One execution of each happens-before class instead of all executions
     #[arg(long)]
     pub dpor: bool,
-    /// What looks at the executions
+    /// The monitor that watches each execution
     #[arg(long, value_enum, default_value_t = WatcherName::None)]
     pub monitor: WatcherName,
     /// Stop after about this many executions
@@ -204,7 +204,7 @@ pub enum ProgramName {
     Bakery,
 }
 
-/// What looks at executions.
+/// The monitor that watches each execution.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum WatcherName {
     Engine,

@@ -1,7 +1,7 @@
 //! How many tests and operations it takes to find each bug of the simulated machines, for each profile: a better profile
 //! shows as fewer.
 //!
-//! Tests are those of `membar simulate`: the same programs and runs for the same seeds. A round begins at a seed of its own and
+//! Tests are those of `membar simulate`: the same programs and runs for the same seeds. A round begins at its own seed and
 //! ends with the first violation, or gives up.
 
 use crate::cli::Detect;

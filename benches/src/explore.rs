@@ -2,7 +2,7 @@
 //!
 //! One program is explored by every monitor in turn, several times, and the best of each is kept: other processes only
 //! ever add, and a change of the machine's mood during the run meets all of them. Rates are for processor time, which is
-//! what the wall time would be on a core of one's own; with several workers they are for wall time.
+//! what the wall time would be on an idle core; with several workers they are for wall time.
 
 use crate::cli::{Explore, Once, ProgramName, WatcherName};
 use crate::error::Error;
@@ -19,7 +19,7 @@ use std::sync::atomic::AtomicBool;
 
 /// No execution of the programs here comes near this.
 const MAX_STEPS: usize = 1000;
-/// A measurement that is to be precise goes on for this many seconds.
+/// A measurement that is to be precise takes this many seconds.
 pub const LEAST: f64 = 0.25;
 /// Interleavings of a program, at most.
 const MOST: u64 = 2_000_000;
@@ -66,7 +66,7 @@ fn rounds_of(rounds: u32) -> String {
     format!("{rounds} round{}", if rounds == 1 { "" } else { "s" })
 }
 
-/// What looks at the executions.
+/// The monitor that watches each execution.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Watcher {
     /// The engine alone.
@@ -161,7 +161,7 @@ pub struct Plan<'a> {
     pub watchers: &'a [Watcher],
     pub effort: Effort,
     pub best_of: u32,
-    /// A measurement goes on for this many seconds of wall time, from the beginning again if need be.
+    /// A measurement takes this many seconds of wall time, from the beginning again if need be.
     pub least: f64,
 }
 

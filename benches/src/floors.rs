@@ -1,4 +1,4 @@
-//! What was promised, measured in one run.
+//! The floors, measured in one run.
 
 use crate::case::{Case, SMALL_LINES, size};
 use crate::child::{Answer, Cost, Runner};
@@ -279,7 +279,7 @@ impl Measured<'_> {
                 self.at_least(format!("{how}, {}", source.name), floor, cost.rate(), "executions/s", details);
             }
         }
-        // Searches that go on for a while: nobody needs two workers for milliseconds.
+        // Searches that take a while: nobody needs two workers for milliseconds.
         for (name, sizes) in [("dekker", [1, 2, 3]), ("msn", [1, 2, 2])] {
             for ((how, strategy), n) in ways.into_iter().zip(sizes) {
                 let row = Row::measure(&plan, &Source::example(name, Some(n)), how, strategy)?;

@@ -1,4 +1,4 @@
-//! Every size, one line a trace.
+//! Every size, one line per trace.
 
 use crate::case::{Case, size};
 use crate::child::Runner;

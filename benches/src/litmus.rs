@@ -1,4 +1,4 @@
-//! `membar litmus`: tests a second.
+//! `membar litmus`: tests per second.
 
 use crate::child::{Cost, Runner};
 use crate::cli::Litmus;
@@ -8,7 +8,7 @@ use crate::table::Table;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Where tests are looked for, from the root of the repository.
+/// Where tests are searched for, from the root of the repository.
 const DIRECTORIES: [&str; 2] = ["../shared/data/litmus", "corpus/litmus"];
 
 /// A directory of tests.

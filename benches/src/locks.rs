@@ -22,7 +22,7 @@ pub const SCAN: u64 = 600;
 const SIZES: [u32; 8] = [100, 300, 1_000, 4_000, 10_000, 40_000, 100_000, 1_000_000];
 const CORES: [u32; 4] = [2, 4, 8, 16];
 
-/// A run of the paper's workload with so many operations in all, as scans saw it.
+/// A run of the paper's workload with this many operations in all, as scans saw it.
 pub fn run_of(cores: u32, operations: u32, seed: u64) -> Trace {
     let modv = profile::builtin("modv").expect("built in");
     let profile = Profile { threads: cores, operations: (operations / cores).max(1), ..modv.clone() };

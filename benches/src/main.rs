@@ -14,8 +14,8 @@
 //! cargo run --release -p membar-bench -- write --n 1M --out large.trace
 //! ```
 //!
-//! Traces come from `membar-simulate` and are decided from text by `membar check`, a process of its own each time, so time
-//! and memory are what a user sees: starting, reading, deciding, certifying. Traces are written by a process of its own,
+//! Traces come from `membar-simulate` and are decided from text by `membar check`, in a new process each time, so time
+//! and memory are what a user sees: starting, reading, deciding, certifying. Traces are written by another process,
 //! too: the memory of a process that starts another one counts as that one's.
 //!
 //! C and C++ programs are explored from the libraries, too; the processes that run them are this program again, with its

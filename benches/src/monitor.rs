@@ -49,7 +49,7 @@ impl Monitors {
     }
 }
 
-/// What monitoring cost, and what it said.
+/// The cost of monitoring, and what it said.
 pub struct Monitored {
     pub cost: Cost,
     pub events: u32,
@@ -58,7 +58,7 @@ pub struct Monitored {
 }
 
 impl Monitored {
-    /// Millions of events a second of processor time.
+    /// Millions of events per second of processor time.
     pub fn rate(&self) -> f64 {
         f64::from(self.events) / 1e6 / self.cost.cpu
     }

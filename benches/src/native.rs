@@ -1,7 +1,7 @@
 //! C and C++ programs: compiled, run and explored by the libraries, in processes of their own as `membar verify` does it.
 //!
 //! A program runs in a child process, and the search in this one; they take turns, so with one worker the processor time
-//! of both together is what the wall time would be on a core of one's own. With several workers it is wall time that
+//! of both together is what the wall time would be on an idle core. With several workers it is wall time that
 //! counts. Where other things run, *possible* says what the ratio would be on free cores: the processor time of one worker
 //! and its search, over that of the busier one of two and theirs.
 
@@ -20,7 +20,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// As `membar verify` has them if nothing is said.
+/// As `membar verify` has them by default.
 const HEAP: usize = 64 << 20;
 const MAX_STEPS: usize = 1000;
 
@@ -69,7 +69,7 @@ pub struct Run {
     pub cost: Cost,
 }
 
-/// What an exploration cost.
+/// The cost of an exploration.
 #[derive(Clone, Copy, Debug)]
 pub struct Cost {
     pub counts: Counts,

@@ -1,4 +1,4 @@
-//! What the papers say about their benchmarks.
+//! The papers' numbers for their benchmarks.
 
 /// A row of table 1 or 2 of Burnim, Sen, Stergiou: Sound and complete monitoring of sequential consistency for relaxed
 /// memory models, TACAS 2011, section 7.
@@ -24,7 +24,7 @@ pub struct Drawn {
     pub seconds: f64,
 }
 
-/// What is known of a benchmark.
+/// Everything known about a benchmark.
 pub struct Published {
     pub name: &'static str,
     /// Up to one preemption, up to two.

@@ -1,6 +1,6 @@
 //! The tables of docs/results.md: the benchmarks of the papers, next to what the papers say.
 //!
-//! What must agree is the shape: which programs leave sequential consistency on which machine. If it does not, nothing is
+//! The shape must agree: which programs leave sequential consistency on which machine. If it does not, nothing is
 //! written and the exit code is 1.
 
 use crate::cli::{Output, Results as Args};

@@ -18,7 +18,7 @@ use tempfile::TempDir;
 pub struct Plan {
     /// Executions of one exploration, at most.
     pub most: u64,
-    /// Seconds that a measurement goes on for, from the beginning again if need be.
+    /// Seconds that a measurement takes, from the beginning again if need be.
     pub least: f64,
     pub best_of: u32,
 }
@@ -81,7 +81,7 @@ pub fn sources(quick: bool) -> Vec<Source> {
     all.into_iter().map(|(name, n)| Source::example(name, Some(n))).collect()
 }
 
-/// Enough preemptions for a search that goes on until it is stopped.
+/// Enough preemptions for a search that runs until it is stopped.
 pub const PREEMPTIONS: u32 = 6;
 
 /// `membar-bench native`

@@ -1,4 +1,4 @@
-// expect: undecided: accesses memory that membar does not look after
+// expect: undecided: accesses memory that membar does not manage
 #include <pthread.h>
 extern char **environ;
 static int flag, seen, found;

@@ -1,4 +1,4 @@
-// expect: undecided: calls `setvbuf` with a buffer of its own
+// expect: undecided: calls `setvbuf` with its own buffer
 #include <pthread.h>
 #include <stdio.h>
 static char buffer[64];

@@ -62,7 +62,7 @@ fn late(n: u32, threads: u32, addrs: u64, timed: bool) -> (Trace, Witness) {
     trace.clear(1);
     let (half, writers) = (n / 2, threads / 2);
     let session = |trace: &mut Trace, by: u32, i: u32| {
-        // Each thread has a lock of its own.
+        // Each thread has its own lock.
         let (thread, lock) = (trace.thread_id(by), trace.lock_id(&format!("L{by}")));
         if (i / threads).is_multiple_of(10) {
             trace.push_acquire(thread, lock, 1);

@@ -1,16 +1,16 @@
-//! What is wrong with a certificate.
+//! Flaws in a certificate.
 
 use membar_core::{AddrId, Event, OpId};
 use std::fmt;
 
-/// What is wrong with a certificate. Any of these is a bug of whoever made it.
+/// An error in a certificate. Each is a bug in the code that made it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Flaw {
-    /// The order's entry is no operation of the trace, or a barrier.
+    /// The order's entry is not an operation of the trace, or a barrier.
     NotMemory {
         /// Index into the order.
         place: usize,
-        /// What stands there.
+        /// The text there.
         op: OpId,
     },
     /// The order has the operation twice.
@@ -35,7 +35,7 @@ pub enum Flaw {
     Value {
         /// The read.
         read: OpId,
-        /// What it would return.
+        /// The value it would return.
         gives: u64,
     },
     /// There is no write order, and what the read returned is overwritten before it.
@@ -68,7 +68,7 @@ pub enum Flaw {
         /// The one before it on that lock ([`Event::INIT`]: it is the first).
         after: Event,
     },
-    /// The operation read a value that is written, or initial, or it is no read of a recorded value.
+    /// The operation read a value that is written, or initial, or it is not a read of a recorded value.
     NotUnwritten(OpId),
     /// Not an address whose recorded final value nobody writes.
     NotUnwrittenFinal(AddrId),
@@ -112,7 +112,7 @@ pub enum Flaw {
 /// Why a step does not follow by its rule.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reason {
-    /// An event is no operation of the trace, is a barrier, or is an end where an operation has to be.
+    /// An event is not an operation of the trace, is a barrier, or is an end where an operation has to be.
     Event,
     /// A premise is not an earlier step.
     Premise,

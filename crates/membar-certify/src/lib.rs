@@ -3,7 +3,7 @@
 //! `membar-check` is fast and therefore long; this crate is short. It sees a [`Trace`], a [`Model`] and a certificate,
 //! and either agrees or names the first [`Flaw`]. No algorithm is shared with the checker, nor anything that was
 //! computed for it: writes are identified by address and value, locks are paired, `final` and `order` lines are read
-//! here once more. What is trusted: that [`Trace::resolve`] succeeded (so a value that is read identifies the write of an address, and
+//! here once more. Trusted are that [`Trace::resolve`] succeeded (so a value that is read identifies the write of an address, and
 //! sessions end), that it grouped operations by thread in the order of the text, and that [`Trace::set_clock`] read the
 //! timestamps as it says.
 //!
@@ -16,7 +16,7 @@
 //!
 //! A certificate may be garbage: every index in it is checked, and nothing here panics on it.
 //!
-//! # What a memory order is
+//! # Memory order
 //!
 //! A total order `≤` of all operations but barriers; a read-modify-write is one point and counts as a load and as a store.
 //! An acquire and the next release of its lock by its thread are the ends of a session, which holds what is between them
@@ -35,7 +35,7 @@
 //!    They also keep it if a barrier between them has such a pair in its mask ([`Model::sync`] for `sync`); for a barrier, an
 //!    acquire and a release each count as a load and as a store.
 //! 2. **Time.** If one operation ended strictly before another one began, by clocks that can be compared, and was done at its
-//!    end (it is no plain store, or the model's writes are atomic), it is before the other. Where clocks are those of
+//!    end (it is not a plain store, or the model's writes are atomic), it is before the other. Where clocks are those of
 //!    threads, this is about an earlier and a later operation of one thread; where there is one clock, about any two. When
 //!    an operation began and ended is [`Trace::period`].
 //! 3. **Value.** A read returns the write that is last in `≤` among those before it in `≤` or, for a plain load where
@@ -53,7 +53,7 @@
 //! returned: there is no `w'` with `w < w' < read`. A witness is still a total order: it has to go along with every edge,
 //! and says in which order sessions were.
 //!
-//! # What a proof is
+//! # Proofs
 //!
 //! See [`membar_core::Rule`] for the rules. Each is checked to be a true consequence of the points above, so the
 //! events on a cycle would each be strictly before itself. The test suites hold both halves against brute force: all
@@ -109,7 +109,7 @@ impl Certifier {
         self.proof.check(trace, model, proof)
     }
 
-    /// Does the verdict's certificate hold? There is none to check where it is undecided.
+    /// Does the verdict's certificate hold? An undecided verdict has none to check.
     pub fn verdict(&mut self, trace: &Trace, model: &Model, verdict: &Verdict) -> Result<(), Flaw> {
         match verdict {
             Verdict::Allowed(witness) => self.witness(trace, model, witness),

@@ -1,4 +1,4 @@
-//! What has to come before each operation because of what its thread did earlier.
+//! The order that an operation inherits from earlier operations of its thread.
 //!
 //! Problem: for each operation, gather the earlier ones of its thread that the model's table, a barrier, or the time axiom
 //! (where clocks are those of threads) put before it, without looking at all pairs.

@@ -7,7 +7,7 @@
 //! 1. Run the steps. The machines are those of Burnim, Sen and Stergiou (2010), figures 2 and 3, with barriers.
 //!    [`Step::Issue`] makes a thread's next access: a store enters the thread's buffer; a load returns the youngest
 //!    store to its address there, else memory; an interlocked operation acts on memory. [`Step::Commit`] moves a
-//!    buffered store to memory. What may not happen yet is refused, with the reason:
+//!    buffered store to memory. A step that may not happen yet is refused, with the reason:
 //!    * an access after a full barrier, and under TSO an interlocked operation, while its thread has a buffered store;
 //!    * under PSO an interlocked operation while its thread has a buffered store to its address, or one from before its
 //!      last store barrier;
@@ -44,18 +44,18 @@ pub struct Event {
     pub index: u32,
 }
 
-/// What an access did.
+/// The effect of an access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Made {
     /// The access.
     pub access: Access,
-    /// What it read, unless it is a store.
+    /// The value it read, unless it is a store.
     pub read: Option<Read>,
-    /// What it wrote: nothing if it is a load, or a compare-exchange that failed.
+    /// The value it wrote: nothing if it is a load, or a compare-exchange that failed.
     pub wrote: Option<u64>,
 }
 
-/// What an access read.
+/// The value an access read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Read {
     /// The event that wrote it; `None` is the initial value.
@@ -361,7 +361,7 @@ const NONE: u32 = u32::MAX;
 /// From how many events a cycle is searched at most.
 const STARTS: usize = 512;
 
-/// What kind of run a way is in: what it may go on with at no cost.
+/// The kind of run a way is in: what it may continue with at no cost.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mode {
     /// Nothing: this is where the search began.
@@ -489,7 +489,7 @@ impl Graph {
     }
 }
 
-/// Shortest ways, where a step that goes on with the same run costs nothing.
+/// Shortest ways, where a step that continues with the same run costs nothing.
 #[derive(Default)]
 struct Search {
     /// Per state (event and mode) the least cost found.

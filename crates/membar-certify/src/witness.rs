@@ -5,7 +5,7 @@
 //! Algorithm:
 //! 1. Walk the order once. Give each operation its place, keep the current value of each address, and compare what
 //!    reads returned. A plain load that returned something else may still have read its own thread's store early: it
-//!    is marked stale. What is left at the end are the final values.
+//!    is marked stale. The values left at the end are the final ones.
 //! 2. Walk each thread once ([`Past`]). For a later operation, only the largest place among the earlier ones that must
 //!    precede it matters. A load whose thread has an earlier store to the address at a larger place returns the largest
 //!    such store; every other one must not be stale.
@@ -13,7 +13,7 @@
 //!    operation that is placed before that one began after it.
 //! 4. Walk the order again for `order` lines and for locks, where there are any.
 //! 5. Where the model has no write order, the order is one way to lay out a partial one, and a read returned what was
-//!    last in it or is stale. What is stale is left to [`Overwritten`]. Nothing else can be overwritten: whatever
+//!    last in it or is stale. Stale ones are left to [`Overwritten`]. Nothing else can be overwritten: whatever
 //!    overwrites a write comes after it in each such layout.
 //!
 //! Invariants: places count from 1, so 0 is "none" in every maximum; two operations never share a place.

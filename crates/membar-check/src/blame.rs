@@ -19,7 +19,7 @@ use std::time::Duration;
 
 /// How long reads are tried.
 const SOON: Duration = Duration::from_secs(1);
-/// Traces of so many operations are small.
+/// Traces of this many operations are small.
 const SMALL: usize = 256;
 
 /// The read that is to blame.
@@ -27,7 +27,7 @@ const SMALL: usize = 256;
 pub struct Blame {
     /// The read: with any other legal value in its place the trace is allowed.
     pub read: OpId,
-    /// What it could have returned.
+    /// The values it could have returned.
     pub legal: Vec<Legal>,
     /// Are these all the values that it could have returned?
     pub all: bool,

@@ -59,19 +59,19 @@ impl Size {
     pub const MOST: Size = Size { ops: 16, threads: 6, addresses: 6, locks: 4 };
 }
 
-/// What is known about the traces that one model allows and another forbids.
+/// Everything known about the traces that one model allows and another forbids.
 #[derive(Clone, Debug)]
 pub enum Side {
     /// A smallest one.
     Trace(Box<Trace>),
     /// There is none of any size: whatever the forbidding model keeps in order, the allowing one keeps too.
     Never,
-    /// There is none with up to so many operations.
+    /// There is none with up to this many operations.
     None {
         /// How many.
         ops: usize,
     },
-    /// There is none with up to so many operations; then a limit was passed.
+    /// There is none with up to this many operations; then a limit was passed.
     Open {
         /// How many.
         ops: usize,
@@ -102,9 +102,9 @@ pub struct Separation {
 /// How far the search has come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Progress {
-    /// Traces with so many operations are being tried.
+    /// Traces with this many operations are being tried.
     pub ops: usize,
-    /// With so many threads.
+    /// With this many threads.
     pub threads: usize,
     /// Traces that have been decided so far.
     pub decided: u64,
@@ -180,7 +180,7 @@ struct Direction<'m> {
     locks: usize,
     never: bool,
     found: Option<Box<Trace>>,
-    /// All traces with so many operations have been tried.
+    /// All traces with this many operations have been tried.
     done: usize,
     checker: Checker,
     candidate: Candidate,
@@ -228,7 +228,7 @@ impl<'m> Direction<'m> {
         }
     }
 
-    /// Tries all traces with so many operations.
+    /// Tries all traces with this many operations.
     fn level(&mut self, ops: usize, limits: &Limits, progress: &mut dyn FnMut(Progress)) -> ControlFlow<Undecided> {
         if self.never || self.found.is_some() {
             return ControlFlow::Continue(());
@@ -259,7 +259,7 @@ impl<'m> Direction<'m> {
         ControlFlow::Continue(())
     }
 
-    /// What may be left out of traces with so many locks.
+    /// What may be left out of traces with this many locks.
     fn rules(&self, locks: usize) -> Rules {
         let entry = |earlier: Kind, later: Kind| self.forbid.ppo.entry(earlier, later);
         let all = |test: &dyn Fn(Kind, Kind) -> bool| Kind::ALL.iter().all(|&e| Kind::ALL.iter().all(|&l| test(e, l)));

@@ -1,6 +1,6 @@
 //! Decides whether a memory model allows a recorded execution.
 //!
-//! [`Checker::check`] takes a [`Trace`] and a [`Model`] and answers with a certified-to-be [`Verdict`]: a total order, or a
+//! [`Checker::check`] takes a [`Trace`] and a [`Model`] and answers with a [`Verdict`] and its certificate: a total order, or a
 //! proof. It is the home of these algorithms, one file each:
 //!
 //! | file | does |
@@ -63,9 +63,9 @@ use read::{Decided, ReadProblem};
 pub struct Outcome {
     /// The answer with its certificate.
     pub verdict: Verdict,
-    /// What decided.
+    /// The algorithm that decided.
     pub algorithm: Algorithm,
-    /// What it took.
+    /// The effort.
     pub effort: Effort,
 }
 
@@ -117,14 +117,14 @@ impl Checker {
         Checker { read, ..Checker::default() }
     }
 
-    /// A checker that turns from search to inference after so many conflicts; for tests.
+    /// A checker that turns from search to inference after this many conflicts; for tests.
     #[doc(hidden)]
     pub fn with_allowance(plan: Plan, conflicts: usize) -> Checker {
         let read = ReadProblem { plan, allowance: Some(conflicts), ..ReadProblem::default() };
         Checker { read, ..Checker::default() }
     }
 
-    /// Decides a trace, with a certificate that people can follow: a proof is made as short as soon can be.
+    /// Decides a trace, with a certificate that people can follow: a proof is shortened, within limits.
     pub fn check(&mut self, trace: &Trace, model: &Model, limits: &Limits) -> Outcome {
         let mut outcome = self.verdict(trace, model, limits);
         if let Verdict::Forbidden(proof) = outcome.verdict {
@@ -133,7 +133,7 @@ impl Checker {
         outcome
     }
 
-    /// Decides a trace, with the certificate as it was found: for machines.
+    /// Decides a trace, with the certificate as found: for machines.
     pub fn verdict(&mut self, trace: &Trace, model: &Model, limits: &Limits) -> Outcome {
         let decision = self.decide(trace, model, limits);
         let (algorithm, effort) = (self.algorithm.expect("decided"), self.effort);
@@ -254,7 +254,7 @@ impl Checker {
     }
 }
 
-/// With more conflicts than this a proof is written on a stack of its own.
+/// With more conflicts than this a proof is written on its own stack.
 const DEEP: u64 = 500;
 
 /// The name of threads that have a large stack: a panic of theirs is passed on to the thread that waits for them.

@@ -12,7 +12,7 @@
 //! 2. A load L that returned S is wrong if S is before one of the writes that its clock names. Of all such loads the first
 //!    in the order is taken: it rests on the fewest sessions.
 //! 3. The two paths, from S to that write and on to L, pass from session to session; the order of those sessions is what the
-//!    conflict rests on. The scheduler learns from it as from its own conflicts, and goes on.
+//!    conflict rests on. The scheduler learns from it as from its own conflicts, and continues.
 //!
 //! Complexity: O((n + e) a p) for each order that is tried, n p words of memory. Exponential in the worst case, as sessions
 //! can be ordered in many ways; polynomial without locks.

@@ -122,7 +122,7 @@ fn rectangles(rows: Rows) -> impl Iterator<Item = (Kinds, Kinds)> {
     })
 }
 
-/// What a barrier orders besides what is in order anyway.
+/// The pairs that a barrier orders besides what is in order anyway.
 fn barrier(trace: &Trace, model: &Model, always: &Rows, fence: OpId) -> Rows {
     let mut rows = trace.mask(fence).unwrap_or(model.sync).rows();
     for (row, always) in rows.iter_mut().zip(always) {

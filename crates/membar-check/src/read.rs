@@ -5,7 +5,7 @@
 //! Algorithm: R1-R5 are in the graph. [`Plan::Fast`] runs the scheduler first: on recorded executions a wrong guess shows
 //! within a few operations of itself, and learning from it costs less than one pass of clocks. If it has too many
 //! conflicts for that, a pass of R6 and R7 follows, which sees across any distance; then the scheduler again, with a larger
-//! allowance; and so on until a pass adds nothing, when the scheduler may go on for as long as the limits let it.
+//! allowance; and so on until a pass adds nothing, when the scheduler may continue for as long as the limits let it.
 //! [`Plan::Paper`] is section 4.5: a pass of R6 and R7, the scheduler without learning (TOO), and so on to the fixed
 //! point, then the search.
 //!
@@ -47,7 +47,7 @@ pub(crate) enum Decided {
     Open(Undecided),
 }
 
-/// What it took.
+/// The effort.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Effort {
     /// Passes of R6 and R7.
@@ -82,7 +82,7 @@ impl ReadProblem {
         effort: &mut Effort,
     ) -> Decided {
         self.scheduler.start(p);
-        // So many conflicts cost about as much as a pass.
+        // This many conflicts cost about as much as a pass.
         let mut allowance = self.allowance.unwrap_or(match self.plan {
             Plan::Fast => 64 + p.ops / 4,
             Plan::Paper => 0,

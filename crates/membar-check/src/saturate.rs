@@ -7,10 +7,10 @@
 //! 1. Sort the graph topologically; a cycle ends the matter.
 //! 2. Going backwards, give each node its reverse clock: for each thread, from which place of program order on all loads
 //!    (column L) and all stores (column S) of that thread are after the node; acquires and releases have columns of their
-//!    own. Loads, or stores, that a model keeps in order form one virtual SC processor a thread. Those that it keeps in
+//!    own. Loads, or stores, that a model keeps in order form one virtual SC processor per thread. Those that it keeps in
 //!    order per address only have a column that speaks of the node's own address; it is passed on between nodes of one
 //!    address, which is enough, see below. Where it is not (sessions, guards, locks that order less than all, time), and the
-//!    addresses are few, each address has columns of its own.
+//!    addresses are few, each address has its own columns.
 //! 3. For each store S of address x, the first store of x in each thread after S is a candidate S' of R7, and the first
 //!    load of x in each thread after S that reads another write is a candidate L of R6. Among the candidates only minimal ones give
 //!    an edge, and only if the clocks do not show it already.
@@ -22,7 +22,7 @@
 //!
 //! Why own-address columns are enough: a path between two stores of x leaves x's loads and stores only through a node that
 //! orders *all* later loads or stores of its thread, which the thread-wide columns carry; and where it leads through a load L of x
-//! to a store, R6 has made the edge to w(L), which is a store of x, and the path goes on from there.
+//! to a store, R6 has made the edge to w(L), which is a store of x, and the path continues from there.
 //!
 //! Complexity: O((n + e) p) a pass, and as many words of memory: 2p a node for sc and tso, 3p for pso and rmo, 4p for wmo,
 //! 2p more with locks; 2pa with columns for each of a addresses and locks.
@@ -60,7 +60,7 @@ pub(crate) enum Pass {
 #[derive(Clone, Copy, Default)]
 struct Columns {
     threads: usize,
-    /// Does each address have columns of its own: two groups, loads and stores?
+    /// Does each address have its own columns: two groups, loads and stores?
     each_address: bool,
     /// The groups that speak of all operations of a kind: two, or four where there are locks.
     shared: usize,
@@ -75,7 +75,7 @@ struct Columns {
     loads_after_stores: bool,
 }
 
-/// Columns for each address are worth up to so many words in all.
+/// Columns for each address are worth up to this many words in all.
 const MOST_WORDS: usize = 1 << 26;
 
 impl Columns {

@@ -48,7 +48,7 @@
 //! finitely many.
 //!
 //! Deviations from the paper: the paper restarts its sort after each pass of R6 and R7 and gives up at a fixed point; we
-//! learn from the failed sort and go on, because the failure itself names the wrong guess.
+//! learn from the failed sort and continue, because the failure itself names the wrong guess.
 //!
 //! References: Manovit, Hangal, SPAA 2005, 4.1 and 4.5; Gibbons, Korach, "Testing shared memories", 1997 (frontiers);
 //! Prosser, "Hybrid algorithms for the constraint satisfaction problem", 1993 (backjumping); Marques-Silva, Sakallah,

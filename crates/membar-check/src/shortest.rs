@@ -8,7 +8,7 @@
 //! 3. R6 and R7 for every read and write; an edge that becomes cheaper goes back to 2.
 //! 4. The cheapest cycle.
 //!
-//! Invariant: an inferred edge costs more than its premise, so derivations do not run in circles.
+//! Invariant: an inferred edge costs more than its premise, so derivations are not cyclic.
 //!
 //! Complexity: O(m³) a round for m events, a few rounds. For at most [`MOST`] events.
 //!

@@ -23,7 +23,7 @@ use membar_core::{Model, OpId, ResolveScratch, Source, Trace};
 pub struct Part {
     /// The operations that are left; operation `i` of `trace` is `ops[i]` of the whole trace.
     pub ops: Vec<OpId>,
-    /// They, as a trace of their own with the original line numbers.
+    /// They, as their own trace with the original line numbers.
     pub trace: Trace,
 }
 
@@ -51,9 +51,9 @@ struct Shrinker<'a> {
     keep: Vec<bool>,
 }
 
-/// Parts of at most so many operations are small enough.
+/// Parts of at most this many operations are small enough.
 const SMALL: usize = 6;
-/// Operations recorded so near to those of a proof are looked at too.
+/// Operations recorded so near to those of a proof are examined too.
 const NEAR: u32 = 24;
 /// As long as they are not more than this.
 const MOST_NEAR: usize = 1500;

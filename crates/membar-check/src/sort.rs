@@ -1,6 +1,6 @@
 //! Topological order of the graph: program order, reads-from and all extras.
 //!
-//! Kahn's algorithm, O(n + e). What cannot be sorted lies on or behind a cycle.
+//! Kahn's algorithm, O(n + e). Nodes that cannot be sorted lie on or behind a cycle.
 
 use crate::problem::{NONE, Problem};
 use crate::schedule::{Wait, WaitWhy};

@@ -1,4 +1,4 @@
-//! What the timestamps of a trace mean.
+//! The meaning of a trace's timestamps.
 //!
 //! Problem: a recorded period (`@ begin:end`) says when an operation was pending on some clock. Which operations it may
 //! be compared with, how exact it is, and whether it was sampled is not in the trace; the user says so ([`Clock`]). From
@@ -6,7 +6,7 @@
 //!
 //! Algorithm:
 //! 1. *Sampled every N*: a timestamp is the time of the first scan that saw the event. The scan before, N earlier, did not,
-//!    so the event was after that one: `begin - N + 1` at the earliest. A counter tells that something happened to so many operations of a thread, in program order,
+//!    so the event was after that one: `begin - N + 1` at the earliest. A counter tells that something happened to this many operations of a thread, in program order,
 //!    so an operation without a begin began no earlier than the last one before it that has one, and one without an end
 //!    ended no later than the next one after it that has one.
 //! 2. *Error*: the begin is moved back and the end forward by it.
@@ -21,14 +21,14 @@ use crate::{OpId, Span, ThreadId, Trace};
 pub enum Compare {
     /// None: timestamps are ignored.
     Nothing,
-    /// Those of one thread: each thread has a clock of its own.
+    /// Those of one thread: each thread has its own clock.
     #[default]
     Threads,
     /// All: there is one clock.
     Everything,
 }
 
-/// What timestamps mean.
+/// The meaning of timestamps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
 pub struct Clock {
     /// Which can be compared.
@@ -40,7 +40,7 @@ pub struct Clock {
 }
 
 impl Trace {
-    /// What the timestamps mean.
+    /// The meaning of timestamps.
     pub fn clock(&self) -> Clock {
         self.clock
     }

@@ -7,7 +7,7 @@ use std::ops::Range;
 /// that are not UTF-8 are shown as `U+FFFD`, tabs as spaces.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Excerpt {
-    /// The text, at most about a hundred characters; `…` stands where the line goes on.
+    /// The text, at most about a hundred characters; `…` stands where the line continues.
     pub text: String,
     /// How many characters of `text` come before the fault.
     pub caret: usize,
@@ -22,7 +22,7 @@ impl Excerpt {
     /// The line around the bytes at fault.
     pub fn new(line: &[u8], fault: Range<usize>) -> Excerpt {
         let at = fault.start.min(line.len());
-        // Four bytes hold any character, and one more tells whether the line goes on.
+        // Four bytes hold any character, and one more tells whether the line continues.
         let mut from = at.saturating_sub(4 * (Self::BEFORE + 1));
         while from > 0 && from < at && line[from] & 0xC0 == 0x80 {
             from += 1;
@@ -55,7 +55,7 @@ impl Excerpt {
     }
 }
 
-/// Number of characters, where each run of bytes that is no character counts as one.
+/// Number of characters, where each run of bytes that is not a character counts as one.
 pub fn columns(bytes: &[u8]) -> u64 {
     bytes.utf8_chunks().map(|chunk| chunk.valid().chars().count() as u64 + u64::from(!chunk.invalid().is_empty())).sum()
 }

@@ -324,7 +324,7 @@ pub struct Model {
     pub about: String,
     /// Preserved program order.
     pub ppo: Ppo,
-    /// What `sync` orders.
+    /// The pairs that `sync` orders.
     pub sync: Mask,
     /// A load may return its own thread's earlier store before that store is in memory order.
     pub store_forwarding: bool,

@@ -149,7 +149,7 @@ pub struct Step {
     pub to: Event,
     /// Why.
     pub rule: Rule,
-    /// What the rule rests on.
+    /// The premises of the rule.
     pub premises: Vec<u32>,
 }
 
@@ -175,7 +175,7 @@ impl Assumption {
 /// Under `assume`, memory order has a cycle: so the assumptions do not all hold.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Lemma {
-    /// What is assumed; empty in the last lemma of a proof.
+    /// The assumptions; empty in the last lemma of a proof.
     pub assume: Vec<Assumption>,
     /// Edges, each resting on earlier ones.
     pub steps: Vec<Step>,

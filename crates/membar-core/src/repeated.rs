@@ -1,4 +1,4 @@
-//! What a trace shows in which values are repeated.
+//! Traces in which values are repeated.
 //!
 //! Problem: values identify writes. Where an address was given a value twice, a read of that value has no one source, and the
 //! trace as a whole is not decided. But a machine that loses an update repeats a value (two fetch-adds that read 5 both write 6),
@@ -20,14 +20,14 @@
 //! Guarantees: if some memory order explains the whole trace, whichever write each repeated value came from, the same order
 //! without what was left out explains the part: a read that is left still has its source, and no write was added between the two.
 //! So a part that is forbidden proves the whole forbidden. The converse does not hold: a part that is allowed proves nothing,
-//! and whoever decides one must not say "allowed". Where a counter is only added to, a repeated sum always shows two
+//! and a decision about one must not be "allowed". Where a counter is only added to, a repeated sum always shows two
 //! read-modify-writes that read from one write: take the smallest sum that was repeated. Its writers have chains of sums behind
 //! them that lead to one write, along smaller sums, which are not repeated. Where the chains part, two of them read one write.
 
 use crate::{AddrId, Malformed, OpId, OpKind, ResolveScratch, Source, Trace};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// What was left out of a trace, and why.
+/// The parts left out of a trace, and why.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LeftOut {
     /// The repeated value, with its two lines: [`Malformed::WrittenTwice`] or [`Malformed::WritesInitial`].

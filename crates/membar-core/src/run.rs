@@ -1,11 +1,11 @@
-//! What a running program does to memory, one access at a time.
+//! A running program's effect on memory, one access at a time.
 //!
 //! A [`Trace`](crate::Trace) is the record of an execution that somebody else ran. The types here are for executions
 //! that we run ourselves: a thread says which [`Access`] it is about to make, and once it has been made it is
-//! [`Performed`]. Barriers touch no memory and are no accesses; each access carries the strongest [`Barrier`] that its
+//! [`Performed`]. Barriers touch no memory and are not accesses; each access carries the strongest [`Barrier`] that its
 //! thread went through since its previous access.
 
-/// What an access does.
+/// The effect of an access.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(u8)]
 pub enum AccessKind {
@@ -48,7 +48,7 @@ pub enum Barrier {
 /// An access that a thread is about to make.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Access {
-    /// What it does.
+    /// Its effect.
     pub kind: AccessKind,
     /// The strongest barrier since the thread's previous access.
     pub barrier: Barrier,
@@ -75,12 +75,12 @@ impl Access {
     }
 }
 
-/// An access that has been made, on a memory that holds one value an address.
+/// An access that has been made, on a memory that holds one value per address.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Performed {
     /// Who made it.
     pub thread: u32,
-    /// What it was.
+    /// Its kind.
     pub access: Access,
     /// Whether it wrote: a store always, a load never, a read-modify-write unless it is a compare-and-swap that failed.
     pub writes: bool,
@@ -93,9 +93,9 @@ pub struct Performed {
 /// A memory model weaker than sequential consistency, as a machine: which store buffers stand between threads and memory.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Relaxation {
-    /// One first-in first-out buffer a thread. Barriers and interlocked operations wait until it is empty.
+    /// One first-in first-out buffer per thread. Barriers and interlocked operations wait until it is empty.
     Tso,
-    /// One a thread and address. A full barrier waits until all are empty, an interlocked operation for its own address's.
+    /// One per thread and address. A full barrier waits until all are empty, an interlocked operation for its own address's.
     Pso,
 }
 

@@ -5,17 +5,17 @@ use std::fmt;
 
 /// A program whose accesses somebody else performs: a machine has the memory and the buffers, and says what threads read.
 ///
-/// What a thread does next depends on nothing but what its own accesses read.
+/// A thread's next action depends on nothing but what its own accesses read.
 pub trait Threads {
     /// How many threads there are.
     fn threads(&self) -> usize;
 
-    /// The thread's next access, or why there is none now. An access that blocks is none while memory holds what blocks it
+    /// The thread's next access, or why it has none now. A blocking access does not count while memory holds what blocks it
     /// ([`Halt::Blocked`]): not even a machine with buffers makes it then. Addresses are dense numbers.
     fn next(&mut self, thread: usize) -> Result<Access, Halt>;
 
     /// Lets the thread make the access that [`Threads::next`] has just returned: it reads this value, which a store
-    /// ignores. What it writes, if it writes. Memory is not changed by this.
+    /// ignores. Returns the value written, if any. Memory is not changed.
     fn perform(&mut self, thread: usize, read: u64) -> Option<u64>;
 
     /// The value of an address in memory.
@@ -30,9 +30,9 @@ pub trait Threads {
 pub enum Halt {
     /// It has ended.
     Ended,
-    /// It goes on without ever accessing memory.
+    /// It continues without ever accessing memory.
     Endless,
-    /// It uses a value as an address that is none.
+    /// It uses a value that is not an address as one.
     Wild {
         /// The value.
         pointer: u64,
@@ -47,7 +47,7 @@ pub enum Halt {
         /// The address.
         addr: u32,
     },
-    /// It cannot go on, for another reason.
+    /// It cannot continue, for another reason.
     Fault,
 }
 
@@ -59,7 +59,7 @@ impl fmt::Display for Halt {
             Halt::Wild { pointer } => write!(f, "uses {pointer:#x} as an address, which it is not"),
             Halt::Size { addr } => write!(f, "accesses address {addr} as if it had another size"),
             Halt::Blocked { addr } => write!(f, "waits for another value of address {addr}"),
-            Halt::Fault => write!(f, "cannot go on"),
+            Halt::Fault => write!(f, "cannot continue"),
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::{AddrId, Clock, Kinds, LeftOut, Mask, OpId, Source, ThreadId};
 use rustc_hash::FxHashMap;
 use std::fmt;
 
-/// What an operation does.
+/// The effect of an operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 #[repr(u8)]
 pub enum OpKind {
@@ -127,7 +127,7 @@ pub struct OrderLine {
 pub struct Guard {
     /// The lock.
     pub lock: AddrId,
-    /// What it guards.
+    /// The addresses it guards.
     pub addrs: Vec<AddrId>,
     /// Line of the text.
     pub line: u64,
@@ -136,7 +136,7 @@ pub struct Guard {
 /// One operation, gathered from the columns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Op {
-    /// What it does.
+    /// Its effect.
     pub kind: OpKind,
     /// By which thread.
     pub thread: ThreadId,
@@ -146,7 +146,7 @@ pub struct Op {
     pub read: u64,
     /// The value written (stores and read-modify-writes; 0 otherwise).
     pub write: u64,
-    /// What a barrier orders (`None`: it is a `sync`, and the model says).
+    /// The pairs that a barrier orders (`None`: it is a `sync`, and the model says).
     pub mask: Option<Mask>,
     /// When it was pending.
     pub span: Span,
@@ -272,7 +272,7 @@ impl Trace {
         self.open_end
     }
 
-    /// What was left out of the trace that was recorded, if anything: then this is a part of it, which shows that the whole is
+    /// The parts left out of the trace that was recorded, if anything: then this is a part of it, which shows that the whole is
     /// forbidden, and cannot show that it is allowed.
     pub fn left_out(&self) -> Option<&LeftOut> {
         self.left_out.as_deref()
@@ -449,7 +449,7 @@ impl Trace {
     /// values, and those of its `final` and `order` lines that the two functions keep (by index), the latter restricted to
     /// what is left. Not yet resolved.
     ///
-    /// Operation `i` of the result is `ops[i]`; threads and addresses are numbered anew. To be meaningful, `ops` must hold the
+    /// Operation `i` of the result is `ops[i]`; threads and addresses are renumbered. To be meaningful, `ops` must hold the
     /// write that each of its reads, and each final value kept, returned, and whole sessions.
     pub fn restricted_to(
         &self,
@@ -533,7 +533,7 @@ impl Trace {
         }
     }
 
-    /// What it does.
+    /// Its effect.
     #[inline]
     pub fn kind(&self, op: OpId) -> OpKind {
         self.kind[op.index()]
@@ -563,7 +563,7 @@ impl Trace {
         self.write[op.index()]
     }
 
-    /// A barrier's mask; `None` for `sync` and for what is no barrier.
+    /// A barrier's mask; `None` for `sync` and for what is not a barrier.
     #[inline]
     pub fn mask(&self, op: OpId) -> Option<Mask> {
         let bits = self.read[op.index()];

@@ -14,7 +14,7 @@ pub enum Strategy {
     Exhaustive,
     /// All with no preemption, then all with one, with two, and with more and more, up to this many.
     Bounded {
-        /// The most preemptions: switches away from a thread that could go on.
+        /// The most preemptions: switches away from a thread that could continue.
         preemptions: u32,
     },
     /// One of each happens-before class.
@@ -37,7 +37,7 @@ pub enum Strategy {
     },
 }
 
-/// A search between two rounds: everything that is needed to go on.
+/// A search between two rounds: everything that is needed to continue.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct SearchState {
     strategy: Strategy,
@@ -127,13 +127,13 @@ impl SearchState {
         self.frontier.branches()
     }
 
-    /// Schedules that lead to subtrees that are left, at most so many, evenly spread.
+    /// Schedules that lead to subtrees that are left, at most this many, evenly spread.
     pub fn branches(&self, most: usize) -> Vec<Vec<crate::Step>> {
         self.frontier.paths(most)
     }
 }
 
-/// The bound that is explored after this one, if `most` is the last. What was run with a smaller bound is run again with a
+/// The bound that is explored after this one, if `most` is the last. Executions of a smaller bound are run again with a
 /// larger one, so those that are not small are some way apart: most, most / 2, most / 4, …
 fn after(bound: u32, most: u32) -> u32 {
     let mut next = most;
@@ -154,7 +154,7 @@ pub struct Search<W> {
 }
 
 impl<W: Work + Send> Search<W> {
-    /// A search that begins or goes on at `state`. All workers, of which there is at least one, have the same program. After
+    /// A search that begins or continues at `state`. All workers, of which there is at least one, have the same program. After
     /// `max_executions` it is to stop; a systematic search may run a few more.
     ///
     /// # Panics

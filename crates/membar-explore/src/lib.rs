@@ -1,6 +1,6 @@
 //! Explores the sequentially consistent executions of a program.
 //!
-//! A [`Program`] is a set of deterministic threads over one memory that make one access a step and can take steps back. A
+//! A [`Program`] is a set of deterministic threads over one memory that make one access per step and can take steps back. A
 //! [`Search`] has workers, of this process ([`Local`]) or of others ([`Work`]), run it under the schedules that a
 //! [`Strategy`] asks for and tell an [`Observer`] about each step:
 //!

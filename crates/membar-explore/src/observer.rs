@@ -5,7 +5,7 @@ use membar_core::{Access, Performed};
 
 /// Watches executions step by step, forwards and backwards.
 pub trait Observer {
-    /// What was seen since the last [`Observer::take`].
+    /// Everything seen since the last [`Observer::take`].
     type Part: Send;
 
     /// An access was made, perhaps only to get again to a state that was seen before. `path` is the schedule so far, with
@@ -36,7 +36,7 @@ pub trait Observer {
         false
     }
 
-    /// What was seen since the last time. `path` has been left in place.
+    /// Everything seen since the last time. `path` has been left in place.
     fn take(&mut self, path: &[Step]) -> Self::Part;
 }
 

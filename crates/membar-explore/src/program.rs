@@ -1,18 +1,18 @@
-//! What the explorer needs to know about a program.
+//! The explorer's view of a program.
 
 use crate::{Fault, Step};
 use membar_core::{Access, Performed};
 
-/// What a thread does next.
+/// A thread's next action.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Next {
     /// It accesses memory. Whatever comes before, on its own registers, has been done.
     Access(Access),
     /// It has ended.
     Done,
-    /// It cannot go on: [`Program::fault`] says why.
+    /// It cannot continue: [`Program::fault`] says why.
     Fault,
-    /// It has run for longer than anybody wants to wait without an access. What it would do is not known.
+    /// It has run for too long without an access. Its next action is not known.
     Long,
 }
 
@@ -27,7 +27,7 @@ pub enum Standing {
     Chooses,
     /// As [`Next::Long`].
     Long,
-    /// It has ended or cannot go on.
+    /// It has ended or cannot continue.
     Stopped,
 }
 
@@ -43,7 +43,7 @@ pub struct Awaited {
 }
 
 impl Awaited {
-    /// Whether it goes on waiting if the address holds `value`.
+    /// Whether it continues waiting if the address holds `value`.
     #[inline]
     pub fn blocks(&self, value: u64) -> bool {
         (value == self.value) != self.until
@@ -59,7 +59,7 @@ impl Awaited {
 /// made the thread is not waiting any more.
 ///
 /// A thread is *parked* if it has gone round twice, has written on the way, and everything that it wrote is as it was
-/// (it polls under a lock, say). It stands between two rounds, and need not go on unless it would find something else.
+/// (it polls under a lock, say). It stands between two rounds, and need not continue unless it would find something else.
 ///
 /// Whether a thread waits, and for what, depends on its own past alone; only whether that blocks it now is a matter of
 /// memory.
@@ -86,7 +86,7 @@ impl Waiting<'_> {
         self.repeated + 1 == self.round.len() && !self.parked
     }
 
-    /// Whether a parked thread has no reason to go on, or cannot.
+    /// Whether a parked thread has no reason to continue, or cannot.
     #[cold]
     pub fn is_parked(&self, value: impl Fn(u32) -> u64) -> bool {
         let blocks = |awaited: &Awaited| awaited.blocks(value(awaited.addr));
@@ -127,19 +127,19 @@ pub struct Stop {
     pub disturbs: bool,
 }
 
-/// Deterministic threads over one memory, one access a step.
+/// Deterministic threads over one memory, one access per step.
 ///
-/// What a thread does next depends on nothing but what its own accesses returned: that is what makes schedules
+/// A thread's next action depends on nothing but what its own accesses returned: that is what makes schedules
 /// replayable and reductions sound.
 ///
 /// A thread may also *choose*: its next access is then one that returns any number below [`Access::outcomes`], of which there
 /// are at most [`MAX_OUTCOMES`]. Its address is one that nobody writes. A choice is made as soon as its thread has come to it,
-/// before anybody else makes a step, so it belongs to the step before; all outcomes are explored.
+/// before any other thread makes a step, so it belongs to the step before; all outcomes are explored.
 pub trait Program {
     /// How many threads there are, at most [`MAX_THREADS`].
     fn threads(&self) -> usize;
 
-    /// What the thread does next.
+    /// The thread's next action.
     fn next(&self, thread: usize) -> Next;
 
     /// How the thread stands: what [`Program::next`] and [`Program::waiting`] say, for those who need no more.

@@ -26,7 +26,7 @@
 //! Conflicts with it are conflicts on that address as always, but two things are special (compare Jonsson, Lång, Sagonas:
 //! Awaiting for Godot, 2022):
 //!
-//! * before the write that it races with the access may be disabled. Then the race cannot be turned round, and the next
+//! * before the write that it races with the access may be disabled. Then the race cannot be reversed, and the next
 //!   earlier write that is concurrent with the thread takes its place, and so on until one before which the access was
 //!   enabled;
 //! * an access that is disabled at the end of an execution was never made, yet it races with the writes that disabled it in
@@ -48,7 +48,7 @@
 //!
 //! # Guarantees
 //!
-//! Every race of the new event is handed over that could be turned round and of which no initial is known. On loop-free
+//! Every race of the new event is handed over that could be reversed and of which no initial is known. On loop-free
 //! and on waiting programs the classes that result are those of brute force (`crates/membar-verify/tests/oracle.rs`; with
 //! blocking accesses `tests/blocking.rs`).
 //!
@@ -94,14 +94,14 @@ struct Cell {
     reads: Vec<u32>,
 }
 
-/// A race to turn round: at the state before the event at `depth`, run one of `initials`.
+/// A race to reverse: at the state before the event at `depth`, run one of `initials`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Turn<S = Many> {
     pub(crate) depth: u32,
     pub(crate) initials: S,
 }
 
-/// Who sees to it that races are turned round.
+/// Who ensures that races are reversed.
 pub(crate) trait Turns<S> {
     /// Threads that are taken care of at the state before the event at this depth.
     fn known(&self, depth: u32) -> S;

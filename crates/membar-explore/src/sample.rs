@@ -12,7 +12,7 @@
 //!
 //! A choice is made as soon as a thread has come to it, each outcome with the same chance.
 //!
-//! Each execution has a random number generator of its own, made of the seed and its number, so neither the number of
+//! Each execution has its own random number generator, made of the seed and its number, so neither the number of
 //! workers nor an interruption changes what is run. Waiting threads are treated as in exhaustive search
 //! ([`crate::tree`]); a waiting thread cannot run, so PCT never starves the one it waits for.
 
@@ -26,7 +26,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Executions that are asked for at a time after this many have been drawn. Few at first, so that the first results come
 /// soon; more later on, since passing an order on to another process takes as long as some ten executions of a small program.
-/// What is drawn, and what comes of it, does not depend on how it is divided.
+/// Draws and their results do not depend on how the work is divided.
 pub(crate) fn order(drawn: u64) -> u64 {
     (drawn / 64).clamp(64, 4096)
 }
@@ -182,7 +182,7 @@ impl<P: Program, O: Observer, S: Set> Sampler<P, O, S> {
     pub fn draw(&mut self, choice: Choice, seed: u64, numbers: Range<u64>, stop: &AtomicBool) -> Drawn<O::Part> {
         let (mut counts, mut steps) = (Counts::default(), 0);
         for number in numbers {
-            // What is run may show more threads than there is room for: somebody else has to go on.
+            // What is run may show more threads than there is room for: somebody else has to continue.
             if stop.load(Ordering::Relaxed) || self.program.threads() > S::MOST {
                 break;
             }
@@ -212,7 +212,7 @@ impl<P: Program, O: Observer, S: Set> Sampler<P, O, S> {
     }
 
     /// Runs an execution, and says how long it was.
-    #[inline(never)] // whoever calls it has a life of its own in registers
+    #[inline(never)] // its callers need their registers
     fn run(&mut self, choice: Choice, seed: u64, number: u64) -> (Counts, u32) {
         let mut rng = Rng::stream(seed, number);
         let threads = self.program.threads();
@@ -293,7 +293,7 @@ impl<P: Program, O: Observer, S: Set> Sampler<P, O, S> {
             let waited = now.waiting.has(thread);
             self.stands(thread, standing, &mut now);
             let waits = now.waiting.has(thread);
-            // Only writes of what is watched change who is blocked, and whoever makes one has stopped after it.
+            // Only writes of what is watched change who is blocked, and a thread that makes one has stopped after it.
             if waits {
                 watched.add_round(&self.program.waiting(thread));
             } else if waited {

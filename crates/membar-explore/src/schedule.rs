@@ -3,7 +3,7 @@
 //! A thread is a letter, `a` to `z` for threads 0 to 25, `A` to `Z` for 26 to 51, or its number in braces (`{52}`); a
 //! number after it says how many steps it makes. `a3ba` is thread 0 three times, thread 1, thread 0. A number in brackets is the
 //! outcome of a choice, which the thread before it makes then: in `a2[1]b` thread 0 makes two steps and chooses 1. If a
-//! thread chooses before it has made a step, that is no step: `a0[1]`.
+//! thread chooses before it has made a step, that is not a step: `a0[1]`.
 
 use crate::{MAX_OUTCOMES, MAX_THREADS};
 use std::fmt;
@@ -89,24 +89,26 @@ impl fmt::Display for Schedule {
     }
 }
 
-/// Why a text is no schedule.
+/// Why a text is not a schedule.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum BadSchedule {
-    /// Something that is no thread.
-    #[error("character {at} of the schedule, `{found}`, is no thread: threads are `a` to `z`, `A` to `Z` or `{{52}}`")]
+    /// Something that is not a thread.
+    #[error(
+        "character {at} of the schedule, `{found}`, is not a thread: threads are `a` to `z`, `A` to `Z` or `{{52}}`"
+    )]
     NoThread {
         /// The character's position, from 1.
         at: usize,
         /// The character.
         found: char,
     },
-    /// A thread in braces that is no number below [`MAX_THREADS`].
+    /// A thread in braces that is not a number below [`MAX_THREADS`].
     #[error("character {at} of the schedule: expected a thread from 0 to {} in braces", MAX_THREADS - 1)]
     BadNumber {
         /// The position of the brace, from 1.
         at: usize,
     },
-    /// A choice whose outcome is no number, or too large.
+    /// A choice whose outcome is not a number, or too large.
     #[error("character {at} of the schedule: expected the outcome of a choice, from 0 to {MAX_OUTCOMES}, in brackets")]
     BadOutcome {
         /// The position of the bracket, from 1.

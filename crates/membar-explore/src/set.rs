@@ -1,8 +1,8 @@
 //! Sets of threads.
 //!
-//! Who can run, who is asleep, who is to be run: a set of threads is looked at in every step, and nearly every program has so few that a word
-//! holds them. So whoever is in the middle of an execution is made for one kind of sets, a word or [`Many`], and which of them it is is decided once
-//! for all executions. What is kept, saved or passed on between workers is [`Many`].
+//! Who can run, who is asleep, who is to be run: a set of threads is examined in every step, and nearly every program has so few that a word
+//! holds them. So the code that runs an execution is made for one kind of set, a word or [`Many`], which is chosen once
+//! for all executions. Sets that are kept, saved or passed between workers are [`Many`].
 
 use crate::MAX_THREADS;
 use serde::de::{SeqAccess, Visitor};
@@ -57,7 +57,7 @@ pub trait Set:
         (self & Self::one(thread)).is_some()
     }
 
-    /// The lowest one alone, if there is anybody.
+    /// The lowest one alone, if there is one.
     #[inline(always)]
     fn lowest(self) -> Self {
         self & !self.rest()

@@ -12,10 +12,10 @@
 //! and searches the subtree depth first, going back by undoing steps, until it is done or has run [`BUDGET`] executions;
 //! what is left of its stack then becomes open nodes and items. Items are taken [`ROUND`] at a time and their results are
 //! merged in order, whatever the number of workers: that is why the number of workers does not change the result, and why
-//! between two rounds the whole search is a small value that can be saved. An item that a worker could not run is put back.
+//! between two rounds the whole search is a small value that can be saved. An item that a worker could not run is returned to the queue.
 //!
 //! * **exhaustive**: from every state every thread that can run.
-//! * **bounded**: the same, but a switch away from a thread that could go on costs one of k preemptions. Executions that
+//! * **bounded**: the same, but a switch away from a thread that could continue costs one of k preemptions. Executions that
 //!   have been seen with a smaller k are not counted again.
 //! * **dpor**: one execution of each happens-before class. From every state one thread at first; each race (see
 //!   [`crate::races`]) adds a thread to the state before it, unless an initial is there already (source sets). Threads
@@ -56,16 +56,16 @@
 //!
 //! # Choices
 //!
-//! A thread that has come to a choice ([`crate::Program`]) makes it before anybody else makes a step, in all strategies; from
-//! the state before it every outcome is run, each an execution or class of its own. So a choice belongs to the step before
+//! A thread that has come to a choice ([`crate::Program`]) makes it before any other thread makes a step, in all strategies; from
+//! the state before it every outcome is run, each its own execution or class. So a choice belongs to the step before
 //! it, and a step with its choices is like a step that can end in several ways. For dpor nothing changes: a choice
-//! conflicts with nothing, so no race is turned round at it, and no thread is asleep at its own choice, since it has just made a step
-//! (or nobody has). What is asked for by a race is that a thread is run from a state above; whatever it chooses then is explored
+//! conflicts with nothing, so no race is reversed at it, and no thread is asleep at its own choice, since it has just made a step
+//! (or nobody has). A race asks that a thread be run from a state above; whatever it chooses then is explored
 //! below. A thread asleep is one whose step, with everything that can be chosen after it, is run elsewhere.
 //!
 //! # Invariants
 //!
-//! An open node has a user: an item, or an open node below it. What is in an item's `asleep` was made an item before it.
+//! An open node has a user: an item, or an open node below it. Entries of an item's `asleep` were made items before it.
 //!
 //! # Complexity
 //!
@@ -321,7 +321,7 @@ fn merge(frontier: &mut Frontier, item: &Item, turns: Vec<Turn>, rest: Vec<(Step
         frontier.open[id as usize].node.add(turn.initials);
         frontier.add_items(id, 0.0);
     }
-    // Each way to go on from a node is guessed to lead to as much as each other one.
+    // Each way to continue from a node is guessed to lead to as much as each other one.
     let (mut below, mut left) = (item.share, 0.0);
     let mut parent = item.open;
     for (by, node) in rest {

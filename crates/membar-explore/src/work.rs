@@ -53,7 +53,7 @@ pub enum Order {
     },
 }
 
-/// What comes of an [`Order`].
+/// The result of an [`Order`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Answer<T> {
     /// Of [`Order::Begin`]: the first state, or what comes of a program in which nobody can run.
@@ -62,7 +62,7 @@ pub enum Answer<T> {
     Ran(Outcome<T>),
     /// Of [`Order::Draw`]: one after the other from the first; not all if the worker was stopped, or has seen enough.
     Drawn(Drawn<T>),
-    /// Nothing: the worker could not do it. The order will be given again, to whoever comes next; a worker that will never
+    /// Nothing: the worker could not do it. The order will be given again, to the next worker; a worker that will never
     /// be able to do it has to tell its owner, who can reach it by [`crate::Search::workers`].
     Undone,
 }

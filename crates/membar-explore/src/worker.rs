@@ -8,7 +8,7 @@
 //! # Algorithm
 //!
 //! 1. Go to the state: undo steps of the last item that are not on the way, make those that are missing.
-//! 2. Make a step, and more of the same thread as long as it would be gone on with anyway ([`Program::steps`]). If nobody can run then, the execution has ended. Otherwise the new state becomes a node with the threads
+//! 2. Make a step, and more of the same thread as long as it would be continued anyway ([`Program::steps`]). If nobody can run then, the execution has ended. Otherwise the new state becomes a node with the threads
 //!    to run from it: all that can (exhaustive), all that the bound allows (bounded), or one (dpor, where races add more); the
 //!    one that ran last comes first.
 //! 3. Take the next thread of the deepest node, or, if it has none left, undo the step that led to it.
@@ -19,7 +19,7 @@
 //! `known.len() + i` steps. A thread is in `ready` if it has an access to make and steps left, in `long` if it has an
 //! access but no steps left, and in `waiting` or `choosing` only if it is in `ready`.
 //!
-//! A thread that has come to a choice makes it before anybody else makes a step: the node there has that thread alone, and an
+//! A thread that has come to a choice makes it before any other thread makes a step: the node there has that thread alone, and an
 //! outcome at a time is taken. [`crate::tree`] says why that is enough.
 //!
 //! # Complexity
@@ -33,7 +33,7 @@ use crate::{Awaited, MAX_OUTCOMES, Next, Observer, Program, Standing, Step, Stop
 use membar_core::Performed;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Lengths of a path at which to look whether it goes round in a circle.
+/// Lengths of a path at which to look whether it is cyclic.
 const LONG: [usize; 3] = [1 << 10, 1 << 12, 1 << 14];
 
 /// Which schedules to run.
@@ -51,7 +51,7 @@ pub enum Mode {
 /// How an execution ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum End {
-    /// Every thread has ended (or stopped at a fault, or may wait for ever).
+    /// Every thread has ended (or stopped at a fault, or may wait forever).
     Complete,
     /// These threads wait for values that nobody will write, and should not ([`crate::Program::may_wait`]).
     Deadlock {
@@ -182,7 +182,7 @@ impl<S: Set> Turns<S> for Settled {
     fn turn(&mut self, _: Turn<S>) {}
 }
 
-/// What comes of an item.
+/// The result of an item.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Outcome<T> {
     pub(crate) counts: Counts,
@@ -501,7 +501,7 @@ impl<P: Program, O: Observer, S: Set> Worker<P, O, S> {
         }
     }
 
-    /// How many steps more a thread may make in one go. Where it is looked whether the path goes round in a circle the
+    /// How many steps more a thread may make in one go. Where the path is examined for cycles the
     /// program has to be at its end.
     fn more(&self, thread: usize) -> usize {
         let depth = self.path.len() + 1;
@@ -525,7 +525,7 @@ impl<P: Program, O: Observer, S: Set> Worker<P, O, S> {
         watched
     }
 
-    /// Runs the thread from this node, and on as long as it would be gone on with first anyway, and looks at the states that it
+    /// Runs the thread from this node, and on as long as it would be continued first anyway, and looks at the states that it
     /// leads to.
     #[inline]
     fn take(&mut self, step: Step, from: &Node<S>, asleep: S) {
@@ -654,7 +654,7 @@ impl<P: Program, O: Observer, S: Set> Worker<P, O, S> {
         self.faults();
     }
 
-    /// Tells of the threads that cannot go on.
+    /// Tells of the threads that cannot continue.
     fn faults(&mut self) {
         for thread in 0..self.threads {
             if self.program.next(thread) == Next::Fault {
@@ -664,7 +664,7 @@ impl<P: Program, O: Observer, S: Set> Worker<P, O, S> {
         }
     }
 
-    /// Threads have made as many steps as they may, or the path goes round in a circle.
+    /// Threads have made as many steps as they may, or the path is cyclic.
     #[cold]
     fn cut(&mut self, period: Option<u32>, preemptions: u32) {
         if self.is_new(preemptions) {
@@ -702,7 +702,7 @@ impl<P: Program, O: Observer, S: Set> Worker<P, O, S> {
 }
 
 impl Node {
-    /// The same, for whoever has other sets.
+    /// The same, for callers with other sets.
     fn few<S: Set>(&self) -> Node<S> {
         let Node { enabled, todo, done, asleep, preemptions, outcomes, chosen } = *self;
         let (enabled, todo, done, asleep) = (S::few(enabled), S::few(todo), S::few(done), S::few(asleep));
@@ -750,7 +750,7 @@ impl<S: Set> Node<S> {
         Step::choice(thread, u32::from(outcome))
     }
 
-    /// How many ways there are to go on from here, and how many of them have not been taken.
+    /// How many ways there are to continue from here, and how many of them have not been taken.
     pub(crate) fn ways(&self) -> (u32, u32) {
         if self.outcomes != 0 {
             return (u32::from(self.outcomes), u32::from(self.outcomes - self.chosen));
@@ -768,7 +768,7 @@ impl<S: Set> Node<S> {
     }
 }
 
-/// Whether one of these threads, none of which can run, is parked, and would let another one run if it went on.
+/// Whether one of these threads, none of which can run, is parked, and would let another one run if it continued.
 fn is_stirred(program: &impl Program, blocked: impl Set) -> bool {
     blocked
         .iter()

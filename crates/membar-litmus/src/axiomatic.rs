@@ -14,12 +14,12 @@
 //! keeps a plain store before a store or an interlocked operation.
 //!
 //! **Algorithm.** Executions are built access by access, so every value is known when it is needed.
-//! 1. The lowest thread that can go on goes to its next access.
+//! 1. The lowest thread that can continue goes to its next access.
 //! 2. A write is put into `co` of its address, at each place where (1) and (2) allow it.
 //! 3. A read takes each write that is there, as far as (1) to (3) allow it; or it waits for one that is not there yet, if
 //!    another thread may still write to the address.
-//! 4. After a write, each thread that waits for its address, in order, takes it or goes on waiting.
-//! 5. With nobody left to go on, this is an execution if nobody waits.
+//! 4. After a write, each thread that waits for its address, in order, takes it or continues waiting.
+//! 5. With nobody left to continue, this is an execution if nobody waits.
 //!
 //! **Invariants.** `reach` is the transitive closure of (3) so far, and has no cycle. Nothing that is added later takes an
 //! edge away: a write that comes between two others in `co` leaves them in their order.
@@ -49,9 +49,9 @@ struct Event {
     /// Barriers that the thread went through before: store barriers or stronger, and full ones.
     stores: u16,
     fulls: u16,
-    /// What it reads: a write, or the initial value.
+    /// Its source: a write, or the initial value.
     source: u8,
-    /// What it writes; 0 if it does not.
+    /// The value it writes; 0 if it does not.
     value: u64,
 }
 
@@ -162,7 +162,7 @@ impl Partial {
     }
 }
 
-/// What does not change during the search.
+/// The constant part of the search.
 struct Search<'a> {
     test: &'a LitmusTest,
     model: Model,

@@ -1,7 +1,7 @@
 //! Programs as code for a small register machine: what every dialect is translated to, and what everything else runs.
 //!
 //! A thread is a list of instructions over its own registers, numbered from 0. [`Code::settle`] runs the instructions
-//! that touch registers only, up to the next access to memory; whoever runs the program (an interpreter with one
+//! that touch registers only, up to the next access to memory; the code that runs the program (an interpreter with one
 //! memory, a machine with store buffers) makes that access, hands the result to [`Code::complete`], and settles again.
 //!
 //! Values are 64-bit patterns. An integer of w bits is kept sign-extended from w bits if its type is signed and
@@ -98,7 +98,7 @@ impl Int {
     }
 }
 
-/// What a read-modify-write writes.
+/// The value a read-modify-write writes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Update {
     /// `operation(old, value)`, of the cell's type.
@@ -137,7 +137,7 @@ pub enum Instr {
 /// One value of shared memory.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Cell {
-    /// What the test calls it: `x`, `a[1]`.
+    /// Its name in the test: `x`, `a[1]`.
     pub name: String,
     /// The value that points to it. No other cell has the same, and no small number is one.
     pub pointer: u64,
@@ -248,22 +248,22 @@ pub enum Settled {
     Done,
     /// It cannot make the access that it has come to.
     Crash(Crash),
-    /// It goes round a loop that accesses no memory, for ever: it came back to the same instruction and registers.
+    /// It runs a loop that accesses no memory, forever: it came back to the same instruction and registers.
     Endless,
-    /// It has run millions of instructions without an access, and may go on or not.
+    /// It has run millions of instructions without an access, and may continue or not.
     Long,
 }
 
 /// How many instructions a thread may run without an access.
 const LOCAL_LIMIT: u32 = 1 << 24;
-/// How many it runs before anybody looks whether it goes round in a circle: most need far fewer.
+/// How many it runs before it is examined for cycles: most need far fewer.
 const LOCAL_FREE: u32 = 256;
 
 impl Code {
     /// Runs a thread's own instructions from `pc` up to its next access, and leaves `pc` at that access.
     ///
     /// `at` is called with the index of each instruction that is come to, the access itself included, and the registers
-    /// at that time: whoever looks for loops sees every visit to their heads.
+    /// at that time: the search for loops sees every visit to their heads.
     #[inline]
     pub fn settle(&self, thread: usize, pc: &mut u32, regs: &mut [u64], mut at: impl FnMut(u32, &[u64])) -> Settled {
         let instrs = &self.threads[thread].instrs;

@@ -1,4 +1,4 @@
-//! What a test asks: the locations that it shows, the filter and the final condition.
+//! A test's question: the locations it shows, the filter and the final condition.
 //!
 //! ```text
 //! locations [x; 0:rax; a[1];]
@@ -20,7 +20,7 @@ use std::fmt::Write;
 pub struct Location {
     /// As states show it: `0:rax`, `[x]`, `a[1]`.
     pub name: String,
-    /// What it is.
+    /// Its kind.
     pub spot: Spot,
     /// How its value is shown.
     pub ty: Int,
@@ -39,7 +39,7 @@ pub enum Spot {
 /// How the final condition is meant.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Quantifier {
-    /// `exists`: is there an execution that ends so?
+    /// `exists`: can this outcome happen?
     Exists,
     /// `~exists`: there must be none.
     NotExists,

@@ -1,11 +1,11 @@
-//! What can be wrong with a litmus test, as values.
+//! Errors in litmus tests, as values.
 
 use membar_core::{Excerpt, columns, harmless};
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 
-/// What is wrong. The display form is the message, without the place.
+/// The error. The display form is the message, without the place.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -15,9 +15,9 @@ pub enum ErrorKind {
     /// The text does not follow the grammar.
     #[error("expected {expected}, found {found}")]
     Syntax {
-        /// What could have stood there.
+        /// The text that was expected.
         expected: &'static str,
-        /// What stands there.
+        /// The text there.
         found: String,
         /// The fix.
         help: &'static str,
@@ -25,7 +25,7 @@ pub enum ErrorKind {
     /// A dialect, instruction, function or type that exists, but not here.
     #[error("unsupported {what} `{text}`")]
     Unsupported {
-        /// What kind of thing it is.
+        /// The kind of thing it is.
         what: &'static str,
         /// As written.
         text: String,
@@ -35,7 +35,7 @@ pub enum ErrorKind {
     /// A name that stands for nothing.
     #[error("there is no {what} `{name}`")]
     Unknown {
-        /// What kind of thing was looked for.
+        /// The kind of thing that was searched for.
         what: &'static str,
         /// As written.
         name: String,
@@ -45,7 +45,7 @@ pub enum ErrorKind {
     /// A name that is given twice.
     #[error("{what} `{name}` is defined twice")]
     Twice {
-        /// What kind of thing.
+        /// The kind of thing.
         what: &'static str,
         /// As written.
         name: String,
@@ -71,7 +71,7 @@ pub enum ErrorKind {
     /// A number that does not fit.
     #[error("{what} {text} is too large")]
     TooLarge {
-        /// What the number stands for.
+        /// The number's meaning.
         what: &'static str,
         /// As written.
         text: String,
@@ -119,7 +119,7 @@ impl ErrorKind {
     }
 }
 
-/// What is wrong with a stretch of the text.
+/// An error in a stretch of the text.
 #[derive(Debug)]
 pub(crate) struct Fault {
     pub(crate) kind: ErrorKind,
@@ -175,7 +175,7 @@ pub(crate) fn quoted_all(text: &str) -> String {
     text.chars().map(harmless).collect()
 }
 
-/// What is wrong, and where.
+/// The error and its place.
 #[derive(Debug)]
 pub struct Error {
     /// What.
@@ -202,7 +202,7 @@ impl Error {
         if self.line == 0 { file } else { format!("{file}:{}:{}", self.line, self.column) }
     }
 
-    /// File, line, column (both `null` if the whole file is meant), message and fix, for programs.
+    /// File, line, column (both `null` if the whole file is meant), message and fix, machine-readable.
     pub fn json(&self) -> serde_json::Value {
         let number = |number: usize| (number > 0).then_some(number);
         serde_json::json!({

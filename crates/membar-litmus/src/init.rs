@@ -61,7 +61,7 @@ impl Memory {
         self.names.get(name).copied()
     }
 
-    /// What the name stands for: a new location if it was not seen before.
+    /// The meaning of the name: a new location if it was not seen before.
     pub(crate) fn symbol(&mut self, name: &str, span: Range<usize>) -> Parsed<Symbol> {
         match self.find(name) {
             Some(symbol) => Ok(symbol),
@@ -114,7 +114,7 @@ impl Memory {
         self.cells[cell as usize].declared.get_or_insert(ty);
     }
 
-    /// Notes an access of so many bits.
+    /// Notes an access of this many bits.
     pub(crate) fn access(&mut self, cell: u32, bits: u8, span: &Range<usize>) -> Parsed<()> {
         match self.width(cell) {
             Some(has) if has != bits => {

@@ -12,7 +12,7 @@
 //!
 //! # Invariants
 //!
-//! Each thread is settled: at an access, ended, or unable to go on. Its log, visits and their registers only grow by steps and
+//! Each thread is settled: at an access, ended, or unable to continue. Its log, visits and their registers only grow by steps and
 //! are cut back by undoing them; a visit counts only if its place in the log is not before `quiet`.
 //!
 //! # Going back
@@ -274,7 +274,7 @@ impl Program for Interpreter {
         Fault::error(match self.threads[thread].place.settled {
             Settled::Crash(Crash::Wild { site, pointer }) => {
                 let site = &self.code.sites[site as usize];
-                format!("line {}: `{}` goes to {pointer:#x}, which is no location of the test", site.line, site.text)
+                format!("line {}: `{}` goes to {pointer:#x}, which is not a location of the test", site.line, site.text)
             }
             Settled::Crash(Crash::Size { site, cell }) => {
                 let site = &self.code.sites[site as usize];
@@ -284,7 +284,7 @@ impl Program for Interpreter {
                     site.line, site.text, cell.name, cell.ty.bits
                 )
             }
-            Settled::Endless => "it goes round a loop that accesses no memory, for ever".into(),
+            Settled::Endless => "it loops forever without accessing memory".into(),
             Settled::Request(_) | Settled::Done | Settled::Long => String::new(),
         })
     }

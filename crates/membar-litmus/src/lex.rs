@@ -12,7 +12,7 @@ pub(crate) enum Style {
     C,
 }
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Tok<'a> {
     /// A name or keyword.

@@ -30,7 +30,7 @@
 //! | `states` | final states: `axiomatic` enumerates executions, `machine` runs programs with loops |
 //! | `record` | results as herd's log and as JSON |
 //!
-//! What is not supported is refused with line and column: accesses of different sizes to one location,
+//! Unsupported constructs are refused with line and column: accesses of different sizes to one location,
 //! vector registers, spin locks and RCU grace periods of the kernel.
 
 mod asm;

@@ -7,9 +7,9 @@
 //! where a loop fills a buffer without end. A step is an access of a thread, or a buffered store
 //! that reaches memory.
 //! - sc: no buffers.
-//! - tso: one FIFO buffer a thread. A load takes the newest store to its address in its thread's buffer, or else memory. An
+//! - tso: one FIFO buffer per thread. A load takes the newest store to its address in its thread's buffer, or else memory. An
 //!   interlocked operation and a full barrier wait until the buffer is empty.
-//! - pso: one FIFO a thread and address. A store barrier begins an epoch; a store reaches memory after all stores of earlier
+//! - pso: one FIFO per thread and address. A store barrier begins an epoch; a store reaches memory after all stores of earlier
 //!   epochs. An interlocked operation waits for the stores to its own address and for those of earlier epochs, a full
 //!   barrier for all.
 //!
@@ -38,7 +38,7 @@ struct Entry {
 struct Thread {
     pc: u32,
     barrier: Barrier,
-    /// Goes round a loop without accesses, for ever.
+    /// Runs a loop without accesses, forever.
     stuck: bool,
     /// The epoch of the next store.
     epoch: u32,
@@ -62,7 +62,7 @@ struct Machine<'a> {
     bytes: Vec<u8>,
     /// About how much is remembered.
     memory: usize,
-    /// Whether a thread was given up that could have gone on.
+    /// Whether a thread was given up that could have continued.
     lost: bool,
     /// How each state was reached, where that is wanted.
     trail: Option<Trail>,
@@ -72,7 +72,7 @@ struct Machine<'a> {
 struct Trail {
     /// The state before, and the step from there.
     steps: Vec<(u32, Option<Step>)>,
-    /// The state that is looked at.
+    /// The state that is examined.
     now: u32,
     /// The final state that is wanted, and whether it was met.
     wanted: Vec<u64>,
@@ -86,7 +86,7 @@ pub struct Step {
     pub thread: u32,
     /// The buffered store reaches memory; otherwise the thread makes its access.
     pub commit: bool,
-    /// What it accesses: an index into the cells of the code.
+    /// The cell it accesses: an index into the cells of the code.
     pub cell: u32,
     /// The instruction: an index into the sites of the code. A commit has none.
     pub site: Option<u32>,
@@ -169,7 +169,7 @@ fn search<'a>(test: &'a LitmusTest, model: Model, limits: &Limits, trail: Option
 }
 
 impl Machine<'_> {
-    /// Runs a thread up to its next access. Whether the program goes on.
+    /// Runs a thread up to its next access. Whether the program continues.
     fn settle(&mut self, state: &mut State, thread: usize) -> bool {
         let regs = &mut state.regs[self.regs_at[thread]..self.regs_at[thread + 1]];
         let now = &mut state.threads[thread];

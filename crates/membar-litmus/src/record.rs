@@ -13,7 +13,7 @@ pub struct Record<'a> {
     pub test: &'a LitmusTest,
     /// The model.
     pub model: Model,
-    /// What came out.
+    /// The outcome.
     pub outcomes: &'a Outcomes,
     /// How long it took.
     pub seconds: f64,
@@ -165,7 +165,7 @@ pub fn crash_message(test: &LitmusTest, file: &str, model: Model, crash: Crash) 
     )
 }
 
-/// The same for programs.
+/// The same, machine-readable.
 pub fn crash_json(test: &LitmusTest, file: &str, model: Model, crash: Crash) -> Value {
     let (site, what, help) = crash_words(test, model, crash);
     let site = &test.code.sites[site as usize];

@@ -19,9 +19,9 @@ use std::time::Instant;
 pub enum Model {
     /// Sequential consistency.
     Sc,
-    /// Total Store Order: one store buffer a thread.
+    /// Total Store Order: one store buffer per thread.
     Tso,
-    /// Partial Store Order: one store buffer a thread and address.
+    /// Partial Store Order: one store buffer per thread and address.
     Pso,
 }
 
@@ -152,7 +152,7 @@ pub fn is_loop_free(test: &LitmusTest) -> bool {
     })
 }
 
-/// What a thread settled at, if the program can go on from there.
+/// What a thread settled at, if the program can continue from there.
 pub(crate) fn checked(settled: Settled) -> Result<Option<Request>, Crash> {
     match settled {
         Settled::Request(request) => Ok(Some(request)),

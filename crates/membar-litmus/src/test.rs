@@ -41,7 +41,7 @@ impl fmt::Display for Arch {
 pub struct Condition {
     /// How it is meant.
     pub quantifier: Quantifier,
-    /// What is said about final values.
+    /// Statements about final values.
     pub prop: Prop,
 }
 
@@ -58,7 +58,7 @@ pub struct LitmusTest {
     pub meta: Vec<(String, String)>,
     /// The program.
     pub code: Code,
-    /// Everything whose final value is looked at: first what states show, registers before memory, then what only the
+    /// Everything whose final value is examined: first what states show, registers before memory, then what only the
     /// filter looks at.
     pub locations: Vec<Location>,
     /// How many of the locations states show.

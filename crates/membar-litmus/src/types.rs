@@ -20,7 +20,7 @@ impl Type {
         if self.stars > 0 { Int::I64 } else { self.int }
     }
 
-    /// What it points to.
+    /// The type it points to.
     pub(crate) fn target(self) -> Option<Type> {
         self.stars.checked_sub(1).map(|stars| Type { stars, ..self })
     }

@@ -1,8 +1,8 @@
 //! X86 and X86_64 instructions as code of the register machine.
 //!
-//! Registers hold 32 bits sign-extended (X86) or 64 bits. What an instruction writes to less than the whole register
+//! Registers hold 32 bits sign-extended (X86) or 64 bits. A write of an instruction to less than the whole register
 //! follows the processor: 32 bits of 64 clear the upper half, 8 and 16 bits leave the others as they are. Flags are kept
-//! one a register, and only in threads that look at them.
+//! one per register, and only in threads that look at them.
 //!
 //! An instruction that reads and writes memory is a load and then a store, unless it is `lock`ed or `xchg`, which locks
 //! by itself: then it is one read-modify-write.
@@ -278,7 +278,9 @@ impl<'a> Translator<'a, '_> {
                     self.memory.access(cell, bits, &self.span)?;
                     (Place::Cell(cell), None)
                 }
-                None => return Err(self.refuse("this address is that of no location; `[x]` and `(x)` name locations")),
+                None => {
+                    return Err(self.refuse("this is not the address of a location; `[x]` and `(x)` name locations"));
+                }
             },
             Mem { base: Some(base), index: None, disp: 0 } => (Place::At(self.general(base)?), None),
             Mem { base, index, disp } => {
@@ -307,7 +309,7 @@ impl<'a> Translator<'a, '_> {
         }
     }
 
-    /// The value of an operand, sign-extended from so many bits, and whether it is in a temporary.
+    /// The value of an operand, sign-extended from this many bits, and whether it is in a temporary.
     fn read(&mut self, arg: Arg<'_>, bits: u8) -> Parsed<(Operand, bool)> {
         match arg {
             Arg::Imm(value) => Ok((Operand::Value(signed(bits).wrap(value)), false)),

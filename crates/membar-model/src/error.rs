@@ -1,4 +1,4 @@
-//! What can be wrong with a model, and how it is shown.
+//! Errors in model files, and their display.
 
 use std::fmt;
 use std::ops::Range;
@@ -16,7 +16,7 @@ pub enum ErrorKind {
     MissingKey,
     /// A value of the wrong type.
     WrongType,
-    /// A word that is no condition or no pair.
+    /// A word that is not a condition or no pair.
     UnknownWord,
     /// A condition where it means nothing.
     Misplaced,
@@ -84,13 +84,13 @@ fn floor_boundary(text: &str, at: usize) -> usize {
 /// Why a model cannot be used. `Display` shows it in full, in several lines, without a newline at the end.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ModelError {
-    /// What is wrong, for programs.
+    /// The error, machine-readable.
     pub kind: ErrorKind,
-    /// What is wrong, in one line.
+    /// The error, in one line.
     pub message: String,
     /// Where, unless no file is involved.
     pub place: Option<Box<Place>>,
-    /// What else there is to know, such as the other half of a contradiction.
+    /// Additional information, such as the other half of a contradiction.
     pub notes: Vec<String>,
     /// What to do.
     pub help: Option<String>,

@@ -43,7 +43,7 @@
 //! | `guarded` | an access and an acquire or a release | that lock guards that address |
 //! | `time` | any | the earlier one ended before the later one began |
 //!
-//! [`load`] takes what a user gives to `--model`. What is wrong with a file is said with its line, its column and what
+//! [`load`] takes the argument of `--model`. Errors in a file are reported with line, column and what
 //! to do ([`ModelError`]); a file whose settings contradict each other is refused, so every [`Model`] from this crate
 //! keeps the invariant that [`Model`] states.
 //!
@@ -84,7 +84,7 @@ const SOURCES: [(&str, &str); 11] = [
 ];
 
 /// The built-in models. Of sc, tso, pso, wmo and rmo each allows everything that the one before it allows, and so it is with
-/// wc, rc and rcpc; docs/models/README.md has the whole order.
+/// wc, rc and rcpc; the book's reference/models.md has the whole order.
 pub fn builtins() -> &'static [Model] {
     static MODELS: OnceLock<Vec<Model>> = OnceLock::new();
     MODELS.get_or_init(|| {

@@ -256,7 +256,7 @@ impl<'d, 't> Section<'d, 't> {
         let doc = self.doc;
         let Some((key, value)) = self.get(name) else { return Ok(Section { doc, name, span: 0..0, table: None }) };
         let Some(table) = value.get_ref().as_table() else {
-            return Err(self.wrong_type(name, value, "a table").help(format!("write `[{name}]` on a line of its own")));
+            return Err(self.wrong_type(name, value, "a table").help(format!("write `[{name}]` on a separate line")));
         };
         let section = Section { doc, name, span: key, table: Some(table) };
         section.known_keys()?;
@@ -319,14 +319,14 @@ impl<'d, 't> Section<'d, 't> {
     }
 
     pub(crate) fn unknown_word(&self, word: &str, span: &Span, what: &str, known: &[&str], help: &str) -> ModelError {
-        let error = self.doc.error(ErrorKind::UnknownWord, span, format!("{} is no {what}", quoted(word)));
+        let error = self.doc.error(ErrorKind::UnknownWord, span, format!("{} is not a {what}", quoted(word)));
         match nearest(word, known.iter().copied()) {
             Some(meant) => error.help(format!("did you mean `{meant}`?")),
             None => error.help(help),
         }
     }
 
-    /// What a barrier orders; everything where nothing is said.
+    /// The pairs that a barrier orders; everything by default.
     fn mask(&self, key: &str) -> Result<Mask, ModelError> {
         let Some((_, value)) = self.get(key) else { return Ok(Mask::FULL) };
         let alone = value.get_ref().as_str().is_some();

@@ -21,7 +21,7 @@
 //!
 //! `rfe` is rf between different threads, or with an interlocked operation at either end. `rhb` = ppo ∪ rfe ∪ co ∪ fr. A
 //! trace is a TSO (PSO) trace iff rhb is acyclic and no event of a thread contradicts an earlier one of the same thread
-//! and address (coherence): that is the axiomatic form of the machine with one buffer a thread (a thread and address).
+//! and address (coherence): that is the axiomatic form of the machine with one buffer per thread (a thread and address).
 //! For a set of events, ↓x is x with everything that happens before it.
 //!
 //! # Algorithm
@@ -31,7 +31,7 @@
 //! such an x), stop: there is nothing to report at e. Otherwise report (w, e) if `e` fits just before w: that is so
 //! unless e would write there and w is interlocked, because then nothing may come between w and what w read. A load
 //! fits before the first w already; a compare-and-swap writes there if w found the value that it expects. If it does
-//! not fit, go on to the next w. What `e` itself read does not matter, so an access that a thread would make next but has
+//! not fit, continue to the next w. What `e` itself read does not matter, so an access that a thread would make next but has
 //! not made (because it waits) is an `e` as well.
 //!
 //! # Why a report is right

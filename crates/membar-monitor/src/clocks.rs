@@ -6,7 +6,7 @@
 //! before the last event of a thread?
 //!
 //! # Algorithm
-//! 1. A clock has one entry a thread. Entry q of a clock is the number of q's writes that it covers; the writes of a
+//! 1. A clock has one entry per thread. Entry q of a clock is the number of q's writes that it covers; the writes of a
 //!    thread are ordered, so the k-th of q's is covered iff entry q ≥ k. Nobody asks about reads, so only writes count.
 //! 2. Each thread has a clock, each address one of its last write and the join of those of the reads since.
 //! 3. A load joins the last write's clock into its thread's, and the result into that of the reads.
@@ -69,9 +69,9 @@ struct Cell {
 pub struct Clocks {
     stride: usize,
     threads: usize,
-    /// One row a thread.
+    /// One row per thread.
     now: Vec<u32>,
-    /// One row an address: of its last write, and of the reads since. The latter means nothing where `read` is not set.
+    /// One row per address: of its last write, and of the reads since. The latter means nothing where `read` is not set.
     written: Vec<u32>,
     reads: Vec<u32>,
     cells: Vec<Cell>,

@@ -1,4 +1,4 @@
-//! What a monitor is told and what it answers.
+//! A monitor's input and output.
 
 use membar_core::{AccessKind, Barrier, Performed};
 use std::fmt;
@@ -6,7 +6,7 @@ use std::fmt;
 /// The instruction of an event of which nothing is known.
 pub const NO_SITE: u32 = u32::MAX;
 
-/// What an event does.
+/// The effect of an event.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Op {
     /// Reads an address.

@@ -1,7 +1,7 @@
 //! Monitors that find violations of sequential consistency under TSO and PSO on sequentially consistent executions.
 //!
-//! A program that never leaves sequential consistency on a machine with store buffers can be understood as if there were
-//! none. Whether it may leave it shows already on its SC executions: a monitor follows one, event by event, and reports where
+//! A program that stays sequentially consistent on a machine with store buffers can be understood as if there were
+//! none. Whether it does shows already on its SC executions: a monitor follows one, event by event, and reports where
 //! a sibling of it under TSO or PSO is not SC. It says which store has to be delayed and which access then overtakes it.
 //!
 //! | monitor | for | module says |
@@ -20,7 +20,7 @@
 //! - [`Window`] keeps recent events and finds the shortest happens-before cycle of a report, and where fences break it;
 //! - [`Groups`] counts reports by the pair of instructions that causes them.
 //!
-//! No violation on one interleaving proves nothing about another one: that is for an explorer to see to.
+//! Finding nothing on one interleaving says nothing about others: that is the explorer's job.
 
 mod class;
 pub mod clocks;

@@ -1,7 +1,7 @@
 //! The monitor of Burnim, Sen and Stergiou for PSO.
 //!
 //! # Problem
-//! As for [`tso`](crate::Tso), for the machine with one first-in first-out store buffer a thread *and address*.
+//! As for [`tso`](crate::Tso), for the machine with one first-in first-out store buffer per thread *and address*.
 //!
 //! # Algorithm
 //! As for TSO, with these differences:
@@ -19,7 +19,7 @@
 //! greater, so one step is enough.
 //!
 //! # Complexity
-//! O(1) an event besides the O(P) of the clocks; two words a thread and two an address.
+//! O(1) per event besides the O(P) of the clocks; two words a thread and two an address.
 //!
 //! # Guarantees
 //! As for TSO: a report is right, and over all SC executions and prefixes nothing is missed (theorems 1 and 2).
@@ -27,7 +27,7 @@
 //! # Deviations from the paper
 //! - The 2010 report commits a thread's pending store to an address when the thread stores there again, the 2011 paper does
 //!   not. We do not: stores are committed as late as possible, which with barriers makes a difference.
-//! - A fence is an event of its own. The papers model it as an interlocked operation, but under PSO that empties the buffer of
+//! - A fence is its own event. The papers model it as an interlocked operation, but under PSO that empties the buffer of
 //!   one address only. Store-store barriers, thread start and join, and interlocked operations that do not write, are ours;
 //!   the latter wait for barriers too, since the machine cannot know yet whether they will write.
 //!

@@ -23,7 +23,7 @@
 //! - Clocks count writes only, as in `clocks`, with the same numbers: the write (q, k) →rhb-reaches an event with clock t iff
 //!   `t[q]` ≥ k, because the writes of a thread are →rhb-ordered.
 //! - `lc[p]` is the clock of lastR(p): figure 3 changes it at reads only, to the clock of the read.
-//! - The writes of `a` are a chain in →rhb too, so `mc1[q][a]`, the join over the writes of `a` that are no plain stores of q,
+//! - The writes of `a` are a chain in →rhb too, so `mc1[q][a]`, the join over the writes of `a` that are not plain stores of q,
 //!   is the clock of the last of them: that of the last write, or, for the thread that made it with a plain store, that of
 //!   the last write before that is not a plain store of the same thread. These two rows stand for all q.
 //!
@@ -36,7 +36,7 @@
 //! its definition of TSO allows* (theorems 2 to 4). `sober-fixed`: the same for TSO. The paper does not prove that; its lemma 1
 //! goes through, because a new cycle e → write(c+1) →rhb … → e can enter e only from a read of p, as there, or from the write
 //! that e reads, which is co-before write(c+1), so that E had a cycle already. Tests compare it with [`tso`](crate::tso) over
-//! all interleavings of small programs, not with one interleaving a class.
+//! all interleavings of small programs, not with one interleaving per class.
 //!
 //! # Deviations from the paper
 //! 1. `sober-fixed` only: in figure 3 a load takes order from all writes of other threads to its address, also if it reads
@@ -233,7 +233,7 @@ impl Sober {
             }
             self.kept += writes.len();
         }
-        // Sifting takes A·(A + P) searches; so many events must come before the next, as far as memory allows.
+        // Sifting takes A·(A + P) searches; this many events must come before the next, as far as memory allows.
         let addresses = self.writes.len();
         self.sift_at = 2 * self.kept + addresses * addresses.clamp(64, 256);
     }

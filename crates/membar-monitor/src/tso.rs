@@ -5,7 +5,7 @@
 //! read, that is not SC?
 //!
 //! # Algorithm
-//! Run the interleaving on the TSO machine (one first-in first-out store buffer a thread) and commit stores as late as
+//! Run the interleaving on the TSO machine (one first-in first-out store buffer per thread) and commit stores as late as
 //! happens-before allows. For each access e of thread p to address a:
 //! 1. If a store e' to a by another thread is pending and e' happens before `prev`, the event before e in p: report. Let e
 //!    go first, then commit e': `e' →hb prev →po e →c e'` is a cycle.
@@ -15,11 +15,11 @@
 //! # Invariants
 //! At most one thread has pending stores to an address (lemma 1 of the report: step 2 of the second writer commits those of
 //! the first), and the last write of the address is the last of them. Buffers are first-in first-out, so the pending
-//! stores of q are those with numbers above `committed[q]`, one number a thread: no queue is kept. A commit raises the
+//! stores of q are those with numbers above `committed[q]`, one number per thread: no queue is kept. A commit raises the
 //! number; an interlocked write raises it to its own.
 //!
 //! # Complexity
-//! O(1) an event besides the O(P) of the clocks; one word a thread.
+//! O(1) per event besides the O(P) of the clocks; one word per thread.
 //!
 //! # Guarantees
 //! A report is right: `witness` gives the TSO execution. Over all SC executions of a program and all their prefixes nothing

@@ -1,4 +1,4 @@
-//! What is needed to take events back; costs one branch where it is off.
+//! The undo log that takes events back; costs one branch where it is off.
 
 /// Rows that were overwritten, as a stack of words: the row, its length, its index and the table it belongs to.
 #[derive(Clone, Debug, Default)]
@@ -92,7 +92,7 @@ impl<T: Copy + Default> Undoable<T> {
         self.old.on = on;
     }
 
-    /// There are so many; new ones are the default.
+    /// There are this many; new ones are the default.
     pub fn fit(&mut self, length: usize) {
         self.values.resize(length, T::default());
     }

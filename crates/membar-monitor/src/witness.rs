@@ -18,7 +18,7 @@
 //!
 //! # Guarantees
 //! The steps are a run of the machine, and its trace has the cycle `store →hb prev →po access →c store`. Tests replay every
-//! witness on a machine of their own.
+//! witness on their own machine.
 
 use crate::cycle::Recorded;
 use crate::event::{Event, Op, Violation};

@@ -1,8 +1,8 @@
-//! Programs in processes of their own.
+//! Programs in their own processes.
 //!
 //! # Problem
 //!
-//! A program may crash, destroy memory, or never end; and there can be one program in a process. So each worker is a process,
+//! A program may crash, destroy memory, or never end; and there can be one program per process. So each worker is a process,
 //! which loads the program once and then explores a batch of executions for each order.
 //!
 //! # Protocol
@@ -10,11 +10,11 @@
 //! A call and its reply are lines of JSON on the child's standard input and output, which the program itself does
 //! not get to see. Beside that they share a page of memory: the parent says there that it is time to stop, and the child which
 //! schedule it is running. If a child dies, the parent starts another one, and tells it not to run that schedule again
-//! but to report it as an error: so exploration goes on.
+//! but to report it as an error: so exploration continues.
 //!
 //! # Guarantees
 //!
-//! What a child answers depends on nothing but the order and what it was set up with. Every child has the program at the same
+//! A child's answer depends only on the order and on its setup. Every child has the program at the same
 //! addresses (randomisation is switched off) and the same facts, so their answers can be put together.
 
 // Shared memory and the system calls that set a child up.
@@ -83,7 +83,7 @@ pub(crate) enum Puppet {
     Set(u32, u64),
 }
 
-/// What comes of a [`Puppet`] step.
+/// The result of a [`Puppet`] step.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 pub(crate) enum Strings {
     Done,
@@ -105,10 +105,10 @@ enum Reply {
     Facts { facts: Facts, grown: bool },
 }
 
-/// What running a program cost.
+/// The cost of running a program.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Statistics {
-    /// Times that the program was put back to its beginning.
+    /// Times that the program was restored to its beginning.
     pub resets: u64,
     /// Accesses made for the first time, not to get to a state again.
     pub steps: u64,
@@ -139,9 +139,9 @@ pub struct Setup {
     pub volatile_atomic: bool,
     /// Threads may wake up without a reason.
     pub spurious_wakeups: bool,
-    /// Code that is not instrumented touches nothing that threads share.
+    /// Uninstrumented code touches nothing that threads share.
     pub opaque_private: bool,
-    /// What `__VERIFIER_nondet_int` and its kin return: from this number to that.
+    /// What `__VERIFIER_nondet_int` and similar functions return: from this number to that.
     pub nondet: Option<(i64, i64)>,
     /// Code that reports do not name, as ranges of offsets in the object.
     pub wrappers: Vec<(u32, u32)>,
@@ -162,7 +162,7 @@ impl Setup {
 /// What is to be explored.
 #[derive(Clone, Debug)]
 pub struct Task {
-    /// What is known about the program.
+    /// Everything known about the program.
     pub facts: Facts,
     /// Barriers to add after accesses.
     pub barriers: Vec<(u32, Barrier)>,
@@ -238,7 +238,7 @@ pub struct Process {
     pub failed: Option<Fault>,
     /// Is that a bug of ours?
     pub bug: bool,
-    /// What it cost so far.
+    /// Its cost so far.
     pub statistics: Statistics,
     /// The number of threads.
     pub threads: usize,
@@ -349,7 +349,7 @@ impl Process {
         }
     }
 
-    /// What is known about the program, and whether it is more than what the task began with.
+    /// Everything known about the program, and whether it is more than what the task began with.
     pub fn facts(&mut self) -> Result<(Facts, bool), ProcessError> {
         match self.call(&Call::Facts)? {
             Reply::Facts { facts, grown } => Ok((facts, grown)),

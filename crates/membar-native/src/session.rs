@@ -1,7 +1,7 @@
 //! A program under verification: processes that run it, and what is known about it.
 //!
-//! Which memory is shared, which threads there are and where loops are is learnt by running the program ([`Facts`]). Whenever
-//! something new shows, what has been explored does not count, and exploration begins again with it. A few random
+//! A session learns by running the program which memory is shared, which threads there are and where loops are ([`Facts`]). Whenever
+//! it learns something new, exploration restarts. A few random
 //! executions at first find nearly all of it. Facts only grow, so this ends.
 
 use crate::process::{Process, ProcessError, Puppet, Setup, Statistics, Strings, Task};
@@ -44,7 +44,7 @@ impl Session {
         Ok(Session { processes, facts: Facts::default(), learnt: false, restarts: 0 })
     }
 
-    /// What is known about the program.
+    /// Everything known about the program.
     pub fn facts(&self) -> &Facts {
         &self.facts
     }

@@ -1,4 +1,4 @@
-//! What reports call the threads, places, variables and values of a program.
+//! Names for the threads, places, variables and values of a program in reports.
 //!
 //! # Problem
 //!
@@ -79,7 +79,7 @@ impl Words {
         if !stack.is_empty() {
             return self.place_of(stack);
         }
-        // The beginning and the end of a thread are no instructions.
+        // The beginning and the end of a thread are not instructions.
         let start = traced.starts.get(thread as usize).map_or(0, |start| u64::from(*start) + 1);
         let frame = self.symbols.user_frame(start);
         let (what, name) = match traced.cells.iter().find(|cell| cell.addr == addr).map(|cell| &cell.location) {
@@ -331,7 +331,7 @@ impl Words {
         }
     }
 
-    /// What a thread that cannot go on waits for: the variable, and who changed it last, with the place.
+    /// What a thread that cannot continue waits for: the variable, and who changed it last, with the place.
     pub fn wait(&mut self, traced: &Traced, thread: u32) -> Option<Wait> {
         let Some(Standing::Access(next, _)) = traced.threads.get(thread as usize) else { return None };
         let polled = traced.polls.get(thread as usize).and_then(Option::as_ref);
@@ -389,7 +389,7 @@ pub enum Waits {
     Lock(String),
     /// Another value of a variable.
     Value(String),
-    /// Nothing that anybody changes: it goes round in a loop, and takes and gives back this.
+    /// Nothing that anybody changes: it loops, and acquires and releases this.
     Loop(String),
 }
 

@@ -1,4 +1,4 @@
-//! What came of a campaign of random tests: data, as the JSON document and the state file have it.
+//! The result of a campaign of random tests: data, as the JSON document and the state file have it.
 
 use crate::data::Shape;
 use crate::kinds::OpName;
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 pub struct CampaignReport {
     /// What ran the programs.
     pub source: Value,
-    /// What was given to `--model`, or the machine's model.
+    /// The argument of `--model`, or the machine's model.
     pub model: String,
     /// The settings of each profile.
     pub profiles: Vec<Value>,
@@ -24,7 +24,7 @@ pub struct CampaignReport {
     pub verdict: VerdictKind,
     /// Why it ended.
     pub stopped: String,
-    /// What was counted.
+    /// The counts.
     #[serde(flatten)]
     pub counts: Counts,
     /// `operations` / `seconds`.
@@ -70,7 +70,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Operations that were run and checked each second, if it took so many seconds.
+    /// Operations that were run and checked each second, if it took this many seconds.
     pub fn rate(&self, seconds: f64) -> f64 {
         if seconds > 0.0 { self.operations as f64 / seconds } else { 0.0 }
     }
@@ -237,7 +237,7 @@ impl Speed {
     /// Buckets at most. Where more are needed, two become one.
     pub const BUCKETS: usize = 120;
 
-    /// So many operations were done when so many seconds had gone by.
+    /// This many operations were done when this many seconds had gone by.
     pub fn add(&mut self, seconds: f64, operations: u64) {
         if !(self.width > 0.0 && self.width.is_finite() && seconds.is_finite()) || self.operations.len() > Self::BUCKETS
         {
@@ -286,7 +286,7 @@ mod tests {
             seen.iter().map(|p| format!("{} {} {} {}", p.first, p.second, p.same, p.other)).collect();
         assert_eq!(words, ["load barrier 0 1", "store load 1 0", "rmw load 0 1", "barrier load 0 1"]);
         assert_eq!(coverage.reads, Reads { own: 1, other: 1, initial: 2 });
-        // What is read back goes on.
+        // A counter that is read back continues.
         let saved = serde_json::to_string(&coverage).unwrap();
         let mut again: Coverage = serde_json::from_str(&saved).unwrap();
         assert_eq!(again, coverage);

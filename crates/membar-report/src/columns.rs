@@ -1,7 +1,7 @@
-//! Threads side by side: everything that a terminal shows in columns, one a thread.
+//! Threads side by side: everything that a terminal shows in columns, one per thread.
 //!
 //! [`columns`] is a list of steps, each in the column of its thread; [`circle`] a cycle with an arrow from each operation to
-//! the next and the reason beside it. What does not fit the width is left to a plain list: [`columns`] makes it itself,
+//! the next and the reason beside it. Rows that do not fit the width become a plain list: [`columns`] makes it itself,
 //! [`circle`] says so.
 
 use crate::style::{Style, count, wrapped};
@@ -72,7 +72,7 @@ impl Row {
     }
 }
 
-/// The last `most` rows in columns, one a thread, or one after the other with the thread's name where columns would be too
+/// The last `most` rows in columns, one per thread, or one after the other with the thread's name where columns would be too
 /// wide.
 pub(crate) fn columns(rows: &[Row], most: usize, style: Style, out: &mut impl Write) -> io::Result<()> {
     let mut threads: BTreeMap<u32, (usize, &str)> = BTreeMap::new();

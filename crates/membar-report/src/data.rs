@@ -226,7 +226,7 @@ pub struct Assumed {
 /// What is assumed leads to a cycle.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct LemmaRef {
-    /// What is assumed; empty in the last lemma.
+    /// The assumptions; empty in the last lemma.
     pub assume: Vec<Assumed>,
     /// Edges, each resting on earlier ones.
     pub steps: Vec<StepRef>,
@@ -255,7 +255,7 @@ pub struct InputError {
     pub line: Option<u64>,
     /// Column, from 1; `null` if the whole file is meant.
     pub column: Option<u64>,
-    /// What is wrong.
+    /// The error.
     pub message: String,
     /// What to do.
     pub help: String,

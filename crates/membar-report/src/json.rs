@@ -1,7 +1,7 @@
-//! Reports for programs.
+//! Machine-readable reports.
 //!
-//! `{"schema":1,"results":[…],"errors":[…]}`, written while results arrive, one result a line. The structs of this crate
-//! are the schema; docs/json.md describes it.
+//! `{"schema":1,"results":[…],"errors":[…]}`, written while results arrive, one result per line. The structs of this crate
+//! are the schema; the book's reference/json.md describes it.
 
 use crate::data::{InputError, SCHEMA};
 use serde::Serialize;

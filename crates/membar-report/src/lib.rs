@@ -1,12 +1,12 @@
-//! Results for people and for programs.
+//! Results as text, JSON, SARIF and pages.
 //!
 //! A result is data first and words second: [`Report::new`] turns a decided trace into a [`Report`], which holds every
 //! fact and every sentence; [`text`] and [`json`] only lay it out. The report of a forbidden trace is a view of its
-//! proof: nothing in it was computed a second time.
+//! proof: nothing in it is computed again.
 //!
 //! | module | does |
 //! |---|---|
-//! | `data` | the structs, which are also the JSON schema (described in docs/json.md) |
+//! | `data` | the structs, which are also the JSON schema (described in the book's reference/json.md) |
 //! | `build` | from a trace, a model and a verdict to a report |
 //! | `reduced` | what a proof needs as a trace, to be decided again |
 //! | `readable` | the same proof in the form that people follow most easily |
@@ -21,7 +21,7 @@
 //! | [`html`] | one page with every view, for a browser |
 //! | [`json`] | written while results arrive, so that memory does not grow with their number |
 //!
-//! This crate knows no algorithm: what a checker found out is handed over in small structs ([`Decided`], [`Blame`]).
+//! This crate knows no algorithm: a checker hands over its findings in small structs ([`Decided`], [`Blame`]).
 //!
 //! ```
 //! use membar_core::{Model, OpId, Ppo, Proof, Verdict, When};

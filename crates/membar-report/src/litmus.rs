@@ -1,4 +1,4 @@
-//! What came of litmus tests: their final states under a model, or what a machine did with them. Data only, as the JSON
+//! Results of litmus tests: their final states under a model, or on a machine. Data only, as the JSON
 //! documents have it.
 
 use crate::kinds::{Claim, Counted, Observation};
@@ -71,7 +71,7 @@ pub struct Histogram {
     pub compared: bool,
     /// Outcomes that the model forbids.
     pub forbidden: u64,
-    /// What was seen.
+    /// Everything seen.
     pub states: Vec<Seen>,
     /// States that the model allows and that were not seen; none where that is not known.
     #[serde(default)]

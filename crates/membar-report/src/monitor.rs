@@ -1,4 +1,4 @@
-//! What monitors found on an interleaving: data, which is also the JSON schema, and text.
+//! Findings of monitors on an interleaving: data, which is also the JSON schema, and text.
 //!
 //! The first lines of an unsafe result say what can be delayed, what overtakes it, why that is not sequentially consistent,
 //! and where fences prevent it.

@@ -13,7 +13,7 @@
 
 use membar_core::{Event, Lemma, Model, Proof, Rule, Step};
 
-/// The proof in readable form. Where the model has no write order, R7 is no premise of anything, and the proof stays as it is.
+/// The proof in readable form. Where the model has no write order, R7 is not a premise of anything, and the proof stays as it is.
 pub fn readable(proof: Proof, model: &Model) -> Proof {
     match proof {
         Proof::Cycle(lemmas) if model.write_order => Proof::Cycle(lemmas.into_iter().map(unfolded).collect()),

@@ -57,7 +57,7 @@ impl Reduced {
         let (Some(trace), true) = (traces.pop(), traces.is_empty()) else {
             return Err("the reduced trace is not one trace".into());
         };
-        let mut trace = self.renumbered(&trace).ok_or("the lines of the reduced trace make no sense")?;
+        let mut trace = self.renumbered(&trace).ok_or("the lines of the reduced trace are inconsistent")?;
         trace.resolve_recorded(&mut ResolveScratch::default()).map_err(|fault| format!("{fault:?}"))?;
         trace.set_clock(Clock { compare: self.clock, error: self.clock_error, sampled_every: self.sampled_every });
         Ok(trace)

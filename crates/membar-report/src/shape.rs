@@ -1,4 +1,4 @@
-//! What a cycle is called in the literature.
+//! Names of cycles in the literature.
 //!
 //! Problem: a cycle of memory order has edges of program order and of communication (`rf`, `co`, `fr`). People know the
 //! short ones by name. Which one is it?
@@ -48,17 +48,17 @@ const SHAPES: [(&str, &str, &str); 31] = [
     ("po rf po rf po fr", "ISA2", "message passing over three threads"),
     ("po fr po fr po fr", "3.SB", "store buffering with three threads"),
     ("po rf po rf po rf", "3.LB", "load buffering with three threads"),
-    ("po co po co po co", "3.2W", "three threads write three addresses in a circle"),
-    ("po rf po co po fr", "Z6.0", "a circle of three threads"),
-    ("po co po rf po co", "Z6.1", "a circle of three threads"),
-    ("po rf po rf po co", "Z6.2", "a circle of three threads"),
-    ("po co po rf po fr", "Z6.3", "a circle of three threads"),
-    ("po co po fr po fr", "Z6.4", "a circle of three threads"),
-    ("po co po co po fr", "Z6.5", "a circle of three threads"),
+    ("po co po co po co", "3.2W", "three threads write three addresses cyclically"),
+    ("po rf po co po fr", "Z6.0", "a cycle of three threads"),
+    ("po co po rf po co", "Z6.1", "a cycle of three threads"),
+    ("po rf po rf po co", "Z6.2", "a cycle of three threads"),
+    ("po co po rf po fr", "Z6.3", "a cycle of three threads"),
+    ("po co po fr po fr", "Z6.4", "a cycle of three threads"),
+    ("po co po co po fr", "Z6.5", "a cycle of three threads"),
     ("rf po rf po co", "WWC", "write-to-write causality"),
     ("rf po fr po co", "WRR+2W", "a reader and a writer see two writes in opposite orders"),
-    ("rf po co po co", "WRW+2W", "a circle of writes, one of them seen"),
-    ("rf po co po fr", "WRW+WR", "a circle of three threads"),
+    ("rf po co po co", "WRW+2W", "a cycle of writes, one of them seen"),
+    ("rf po co po fr", "WRW+WR", "a cycle of three threads"),
     ("rf po fr rf po co", "IRRWIW", "a reader and a writer see two independent writes in opposite orders"),
     ("rf po co rf po co", "IRWIW", "two writers see two independent writes in opposite orders"),
 ];

@@ -1,4 +1,4 @@
-//! What happened and why, in two sentences.
+//! The explanation of a verdict, in two sentences.
 
 use crate::build::{Blame, legal_values};
 use crate::data::{Edge, LegalValue};
@@ -199,14 +199,14 @@ pub(crate) fn why(words: &Words<'_>, proof: &Proof, cycle: &[Edge]) -> String {
             let (one, two) = (words.event(a.first, about).short(), words.event(a.second, about).short());
             if lemmas.len() > 2 {
                 return format!(
-                    "The trace leaves the order of some stores open, and in each of the {} cases below memory order runs \
-                     in a circle.",
+                    "The trace leaves the order of some stores open, and in each of the {} cases below the memory order is \
+                     cyclic.",
                     lemmas.len() - 1
                 );
             }
-            format!("Whichever of {one} and {two} comes first, memory order runs in a circle.")
+            format!("Whichever of {one} and {two} comes first, the memory order is cyclic.")
         }
-        _ if cycle.len() == 1 => format!("Memory order would put {start} before itself."),
-        _ => format!("Memory order would run in a circle: {circle}."),
+        _ if cycle.len() == 1 => format!("The memory order would put {start} before itself."),
+        _ => format!("The memory order would be cyclic: {circle}."),
     }
 }

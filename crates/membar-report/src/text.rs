@@ -176,13 +176,13 @@ impl Text<'_> {
             }
             all -= last.cycle.iter().filter(|&&step| last.steps[step as usize].step.is_some()).count();
             if all > 0 {
-                writeln!(out, "\n  {}", self.style.heading("What that rests on"))?;
+                writeln!(out, "\n  {}", self.style.heading("Its premises"))?;
                 self.steps(last, &last.cycle, &mut left, out)?;
             }
         } else if left > 0 {
             writeln!(out, "\n  {}", self.style.heading("Hence, without assumptions"))?;
             self.steps(last, &[], &mut left, out)?;
-            self.sentence(&format!("That is a circle: {}.", circle(last)), out)?;
+            self.sentence(&format!("That is a cycle: {}.", circle(last)), out)?;
         }
         let shown = STEPS - left;
         if all > shown {
@@ -199,11 +199,11 @@ impl Text<'_> {
         if violation.lemmas.is_empty() {
             return match violation.read {
                 Some(_) => {
-                    "Look at how values were recorded: what a load returned must be stored somewhere, or be set by an \
+                    "Check how values were recorded: the value a load returned must be stored somewhere, or be set by an \
                      `init` line. If the recording is right, the machine made the value up."
                 }
                 None => {
-                    "Look at how final values were recorded: each must be stored somewhere, or be set by an `init` line. If \
+                    "Check how final values were recorded: each must be stored somewhere, or be set by an `init` line. If \
                      the recording is right, memory was corrupted."
                 }
             }
@@ -236,7 +236,7 @@ impl Text<'_> {
         writeln!(out, "    {}", wrapped(text, self.style.prose() - 4, "\n    "))
     }
 
-    /// The cycle in columns, one a thread, with arrows and reasons. `None` where that does not fit.
+    /// The cycle in columns, one per thread, with arrows and reasons. `None` where that does not fit.
     fn circle(&self, links: &[(&EventRef, Link)]) -> Option<String> {
         let mut heads: Vec<String> = Vec::new();
         for (event, link) in links {
@@ -278,7 +278,7 @@ impl Text<'_> {
             [one] => format!("so {} is before {}", one.second.short(), one.first.short()),
             _ => "so these do not all hold".into(),
         };
-        self.sentence(&format!("That is a circle: {}; {hence}.", circle(case)), out)
+        self.sentence(&format!("That is a cycle: {}; {hence}.", circle(case)), out)
     }
 
     /// The steps of a lemma, but for those that are shown already.

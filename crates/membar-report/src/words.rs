@@ -1,6 +1,6 @@
 //! Each step of a proof in words.
 //!
-//! A sentence names lines; the operations behind them are shown once, by whoever lays the report out.
+//! A sentence names lines; the operations behind them are shown once, where the report is laid out.
 
 use crate::data::{End, EventRef};
 use crate::style::list;
@@ -11,7 +11,7 @@ use std::collections::HashMap;
 pub(crate) struct Words<'a> {
     pub(crate) trace: &'a Trace,
     pub(crate) model: &'a Model,
-    /// Lines that are no operations, by address.
+    /// Lines that are not operations, by address.
     inits: HashMap<u32, u64>,
     finals: HashMap<u32, u64>,
     orders: HashMap<u32, u64>,
@@ -172,7 +172,7 @@ impl<'a> Words<'a> {
         };
         let line = self.trace.line(op);
         match self.trace.kind(op) {
-            OpKind::Release => format!("line {line} gives back what {from} took"),
+            OpKind::Release => format!("line {line} releases the lock that {from} acquired"),
             _ if write == Event::INIT => format!("line {line} read {}, the initial value", self.read_text(op)),
             _ if write == read => format!("line {line} read {} from itself", self.read_text(op)),
             _ => format!("line {line} read {} from {from}", self.read_text(op)),

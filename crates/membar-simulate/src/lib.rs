@@ -1,9 +1,9 @@
 //! Random programs and the simulated machines that run them.
 //!
 //! A [`Profile`] says what kind of racy program to write (how many threads, which mix, who shares what); with a seed it becomes a
-//! [`Program`] in which every write has a value of its own. A machine runs it: one of this crate's ([`machines`]), each of which
-//! obeys a memory model by construction unless a bug of it is switched on, or a real one. What it read is a [`Record`], when it did so
-//! are [`Times`], and [`trace()`] makes a [`Trace`](membar_core::Trace) of them.
+//! [`Program`] in which every write has its own value. A machine runs it: one of this crate's ([`machines`]), each of which
+//! obeys a memory model by construction unless one of its bugs is switched on, or a real one. The values read are a [`Record`], their times
+//! [`Times`], and [`trace()`] makes a [`Trace`](membar_core::Trace) of them.
 //!
 //! ```
 //! use membar_simulate::{Machine, Observe, profile, sampled, trace};
@@ -20,13 +20,13 @@
 //! | to get | use |
 //! |---|---|
 //! | a random program | [`profile::load`] and [`Profile::program`] |
-//! | a program of your own | [`ProgramBuilder`] |
+//! | your own program | [`ProgramBuilder`] |
 //! | its run on a machine, with or without bugs | [`Machine::run`], [`Setup::run`] |
 //! | a trace of results from elsewhere | [`Record::new`] and [`trace()`] |
 //! | a large allowed trace in one line | [`simulate`] with [`Workload`], and [`Observe`] for write orders and final values |
 //!
 //! Simulated machines are stronger than their models allow: buffers and windows are small, and some barriers wait for more than
-//! they must. So not every allowed trace can come out of them.
+//! they must. So they cannot produce every allowed trace.
 
 mod generate;
 pub mod machines;

@@ -115,7 +115,7 @@ impl Machine {
         }
     }
 
-    /// Runs a program on the machine without bugs. Where threads wait for locks for ever, the record holds what was executed.
+    /// Runs a program on the machine without bugs. Where threads wait for locks forever, the record holds what was executed.
     pub fn run(self, program: &Program, seed: u64) -> Run {
         Setup::from(self).run(program, seed)
     }
@@ -170,14 +170,14 @@ impl Bug {
         }
     }
 
-    /// What is wrong in the machine, and how it shows.
+    /// The error in the machine, and how it shows.
     pub fn about(self) -> &'static str {
         match self {
             Bug::StaleForward => {
                 "a load gets the oldest of several buffered stores to its address: a thread misses its own last store"
             }
             Bug::LostInvalidation => {
-                "an invalidation is acknowledged and forgotten while the core waits for another line: it goes on reading old values"
+                "an invalidation is acknowledged and forgotten while the core waits for another line: it keeps reading old values"
             }
             Bug::LateInvalidation => {
                 "an invalidation is acknowledged at once and done later: for a while the core reads old values"
@@ -285,7 +285,7 @@ impl Setup {
         own.filter(|_| own != self.machine.buffer().map(&part))
     }
 
-    /// Runs a program. Where threads wait for locks for ever, the record holds what was executed.
+    /// Runs a program. Where threads wait for locks forever, the record holds what was executed.
     pub fn run(self, program: &Program, seed: u64) -> Run {
         // Without a buffer no store waits, whatever these numbers are.
         let buffer = self.buffer.unwrap_or(Buffer { depth: 1, drain: 4 });

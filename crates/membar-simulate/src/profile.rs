@@ -33,8 +33,8 @@
 //! delay = 0                   # the longest pause, in cycles; default 0
 //! ```
 //!
-//! [`load`] takes what a user gives to `--profile`. What is wrong with a file is said with its line, its column and what to
-//! do; [`Profile::program`] refuses what makes no sense in the same words, so that settings from elsewhere are checked too.
+//! [`load`] takes the argument of `--profile`. Errors in a file are reported with line, column and what to
+//! do; [`Profile::program`] refuses senseless settings in the same words, so that settings from elsewhere are checked too.
 
 mod error;
 mod parse;
@@ -89,12 +89,12 @@ pub enum Sharing {
     /// Everybody everything.
     #[default]
     Uniform,
-    /// Address `a` belongs to thread `a` modulo the number of threads. Seven of eight writes go to an address of one's own,
+    /// Address `a` belongs to thread `a` modulo the number of threads. Seven of eight writes go to one's own address,
     /// next to which, in the same line if the stride is small, are those of others; reads go anywhere.
     FalseSharing,
     /// Half of all accesses go to `M[0]`.
     Hot,
-    /// Seven of eight writes go to an address of one's own, seven of eight reads to one of the thread before.
+    /// Seven of eight writes go to one's own address, seven of eight reads to one of the thread before.
     ProducerConsumer,
     /// A thread works on one address for eight operations, then on the next, which another thread has just left.
     Migrating,
@@ -116,7 +116,7 @@ impl Sharing {
     }
 }
 
-/// What kind of random program to write.
+/// The kind of random program to write.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Profile {
     /// Short name, as given to `--profile`.
@@ -222,7 +222,7 @@ impl Profile {
         if !self.stride.is_multiple_of(8) {
             return Err(ProfileError::new(
                 "sharing.stride",
-                format!("a stride of {} bytes is no multiple of 8", self.stride),
+                format!("a stride of {} bytes is not a multiple of 8", self.stride),
             )
             .help("an address has 8 bytes; 64 is a cache line, 4096 a page"));
         }

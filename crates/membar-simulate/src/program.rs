@@ -12,7 +12,7 @@
 use membar_core::Mask;
 use std::fmt::{self, Write};
 
-/// What an instruction does; the columns of a [`Program`] hold it in parts.
+/// The effect of an instruction; the columns of a [`Program`] hold it in parts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Instr {
     /// Reads an address.
@@ -24,21 +24,21 @@ pub enum Instr {
     Store {
         /// The address.
         addr: u32,
-        /// What it writes.
+        /// The value it writes.
         value: u64,
     },
     /// Atomically reads and writes a value.
     Exchange {
         /// The address.
         addr: u32,
-        /// What it writes.
+        /// The value it writes.
         value: u64,
     },
     /// Atomically reads and adds.
     Add {
         /// The address.
         addr: u32,
-        /// What it adds, at least 1.
+        /// The number it adds, at least 1.
         by: u64,
     },
     /// Atomically reads and, if it read the last value that this thread knew of the address (read or written by it; the
@@ -46,12 +46,12 @@ pub enum Instr {
     Cas {
         /// The address.
         addr: u32,
-        /// What it writes.
+        /// The value it writes.
         value: u64,
     },
     /// A barrier; `None` is `sync`.
     Fence {
-        /// What it orders.
+        /// The pairs it orders.
         mask: Option<Mask>,
     },
     /// Takes a lock.
@@ -141,7 +141,7 @@ pub struct Program {
     pub(crate) stride: u32,
 }
 
-/// What is wrong with a program.
+/// An error in a program.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ProgramError {
     /// Too long.
@@ -231,7 +231,7 @@ pub struct ProgramBuilder {
 }
 
 impl ProgramBuilder {
-    /// An empty program over so many addresses, initially 0 and 8 bytes apart, and locks.
+    /// An empty program over this many addresses, initially 0 and 8 bytes apart, and locks.
     pub fn new(addresses: u32, locks: u32) -> ProgramBuilder {
         ProgramBuilder {
             program: Program {
@@ -381,13 +381,13 @@ impl Program {
         self.expect.get(i).filter(|&&from| from != NONE).map(|&from| from as usize)
     }
 
-    /// What a barrier orders; `None` for `sync`, and for what is no barrier.
+    /// The pairs that a barrier orders; `None` for `sync`, and for what is not a barrier.
     #[inline]
     pub(crate) fn mask(&self, i: usize) -> Option<Mask> {
         (self.kind[i] == Kind::Fence && self.value[i] != SYNC).then(|| Mask::from_bits(self.value[i] as u8))
     }
 
-    /// What a barrier orders, `sync` being everything.
+    /// The pairs that a barrier orders, `sync` being everything.
     #[inline]
     pub(crate) fn orders(&self, i: usize) -> Mask {
         self.mask(i).unwrap_or(Mask::FULL)

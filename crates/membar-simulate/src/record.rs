@@ -1,4 +1,4 @@
-//! What a run of a program showed, and the trace that it is.
+//! The record of a program's run, and its trace.
 
 use crate::program::Kind;
 use crate::{Instr, Program};
@@ -16,14 +16,14 @@ pub struct Observe {
 /// The results of a run: a value for each instruction that reads, by the instruction's number.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Record {
-    /// What each load and atomic read.
+    /// The value that each load and atomic read.
     pub(crate) reads: Vec<u64>,
     /// Which compare-and-swaps wrote. Empty where the program has none.
     swapped: Vec<bool>,
     /// The executed instructions in the order in which a trace lists them: each thread's in program order. Nothing at
     /// all means that every thread executed everything.
     pub(crate) log: Vec<u32>,
-    /// What memory held in the end; empty where that is not known.
+    /// The final memory; empty where that is not known.
     pub(crate) finals: Vec<u64>,
     /// Addresses and values in the order in which they reached memory; empty where that is not known.
     pub(crate) commits: Vec<(u32, u64)>,
@@ -54,7 +54,7 @@ impl Record {
         }
     }
 
-    /// What an instruction read.
+    /// The value an instruction read.
     pub fn read(&self, i: usize) -> u64 {
         self.reads[i]
     }
@@ -121,7 +121,7 @@ impl Times {
     }
 }
 
-/// What somebody sees who scans counters every so many cycles: each time becomes that of the first scan at or after it.
+/// What somebody sees who scans counters every so often: each time becomes that of the first scan at or after it.
 ///
 /// Scanned times never claim more than exact ones: where one operation ends before another begins in scanned times, it did.
 pub fn sampled(times: &Times, every: u64) -> Times {

@@ -15,7 +15,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         print!("{}", histogram.log(&test).against("tso", &tso));
         let (all, rate) = (histogram.outcomes() as f64, histogram.positive() as f64);
         println!(
-            "# {:.2} million outcomes a second, {:.2}% positive\n",
+            "# {:.2} million outcomes per second, {:.2}% positive\n",
             all / histogram.seconds / 1e6,
             100.0 * rate / all
         );

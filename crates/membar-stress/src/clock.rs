@@ -1,6 +1,6 @@
 //! The time-stamp counter, and how far the counters of cores differ.
 //!
-//! Problem: each core has a counter of its own. For timestamps of different cores to be compared, their offsets must be known, with
+//! Problem: each core has its own counter. For timestamps of different cores to be compared, their offsets must be known, with
 //! a bound on the error.
 //!
 //! Algorithm: two threads on two cores play ping-pong. The first reads its counter (`t1`), sends, waits for the answer and reads
@@ -57,7 +57,7 @@ pub(crate) use now as about_now;
 /// How far a core's counter is ahead of the first core's.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Offset {
-    /// By so many cycles.
+    /// By this many cycles.
     pub ahead: i64,
     /// It may be this much more or less.
     pub error: u64,
@@ -70,7 +70,7 @@ pub struct Offsets {
     offsets: Vec<Offset>,
 }
 
-/// What is known of one offset: it is at least `low` and at most `high`.
+/// Everything known about one offset: it is at least `low` and at most `high`.
 #[derive(Clone, Copy, Debug)]
 struct Bounds {
     low: i64,

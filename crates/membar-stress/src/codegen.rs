@@ -19,7 +19,7 @@ use crate::memory::{LINE, PAGE};
 use membar_simulate::{Instr, Program, Rng, Times};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// What runs a program.
+/// The engine that runs a program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Engine {
     /// Machine code made for the program: one instruction of the processor for each of the program's, and one for the log.
@@ -208,7 +208,7 @@ impl Layout {
         addr as usize * self.stride / 8
     }
 
-    /// The word of a lock; each has a line of its own.
+    /// The word of a lock; each has its own line.
     pub fn lock(&self, lock: u32) -> usize {
         (self.locks + lock as usize * LINE) / 8
     }

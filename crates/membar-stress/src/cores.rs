@@ -22,7 +22,7 @@ impl Cores {
         Cores(cores)
     }
 
-    /// What a user gives to `--cores`: numbers and ranges, such as `0-3,6`. The order counts, and a core may occur twice.
+    /// The argument of `--cores`: numbers and ranges, such as `0-3,6`. The order counts, and a core may occur twice.
     pub fn parse(text: &str) -> Result<Cores, Error> {
         let wrong = || Error::CoreList(text.to_owned());
         let number = |text: &str| text.trim().parse::<usize>().ok().filter(|&n| n < MOST).ok_or_else(wrong);

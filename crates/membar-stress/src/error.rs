@@ -7,7 +7,7 @@ use std::time::Duration;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A list of cores that is none.
-    #[error("`{0}` is no list of cores: write numbers and ranges, such as `0-3,6`")]
+    #[error("`{0}` is not a list of cores: write numbers and ranges, such as `0-3,6`")]
     CoreList(String),
     /// A core that this process may not use.
     #[error("core {core} is not one of those that this process may use: {allowed}")]
@@ -22,7 +22,7 @@ pub enum Error {
     Pin {
         /// Which core.
         core: usize,
-        /// What the system says.
+        /// The system's message.
         source: io::Error,
     },
     /// Addresses too far apart.
@@ -66,7 +66,7 @@ pub enum Error {
         column: u32,
         /// The instruction.
         text: String,
-        /// What it does wrong.
+        /// The mistake.
         what: String,
     },
     /// A litmus test without threads.

@@ -1,8 +1,8 @@
 //! Runs litmus tests on cores, millions of times.
 //!
-//! A test runs on an array of instances, each with variables of its own. In a batch every thread walks over the array. At an
+//! A test runs on an array of instances, each with its own variables. In a batch every thread walks over the array. At an
 //! instance the threads may start at one moment: one of them (they take turns) announces a time a little ahead, and all wait for
-//! it. What is left in registers and memory is counted when the batch is over, so that counting disturbs nothing.
+//! it. Registers and memory are counted when the batch is over, so that counting disturbs nothing.
 //!
 //! How often an outcome shows depends on who has which variable in its cache and on a few nanoseconds between the starts. So
 //! batches differ in both, and in how many instances are run between two common starts; the ways that show most in a second are used most: outcomes that
@@ -66,7 +66,7 @@ pub struct Settings {
     /// The cores that threads are tied to, in turn; all that are allowed, if none are given. With twice as many as the test has
     /// threads it runs twice at once, and so on.
     pub cores: Option<Cores>,
-    /// What runs the test.
+    /// The engine that runs the test.
     pub engine: Engine,
     /// How much.
     pub amount: Amount,
@@ -93,7 +93,7 @@ impl Default for Settings {
 
 /// Bytes of a batch's variables, about: they stay in the second-level cache of a core.
 const BATCH_BYTES: usize = 128 << 10;
-/// From one variable to the next: whoever fetches a line may fetch its neighbour too.
+/// From one variable to the next: fetching a line may fetch its neighbour too.
 const SPACING: usize = 2 * LINE;
 /// How far ahead a start is announced, at least and at most, in cycles.
 const NOTICE: (u64, u64) = (200, 10_000);
@@ -216,7 +216,7 @@ impl Control {
         self.stop.store(true, Ordering::Relaxed);
     }
 
-    /// Waits until all threads have ended, and sees to it that they do.
+    /// Waits until all threads have ended, and ensures that they do.
     fn watch(&self, settings: &Settings, start: Instant) {
         let mut last = (0, Instant::now());
         while self.running.load(Ordering::Acquire) > 0 && !self.stop.load(Ordering::Relaxed) {
@@ -355,7 +355,7 @@ impl<'a> Group<'a> {
         Ok(tally.states.into_iter().map(|(values, (count, _))| (values, count)).collect())
     }
 
-    /// Writes the initial values of this thread's share of variables: whoever writes one has it in its cache.
+    /// Writes the initial values of this thread's share of variables, which puts them in its cache.
     fn initialise(&self, me: usize, way: &Way, rng: &mut Rng) {
         let threads = self.bodies.len();
         let memory = self.memory.words();

@@ -1,11 +1,11 @@
-//! A place where threads meet: none goes on before all have come.
+//! A place where threads meet: none continues before all have come.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 /// Rounds of waiting before a thread lets others have its core.
 ///
-/// A thread on a core of its own never gets there in a healthy run; where threads share cores, or with other processes, whoever
-/// is waited for may need this core.
+/// A thread alone on its core never gets there in a healthy run; where threads share cores with each other or other processes, the thread
+/// that it waits for may need this core.
 const PATIENCE: u32 = 2000;
 
 /// Waits, a little at first; gives the core away when that takes long.
@@ -31,7 +31,7 @@ impl Wait {
     }
 }
 
-/// A barrier for a fixed number of threads, with a cache line of its own.
+/// A barrier for a fixed number of threads, with its own cache line.
 ///
 /// Invariant: `arrived` counts those that have come to the meeting number `meetings`; the last one sets it to 0 and starts the
 /// next meeting, in this order.

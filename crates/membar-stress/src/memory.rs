@@ -29,7 +29,7 @@ unsafe impl Send for Memory {}
 unsafe impl Sync for Memory {}
 
 impl Memory {
-    /// At least so many bytes.
+    /// At least this many bytes.
     pub fn new(bytes: usize) -> Result<Memory, Error> {
         let too_much = || Error::Memory(bytes);
         let bytes = bytes.max(1).checked_next_multiple_of(PAGE).ok_or_else(too_much)?;

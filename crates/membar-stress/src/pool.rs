@@ -1,7 +1,7 @@
 //! Threads that stay: each tied to a core, asleep until there is something to do.
 //!
 //! Guarantees: a task that has been given to all is over on all of them, and nothing of it is still referred to, when
-//! whoever gave it hears so. If a thread dies or does not end in time the pool is broken for good, rather than used on.
+//! its caller is told. If a thread dies or does not end in time the pool is broken for good, and not used again.
 
 use crate::cores::pin;
 use crate::{Cores, Error};
@@ -40,7 +40,7 @@ impl Pool {
         Pool { workers: Vec::new(), done, report, cores, broken: false }
     }
 
-    /// Starts threads until there are so many.
+    /// Starts threads until there are this many.
     fn grow(&mut self, threads: usize) -> Result<(), Error> {
         while self.workers.len() < threads {
             let (me, core) = (self.workers.len(), self.cores.of(self.workers.len()));
@@ -51,7 +51,7 @@ impl Pool {
                 let _ = ready.send(pin(core));
                 while let Ok(task) = mine.recv() {
                     task(me);
-                    // What the task holds is given back before anybody hears that it is done.
+                    // What the task holds is released before anybody hears that it is done.
                     drop(task);
                     if report.send(me).is_err() {
                         break;
@@ -83,7 +83,7 @@ impl Pool {
         let mut in_time = true;
         let mut left = threads;
         while left > 0 {
-            // Whoever has been told to give up does so at once; one that has died never answers.
+            // A thread that has been told to give up does so at once; one that has died never answers.
             let time = if in_time { deadline.saturating_duration_since(Instant::now()) } else { GIVING_UP };
             match self.done.recv_timeout(time) {
                 Ok(_) => left -= 1,

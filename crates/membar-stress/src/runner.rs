@@ -27,15 +27,15 @@ use std::time::{Duration, Instant};
 pub struct Settings {
     /// The cores that threads are tied to, in turn; all that are allowed, if none are given.
     pub cores: Option<Cores>,
-    /// What runs the program.
+    /// The engine that runs the program.
     pub engine: Engine,
     /// Which operations note the time.
     pub timestamps: Timestamps,
-    /// Each thread waits up to so many cycles before it starts.
+    /// Each thread waits up to this many cycles before it starts.
     pub stagger: u32,
     /// Where cores have several threads: instructions, on average, after which a thread lets another have its core.
     pub yields: u32,
-    /// How long a program may take: one whose threads wait for each other's locks would take for ever.
+    /// How long a program may take: one whose threads wait for each other's locks would take forever.
     pub limit: Duration,
 }
 
@@ -52,10 +52,10 @@ impl Default for Settings {
     }
 }
 
-/// What a run showed.
+/// The record of a run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Recorded {
-    /// What was read, and what memory held in the end.
+    /// The values read, and what memory held in the end.
     pub record: Record,
     /// When operations were pending, in cycles since the first one began; only with timestamps.
     pub times: Option<Times>,
@@ -84,7 +84,7 @@ pub struct Runner {
     logs: Vec<Arc<Memory>>,
 }
 
-/// What the threads of one run share.
+/// State shared by the threads of one run.
 struct Shared {
     code: Arc<Compiled>,
     memory: Arc<Memory>,
@@ -226,7 +226,7 @@ impl Shared {
     /// What thread `me` does in a run.
     fn work(&self, me: usize) {
         let (code, log) = (&self.code.threads[me], self.logs[me].words());
-        // Whoever initialises an address has it in its cache; who that is changes from seed to seed.
+        // The thread that initialises an address has it in its cache; which one does changes with the seed.
         let mut owners = Rng::stream(self.seed, 0);
         let words = self.memory.words();
         for &(word, value) in self.initial.iter() {

@@ -91,7 +91,7 @@ pub fn fig5_doubled() -> Trace {
 }
 
 /// Figure 5 made general: threads 0 to `stores - 1` each store to A, and for each pair `(i, j)` a copy of the figure's
-/// other operations, on a location of its own, forces the store of thread `i` before that of thread `j`.
+/// other operations, on its own location, forces the store of thread `i` before that of thread `j`.
 ///
 /// SC and TSO allow it exactly if the pairs have no cycle. The fixed point of R1 to R7 leaves all stores to A
 /// unordered, so every forbidden trace of this family takes a search over their orders.

@@ -37,7 +37,7 @@
 //!
 //! Complexity: O(n^2) for static edges; then O(n) for each of the O(n^(p(a+l))) frontiers, for p threads, a addresses and l
 //! locks. With periods in which a thread has C operations, O(pC) for each of the O(n C^(p(a+l)-1)) active ones. So the paper
-//! says; but it counts frontiers, not visits. What follows from a frontier depends on the orders that led there, and there
+//! says; but it counts frontiers, not visits. The continuation of a frontier depends on the orders that led there, and there
 //! are exponentially many: a wrong choice that shows only k visits later is tried with all interleavings of these.
 //!
 //! Guarantees: allowed and forbidden are both right, except that [`Algorithm::AsPrinted`] allows too much. Other than the
@@ -65,7 +65,7 @@
 //! 8. t_c(u) ≤ t_e(v) orders u and v in the paper; here an operation must end before the other begins. Only the periods of
 //!    operations that are done when they end count as they are (in the paper: all but writes). Where the model's writes
 //!    are atomic (sc), this is the original time order, of the papers that it cites.
-//! 9. Where only timestamps of one thread can be compared, ↣ is no interval order. What they order is local order then. The
+//! 9. Where only timestamps of one thread can be compared, ↣ is not an interval order. Their order is local order then. The
 //!    baseline has no ↣ and takes all time order as static edges.
 //! 10. Writes-to relates different threads only. That a load returns nothing older than its own thread's last store, and
 //!     nothing from a later one, are further static edges: own store → the write that was returned, a later own store → load.
@@ -75,7 +75,7 @@
 //! 12. The paper does not say in which order next frontiers are tried. We take first what began first, then by thread and
 //!     address.
 //!
-//! [`Limits::remember`] is no part of the paper: what failed once is not tried again after the same write and session
+//! [`Limits::remember`] is not part of the paper: what failed once is not tried again after the same write and session
 //! orders, which the paper visits once for each interleaving of independent addresses. Comparing on thousands of
 //! forbidden traces needs it.
 //!

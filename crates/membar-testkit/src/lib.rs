@@ -1,4 +1,4 @@
-//! Slow and obvious deciders, to compare the fast ones with, and inputs to compare them on. Only tests and benchmarks use it.
+//! Slow and obvious decision procedures, to compare the fast ones with, and inputs to compare them on. Only tests and benchmarks use it.
 //!
 //! # Traces
 //!

@@ -11,7 +11,7 @@
 //! 5. per lock, a total order of its sessions: each release before the next acquire.
 //!
 //! It must have no cycle, and for no read of `w` may there be another write `w'` to that address with `w → w' → read`.
-//! All orders of sessions are tried, one session after the other. What is wrong with some of them stays wrong with more,
+//! All orders of sessions are tried, one session after the other. An order that fails for some of them fails for more,
 //! so the search goes back as soon as one of the two conditions fails.
 //!
 //! Complexity: O(s! n^2) machine words for s sessions of a lock.

@@ -21,7 +21,7 @@
 //!
 //! Complexity: exponential; a few thousand states for a dozen operations.
 //!
-//! WMO has no such buffers and is in a file of its own. It alone knows timestamps, and compares those of one thread only:
+//! WMO has no such buffers and is in its own file. It alone knows timestamps, and compares those of one thread only:
 //! for all but WMO, a thread's own clock says nothing that these machines do not do anyway. None of them knows a clock
 //! that all threads share.
 

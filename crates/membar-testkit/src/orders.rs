@@ -11,7 +11,7 @@
 //! 3. is the next of its address's `order` line, if there is one and it writes;
 //! 4. finds the lock free (an acquire), or held by its own acquire (a release).
 //!
-//! When all are placed, the last writes must be those of the `final` lines. What can follow depends only on the set of
+//! When all are placed, the last writes must be those of the `final` lines. The continuation depends only on the set of
 //! placed operations and the last write of each address, so each such state is tried once.
 //!
 //! Invariant (of a model): one thread's stores to one address keep their order. So in step 2 an own store that is not

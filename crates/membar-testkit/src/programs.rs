@@ -18,8 +18,8 @@
 //! Algorithm: depth-first over configurations, each visited once.
 //! * Threads are deterministic, so the sources of all reads and the order of all commits so far determine the whole
 //!   configuration: program counters, registers, buffers and memory. They are the key; nothing is hashed away.
-//! * A cycle of a trace is one of all its continuations, and every configuration can go on until it has no successor
-//!   (buffers can always drain). So only configurations without a successor are looked at, and they stand for all their
+//! * A cycle of a trace is one of all its continuations, and every configuration can continue until it has no successor
+//!   (buffers can always drain). So only configurations without a successor are examined, and they stand for all their
 //!   prefixes.
 //! * A store that can enter a buffer does so at once: nobody else sees it, no other step can prevent it, and it prevents
 //!   none, so every trace has a run that issues it at that point. (The tests compare with the search without this.)
@@ -41,9 +41,9 @@ use std::hash::{Hash, Hasher};
 pub enum Memory {
     /// No buffer.
     Sc,
-    /// A first-in first-out buffer a thread.
+    /// A first-in first-out buffer per thread.
     Tso,
-    /// A first-in first-out buffer a thread and address.
+    /// A first-in first-out buffer per thread and address.
     Pso,
 }
 
@@ -575,7 +575,7 @@ pub fn violations(code: &Code, model: Memory, limits: &Limits) -> Option<bool> {
     Some(search(code, model, limits)?.violation.is_some())
 }
 
-/// The traces of all executions that cannot go on, each once. `None`: given up.
+/// The traces of all executions that cannot continue, each once. `None`: given up.
 pub fn traces(code: &Code, model: Memory, limits: &Limits) -> Option<Vec<Trace>> {
     let mut traces = Vec::new();
     let mut collect = |machine: &Machine<'_>| {
@@ -619,7 +619,7 @@ pub fn finals(code: &Code, model: Memory, limits: &Limits) -> Option<BTreeSet<Ve
 /// The sequentially consistent executions of a program without loops.
 #[derive(Clone, Debug)]
 pub struct Classes {
-    /// How many orders of steps there are in which every thread runs until it cannot go on.
+    /// How many orders of steps there are in which every thread runs until it cannot continue.
     pub interleavings: u128,
     /// Their traces. Two interleavings have one trace exactly if they differ in the order of independent steps only.
     pub classes: FxHashSet<Trace>,
@@ -635,7 +635,7 @@ pub fn classes(code: &Code, limits: &Limits) -> Option<Classes> {
 
 struct Counter {
     limits: Limits,
-    /// Per configuration how many ways there are to go on to an end.
+    /// Per configuration how many ways there are to continue to an end.
     counts: FxHashMap<Box<[u16]>, u128>,
     classes: FxHashSet<Trace>,
 }

@@ -7,7 +7,7 @@
 //! 1. draw a [`program`]: threads with accesses and sessions, which nest, overlap, and return to a lock;
 //! 2. [`run`] it on a machine that performs operations one at a time, out of a window of each thread, each as soon as all
 //!    operations of its thread have been performed that a model keeps before it: the last store to its address gives a load
-//!    its value, or its own thread's store that still waits. What such a machine does is what a model with a total memory
+//!    its value, or its own thread's store that still waits. Such a machine does what a model with a total memory
 //!    order allows;
 //! 3. [`Run::with_times`] notes when each operation was pending: an operation begins before it is performed and ends
 //!    after that, but a store may end before it is performed, unless writes are atomic;
@@ -112,7 +112,7 @@ impl Times {
 /// What a machine did.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// What was recorded, without timestamps, resolved.
+    /// The recording, without timestamps, resolved.
     pub trace: Trace,
     /// When each operation was performed; 0 for a barrier.
     pub performed: Vec<u64>,
@@ -599,7 +599,7 @@ pub fn figure_1_observed() -> Trace {
     ])
 }
 
-/// Figure 3: a bug of Godson-T. Under locks of their own, thread 2 reads the newer of two stores, and when it has done so,
+/// Figure 3: a bug of Godson-T. Under their own locks, thread 2 reads the newer of two stores, and when it has done so,
 /// thread 3 still reads the older one. Without times that is allowed by all models but those with a total order of
 /// everything; with one clock it is forbidden, scope consistency included.
 pub fn figure_3() -> Trace {

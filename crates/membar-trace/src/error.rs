@@ -1,19 +1,19 @@
-//! What can be wrong with a trace file, as values.
+//! Errors in trace files, as values.
 
 use crate::input::Compression;
 use membar_core::{Excerpt, Malformed, columns, harmless, lossy};
 use std::fmt;
 
-/// What is wrong. The display form is the message, without the place.
+/// The error. The display form is the message, without the place.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ErrorKind {
     /// The line does not follow the grammar.
     #[error("expected {expected}, found {found}")]
     Syntax {
-        /// What could have stood there.
+        /// The text that was expected.
         expected: &'static str,
-        /// What stands there.
+        /// The text there.
         found: String,
         /// The fix.
         help: &'static str,
@@ -27,7 +27,7 @@ pub enum ErrorKind {
     /// A number that does not fit.
     #[error("{what} {text} is larger than {max}")]
     TooLarge {
-        /// What the number stands for.
+        /// The number's meaning.
         what: &'static str,
         /// As written.
         text: String,
@@ -63,7 +63,7 @@ pub enum ErrorKind {
         column: u64,
         /// The closing bracket that belongs to it.
         close: char,
-        /// What stands there.
+        /// The text there.
         found: String,
     },
     /// A period that ends before it begins.
@@ -98,7 +98,7 @@ pub enum ErrorKind {
         /// `start` or `join`.
         word: &'static str,
     },
-    /// The lines, one after the other, are no sequentially consistent execution.
+    /// The lines, one after the other, are not sequentially consistent execution.
     #[error("not a sequentially consistent interleaving: {0}")]
     Interleaving(NotInterleaved),
     /// Each line is right but together they make no sense.
@@ -127,13 +127,13 @@ pub enum ErrorKind {
     Decompress {
         /// What the first bytes say it is.
         format: Compression,
-        /// What the decompressor says.
+        /// The decompressor's message.
         #[source]
         error: std::io::Error,
     },
 }
 
-/// Why the lines are no sequentially consistent execution. Threads are as in the text.
+/// Why the lines are not sequentially consistent execution. Threads are as in the text.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum NotInterleaved {
     /// A read returned something else than the value last written.
@@ -141,9 +141,9 @@ pub enum NotInterleaved {
     Read {
         /// The address.
         addr: String,
-        /// What was returned.
+        /// The value returned.
         read: u64,
-        /// What it holds.
+        /// Its value.
         holds: u64,
         /// Since this line; 0 is from the beginning.
         line: u64,
@@ -155,7 +155,7 @@ pub enum NotInterleaved {
         addr: String,
         /// What was said.
         value: u64,
-        /// What it holds.
+        /// Its value.
         holds: u64,
         /// Since this line; 0 is from the beginning.
         line: u64,
@@ -170,8 +170,8 @@ pub enum NotInterleaved {
         /// Since this line.
         line: u64,
     },
-    /// A lock is given back by a thread that does not hold it.
-    #[error("`{lock}` is given back by a thread that does not hold it")]
+    /// A lock is released by a thread that does not hold it.
+    #[error("`{lock}` is released by a thread that does not hold it")]
     NotHeld {
         /// The lock.
         lock: String,
@@ -184,7 +184,7 @@ pub enum NotInterleaved {
         /// Where it began.
         line: u64,
     },
-    /// A thread goes on, or is waited for again, after it was joined.
+    /// A thread continues, or is waited for again, after it was joined.
     #[error("thread {thread} has ended: it was joined at line {line}")]
     Ended {
         /// The thread.
@@ -323,7 +323,7 @@ pub(crate) fn quoted(bytes: &[u8]) -> String {
     text
 }
 
-/// What is wrong, and where.
+/// The error and its place.
 #[derive(Debug)]
 pub struct Error {
     /// What.

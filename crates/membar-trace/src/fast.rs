@@ -120,7 +120,7 @@ fn value(text: &[u8], at: &mut usize) -> Option<u64> {
     number(text, at)
 }
 
-/// What a thread did.
+/// A thread's action.
 pub(crate) enum Action<'a> {
     Access { place: Place<'a>, write: bool, value: u64 },
     Rmw { place: Place<'a>, read: u64, write: u64 },

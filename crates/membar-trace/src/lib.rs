@@ -1,10 +1,10 @@
 //! The trace text format: a streaming reader with precise errors, a writer, and compressed files.
 //!
 //! A *trace* is a recorded execution: for each thread its operations with the values they read and wrote. Simulators
-//! and test benches write it as text, one operation a line:
+//! and test benches write it as text, one operation per line:
 //!
 //! ```text
-//! # message passing, the wrong way round
+//! # message passing, out of order
 //! 0: data := 1
 //! 0: flag := 1            @ 100:120
 //! 1: flag == 1            @ 130:
@@ -12,7 +12,7 @@
 //! check
 //! ```
 //!
-//! `docs/formats.md` has the whole grammar. This crate turns such text into [`membar_core::Trace`] and back, and
+//! The book's `reference/formats.md` has the whole grammar. This crate turns such text into [`membar_core::Trace`] and back, and
 //! decides nothing.
 //!
 //! # Reading
@@ -49,7 +49,7 @@
 //! # Interleavings
 //!
 //! If the lines of a trace are in the order in which everything happened, it is an interleaving, and can be taken step by step:
-//! [`Reader::interleaving`] needs memory for threads and addresses only. It sees to it that every load returns what was
+//! [`Reader::interleaving`] needs memory for threads and addresses only. It ensures that every load returns what was
 //! written last.
 //!
 //! ```
@@ -97,7 +97,7 @@
 //! runs of common operations straight from the buffer; it knows no errors and leaves every other line alone. `line` parses
 //! one line precisely and is the only source of syntax errors; it accepts everything `fast` accepts, with the same meaning
 //! (a property test holds them together).
-//! `input` opens files and decompresses, `locate` finds the place of a fault that shows only once a trace is
+//! `input` opens files and decompresses, `locate` finds the place of a fault found only once a trace is
 //! complete, `error` and `write` are what their names say.
 
 mod error;

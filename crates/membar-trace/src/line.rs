@@ -33,7 +33,7 @@ impl std::fmt::Display for Addr<'_> {
     }
 }
 
-/// What a thread did.
+/// A thread's action.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Action<'a> {
     Load {

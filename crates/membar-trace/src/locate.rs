@@ -1,7 +1,7 @@
 //! The place of a fault that shows only once a trace is complete.
 //!
 //! Such a fault names a line that was read long ago. If its text is still in the buffer, the line is parsed once more
-//! to find the address or value at fault; otherwise the line is written anew from the trace, and its column is not
+//! to find the address or value at fault; otherwise the line is rewritten from the trace, and its column is not
 //! known.
 
 use crate::error::{Error, ErrorKind};

@@ -62,7 +62,7 @@ pub struct Reader<'a> {
     content: Option<u64>,
     /// Traces begun, those with a fault included.
     traces: u64,
-    /// Lines that a trace may have. Each operation has a line of its own, so ids cannot run out either.
+    /// Lines that a trace may have. Each operation has its own line, so ids cannot run out either.
     max_lines: u64,
     use_fast: bool,
     scratch: ResolveScratch,
@@ -172,7 +172,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// After an error: goes to the trace after the one at fault, so that [`Reader::next`] can go on. Harmless where
+    /// After an error: goes to the trace after the one at fault, so that [`Reader::next`] can continue. Harmless where
     /// there was no error. Fails if the input cannot be read.
     pub fn skip_trace(&mut self) -> Result<(), Error> {
         if self.state == State::InFault {

@@ -86,7 +86,7 @@ pub struct Event {
     pub access: Access,
     /// The value read, if it reads.
     pub read: Option<u64>,
-    /// The value written, if it writes. What the overtaking access writes is not known here if it computes it.
+    /// The value written, if it writes. The value that the overtaking access writes is not known here if it is computed.
     pub write: Option<u64>,
 }
 

@@ -50,13 +50,13 @@ mod relaxation {
         match String::deserialize(from)?.as_str() {
             "tso" => Ok(Relaxation::Tso),
             "pso" => Ok(Relaxation::Pso),
-            other => Err(D::Error::custom(format!("`{other}` is no model of programs"))),
+            other => Err(D::Error::custom(format!("`{other}` is not a model for programs"))),
         }
     }
 }
 
 impl Settings {
-    /// What is complete and usual: one execution of each happens-before class, our monitor, 10,000 steps a thread.
+    /// What is complete and usual: one execution of each happens-before class, our monitor, 10,000 steps per thread.
     pub fn new(model: Relaxation) -> Settings {
         Settings { model, strategy: Strategy::Dpor, watching: Watching::Class, max_steps: 10_000 }
     }
@@ -81,7 +81,7 @@ pub struct Checkpoint {
     pub settings: Settings,
     /// Where the search is.
     pub search: SearchState,
-    /// What was seen so far.
+    /// Everything seen so far.
     pub seen: Seen,
 }
 
@@ -91,7 +91,7 @@ impl Checkpoint {
         Checkpoint { settings, search: SearchState::new(settings.strategy), seen: Seen::default() }
     }
 
-    /// Whether everything was looked at, by a monitor that misses nothing in it.
+    /// Whether everything was examined, by a monitor that misses nothing in it.
     pub fn is_complete(&self) -> bool {
         let looked = self.search.is_complete() && !self.seen.too_long && self.seen.limit().is_none();
         looked && self.settings.monitor_is_complete()
@@ -122,7 +122,7 @@ pub struct Verification<W> {
 }
 
 impl<P: Program + Clone + Send> Verification<Local<P, Watch>> {
-    /// Begins, or goes on, at a checkpoint, with as many workers of this process as the effort says.
+    /// Begins, or continues, at a checkpoint, with as many workers of this process as the effort says.
     pub fn local(checkpoint: Checkpoint, program: P, effort: Effort) -> Verification<Local<P, Watch>> {
         let Settings { max_steps, .. } = checkpoint.settings;
         let watch = Watch::new(&checkpoint.settings, program.threads(), effort.stop_at_first);
@@ -133,7 +133,7 @@ impl<P: Program + Clone + Send> Verification<Local<P, Watch>> {
 }
 
 impl<W: Work<Part = Seen> + Send> Verification<W> {
-    /// Begins, or goes on, at a checkpoint, with these workers, whatever number of them the effort says. They run programs as
+    /// Begins, or continues, at a checkpoint, with these workers, whatever number of them the effort says. They run programs as
     /// [`Local`] ones with a [`Watch`] of the same settings and effort would.
     ///
     /// # Panics
@@ -171,7 +171,7 @@ impl<W: Work<Part = Seen> + Send> Verification<W> {
         !self.is_done() && self.search.state().counts().executions >= self.effort.max_executions
     }
 
-    /// What was seen so far.
+    /// Everything seen so far.
     pub fn seen(&self) -> &Seen {
         &self.seen
     }
@@ -191,7 +191,7 @@ impl<W: Work<Part = Seen> + Send> Verification<W> {
         self.search.into_workers()
     }
 
-    /// Everything that is needed to go on later.
+    /// Everything that is needed to continue later.
     pub fn checkpoint(&self) -> Checkpoint {
         Checkpoint { settings: self.settings, search: self.search.state().clone(), seen: self.seen.clone() }
     }

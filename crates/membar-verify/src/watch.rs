@@ -56,7 +56,7 @@ pub struct Found {
 /// Something that is wrong with the program whatever the memory model.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ProgramError {
-    /// What is wrong.
+    /// The error.
     pub kind: ErrorKind,
     /// The shortest schedule that shows it.
     pub schedule: Schedule,
@@ -64,7 +64,7 @@ pub struct ProgramError {
     pub executions: u64,
 }
 
-/// What can be wrong with a program.
+/// An error in a program.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ErrorKind {
@@ -75,7 +75,7 @@ pub enum ErrorKind {
     },
     /// The program comes back to a state that it was in, although every thread that can run has run.
     Livelock,
-    /// A thread cannot go on.
+    /// A thread cannot continue.
     Fault {
         /// The thread.
         thread: u32,
@@ -91,7 +91,7 @@ impl ErrorKind {
     }
 }
 
-/// What was seen.
+/// Everything seen.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Seen {
     /// Distinct violations.
@@ -285,7 +285,7 @@ impl Watch {
         self.note(&active, 0, path);
     }
 
-    /// Notes a violation, and so many executions more that have it.
+    /// Notes a violation, and this many executions more that have it.
     fn note(&mut self, active: &Active, executions: u64, path: &[Step]) {
         let Active { store_site, access_site, store, thread, tried, depth, .. } = *active;
         let path = &path[..depth as usize];

@@ -48,7 +48,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The proof with the first step of its last lemma turned round.
+/// The proof with the first step of its last lemma reversed.
 fn tampered(mut proof: Proof) -> Proof {
     if let Proof::Cycle(lemmas) = &mut proof
         && let Some(step) = lemmas.last_mut().and_then(|lemma| lemma.steps.first_mut())

@@ -1,7 +1,7 @@
 //! Bugs of ours: a panic becomes a message and exit code 4.
 //!
 //! Where one of many questions is being answered ([`guarded`]), only that question is lost. Anywhere else the process ends at
-//! once, from the thread that panicked: others may wait for it for ever.
+//! once, from the thread that panicked: others may wait for it forever.
 
 use crate::failure::REPORT_BUG;
 use std::any::Any;

@@ -1,4 +1,4 @@
-//! What a file is, as far as that shows, and which command it is for.
+//! Guesses the kind of a file, and the command it is for.
 
 use membar::programs::is_source;
 use membar::report::{quoted_path, safe};
@@ -29,7 +29,7 @@ fn failure(path: &Path, message: &str, help: &str) -> Option<Failure> {
     Some(Problem::failure(&path.to_string_lossy(), 0, message, help))
 }
 
-/// Why a file is no trace, if that shows.
+/// Why a file is not a trace, if that shows.
 pub fn not_a_trace(path: &Path) -> Option<Failure> {
     let name = quoted_path(&path.to_string_lossy());
     let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
@@ -86,7 +86,7 @@ pub fn empty(directory: &Path) -> Failure {
     Problem::failure(&directory.to_string_lossy(), 0, message, "name the files, or another directory")
 }
 
-/// Why text from standard input is no litmus test, if it looks like something else.
+/// Why text from standard input is not a litmus test, if it looks like something else.
 pub fn not_a_litmus_test(text: &[u8]) -> Option<Failure> {
     let text = text.trim_ascii_start();
     let looks = [&b"#include"[..], b"#define", b"//", b"/*", b"int ", b"static ", b"extern ", b"void ", b"typedef "];

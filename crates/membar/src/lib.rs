@@ -1,6 +1,6 @@
-//! Memory consistency for people who write lock-free code, build processors, or define memory models.
+//! A toolkit for memory consistency, for people who write lock-free code, build processors, or define memory models.
 //!
-//! This crate is the `membar` command, and a facade over the libraries that it is made of:
+//! This crate is the `membar` command, and a facade over its libraries:
 //!
 //! | call | answers |
 //! |---|---|
@@ -17,8 +17,8 @@
 //! | [`core`] | traces, models, verdicts, proofs: the vocabulary |
 //! | [`trace`] | the text format: reading, precise errors, writing |
 //! | [`model`] | the built-in models and the format of model files |
-//! | [`check`] | decides whether a model allows a trace; shrinks; finds the read to blame |
-//! | [`certify`] | re-checks every verdict, sharing nothing with the checker |
+//! | [`check`] | decides whether a model allows a trace; shrinks; finds the impossible read |
+//! | [`certify`] | re-checks every verdict, sharing no algorithm with the checker |
 //! | [`litmus`] | litmus tests: parser and final states |
 //! | [`monitor`] | finds TSO and PSO violations on sequentially consistent interleavings |
 //! | [`stress`] | runs random programs and litmus tests on this machine's cores |
@@ -97,7 +97,7 @@
 //!
 //! # Certify a proof
 //!
-//! A [`Certifier`] believes nobody. It accepts the proof of the checker and refuses it when one step is changed:
+//! A [`Certifier`] trusts nothing. It accepts the checker's proof and refuses it when one step is changed:
 //!
 //! ```
 //! use membar::{Certifier, Checker, Limits, Proof, Verdict};
@@ -121,7 +121,7 @@
 //!
 //! # Run a monitor
 //!
-//! The lines of an interleaving are in the order in which everything happened. Could it have gone otherwise with a store buffer?
+//! The lines of an interleaving are in the order in which everything happened. Could a store buffer have changed it?
 //!
 //! ```
 //! use membar::monitor::Algorithm;

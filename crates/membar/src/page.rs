@@ -1,4 +1,4 @@
-//! What a page needs that a verdict does not: the other models, a run of the machine, how it was made.
+//! Everything a page needs besides the verdict: the other models, a run of the machine, how it was made.
 
 mod confirm;
 mod saved;
@@ -27,7 +27,7 @@ const ALLOWED: usize = 10;
 /// Other traces that are shown in full.
 const BAD: usize = 40;
 
-/// What is to be told about each trace.
+/// Facts to tell about each trace.
 #[derive(Debug, Default)]
 pub struct Wish {
     /// Options that change the meaning of a trace, as they can be typed: ` --clock global`.

@@ -63,7 +63,7 @@ enum Machine {
     Pso,
 }
 
-/// The longest run; `None` if the model is no machine or the trace has something that the machine does not know.
+/// The longest run; `None` if the model is not a machine or the trace has something that the machine does not know.
 pub fn longest(trace: &Trace, model: &Model, blamed: Option<OpId>) -> Option<Found> {
     if crate::model::builtin(&model.name) != Some(model) {
         return None;
@@ -100,7 +100,7 @@ pub fn longest(trace: &Trace, model: &Model, blamed: Option<OpId>) -> Option<Fou
         at += 1;
     }
     let best = states.iter().map(|state| state.3).max()?;
-    // A trace that comes to its end is not stuck: what forbids it is something that the machine does not know.
+    // A trace that finishes is not stuck: what forbids it is something that the machine does not know.
     if best == trace.memory_ops().count() {
         return None;
     }

@@ -1,6 +1,6 @@
 //! Programs given as Rust code.
 //!
-//! What a thread does next depends on nothing but what its own accesses returned. So a program is a function: from a thread
+//! A thread's next action depends only on what its own accesses returned. So a program is a function: from a thread
 //! and what it got so far to what it does [`Then`]. [`FromFn`] makes it a [`Program`], to be explored, and
 //! [`Threads`], to be run on the certifier's machine with store buffers.
 //!
@@ -21,7 +21,7 @@
 use crate::core::{Access, AccessKind, Barrier, Halt, Performed, Threads};
 use crate::explore::{Awaited, Fault, MAX_OUTCOMES, Next, Program, Waiting};
 
-/// What a thread does next.
+/// A thread's next action.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Then {
     /// An access.
@@ -31,7 +31,7 @@ pub enum Then {
     Choose(u32),
     /// It has ended.
     End,
-    /// Something is wrong, such as an assertion that fails: an error of the program.
+    /// Something is wrong, such as an assertion that fails: a program error.
     Fail(String),
 }
 
@@ -111,7 +111,7 @@ impl Op {
 
 /// A program of threads that a function describes: see the [module](self). Memory holds 0 unless [`FromFn::initial`] says otherwise.
 ///
-/// Each access is an instruction of its own: the first, the second, and so on of its thread. A loop is unrolled; one that waits
+/// Each access is its own instruction: the first, the second, and so on of its thread. A loop is unrolled; one that waits
 /// is better written as [`Op::wait`].
 #[derive(Clone, Debug)]
 pub struct FromFn<F> {
@@ -133,7 +133,7 @@ struct Back {
 }
 
 impl<F: Fn(usize, &[u64]) -> Then> FromFn<F> {
-    /// So many threads and addresses; the function gets the thread and what its accesses have returned so far.
+    /// This many threads and addresses; the function gets the thread and what its accesses have returned so far.
     pub fn new(threads: usize, addresses: usize, next: F) -> FromFn<F> {
         let (memory, got) = (vec![0; addresses], vec![Vec::new(); threads]);
         FromFn { next, memory, got, idle: vec![None; threads], back: Vec::new() }
@@ -149,7 +149,7 @@ impl<F: Fn(usize, &[u64]) -> Then> FromFn<F> {
         self
     }
 
-    /// What a thread does now; an address that is not there is an error of the program.
+    /// What a thread does now; an address that is not there is a program error.
     fn then(&self, thread: usize) -> Then {
         match (self.next)(thread, &self.got[thread]) {
             Then::Do(op) if op.addr as usize >= self.memory.len() => {
@@ -163,7 +163,7 @@ impl<F: Fn(usize, &[u64]) -> Then> FromFn<F> {
         }
     }
 
-    /// A choice as an access: it reads an address of its own, behind those of the program.
+    /// A choice as an access: it reads its own address, behind those of the program.
     fn choice(&self, thread: usize, outcomes: u32) -> Access {
         let addr = self.memory.len() as u32;
         Access { expected: Some(outcomes.into()), ..self.access(thread, Op::load(addr)) }

@@ -1,7 +1,7 @@
 //! Progress on standard error: one line that is drawn again and again, where that is a terminal and something takes longer
 //! than two seconds.
 //!
-//! [`Line`] draws. What runs in rounds draws between them; what does not is watched by the thread of a [`Progress`]. The line
+//! [`Line`] draws. Work in rounds draws between them; other work is watched by the thread of a [`Progress`]. The line
 //! says only what is known: a bar and the time left where it is known how much there is to do, otherwise the time so far,
 //! against the limit if there is one, and counts.
 
@@ -86,7 +86,7 @@ pub struct Line {
 }
 
 impl Line {
-    /// Nothing drawn yet; and nothing ever where standard error is no terminal, or where quiet is wanted.
+    /// Nothing drawn yet; and nothing ever where standard error is not a terminal, or where quiet is wanted.
     pub fn new(quiet: bool) -> Line {
         let width = terminal::error_width().filter(|_| !quiet);
         Line { width, began: Instant::now(), drawn: Mutex::new(None) }
@@ -156,7 +156,7 @@ pub struct Progress {
     done: AtomicU64,
     traces: AtomicU64,
     ops: AtomicU64,
-    /// What is being worked on.
+    /// The current work.
     at: Mutex<At>,
     /// The time limit of one piece.
     limit: Option<Duration>,
@@ -167,7 +167,7 @@ pub struct Progress {
 #[derive(Clone, Debug)]
 struct At {
     name: String,
-    /// What is said about it beside counts.
+    /// Statements about it beside counts.
     note: String,
     /// When the piece that has a time limit began.
     since: Option<Instant>,
@@ -229,7 +229,7 @@ impl Progress {
         }
     }
 
-    /// So many operations of a trace that goes on.
+    /// This many operations of a trace that continues.
     pub fn operations(&self, ops: usize) {
         if self.live() {
             self.ops.fetch_add(ops as u64, Relaxed);
@@ -252,7 +252,7 @@ impl Progress {
         }
     }
 
-    /// The words for the piece that is going on.
+    /// The words for the piece that is continuing.
     pub fn say(&self, note: String) {
         if self.live() {
             self.at().note = note;

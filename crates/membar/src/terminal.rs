@@ -1,4 +1,4 @@
-//! What the terminal is like: colours, and how much room there is.
+//! Properties of the terminal: colours and width.
 
 use crate::cli::Color;
 use membar::report::Style;

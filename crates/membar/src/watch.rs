@@ -20,7 +20,7 @@ const LABELS: usize = 1 << 20;
 const LABEL_BYTES: usize = 64 << 20;
 /// Recent events that are kept unless somebody says otherwise.
 const WINDOW: usize = 1 << 16;
-/// Violations of a monitor whose cycles are looked for.
+/// Violations of a monitor whose cycles are searched for.
 const CYCLES: usize = 100;
 /// Events that may be looked at for cycles, in all.
 const BUDGET: usize = 1 << 26;
@@ -49,7 +49,7 @@ pub struct Writing<W> {
     /// How many `init` lines it knows.
     inits: usize,
     steps: Vec<crate::monitor::Step>,
-    /// It has come to its end, or it could not be written.
+    /// It has ended, or it could not be written.
     pub over: Option<std::io::Result<()>>,
 }
 

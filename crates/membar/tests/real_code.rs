@@ -2,7 +2,7 @@
 //! membar.
 //!
 //! A harness whose package or compiler is not installed is listed as not tried, and does not count as passed; that is why
-//! this test has no harness of its own.
+//! this test has no its own harness.
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};

@@ -256,7 +256,7 @@ fn lock_rule() {
     let text = "guard L x; 0 x=1; 0 acq L; 0 x:1; 0 y:0=1; 0 acq K; 0 z=1; 0 rel L; 0 y=2; 0 rel K; 1 x=2";
     let (x, l, load, rmw, k, z, rel_l, y, rel_k) = (ev(0), ev(1), ev(2), ev(3), ev(4), ev(5), ev(6), ev(7), ev(8));
     let lock = |model: &Model, from, to| one(text, model, from, to, Rule::Lock);
-    // Everything, also where the other is a read-modify-write; accesses have rules of their own.
+    // Everything, also where the other is a read-modify-write; accesses have their own rules.
     assert_eq!(lock(&sc(), x, l), Ok(()));
     assert_eq!(lock(&sc(), l, rmw), Ok(()));
     assert_eq!(lock(&sc(), l, k), Ok(()));

@@ -10,7 +10,7 @@
 use super::skeleton::{Step, Thread};
 use membar_core::{AddrId, Guard, Kind, Mask, Model, OpId, ResolveScratch, Span, Trace};
 
-/// What a load returned: an operation, or this for the initial value.
+/// The value a load returned: an operation, or this for the initial value.
 const INIT: u8 = u8::MAX;
 
 /// A set of operations; there are at most 16.
@@ -22,7 +22,7 @@ struct Op {
     step: Step,
     /// The other end of a session.
     partner: u8,
-    /// What a load returned.
+    /// The value a load returned.
     source: u8,
 }
 

@@ -1,7 +1,7 @@
 //! All small programs, up to renaming.
 //!
 //! Threads are listed longest first; threads of one length by their pattern (the steps with addresses and locks numbered
-//! inside the thread). Addresses and locks are numbered in the order in which they first occur. What is left of the
+//! inside the thread). Addresses and locks are numbered in the order in which they first occur. The remaining
 //! symmetry is the order of threads with one pattern, and of those the first is kept.
 //!
 //! Left out, since none can be part of a smallest trace that separates two models (the operation can be left out):
@@ -26,7 +26,7 @@ pub(super) enum Step {
 
 pub(super) type Thread = Vec<Step>;
 
-/// What is left in.
+/// The parts left in.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rules {
     /// Barriers: unless the model keeps everything in order anyway.

@@ -10,7 +10,7 @@
 //! 2. Take a read whose source may not execute as the *goal*, the earliest of its thread among those seen, and walk from who
 //!    waits to what it waits for. The walk ends at a store that may execute, which the goal cannot do without: take it, or
 //!    the best of 1 if that holds its address up for less. Or it comes back to itself: a conflict, found although much
-//!    else could still execute (and would have to be undone). The goal stays until it has executed; the next walk goes on
+//!    else could still execute (and would have to be undone). The goal stays until it has executed; the next walk continues
 //!    where this one ended.
 //! 3. If no read waits, look at stores of addresses that are open.
 //!
@@ -18,7 +18,7 @@
 //! in which every guess is right.
 //!
 //! Invariants: `waiting` holds the ready reads whose source has not executed, but for those that were taken out while their
-//! source had; it is a hint, and 3 finds what it misses. Along `path` each node waits for the next: what waits goes on
+//! source had; it is a hint, and 3 finds what it misses. Along `path` each node waits for the next: what waits continues
 //! waiting until that executes or is undone, so executed nodes are dropped from its end, and `undo` clears it.
 //!
 //! Complexity: a bounded number of looks for 1 and 3. A step of a walk is paid by the execution that drops it, or by the
@@ -27,7 +27,7 @@
 use super::{Demand, Scheduler, UNLISTED, WINDOW};
 use crate::problem::{NONE, Problem};
 
-/// Waiting reads that a decision looks at. More of them find a store that costs less now, but keep following whoever happens
+/// Waiting reads that a decision looks at. More of them find a store that costs less now, but keep following whatever happens
 /// to be cheap instead of the goal: with 64, some traces have twice the conflicts.
 const LOOKS: usize = 4;
 

@@ -1,4 +1,4 @@
-//! What the scheduler learns from dead ends.
+//! Learning from the scheduler's dead ends.
 //!
 //! A conflict is a set of guesses that cannot all hold. Guesses *stand* because of a decision (an execution or a choice) or
 //! because they were learned, which in turn rests on decisions; [`Time`] orders decisions. See the parent module for the

@@ -1,7 +1,7 @@
 //! Who waits for whom when nothing can execute, and a cycle of it with few guesses.
 //!
 //! Problem: the scheduler is stuck, or part of it is: operations wait for each other, for good (the graph, reads-from) or
-//! because of a guess (a write that must not come before the readers of the current one). What is to be learned is a cycle of
+//! because of a guess (a write that must not come before the readers of the current one). The lesson is a cycle of
 //! such waits: not all of its guesses can hold, so the fewer the better.
 //!
 //! Algorithm: walk from who waits to what it waits for until something comes again: that is a cycle ([`super::decide`] walks as
@@ -110,7 +110,7 @@ impl Scheduler {
         }
     }
 
-    /// A few readers of a write that have not executed: two at least, if there are so many.
+    /// A few readers of a write that have not executed: two at least, if there are that many.
     fn waiting_readers(&mut self, p: &Problem, write: u32) -> [Option<u32>; READERS] {
         let mut found = [None; READERS];
         let mut count = 0;

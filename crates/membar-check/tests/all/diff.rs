@@ -1,4 +1,4 @@
-//! The smallest traces that tell models apart are those that docs/models/README.md names, and they are the smallest.
+//! The smallest traces that tell models apart are those that the book's reference/models.md names, and they are the smallest.
 //!
 //! What only this file catches: a rule of `diff.rs` that leaves out something that separates two models; a table in the
 //! documentation that is not true.
@@ -65,7 +65,7 @@ fn of(ops: usize) -> Size {
 /// the operations of each name that is used there.
 #[allow(clippy::type_complexity)]
 fn documented() -> (BTreeMap<(String, String), String>, BTreeMap<String, (PathBuf, usize)>) {
-    let text = text_of(&root().join("docs/models/README.md"));
+    let text = text_of(&root().join("book/src/reference/models.md"));
     let cells = |line: &str| -> Vec<String> {
         line.trim_matches('|').split('|').map(|cell| cell.trim().trim_matches('*').to_owned()).collect()
     };
@@ -81,9 +81,9 @@ fn documented() -> (BTreeMap<(String, String), String>, BTreeMap<String, (PathBu
     }
     assert_eq!(table.len(), builtins().len() * builtins().len());
     let mut names = BTreeMap::new();
-    for line in lines.filter(|line| line.contains("(../../corpus/models/")) {
+    for line in lines.filter(|line| line.contains("(../../../corpus/models/")) {
         let row = cells(line);
-        let file = row[1].split(['(', ')']).nth(1).expect("a link").trim_start_matches("../../");
+        let file = row[1].split(['(', ')']).nth(1).expect("a link").trim_start_matches("../../../");
         names.insert(row[0].clone(), (root().join(file), row[2].parse().expect("operations")));
     }
     (table, names)
@@ -217,7 +217,7 @@ fn limits_are_told() {
     assert!(matches!((none.only_first, none.only_second), (Side::None { ops: 2 }, Side::None { ops: 2 })));
 }
 
-/// All traces of so many operations over these, by brute force: thread lengths, operations and values.
+/// All traces of this many operations over these, by brute force: thread lengths, operations and values.
 fn each_trace(ops: usize, alphabet: &[(OpKind, u64)], guards: &[Vec<u64>], visit: &mut dyn FnMut(&Trace)) {
     let mut scratch = ResolveScratch::default();
     for code in 0..alphabet.len().pow(ops as u32) {

@@ -74,7 +74,7 @@ enum Gives {
     Zero,
 }
 
-/// What a name stands for.
+/// The meaning of a name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Call {
     /// C11's load: through a pointer, seq_cst or the order that is given.
@@ -152,7 +152,7 @@ const HELP: &str = "supported are C11's atomic_load, _store, _exchange, _fetch_a
                     _fetch_and, _compare_exchange_strong and _weak, with _explicit, the fences, and the kernel's READ_ONCE, \
                     WRITE_ONCE, smp_*, xchg, cmpxchg and atomic_*";
 
-/// What the name stands for, and whether the memory order is given.
+/// The meaning of the name, and whether the memory order is given.
 fn lookup(name: &str) -> Option<(Call, bool)> {
     let find = |name: &str| NAMED.iter().find(|(known, _)| *known == name).map(|(_, call)| *call);
     if let Some(call) = find(name) {
@@ -345,7 +345,7 @@ impl Function<'_, '_> {
             }
             self.lexer.expect(",", "`,` or `)`", HELP)?;
             if args.items.len() + args.orders.len() > 8 {
-                return Err(self.lexer.unexpected("`)`", "no function has so many arguments"));
+                return Err(self.lexer.unexpected("`)`", "no function has that many arguments"));
             }
         }
     }

@@ -125,7 +125,7 @@ impl<'t> Function<'_, 't> {
         }
     }
 
-    /// `&&` and `||`: the right side is looked at only if it matters.
+    /// `&&` and `||`: the right side is examined only if it matters.
     fn short_circuit(&mut self, sign: &str, binds: u8, left: Val, start: usize) -> Parsed<Val> {
         let or = sign == "||";
         let result = self.temp(&(start..self.lexer.last_end))?;
@@ -293,7 +293,7 @@ impl<'t> Function<'_, 't> {
             let sensible = op == Alu::Add || (op == Alu::Sub && left_points);
             let Some(target) = pointer.ty.target().filter(|_| sensible && !(left_points && right_points)) else {
                 let text = quoted(&self.sites.text[span.clone()]);
-                let help = "to pointers integers can be added, or taken from them";
+                let help = "integers can be added to or subtracted from pointers";
                 return Err(Fault::new(ErrorKind::Operands { text, help }, span.clone()));
             };
             let size = Operand::Value(u64::from(target.value().bits / 8));

@@ -238,7 +238,7 @@ impl<'t> Function<'_, 't> {
                 self.lexer.next()?;
                 let jump = self.b.jump();
                 let Some(inner) = self.loops.last_mut() else {
-                    return Err(Fault::unsupported("statement", word, "it belongs into a loop", token.span()));
+                    return Err(Fault::unsupported("statement", word, "it belongs in a loop", token.span()));
                 };
                 if word == "break" {
                     inner.breaks.push(jump)

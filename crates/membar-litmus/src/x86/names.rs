@@ -1,9 +1,9 @@
-//! What instructions and conditions are called.
+//! Names of instructions and conditions.
 
 use crate::code::Alu;
 use membar_core::Barrier;
 
-/// What a mnemonic stands for.
+/// The meaning of a mnemonic.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Op {
     Mov,

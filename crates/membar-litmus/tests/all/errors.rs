@@ -167,7 +167,7 @@ fn programs_that_go_wrong_and_programs_without_end() {
     );
     let mixed = parse("X86_64 t\n{ uint64_t q; 0:rax=q; }\n P0 ;\n movl (%rax),%ebx ;\n");
     assert!(outcomes(&mixed, Model::Sc, &Limits::default()).crash.is_some());
-    // A loop that counts for ever has no end, and the limit says so.
+    // A loop that counts forever has no end, and the limit says so.
     let endless = parse("C t\n{ }\nP0 (int *x) { while (1) *x += 1; }\nexists (x=1)\n");
     let found = outcomes(&endless, Model::Tso, &Limits { states: 1000, ..Limits::default() });
     assert!(!found.complete && found.states.is_empty());

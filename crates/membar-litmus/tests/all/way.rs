@@ -5,7 +5,7 @@ use membar_core::AccessKind;
 use membar_litmus::{Limits, LitmusTest, Model, Spot, Step, outcomes, way};
 use std::path::Path;
 
-/// Makes the steps on a machine of its own, and returns its memory.
+/// Makes the steps on its own machine, and returns its memory.
 fn made(test: &LitmusTest, model: Model, steps: &[Step]) -> Vec<u64> {
     let mut memory: Vec<u64> = test.code.cells.iter().map(|cell| cell.init).collect();
     let mut buffers: Vec<Vec<(u32, u64)>> = vec![Vec::new(); test.code.threads.len()];

@@ -1,4 +1,4 @@
-//! The built-in models are what docs/models says they are.
+//! The built-in models are what the book's reference/models.md says they are.
 
 use membar_core::{Kind, Mask, Model, Ppo, When};
 use membar_model::{builtin, builtins, load, parse, source};

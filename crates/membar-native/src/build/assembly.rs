@@ -7,13 +7,13 @@
 //!
 //! 1. Lines of the compiler's own are copied, with the changes that [`early`] asks for and the calls that are missing
 //!    ([`super::builtins`]).
-//! 2. The text between `#APP` and `#NO_APP` is inline assembly. It is written again one statement a line, and before a
+//! 2. The text between `#APP` and `#NO_APP` is inline assembly. It is written again one statement per line, and before a
 //!    statement that accesses memory, or the prefix that belongs to it, stands the call of `__membar_asm`.
 //! 3. The place of a note is the mark that gcc leaves, `# 10 "a.c" 1`, and otherwise the last `.loc`.
 //!
 //! Guarantees: the pass adds and renames calls, and changes nothing else that runs.
 //!
-//! Assembly outside of functions is treated like that inside, as far as it is code. What is not understood (an instruction, a macro,
+//! Assembly outside of functions is treated like that inside, as far as it is code. Anything not understood (an instruction, a macro,
 //! bytes written as data, Intel notation) is noted, and a call before it tells the runtime when it is executed: the note counts
 //! only then ([`Note::id`]). A file that is in Intel notation as a whole gets no calls, so its note always counts.
 

@@ -50,7 +50,7 @@ enum Credit {
     #[default]
     None,
     One,
-    /// It is of so many bytes that several may be made of it.
+    /// It has so many bytes that it may be split into several.
     Many,
 }
 

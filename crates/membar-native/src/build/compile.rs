@@ -7,7 +7,7 @@
 //! right; 3. the assembler makes an object of it. Text goes through pipes, so that nothing is written but the object.
 //!
 //! Guarantees: the source is read where it is and the compiler runs in the current directory, so names of files and lines
-//! are those that the user knows. Errors and warnings are the compiler's own words. What is compiled is what ships: no macro says
+//! are those that the user knows. Errors and warnings are the compiler's own words. The compiled code is the code that ships: no macro says
 //! that there is a sanitizer (`__SANITIZE_THREAD__`, `__has_feature(thread_sanitizer)`).
 
 use super::assembly::{self, Rewritten};

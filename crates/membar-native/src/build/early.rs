@@ -25,7 +25,7 @@
 //!
 //! Stores to the frame: `-8(%rbp)` may be the local variable that was announced, or the compiler's own storing of a
 //! register, which says nothing. If the announced address is known, from the instructions before the call, to be a
-//! variable with a name of its own, or another place of the frame, then the store is the compiler's. If it is not known,
+//! variable with its own name, or another place of the frame, then the store is the compiler's. If it is not known,
 //! the store counts as the announced one: then the write keeps its name, which is right for everything but a copy.
 //!
 //! Guarantees: a write is only renamed to an early one if no instruction between it and the read stores to the announced
@@ -50,7 +50,7 @@ pub(super) enum Edit {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Announced {
     Read,
-    /// Of so many bytes, or of a range; volatile or not.
+    /// Of this many bytes, or of a range; volatile or not.
     Write(Option<u8>, bool),
     Other,
 }
@@ -117,7 +117,7 @@ impl<'a> Waiting<'a> {
         self.update_hook().filter(|_| reads)
     }
 
-    /// The hook that announces a read and a write, if there is one for so many bytes.
+    /// The hook that announces a read and a write, if there is one for this many bytes.
     fn update_hook(&self) -> Option<String> {
         let size = self.size.filter(|size| *size <= 8 && self.read.is_none())?;
         Some(format!("__membar_{}update{size}", if self.volatile { "volatile_" } else { "" }))
@@ -251,7 +251,7 @@ fn targets<'a>(lines: &[&'a str]) -> HashSet<&'a str> {
             let name = &rest[at..];
             let end =
                 name.find(|sign: char| !(sign.is_ascii_alphanumeric() || "._$".contains(sign))).unwrap_or(name.len());
-            // A definition is no reference. gcc's marks of the regions that may throw are not jumped to.
+            // A definition is not a reference. gcc's marks of the regions that may throw are not jumped to.
             let (name, after) = name.split_at(end);
             if !after.starts_with(':') && !name.starts_with(".LEHB") && !name.starts_with(".LEHE") {
                 found.insert(name);

@@ -2,13 +2,13 @@
 //!
 //! # Problem
 //!
-//! An edited file must be compiled as if it stood in the place of the original: its own includes, and whoever includes it,
+//! An edited file must be compiled as if it stood in the place of the original: its own includes, and files that include it,
 //! must find the same files.
 //!
 //! # Algorithm
 //!
 //! The compiler lists the files of the user's that each source needs (`-MM`). All of them are copied, edited where that
-//! is asked for, to their own absolute paths below a scratch directory, and each directory of an `-I` flag is looked for
+//! is asked for, to their own absolute paths below a scratch directory, and each directory of an `-I` flag is searched for
 //! there first. So files that are next to each other stay next to each other, and what is not copied is found where it was.
 //!
 //! # Guarantees

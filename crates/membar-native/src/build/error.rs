@@ -1,4 +1,4 @@
-//! What can go wrong while a program is built, as values.
+//! Errors while a program is built, as values.
 
 use super::Language;
 use std::io;
@@ -25,7 +25,7 @@ pub enum BuildError {
     Spawn {
         /// As it was called.
         program: String,
-        /// What the system said.
+        /// The system's message.
         source: io::Error,
     },
     /// The compiler that was named is neither gcc nor clang.
@@ -41,7 +41,7 @@ pub enum BuildError {
     Compile {
         /// The source.
         file: PathBuf,
-        /// What the compiler said.
+        /// The compiler's message.
         stderr: String,
     },
     /// The assembler rejected what the assembly pass made of the compiler's output.
@@ -49,15 +49,15 @@ pub enum BuildError {
     Assemble {
         /// The source, or `stubs` for the runtime's own.
         file: PathBuf,
-        /// What the assembler said.
+        /// The assembler's message.
         stderr: String,
     },
     /// The linker failed.
     #[error("the program does not link\n{stderr}")]
     Link {
-        /// What the linker said.
+        /// The linker's message.
         stderr: String,
-        /// Whether names were undefined, which has a fix of its own.
+        /// Whether names were undefined, which has its own fix.
         undefined: bool,
     },
     /// The linker does not take an object because of how it was compiled.
@@ -65,7 +65,7 @@ pub enum BuildError {
     Executable {
         /// Which, in words.
         object: String,
-        /// What the linker said.
+        /// The linker's message.
         stderr: String,
     },
     /// There is nothing to start.
@@ -78,7 +78,7 @@ pub enum BuildError {
         action: &'static str,
         /// Which.
         path: PathBuf,
-        /// What the system said.
+        /// The system's message.
         source: io::Error,
     },
     /// Neither a source nor an ELF program.
@@ -86,7 +86,7 @@ pub enum BuildError {
     NotElf {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The reason.
         reason: String,
     },
     /// A program that was built with another compiler.

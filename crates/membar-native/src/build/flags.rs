@@ -103,7 +103,7 @@ enum Goes {
 const STATIC: &str = "the program is built as a shared object";
 const OTHER_OUTPUT: &str = "it asks for another output";
 const DEBUG: &str = "membar needs the debug information in the program";
-const SANITIZER: &str = "membar has instrumentation of its own";
+const SANITIZER: &str = "membar has its own instrumentation";
 const FRAMES: &str = "membar needs the frame pointers and the calls as they are written";
 
 fn goes(flag: &str) -> Goes {

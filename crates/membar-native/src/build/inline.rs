@@ -1,4 +1,4 @@
-//! What the instructions of inline assembly do to memory.
+//! The effect of inline assembly on memory.
 //!
 //! Problem: compilers do not instrument inline assembly, yet it is where programs keep their fences and their own atomic
 //! operations. Each instruction must be shown to the runtime, or the user must be told that it is not.
@@ -164,7 +164,7 @@ fn bare<'a>(kind: Kind) -> Effect<'a> {
     Effect::Hooks(vec![Hook { kind, size: 0, memory: None }])
 }
 
-/// What an instruction does. Prefixes that stood in statements of their own belong into `prefixes`.
+/// The effect of an instruction. Prefixes that stood in separate statements belong in `prefixes`.
 pub(super) fn effect<'a>(statement: &Statement<'a>, prefixes: &[&str]) -> Effect<'a> {
     let lock = prefixes.contains(&"lock");
     let repeated = prefixes.iter().any(|prefix| prefix.starts_with("rep"));

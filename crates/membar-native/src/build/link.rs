@@ -9,7 +9,7 @@
 //! linker must not run on the small stack of a thread. `main` may come from an archive. Afterwards the dynamic symbols tell which
 //! functions of which library are called.
 //!
-//! Instrumented code is put on pages of its own, so that the run side can tell when other code runs ([`layout`]). With
+//! Instrumented code is put on its own pages, so that the run side can tell when other code runs ([`layout`]). With
 //! it go the stubs, and what there is of the C++ library's compiled part that works on nothing but its own memory and what it
 //! asks the stubs for: exceptions, threads, clocks. Variables of the C++ library are on pages of their own too.
 //!
@@ -110,7 +110,7 @@ pub(crate) fn stream_destructors(object: &Path) -> Vec<usize> {
     file.symbols().filter(named).map(|symbol| symbol.address() as usize).collect()
 }
 
-/// Puts the objects of a directory into a section of their own, and so on.
+/// Puts the objects of a directory into their own section, and so on.
 fn script(directory: &str, cxx: bool) -> String {
     // The byte makes it a section like `.data` even if all that is in it is zero.
     let library = format!(
@@ -182,7 +182,7 @@ impl Link<'_> {
             arguments.extend(own.map(OsString::from));
             arguments.push("-Wl,--exclude-libs,libstdc++.a:libgcc.a:libgcc_eh.a".into());
             arguments.extend(stubs::wrapped().map(|name| format!("-Wl,--wrap={name}").into()));
-            // Whoever names these reaches a stub, which does not ask for them by itself: a C program has none.
+            // A reference to these reaches a stub, which does not ask for them by itself: a C program has none.
             arguments.push(
                 format!("-Wl,-u,__cxa_throw,-u,_ZSt9terminatev,-u,_ZSt11_Hash_bytesPKvmm,-u,{}", stubs::BAD_ALLOC)
                     .into(),
@@ -212,7 +212,7 @@ impl Link<'_> {
         let imports = imported(self.output, &file)?;
         let mut notes = unseen(&dynamic(&file).needed, &imports);
         if section(&file, PROGRAM).is_none() {
-            let what = "the linker does not keep instrumented code apart: membar cannot look at what other code does";
+            let what = "the linker does not keep instrumented code apart: membar cannot watch other code";
             notes.push(Note { kind: NoteKind::Opaque, what: what.into(), place: None });
         }
         if !outcome.stderr.trim().is_empty() {

@@ -17,7 +17,7 @@
 //! Code that is not compiled here (objects, archives, libraries) is kept apart from what is, for the run side to look at
 //! (`link.rs`); what the C++ library has of containers is compiled here (`containers.rs`).
 //!
-//! What is missed without a note: with gcc, the
+//! Missed without a note: with gcc, the
 //! middle of a large struct that a function returns right into shared memory, and calls of `__builtin_memcpy` by that
 //! name with a constant size, which gcc expands after the instrumentation.
 
@@ -141,7 +141,7 @@ pub struct Built {
     pub object: PathBuf,
     /// `gcc 12.2.0`
     pub compiler: String,
-    /// What the user should know.
+    /// Notes for the user.
     pub notes: Vec<Note>,
 }
 
@@ -156,7 +156,7 @@ pub enum NoteKind {
     File,
     /// A library that is not instrumented.
     Library,
-    /// Code that is not instrumented and that cannot be looked at.
+    /// Uninstrumented code and that cannot be looked at.
     Opaque,
     /// Warnings of compiler or linker, as they wrote them.
     Warning,

@@ -83,7 +83,7 @@ fn include() -> Vec<OsString> {
     if made { super::header(&dir).map(Vec::from).unwrap_or_default() } else { Vec::new() }
 }
 
-/// The build goes on, and the user knows why membar will not see this file.
+/// The build continues, and the user knows why membar will not see this file.
 fn warn(path: &Path, error: &BuildError) {
     eprintln!("membar: warning: `{}` is not instrumented: {error}", path.display());
 }

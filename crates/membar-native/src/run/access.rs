@@ -7,7 +7,7 @@
 //!   changed since are *patched* to what was noted, and put right at the thread's next announcement: nobody else runs in
 //!   between.
 //! * *writes*: the first cell is announced; then the program writes them all. At the thread's next announcement the others are
-//!   put back to what they were, and announced and written one by one.
+//!   restored to what they were, and announced and written one by one.
 //!
 //! gcc announces the write of a structure assignment before its read, but makes both after that: [`early_write`]. It
 //! changes a bit-field by reading and writing its neighbours too: [`update`].
@@ -98,7 +98,7 @@ impl Event {
         Event { counted: true, ..self }
     }
 
-    /// Returns when the access may be made. Its barrier is noted even if it is no step.
+    /// Returns when the access may be made. Its barrier is noted even if it is not a step.
     #[inline]
     pub fn announce(self) {
         settle();
@@ -234,7 +234,7 @@ pub fn plain(addr: usize, size: usize, write: bool) {
     }
 }
 
-/// The thread has made many accesses that are nobody else's business. If it goes round in a circle, then what it reads is
+/// The thread has made many accesses that are nobody else's business. If it loops, then what it reads is
 /// what it waits for: others will write it, once they get to run.
 #[cold]
 fn suspect(addr: usize, write: bool, atomic: bool) {
@@ -314,7 +314,7 @@ fn is_mortal(w: &World, addr: usize) -> bool {
     addr.wrapping_sub(ARENA) < ARENA_LEN && addr.wrapping_sub(stack_base(w.current) - STACK_SIZE) >= STACK_SIZE
 }
 
-/// The thread that runs has come to its end, and with it a visible cell of its own.
+/// The thread that runs has ended, and with it its own visible cell.
 pub fn lose(cell: u32) {
     settle();
     let pending = Pending { barrier: Barrier::Full, ..Pending::plain(cell, END_SITE, AccessKind::Rmw) };
@@ -354,7 +354,7 @@ fn make() {
         let cell = w.threads[id].targets[i];
         w.threads[id].later.push((cell, bytes(cell)));
     }
-    // The cells hold what was read until the next announcement; what is written is not put back.
+    // The cells hold what was read until the next announcement; what is written is not restored.
     for i in 0..w.threads[id].sources.len() {
         let (cell, value) = (w.threads[id].sources[i], w.threads[id].reads[i]);
         let now = bytes(cell);
@@ -374,7 +374,7 @@ pub fn plain_within(addr: usize, size: usize, write: bool) {
     registers.restore_after(addr);
 }
 
-/// Each visible cell of a range is a step of its own, made here.
+/// Each visible cell of a range is its own step, made here.
 pub fn each(addr: usize, size: usize, kind: AccessKind) {
     settle();
     let site = site(world());

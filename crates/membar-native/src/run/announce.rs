@@ -74,7 +74,7 @@ impl World {
     }
 
     /// The thread that runs announces something on the way to a state: whether it is what it announced before, and it is
-    /// the one to go on.
+    /// the one to continue.
     #[inline(never)]
     fn announced_again(&mut self, pending: Pending) -> bool {
         let (id, thread) = (self.current, self.this());
@@ -91,7 +91,7 @@ impl World {
         thread.said += 1;
         (thread.dirty, thread.was_dirty) = (false, false);
         if self.sampling && pending.kind.reads() && !pending.waits {
-            // The path has been begun anew; otherwise it is stamped already.
+            // The path has been restarted; otherwise it is stamped already.
             let pc = self.module.offset(word_at(register(0)));
             self.stamp(pc, &mut 0);
         }

@@ -15,7 +15,7 @@ use std::ffi::c_int;
 const NEVER: u64 = u64::MAX;
 
 /// The thread that runs chooses a number below `outcomes`, each of which is explored. For hooks: the choice is made before
-/// anybody else makes a step, so what comes after it, up to the thread's next step, is one with the step before it. Like that
+/// any other thread makes a step, so what comes after it, up to the thread's next step, is one with the step before it. Like that
 /// it may change nothing but what that step is about.
 pub fn choose(outcomes: u32) -> u32 {
     if outcomes < 2 {
@@ -46,9 +46,9 @@ pub fn choose(outcomes: u32) -> u32 {
         part: 0,
     };
     World::announce::<true>(pending, Awaited { addr: cell, value: NEVER, until: false });
-    // Whoever goes round in a loop and chooses may do something else the next time.
+    // A thread that chooses inside a loop may do something else the next time.
     world().this().dirty = true;
-    // SAFETY: mapped; whoever lets the thread go on has written it.
+    // SAFETY: mapped; written before the thread continues.
     unsafe { *(CHOICE as *const u32) }
 }
 
@@ -57,7 +57,7 @@ pub extern "C-unwind" fn membar_choose(outcomes: u32) -> u32 {
     choose(outcomes)
 }
 
-/// `membar_assume`, `__VERIFIER_assume`: if it does not hold, this execution counts for nothing. The thread stops; others go on
+/// `membar_assume`, `__VERIFIER_assume`: if it does not hold, this execution counts for nothing. The thread stops; others continue
 /// to where they can, since they could have done that before.
 pub extern "C-unwind" fn assume(condition: c_int) {
     if condition == 0 {
@@ -87,7 +87,7 @@ fn nondet(least: i64, most: i64) -> i64 {
     from + i64::from(choose(u32::try_from(outcomes).unwrap_or(u32::MAX)))
 }
 
-/// `__VERIFIER_nondet_int` and its kin, for each type of the machine.
+/// `__VERIFIER_nondet_int` and similar functions, for each type of the machine.
 pub extern "C-unwind" fn nondet_int<const LEAST: i64, const MOST: i64>() -> i64 {
     nondet(LEAST, MOST)
 }

@@ -64,7 +64,7 @@ pub struct Own {
     pub early: Option<(usize, usize)>,
     /// Cells that it has written although their stores are steps still to come, with the bytes they held.
     pub later: Vec<(u32, [u8; 16])>,
-    /// Cells that hold something older until its next announcement, with the bytes to put back.
+    /// Cells that hold something older until its next announcement, with the bytes to restore.
     pub patched: Vec<(u32, [u8; 16])>,
     /// Where that store is made.
     pub later_site: u32,

@@ -1,4 +1,4 @@
-//! What is learnt about a program while it runs.
+//! Facts learnt about a program while it runs.
 
 use super::layout::{ENDED, MAX_THREADS, STARTED, WOKEN, control};
 use super::opaque::Unseen;
@@ -22,7 +22,7 @@ pub struct Facts {
     /// A library wanted to load another one, and did not get it.
     #[serde(default)]
     pub unloaded: bool,
-    /// Pages where accesses by code that is not instrumented are looked at one by one, as addresses like those of cells.
+    /// Pages where accesses by uninstrumented code are examined one by one, as addresses like those of cells.
     #[serde(default)]
     pub exact: Vec<u64>,
     /// What such code did unseen.

@@ -144,7 +144,7 @@ static STEPS: AtomicU64 = AtomicU64::new(0);
 static TICKS: AtomicUsize = AtomicUsize::new(0);
 /// [`land`] is at work: whatever goes wrong now is not the program's next fault.
 static LOST: AtomicBool = AtomicBool::new(false);
-/// The thread was in code that is not instrumented.
+/// The thread was in uninstrumented code.
 static OPAQUE: AtomicBool = AtomicBool::new(false);
 /// The top of the stack that [`land`] runs on.
 static LANDING: AtomicUsize = AtomicUsize::new(0);
@@ -208,12 +208,12 @@ unsafe extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: 
         return;
     } else if (signal == libc::SIGSEGV || signal == libc::SIGBUS) && w.pages.written(addr) {
         if w.opaque.ever && !w.alone {
-            // Code that is not instrumented may have read it before it was known to be written.
+            // Uninstrumented code may have read it before it was known to be written.
             w.grown = true;
         }
         return;
     }
-    // What the program calls `abort` for is no signal: this is the C library, or us, and nothing can be relied on.
+    // What the program calls `abort` for is not a signal: this is the C library, or us, and nothing can be relied on.
     if !w.running || LOST.load(Ordering::Relaxed) || signal == libc::SIGABRT {
         // Our own mistake, or the program has destroyed our memory.
         // SAFETY: back to the default, which ends the process when the instruction is tried again.
@@ -266,7 +266,7 @@ pub fn is_after_call(pc: usize) -> bool {
     byte(5) == 0xe8 || [2, 3, 6, 7].into_iter().any(|n| byte(n) == 0xff && byte(n - 1) >> 3 & 7 == 2)
 }
 
-/// Where a function returns to whose caller is not to go on.
+/// Where a function returns to whose caller is not to continue.
 #[unsafe(naked)]
 extern "C" fn returned() -> ! {
     core::arch::naked_asm!(

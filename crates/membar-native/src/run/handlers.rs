@@ -1,20 +1,20 @@
-//! What is run at the end of a program: its handlers and destructors.
+//! The end of a program: its handlers and destructors.
 //!
 //! # Problem
 //!
 //! `exit`, or a return from `main`, runs what `atexit`, `on_exit` and the constructors of C++ objects have registered, and then
-//! the functions marked as destructors. Other threads go on meanwhile, so all of this is part of every execution, in its
+//! the functions marked as destructors. Other threads continue meanwhile, so all of this is part of every execution, in its
 //! order. The object is loaded once and never unloaded: nobody else runs any of it.
 //!
 //! # Algorithm
 //!
 //! One list, of which the last is run first. An execution begins with what there was when the constructors had run. Below the
 //! object's own handlers are its destructors (`DT_FINI_ARRAY`), which are run after them; below those is what its libraries have. `quick_exit` has
-//! a list of its own. To register a handler, and to take one from the list, is a step if several threads do so: the C library has a lock.
+//! its own list. To register a handler, and to take one from the list, is a step if several threads do so: the C library has a lock.
 //!
 //! # Guarantees
 //!
-//! The order is that of glibc. What the C++ library's own objects have registered is left out: it flushes and frees what nobody sees.
+//! The order is that of glibc. Handlers of the C++ library's own objects are left out: they flush and free invisible things.
 //!
 //! # Complexity
 //!

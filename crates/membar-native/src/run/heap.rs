@@ -1,6 +1,6 @@
 //! The program's heap.
 //!
-//! Each thread allocates from a region of its own, one block after the other, and nothing is used again within an
+//! Each thread allocates from its own region, one block after the other, and nothing is used again within an
 //! execution: what `malloc` returns depends on nothing but what the thread did before, and a block that has been freed is
 //! known as such for good. One byte for every 16 says what they are: see [`Life`]. New blocks are filled with 0xBE, so that
 //! what is read before it is written is neither what another execution left there nor a lucky zero.
@@ -19,7 +19,7 @@ pub enum Life {
     Live = 1,
     /// In a block that was freed.
     Freed = 2,
-    /// In a block of which this is the end: so many more than this, of the 16, are in it.
+    /// In a block that ends here: this many of the 16 bytes are in it.
     Part = 16,
 }
 
@@ -218,7 +218,7 @@ impl Heap {
         }
     }
 
-    /// What is there now is what executions begin with. Its ranges of addresses, for somebody to put back.
+    /// What is there now is what executions begin with. Its ranges of addresses, for somebody to restore.
     pub fn keep(&mut self) -> Vec<(usize, usize)> {
         self.used = 0;
         let mut ranges = Vec::new();
@@ -240,7 +240,7 @@ impl Heap {
         (self.first[thread].0, self.next[thread].0)
     }
 
-    /// The bytes that have been allocated since the beginning of the execution by so many threads.
+    /// The bytes that have been allocated since the beginning of the execution by this many threads.
     pub fn bytes(&self, threads: usize) -> usize {
         (0..threads).map(|thread| self.next[thread].0 - self.first[thread].0).sum()
     }

@@ -14,14 +14,14 @@
 //! else it has written that is its own, having changed no shared memory in between, it is in the state that it was in then.
 //! Where we have put the call in ourselves ([`crate::build`]), the compiler knows nothing of it, and all registers count.
 //!
-//! Only instructions that a thread comes to more than once are looked at; they are learnt like visible cells. A loop may count
+//! Only instructions that a thread comes to more than once are examined; they are learnt like visible cells. A loop may count
 //! its tries and begin again at some number: then several rounds of the loop together are one idle round.
 //!
 //! Rounds that do write, and leave everything as it was, are for [`super::park`].
 //!
 //! # Guarantees
 //!
-//! What is called an idle round is one, but for states that differ and have the same 64-bit hash, and for memory that code
+//! A round found to be idle is idle, except for states that differ and have the same 64-bit hash, and for memory that code
 //! without instrumentation writes. A round that is not recognised costs executions, never an answer.
 //!
 //! # Deviations
@@ -38,18 +38,18 @@ use super::slot::Pending;
 use membar_core::{AccessKind, Barrier};
 use membar_explore::Awaited;
 
-/// How many earlier visits to an instruction are looked at: a loop may count its tries, and begin again at some number.
+/// How many earlier visits to an instruction are examined: a loop may count its tries, and begin again at some number.
 const TRIES: usize = 1024;
-/// How many earlier visits to any instruction are looked at for a round that writes.
+/// How many earlier visits to any instruction are examined for a round that writes.
 const NEAR: usize = 64;
 
-/// What is known about a thread's waiting, after some of its steps.
+/// Everything known about a thread's waiting, after some of its steps.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Idle {
     /// Lengths of the history's lists.
     pub log: u32,
     pub visits: u32,
-    /// Nothing before this position of the log is looked at.
+    /// Nothing before this position of the log is examined.
     floor: u32,
     /// The thread has written nothing that was not there since this position.
     quiet: u32,
@@ -61,7 +61,7 @@ pub struct Idle {
     pub length: u32,
     /// How many of its last accesses were the same as those `length` before them.
     pub same: u32,
-    /// It is parked: `round` is what it would find different if it had a reason to go on.
+    /// It is parked: `round` is what it would find different if it had a reason to continue.
     pub parked: bool,
 }
 
@@ -210,7 +210,7 @@ impl Idle {
                 let here = visits.iter().rev().take_while(|v| v.log >= from).filter(|v| v.site == site).count();
                 if here as u32 == now - from && (from..now).all(same) {
                     // The loop reads once, and several rounds of it are one, because it counts them. One read stands for all of them:
-                    // whoever overwrites what one read overwrites what each of them read.
+                    // a write that overwrites what one read overwrites what each of them read.
                     self.round = (now - 1, now);
                 }
             }

@@ -14,11 +14,11 @@ pub const TABLE_LEN: usize = 0x9000;
 
 /// Everything of the program that its own object does not hold: control blocks, thread-locals, stacks, heap.
 pub const ARENA: usize = 0x1000_0000_0000;
-/// Control blocks, one a thread.
+/// Control blocks, one per thread.
 pub const CONTROL: usize = ARENA;
 /// Bytes of a control block.
 pub const CONTROL_SIZE: usize = 64;
-/// Thread-local variables, one block a thread.
+/// Thread-local variables, one block per thread.
 pub const TLS: usize = ARENA + 0x1_0000;
 /// The most bytes of thread-local variables.
 pub const TLS_SIZE: usize = 0x4_0000;
@@ -26,13 +26,13 @@ pub const TLS_SIZE: usize = 0x4_0000;
 pub const FUTEXES: usize = STACKS - 0x1000;
 /// How many there are.
 pub const FUTEX_CELLS: usize = 64;
-/// Stacks, one a thread, guarded at the lower end.
+/// Stacks, one per thread, guarded at the lower end.
 pub const STACKS: usize = ARENA + 0x1000_0000;
 /// Bytes of a stack, with what guards it.
 pub const STACK_SIZE: usize = (8 << 20) + GUARD;
 /// What nobody may touch, at the lower end: more than most frames have, which may begin below the stack at once.
 pub const GUARD: usize = 1 << 20;
-/// Heaps, one a thread: what a thread's `malloc` returns depends on nothing but what that thread did before.
+/// Heaps, one per thread: what a thread's `malloc` returns depends on nothing but what that thread did before.
 pub const HEAPS: usize = ARENA + 0xc000_0000;
 /// Bytes of a heap.
 pub const HEAP_SIZE: usize = 64 << 20;
@@ -90,7 +90,7 @@ pub const WOKEN: usize = 32;
 pub const LARGE_ATOMICS: usize = 48;
 /// In that of the second thread: what a choice reads.
 pub const CHOICE: usize = control(1) + 48;
-// What belongs to all threads is in that of the first too, which every reset and every snapshot puts back.
+// What belongs to all threads is in that of the first too, which every reset and every snapshot restores.
 /// The lock of atomic sections.
 pub const SECTIONS: usize = control(0) + 36;
 /// The lock of the list of handlers that are run at the end.

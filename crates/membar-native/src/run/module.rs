@@ -100,7 +100,7 @@ impl Module {
         use std::os::unix::ffi::OsStrExt;
         let name = CString::new(path.as_os_str().as_bytes()).map_err(|error| LoadError::Open(error.to_string()))?;
         let before: Vec<usize> = loaded().iter().map(|library| library.base).collect();
-        // What the program's libraries call is looked for in the program first, which has the stubs.
+        // What the program's libraries call is searched for in the program first, which has the stubs.
         let how = libc::RTLD_NOW | libc::RTLD_LOCAL | libc::RTLD_DEEPBIND;
         // SAFETY: the program's constructors run here, with everything they may call in place.
         let handle = unsafe { libc::dlopen(name.as_ptr(), how) };

@@ -1,4 +1,4 @@
-//! Code that is not instrumented, and the memory that it touches.
+//! Uninstrumented code, and the memory that it touches.
 //!
 //! # Problem
 //!
@@ -15,13 +15,13 @@
 //!   program's memory cannot be accessed.
 //! * *open*: opaque code may run, and there is one thread only: nobody could notice what it does.
 //!
-//! A call, a return, an exception or a jump from one side to the other is then a fault, whoever makes it, and the handler
+//! A call, a return, an exception or a jump from one side to the other is then a fault, and the handler
 //! changes the mode ([`fault`]). The C library cannot be taken away from us, so calls to it go through thunks
 //! ([`thunks`]); from there on everything is the same.
 //!
 //! A page that opaque code accesses is given to it if no other thread is known to use any of it. Which thread that was is
 //! kept: if another one comes to the page, whether by opaque code or not ([`Shadow`]), the page is *exact* from then on, and
-//! exploration begins again. On an exact page each access is looked at by itself: the instruction is run alone, with the page open, and
+//! exploration begins again. On an exact page each access is examined by itself: the instruction is run alone, with the page open, and
 //! a trap behind it; the shadow knows what it touches like any other access. An access that is somebody else's business too is
 //! noted ([`Unseen`]), and the function that was called is not looked at any more: the answer will not be "safe".
 //!
@@ -58,7 +58,7 @@ use serde::{Deserialize, Serialize};
 use std::ffi::c_void;
 
 const PAGE: usize = 4096;
-/// Accesses to exact pages in one call that are looked at.
+/// Accesses to exact pages in one call that are examined.
 const PATIENCE: u32 = 20_000;
 /// Bytes behind a pointer that the kernel may read or write.
 const KERNEL_BYTES: usize = 64;
@@ -107,10 +107,10 @@ struct Call {
     sp: usize,
 }
 
-/// What is known about opaque code.
+/// Everything known about opaque code.
 #[derive(Debug, Default)]
 pub struct Opaque {
-    /// There is such code, and it is looked at.
+    /// There is such code, and it is examined.
     watching: bool,
     mode: Mode,
     /// Memory is out of reach.
@@ -163,7 +163,7 @@ fn pages((from, to): (usize, usize)) -> (usize, usize) {
 }
 
 impl World {
-    /// From now on opaque code is looked at. `program` is instrumented code, `exempt` data of the C++ library, as
+    /// From now on opaque code is examined. `program` is instrumented code, `exempt` data of the C++ library, as
     /// ranges of addresses.
     pub fn watch_opaque(&mut self, object: &std::path::Path, program: (usize, usize), exempt: (usize, usize)) {
         let opaque = &mut self.opaque;
@@ -199,7 +199,7 @@ impl World {
         self.opaque.mode = Mode::Program;
     }
 
-    /// Opaque code begins or goes on.
+    /// Opaque code begins or continues.
     fn enter(&mut self, watched: bool) {
         self.opaque.mode = Mode::Opaque;
         self.opaque.ever = true;
@@ -214,7 +214,7 @@ impl World {
         }
     }
 
-    /// Instrumented code begins or goes on, or whoever runs it has to.
+    /// Instrumented code begins or continues, or the code that runs it has to.
     fn leave(&mut self) {
         self.unshield();
         for &code in &self.opaque.code {
@@ -280,7 +280,7 @@ impl World {
     fn touch(&mut self, addr: usize, write: bool, pc: usize, flags: &mut i64) {
         let (id, page) = (self.current, down(addr));
         if self.pages.has(addr) && write && self.pages.written(addr) {
-            // Whoever read it so far was not looked at.
+            // Earlier reads of it were not examined.
             self.grown = true;
         }
         let own = inside(addr, (stack_base(id) - STACK_SIZE, stack_base(id)));
@@ -337,7 +337,7 @@ impl World {
         self.grown = true;
     }
 
-    /// What some libraries keep for each thread is neither kept apart nor put back for the next execution.
+    /// What some libraries keep for each thread is neither kept apart nor restored for the next execution.
     fn note_static_tls(&mut self) {
         for library in self.module.libraries.iter().filter(|library| library.static_tls && self.opaque.watching) {
             let (name, library) = (String::new(), library.name.clone());
@@ -407,7 +407,7 @@ impl World {
         self.enter(true);
     }
 
-    /// The C library goes on after it has called the program back: where. The stack pointer is what it was behind the
+    /// The C library continues after it has called the program back: where. The stack pointer is what it was behind the
     /// return.
     fn resume_outside(&mut self, sp: usize) -> usize {
         let mut to = 0;
@@ -519,7 +519,7 @@ fn fetch(w: &mut World, pc: usize, sp: usize) -> bool {
             w.opaque.calls[id] = Call { function: pc, site, sp };
             w.opaque.looked = 0;
         } else if w.opaque.calls[id].sp < sp {
-            // It was called while there was one thread only, and there are more now that it goes on.
+            // It was called while there was one thread only, and there are more now that it continues.
             let site = fault::call_from_program(sp).unwrap_or(0);
             w.opaque.calls[id] = Call { function: pc, site, sp };
             w.opaque.looked = 0;

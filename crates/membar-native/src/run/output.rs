@@ -1,4 +1,4 @@
-//! What the program prints while one schedule is run for a report.
+//! The program's output while one schedule is run for a report.
 //!
 //! While programs are explored, standard output and standard error lead nowhere. For a report both lead into one file in
 //! memory, so that the lines are in the order in which they were written; stdio is flushed before and after. The C++
@@ -51,7 +51,7 @@ impl Output {
         }
     }
 
-    /// What was printed.
+    /// The output.
     pub fn take(mut self) -> String {
         flush(libc::_IOFBF);
         for (fd, before) in [1, 2].into_iter().zip(self.before) {

@@ -1,7 +1,7 @@
 //! Puts memory back to what it was.
 //!
 //! Memory that is small is copied back as a whole. Of larger memory only pages that the program has ever written are: pages
-//! are read-only at first, and the first write to one makes it writable for good and puts it on the list. So whoever
+//! are read-only at first, and the first write to one makes it writable for good and puts it on the list. So code that
 //! writes, instrumented or not, the cost of a reset is that of what the program changes.
 
 use std::ffi::c_void;
@@ -20,7 +20,7 @@ pub struct Pages {
 }
 
 impl Pages {
-    /// What these ranges hold now is what they will be put back to.
+    /// What these ranges hold now is what they will be restored to.
     pub fn keep(ranges: impl Iterator<Item = (usize, usize)>) -> Pages {
         let mut pages = Pages::default();
         for (from, to) in ranges {
@@ -38,7 +38,7 @@ impl Pages {
             // SAFETY: a write to these pages is caught by the handler, which calls `written`.
             let protected = unsafe { libc::mprotect((at & !(PAGE - 1)) as *mut c_void, PAGE, libc::PROT_READ) };
             if protected != 0 && !pages.dirty.iter().any(|piece| piece.0 == at) {
-                // Then it is put back each time.
+                // Then it is restored each time.
                 pages.dirty.push((at, i, len));
             }
         }
@@ -58,7 +58,7 @@ impl Pages {
         pieces
     }
 
-    /// Whether this is memory that is put back, or on the same page.
+    /// Whether this is memory that is restored, or on the same page.
     pub fn has(&self, addr: usize) -> bool {
         let (page, next) = (addr & !(PAGE - 1), (addr & !(PAGE - 1)) + PAGE);
         self.kept.iter().any(|(start, bytes)| *start < next && page < start + bytes.len())
@@ -91,7 +91,7 @@ impl Pages {
         self.restore_from(0);
     }
 
-    /// Puts those pieces back that came after so many others.
+    /// Puts those pieces back that came after this many others.
     #[inline]
     pub fn restore_from(&self, first: usize) {
         for &(at, i, len) in &self.dirty[first..] {
@@ -111,7 +111,7 @@ impl Pages {
         self.dirty.iter().map(|&(at, _, len)| (at, len))
     }
 
-    /// Bytes that are put back for each execution.
+    /// Bytes that are restored for each execution.
     pub fn bytes(&self) -> usize {
         self.dirty.iter().map(|&(.., len)| len).sum()
     }

@@ -19,22 +19,22 @@
 //!    this is asked only of accesses that do more than count;
 //! 4. nobody else wrote a cell whose first write in R is a plain store, between the first and the last of these accesses to it.
 //!
-//! All of this is fixed by what happens before the thread's last access: the accesses of others that are looked at are between
+//! All of this is fixed by what happens before the thread's last access: the accesses of others that are examined are between
 //! two of its own that they conflict with. So in all executions of a class it is parked at the same places.
 //!
-//! Explored exhaustively, with bounds or at random, a parked thread goes on as soon as one of the values has changed that R found
+//! Explored exhaustively, with bounds or at random, a parked thread continues as soon as one of the values has changed that R found
 //! first in a cell. In reduced search it makes no more accesses: to those who look for races it has ended. An execution that ends
 //! like that is dropped if one of the values has changed, and is a deadlock otherwise, unless somebody waits for what R
-//! would write in between ([`membar_explore::Program::stirs`]). Two parked threads go round for ever beside each other if no
+//! would write in between ([`membar_explore::Program::stirs`]). Two parked threads loop forever beside each other if no
 //! interleaving of their rounds shows one what the other has written in between ([`meet`]): those who poll under one lock,
 //! say. It is enough to look at two at a time: in an interleaving of all of them, the first who sees something other than
 //! before sees what one other thread has written, and these two alone would have come to it.
 //!
 //! # Why nothing is lost
 //!
-//! What is not explored is executions with two rounds I₁ I₂ as above and another access of the thread p after them.
+//! The only executions not explored are those with two rounds I₁ I₂ as above and another access of the thread p after them.
 //!
-//! *States.* Leave I₂ out. p goes on from the same state. Who read what I₂ wrote read, by 2 and 3, the value that was there
+//! *States.* Leave I₂ out. p continues from the same state. Who read what I₂ wrote read, by 2 and 3, the value that was there
 //! before, and who counts with p (to read-lock what p has read-locked) is only less in its way. So this is an execution, shorter,
 //! with the same end.
 //!
@@ -42,7 +42,7 @@
 //! or PSO that is not SC (see the proof in `membar-monitor/src/class.rs`), and z the access of which X without z is SC. Suppose
 //! that X without z has I₁ I₂, and p an access after them, made or z.
 //!
-//! X without I₂ is a trace of the model. Whoever read from I₂ now reads from w₀, the last write before it, which is the
+//! X without I₂ is a trace of the model. A read from I₂ now reads from w₀, the last write before it, which is the
 //! same value. This is no new edge of rhb unless p itself read from a plain store of I₂, which it could do before others see it: but
 //! either I₂ has before that an interlocked write to the cell, which is co-after w₀ and ordered before what follows, or by 4
 //! w₀ is p's own. The same holds for X without I₁, where in the second case w₀ is of the round before I₁.
@@ -177,7 +177,7 @@ pub fn meet(one: Round<'_>, two: Round<'_>) -> bool {
     false
 }
 
-/// What comes of an access of a round, made again beside another round.
+/// The result of an access of a round, made again beside another round.
 enum Step {
     /// As before.
     Same,

@@ -8,7 +8,7 @@
 //! Algorithm: when a thread accesses such a cell, look at what other threads have done to it, and are about to do. If one of them has
 //! stored to it, then a load of bytes that the store does not write could overtake the store, unless a full barrier stands
 //! between them; under PSO a store or an interlocked operation to other bytes could. Interlocked operations in between keep
-//! them in order under TSO only. What is found is noted ([`Torn`]): the answer will not be "safe".
+//! them in order under TSO only. Findings are noted ([`Torn`]): the answer will not be "safe".
 //!
 //! Why it is enough to look when somebody else accesses the cell after the store: the pair matters only on a cycle, and the cycle
 //! comes back to the store from another thread's access to its bytes. If that came before the store in all executions,
@@ -17,7 +17,7 @@
 //!
 //! Guarantees: no pair of accesses of one thread is taken to be in order without a note. Not proved: that the order which is assumed
 //! between accesses of two threads to different bytes hides nothing; random programs have shown no case. Where it shows
-//! too much, a cycle through accesses that have no byte in common, whoever explains it notices ([`overlap`]).
+//! too much, a cycle through accesses that have no byte in common, the explanation notices ([`overlap`]).
 //!
 //! Deviation: a machine decides this by bytes. Deciding it here would take steps on several cells at once.
 //!
@@ -43,7 +43,7 @@ pub struct Torn {
     pub stores: bool,
 }
 
-/// What is known about parts of cells.
+/// Everything known about parts of cells.
 #[derive(Debug, Default)]
 pub struct Parts {
     /// Some cell is accessed in parts.
@@ -51,7 +51,7 @@ pub struct Parts {
     pub torn: Vec<Torn>,
 }
 
-/// Where a part begins and ends in a cell of so many bytes, as [`Pending::part`] has it.
+/// Where a part begins and ends in a cell of this many bytes, as [`Pending::part`] has it.
 fn ends(part: u8, whole: u8) -> (u8, u8) {
     match part {
         0 => (0, whole),

@@ -34,15 +34,15 @@ pub struct Options {
     pub volatile_atomic: bool,
     /// Threads may wake up without a reason.
     pub spurious_wakeups: bool,
-    /// Code that is not instrumented touches nothing that threads share.
+    /// Uninstrumented code touches nothing that threads share.
     pub opaque_private: bool,
-    /// What `__VERIFIER_nondet_int` and its kin return: from this number to that.
+    /// What `__VERIFIER_nondet_int` and similar functions return: from this number to that.
     pub nondet: Option<(i64, i64)>,
     /// Code that reports do not name, as ranges of offsets in the object.
     pub wrappers: Vec<(u32, u32)>,
 }
 
-/// A loaded program, at some state of an execution. There can be one in a process, and it stays on the thread that loaded
+/// A loaded program, at some state of an execution. There can be one per process, and it stays on the thread that loaded
 /// it.
 #[derive(Debug)]
 pub struct Native(PhantomData<*mut ()>);
@@ -76,7 +76,7 @@ fn map(at: usize, len: usize, access: i32) -> Result<(), LoadError> {
 fn load_on_stack(object: &Path) -> Result<Module, LoadError> {
     type Work<'a> = (&'a Path, Option<Result<Module, LoadError>>);
     extern "C" fn load(work: usize) -> ! {
-        // SAFETY: whoever switched here waits for this.
+        // SAFETY: the code that switched here waits for this.
         let (object, loaded) = unsafe { &mut *(work as *mut Work<'_>) };
         *loaded = Some(Module::load(object));
         Thread::rest(Stand::Done)
@@ -134,10 +134,10 @@ impl Native {
         }
         // SAFETY: the C library's own, which nobody else uses meanwhile.
         unsafe { __libc_single_threaded = 0 };
-        // The unwinder that Rust's functions use must have been used once: the program's own has tables of its own, and
+        // The unwinder that Rust's functions use must have been used once: the program's own has its own tables, and
         // an exception of the program that passes a hook needs both.
         let _ = std::panic::catch_unwind(|| std::panic::resume_unwind(Box::new(())));
-        // SAFETY: what was just mapped, but for the registers, which are on pages of their own. Nobody writes it any more.
+        // SAFETY: what was just mapped, but for the registers, which are on their own pages. Nobody writes it any more.
         system("mprotect", unsafe { libc::mprotect(TABLE as *mut c_void, layout::REGS - TABLE, libc::PROT_READ) })?;
         install(World::new(Heap::new(if options.heap == 0 { HEAP_SIZE } else { options.heap })));
         fault::catch().map_err(|error| LoadError::Refused("signals", error))?;
@@ -234,7 +234,7 @@ impl Native {
         world().diverged.clone()
     }
 
-    /// Executions begun, steps made for the first time and again, bytes put back for each execution.
+    /// Executions begun, steps made for the first time and again, bytes restored for each execution.
     pub fn statistics(&self) -> (u64, u64, u64, usize) {
         let w = world();
         (w.executions, w.steps, w.replayed, w.pages.bytes())

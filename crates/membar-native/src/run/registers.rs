@@ -1,8 +1,8 @@
-//! What the stubs leave of their callers' registers.
+//! The callers' registers, as stubs leave them.
 
 use super::layout::REGS;
 
-/// All the registers that a stub leaves, for whoever goes on in a hook after other code of the program has run.
+/// All the registers that a stub leaves, for code that continues in a hook after other code of the program has run.
 #[derive(Clone, Copy)]
 pub struct Registers([usize; 7]);
 
@@ -14,7 +14,7 @@ impl Registers {
         Registers(std::array::from_fn(|i| unsafe { ((REGS + 8 * i) as *const usize).read_volatile() }))
     }
 
-    /// Puts them back, but for the last, which counts how often: to the caller a hook is one instruction, and whoever looks
+    /// Puts them back, but for the last, which counts how often: to the caller a hook is one instruction, and code that looks
     /// for a waiting loop must not take two steps of one call for two rounds (see [`super::idle`]).
     #[inline(always)]
     pub fn restore(self) {

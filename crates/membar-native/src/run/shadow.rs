@@ -11,7 +11,7 @@
 //! who knows it: one thread (then its accesses are nobody else's business), several that only read, or several of which one
 //! writes. In the last case it is *visible*: it has a number, and accesses to it are steps of the execution.
 //!
-//! What is not known from the beginning is learnt: when a second thread comes to a cell that has been one thread's, earlier
+//! The rest is learnt: when a second thread comes to a cell that has been one thread's, earlier
 //! accesses have been missed. The cell is made visible, and [`Shadow::grown`] says that what has been explored so far has
 //! to be explored again. Cells become visible and smaller (or, if they are atomic, larger) and never go back, so this
 //! ends.
@@ -20,7 +20,7 @@
 //! accesses of C are. If one of the accesses is atomic, the cells are made one instead, and an access to a part of it
 //! counts as an access to the whole.
 //!
-//! What is on the stack of a thread ends with it. So a cell there is visible as soon as another thread comes to it, and the end of the
+//! A thread's stack ends with the thread. So a cell there is visible as soon as another thread comes to it, and the end of the
 //! thread is a step on each of those ([`Shadow::mortal`]).
 //!
 //! # Invariants
@@ -279,7 +279,7 @@ impl Shadow {
         }
     }
 
-    /// Code that is not instrumented accesses a page for a thread. Whether it may have all of it; otherwise each of its accesses
+    /// Uninstrumented code accesses a page for a thread. Whether it may have all of it; otherwise each of its accesses
     /// has to be looked at.
     pub fn give(&mut self, page: usize, thread: usize) -> bool {
         self.visit(thread, page);
@@ -319,7 +319,7 @@ impl Shadow {
         })
     }
 
-    /// Code that is not instrumented makes this access for a thread: whether that is nobody else's business.
+    /// Uninstrumented code makes this access for a thread: whether that is nobody else's business.
     pub fn opaque(&mut self, thread: usize, addr: usize, size: usize, write: bool) -> bool {
         for at in addr & !15..addr + size {
             // SAFETY: as above.
@@ -542,7 +542,7 @@ impl Shadow {
         None
     }
 
-    /// Makes a cell of these bytes that is visible whoever accesses it.
+    /// Makes a cell of these bytes that is visible to every thread.
     pub fn reveal(&mut self, cell: Cell) -> u32 {
         let at = cell.at as usize;
         let Some(word) = self.word(at) else { return 0 };
@@ -568,13 +568,13 @@ fn words_of(len: usize) -> usize {
     (4 * len).next_multiple_of(PAGE) + 2 * PAGE
 }
 
-/// Bytes that the words of libraries need which have so many bytes.
+/// Bytes that the words of libraries need which have this many bytes.
 pub fn library_bytes(lens: impl Iterator<Item = usize>) -> usize {
     lens.map(words_of).sum()
 }
 
 /// Whether this is on the stack of another thread than the first, or among its thread-local variables: it will be no more when that
-/// ends, so who else accesses it races with that. What the first one leaves behind is looked at when it ends.
+/// ends, so who else accesses it races with that. The first one's remains are examined when it ends.
 fn is_others(thread: usize, addr: usize) -> bool {
     owner(addr).is_some_and(|owner| owner != thread && owner != 0)
 }
@@ -608,7 +608,7 @@ fn read_other(cell: &Cell) -> u64 {
 }
 
 /// What is at an address that need not be aligned. A load and nothing else: the cell may be in a part of the stack that
-/// is given back, and this may run on the same stack, so that there is nowhere to copy it to first.
+/// is released, and this may run on the same stack, so that there is nowhere to copy it to first.
 #[inline(always)]
 unsafe fn load<T: Copy>(at: u64) -> T {
     #[repr(C, packed)]

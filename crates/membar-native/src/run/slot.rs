@@ -1,4 +1,4 @@
-//! What a thread has announced, and is kept for each of its steps.
+//! A thread's announcement, kept for each of its steps.
 
 use super::idle::Idle;
 use membar_core::{AccessKind, Barrier};
@@ -21,9 +21,9 @@ pub struct Pending {
     pub site: u32,
     pub kind: AccessKind,
     pub barrier: Barrier,
-    /// It writes only if the cell holds `expected`. A load that does is a choice among so many outcomes.
+    /// It writes only if the cell holds `expected`. A load that does is a choice among this many outcomes.
     pub compares: bool,
-    /// It may be disabled: the thread's `awaited` says when. Or it is a choice: the thread does not simply go on.
+    /// It may be disabled: the thread's `awaited` says when. Or it is a choice: the thread does not simply continue.
     pub waits: bool,
     /// It counts who holds a lock, and what came of it does not depend on how many others do.
     pub counted: bool,
@@ -58,7 +58,7 @@ pub enum Stand {
     Dropped,
 }
 
-/// What is known of a thread after some of its steps.
+/// Everything known about a thread after some of its steps.
 #[derive(Clone, Copy, Debug)]
 pub struct Slot {
     /// What it is about to do, if it is.
@@ -88,7 +88,7 @@ impl Slot {
         self.pending.waits | (from < to)
     }
 
-    /// How the thread stands if it does not simply go on.
+    /// How the thread stands if it does not simply continue.
     #[inline]
     fn standing_still(&self) -> Standing {
         if self.pending.outcomes().is_some() { Standing::Chooses } else { Standing::Waits }

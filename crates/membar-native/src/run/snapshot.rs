@@ -1,4 +1,4 @@
-//! States in the middle of an execution, to go on from without running the program again from its beginning.
+//! States in the middle of an execution, to continue from without running the program again from its beginning.
 //!
 //! # Problem
 //!
@@ -7,14 +7,14 @@
 //!
 //! # Algorithm
 //!
-//! Every few steps everything is kept that [`World::reset`] puts back, as it is then: stacks, thread-local variables, control
-//! blocks, the object's variables, the heap, and what is known of each thread. Snapshots are of states on the path; whoever
-//! goes back behind one drops it. To come to a state the last one is put back, and the steps after it are made
+//! Every few steps everything is kept that [`World::reset`] restores, as it is then: stacks, thread-local variables, control
+//! blocks, the object's variables, the heap, and what is known of each thread. Snapshots are of states on the path; a search that
+//! goes back behind one drops it. To come to a state the last one is restored, and the steps after it are made
 //! again.
 //!
 //! # Guarantees
 //!
-//! What is put back is what was there, of all memory that a reset puts back. What else a program can change is in functions that
+//! A snapshot restores all memory that a reset restores. Anything else a program can change is in functions that
 //! it calls and membar does not see into; so there are snapshots only if all of those are known to keep nothing
 //! that they were asked for ([`HARMLESS`]): a file that was opened before a snapshot and closed after it could not be open
 //! again. And they do not hide that a program is not deterministic: at first, and then once in a while ([`World::catch_up`]), the
@@ -80,7 +80,7 @@ struct Snapshot {
     unjoined: usize,
     threads: Vec<Kept>,
     /// Pieces of memory, one after the other, and where they were. Threads write on each other's stacks, so all are among
-    /// them whoever has run.
+    /// them, whichever thread has run.
     memory: Vec<u8>,
     ranges: Vec<(usize, usize)>,
     /// How many pages of the object were written.
@@ -357,7 +357,7 @@ const HARMLESS: &[&str] = &[
     "siglongjmp",
 ];
 
-/// Whether a program that takes these functions from libraries can be put back to a snapshot.
+/// Whether a program that takes these functions from libraries can be restored to a snapshot.
 pub fn allow<'a>(mut imports: impl Iterator<Item = &'a str>) -> bool {
     imports.all(|name| HARMLESS.contains(&name))
 }

@@ -8,7 +8,7 @@
 //!
 //! When a thread is created that asked for a size, what is below that cannot be accessed from then on, but for some room for
 //! hooks, which run on the same stack. If the same thread asks for another size in another execution, the largest counts: what was in use
-//! once can always be put back.
+//! once can always be restored.
 //!
 //! # Guarantees
 //!
@@ -38,7 +38,7 @@ pub fn floor(thread: usize) -> usize {
     stack_base(thread) - STACK_SIZE + GUARD + if less == UNKNOWN { 0 } else { less }
 }
 
-/// A thread is created that asked for so many bytes, or for none in particular: 0.
+/// A thread is created that asked for this many bytes, or for none in particular: 0.
 pub fn wanted(thread: usize, bytes: usize) {
     let most = STACK_SIZE - GUARD;
     let less = if bytes == 0 { 0 } else { most.saturating_sub(bytes.saturating_add(ROOM).next_multiple_of(PAGE)) };

@@ -2,7 +2,7 @@
 //!
 //! The object is linked with one stub for each name in the table of [`super::hooks`]. A stub leaves its caller's
 //! registers where [`super::layout::REGS`] says, and jumps to the function whose address is in the table. Stubs are weak: a program that has
-//! a function of its own by one of these names keeps it. A stub `__wrap_F` is for a function that the program has and keeps, but
+//! its own function by one of these names keeps it. A stub `__wrap_F` is for a function that the program has and keeps, but
 //! that the linker leads through the stub first.
 //!
 //! The registers are what a waiting loop is recognised by (see [`super::idle`]): together with the stack they are all
@@ -42,7 +42,7 @@ pub fn assembly() -> String {
                 text.push_str("\tpopfq\n\tret\n");
             }
             wrapped if wrapped.starts_with(WRAP) => {
-                // The function is told of the call, which then goes on to the real one.
+                // The function is told of the call, which then continues to the real one.
                 registers(&mut text, "rsp");
                 let real = &wrapped[WRAP.len()..];
                 text.push_str("\tpushq %rdi\n\tpushq %rsi\n\tpushq %rdx\n");

@@ -1,24 +1,24 @@
 //! Switches between stacks.
 //!
-//! Threads of the program are functions on stacks of their own, of which one runs at a time: a coroutine each. Every other
+//! Threads of the program are functions on their own stacks, of which one runs at a time: a coroutine each. Every other
 //! step of an execution is a switch, so it is as short as it can be: what the compiler does not keep across it anyway is left
-//! where it is, and the way back is a jump and not a return, which the processor would expect to lead to the caller of whoever
+//! where it is, and the way back is a jump and not a return, which the processor would expect to lead to the caller of the code that
 //! was switched away from.
 //!
 //! # Safety
 //!
-//! A stack that is given up is not unwound. What is on it must own nothing.
+//! A stack that is given up is not unwound. Values on it must own nothing.
 
 use core::arch::{asm, naked_asm};
 
 /// Where a stack was left: its stack pointer, or 0 if nothing has begun on it. Everything else is on the stack.
 pub type Place = usize;
 
-/// Leaves the stack that runs, and notes where; goes on where the other one was left.
+/// Leaves the stack that runs, and notes where; continues where the other one was left.
 ///
 /// # Safety
 ///
-/// `to` is where a stack was left that has not been gone on with since, or comes from [`begin`].
+/// `to` is where a stack was left that has not been continued since, or comes from [`begin`].
 #[inline(always)]
 pub unsafe fn switch(from: *mut Place, to: Place) {
     // SAFETY: the other one does the same, and what the compiler relies on is saved or said to be lost.
@@ -59,7 +59,7 @@ pub unsafe fn begin(base: usize, function: extern "C" fn(usize) -> !, argument: 
     place
 }
 
-/// What a stack begins with. Nobody called it, which is where whoever unwinds the stack has to stop.
+/// What a stack begins with. Nobody called it, so unwinding stops here.
 #[unsafe(naked)]
 extern "C" fn first() {
     naked_asm!(

@@ -86,7 +86,7 @@ pub extern "C" fn run(id: usize) -> ! {
     }
 }
 
-/// The thread that runs has come to its end.
+/// The thread that runs has ended.
 pub fn end(result: usize) {
     let id = world().current;
     world().threads[id].result = result;
@@ -146,7 +146,7 @@ fn destroy(id: usize) {
         // SAFETY: registered by the program's own code.
         unsafe { call_back(function, object, 0) };
     }
-    // As POSIX wants it: again as long as destructors set values, but not for ever.
+    // As POSIX wants it: again as long as destructors set values, but not forever.
     for _ in 0..4 {
         let mut any = false;
         for key in 0..world().threads[id].keys.len() {
@@ -166,7 +166,7 @@ fn destroy(id: usize) {
     }
 }
 
-/// The first thread has ended by `pthread_exit`. The process goes on until all threads have, and whoever is the last one does what
+/// The first thread has ended by `pthread_exit`. The process continues until all threads have, and the last one does what
 /// `exit` does. That can be noticed only if there is something to call; then the first thread waits for the others, each after
 /// the one that created it.
 pub fn exit_after_others() {

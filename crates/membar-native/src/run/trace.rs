@@ -102,7 +102,7 @@ pub enum Standing {
     Fault(Fault),
 }
 
-/// What happened.
+/// The event.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Traced {
     /// The steps. Fewer than were asked for if the thread of the next one could not make one.
@@ -117,7 +117,7 @@ pub struct Traced {
     pub cells: Vec<Located>,
     /// What pointers that were read or written point to: address and place.
     pub pointees: Vec<(u64, Location)>,
-    /// What the program has printed, its last 64 KiB.
+    /// The program's output, its last 64 KiB.
     #[serde(default)]
     pub output: String,
 }
@@ -334,7 +334,7 @@ pub(super) fn location(at: usize) -> Option<Location> {
     })
 }
 
-/// The frames of a thread: where each goes on, and its canonical frame address.
+/// The frames of a thread: where each continues, and its canonical frame address.
 fn frames(thread: usize) -> Vec<(u32, u64)> {
     let w = world();
     let (sp, mut frame) = w.threads[thread].frame;

@@ -9,12 +9,12 @@
 //!
 //! Threads are coroutines ([`super::switch`]). Each intercepted access to a visible cell ([`super::shadow`]) *announces* what
 //! it is about to do and hands over to the scheduler; when the scheduler resumes the thread, it makes the access and runs
-//! to its next announcement, where it notes what it did. If the scheduler has said beforehand that the thread is to go on
+//! to its next announcement, where it notes what it did. If the scheduler has said beforehand that the thread is to continue
 //! ([`World::goes_on`]), it makes that access too, without a switch, as long as nothing about who can run has changed.
 //!
-//! What each thread announced after each of its steps is kept, so to go back is to forget (`slots`), and only when a step is
-//! to be made from an earlier state the program is reset, or put back to a state on the way ([`super::snapshot`]), and run
-//! again along the path. On the way there a thread goes on without a switch as long as the path says so, and each
+//! Each thread's announcement after each of its steps is kept, so going back means forgetting (`slots`), and only when a step is
+//! to be made from an earlier state the program is reset, or restored to a state on the way ([`super::snapshot`]), and run
+//! again along the path. On the way there a thread continues without a switch as long as the path says so, and each
 //! announcement is compared with the one kept: a difference means that the program is not deterministic, and everything
 //! stops ([`Divergence`]).
 //!
@@ -28,7 +28,7 @@
 //!
 //! # Safety
 //!
-//! There is one world in a process, and one thread of the operating system that uses it. References to it never live across
+//! There is one world per process, and one thread of the operating system that uses it. References to it never live across
 //! a switch between coroutines.
 
 use super::coroutine::Thread;
@@ -80,7 +80,7 @@ pub struct World {
     pub ids: FxHashMap<(u8, u32), u8>,
     pub known: usize,
     pub unjoined: usize,
-    /// The program uses futexes: their cells are put back with everything else.
+    /// The program uses futexes: their cells are restored with everything else.
     pub futexes: bool,
     pub heap: Heap,
     pub module: Module,
@@ -108,7 +108,7 @@ pub struct World {
     /// What each step replaced, and the values at the end of the path: for who goes back. Not kept while sampling.
     pub frames: Vec<(u32, u64)>,
     pub values: Vec<u64>,
-    /// States on the path that can be gone on from.
+    /// States on the path that can be continued from.
     pub snapshots: Snapshots,
     /// How often a state has been gone back to since the beginning.
     arrivals: u64,
@@ -124,7 +124,7 @@ pub struct World {
     pub replayed: u64,
     /// What has been seen at each offset of the object, and the loops among them.
     pub stamps: Vec<Stamp>,
-    /// Goes up when the path is begun anew.
+    /// Goes up when the path is restarted.
     pub path_number: u32,
     pub loop_list: Vec<u32>,
     /// Notes about assembly that has been executed.
@@ -535,7 +535,7 @@ impl World {
         self.diverged.get_or_insert(Divergence { thread: id as u32, step, first, second });
     }
 
-    /// Whether the program as a whole has ended, or would have if a thread had not gone wrong: whoever waits then is not
+    /// Whether the program as a whole has ended, or would have if a thread had not gone wrong: a thread that waits then is not
     /// waited for.
     pub fn is_over(&self) -> bool {
         let ended =
@@ -656,7 +656,7 @@ impl World {
         let writes = writes(pending, old);
         self.disturbed |= writes & self.watched.has(cell);
         let access = Access { kind, barrier, addr: cell, site, expected: compares.then_some(expected) };
-        // SAFETY: whoever asked for steps waits for them, and has made room for all.
+        // SAFETY: the scheduler that asked for steps waits for them, and has made room for all.
         unsafe {
             let made = &mut *self.made;
             made.as_mut_ptr().add(made.len()).write(Performed { thread: id as u32, access, writes, old, new });
@@ -708,7 +708,7 @@ impl World {
         }
     }
 
-    /// Writes down which step is made, for whoever finds us dead.
+    /// Records which step is made, for the parent in case this process dies.
     #[inline]
     fn record(&self, at: usize, step: Step) {
         if at < self.black_box_len {
@@ -720,7 +720,7 @@ impl World {
         }
     }
 
-    /// Whether the thread, or the first one if the program is only beginning, is known to run for ever from here.
+    /// Whether the thread, or the first one if the program is only beginning, is known to run forever from here.
     #[cold]
     fn is_endless(&mut self, step: Option<Step>) -> bool {
         let path = &self.path[..];
@@ -734,7 +734,7 @@ impl World {
         true
     }
 
-    /// The thread that runs would run for ever. Noted if this is the first time that it is here.
+    /// The thread that runs would run forever. Noted if this is the first time that it is here.
     pub fn never_ends(&mut self, fault: &Fault) {
         let first = self.stepping;
         if self.mode == Mode::Live && (first || self.path.is_empty()) {
@@ -760,7 +760,7 @@ impl World {
         world().live = usize::MAX;
     }
 
-    /// A step that is not made, so that whoever is in the middle of something comes to its end.
+    /// A step that is not made, so that a thread in the middle of something can finish it.
     #[cold]
     fn void_step(&mut self, step: Step) -> Performed {
         let id = step.thread();

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 /// An entry, by its offset in `.debug_info`.
 pub(super) type Die = u64;
 
-/// The ranges of one entry that are looked at; more are nobody's real code.
+/// The ranges of one entry that are examined; more are nobody's real code.
 const MAX_RANGES: usize = 4096;
 
 /// A unit, with what is needed to follow its references.
@@ -18,7 +18,7 @@ pub(super) struct Reader<'a> {
     pub signatures: &'a FxHashMap<u64, Die>,
 }
 
-/// What an entry says. What it does not say is `None` or `false`.
+/// The contents of an entry; missing parts are `None` or `false`.
 #[derive(Default)]
 pub(super) struct Entry<'a> {
     pub name: Option<&'a [u8]>,

@@ -1,4 +1,4 @@
-//! What a heap block holds: a guess from the line that allocated it.
+//! The contents of a heap block: a guess from the line that allocated it.
 //!
 //! # Problem
 //!

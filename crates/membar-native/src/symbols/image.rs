@@ -202,7 +202,7 @@ fn covering(symbols: &[Symbol], at: u64, unsized_too: bool) -> Option<&Symbol> {
 fn named(symbol: &Symbol, offset: u64, size: u64) -> Option<Named> {
     let mut name = demangle::short(&symbol.name);
     let at = offset - symbol.start;
-    // Without a type, a part of a variable is just so many bytes into it.
+    // Without a type, a part of a variable is just this many bytes into it.
     if at > 0 {
         name.push_str(&format!("+{at}"));
     }

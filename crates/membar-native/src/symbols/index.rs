@@ -29,7 +29,7 @@ pub(super) struct Index {
     pub signatures: FxHashMap<u64, Die>,
 }
 
-/// A variable with a place of its own.
+/// A variable with its own place.
 #[derive(Debug)]
 pub(super) struct Variable {
     pub start: u64,
@@ -58,7 +58,7 @@ pub(super) struct Declared {
     pub place: Option<Static>,
 }
 
-/// What is known about a variable when all its entries are read.
+/// Everything known about a variable when all its entries are read.
 pub(super) struct Complete<'a> {
     pub name: &'a str,
     pub scope: ScopeId,

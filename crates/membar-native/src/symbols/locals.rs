@@ -111,7 +111,7 @@ impl Locals {
             skip = skip.filter(|outer| depth > *outer);
             if !first && (skip.is_some() || !wanted) {
                 entries.skip_attributes(abbrev.attributes())?;
-                // A lambda or a local class has functions of its own.
+                // A lambda or a local class has its own functions.
                 skip = skip.or(abbrev.has_children().then_some(depth));
                 continue;
             }

@@ -56,7 +56,7 @@ use rustc_hash::FxHashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// How far back a line is looked for, in bytes of code.
+/// How far back a line is searched for, in bytes of code.
 const LINELESS: u64 = 64;
 
 /// Why an object's symbols could not be read.

@@ -141,7 +141,7 @@ impl Scopes {
     }
 }
 
-/// Inline namespaces of the standard library are no part of a name that anybody writes.
+/// Inline namespaces of the standard library are not part of a name that anybody writes.
 fn visible(namespace: &str) -> bool {
     !namespace.starts_with("__")
 }

@@ -10,14 +10,14 @@
 //! range and in which the walk ends at a scalar of just this size; if there is none, into the first that contains it.
 //! (In a union several do, and an empty base class lies on top of the first member.)
 //!
-//! A range that is no single member or element is named by what it covers: `s` if it is all of it, else `s.{a,b}`,
+//! A range that is not a single member or element is named by what it covers: `s` if it is all of it, else `s.{a,b}`,
 //! `a[2..4]` or, for bytes that are nothing of their own, `x+1`.
 //!
 //! # Guarantees
 //!
 //! * Records of system headers are silent: no member or index of theirs is shown, so that the lock word of a mutex is
 //!   the mutex. A record of the user's inside one (`std::optional<node>`) speaks again.
-//! * At most [`MAX_STEPS`] types are looked at, whatever the debug information says.
+//! * At most [`MAX_STEPS`] types are examined, whatever the debug information says.
 
 use super::Scalar;
 use super::entry::Die;

@@ -1,4 +1,4 @@
-//! What kind of value some bytes hold, and how such a value is written in a report.
+//! The kind of value that some bytes hold, and its form in a report.
 
 /// The kind of a value, as far as the debug information tells.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -57,7 +57,7 @@ impl Scalar {
         }
     }
 
-    /// What is left of the type when only a part of the value is accessed.
+    /// The rest of the type when only a part of the value is accessed.
     pub(super) fn part(self) -> Scalar {
         match self {
             Scalar::Signed | Scalar::Unsigned | Scalar::Bool | Scalar::Char => Scalar::Unsigned,

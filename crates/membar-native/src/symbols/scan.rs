@@ -262,7 +262,7 @@ impl Scan {
     }
 }
 
-/// The entries that are looked at; a large part are not.
+/// The entries that are examined; a large part are not.
 const WANTED: &[DwTag] = &[
     gimli::DW_TAG_subprogram,
     gimli::DW_TAG_formal_parameter,

@@ -12,7 +12,7 @@
 //! nothing is inlined into it.
 //!
 //! With optimisation the user's code may be inlined into a function of a system header, as a thread's lambda is. So each
-//! call in such a function is looked at: if a function of the user's makes it, it stays the user's.
+//! call in such a function is examined: if a function of the user's makes it, it stays the user's.
 
 use super::Symbols;
 

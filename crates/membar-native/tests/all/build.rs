@@ -278,7 +278,7 @@ fn semantic_inline_assembly_is_seen_and_undisturbed() {
     }
 }
 
-/// Not a test of its own: in the environment that [`compiler_script`] makes, this program is the compiler.
+/// Not its own test: in the environment that [`compiler_script`] makes, this program is the compiler.
 #[test]
 fn as_compiler() {
     let Ok(name) = std::env::var("MEMBAR_TEST_AS") else { return };

@@ -201,7 +201,7 @@ fn a_call_into_a_header_is_a_place_in_the_users_file() {
             }
         }
         assert!(inlined || what.contains("-O0"), "{what}");
-        // Not inlined: the header's function is a frame of its own, and the caller the next one.
+        // Not inlined: the header's function is its own frame, and the caller the next one.
         if let Some((_, store)) = elf.iter().find(|(name, _)| name.contains("atomic") && name.contains("store")) {
             let inside = frames(&symbols, *store);
             assert!(inside[0].iter().all(|frame| !symbols.is_user_file(&frame.file)), "{what} {inside:?}");

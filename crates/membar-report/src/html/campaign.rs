@@ -48,7 +48,7 @@ pub fn campaign(report: &CampaignReport, command: Option<&str>, cases: &BTreeMap
         Fact { name: "Profiles", value: profiles(report) },
         Fact { name: "Tests", value: format!("{} (seeds from {})", report.counts.tests, report.seed) },
         Fact { name: "Operations", value: format!("{} in {}", report.counts.operations, time(report.counts.seconds)) },
-        Fact { name: "Speed", value: format!("{:.0} operations a second", report.operations_per_second) },
+        Fact { name: "Speed", value: format!("{:.0} operations per second", report.operations_per_second) },
         Fact {
             name: "Time of all workers",
             value: format!(
@@ -63,7 +63,7 @@ pub fn campaign(report: &CampaignReport, command: Option<&str>, cases: &BTreeMap
         facts.push(Fact {
             name: "Relaxed",
             value: format!(
-                "{} of {} allowed tests that were asked are not sequentially consistent",
+                "{} of {} allowed tests that were sampled were not sequentially consistent",
                 report.counts.relaxed, report.counts.sampled
             ),
         });
@@ -135,9 +135,9 @@ fn profiles(report: &CampaignReport) -> String {
 fn ended(stopped: &str) -> String {
     match stopped {
         "tests" => "all tests were made".into(),
-        "time" => "the time was over".into(),
+        "time" => "time limit reached".into(),
         "violation" => "at the first violation".into(),
-        "max-violations" => "at as many violations as were asked for".into(),
+        "max-violations" => "at the requested number of violations".into(),
         "interrupted" => "it was interrupted".into(),
         other => cut(other),
     }

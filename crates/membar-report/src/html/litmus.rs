@@ -136,9 +136,9 @@ fn says(results: &[&LitmusResult]) -> Option<Models> {
     };
     let (allow, forbid) = (names(VerdictKind::Allowed), names(VerdictKind::Forbidden));
     let words = match allow.first() {
-        Some(first) => format!("{first} is the strongest of these models under which it can end so."),
-        None if forbid.is_empty() => "It is not known which model lets it end so.".into(),
-        None => "None of these models lets it end so.".into(),
+        Some(first) => format!("{first} is the strongest of these models that allows this outcome."),
+        None if forbid.is_empty() => "It is not known which model allows this outcome.".into(),
+        None => "None of these models allows this outcome.".into(),
     };
     let ends = |name: Option<&String>| name.cloned().into_iter().collect();
     Some(Models { strongest: ends(allow.first()), weakest: ends(allow.last()), forbid, words, all })
@@ -269,7 +269,7 @@ pub fn histogram(result: &Histogram, command: &str) -> (Row, Case) {
     let rate = if result.seconds > 0.0 { result.outcomes as f64 / result.seconds } else { 0.0 };
     let mut facts = vec![
         Fact { name: "Outcomes", value: format!("{} in {:.1} s", result.outcomes, result.seconds) },
-        Fact { name: "Speed", value: format!("{rate:.0} outcomes a second") },
+        Fact { name: "Speed", value: format!("{rate:.0} outcomes per second") },
     ];
     if let Some(allowed) = result.allowed_states {
         let seen = result.states.iter().filter(|state| state.allowed == Some(true)).count();
@@ -296,7 +296,7 @@ pub fn histogram(result: &Histogram, command: &str) -> (Row, Case) {
         headline,
         facts,
         states: Some(States {
-            title: "What came out".into(),
+            title: "Outcomes".into(),
             about: "Each row is a way in which the test ended, or could have ended; the bar says how often.".into(),
             locations: result.locations.clone(),
             models: vec![model.clone()],

@@ -197,7 +197,7 @@
     const last = one.lemmas[one.lemmas.length - 1];
     const parts = [];
     one.lemmas.slice(0, -1).forEach((lemma, i) => {
-      const view = el('details', { class: 'case' }, el('summary', {}, 'Case ' + (i + 1) + ': suppose ' + lemma.assume.join(', and ') + '. Then:'), numbered(lemma), el('p', { class: 'closing' }, 'That is a circle: this case is impossible.'));
+      const view = el('details', { class: 'case' }, el('summary', {}, 'Case ' + (i + 1) + ': suppose ' + lemma.assume.join(', and ') + '. Then:'), numbered(lemma), el('p', { class: 'closing' }, 'That is a cycle: this case is impossible.'));
       parts.push(view);
     });
     if (parts.length) parts.push(el('p', { style: 'margin:.6rem 0' }, el('b', {}, 'So, without assuming anything:')));
@@ -497,7 +497,7 @@
     const rows = read.values.map((value) => el('tr', {}, el('td', {}, short(value.value)),
       el('td', {}, value.node === null ? rich(value.from) : el('button', { class: 'link', type: 'button', click: (event) => select([value.node, read.node], event.currentTarget) }, rich(value.from))),
       el('td', {}, el('span', { class: 'verdict-word ' + words[value.what][0] }, words[value.what][1]))));
-    return card('read', program ? 'The read that sc cannot do' : 'The impossible read', null,
+    return card('read', program ? 'The read that sequential consistency rules out' : 'The impossible read', null,
       el('p', {}, el('button', { class: 'link', type: 'button', click: (event) => select([read.node], event.currentTarget) }, rich(read.words)), program ? ' With the store in memory it would have read the other value:' : ' The rest of the trace being as it is, these are the values of that address:'),
       el('table', { class: 'values', style: 'margin:.6rem 0' }, el('caption', { class: 'hidden' }, 'Values'), el('thead', {}, el('tr', {}, ['Value', 'Written by', program ? 'What it means' : 'Could it be read here?'].map((text) => el('th', { scope: 'col' }, text)))), el('tbody', {}, rows)),
       read.omitted ? el('p', { class: 'small soft' }, grouped(read.omitted) + ' more values are not listed.') : null,

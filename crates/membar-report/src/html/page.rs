@@ -1,4 +1,4 @@
-//! The data behind a page. What is shown is in here; the script only lays it out.
+//! The data behind a page. Everything shown is in here; the script only lays it out.
 //!
 //! Operations are known by their index in [`Graph::nodes`] wherever they are mentioned, so that choosing one in a view
 //! chooses it in all of them. Values are text: a script's numbers do not hold 64 bits.
@@ -45,7 +45,7 @@ pub struct CampaignView {
     pub verdict: VerdictKind,
     /// The verdict in a sentence, and more about it.
     pub headline: Vec<String>,
-    /// What else there is to know.
+    /// Additional information.
     pub facts: Vec<Fact>,
     /// Tests by verdict and by what decided.
     pub outcomes: Vec<Bar>,
@@ -92,7 +92,7 @@ pub struct Group {
 pub struct Link {
     /// Which one.
     pub name: String,
-    /// What happened.
+    /// The event.
     pub about: String,
     /// Where it is in [`Page::cases`], if it is there.
     pub case: Option<usize>,
@@ -201,7 +201,7 @@ pub struct Case {
     pub verdict: ShownVerdict,
     /// The verdict in a sentence, what happened, and why.
     pub headline: Vec<String>,
-    /// What else there is to know at a glance.
+    /// Additional information at a glance.
     pub facts: Vec<Fact>,
     /// The axioms that do not hold together.
     pub axioms: Vec<Axiom>,
@@ -294,16 +294,16 @@ pub struct Graph {
     pub nodes: Vec<Node>,
     /// The columns of what the argument needs: node indices.
     pub reduced: Vec<Vec<i64>>,
-    /// The columns of everything; a negative number stands for so many operations that are not drawn. Empty where that
+    /// The columns of everything; a negative number stands for this many operations that are not drawn. Empty where that
     /// is the same.
     pub original: Vec<Vec<i64>>,
     /// Number of operations that there are.
     pub total: usize,
     /// What orders them.
     pub arrows: Vec<Arrow>,
-    /// What is known about the beginning: `x = 0`.
+    /// Everything known about the beginning: `x = 0`.
     pub initial: Vec<String>,
-    /// What is known about the end.
+    /// Everything known about the end.
     pub last: Vec<String>,
 }
 
@@ -404,7 +404,7 @@ pub struct Step {
     pub lemma: Option<u32>,
     /// The operations that it is about.
     pub nodes: Vec<usize>,
-    /// What was recorded, as far as the step uses it.
+    /// The recording, as far as the step uses it.
     pub observed: Vec<String>,
 }
 
@@ -471,20 +471,20 @@ pub struct StateRow {
 /// A machine and what it did.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Machine {
-    /// What kind of machine, in a sentence, and what the steps are.
+    /// The kind of machine, in a sentence, and what the steps are.
     pub about: String,
     /// Does it have buffers? One for each thread (`thread`), one for each thread and address (`address`), or `none`.
     pub buffers: &'static str,
     /// The addresses with their initial values, where they are known.
     pub memory: Vec<(String, Option<String>)>,
-    /// What it does.
+    /// Its effect.
     pub steps: Vec<MachineStep>,
     /// Steps that are left out at the end.
     pub omitted: usize,
     /// The step that no interleaving makes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wrong: Option<WrongStep>,
-    /// Why it cannot go on, in sentences, with the operations that it would need.
+    /// Why it cannot continue, in sentences, with the operations that it would need.
     pub stuck: Vec<Stuck>,
 }
 
@@ -555,7 +555,7 @@ pub struct Stopped {
     pub of: u64,
     /// In words.
     pub words: String,
-    /// How to go on.
+    /// How to continue.
     pub next: Vec<String>,
     /// What the other models' verdicts settle.
     pub follows: Option<String>,
@@ -576,7 +576,7 @@ pub struct Source {
 /// A command.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Command {
-    /// What it does.
+    /// Its effect.
     pub about: String,
     /// The command.
     pub line: String,
@@ -585,7 +585,7 @@ pub struct Command {
 /// A text to copy.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Copy {
-    /// What it is.
+    /// Its kind.
     pub name: &'static str,
     /// What to do with it.
     pub about: String,

@@ -1,4 +1,4 @@
-//! What rules and axioms say, in the words of the page.
+//! Rules and axioms, in the words of the page.
 
 use super::page::Axiom;
 use membar_core::{Axiom as Name, Rule};
@@ -11,7 +11,7 @@ pub(super) fn says(rule: Rule) -> &'static str {
         Rule::LoadOp => "A load stays before a later operation of its thread, where the model says so.",
         Rule::StoreStore => "A store stays before a later store of its thread, where the model says so.",
         Rule::StoreLoad => "A store stays before a later load of its thread, where the model says so.",
-        Rule::Membar { .. } => "A barrier keeps what is before it before what is after it, as far as its mask says.",
+        Rule::Membar { .. } => "A barrier keeps earlier operations before later ones, as its mask says.",
         Rule::ReadsFrom => "A read comes after the write whose value it returned.",
         Rule::OwnStore { .. } => {
             "A read that returned another thread's write, although its own thread had written the address before: that other \
@@ -23,8 +23,8 @@ pub(super) fn says(rule: Rule) -> &'static str {
         Rule::Init => "Initial values come before everything.",
         Rule::Final => "Final values come after everything.",
         Rule::Lock => "The model keeps the order of an acquire or a release and other operations of its thread.",
-        Rule::Time => "What had ended before another operation began comes before it.",
-        Rule::Assume(_) => "This is what the case assumes.",
+        Rule::Time => "An operation that had ended before another began comes before it.",
+        Rule::Assume(_) => "The case assumes this.",
         Rule::Case(_) => "An earlier case showed that the opposite order is impossible.",
     }
 }

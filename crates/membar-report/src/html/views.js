@@ -100,7 +100,7 @@ const views = (function () {
     const command = (about, line) => kit.el('div', {}, kit.el('h3', {}, about), kit.el('div', { class: 'cmd' }, kit.el('pre', { tabindex: 0 }, line), kit.copy(line, about)));
     const again = kit.card('again', 'Do it again', null, kit.el('div', { class: 'repro' }, view.commands.map((entry) => command(entry.about, entry.line)),
       view.notes.length ? kit.el('ul', { class: 'list small soft' }, view.notes.map((note) => kit.el('li', {}, kit.rich(note)))) : null));
-    const outcomes = kit.card('outcomes', 'What came out', 'every test by its verdict, and how it was decided', bars(kit, view.outcomes, 'Verdicts of all tests', 'Tests'));
+    const outcomes = kit.card('outcomes', 'Outcomes', 'every test by its verdict, and how it was decided', bars(kit, view.outcomes, 'Verdicts of all tests', 'Tests'));
     const left = [groups(kit, view), outcomes, again];
     const right = [speed(kit, view.speed), coverage(kit, view.coverage)];
     return [strip, kit.el('div', { class: 'grid two campaign' }, kit.el('div', { class: 'stack' }, left), kit.el('div', { class: 'stack' }, right))];

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::io::{self, Write};
 
-/// What came of verifying one program under one model.
+/// The result of verifying one program under one model.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct VerifyReport {
     /// The program's file.
@@ -58,7 +58,7 @@ pub struct VerifyReport {
     /// What makes the search large, if it did not end.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub size: Vec<String>,
-    /// How to go on.
+    /// How to continue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub advice: Option<String>,
     /// What compiled the program, if something did.
@@ -84,7 +84,7 @@ pub struct VerifyReport {
     pub needs: Vec<String>,
     /// Distinct violations.
     pub violations: Vec<ViolationRef>,
-    /// Distinct errors of the program itself.
+    /// Distinct program errors.
     pub errors: Vec<ErrorRef>,
 }
 
@@ -122,13 +122,13 @@ impl NoteRef {
 /// What running a compiled program cost.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct StatisticsRef {
-    /// How often the program was put back to its beginning.
+    /// How often the program was restored to its beginning.
     pub resets: u64,
     /// Accesses made for the first time.
     pub accesses: u64,
     /// Accesses made again, to come to a state.
     pub replayed: u64,
-    /// Bytes of data that a reset puts back, but for stacks.
+    /// Bytes of data that a reset restores, but for stacks.
     pub reset_bytes: u64,
     /// Bytes of memory of the largest process.
     pub resident_bytes: u64,
@@ -453,10 +453,10 @@ mod tests {
         report.text(Style::default(), 5, &mut text).unwrap();
         verify_json(&[report], &[], &mut json).unwrap();
         let expected = "\
-ERROR  a.c: P1 cannot go on: assertion `x == 1' failed
+ERROR  a.c: P1 cannot continue: assertion `x == 1' failed
   Seen: 1 class (dpor, 0.00 s)
 
-fault: P1 cannot go on: assertion `x == 1' failed (1 execution)
+fault: P1 cannot continue: assertion `x == 1' failed (1 execution)
       at check, a.c:7
       at main, a.c:\u{FFFD}[2J12
   See it: membar replay a.c ab

@@ -10,7 +10,7 @@
 //! Nothing is taken for granted: this only proposes, and who asks builds the edited program and verifies it. In C and C++
 //! a fence can stand right after each `;`, `{` and `}` that is not within parentheses, in a comment, a string or a directive.
 //! Of those the ones between the two accesses come first, nearest to where the fence was found to work; then the nearest ones
-//! on the other side. What the fence needs is included if the file does not do so. In the table of a litmus test a fence is
+//! on the other side. The header that the fence needs is included if it is missing. In the table of a litmus test a fence is
 //! a cell of a row below the access.
 //!
 //! # Guarantees
@@ -205,7 +205,7 @@ fn boundaries(text: &str) -> Vec<usize> {
                 continue;
             }
             b'#' if fresh => {
-                // A directive ends where a line does that does not go on.
+                // A directive ends where a line does that does not continue.
                 loop {
                     let end = at + bytes[at..].iter().position(|byte| *byte == b'\n').unwrap_or(bytes.len() - at);
                     let goes_on = bytes[..end].ends_with(b"\\") || bytes[..end].ends_with(b"\\\r");
@@ -217,7 +217,7 @@ fn boundaries(text: &str) -> Vec<usize> {
                 continue;
             }
             quote @ (b'"' | b'\'') => {
-                // A digit separator of C++ is no quote.
+                // A digit separator of C++ is not a quote.
                 let separator = quote == b'\'' && at > 0 && bytes[at - 1].is_ascii_hexdigit();
                 if !separator {
                     at += 1;

@@ -28,7 +28,7 @@ pub struct ReplayReport {
     pub memory: Vec<(String, String)>,
     /// Where each thread is at the end, in words.
     pub threads: Vec<String>,
-    /// What the program has printed, its last 64 KiB.
+    /// The program's output, its last 64 KiB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<String>,
 }

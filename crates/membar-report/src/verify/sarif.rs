@@ -62,7 +62,7 @@ const RULES: [(&str, &str, &str, &str); 5] = [
         "deadlock",
         "Deadlock",
         "Threads wait for each other, or for something that does not happen",
-        "In the schedule that is given no thread can go on. `membar replay` runs it again, step by step.",
+        "In the given schedule no thread can continue. `membar replay` runs it step by step.",
     ),
     (
         "livelock",
@@ -249,7 +249,7 @@ impl SarifRun<'_> {
         if let Value::Object(properties) = properties { properties } else { Map::new() }
     }
 
-    /// The execution, one flow a thread.
+    /// The execution, one flow per thread.
     fn flow(&self, report: &VerifyReport, violation: &ViolationRef) -> Value {
         let mut threads: BTreeMap<u32, (String, Vec<Value>)> = BTreeMap::new();
         for (order, step) in (1..).zip(&violation.run) {

@@ -19,7 +19,7 @@ fn wrapped(words: &str, width: usize, newline: &str) -> String {
         if c == ' ' && quoted { KEPT } else { c }
     };
     let kept: String = words.chars().map(keep).collect();
-    // Very long source is better broken than on a line of its own.
+    // Very long source is better broken than put on a separate line.
     let long = kept.split(' ').any(|word| word.chars().count() > width);
     style::wrapped(if long { words } else { &kept }, width, newline).replace(KEPT, " ")
 }
@@ -34,7 +34,7 @@ const PRINTED: usize = 20;
 const SOURCE: usize = 44;
 
 impl VerifyReport {
-    /// Writes the report for a terminal, with so many violations in full; all of them: also with what it cost.
+    /// Writes the report for a terminal, with this many violations in full; all of them: also with what it cost.
     pub fn text(&self, style: Style, shown: usize, out: &mut impl Write) -> io::Result<()> {
         let (program, model) = (safe(&self.program), self.model);
         let head = |word: &str, painted: &dyn fmt::Display, what: &str, out: &mut dyn Write| {
@@ -220,7 +220,7 @@ impl AccessRef {
         if text.is_empty() { self.place() } else { format!("{} `{text}`", self.place()) }
     }
 
-    /// What it does.
+    /// Its effect.
     pub(crate) fn effect(&self, writes: bool) -> String {
         let address = &self.address;
         safe(&match (&self.read, &self.write) {

@@ -7,8 +7,8 @@ use crate::Rng;
 const ROUND: u64 = 4;
 const FRACTION: u32 = 8;
 
-/// Counts cycles, and picks who moves next. Cores that can do nothing sleep until a lock is given back, or their pause is over, or
-/// somebody wakes them; when all sleep for ever, the program is stuck.
+/// Counts cycles, and picks who moves next. Cores that can do nothing sleep until a lock is released, or their pause is over, or
+/// somebody wakes them; when all sleep forever, the program is stuck.
 pub(super) struct Clock {
     /// In parts of a cycle.
     now: u64,

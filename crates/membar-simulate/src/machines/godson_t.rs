@@ -4,15 +4,15 @@
 //! * a *window* of eight instructions, fetched in program order, which is when an operation begins, and retired in program order,
 //!   which is when it ends;
 //! * *loads* of the window are done in any order, but those of one address in program order, and none before an older acquire
-//!   or barrier, nor before an older write of its own to the address is in memory;
+//!   or barrier, nor before its own older write to the address is in memory;
 //! * a *write-through queue* (of eight, unless set otherwise), which stores enter when they retire; each goes to memory on its
 //!   own way, those of one address in order, as soon as it can or in one turn of [`Buffer::drain`];
 //! * a *cache* of 32 words, for regions only. A region is a session of a lock, from its acquire to its release. The first read of an
-//!   address in a region goes to memory and leaves a copy, later ones use the copy. An acquire starts anew: also inside another
+//!   address in a region goes to memory and leaves a copy, later ones use the copy. An acquire starts over: also inside another
 //!   lock's session, or a copy from before could hide what the new lock protects.
 //!
 //! Memory is the shared cache of the real machine. Outside regions everything goes straight to memory. Atomics are done by memory
-//! itself. The lock manager gives a free lock to whoever asks; a release waits until the write-through queue is empty. So
+//! itself. The lock manager gives a free lock to the first core that asks; a release waits until the write-through queue is empty. So
 //! does a barrier that orders stores.
 //!
 //! Model: `scope` (accesses in a session stay in it, accesses of one address in order, everything else free), with coherence for
@@ -21,7 +21,7 @@
 //!
 //! Bug: `stale-region`. Copies stay when another core writes; only the reading core's next acquire drops them. This is what Lv and others found in
 //! Godson-T (2014, section 6, figure 3). Under one lock for all accesses of an address nothing shows, since no other core
-//! writes during a session. With several locks, or with writes outside regions, a core goes on reading the copy (`r33` reads
+//! writes during a session. With several locks, or with writes outside regions, a core continues reading the copy (`r33` reads
 //! the value of `w12`) after another one has read the new value (`r22` that of `w13`), earlier in time.
 //! No thread sees the address go back, so it takes times to find this.
 //!
@@ -171,7 +171,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Moves some part of core `c`; `false` if nothing can move until a lock is given back or a pause is over.
+    /// Moves some part of core `c`; `false` if nothing can move until a lock is released or a pause is over.
     fn step(&mut self, c: usize, rng: &mut Rng) -> bool {
         let first = (rng.next() >> 61) as usize;
         (0..8).any(|turn| match (first + turn) % 8 {

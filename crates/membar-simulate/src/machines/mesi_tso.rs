@@ -11,7 +11,7 @@
 //! * a *cache* of eight lines of 64 bytes (four sets of two), so that lines are evicted often;
 //! * *queues* to and from the directory, first in first out, in which messages take their time.
 //!
-//! The directory knows each line's owner and sharers and serves one request for a line at a time: it calls the line back
+//! The directory knows each line's owner and sharers and serves one request per line at a time: it calls the line back
 //! from its owner, or invalidates all copies, waits for the answers and then grants the line. Full barriers, atomics and lock
 //! operations retire when the store buffer is empty; an atomic reads and writes in one step, in a line that is owned.
 //!
@@ -30,7 +30,7 @@
 //! * `dropped-dirty`: now and then an evicted line that was modified is not written back: everybody reads an older value again.
 //!
 //! Invariants: at most one cache has a line as `E` or `M`, and then no other has a copy; whatever a core holds as `S` equals
-//! memory. A core has at most one request for a line under way. Since queues keep their order, a grant arrives before any later
+//! memory. A core has at most one request per line under way. Since queues keep their order, a grant arrives before any later
 //! call for the same line, and a written-back line before the answer to a call that found it gone.
 //!
 //! Complexity: O(n), a few dozen steps for each operation.
@@ -579,7 +579,7 @@ impl Machine<'_> {
         self.replay(c, old.line);
     }
 
-    /// What the oldest instructions wanted a line for is done as it arrives: otherwise it could be called away for ever.
+    /// What the oldest instructions wanted a line for is done as it arrives: otherwise it could be called away forever.
     fn use_at_once(&mut self, c: usize, line: u32, rng: &mut Rng) {
         let core = &mut self.cores[c];
         if core.buffer.first().is_some_and(|oldest| self.place[oldest.addr as usize].0 == line) && core.owns(line) {

@@ -12,7 +12,7 @@
 //!
 //! Instructions that are performed leave the window in program order, which is when they end.
 //!
-//! What holds an instruction back, out of order: an older one that is not yet performed, if both access one address, or both are
+//! Out of order, an instruction is held back by an older one that is not yet performed, if both access one address, or both are
 //! of locks (so that locks are taken in program order), or one is a barrier that orders the two. A barrier with
 //! `#StoreLoad` waits for an empty buffer; one with `#StoreStore` starts a new epoch: stores leave the buffer only when
 //! those of earlier epochs have, and atomics wait for these.
@@ -103,7 +103,7 @@ struct Machine<'a> {
     released: bool,
 }
 
-/// Runs a program. Where threads wait for locks for ever, the record holds what was executed.
+/// Runs a program. Where threads wait for locks forever, the record holds what was executed.
 pub(super) fn run(program: &Program, policy: Policy, buffer: Buffer, seed: u64) -> Run {
     let cores = (0..program.threads())
         .map(|t| Core {
@@ -175,7 +175,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Moves core `c` on; `false` if nothing can move before a lock is given back or a pause is over.
+    /// Moves core `c` on; `false` if nothing can move before a lock is released or a pause is over.
     fn step(&mut self, c: usize, rng: &mut Rng) -> bool {
         let roll = rng.next();
         let moved = roll.is_multiple_of(self.drain) && self.drain(c, rng);

@@ -2,7 +2,7 @@
 //!
 //! Machine: as `pso`, but a core performs any instruction of its window of eight that no older one on the same address, and no
 //! barrier, holds back: loads overtake loads, stores overtake loads, and all of them overtake atomics and locks on other
-//! addresses. What has left the window before another instruction enters it stays before it, which is the model's "time".
+//! addresses. An instruction that leaves the window before another enters it stays before it, which is the model's "time".
 //! Model: `wmo`, with or without times. Bugs: none; a reference.
 
 use super::window::{Buffering, Policy};

@@ -1,4 +1,4 @@
-//! What can be wrong with a profile, and how it is shown.
+//! Errors in profiles, and their display.
 
 use membar_core::{Excerpt, columns, harmless};
 use std::fmt;
@@ -38,11 +38,11 @@ impl Place {
 pub struct ProfileError {
     /// Which setting, such as `size.threads`; empty where it is none in particular.
     pub key: String,
-    /// What is wrong, in one line.
+    /// The error, in one line.
     pub message: String,
     /// Where, unless no file is involved.
     pub place: Option<Box<Place>>,
-    /// What else there is to know.
+    /// Additional information.
     pub notes: Vec<String>,
     /// What to do.
     pub help: Option<String>,

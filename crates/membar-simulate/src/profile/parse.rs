@@ -61,7 +61,7 @@ pub fn parse(file_name: &str, text: &str) -> Result<Profile, ProfileError> {
             "about" => profile.about = doc.string("about", value)?.trim().to_owned(),
             name => {
                 let Some(table) = value.get_ref().as_table() else {
-                    let help = format!("write `[{name}]` on a line of its own");
+                    let help = format!("write `[{name}]` on a separate line");
                     return Err(doc.wrong_type(name, value, "a table").help(help));
                 };
                 places.push((name.to_owned(), key.span()));
@@ -152,7 +152,7 @@ impl Doc<'_> {
             return Ok(*sharing);
         }
         let names = Sharing::ALL.map(|(_, name)| name);
-        let error = self.error(&value.span(), "sharing.pattern", format!("{} is no pattern of sharing", quoted(word)));
+        let error = self.error(&value.span(), "sharing.pattern", format!("{} is not a sharing pattern", quoted(word)));
         Err(match nearest(word, names) {
             Some(meant) => error.help(format!("did you mean `{meant}`?")),
             None => error.help(format!("the patterns are {}", names.join(", "))),

@@ -34,7 +34,7 @@ fn faults_have_a_place_and_advice() {
         ("name = \"x\"\n[mix]\n", "the mix has nothing in it"),
         ("name = \"x\"\nsize = 3\n", "`size` must be a table, but its type is integer"),
         ("name = \"x\"\n[sharing]\npattern = \"hto\"\n", "did you mean `hot`?"),
-        ("name = \"x\"\n[sharing]\nstride = 12\n[mix]\nloads = 1\n", "no multiple of 8"),
+        ("name = \"x\"\n[sharing]\nstride = 12\n[mix]\nloads = 1\n", "not a multiple of 8"),
         ("name = \"x\"\n[pace]\nstride = 12\n", "it belongs below `[sharing]`"),
         ("name = \"X\"\n", "`X` cannot be a profile's name"),
         ("[mix]\nloads = 1\n", "`name` is missing"),

@@ -196,7 +196,7 @@ fn the_bug_shows_in_time_only() {
     }
 }
 
-/// The program of figure 3: a writer, a reader of the new value and one that keeps its copy, each with a lock of its own.
+/// The program of figure 3: a writer, a reader of the new value and one that keeps its copy, each with its own lock.
 #[test]
 fn the_program_of_figure_3() {
     let mut b = ProgramBuilder::new(1, 3);

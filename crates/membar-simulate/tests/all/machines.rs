@@ -132,7 +132,7 @@ fn the_depth_of_a_buffer_shows() {
     }
 }
 
-/// Operations until a bug is found, in tests of 200 operations a thread.
+/// Operations until a bug is found, in tests of 200 operations per thread.
 fn operations_to_find(setup: Setup, profile: &Profile) -> Option<usize> {
     let profile = Profile { operations: 200, ..profile.clone() };
     let mut operations = 0;

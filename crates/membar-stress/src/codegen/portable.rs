@@ -1,9 +1,9 @@
 //! Programs for an interpreter with Rust's atomics.
 //!
 //! Loads and stores are relaxed, atomics and locks sequentially consistent, and barriers are fences: `sync` and those with
-//! `#StoreLoad` sequentially consistent ones, the others acquire, release or both. What else a processor keeps in order is
+//! `#StoreLoad` sequentially consistent ones, the others acquire, release or both. Any other order that a processor keeps is
 //! its own affair and that of the model that the trace is checked against. The compiler may not reorder anything: after each
-//! instruction it meets a fence of its own.
+//! instruction there is a compiler fence.
 
 use super::{Expected, Layout, Step, Steps};
 use membar_core::Mask;

@@ -1,4 +1,4 @@
-//! What a thread of a test does at one instance.
+//! The actions of a test's thread at one instance.
 
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 use super::machine::Machine;
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, compiler_fence, fence};
 /// One thread of a test.
 pub(super) struct Body {
     how: How,
-    /// The registers whose final values are looked at, in the order in which they are left.
+    /// The registers whose final values are examined, in the order in which they are left.
     pub registers: Vec<Reg>,
     /// For each cell, whether the thread may read or write it, as far as its instructions say so.
     reads: Vec<bool>,
@@ -160,7 +160,7 @@ fn interpret(
                     std::thread::yield_now();
                 }
             }
-            // It will never end, or not soon: whoever watches notices.
+            // It will never end, or not soon: the watchdog notices.
             Settled::Endless | Settled::Long => {
                 if stop.load(Ordering::Relaxed) {
                     return Err(Trouble::Stopped);

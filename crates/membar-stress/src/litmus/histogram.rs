@@ -1,4 +1,4 @@
-//! What came out, how often, and the same in litmus7's layout.
+//! Outcomes with their counts, also in litmus7's layout.
 
 use super::Counts;
 use membar_core::Frequency;
@@ -16,7 +16,7 @@ pub struct State {
     pub holds: bool,
 }
 
-/// What came out of a test.
+/// The outcomes of a test.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Histogram {
     /// Every outcome that was seen, in the order of their values.

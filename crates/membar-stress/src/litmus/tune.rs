@@ -1,7 +1,7 @@
 //! How batches are run, and which ways are used most.
 //!
 //! Each way is tried a few times; after that one batch in eight is run in a random way, the others in the one that has scored best. Scores of
-//! long ago count less, since what goes on beside the test changes.
+//! long ago count less, since what happens beside the test changes.
 
 use membar_simulate::Rng;
 
@@ -22,7 +22,7 @@ pub(super) struct Way {
     pub first: First,
     /// From one common start to the next, in instances; 0: threads run freely.
     pub every: usize,
-    /// At a common start each waits up to so many cycles longer.
+    /// At a common start each waits up to this many cycles longer.
     pub window: u32,
     /// Makes the chances of each batch its own.
     pub stream: u64,

@@ -293,7 +293,7 @@ fn sessions_are_one_after_the_other() {
     assert_eq!(allowing(&trace), ["pso", "wmo", "rmo", "ec"], "the stores leave their sessions; nothing is guarded");
 }
 
-/// What each model says about store buffering where each access has a session of its own.
+/// What each model says about store buffering where each access has its own session.
 #[test]
 fn sessions_round_single_accesses() {
     let session =

@@ -1,7 +1,7 @@
 //! Reading a trace as one interleaving: step by step, in memory that does not depend on its length.
 //!
 //! Invariants: `cells[a].value` is what address `a` holds after the steps so far; a lock holds its holder's id plus one, or
-//! 0. A step is handed out only after it was found to be possible, and before the line after it is looked at.
+//! 0. A step is handed out only after it was found to be possible, and before the line after it is examined.
 
 use super::{Reader, State, addr_id};
 use crate::error::{Error, ErrorKind, NotInterleaved};
@@ -12,37 +12,37 @@ use membar_core::Excerpt;
 use membar_core::{AddrId, Final, Init, Malformed, Mask, ThreadId, Trace};
 use std::ops::ControlFlow;
 
-/// What a thread did.
+/// A thread's action.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Act {
     /// Read an address.
     Load {
         /// The address.
         addr: AddrId,
-        /// What it holds.
+        /// Its value.
         value: u64,
     },
     /// Wrote an address.
     Store {
         /// The address.
         addr: AddrId,
-        /// What it holds from now on.
+        /// Its new value.
         value: u64,
     },
     /// Read and wrote an address at once.
     Rmw {
         /// The address.
         addr: AddrId,
-        /// What it held.
+        /// Its old value.
         read: u64,
-        /// What it holds from now on.
+        /// Its new value.
         write: u64,
     },
     /// A read-modify-write that did not write, such as a compare-and-swap that failed.
     Attempt {
         /// The address.
         addr: AddrId,
-        /// What it holds.
+        /// Its value.
         value: u64,
     },
     /// A barrier; `None` is a full one.
@@ -70,14 +70,14 @@ pub struct Step<'a> {
     pub label: Option<&'a str>,
 }
 
-/// How reading an interleaving came to its end.
+/// How reading an interleaving ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ended {
     /// At its `check` line.
     Complete,
     /// At the end of the text, after complete lines but without a `check`.
     Open,
-    /// Where the consumer wanted to stop. [`Reader::skip_trace`] goes on to the next.
+    /// Where the consumer wanted to stop. [`Reader::skip_trace`] continues to the next.
     Stopped,
 }
 
@@ -100,7 +100,7 @@ struct Life {
     joined: u64,
 }
 
-/// What is known of an interleaving besides its steps: names, and what memory holds. Reusable.
+/// Everything known about an interleaving besides its steps: names, and what memory holds. Reusable.
 #[derive(Default)]
 pub struct Interleaving {
     names: Trace,

@@ -1,4 +1,4 @@
-//! What is accepted and what it means; streaming; going on after faults; compressed input.
+//! What is accepted and what it means; streaming; continuing after faults; compressed input.
 
 use membar_core::{AddrName, Mask, OpId, OpKind, Span, Trace};
 use membar_trace::{Compression, Ended, Error, Interleaving, Reader, parse};
@@ -247,7 +247,8 @@ fn traces_before_the_damage() {
 /// The examples of the documentation are what they claim to be.
 #[test]
 fn documented_examples() {
-    let Ok(text) = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/formats.md")) else {
+    let Ok(text) = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../book/src/reference/formats.md"))
+    else {
         return;
     };
     let examples: Vec<&str> = text.split("```\n").filter(|block| block.ends_with("\ncheck\n")).collect();

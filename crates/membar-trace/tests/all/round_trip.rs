@@ -25,7 +25,7 @@ fn span() -> impl Strategy<Value = Span> {
     ]
 }
 
-/// Random but sensible: every write has a value of its own.
+/// Random but sensible: every write has its own value.
 fn trace() -> impl Strategy<Value = Trace> {
     let op = (0..8u8, any::<prop::sample::Index>(), prop_oneof![0..4u32, any::<u32>()], any::<u64>(), 1..16u8, span());
     let names = prop::collection::vec(name(), 1..6);

@@ -11,7 +11,7 @@
 //! | `complete.trace` | only where a value was written twice: all that was recorded, of which `trace.trace` is a part |
 //!
 //! It is made under a hidden name, `.incomplete-PROCESS`, next to its place, and renamed when all files are written: a
-//! directory with its real name is complete, whenever the process ended. What dead processes left behind is taken away by
+//! directory with its real name is complete, whenever the process ended. Leftovers of dead processes are removed by
 //! the next campaign that keeps its violations there.
 
 use super::{Plan, Source, test::Evidence};
@@ -60,7 +60,7 @@ struct Files {
     files: Vec<(&'static str, Vec<u8>)>,
 }
 
-/// Keeps a violation. What is kept already, byte by byte, is not written again.
+/// Keeps a violation. An identical one is not written again.
 pub fn write(plan: &Plan, source: &dyn Source, test: u64, evidence: &Evidence) -> Result<Kept, Failure> {
     let Files { what, shape, reduced, files } = files(plan, source, test, evidence)?;
     let name: String = format!("{}-{}-{}", source.name(), plan.profile(test).profile.name, plan.seed(test))
@@ -164,7 +164,7 @@ fn files(plan: &Plan, source: &dyn Source, test: u64, evidence: &Evidence) -> Re
         Err(error) => {
             json.error(InputError::new(&error, 0));
             report.extend(error.render().into_bytes());
-            format!("What was recorded makes no trace, since the machine lost an update: {error}")
+            format!("The recording is not a trace, since the machine lost an update: {error}")
         }
         Ok(mut traces) => {
             let Some(whole) = traces.first_mut() else { return Err(internal("the trace is empty".into())) };
@@ -265,7 +265,7 @@ fn machine(plan: &Plan, source: &dyn Source, test: u64, clock: Clock, command: &
     format!("{value:#}\n").into_bytes()
 }
 
-/// What timestamps mean, with the words of the command line.
+/// The meaning of timestamps, with the words of the command line.
 pub fn clock_json(clock: Clock) -> Value {
     let compare = match clock.compare {
         Compare::Everything => "global",

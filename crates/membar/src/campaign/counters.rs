@@ -4,7 +4,7 @@ use super::test::{Done, Outcome};
 use crate::core::VerdictKind;
 use crate::report::campaign::Counts;
 
-/// Counts the next test, which is over after so many seconds.
+/// Counts the next test, which is over after this many seconds.
 pub fn count(counts: &mut Counts, done: &Done, seconds: f64) {
     counts.tests += 1;
     counts.operations += done.operations;

@@ -12,7 +12,7 @@
 //! | `test` | one test: from its seed to a verdict |
 //! | `counters` | what is counted |
 //! | `bundle` | a violation as a directory |
-//! | `state` | the file that a campaign goes on from |
+//! | `state` | the file that a campaign continues from |
 //! | `summary` | the end, for people and as JSON |
 
 mod bundle;
@@ -56,7 +56,7 @@ pub const TIME: Duration = Duration::from_secs(10);
 pub trait Source: Sync {
     /// Its name in directories and messages: `mesi-tso+no-replay`.
     fn name(&self) -> String;
-    /// What it is, for the files that are kept. A campaign goes on from a state only where this is the same.
+    /// What it is, for the files that are kept. A campaign continues from a state only where this is the same.
     fn describe(&self) -> serde_json::Value;
     /// The command and the arguments that choose it: `simulate --machine mesi-tso`.
     fn command(&self) -> Vec<String>;
@@ -66,20 +66,20 @@ pub trait Source: Sync {
     fn run(&self, program: &Program, seed: u64) -> Result<Observed, String>;
 }
 
-/// What a run showed.
+/// The record of a run.
 pub struct Observed {
-    /// What was read.
+    /// The values read.
     pub record: Record,
     /// When operations were pending, where that is known.
     pub times: Option<Times>,
-    /// What the times mean.
+    /// The meaning of the times.
     pub clock: Clock,
 }
 
 /// A profile as the user chose it.
 #[derive(Clone, Debug)]
 pub struct ChosenProfile {
-    /// What was given to `--profile`.
+    /// The argument of `--profile`.
     pub arg: String,
     /// The profile, with what other flags changed.
     pub profile: Profile,
@@ -95,7 +95,7 @@ pub struct Plan {
     pub model: Chosen,
     /// The seed of the first test.
     pub seed: u64,
-    /// So many tests in all, those of earlier runs included.
+    /// This many tests in all, those of earlier runs included.
     pub tests: Option<u64>,
     /// So long, this time.
     pub time: Option<Duration>,
@@ -103,11 +103,11 @@ pub struct Plan {
     pub jobs: usize,
     /// Go on after a violation.
     pub keep_going: bool,
-    /// But not after so many.
+    /// But not after this many.
     pub max_violations: u64,
     /// Where violations are kept.
     pub output: PathBuf,
-    /// Where the campaign goes on from.
+    /// Where the campaign continues from.
     pub state: Option<PathBuf>,
     /// Limits of one decision.
     pub budget: Budget,
@@ -156,9 +156,9 @@ impl Plan {
     }
 }
 
-/// What came of a campaign.
+/// The result of a campaign.
 pub struct Campaign {
-    /// What was counted, in all runs.
+    /// The counts, in all runs.
     pub counters: Counts,
     /// Why it ended.
     pub stopped: Stopped,
@@ -228,7 +228,7 @@ pub fn run(
     Ok(Campaign { counters: collector.counters, stopped })
 }
 
-/// What workers and collector share.
+/// State shared by workers and collector.
 struct Shared<'a> {
     plan: &'a Plan,
     source: &'a dyn Source,
@@ -250,7 +250,7 @@ impl Shared<'_> {
         self.over.load(Relaxed) || self.interrupt.pressed() || self.late()
     }
 
-    /// Takes tests until there are none left. What an interrupt left undecided is not sent.
+    /// Takes tests until there are none left. A test left undecided by an interrupt is not sent.
     fn work(&self, send: &SyncSender<(u64, Result<Done, Failure>)>) {
         let mut tester = Tester::new(self.plan, self.source);
         loop {

@@ -1,7 +1,7 @@
-//! The file that a campaign goes on from.
+//! The file that a campaign continues from.
 //!
 //! It holds what makes tests what they are, and the counters; the number of tests is the number of the next one. It is written
-//! next to its place and renamed, so whoever reads it sees an old one or a new one, never half of it.
+//! next to its place and renamed, so readers see an old one or a new one, never half of it.
 
 use super::{Plan, Source};
 use crate::Failure;
@@ -21,7 +21,7 @@ struct State {
     counters: Counts,
 }
 
-/// What must be the same for a campaign to go on.
+/// The settings that must be equal for a campaign to continue.
 fn campaign(plan: &Plan, source: &dyn Source) -> Map<String, Value> {
     let profiles: Vec<Value> =
         plan.profiles.iter().map(|chosen| super::bundle::profile_json(&chosen.profile)).collect();
@@ -54,8 +54,10 @@ pub fn load(path: &Path, plan: &Plan, source: &dyn Source) -> Result<Counts, Fai
         Err(error) => return Err(Failure::Usage(format!("error: cannot read the state file {shown}: {error}"))),
     };
     let unusable = |why: String| {
-        let help = "give --state another file, or take this one away to begin anew";
-        Failure::Usage(format!("error: {shown} is not the state of a campaign that can go on: {why}\n = help: {help}"))
+        let help = "give --state another file, or remove this one to start over";
+        Failure::Usage(format!(
+            "error: {shown} is not the state of a campaign that can be resumed: {why}\n = help: {help}"
+        ))
     };
     let state: State = serde_json::from_str(&text).map_err(|error| unusable(error.to_string()))?;
     if state.schema != SCHEMA {

@@ -78,7 +78,7 @@ impl Campaign {
         let last = plan.seed.wrapping_add(c.tests.saturating_sub(1));
         let ended = match self.stopped {
             Stopped::Interrupted => ", interrupted",
-            Stopped::Time => ", the time was over",
+            Stopped::Time => ", time limit reached",
             _ => "",
         };
         let _ = writeln!(
@@ -89,7 +89,7 @@ impl Campaign {
             short(c.operations as f64),
             c.seconds,
         );
-        let _ = write!(text, "  Speed  {} operations a second", short(c.rate(c.seconds)));
+        let _ = write!(text, "  Speed  {} operations per second", short(c.rate(c.seconds)));
         if c.check_seconds > 0.0 {
             let _ = write!(text, "; the checker alone: {}", short(c.operations as f64 / c.check_seconds));
         }
@@ -98,7 +98,7 @@ impl Campaign {
             let first = c.first_percent();
             let _ = write!(text, "  Seen   {first:.1}% of the allowed traces ordered at the first attempt");
             if c.sampled > 0 {
-                let _ = write!(text, "; {} of {} asked are not sequentially consistent", c.relaxed, c.sampled);
+                let _ = write!(text, "; {} of {} sampled were not sequentially consistent", c.relaxed, c.sampled);
             }
             text.push('\n');
         }

@@ -10,12 +10,12 @@ use crate::simulate::{Observe, Program, run_seed};
 use crate::{Decider, Limits, Model, Trace};
 use std::time::{Duration, Instant};
 
-/// Of so many tests of each profile one is asked whether it shows more than sequential consistency allows.
+/// Of this many tests of each profile one is asked whether it shows more than sequential consistency allows.
 const SAMPLE: u64 = 16;
 /// For no longer than this.
 const SAMPLE_TIME: Duration = Duration::from_millis(500);
 
-/// What came of a test.
+/// The result of a test.
 pub struct Done {
     /// Operations of the trace.
     pub operations: u64,
@@ -49,7 +49,7 @@ pub struct Evidence {
     pub program: Program,
     /// A trace that the model forbids, or what was recorded where that makes no trace.
     pub trace: Trace,
-    /// What its timestamps mean.
+    /// The meaning of its timestamps.
     pub clock: Clock,
     /// Everything that was recorded, where that is more: a value that was written twice makes no trace.
     pub complete: Option<Trace>,

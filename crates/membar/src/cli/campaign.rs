@@ -11,30 +11,30 @@ use std::path::PathBuf;
 #[command(after_help = "\
 Examples:
   membar simulate --list                         machines with their bugs, and profiles
-  membar simulate --machine mesi-tso             1000 tests or 10 seconds, whichever is over first
+  membar simulate --machine mesi-tso             1000 tests or 10 seconds, whichever ends first
   membar simulate --machine mesi-tso --bug lost-invalidation
                                                  stops at the first violation and keeps it
-  membar simulate --machine tso --model sc       is it stronger than it should be? here it is not
+  membar simulate --machine tso --model sc       is it sequentially consistent? no
   membar simulate --machine pso --buffer 64 --drain 50
-                                                 deep store buffers that drain slowly: old values live long
+                                                 deep store buffers that drain slowly
   membar simulate --machine godson-t --bug stale-region --profile locks
-                                                 shows in time only: timestamps are taken and compared
-  membar simulate --machine mesi-tso --profile hot --profile atomics --time 10m --jobs 2 --keep-going
+                                                 shows only with timestamps
+  membar simulate --machine mesi-tso --profile hot --profile atomics --time 10m --keep-going
   membar simulate --machine mesi-tso --bug no-replay --keep-going --html report.html
                                                  also a page: violations by shape, coverage, speed
   membar simulate --machine mesi-tso --time 8h --state night.state
-                                                 can be interrupted or killed, and goes on where it was
+                                                 can be interrupted or killed, and resumes
 
-A violation is kept as a directory with the program, the trace, its smallest part, the reason, and the command that
-runs it again. The same seed gives the same program, the same run and the same verdict everywhere.
+A violation is kept as a directory with the program, the trace, its smallest part, the reason, and
+the command that repeats it. The same seed gives the same program, run and verdict everywhere.
 Exit codes: 0 nothing found, 1 a violation, 2 bad usage, 3 nothing found but something undecided,
-4 a bug of membar.")]
+4 a bug in membar.")]
 pub struct Simulate {
     /// The machine; see --list.
     #[arg(long, value_name = "MACHINE")]
     pub machine: Option<String>,
 
-    /// Switch on a bug of the machine; may be repeated.
+    /// Switch on one of the machine's bugs; may be repeated.
     #[arg(long = "bug", value_name = "BUG")]
     pub bugs: Vec<String>,
 
@@ -45,7 +45,7 @@ pub struct Simulate {
     #[arg(long)]
     pub list: bool,
 
-    /// Which times traces have: `exact`, `sampled=N` (scans every N cycles) or `off` [default: off; exact for machines whose
+    /// Timestamps in traces: `exact`, `sampled=N` (scans every N cycles) or `off` [default: off; exact for machines whose
     /// model has locks]
     #[arg(long, value_name = "TIMES", value_parser = timestamps)]
     pub timestamps: Option<Timestamps>,
@@ -115,15 +115,15 @@ pub struct ProgramArgs {
     pub seed: u64,
 }
 
-/// How long a campaign goes on, and what it leaves behind.
+/// How long a campaign runs, and what it leaves behind.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Campaign")]
 pub struct CampaignArgs {
-    /// So many tests, those of --state included [default: 1000 if --time is not given]
+    /// Run this many tests, including those of --state [default: 1000 if --time is not given]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub tests: Option<u64>,
 
-    /// For so long: 10s, 2m, 8h, or none [default: 10s if --tests is not given]
+    /// Run this long: 10s, 2m, 8h, or none [default: 10s if --tests is not given]
     #[arg(long, value_name = "LIMIT", value_parser = TimeParser)]
     pub time: Option<Time>,
 
@@ -135,15 +135,15 @@ pub struct CampaignArgs {
     #[arg(long, default_value = "8GiB", value_name = "LIMIT", value_parser = MemoryParser)]
     pub memory: Memory,
 
-    /// Check this many tests at the same time; the result is the same [default: 1; stress: one for each core]
+    /// Check this many tests at the same time; the result is the same [default: 1; stress: one per core]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub jobs: Option<u16>,
 
-    /// Go on after a violation.
+    /// Continue after a violation.
     #[arg(short, long)]
     pub keep_going: bool,
 
-    /// With --keep-going: stop at this many.
+    /// With --keep-going: stop after this many violations.
     #[arg(long, default_value_t = 100, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub max_violations: u64,
 
@@ -151,7 +151,7 @@ pub struct CampaignArgs {
     #[arg(short, long, default_value = "membar-violations", value_name = "DIRECTORY")]
     pub output: PathBuf,
 
-    /// Go on where this file says, if it exists, and keep it up to date.
+    /// Resume from this file, if it exists, and keep it up to date.
     #[arg(long, value_name = "FILE")]
     pub state: Option<PathBuf>,
 
@@ -167,7 +167,7 @@ pub struct CampaignArgs {
     #[arg(long, requires = "html")]
     pub open: bool,
 
-    /// Nothing but the summary.
+    /// Print only the summary.
     #[arg(short, long)]
     pub quiet: bool,
 }
@@ -176,20 +176,20 @@ pub struct CampaignArgs {
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  membar stress                            random programs for 10 seconds: does this machine obey its model?
-  membar stress --model sc                 it does not: the first store that waited in a buffer, explained
+  membar stress                            random programs for 10 seconds on this machine's cores
+  membar stress --model sc                 finds a store that waited in a buffer, and explains it
   membar stress --profile paper --time 8h --state night.state
-                                           can be interrupted or killed, and goes on where it was
+                                           can be interrupted or killed, and resumes
   membar stress --profile locks --profile atomics --threads 4 --keep-going
-  membar stress --timestamps 16            time-stamp counters of every 16th operation order what is far apart
-  membar stress SB.litmus --time 5s        a litmus test, millions of times: a histogram in litmus7's layout
+  membar stress --timestamps 16            timestamps at every 16th operation
+  membar stress SB.litmus --time 5s        a litmus test, millions of times, as a histogram
   membar stress tests/ --tests 100000 --format json
   membar stress SB.litmus --html report.html   also a page with the histogram
 
-The same seed gives the same program, but no two runs of it are the same. A violation is kept as a directory with the program, the
-trace, its smallest part and the reason.
+The same seed gives the same program, but no two runs of it are the same. A violation is kept as a
+directory with the program, the trace, its smallest part and the reason.
 Exit codes: 0 nothing found, 1 a violation, 2 bad usage, 3 nothing found but something undecided,
-4 a bug of membar.")]
+4 a bug in membar.")]
 pub struct Stress {
     /// Litmus tests to run in place of random programs: files, directories, @lists.
     #[arg(value_name = "TEST")]
@@ -200,15 +200,15 @@ pub struct Stress {
     #[arg(short, long, value_name = "MODEL")]
     pub model: Option<String>,
 
-    /// The cores that threads are tied to, such as 0-3,6 [default: all that are allowed]
+    /// The cores to pin threads to, such as 0-3,6 [default: all allowed cores]
     #[arg(long, value_name = "CORES")]
     pub cores: Option<String>,
 
-    /// Which operations note the time-stamp counter: `every`, each N-th, or `off`.
+    /// Record the time-stamp counter at `every` operation, at every N-th, or `off`.
     #[arg(long, default_value = "off", value_name = "TIMES", value_parser = hardware_times)]
     pub timestamps: HardwareTimes,
 
-    /// Run programs through atomics instead of machine code made for them.
+    /// Interpret programs with atomics instead of generating machine code.
     #[arg(long)]
     pub portable: bool,
 
@@ -219,12 +219,12 @@ pub struct Stress {
     pub campaign: CampaignArgs,
 }
 
-/// Which operations note the time-stamp counter.
+/// Which operations record the time-stamp counter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum HardwareTimes {
     /// None.
     Off,
-    /// Each of so many.
+    /// Each of this many.
     Every(u32),
 }
 
@@ -250,23 +250,23 @@ Examples:
   membar gen --as c --profile atomics --count 50 -o tests/
                                             50 files, with seeds 1 to 50
 
-The C program is complete: x86-64, AArch64 and RISC-V (64 bits), any POSIX threads. It prints a trace in the text format for
-each run, so that its output can be piped or carried to `membar check -`. The same seed gives the same program everywhere, also
-in `membar simulate`.
+The C program is complete: x86-64, AArch64 and RISC-V (64 bits), any POSIX threads. It prints one
+trace per run for `membar check -`. The same seed gives the same program everywhere, in
+`membar simulate` too.
 Exit codes: 0 written, 2 bad usage.")]
 pub struct Gen {
-    /// What to write.
+    /// The kind of output.
     #[arg(long = "as", value_enum, value_name = "KIND")]
     pub kind: GenKind,
 
     #[command(flatten)]
     pub programs: ProgramArgs,
 
-    /// How many, with one seed after the other.
+    /// How many to write, with consecutive seeds.
     #[arg(short, long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub count: u64,
 
-    /// With --as trace and litmus: the machine that runs the program, also with bugs (mesi-tso+no-replay) and other
+    /// With --as trace and litmus: the machine that runs the program, optionally with bugs (mesi-tso+no-replay) or other
     /// store buffers (tso+buffer=64+drain=50).
     #[arg(long, default_value = "tso", value_name = "MACHINE")]
     pub machine: String,
@@ -274,7 +274,7 @@ pub struct Gen {
     #[command(flatten)]
     pub buffers: BufferArgs,
 
-    /// With --as trace: which times traces have: `exact`, `sampled=N` or `off`.
+    /// With --as trace: timestamps in traces: `exact`, `sampled=N` or `off`.
     #[arg(long, default_value = "off", value_name = "TIMES", value_parser = timestamps)]
     pub timestamps: Timestamps,
 
@@ -283,15 +283,15 @@ pub struct Gen {
     pub output: Option<PathBuf>,
 }
 
-/// What is written.
+/// Kinds of output.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub enum GenKind {
-    /// A C program with inline assembly, which prints traces
+    /// A C program with inline assembly that prints traces
     C,
-    /// A litmus test in C's dialect, for few operations; its condition is what the machine did
+    /// A litmus test in the C dialect, for few operations; its condition is the outcome of the run
     Litmus,
     /// The program as text
     Text,
-    /// What a simulated machine did with it
+    /// A trace of its run on a simulated machine
     Trace,
 }

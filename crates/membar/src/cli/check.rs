@@ -9,17 +9,18 @@ use std::path::PathBuf;
 #[command(after_help = "\
 Examples:
   membar check run.trace                        tso is the default model
-  membar check --model sc --model tso *.trace   a table: one row a trace, one column a model
-  membar check --model my-model.toml run.trace  a model of your own
+  membar check --model sc --model tso *.trace   a table: one row per trace, one column per model
+  membar check --model my-model.toml run.trace  your own model
   membar check --model scope --clock global --sampled-every 600 run.trace
                                                 timestamps of one clock, from scans every 600 cycles
   simulator | membar check -                    answers each trace as its `check` line arrives
   membar check --html report.html run.trace     also a page that explains the answer
-  membar check --format json run.trace.gz       verdicts with proofs, for programs
-  membar check --format axe - < tests.axe       OK or NO, one line a trace
+  membar check --format json run.trace.gz       verdicts with proofs, machine-readable
+  membar check --format axe - < tests.axe       OK or NO, one line per trace
 
-Every verdict is checked again by a second, independent program part before it is printed.
-Exit codes: 0 all allowed, 1 something forbidden, 2 bad usage or input, 3 undecided, 4 a bug of membar.")]
+An independent checker re-checks every verdict before it is printed.
+Exit codes: 0 all allowed, 1 something forbidden, 2 bad usage or input, 3 undecided,
+4 a bug in membar.")]
 pub struct Check {
     /// Trace files, also .gz and .zst; `-` is standard input.
     #[arg(required = true, value_name = "TRACE")]
@@ -41,7 +42,7 @@ pub struct Check {
     #[arg(long, requires = "html")]
     pub open: bool,
 
-    /// After a malformed trace, go on with the next one of its file.
+    /// After a malformed trace, continue with the next one of its file.
     #[arg(short, long)]
     pub keep_going: bool,
 
@@ -59,12 +60,12 @@ pub struct Check {
     #[arg(short, long, conflicts_with = "verbose")]
     pub quiet: bool,
 
-    /// Show a memory order for each allowed trace (twice: all of it, however long).
+    /// Show a memory order for each allowed trace (-vv: all of it, however long).
     #[arg(short, long, action = clap::ArgAction::Count)]
     pub verbose: u8,
 }
 
-/// What the timestamps of traces mean.
+/// The meaning of timestamps.
 #[derive(Args, Debug, Clone, Copy)]
 pub struct ClockArgs {
     /// Which operations can be compared by their timestamps (`@ begin:end`).
@@ -75,8 +76,8 @@ pub struct ClockArgs {
     #[arg(long, default_value_t = 0, value_name = "N")]
     pub clock_error: u64,
 
-    /// Timestamps are those of scans, this far apart: an event happened up to so long before the scan that saw it. An
-    /// operation without a timestamp lies between its neighbours.
+    /// Timestamps come from scans this far apart: an event happened after the scan before. An operation without a
+    /// timestamp lies between its neighbours.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub sampled_every: Option<u64>,
 }
@@ -129,9 +130,9 @@ Examples:
   membar shrink run.trace --trace 17 --model pso  the 17th trace
   membar shrink run.trace -o small.trace
 
-The result is a trace again, each operation with its line in the original; no operation can be dropped from it.
+The result is a trace, each operation with its line in the original; no operation can be dropped.
 Exit codes: 1 a violation was shrunk, 0 nothing is forbidden, 2 bad usage or input, 3 undecided,
-4 a bug of membar.")]
+4 a bug in membar.")]
 pub struct Shrink {
     /// A trace file; `-` is standard input.
     #[arg(value_name = "TRACE")]

@@ -9,15 +9,15 @@ use std::path::PathBuf;
 #[command(after_help = "\
 Examples:
   membar litmus SB.litmus                      tso is the default model
-  membar litmus --model sc --model pso tests/  every .litmus file in a directory, a log for each model
-  membar litmus @all                           the files that the file `all` names, one a line
-  membar litmus --html report.html SB.litmus   also a page: states by model, and how a machine gets there
-  membar litmus --format json SB.litmus        for programs
+  membar litmus --model sc --model pso tests/  every .litmus file in a directory, one log per model
+  membar litmus @all                           the files that the file `all` names, one per line
+  membar litmus --html report.html SB.litmus   also a page: states by model, with runs
+  membar litmus --format json SB.litmus        machine-readable
 
-The dialects are X86, X86_64 and C. A record says which final states there are, how many executions satisfy the
-condition (Positive) and how many do not. For programs with loops states are counted instead of executions.
-Exit codes: 0 fine, 1 a `~exists` or `forall` does not hold, 2 bad usage or input, 3 a limit was met,
-4 a bug of membar.")]
+The dialects are X86, X86_64 and C. A record lists the final states, and how many executions satisfy
+the condition (Positive) or not (Negative); for programs with loops, how many states.
+Exit codes: 0 fine, 1 a `~exists` or `forall` does not hold, 2 bad usage or input,
+3 a limit was reached, 4 a bug in membar.")]
 pub struct Litmus {
     /// Litmus tests, directories of them, or @lists; `-` is standard input.
     #[arg(required = true, value_name = "FILE")]
@@ -46,7 +46,7 @@ pub struct Litmus {
     #[arg(short, long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub jobs: u16,
 
-    /// Write only what does not hold (`~exists`, `forall`) or is not complete.
+    /// Write only tests that fail (`~exists`, `forall`) or are incomplete.
     #[arg(short, long)]
     pub quiet: bool,
 }
@@ -67,6 +67,6 @@ pub enum LitmusModel {
 pub enum LitmusFormat {
     /// herd's records
     Text,
-    /// For programs
+    /// Machine-readable
     Json,
 }

@@ -22,7 +22,7 @@ use membar::{Budget, Interrupt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Memory consistency: checks recorded executions, verifies programs.
+/// Memory consistency: verify programs, check recorded executions, stress machines.
 #[derive(Parser, Debug)]
 #[command(
     name = "membar",
@@ -30,23 +30,23 @@ use std::time::Duration;
     arg_required_else_help = true,
     after_help = "\
 Examples:
-  membar demo                              what this tool does, in under a minute
+  membar demo                              see it work, in under a minute
+  membar verify dekker.c                   does this program work on a CPU with store buffers?
+  membar litmus --model pso SB.litmus      every final state
   membar check run.trace                   is this execution allowed by tso?
   membar check --model sc --model tso *.trace
   simulator | membar check -               answers each trace as its `check` line arrives
   membar shrink run.trace -o small.trace   the smallest part that is still forbidden
-  membar verify dekker.c                   does this program stay sequentially consistent on tso?
-  membar litmus --model pso SB.litmus      every final state
-  membar report run.json                   a page from what `--format json` wrote
+  membar stress                            do this machine's cores obey their model?
   membar simulate --machine mesi-tso --bug no-replay
-                                           random programs on a machine with a bug, every result checked
-  membar gen --as c > test.c               a random program for another machine, which prints a trace
+                                           random programs on a machine with a bug
+  membar report run.json                   a page from the output of `--format json`
 
-Exit codes: 0 everything allowed or safe, 1 something forbidden or unsafe, 2 bad usage or input, 3 undecided,
-4 a bug of membar."
+Exit codes: 0 everything allowed or safe, 1 something forbidden or unsafe, 2 bad usage or input,
+3 undecided, 4 a bug in membar."
 )]
 pub struct Cli {
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub command: Command,
 
@@ -56,14 +56,43 @@ pub struct Cli {
 }
 
 impl Cli {
-    /// What this process was called with. Ends it if that is wrong, or asks for help.
+    /// The arguments of this process. Ends it if they are wrong, or ask for help.
     pub fn from_arguments() -> Cli {
-        let matches = numbers(Cli::command()).get_matches();
+        let command = numbers(Cli::command());
+        let help = by_topic(&command);
+        let matches = command.help_template(help).get_matches();
         Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
     }
 }
 
-/// Takes a negative number after an option for its value, to be told that it is wrong, and not for an option of that name.
+/// The commands as `membar --help` groups them.
+const TOPICS: [(&str, &[&str]); 4] = [
+    ("Programs", &["verify", "replay", "cc", "c++", "litmus"]),
+    ("Traces", &["check", "shrink", "monitor", "models"]),
+    ("Machines", &["stress", "simulate", "gen"]),
+    ("More", &["demo", "report", "completions", "man", "help"]),
+];
+
+/// The template of `membar --help`: clap cannot group commands.
+fn by_topic(command: &clap::Command) -> String {
+    let (head, name) = (command.get_styles().get_header(), command.get_styles().get_literal());
+    let mut list = String::new();
+    for (topic, commands) in TOPICS {
+        list.push_str(&format!("{head}{topic}:{head:#}\n"));
+        for &of in commands {
+            // clap adds `help` by itself, later.
+            let about = command.find_subcommand(of).and_then(clap::Command::get_about).map(ToString::to_string);
+            let about = about.unwrap_or_else(|| "Print this message, or the help of a command".to_owned());
+            list.push_str(&format!("  {name}{of}{name:#}{:1$}{about}\n", "", 13 - of.len()));
+        }
+        list.push('\n');
+    }
+    format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{list}{head}Options:{head:#}\n{{options}}{{after-help}}"
+    )
+}
+
+/// Takes a negative number after an option as its value, which is then refused, and not as an option of that name.
 fn numbers(command: clap::Command) -> clap::Command {
     let takes = |arg: &clap::Arg| arg.get_long().is_some() && arg.get_action().takes_values();
     command.mut_args(|arg| if takes(&arg) { arg.allow_negative_numbers(true) } else { arg }).mut_subcommands(numbers)
@@ -74,15 +103,15 @@ fn numbers(command: clap::Command) -> clap::Command {
 pub enum Command {
     /// Decide whether a memory model allows recorded executions
     Check(Check),
-    /// Cut a forbidden trace down to the smallest part that is still forbidden
+    /// Cut a forbidden trace down to its smallest forbidden part
     Shrink(Shrink),
-    /// Find out whether a program stays sequentially consistent under TSO or PSO
+    /// Verify that a program stays sequentially consistent on TSO or PSO
     Verify(Verify),
-    /// Run one schedule of a program again, step by step
+    /// Run one schedule of a program, step by step
     Replay(Replay),
-    /// Compile C for `membar verify`, in place of the compiler of a build
+    /// Compile C for `membar verify`, in place of a build's compiler
     Cc(Compile),
-    /// Compile C++ for `membar verify`, in place of the compiler of a build
+    /// Compile C++ for `membar verify`, in place of a build's compiler
     #[command(name = "c++")]
     Cxx(Compile),
     /// Run a program for another process of membar
@@ -90,19 +119,19 @@ pub enum Command {
     RunProgram,
     /// List all final states of litmus tests, in herd's layout
     Litmus(Litmus),
-    /// Follow a recorded sequentially consistent interleaving and find where TSO or PSO can leave it
+    /// Find where TSO or PSO could leave a recorded interleaving
     Monitor(Monitor),
-    /// Run random programs, or litmus tests, on this machine's cores and check every result
+    /// Run random programs or litmus tests on this machine's cores
     Stress(Stress),
-    /// Run random programs on simulated machines, with or without bugs, and check what they do
+    /// Run random programs on simulated machines, with or without bugs
     Simulate(Simulate),
-    /// Make a page for a browser from a result that was saved as JSON
+    /// Make a page for a browser from a saved JSON result
     Report(ReportArgs),
-    /// Write random programs as C, as litmus tests or as text, or traces of simulated machines
+    /// Write random programs as C, litmus tests or text, or their traces
     Gen(Gen),
-    /// List the built-in memory models, or show one as the file it is
+    /// List, show or compare memory models
     Models(Models),
-    /// See what this tool does, on this machine, in under a minute
+    /// See what membar does, on this machine, in under a minute
     Demo(Demo),
     /// Print a completion script for a shell
     #[command(after_help = "\
@@ -123,7 +152,7 @@ Examples:
   membar man models diff | man -l -
   membar man --output ~/.local/share/man/man1    the pages of all commands")]
     Man {
-        /// A command, and one of its own commands; without it the page of membar itself.
+        /// A command, possibly with a subcommand; without it, the page of membar itself.
         #[arg(value_name = "COMMAND")]
         command: Vec<String>,
 
@@ -157,7 +186,7 @@ pub struct LimitArgs {
     #[arg(long, default_value = "60s", value_name = "LIMIT", value_parser = TimeParser)]
     pub time: Time,
 
-    /// Memory for one of them: 512MB, 4GiB, or none.
+    /// Memory for one input and model: 512MB, 4GiB, or none.
     #[arg(long, default_value = "8GiB", value_name = "LIMIT", value_parser = MemoryParser)]
     pub memory: Memory,
 }
@@ -186,11 +215,12 @@ const MemoryParser: fn(&str) -> Result<Memory, String> = |text| quantity::memory
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  membar demo                a broken lock, its fence, what the cores of this machine do, and a page for a browser
+  membar demo                a broken lock, its fence, this machine's cores, a page for a browser
   membar demo --save demo    keeps the programs, the traces and the page, to try the commands on
 
-The page is membar-demo.html, in the current directory or in that of --save. Nothing of yours is overwritten.
-Exit codes: 0 told to the end, 2 something cannot be written, 3 interrupted.")]
+The page is membar-demo.html, in the current directory or in that of --save. No existing file is
+overwritten.
+Exit codes: 0 complete, 2 something cannot be written, 3 interrupted.")]
 pub struct Demo {
     /// Keep the programs, the traces and the page in this directory.
     #[arg(long, value_name = "DIRECTORY")]
@@ -213,8 +243,26 @@ pub enum Color {
 pub enum Format {
     /// For people
     Text,
-    /// For programs
+    /// Machine-readable
     Json,
-    /// OK, NO or UNDECIDED, one line a trace
+    /// OK, NO or UNDECIDED, one line per trace
     Axe,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn help_lists_every_command_once() {
+        let mut command = Cli::command();
+        command.build();
+        let mut real: Vec<&str> =
+            command.get_subcommands().filter(|command| !command.is_hide_set()).map(clap::Command::get_name).collect();
+        let mut listed: Vec<&str> = TOPICS.iter().flat_map(|(_, commands)| commands.iter().copied()).collect();
+        real.sort_unstable();
+        listed.sort_unstable();
+        assert_eq!(listed, real);
+        assert!(by_topic(&command).lines().all(|line| line.len() < 100));
+    }
 }

@@ -11,12 +11,12 @@ Examples:
   membar models show tso > mine.toml   a model file to start from
   membar check --model mine.toml run.trace")]
 pub struct Models {
-    /// `list` if not given.
+    /// The default is `list`.
     #[command(subcommand)]
     pub action: Option<ModelsAction>,
 }
 
-/// What to do with models.
+/// Actions on models.
 #[derive(Subcommand, Debug)]
 pub enum ModelsAction {
     /// Names and titles, strongest first
@@ -28,7 +28,7 @@ Examples:
     #[command(after_help = "\
 Examples:
   membar models show tso > mine.toml   a model file to start from
-  membar models show mine.toml         is it right?")]
+  membar models show mine.toml         is it well-formed?")]
     Show {
         /// A built-in name or the path of a .toml file.
         #[arg(value_name = "NAME")]
@@ -40,8 +40,8 @@ Examples:
   membar models diff rc scope
   membar models diff tso my-tso.toml --time 5m
 
-Exit codes: 1 they differ, 0 no difference was found (the output says how far it was looked for), 2 bad usage, 3 undecided,
-4 a bug of membar.")]
+Exit codes: 1 they differ, 0 no difference was found (the output says up to which size),
+2 bad usage, 3 undecided, 4 a bug in membar.")]
     Diff {
         /// A built-in name or the path of a .toml file.
         #[arg(value_name = "A")]
@@ -49,7 +49,7 @@ Exit codes: 1 they differ, 0 no difference was found (the output says how far it
         /// The other one.
         #[arg(value_name = "B")]
         b: String,
-        /// Look at traces of up to this many operations.
+        /// Try traces of up to this many operations.
         #[arg(long, default_value_t = 9, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=16))]
         operations: u8,
         /// How results are written.

@@ -9,17 +9,17 @@ use std::path::PathBuf;
 #[command(after_help = "\
 Examples:
   membar monitor run.trace                       could this run have gone wrong under tso or pso?
-  recorder | membar monitor -                    any length, in memory that does not grow with it
+  recorder | membar monitor -                    any length, in bounded memory
   membar monitor --monitor tso --witness w.txt run.trace.gz
-                                                 the run, with its commits, that is not sequentially consistent
-  membar monitor --html report.html run.trace    also a page that explains what was found
+                                                 the machine's run, with its commits
+  membar monitor --html report.html run.trace    also a page that explains the violations
   membar monitor --monitor sober --monitor sober-fixed --format json run.trace
 
-The order of the lines is the order of execution: every load returns the value last written. `0: start 1` and `0: join 1`
-begin and end threads, `! file.c:12` behind an operation names its instruction. No violation on one interleaving says
-nothing about the others of the same program.
-Exit codes: 0 no violation, 1 a violation, 2 bad usage or input, 3 stopped by a limit before one was found,
-4 a bug of membar.")]
+Lines are in the order of execution: every load returns the value last written. `0: start 1` and
+`0: join 1` begin and end threads, `! file.c:12` after an operation names its instruction. Finding
+nothing on one interleaving says nothing about others of the same program.
+Exit codes: 0 no violation, 1 a violation, 2 bad usage or input, 3 stopped by a limit,
+4 a bug in membar.")]
 pub struct Monitor {
     /// Trace files, also .gz and .zst; `-` is standard input.
     #[arg(required = true, value_name = "TRACE")]
@@ -61,7 +61,7 @@ pub struct Monitor {
     #[arg(long)]
     pub stop_at_first: bool,
 
-    /// Say nothing about traces without violation.
+    /// Say nothing about traces without violations.
     #[arg(short, long)]
     pub quiet: bool,
 }
@@ -71,16 +71,16 @@ pub struct Monitor {
 pub enum MonitorName {
     /// Burnim, Sen and Stergiou's for TSO
     Tso,
-    /// Theirs for PSO
+    /// The same authors' for PSO
     Pso,
     /// Burckhardt and Musuvathi's for TSO, as published
     Sober,
-    /// The same over the standard definition of TSO
+    /// The same, corrected to the standard definition of TSO
     SoberFixed,
 }
 
 impl MonitorName {
-    /// What it stands for.
+    /// The library's name for it.
     pub fn algorithm(self) -> membar::monitor::Algorithm {
         use membar::monitor::Algorithm;
         match self {
@@ -97,6 +97,6 @@ impl MonitorName {
 pub enum DataFormat {
     /// For people
     Text,
-    /// For programs
+    /// Machine-readable
     Json,
 }

@@ -11,21 +11,21 @@ Examples:
   membar report run.json                       writes run.html beside it
   membar report run.json -o page.html
   membar verify --format json dekker.c | membar report - -o dekker.html
-  membar report night.json --model my.toml     where a model of your own was checked
+  membar report night.json --model my.toml     if it was checked against your own model
 
-What the document holds is enough: the traces and programs that it is about need not be there any more. Violations of traces are
-decided again. Sources that are still there are shown.
+The traces and programs that the document is about need not exist any more. Violations of traces are
+decided again. Sources that still exist are shown.
 Exit codes: 0 the page was written, 2 bad usage or input.")]
 pub struct ReportArgs {
-    /// What `--format json` of check, verify, litmus, monitor, replay, stress or simulate wrote; `-` is standard input.
+    /// A result of `--format json` (check, verify, litmus, monitor, replay, stress, simulate); `-` is standard input.
     #[arg(value_name = "RESULT")]
     pub result: PathBuf,
 
-    /// Write the page to this file [default: RESULT with the ending .html; report.html for standard input]
+    /// Write the page to this file [default: RESULT with extension .html; report.html for standard input]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 
-    /// The path of a model that is not built in, to decide violations again; may be repeated
+    /// A model file, to decide violations of a model that is not built in; may be repeated
     #[arg(short, long = "model", value_name = "MODEL")]
     pub models: Vec<String>,
 }

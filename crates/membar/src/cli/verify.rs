@@ -12,21 +12,22 @@ use std::path::PathBuf;
 #[command(after_help = "\
 Examples:
   membar verify dekker.c                       compiled, and explored class by class, under tso
-  membar verify main.c queue.c -- -Iinc -DN=3  one program of two files, with flags for the compiler
-  membar verify SB.litmus tests/               litmus tests; of a directory, each file
+  membar verify main.c queue.c -- -Iinc -DN=3  one program of two files, with compiler flags
+  membar verify SB.litmus tests/               litmus tests; each file of a directory
   make CC=\"membar cc\" && membar verify ./test -- 2 items
-                                               a program with a build of its own, and its arguments
+                                               a program with its own build, and its arguments
   membar verify --model pso --strategy bounded --preemptions 2 bakery.c
   membar verify --strategy pct --executions 100000 --seed 7 bakery.c
   membar verify --time 1h --jobs 2 --resume bakery.state bakery.c
-                                               can be interrupted, and goes on where it was
+                                               can be interrupted, and resumes where it stopped
   membar verify --html report.html dekker.c    also a page that explains the violations
-  membar verify --format json dekker.c         for programs
+  membar verify --format json dekker.c         machine-readable
   membar verify --format sarif src/tests > membar.sarif
-                                               for code review: findings with places, executions and fixes
+                                               for code review: places, executions, fixes
 
-Only sequentially consistent executions are explored; a monitor finds on them what store buffers could do.
-Exit codes: 0 safe, 1 unsafe or an error of the program, 2 bad usage or input, 3 undecided, 4 a bug of membar.")]
+membar explores sequentially consistent executions; a monitor finds what store buffers could change.
+Exit codes: 0 safe, 1 unsafe or a program error, 2 bad usage or input, 3 undecided,
+4 a bug in membar.")]
 pub struct Verify {
     /// C and C++ sources, which together are one program; a program built with `membar cc`; litmus tests; directories of
     /// sources and tests; @lists; `-` is a litmus test on standard input.
@@ -41,11 +42,11 @@ pub struct Verify {
     #[arg(short, long, value_enum, default_value_t = StrategyName::Auto, value_name = "STRATEGY")]
     pub strategy: StrategyName,
 
-    /// Only executions with at most this many switches away from a thread that could go on: --strategy bounded [default there: 2]
+    /// At most this many switches away from a thread that could continue; implies --strategy bounded [default there: 2]
     #[arg(long, value_name = "N")]
     pub preemptions: Option<u32>,
 
-    /// Stop after about this many executions (random and pct: exactly so many) [default: no limit; random and pct: 10000]
+    /// Stop after about this many executions (random and pct: exactly this many) [default: no limit; random and pct: 10000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub executions: Option<u64>,
 
@@ -53,11 +54,11 @@ pub struct Verify {
     #[arg(long, default_value_t = 3, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
     pub depth: u32,
 
-    /// With random and pct: where the random numbers begin.
+    /// With random and pct: the seed of the random numbers.
     #[arg(long, default_value_t = 1, value_name = "N")]
     pub seed: u64,
 
-    /// What looks at each execution.
+    /// The monitor that watches each execution.
     #[arg(long, value_enum, default_value_t = VerifyMonitor::Auto, value_name = "MONITOR")]
     pub monitor: VerifyMonitor,
 
@@ -65,7 +66,7 @@ pub struct Verify {
     #[arg(long)]
     pub stop_at_first: bool,
 
-    /// Do not run a thread any further after this many accesses.
+    /// Stop a thread after this many accesses.
     #[arg(long, default_value_t = 10_000, value_name = "N", value_parser = steps)]
     pub steps: usize,
 
@@ -73,7 +74,7 @@ pub struct Verify {
     #[arg(long, default_value = "none", value_name = "LIMIT", value_parser = TimeParser)]
     pub time: Time,
 
-    /// Go on where this file says, if it exists, and keep it up to date.
+    /// Resume from this file, if it exists, and keep it up to date.
     #[arg(long, value_name = "FILE")]
     pub resume: Option<PathBuf>,
 
@@ -109,15 +110,15 @@ pub struct Verify {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "C and C++ programs")]
 pub struct NativeArgs {
-    /// Give the program this argument; may be repeated. What an executable gets may also follow `--`.
+    /// Give the program this argument; may be repeated. Arguments of an executable may also follow `--`.
     #[arg(long = "arg", value_name = "ARG", allow_hyphen_values = true)]
     pub args: Vec<OsString>,
 
-    /// What to assume where the language leaves it open.
+    /// Assumptions where the language leaves something open.
     #[arg(long, value_enum, value_name = "WHAT")]
     pub assume: Vec<Assumption>,
 
-    /// What `__VERIFIER_nondet_int` and its kin return: every number from LOW to HIGH is explored.
+    /// The numbers that `__VERIFIER_nondet_int` and similar functions return; all are explored.
     #[arg(long, value_name = "LOW..HIGH", value_parser = range, allow_hyphen_values = true)]
     pub nondet: Option<(i64, i64)>,
 
@@ -125,7 +126,7 @@ pub struct NativeArgs {
     #[arg(long, value_name = "LIMIT", value_parser = MemoryParser)]
     pub memory: Option<Memory>,
 
-    /// The compiler, gcc or clang [default: $CC or $CXX, else what is installed]
+    /// The compiler, gcc or clang [default: $CC or $CXX, else an installed one]
     #[arg(long, value_name = "COMPILER")]
     pub cc: Option<OsString>,
 
@@ -144,23 +145,22 @@ fn range(text: &str) -> Result<(i64, i64), String> {
     if fits { Ok((from, to)) } else { Err(EXPECTED.into()) }
 }
 
-/// What C and C++ leave open.
+/// Assumptions where C and C++ leave something open.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Assumption {
-    /// Volatile accesses are like any others: the machine may reorder them (the default)
+    /// Volatile accesses are ordinary: the machine may reorder them (the default)
     #[value(name = "volatile=plain")]
     VolatilePlain,
     /// Volatile accesses are seq_cst atomics, as some compilers make them
     #[value(name = "volatile=atomic")]
     VolatileAtomic,
-    /// Threads that wait at a condition variable or a futex may wake up without a reason: each thread once
-    /// at each call in the source
+    /// Waits at a condition variable or a futex may end without a reason: once per thread and call in the source
     #[value(name = "spurious-wakeups")]
     SpuriousWakeups,
-    /// Code that is not instrumented may touch what threads share: if it does, the answer is not "safe" (the default)
+    /// Uninstrumented code may touch shared memory: if it does, the answer is not "safe" (the default)
     #[value(name = "opaque=watched")]
     OpaqueWatched,
-    /// Code that is not instrumented touches nothing that threads share, and is not looked at
+    /// Uninstrumented code touches no shared memory, and is not watched
     #[value(name = "opaque=private")]
     OpaquePrivate,
 }
@@ -197,12 +197,12 @@ Examples:
   CC=\"membar cc\" CXX=\"membar c++\" cmake -B build && cmake --build build
   membar cc -O2 -c queue.c
 
-All arguments go to the compiler, and what it makes works as always; beside that it carries what `membar verify` needs.
-The compiler is gcc or clang, or what MEMBAR_CC and MEMBAR_CXX name.
+All arguments go to the compiler, and its output works as always; it also carries what
+`membar verify` needs. The compiler is gcc or clang, or the one that MEMBAR_CC and MEMBAR_CXX name.
 Exit codes: those of the compiler."
 )]
 pub struct Compile {
-    /// What the compiler is called with.
+    /// The compiler's arguments.
     #[arg(value_name = "ARGUMENTS", trailing_var_arg = true, allow_hyphen_values = true)]
     pub args: Vec<OsString>,
 }
@@ -210,13 +210,13 @@ pub struct Compile {
 /// The machines that programs are verified for.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub enum VerifyModel {
-    /// Total Store Order: a store buffer a thread (x86, SPARC)
+    /// Total Store Order: one store buffer per thread (x86, SPARC)
     Tso,
-    /// Partial Store Order: a store buffer a thread and address
+    /// Partial Store Order: one store buffer per thread and address
     Pso,
 }
 
-/// Reads a model, and says why another one is none here.
+/// Reads a model, and explains why others are not available here.
 #[derive(Clone)]
 struct VerifyModelParser;
 
@@ -255,9 +255,9 @@ pub enum StrategyName {
     Auto,
     /// Every interleaving
     Exhaustive,
-    /// Every interleaving with no preemption, with one, with two, and so on
+    /// Every interleaving with up to --preemptions preemptions
     Bounded,
-    /// One execution of each happens-before class
+    /// One execution per happens-before class
     Dpor,
     /// Threads chosen at random
     Random,
@@ -265,18 +265,18 @@ pub enum StrategyName {
     Pct,
 }
 
-/// What looks at each execution.
+/// The monitor that watches each execution.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub enum VerifyMonitor {
-    /// Ours: one execution of each class is enough for it
+    /// membar's own: needs only one execution per class
     Auto,
     /// Burnim, Sen and Stergiou's for TSO
     Tso,
-    /// Theirs for PSO
+    /// The same authors' for PSO
     Pso,
     /// Burckhardt and Musuvathi's for TSO, as published
     Sober,
-    /// The same over the standard definition of TSO
+    /// The same, corrected to the standard definition of TSO
     SoberFixed,
 }
 
@@ -285,7 +285,7 @@ pub enum VerifyMonitor {
 pub enum VerifyFormat {
     /// For people
     Text,
-    /// For programs
+    /// Machine-readable
     Json,
     /// For code-review tools: SARIF 2.1.0
     Sarif,
@@ -303,12 +303,13 @@ Examples:
   membar replay SB.litmus ab2a --format json
   membar replay main.c queue.c a12b3 -- -DN=3  a program as it was verified
 
-A schedule says who makes the next access: `a` to `z` are threads 0 to 25, `A` to `Z` 26 to 51, `{52}` and so on the
-others; a number repeats the thread before it. `membar verify` prints one with everything it finds.
+A schedule says who makes the next access: `a` to `z` are threads 0 to 25, `A` to `Z` 26 to 51,
+`{52}` and so on the others; a number repeats the thread before it. `membar verify` prints one with
+everything it finds.
 Exit codes: 0 the schedule could be run, 2 bad usage or input, or a thread in it cannot run."
 )]
 pub struct Replay {
-    /// The program, as for `membar verify`: a litmus test (`-` is standard input), sources, or an executable; and last the
+    /// The program, as for `membar verify`: a litmus test (`-` is standard input), sources, or an executable; then the
     /// schedule.
     #[arg(required = true, num_args = 2.., value_names = ["PROGRAM", "SCHEDULE"])]
     words: Vec<OsString>,
@@ -329,7 +330,7 @@ pub struct Replay {
     #[arg(long, requires = "html")]
     pub open: bool,
 
-    /// Explore the program this long before: a schedule counts the accesses to memory that is then known to be shared.
+    /// Explore the program this long first: a schedule counts accesses to memory that is known to be shared by then.
     #[arg(long, value_name = "TIME", value_parser = TimeParser)]
     pub learn: Option<Time>,
 

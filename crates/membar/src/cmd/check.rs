@@ -15,7 +15,7 @@ use membar::{Budget, Chosen, Failure, Interrupt, Trace};
 use std::io::{self, BufWriter, Write};
 use std::sync::Arc;
 
-/// What does not change from one trace to the next.
+/// State that is the same for all traces.
 pub struct Asked {
     /// The models, at least one.
     pub models: Vec<Chosen>,
@@ -137,7 +137,7 @@ fn read(args: &Check, interrupt: &Interrupt, progress: &Arc<Progress>, consumer:
                         if path != "-" && reader.skip_trace().is_ok() && reader.next(&mut trace).is_some() {
                             let _ = writeln!(
                                 io::stderr(),
-                                "note: the traces after this one were left out; `--keep-going` goes on with them"
+                                "note: the traces after this one were left out; `--keep-going` continues with them"
                             );
                         }
                         break;

@@ -1,7 +1,7 @@
 //! `membar demo`: the whole story on this machine. A broken lock and its fence, what real cores do, the page.
 //!
 //! Everything happens as by the commands that are shown, on files in one directory: the one that was asked for, or one that
-//! is gone afterwards. What this machine cannot show (no compiler, one core) is said, and told with a file instead.
+//! is gone afterwards. If this machine cannot show something (no compiler, one core), the demo says so and uses a file instead.
 
 use super::{stress, verify};
 use crate::cli::{Cli, Command, Demo};
@@ -98,7 +98,7 @@ fn save(directory: &Path) -> Result<(), Failure> {
             let path = directory.join(name);
             match std::fs::read(&path) {
                 Ok(known) if known == text.as_bytes() => {}
-                Ok(_) => return Err(io::Error::other(format!("there is another {name}; give a directory of its own"))),
+                Ok(_) => return Err(io::Error::other(format!("there is another {name}; give an empty directory"))),
                 Err(_) => std::fs::write(path, text)?,
             }
         }
@@ -212,7 +212,7 @@ impl Story {
         self.heading("3. This machine: do its cores really do that?")?;
         let found = match cores {
             0 | 1 => {
-                self.say("Only one core may be used here, and on one core nobody sees a store wait. This is what two cores of an x86 machine recorded:\n")?;
+                self.say("Only one core may be used here, and on one core a waiting store cannot be seen. This is what two cores of an x86 machine recorded:\n")?;
                 None
             }
             _ => {
@@ -229,7 +229,7 @@ impl Story {
         };
         self.say("The few operations that matter, and why no interleaving explains them:\n")?;
         self.check(&small, "sc")?;
-        self.say("A store waits in its core's buffer while a later load goes on. That is what x86 promises (tso), so all of the recording is in order:\n")?;
+        self.say("A store waits in its core's buffer while a later load proceeds. That is what x86 promises (tso), so all of the recording is in order:\n")?;
         self.check(&whole, "tso")
     }
 
@@ -323,7 +323,7 @@ impl Story {
     /// Where everything is, and what to try next.
     fn end(&mut self, page: &str, saved: Option<&Path>) -> Result<(), Failure> {
         if self.interrupt.pressed() {
-            self.say("interrupted: what came after is left out\n")?;
+            self.say("interrupted: the rest was skipped\n")?;
         }
         self.heading("4. The report")?;
         self.say(&format!(

@@ -23,7 +23,7 @@ const NESTED: usize = 64;
 /// Results wait at most this long to be written.
 const SOON: Duration = Duration::from_millis(100);
 
-/// What came out for one file.
+/// The outcome for one file.
 #[derive(Default)]
 struct Answer {
     /// For standard output.
@@ -125,7 +125,7 @@ pub fn run(args: &Litmus) -> Result<u8, Failure> {
         page.finish()?;
     }
     if interrupt.pressed() {
-        let _ = writeln!(io::stderr(), "interrupted: what came after is left out");
+        let _ = writeln!(io::stderr(), "interrupted: the rest was skipped");
     }
     Ok(match () {
         () if bad => stop::BAD,

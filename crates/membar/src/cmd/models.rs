@@ -50,7 +50,7 @@ fn show(name: &str) -> Result<String, Failure> {
         .map_err(|error| Failure::Usage(format!("error: the model file `{}` cannot be read: {error}", safe(name))))
 }
 
-/// What is known about one side of a difference.
+/// Everything known about one side of a difference.
 struct Known {
     allows: String,
     forbids: String,
@@ -120,8 +120,8 @@ fn diff_text(sides: &[Known; 2], differ: bool, style: Style) -> String {
         let (allows, forbids) = (safe(allows), safe(forbids));
         let _ = write!(text, "\nAllowed by {allows}, forbidden by {forbids}: ");
         let _ = match side {
-            Side::Trace(found) => writeln!(text, "{}, the fewest that can be.", count(found.len(), "operation")),
-            Side::Never => writeln!(text, "nothing, of any size: what {forbids} keeps in order, {allows} keeps too."),
+            Side::Trace(found) => writeln!(text, "{}, the fewest possible.", count(found.len(), "operation")),
+            Side::Never => writeln!(text, "nothing, of any size: {allows} keeps every order that {forbids} keeps."),
             Side::None { ops } => writeln!(text, "nothing of up to {}.", count(*ops, "operation")),
             Side::Open { ops, reason } => {
                 writeln!(text, "nothing of up to {}; then {reason}.", count(*ops, "operation"))

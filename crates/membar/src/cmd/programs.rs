@@ -64,12 +64,12 @@ pub fn check_flags(inputs: &[Input], flags: &[OsString]) -> Result<(), Failure> 
     let message = match () {
         () if flags.is_empty() => return Ok(()),
         () if sources && executables => {
-            "error: what follows `--` would be flags for the compiler and arguments of a program\n \
+            "error: arguments after `--` would be both compiler flags and program arguments\n \
              = help: verify sources and executables one after the other"
         }
         () if sources || executables || inputs.is_empty() => return Ok(()),
         () => {
-            "error: what follows `--` is for C and C++ programs, and a litmus test is none\n \
+            "error: arguments after `--` are for C and C++ programs, not for litmus tests\n \
              = help: options come before `--`"
         }
     };

@@ -68,7 +68,7 @@ fn replay<S: Subject>(subject: &mut S, text: &str, args: &Replay) -> Result<Repl
             Some(Stand::Access(_)) if missing.outcome().is_some() => "makes no choice".into(),
             None => format!("does not exist: the program has threads 0 to {}", threads.saturating_sub(1)),
             Some(Stand::Done) if standing(subject).ends_with("has ended") => "has ended".into(),
-            Some(Stand::Stuck(_)) => format!("cannot go on\n    {}", standing(subject)),
+            Some(Stand::Stuck(_)) => format!("cannot continue\n    {}", standing(subject)),
             Some(Stand::Access(_) | Stand::Done) => format!("cannot make a step: {}", standing(subject)),
         };
         let (step, text) = (run.steps.len() + 1, safe(text));

@@ -61,8 +61,8 @@ fn read(path: &Path, name: &str) -> Result<Value, Failure> {
         return Err(usage(format!("the document is larger than {} MiB", MOST >> 20)));
     }
     serde_json::from_slice(&bytes).map_err(|error| {
-        let what = if error.is_eof() { "the document ends too early" } else { "this is no JSON document" };
-        let help = "what `--format json` writes is one JSON document; was the command interrupted?";
+        let what = if error.is_eof() { "the document ends too early" } else { "this is not a JSON document" };
+        let help = "the output of `--format json` is one JSON document; was the command interrupted?";
         Failure::Usage(format!("error: {name}: {what}: {}\n = help: {help}", safe(&error.to_string())))
     })
 }
@@ -81,9 +81,9 @@ enum Results {
 impl Results {
     /// Which command wrote it, by what it holds.
     fn of(mut document: Value) -> Result<Results, String> {
-        let Some(object) = document.as_object() else { return Err("this is no document of membar".into()) };
+        let Some(object) = document.as_object() else { return Err("this is not a membar document".into()) };
         match object.get("schema").map(Value::as_u64) {
-            None => return Err("this is no document of membar: it has no `schema`".into()),
+            None => return Err("this is not a membar document: it has no `schema`".into()),
             Some(Some(schema)) if schema == u64::from(SCHEMA) => {}
             Some(Some(schema)) if schema > u64::from(SCHEMA) => {
                 return Err(format!("its schema is {schema}, which is newer than this membar; it knows {SCHEMA}"));
@@ -107,11 +107,11 @@ impl Results {
             return Err("this describes the machine of a violation; its `result.json` makes a page".into());
         }
         if !has("results") {
-            return Err("no command of membar writes such a document".into());
+            return Err("no membar command writes such a document".into());
         }
         let errors = errors(document.get("errors"));
         let Some(Value::Array(results)) = document.get_mut("results").map(Value::take) else {
-            return Err("its `results` are no list".into());
+            return Err("its `results` are not a list".into());
         };
         let Some(first) = results.first() else { return Ok(Results::Checked(Vec::new(), errors)) };
         let has = |key: &str| first.get(key).is_some();
@@ -121,7 +121,7 @@ impl Results {
             () if has("monitor") => Ok(Results::Monitored(all(results)?, errors)),
             () if has("condition") => Ok(Results::Litmus(all(results)?, errors)),
             () if has("outcomes") => Ok(Results::Histograms(all(results)?)),
-            () => Err("no command of membar writes such results".into()),
+            () => Err("no membar command writes such results".into()),
         }
     }
 

@@ -64,6 +64,6 @@ fn list(style: Style) -> String {
             if profile.locks > 0 { format!(", {}", count(profile.locks as usize, "lock")) } else { String::new() };
         let _ = writeln!(text, "  {:<18} {} ({size}{locks})", profile.name, profile.title);
     }
-    let _ = writeln!(text, "\n`membar models` lists the models (--model). A profile of your own is a .toml file.");
+    let _ = writeln!(text, "\n`membar models` lists the models (--model). Your own profile is a .toml file.");
     text
 }

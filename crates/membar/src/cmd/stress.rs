@@ -182,7 +182,7 @@ fn litmus_tests(args: &Stress, interrupt: &Interrupt) -> Result<u8, Failure> {
     })
 }
 
-/// What came of a test, as data. `allowed` are all states of the model, where they are known.
+/// The result of a test, as data. `allowed` are all states of the model, where they are known.
 fn told(
     test: &LitmusTest,
     file: &str,

@@ -1,4 +1,4 @@
-//! `membar verify`: explores a program, says what was found, and keeps what is needed to go on.
+//! `membar verify`: explores a program, says what was found, and keeps what is needed to continue.
 
 use super::programs::{check_flags, inputs};
 use crate::cli::{Cli, Command, StrategyName, Verify, VerifyFormat, VerifyModel, VerifyMonitor};
@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 const SHOWN: usize = 5;
 /// Preemptions of a bounded search if nothing is said.
 const PREEMPTIONS: u32 = 2;
-/// Executions of random and pct if nothing is said.
+/// Executions of random and pct by default.
 const DRAWN: u64 = 10_000;
 
 /// Runs the command.
@@ -110,7 +110,7 @@ impl Batch {
         for (number, input) in (1..).zip(inputs) {
             if interrupt.pressed() && !self.reports.is_empty() {
                 self.interrupted = true;
-                let _ = writeln!(io::stderr(), "interrupted: what came after is left out");
+                let _ = writeln!(io::stderr(), "interrupted: the rest was skipped");
                 break;
             }
             self.begun = number;

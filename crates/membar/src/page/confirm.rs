@@ -1,4 +1,4 @@
-//! What a page asks about executions that it shows: what models say about them, and how a machine makes them.
+//! Confirmation of the executions that a page shows: the models' verdicts, and a machine's run.
 
 use membar::core::{AccessKind, Verdict};
 use membar::litmus::{LitmusTest, Model as Machine, Outcomes, Quantifier, Step, way};

@@ -1,4 +1,4 @@
-//! What `--resume` keeps on disk.
+//! The state that `--resume` keeps on disk.
 
 use crate::Failure;
 use crate::programs::hash;
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 pub struct State {
     /// Where it is.
     pub checkpoint: Checkpoint,
-    /// What was learnt about the program.
+    /// Facts learnt about the program.
     pub facts: Value,
     /// How long it took to get there.
     pub seconds: f64,
@@ -40,7 +40,7 @@ fn bad(path: &Path, why: &str) -> Failure {
 
 /// The file holds something else.
 pub fn no_state(path: &Path) -> Failure {
-    bad(path, "is no state of a verification")
+    bad(path, "is not a saved verification")
 }
 
 /// The state that the file keeps; `None` if there is no file.

@@ -4,12 +4,12 @@
 //! perhaps never. Most programs are searched in a blink, and must not wait for samples.
 //!
 //! Algorithm: the search begins. If it is not done after [`HEAD_START`] it is interrupted, [`SAMPLES`] executions are sampled, in
-//! [`LONGEST`] at most, and the search goes on where it was. If the samples taught us about the program (shared memory, threads,
+//! [`LONGEST`] at most, and the search continues where it was. If the samples taught us about the program (shared memory, threads,
 //! loops) it begins again, as always when something is learnt.
 //!
-//! Guarantees: a search that comes to its end finds all that samples can find, so then they are forgotten: counts and findings are
-//! those of the search alone. Otherwise what only they have found is added. What is sampled depends on the seed alone, unless
-//! the time for it is over first. Whoever chooses a strategy, limits executions or keeps a state gets no samples.
+//! Guarantees: a search that finishes finds all that samples can find, so then they are forgotten: counts and findings are
+//! those of the search alone. Otherwise their additional findings are added. Samples depend on the seed alone, unless
+//! the time for it is over first. With a chosen strategy, a limit on executions or a saved state, there are no samples.
 
 use super::VerifyOptions;
 use super::watchdog::Watchdog;
@@ -90,7 +90,7 @@ impl Sampling {
         Ok(())
     }
 
-    /// Adds what only samples have found to a search that has not come to its end. What is to be said about that, after the
+    /// Adds what only samples have found to an unfinished search. Returns a sentence about that, after the
     /// name of its strategy.
     pub fn add_to<S: Subject>(
         mut self,

@@ -13,7 +13,7 @@
 //!
 //! # Guarantees
 //!
-//! Nothing is counted while the search runs. What is said is about executions that the search has come to; it is a hint,
+//! Nothing is counted while the search runs. The result is about executions that the search has reached; it is a hint,
 //! not a measure of what is left.
 //!
 //! # Complexity
@@ -28,7 +28,7 @@ use crate::verify::{Checkpoint, Event};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-/// Branches that are looked at, and the time that may take.
+/// Branches that are examined, and the time that may take.
 const SAMPLES: usize = 16;
 const TIME: Duration = Duration::from_millis(300);
 /// Variables that are named, and places of each.
@@ -128,7 +128,7 @@ pub fn round<S: Subject>(subject: &mut S, schedule: &[Step]) -> Option<String> {
 
 /// The same of an execution that has been run.
 fn goes_round<S: Subject>(subject: &mut S, run: &Run<S::Detail>) -> Option<String> {
-    /// Steps that are looked at: those of the last rounds.
+    /// Steps that are examined: those of the last rounds.
     const LAST: usize = 32;
     let mut made: BTreeMap<u32, usize> = BTreeMap::new();
     run.steps.iter().for_each(|step| *made.entry(step.thread).or_default() += 1);

@@ -102,7 +102,9 @@ fn all_commands(of: &[&str]) -> Vec<Vec<String>> {
     let mut help = vec!["help"];
     help.extend(of);
     let help = run(&help).out;
-    let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    // membar itself groups its commands by topic.
+    let first = if of.is_empty() { "Programs:" } else { "Commands:" };
+    let listed = help.lines().skip_while(|line| *line != first).take_while(|line| *line != "Options:");
     let named = listed.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
     let mut all = Vec::new();
     for name in named.filter(|name| !name.is_empty() && *name != "help") {

@@ -9,7 +9,7 @@ use membar_simulate::Rng;
 use serde_json::Value;
 use std::collections::{BTreeSet, HashSet};
 
-/// Runs the operations that its arguments name, one argument a thread, and ends with a status that says what came of them.
+/// Runs the operations that its arguments name, one argument per thread, and ends with a status that says what came of them.
 const INTERPRETER: &str = r#"
 #define _GNU_SOURCE
 #include <errno.h>
@@ -119,7 +119,7 @@ struct Machine<'a> {
     deadlock: bool,
 }
 
-/// All ways to take so many of these.
+/// All ways to take this many of these.
 fn subsets(of: &[usize], n: usize) -> Vec<Vec<usize>> {
     if n >= of.len() {
         return vec![of.to_vec()];
@@ -157,7 +157,7 @@ impl Machine<'_> {
         state.step(thread, (op != b'C').then_some(0));
     }
 
-    /// The states after waking so many, each with those who were.
+    /// The states after waking this many, each with those who were.
     fn wake(&self, state: &State, queue: u8, n: usize, bits: u8) -> Vec<(State, u32)> {
         let each = subsets(&state.waiting(queue, bits), n).into_iter().map(|some| {
             let mut next = state.clone();

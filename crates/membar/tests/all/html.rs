@@ -96,7 +96,7 @@ fn long_values_have_short_names() {
     assert_eq!(page["cases"][0]["graph"]["nodes"][0]["text"], "x := 123456789");
 }
 
-/// The machine's last step is where it cannot go on.
+/// The machine's last step is where it cannot continue.
 #[test]
 fn the_stepper_stops_at_the_impossible_read() {
     let page = page("0: x := 1\n0: y := 1\n1: y == 1\n1: x == 0\ncheck\n", &[]);

@@ -80,7 +80,7 @@ fn exit_codes() {
         let ran = files.run(&[&["litmus"], args].concat());
         assert_eq!(ran.code, code, "{args:?}: {}", ran.err);
         assert!(ran.err.contains(says) && ran.err.is_empty() == says.is_empty(), "{args:?}: {}", ran.err);
-        // The other files go on.
+        // The other files continue.
         assert!(!args.contains(&"sb.litmus") || args.contains(&"arm") || ran.out.contains("Test SB "), "{args:?}");
     }
     let ran = files.run(&["litmus", "endless.litmus", "--time", "100ms"]);

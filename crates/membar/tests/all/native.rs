@@ -337,15 +337,15 @@ static int random_bit(void)
         let document = json(&files.run(&["verify", "--format", "json", name]));
         assert_eq!(document["errors"].as_array().map(Vec::len), Some(1), "{document}");
     }
-    // Others go on.
+    // Others continue.
     let ran = files.run(&["verify", "bad.c", "--format", "json", &corpus("SB.litmus")]);
     assert_eq!((ran.code, json(&ran)["results"][0]["verdict"].clone()), (2, "unsafe".into()), "{}", ran.err);
     let ran = files.run(&["verify", &corpus("SB.litmus"), "--", "-DN=1"]);
     assert_eq!(ran.code, 2);
-    assert!(ran.err.contains("a litmus test is none"), "{}", ran.err);
+    assert!(ran.err.contains("not for litmus tests"), "{}", ran.err);
 }
 
-/// What only this catches: that something which membar does not run is taken for an error of the program, or hides one.
+/// What only this catches: that something which membar does not run is taken for a program error, or hides one.
 #[test]
 fn what_cannot_be_run_is_undecided_with_its_place() {
     let files = Files::new(&[
@@ -423,7 +423,7 @@ int pop(void) { return last > 0 ? item[last - 1] : 0; }
     let again = files.run(&words);
     assert_eq!(again.code, 0, "{}{}", again.out, again.err);
     assert!(again.out.contains("pso: could overtake step"), "{}", again.out);
-    // Of a directory, each file is a program of its own.
+    // Of a directory, each file is its own program.
     let apart = Files::new(&[("a.c", b"int main(void) { return 0; }\n"), ("b.c", b"int main(void) { return 0; }\n")]);
     std::fs::copy(corpus("SB.litmus"), apart.path("c.litmus")).unwrap();
     let ran = apart.run(&["verify", "."]);
@@ -516,7 +516,7 @@ fn replay_shows_each_step() {
     let document = json(&files.run(&["replay", "SB.c", "a2b3c3", "--format", "json"]));
     assert_eq!(document["steps"].as_array().map(Vec::len), Some(8));
     assert_eq!(document["steps"][3]["function"], "p0");
-    for (schedule, why) in [("b", "thread 1 "), ("e", "does not exist"), ("a?", "is no thread")] {
+    for (schedule, why) in [("b", "thread 1 "), ("e", "does not exist"), ("a?", "is not a thread")] {
         let ran = files.run(&["replay", "SB.c", schedule]);
         assert_eq!(ran.code, 2, "{}", ran.out);
         assert!(ran.err.contains(why), "{}", ran.err);

@@ -199,7 +199,7 @@ fn a_campaign() {
     insta::assert_json_snapshot!(view);
 }
 
-/// What is counted goes on where a campaign goes on.
+/// What is counted continues where a campaign continues.
 #[test]
 fn counts_survive_a_state_file() {
     let files = Files::new(&[]);
@@ -304,18 +304,18 @@ fn documents_that_make_no_page() {
     let kind = good.replace("\"ops\":4", "\"ops\":\"four\"");
     let cases: [(&str, &str); 16] = [
         ("", "ends too early"),
-        ("hello", "no JSON"),
-        ("\u{1b}[2Jred", "no JSON"),
+        ("hello", "not a JSON document"),
+        ("\u{1b}[2Jred", "not a JSON document"),
         (&deep, "recursion limit"),
         (&bomb, "recursion limit"),
         (half, "ends too early"),
-        ("[]", "no document of membar"),
+        ("[]", "not a membar document"),
         ("{}", "no `schema`"),
         ("{\"schema\":2,\"results\":[]}", "newer than this membar"),
         ("{\"schema\":\"one\"}", "not a number"),
-        ("{\"schema\":1}", "no command of membar"),
-        ("{\"schema\":1,\"results\":{}}", "no list"),
-        ("{\"schema\":1,\"results\":[{\"a\":1}]}", "no command of membar"),
+        ("{\"schema\":1}", "no membar command"),
+        ("{\"schema\":1,\"results\":{}}", "not a list"),
+        ("{\"schema\":1,\"results\":[{\"a\":1}]}", "no membar command"),
         ("{\"schema\":1,\"differences\":[]}", "models diff"),
         (&word, "results[0]: `</script>` is not a word"),
         (&kind, "results[0]: invalid type"),

@@ -1,5 +1,5 @@
 //! The JSON schemas in `docs/schema` against what the real binary writes. What only this file catches: a property that the
-//! schema does not know, that no output has, or that docs/json.md does not name; and a schema that lets anything pass.
+//! schema does not know, that no output has, or that the book's reference/json.md does not name; and a schema that lets anything pass.
 #![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 
 use crate::common;
@@ -506,13 +506,13 @@ fn every_property_is_described_and_documented() {
     for (file, schema) in &schemas() {
         walk(file, schema, &mut names);
     }
-    let page = std::fs::read_to_string(repository().join("docs/json.md")).expect("the page");
+    let page = std::fs::read_to_string(repository().join("book/src/reference/json.md")).expect("the page");
     let missing: Vec<&String> = names
         .iter()
         .filter(|name| !page.contains(&format!("`{name}`")) && !page.contains(&format!("\"{name}\"")))
         .collect();
-    assert!(missing.is_empty() && names.len() > 100, "docs/json.md does not name {missing:?}");
+    assert!(missing.is_empty() && names.len() > 100, "reference/json.md does not name {missing:?}");
     for name in schemas().keys() {
-        assert!(page.contains(&format!("schema/{name}.json")), "docs/json.md does not link to schema/{name}.json");
+        assert!(page.contains(&format!("schema/{name}.json")), "reference/json.md does not link to schema/{name}.json");
     }
 }

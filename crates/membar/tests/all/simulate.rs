@@ -85,7 +85,7 @@ fn machines_without_bugs_do_what_their_models_allow() {
     }
 }
 
-/// Each bug, with the default profile, within this many tests: the bound that docs/simulate.md gives.
+/// Each bug, with the default profile, within this many tests: the bound that the book's reference/campaigns.md gives.
 const ENOUGH: &str = "50";
 
 #[test]
@@ -199,7 +199,7 @@ fn the_number_of_jobs_changes_nothing() {
     assert_eq!(one, summary("3"));
 }
 
-/// Killed at any moment, a campaign leaves complete directories and a state from which it goes on to the same end.
+/// Killed at any moment, a campaign leaves complete directories and a state from which it continues to the same end.
 #[test]
 fn a_killed_campaign_leaves_nothing_half_done_and_goes_on() {
     let args = [
@@ -324,7 +324,7 @@ fn an_interrupt_ends_with_the_summary() {
     let text = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(0), "{text}");
     assert!(text.starts_with("no violation found: tso against tso") && text.contains(", interrupted"), "{text}");
-    assert!(text.contains("the same command goes on where s says"), "{text}");
+    assert!(text.contains("the same command resumes from s"), "{text}");
     assert!(output.stderr.is_empty(), "piped: no progress line");
 }
 

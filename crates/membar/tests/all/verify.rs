@@ -283,7 +283,7 @@ fn replay_shows_each_step() {
     insta::assert_snapshot!("replay_store_buffering", ran.out);
     let steps = json(&files.run(&["replay", "SB.litmus", "a2b2", "--format", "json"]))["steps"].clone();
     assert_eq!(steps.as_array().unwrap().len(), 4);
-    for (schedule, why) in [("a3", "thread 0 has ended"), ("c", "thread 2 does not exist"), ("a?", "is no thread")] {
+    for (schedule, why) in [("a3", "thread 0 has ended"), ("c", "thread 2 does not exist"), ("a?", "is not a thread")] {
         let ran = files.run(&["replay", "SB.litmus", schedule]);
         assert_eq!(ran.code, 2);
         assert!(ran.err.contains(why), "{}", ran.err);

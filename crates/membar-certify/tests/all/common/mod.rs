@@ -212,9 +212,9 @@ impl Random {
 pub struct Recipe {
     /// At most this many memory operations (and up to two barriers).
     pub most: u64,
-    /// One in so many traces has locks.
+    /// One in this many traces has locks.
     pub locked: u64,
-    /// One in so many traces has times.
+    /// One in this many traces has times.
     pub timed: u64,
 }
 

@@ -96,7 +96,7 @@ pub struct Blocking {
     pc: Vec<usize>,
     chosen: Vec<u64>,
     back: Vec<(usize, u64, u64)>,
-    /// Whatever waits when thread 0 has ended may wait for ever.
+    /// Whatever waits when thread 0 has ended may wait forever.
     main: bool,
 }
 

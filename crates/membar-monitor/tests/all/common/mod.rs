@@ -55,7 +55,7 @@ pub fn random(seed: u64) -> Vec<Event> {
     let mut next = if spawning { 1 } else { threads };
     let mut events = Vec::new();
     while events.len() < length {
-        // A thread goes on more often than not: that is what delays stores past what others see.
+        // A thread continues more often than not: that is what delays stores past what others see.
         let last = events.last().map(|event: &Event| event.thread).filter(|last| running.contains(last));
         let thread = last.filter(|_| rng.chance(1, 2)).unwrap_or_else(|| *rng.pick(&running).unwrap());
         let addr = rng.below(addrs);

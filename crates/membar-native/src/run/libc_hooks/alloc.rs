@@ -12,7 +12,7 @@ fn caller() -> [usize; 2] {
         return [pc, 0];
     }
     let known = if w.module.is_code(pc) { None } else { fault::call_from_program(register(0)) };
-    // Of a chain of wrappers, as containers and their allocators are, whoever called the first of them.
+    // Of a chain of wrappers, as containers and their allocators are, the caller of the first of them.
     let user = |&back: &usize| !w.wrappers.is_empty() && w.module.is_code(back) && !w.is_wrapper(w.module.offset(back));
     let callers = || fault::callers(register(2), w.current);
     let caller = callers().take(32).find(user).or_else(|| callers().next());
@@ -69,7 +69,7 @@ pub extern "C-unwind" fn free(pointer: usize) {
         Ok(block) if block.alive => {
             w.threads[w.current].dirty = true;
             if !w.alone {
-                // Whoever accesses the block races with this.
+                // Later accesses to the block race with this.
                 let id = w.current;
                 w.shadow.claim(id, block.start, block.size);
                 crate::run::access::each(block.start, block.size, AccessKind::Store);

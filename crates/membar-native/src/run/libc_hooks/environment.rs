@@ -1,4 +1,4 @@
-//! The environment, which is put back after each execution.
+//! The environment, which is restored after each execution.
 //!
 //! # Problem
 //!
@@ -11,7 +11,7 @@
 //!
 //! # Guarantees
 //!
-//! What `getenv` returns, and whether, is that of the order of the steps. What `putenv` makes part of the environment is the program's own
+//! The result of `getenv` depends on the order of the steps. A string that `putenv` makes part of the environment is the program's own
 //! memory: looking it up reads that. Who reads the list itself (`environ`) is not seen here.
 //!
 //! # Complexity

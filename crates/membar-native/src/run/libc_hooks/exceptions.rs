@@ -8,7 +8,7 @@
 //! # Algorithm
 //!
 //! 1. The linker leads `__cxa_throw`, its rethrowing relatives and the two functions behind `std::terminate` through our stubs
-//!    (`--wrap`), which call the functions here and then go on to the real ones.
+//!    (`--wrap`), which call the functions here and then continue to the real ones.
 //! 2. A throw notes its stack with the exception object; a rethrow notes its own.
 //! 3. A termination asks the C++ runtime for the exception that is being handled. If there is one, its type is
 //!    demangled, and if that type derives from `std::exception`, `what()` is called, as the default handler does.
@@ -26,7 +26,7 @@ use crate::run::registers::{Registers, word_at};
 pub struct Thrown {
     object: usize,
     stack: Vec<usize>,
-    /// The return address of whoever threw it again last, and of its caller.
+    /// The return address of the last rethrow, and of its caller.
     again: Option<[usize; 2]>,
 }
 
@@ -62,7 +62,7 @@ pub extern "C-unwind" fn rethrow_exception(pointer: usize) {
     thrown_again(unsafe { *(pointer as *const usize) });
 }
 
-/// Exceptions travel between threads: whoever threw it first is looked for everywhere.
+/// Exceptions travel between threads: the first throw is searched for everywhere.
 fn thrown_again(object: usize) {
     let stack = fault::here();
     let again = [0, 1].map(|i| stack.get(i).copied().unwrap_or(0));

@@ -2,7 +2,7 @@
 //!
 //! The heap is ours ([`super::heap`]). Functions that copy or compare memory announce what they read and write. Time stands
 //! still but for what a thread itself sees pass; random numbers come from generators that threads share, in the order of their steps; both are the same in every
-//! execution. What blocks on the world outside, or makes processes, is refused by name; so are system calls.
+//! execution. Functions that block on the outside world or make processes are refused by name; so are system calls.
 
 mod alloc;
 mod ending;

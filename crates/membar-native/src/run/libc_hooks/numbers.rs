@@ -1,6 +1,6 @@
 //! Functions of the mathematical library that store a second result where their caller says: that is a step.
 //!
-//! Those on `long double` are code that is not instrumented, and watched (`run/opaque/thunks.rs`).
+//! Those on `long double` are uninstrumented code, and watched (`run/opaque/thunks.rs`).
 
 use super::*;
 use std::ffi::c_float;

@@ -60,7 +60,7 @@ pub extern "C-unwind" fn rest() -> c_int {
     0
 }
 
-/// How long is read, whatever becomes of it. What would be left is written only if somebody interrupts.
+/// How long is read, whatever becomes of it. The remaining time is written only on an interrupt.
 pub extern "C-unwind" fn rest_for(time: usize) -> c_int {
     whole_range(time, 16, false);
     0

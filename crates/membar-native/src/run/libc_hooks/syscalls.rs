@@ -37,7 +37,7 @@ fn give<T>(to: usize, value: T) {
     }
 }
 
-/// The seventh argument is on the stack, where that of a function with so many is.
+/// The seventh argument is on the stack, where that of a function with this many is.
 pub extern "C-unwind" fn syscall(number: c_long, a: usize, b: usize, c: usize, d: usize, e: usize, f: usize) -> c_long {
     let refuse = |why: &str| -> ! { refuse_call(number, why) };
     match number {

@@ -1,7 +1,7 @@
 //! Functions that write text or numbers where their caller says, and sorting: the C library's own do the work on memory that
 //! nobody else knows, and what they would have written is written here, as steps.
 //!
-//! What they read through pointers is theirs to read: code that is not instrumented ([`super::super::opaque`]).
+//! Their own reads through pointers are those of uninstrumented code ([`super::super::opaque`]).
 
 use super::strings::copy;
 use super::*;
@@ -100,7 +100,7 @@ fn strings_of(format: *const c_char, mut list: List, mut visit: impl FnMut(usize
     true
 }
 
-/// Prints to a file. What is read of strings are steps; nobody in the program knows what comes of it.
+/// Prints to a file. Reads of strings are steps; the program does not see the result.
 fn print_file(file: *mut libc::FILE, format: *const c_char, arguments: *mut List) -> c_int {
     unsafe extern "C" {
         fn vfprintf(file: *mut libc::FILE, format: *const c_char, arguments: *mut List) -> c_int;

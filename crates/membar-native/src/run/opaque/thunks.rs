@@ -2,7 +2,7 @@
 //!
 //! Each slot of the object's table of addresses that leads to a function of the C library gets the address of a *thunk*
 //! instead: two instructions that say which function it is and go to [`common`], which tells [`super`] and then jumps to the function
-//! itself. Nothing is left on the stack, so the function returns to whoever called it, however it likes.
+//! itself. Nothing is left on the stack, so the function returns to its caller in any way it likes.
 
 use crate::run::module::Module;
 use crate::run::world::world;
@@ -249,7 +249,7 @@ fn is_numeric(name: &str, library: &str) -> bool {
 }
 
 impl Thunks {
-    /// Makes the calls of an object that is loaded go through thunks. What cannot be read has none.
+    /// Makes the calls of an object that is loaded go through thunks. Unreadable objects have none.
     pub fn install(object: &Path, module: &Module) -> Thunks {
         let mut thunks = Thunks::default();
         let Ok(data) = std::fs::read(object) else { return thunks };

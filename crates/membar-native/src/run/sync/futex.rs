@@ -8,9 +8,9 @@
 //! # Algorithm
 //!
 //! As in the kernel: the queue is locked, the word is read, and the thread joins the queue or does not when the lock is
-//! given back ([`super::waiters`]): three steps. What changes in a queue that is locked changes for others when the
-//! lock is given back. A wait ends when the thread is woken, when its time is up, or before it sleeps if the word is
-//! another one; never because the word changes later. Whoever is woken, if more wait, is a choice that is explored.
+//! given back ([`super::waiters`]): three steps. Changes in a locked queue take effect for others when the
+//! lock is released. A wait ends when the thread is woken, when its time is up, or before it sleeps if the word is
+//! another one; never because the word changes later. If more threads wait, which one is woken is a choice that is explored.
 //! Operations on two futexes lock two queues, the one at the lower address first.
 //!
 //! A few cells serve all futexes. Two that share one only seem to conflict: that costs executions.

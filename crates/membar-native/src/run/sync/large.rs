@@ -1,7 +1,7 @@
 //! Atomic objects of sizes that the machine has no instructions for.
 //!
 //! The compiler calls functions of `libatomic`, which take a lock, copy and compare bytes, and give the lock back. So it is here, with
-//! one lock for all of them; the bytes are accessed as by `memcpy` and `memcmp`, so whoever accesses them in another way is seen.
+//! one lock for all of them; the bytes are accessed as by `memcpy` and `memcmp`, so any other access to them is seen.
 
 use super::*;
 use crate::run::access::plain_within;

@@ -1,11 +1,11 @@
 //! The life of objects that threads wait for each other with: each is initialised, used, and destroyed.
 //!
-//! Initialising and destroying are steps on the word that every use is a step on, so whoever uses an object too early or too late
-//! does so in some execution. What has become of an object, who did that and where is noted in the object itself
+//! Initialising and destroying are steps on the word that every use is a step on, so a thread that uses an object too early or too late
+//! does so in some execution. The fate of an object, with the thread and place, is noted in the object itself
 //! ([`super::note`]): it goes where the object's memory goes, and whatever is written over it makes it another object. Memory that holds
 //! neither a note nor, where there is a static initialiser, zeros has never been an object.
 //!
-//! An error: to use, destroy or initialise an object that is none, has been destroyed, or is in use, as far as each of that is undefined.
+//! It is an error to use, destroy or initialise an object that does not exist, has been destroyed, or is in use, as far as that is undefined.
 //! Not an error: to initialise what has been initialised and is not in use. On a stack that is what an earlier call has left.
 
 use super::*;
@@ -32,7 +32,7 @@ pub(super) const BARRIER: Kind = Kind { name: "barrier", size: 32, cell: 4, note
 pub(super) const SEMAPHORE: Kind = Kind { name: "semaphore", size: 32, cell: 4, note: 8, zero: false };
 
 impl Kind {
-    /// The object is used, in a step that has just been made. What the thread does is a word such as `locks`.
+    /// The object is used, in a step that has just been made. The action is a word such as `locks`.
     #[inline]
     pub(super) fn used(&self, object: usize, does: &str) {
         let note = *word(object + self.note);

@@ -274,7 +274,7 @@ const SEM_VALUE_MAX: u32 = i32::MAX as u32;
 
 pub extern "C-unwind" fn sem_destroy(semaphore: usize) -> c_int {
     SEMAPHORE.destroy(semaphore, || None);
-    // Whoever waits goes on, and finds that it is no more.
+    // Waiting threads continue, and find that it is gone.
     *word(semaphore) = u32::MAX;
     0
 }

@@ -1,11 +1,11 @@
 //! Threads, locks and everything else of POSIX that threads wait for each other with.
 //!
-//! Objects are kept in the memory that the program gives them, in a layout of our own that a statically initialised object
+//! Objects are kept in the memory that the program gives them, in our own layout that a statically initialised object
 //! fits; so is what has become of them ([`life`]). Each operation is one or a few steps ([`super::access`]) that synchronise memory fully (POSIX 4.12). An operation that would
 //! block is disabled until it can be made, so no schedule has it fail first.
 //!
 //! * *mutex*: 0 free, 1 held (2 and 3 are for robust ones); behind it depth, owner and kind.
-//! * *condition variable*, *futex*: a queue of waiting threads ([`waiters`]). A waiting thread waits for a word of its own that the
+//! * *condition variable*, *futex*: a queue of waiting threads ([`waiters`]). A waiting thread waits for its own word that the
 //!   waking thread sets. No spurious wake-ups.
 //! * *reader-writer lock*: the number of readers, or all ones for a writer. *semaphore*: its value. *spin lock*: 1 or 2. *barrier*:
 //!   arrived, generation, wanted. *once*: 0, 1 running, 2 done.

@@ -1,5 +1,5 @@
 //! Mutexes: 0 free, 1 held; behind it depth, owner and kind. A robust one may also be 2, free since its owner ended, or 3, not to be
-//! had any more: whoever took it after that gave it back without calling it consistent.
+//! had any more: the next owner released it without calling it consistent.
 
 use super::*;
 
@@ -59,7 +59,7 @@ fn robust(mutex: usize) -> bool {
     *word(mutex + KIND) & ROBUST != 0
 }
 
-/// The mutex is not held: takes it, unless it is lost. What the caller is told.
+/// The mutex is not held: takes it, unless it is lost. Returns the result for the caller.
 pub(super) fn taken(mutex: usize) -> c_int {
     let result = match *word(mutex) {
         LOST => {
@@ -115,7 +115,7 @@ pub extern "C-unwind" fn mutex_trylock(mutex: usize) -> c_int {
 
 pub extern "C-unwind" fn mutex_timedlock(mutex: usize, time: usize) -> c_int {
     match mutex_trylock(mutex) {
-        // A time is looked at by those who have to wait.
+        // A time is examined by those who have to wait.
         libc::EBUSY if !is_time(time) => libc::EINVAL,
         libc::EBUSY => libc::ETIMEDOUT,
         other => other,

@@ -1,4 +1,4 @@
-//! What happens once: `pthread_once`, and static variables within functions.
+//! One-time initialisation: `pthread_once`, and static variables within functions.
 
 use super::*;
 
@@ -9,7 +9,7 @@ pub extern "C-unwind" fn once(control: usize, function: usize) -> c_int {
         return 0;
     }
     *word(control) = 1;
-    // SAFETY: that is how it is called. If it throws, it is tried again by whoever comes next.
+    // SAFETY: that is how it is called. If it throws, the next thread tries it again.
     let undo = Undo(control, Registers::save());
     unsafe { thread::call_back(function, 0, 0) };
     std::mem::forget(undo);

@@ -153,7 +153,7 @@ unsafe extern "C-unwind" {
     fn siglongjmp(to: usize, value: c_int) -> !;
 }
 
-/// Refuses to go on if a frame of the thread has something to run when it is left.
+/// Refuses to continue if a frame of the thread has something to run when it is left.
 fn no_destructors() {
     extern "C-unwind" fn each(context: usize, found: usize) -> c_int {
         // SAFETY: called by the unwinder with a frame, and by us with a flag.

@@ -12,7 +12,7 @@
 //! read-modify-write of its cell, which holds a digest of the queue, or [`LOCKED`] while a futex operation that also
 //! looks at the program's memory is under way: others wait for its end, as they do in the kernel.
 //!
-//! Which threads are taken from a queue, if more are in it, is a choice that is explored. Whoever takes threads from a
+//! Which threads are taken from a queue, if more are in it, is a choice that is explored. A thread that takes threads from a
 //! queue marks them in the step in which it does, and wakes them one by one afterwards. A thread sleeps until a word of
 //! its own in its control block is set, and clears that word in the step in which it wakes up.
 //!
@@ -196,7 +196,7 @@ pub fn decide(cell: usize, key: usize, bits: u32, wanted: usize) -> bool {
     true
 }
 
-/// How many ways there are to take so many of so many, if they can be explored.
+/// How many ways there are to take this many of that many, if they can be explored.
 fn ways(of: usize, n: usize) -> Option<u32> {
     let mut ways = 1u64;
     for i in 0..n.min(of - n) as u64 {
@@ -208,7 +208,7 @@ fn ways(of: usize, n: usize) -> Option<u32> {
     Some(ways as u32)
 }
 
-/// Takes so many threads from those that wait at the object: those that were decided on, then the first. How many there were.
+/// Takes this many threads from those that wait at the object: those that were decided on, then the first. How many there were.
 pub fn take(cell: usize, key: usize, bits: u32, most: usize, each: impl Fn(usize)) -> usize {
     let me = current() + 1;
     let chosen = |id: &usize| world().threads[*id].own.waits.chosen == me;
@@ -223,11 +223,11 @@ pub fn take(cell: usize, key: usize, bits: u32, most: usize, each: impl Fn(usize
     n
 }
 
-/// Wakes so many threads that wait at the object. How many there were.
+/// Wakes this many threads that wait at the object. How many there were.
 pub fn wake(cell: usize, key: usize, bits: u32, most: usize) -> usize {
     enter(cell);
     check_alive(cell);
-    // What was decided is done in a step of its own: others may have come or gone before it.
+    // What was decided is done in its own step: others may have come or gone before it.
     if decide(cell, key, bits, most) {
         enter(cell);
         check_alive(cell);

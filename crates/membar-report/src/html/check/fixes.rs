@@ -1,4 +1,4 @@
-//! What the hardware must have done.
+//! Possible causes in the hardware.
 
 use super::super::page::{Fix, Fixes, ModelVerdict};
 use super::Drawing;
@@ -79,7 +79,7 @@ pub(super) fn fixes(drawing: &Drawing<'_>, proof: &Proof, models: &[ModelVerdict
     }
     Fixes {
         title: "What the hardware must have done".into(),
-        about: "At least one of these happened; every one of them breaks the circle.".into(),
+        about: "At least one of these happened; each of them would explain the trace.".into(),
         list: list_of,
         ..Fixes::default()
     }

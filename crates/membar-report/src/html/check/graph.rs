@@ -20,7 +20,7 @@ const BEGINNING: usize = 12;
 const AROUND: usize = 4;
 /// Initial values that are listed where all are the same.
 const LISTED: usize = 8;
-/// Up to so many operations all pairs of a thread are looked at.
+/// Up to this many operations all pairs of a thread are examined.
 const PAIRS: usize = 40;
 
 /// What is drawn of the whole trace: all of it, or what is near the operations that matter.
@@ -188,7 +188,7 @@ pub(super) fn arrows(drawing: &Drawing<'_>, proof: Option<&Proof>) -> Vec<Arrow>
                 add(drawing.event(step.from), drawing.event(step.to), rules::relation(step.rule), true);
             }
         }
-        // What a case assumes is no fact: only the last lemma shows some.
+        // What a case assumes is not a fact: only the last lemma shows some.
         for step in lemmas.last().iter().flat_map(|lemma| &lemma.steps) {
             if !matches!(step.rule, Rule::Init | Rule::Final) {
                 add(drawing.event(step.from), drawing.event(step.to), rules::relation(step.rule), false);

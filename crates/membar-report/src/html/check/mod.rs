@@ -39,7 +39,7 @@ pub struct Aside {
     pub prefix: Option<Prefix>,
     /// Options that matter for a command: ` --clock global`.
     pub options: String,
-    /// What was given to `--model`.
+    /// The argument of `--model`.
     pub model_arg: String,
     /// The trace is a part of the one that is meant: what allows it may forbid the whole.
     pub part: bool,
@@ -105,7 +105,7 @@ pub fn part(trace: &Trace, proof: &Proof) -> Option<(Vec<OpId>, Trace)> {
         return Some((ops, part));
     }
     let mut part = trace.restricted_to(&ops, |_| mentions_final(proof), |_| true);
-    // What is said about addresses that are gone has no meaning left.
+    // Statements about addresses that are gone have no meaning left.
     let used = |addr| part.ops().any(|op| part.addr(op) == addr);
     let finals: Vec<_> = part.finals.iter().filter(|end| used(end.addr)).copied().collect();
     part.finals = finals;
@@ -340,7 +340,7 @@ fn facts(report: &Report) -> Vec<Fact> {
     }
     facts.push(Fact { name: "Decided by", value: format!("{by}, in {}", seconds(report.seconds)) });
     let certified = match report.certified {
-        true => "checked again by separate code",
+        true => "re-checked by an independent checker",
         false => "none: there is no verdict",
     };
     facts.push(Fact { name: "Certificate", value: certified.into() });
@@ -392,7 +392,7 @@ fn stopped(report: &Report, ordered: usize, aside: &Aside, decided: &Decided<'_>
     stopped
 }
 
-/// How far it got and how to go on, by the report alone.
+/// How far it got and how to continue, by the report alone.
 fn how_far(report: &Report, ordered: usize, time: Option<f64>) -> Stopped {
     let why = report.undecided.as_ref().map(|stop| stop.reason);
     let mut next = Vec::new();

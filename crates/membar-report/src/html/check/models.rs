@@ -1,4 +1,4 @@
-//! What the other models say about a trace.
+//! The other models' verdicts on a trace.
 
 use super::super::page::{ModelVerdict, Models};
 use crate::style::list;
@@ -70,7 +70,7 @@ pub(super) fn models(all: &[ModelVerdict], model: &Model) -> Option<Models> {
         words.push_str(&format!(" Not decided in the time given: {}.", list(&owned(open), "and")));
     }
     if !all.iter().any(|known| known.name == model.name) {
-        words.push_str(&format!(" {} is a model of its own and not among these.", model.name));
+        words.push_str(&format!(" {} is a separate model, not among these.", model.name));
     }
     Some(Models { all: all.to_vec(), strongest, weakest, forbid: owned(forbid), words })
 }

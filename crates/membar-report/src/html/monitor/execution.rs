@@ -1,4 +1,4 @@
-//! The operations of a cycle as an execution of their own, written as a trace.
+//! The operations of a cycle as their own execution, written as a trace.
 
 use crate::kinds::OpName;
 use crate::monitor::{Operation, Overtaking, Step as Edge};
@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 /// Operations of a cycle that are drawn and run at most.
 const DRAWN: usize = 120;
 
-/// The operations of a cycle as an execution of their own.
+/// The operations of a cycle as their own execution.
 pub(super) struct Execution<'a> {
     /// In the order of the interleaving, as far as they are drawn.
     pub(super) ops: Vec<&'a Operation>,

@@ -149,7 +149,7 @@ fn violated(report: &VerifyReport, violation: &ViolationRef, name: String, comma
     case.facts.push(Fact { name: "Seen in", value: report.seen_in(violation) });
     case.facts.push(Fact {
         name: "Certificate",
-        value: "run again on a separate machine with store buffers: not sequentially consistent".into(),
+        value: "run again on an independent machine with store buffers: not sequentially consistent".into(),
     });
     case.models = Some(models(report.model));
     let run = Run::new(&violation.run, &violation.initial);

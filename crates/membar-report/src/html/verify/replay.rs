@@ -38,7 +38,7 @@ pub fn replayed(report: &ReplayReport, command: &str, read: Read<'_>) -> (Row, C
         ..Case::default()
     };
     match (report.model, overtaking.len()) {
-        (None, _) => case.headline.push("Which stores could be overtaken was not asked: `--model tso` asks.".into()),
+        (None, _) => case.headline.push("Overtaking was not checked: add `--model tso`.".into()),
         (Some(model), 0) => case.headline.push(format!("Under {model} no access of it could overtake a store.")),
         (Some(model), n) => case.headline.push(format!(
             "Under {model}, {} could overtake a store that waits in a buffer. The execution is then no longer an interleaving.",
@@ -72,7 +72,7 @@ pub fn replayed(report: &ReplayReport, command: &str, read: Read<'_>) -> (Row, C
         }
     }
     case.fixes = Fixes {
-        title: "What could be overtaken".into(),
+        title: "Stores that could be overtaken".into(),
         about: format!("Under {model} the store may still be in its thread's buffer when the other access is made."),
         list: overtaking
             .iter()

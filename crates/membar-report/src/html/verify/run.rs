@@ -21,7 +21,7 @@ const LINES: usize = 400;
 /// Events of an execution that can be copied.
 const COPIED: usize = 1000;
 
-/// What is known about one event of the run.
+/// Everything known about one event of the run.
 pub(super) struct Event<'a> {
     pub(super) access: &'a AccessRef,
     /// The event that it read from; `None` is the initial value.
@@ -292,13 +292,13 @@ pub(super) fn called(stack: &[FrameRef], read: Read<'_>) -> Vec<Source> {
     sources
 }
 
-/// The execution as a trace and as tests. Values are given anew, so that each identifies its write.
+/// The execution as a trace and as tests. Values are renumbered, so that each identifies its write.
 pub(super) fn texts(case: &mut Case, run: &Run<'_>, told: &[usize], reduced: &BTreeSet<usize>) {
     let all: BTreeSet<usize> = run.closed(told.iter().copied());
     if all.len() <= COPIED {
         case.copies.push(Copy {
             name: "Execution as a trace",
-            about: "for `membar check --model sc`; values are given anew, barriers are left out".into(),
+            about: "for `membar check --model sc`; values are renumbered, barriers are left out".into(),
             text: trace(run, &all),
         });
     }

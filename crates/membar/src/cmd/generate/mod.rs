@@ -74,7 +74,7 @@ fn cannot_write(path: &Path) -> impl FnOnce(std::io::Error) -> Failure {
     move |error| Failure::Usage(format!("error: cannot write {}: {error}", safe(&path.to_string_lossy())))
 }
 
-/// What is to be written.
+/// The output to write.
 struct One<'a> {
     args: &'a Gen,
     chosen: &'a ChosenProfile,
@@ -104,7 +104,7 @@ impl One<'_> {
         let trace = trace(program, &run.record, times.as_ref(), Observe::default()).map_err(|_| {
             let (setup, seed) = (self.simulated.setup, self.seed);
             Failure::Usage(format!(
-                "error: with seed {seed} {setup} writes a value twice, which makes no trace\n \
+                "error: with seed {seed} {setup} writes a value twice, which is not a valid trace\n \
                  = help: `membar simulate` says more about it"
             ))
         })?;

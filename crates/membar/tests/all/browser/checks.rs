@@ -1,6 +1,6 @@
 //! What has to be so on every report that has what a check needs.
 //!
-//! Each check names something that, put at the end of a page, makes it fail: `every_check_can_fail` sees to it that it does.
+//! Each check names something that, put at the end of a page, makes it fail: `every_check_can_fail` ensures that it does.
 
 use super::devtools::{Outcome, Tab};
 use super::reports::Report;

@@ -34,7 +34,7 @@ pub fn installed() -> Option<&'static str> {
     ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"].into_iter().find(answers)
 }
 
-/// A browser process with a profile of its own; both are gone when it is dropped. Its tabs can be used at the same time.
+/// A browser process with its own profile; both are gone when it is dropped. Its tabs can be used at the same time.
 pub struct Browser {
     child: Child,
     profile: tempfile::TempDir,
