@@ -1,4 +1,4 @@
-//! C and C++ programs: compiled, run and explored by the libraries, in processes of their own as `membar verify` does it.
+//! C and C++ programs: compiled, run and explored by the libraries, in their own processes as `membar verify` does it.
 //!
 //! A program runs in a child process, and the search in this one; they take turns, so with one worker the processor time
 //! of both together is what the wall time would be on an idle core. With several workers it is wall time that

@@ -123,7 +123,7 @@ impl Made<'_> {
 /// `membar-bench results`
 pub fn run(args: &Args) -> Result<ExitCode, Error> {
     let output = Output { markdown: args.markdown, save: false };
-    let subject = "the libraries, programs in processes of their own, class monitor";
+    let subject = "the libraries, programs in their own processes, class monitor";
     let mut results = Results::begin(&output, "results", subject);
     let mut made = Made { args, wrong: Vec::new(), compilers: Vec::new() };
     let mut progress = Progress::new(2 * PROGRAMS.len() + BENCHMARKS.len() + SOBER.len());

@@ -89,7 +89,7 @@ pub fn run(args: &Native) -> Result<ExitCode, Error> {
     let plan = Plan::new(args.quick, args.best_of);
     let runner = if args.quick && args.membar.is_none() { None } else { Some(Runner::real(args.membar.as_deref())?) };
     let what = format!("native, best of {}", plan.best_of);
-    let subject = "the libraries, programs in processes of their own; rates for processor time, ratios for wall time";
+    let subject = "the libraries, programs in their own processes; rates for processor time, ratios for wall time";
     let mut results = Results::begin(&args.output, &what, subject);
     results.table(&rates(&plan, args.quick)?);
     for table in costs(&plan)? {

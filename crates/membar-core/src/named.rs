@@ -93,7 +93,7 @@ named! {
 }
 
 named! {
-    /// What decided a trace.
+    /// The algorithm that decided a trace.
     pub enum Algorithm {
         /// A value that nobody wrote, or an initial value that the same thread had seen overwritten.
         Values = "values",
@@ -185,7 +185,7 @@ named! {
         WriteOrder = "WriteOrder",
         /// Operations around an acquire or a release keep their order.
         LockOrder = "LockOrder",
-        /// What ended before another operation began comes first.
+        /// An operation that ended before another began comes first.
         Time = "Time",
         /// Of two operations one comes first.
         Order = "Order",

@@ -1,4 +1,4 @@
-//! Why a thread of a program cannot go on.
+//! Why a thread of a program cannot continue.
 //!
 //! Whoever runs a program does not always know what its variables and lines are called. A message therefore has pieces:
 //! text, and places that somebody with the program's symbols puts into words.
@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Why a thread cannot go on.
+/// Why a thread cannot continue.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Fault {
     /// What kind of fault it is.

@@ -246,7 +246,7 @@ pub trait Program {
     /// Adds everything that decides the future (memory and all threads) to `state`; two equal states have equal futures.
     fn state(&self, state: &mut Vec<u64>);
 
-    /// Why the thread cannot go on, where [`Program::next`] says so.
+    /// Why the thread cannot continue, where [`Program::next`] says so.
     fn fault(&self, thread: usize) -> Fault;
 }
 

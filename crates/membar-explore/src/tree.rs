@@ -34,12 +34,12 @@
 //!
 //! Dpor explores the program P' in which a thread stops for good after an idle round. That depends on the thread's own past
 //! alone, so the reduction holds for P' as it stands. If an execution of P' ends and a value that a stopped thread read has
-//! changed since, the execution is blocked and counts for nothing. Otherwise the thread would go round for ever, which is
+//! changed since, the execution is blocked and counts for nothing. Otherwise the thread would go round forever, which is
 //! a deadlock unless it may wait. Nothing is lost:
 //!
 //! * An execution in which every thread ends is one of P' when its idle rounds are left out, with the same final state and
 //!   the same errors. The same goes for its beginnings, up to an error.
-//! * A thread that waits for ever reads the same values for ever. With all its idle rounds left out but one of these, it is
+//! * A thread that waits forever reads the same values forever. With all its idle rounds left out but one of these, it is
 //!   stopped at the end of an execution of P' that is not blocked.
 //! * An idle round can be left out of an execution of a memory model too: its loads are nobody's business, and a buffer that
 //!   an interlocked operation waits for drains all the same. So if no execution of P' has a violation, every execution of the
@@ -51,7 +51,7 @@
 //! # Blocking accesses
 //!
 //! An access that is made only when it can be (to take a lock, to begin as a thread that somebody starts) is disabled by
-//! the value of its own address, in all strategies alike, and nothing is left out: nothing needs to be argued. A thread that may wait for ever ([`crate::Program::may_wait`]) differs
+//! the value of its own address, in all strategies alike, and nothing is left out: nothing needs to be argued. A thread that may wait forever ([`crate::Program::may_wait`]) differs
 //! only in what the end of an execution is called.
 //!
 //! # Choices

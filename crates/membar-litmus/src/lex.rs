@@ -6,7 +6,7 @@ use std::ops::Range;
 /// Whose comments and signs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Style {
-    /// `(* … *)`, for everything but the code of C tests
+    /// `(* … *)`, foreverything but the code of C tests
     Litmus,
     /// `/* … */` and `//`
     C,

@@ -1,9 +1,9 @@
 //! Runs C and C++ programs under membar's scheduler.
 //!
 //! * [`build`]: compiles a program with the machine's gcc or clang, instrumented, into a shared object.
-//! * `run`, which is private: loads that object and runs its threads as coroutines, one access a step. It is reached through
+//! * `run`, which is private: loads that object and runs its threads as coroutines, one access per step. It is reached through
 //!   processes only, so whatever a program does to memory stays in one.
-//! * [`process`]: the same in processes of their own, which are the workers of the explorer.
+//! * [`process`]: the same in their own processes, which are the workers of the explorer.
 //! * [`session`]: a program under verification, with what is learnt about it.
 //! * [`symbols`]: source lines and names of variables, from debug information.
 //! * [`words`]: what reports call threads, places, variables and values.

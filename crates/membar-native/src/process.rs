@@ -234,7 +234,7 @@ pub struct Process {
     pub grown: Option<Facts>,
     /// If the program did something else the second time.
     pub diverged: Option<Divergence>,
-    /// Why there is no going on.
+    /// Why there is no continuing.
     pub failed: Option<Fault>,
     /// Is that a bug of ours?
     pub bug: bool,
@@ -418,7 +418,7 @@ impl Process {
         if n == 0 {
             return Err(self.death());
         }
-        let unread = |error| ProcessError::Failed(Fault::error(format!("an answer that is none: {error}")));
+        let unread = |error| ProcessError::Failed(Fault::error(format!("an invalid answer: {error}")));
         serde_json::from_slice(&line).map_err(unread)
     }
 

@@ -27,7 +27,7 @@ pub struct Decided<'a> {
     pub verdict: &'a Verdict,
     /// Name of what decided.
     pub algorithm: Algorithm,
-    /// What it took.
+    /// The effort.
     pub effort: Effort,
     /// How long it took.
     pub seconds: f64,

@@ -32,7 +32,7 @@ pub struct Report {
     /// What decided: `values`, `conflict`, `rules`, `too` or `search`.
     #[serde(with = "crate::kinds")]
     pub algorithm: Algorithm,
-    /// What it took.
+    /// The effort.
     pub effort: Effort,
     /// How long deciding and re-checking took.
     pub seconds: f64,

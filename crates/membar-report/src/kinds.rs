@@ -39,7 +39,7 @@ named! {
         Deadlock = "deadlock",
         /// Threads come back to where they were.
         Livelock = "livelock",
-        /// A thread cannot go on.
+        /// A thread cannot continue.
         Fault = "fault",
     }
 }

@@ -153,9 +153,9 @@ impl Monitored {
             }
         }
         let stopped = match self.stopped {
-            Some(MonitorStop::Time) => "the time limit passed; `--time none` has none",
+            Some(MonitorStop::Time) => "the time limit passed; `--time none` removes it",
             Some(MonitorStop::Memory) => {
-                "there are too many threads and addresses for the memory limit; `--memory none` has none"
+                "there are too many threads and addresses for the memory limit; `--memory none` removes it"
             }
             Some(MonitorStop::Interrupted) => "it was interrupted",
             Some(MonitorStop::First) => "`--stop-at-first` was given",

@@ -74,7 +74,7 @@ impl Settings {
     }
 }
 
-/// A verification between two rounds: everything that is needed to go on.
+/// A verification between two rounds: everything that is needed to continue.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Checkpoint {
     /// What is verified, and how.

@@ -31,7 +31,7 @@ int main(void) {
 ";
 
 fn main() -> Result<(), Box<dyn Error>> {
-    // Programs are run in processes of their own, and this may be one of them.
+    // Programs are run in their own processes, and this may be one of them.
     membar::serve_programs();
     let directory = tempfile::tempdir()?;
     let file = match std::env::args_os().nth(1) {

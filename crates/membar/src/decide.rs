@@ -22,7 +22,7 @@ pub enum Detail {
 pub struct Answer {
     /// The answer.
     pub verdict: VerdictKind,
-    /// As much as was asked for.
+    /// As much as requested.
     pub report: Option<Box<Report>>,
     /// For the page, if there is one.
     pub entry: Option<Box<Entry>>,

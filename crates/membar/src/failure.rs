@@ -17,7 +17,7 @@ pub enum Failure {
     Usage(String),
     /// Something is wrong with one of the programs; others may be fine.
     Input(Box<Problem>),
-    /// A bug of membar; the text is complete but for what to do about it.
+    /// A bug in membar; the text is complete but for what to do about it.
     Internal(String),
     /// There is no time left.
     Late,

@@ -15,7 +15,7 @@ pub const FORBIDDEN: u8 = 1;
 pub const BAD: u8 = 2;
 /// Undecided within the limits.
 pub const UNDECIDED: u8 = 3;
-/// A bug of membar.
+/// A bug in membar.
 pub const INTERNAL: u8 = membar::guard::INTERNAL;
 
 /// Set by the interrupt key. The first press asks to stop, the second one stops. Two within a moment are one: some tools

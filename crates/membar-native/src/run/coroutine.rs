@@ -83,7 +83,7 @@ pub struct Own {
     pub thrown: Vec<Thrown>,
     /// It has called `std::terminate`: why.
     pub ending: Option<Fault>,
-    /// Why it cannot go on.
+    /// Why it cannot continue.
     pub fault: Option<Fault>,
     /// How many announcements it has made since the last reset.
     pub said: usize,
@@ -275,7 +275,7 @@ impl Thread {
         unsafe { switch(&raw mut (*this).own.place, world().scheduler) }
     }
 
-    /// The thread that runs cannot go on.
+    /// The thread that runs cannot continue.
     pub fn stop(fault: Fault) -> ! {
         world().this().fault = Some(fault);
         Thread::rest(Stand::Fault)

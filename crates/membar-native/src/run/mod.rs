@@ -1,6 +1,6 @@
 //! Runs a program that [`crate::build`] made, in this process, one access per step.
 //!
-//! A process runs one program, on one of its threads; whoever wants more, or wants to be safe from what a program does,
+//! A process runs one program, on one of its threads; a caller that wants more, or wants to be safe from what a program does,
 //! starts processes ([`crate::process`]), which are the only way to get here from outside of this crate.
 //!
 //! # Safety

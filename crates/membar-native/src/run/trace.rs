@@ -98,7 +98,7 @@ pub enum Standing {
     Access(TracedStep, bool),
     /// It has ended, or was never started.
     Done,
-    /// It cannot go on.
+    /// It cannot continue.
     Fault(Fault),
 }
 

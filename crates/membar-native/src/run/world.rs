@@ -146,7 +146,7 @@ pub struct World {
     pub running: bool,
     /// Schedules that are not to be run to their end, and what to say instead.
     pub poison: Vec<(Vec<Step>, Fault)>,
-    /// Schedules after which a thread runs for ever, and what is known of that: it took long enough to find out.
+    /// Schedules after which a thread runs forever, and what is known of that: it took long enough to find out.
     pub endless: Vec<(Vec<Step>, Fault)>,
     /// Where the schedule that is being run is written.
     pub black_box: *mut u8,

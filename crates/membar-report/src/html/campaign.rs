@@ -29,12 +29,12 @@ pub fn campaign(report: &CampaignReport, command: Option<&str>, cases: &BTreeMap
         },
         match report.verdict {
             VerdictKind::Forbidden => format!(
-                "{} in {tests}; each was proved, and the proof checked again.",
+                "{} in {tests}; each was proved, and the proof re-checked.",
                 count(report.counts.forbidden as usize, "violation")
             ),
-            VerdictKind::Allowed => format!(
-                "{tests}, every one decided and checked again. That is no proof: other programs may find something."
-            ),
+            VerdictKind::Allowed => {
+                format!("{tests}, each decided and re-checked. That is not a proof: other programs may find something.")
+            }
             _ if report.counts.tests == 0 => "Nothing was tested.".into(),
             _ => format!(
                 "{} of {tests} were not decided within the limits; in the others nothing was found.",

@@ -75,7 +75,7 @@ pub fn litmus(
             told(&mut case, (&way.steps, &[]), (&way.model, &what), read);
         }
         None if first.condition == Claim::Allowed && results.iter().all(|result| result.positive == 0) => {
-            case.no_machine = Some("There is no run to step through: no execution ends so.".into());
+            case.no_machine = Some("There is no run to step through: this outcome cannot happen.".into());
         }
         None => {
             case.no_machine =
@@ -167,11 +167,11 @@ fn asked(first: &LitmusResult, results: &[LitmusResult]) -> String {
             )
         }
         Claim::Forbidden => format!(
-            "The test says that it never ends so: {}",
+            "The test says that this outcome never happens: {}",
             both(say(&yes, "agrees", "agree"), say(&no, "allows it", "allow it"))
         ),
         Claim::Required => format!(
-            "The test says that it always ends so: {}",
+            "The test says that this outcome always happens: {}",
             both(say(&yes, "agrees", "agree"), say(&no, "has others", "have others"))
         ),
     }

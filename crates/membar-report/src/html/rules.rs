@@ -40,7 +40,7 @@ pub(super) fn axiom(rule: Rule) -> Axiom {
         Name::Value => "A read returns the latest write to its address.",
         Name::WriteOrder => "Writes take effect in the recorded order.",
         Name::LockOrder => "Operations around an acquire or a release keep their order.",
-        Name::Time => "What ended before another operation began comes first.",
+        Name::Time => "An operation that ended before another began comes first.",
         Name::Order => "Of two operations one comes first: memory order is total.",
     };
     Axiom { name, says }

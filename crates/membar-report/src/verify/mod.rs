@@ -414,7 +414,7 @@ mod tests {
     #[test]
     fn the_first_line_of_a_fault_is_its_heading() {
         let message =
-            "P1 cannot go on: assertion `x == 1' failed\n  at check, a.c:7\n  at main, a.c:\x1b[2J12".to_owned();
+            "P1 cannot continue: assertion `x == 1' failed\n  at check, a.c:7\n  at main, a.c:\x1b[2J12".to_owned();
         let error = ErrorRef {
             kind: ErrorKind::Fault,
             message,

@@ -16,7 +16,7 @@ pub struct ReplayReport {
     pub program: String,
     /// The schedule.
     pub schedule: String,
-    /// The model that accesses were looked at under.
+    /// The model that accesses were examined under.
     #[serde(skip_serializing_if = "Option::is_none", default, with = "crate::kinds::optional")]
     pub model: Option<Relaxation>,
     /// The steps.

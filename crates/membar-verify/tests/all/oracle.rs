@@ -156,7 +156,7 @@ fn oracle_classes_with_waiting_loops() {
     assert!(waiting * 20 > compared, "only {waiting} of {compared} had rounds to drop");
 }
 
-/// Collects how executions end: memory and registers where all threads do, memory where some wait for ever.
+/// Collects how executions end: memory and registers where all threads do, memory where some wait forever.
 struct Ends {
     program: Interpreter,
     cells: u32,

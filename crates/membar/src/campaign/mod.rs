@@ -326,7 +326,7 @@ impl Collector<'_> {
         let test = self.counters.tests;
         let kept = match &done.outcome {
             Outcome::Forbidden(evidence) => {
-                let counts = format!("making the violation of test {} small", test + 1);
+                let counts = format!("shrinking the violation of test {}", test + 1);
                 self.listener.busy(&|| Now { counts: counts.clone(), share: None, ..self.now() });
                 Some(bundle::write(plan, self.shared.source, test, evidence)?)
             }

@@ -135,7 +135,7 @@ impl Campaign {
             }
             Some(path) if self.stopped != Stopped::Tests => {
                 let path = crate::report::quoted_path(&path.to_string_lossy());
-                format!("\nNext: the same command goes on where {path} says.\n")
+                format!("\nNext: the same command resumes from {path}.\n")
             }
             _ if c.tests == 0 => String::new(),
             _ => {

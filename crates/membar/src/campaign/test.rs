@@ -23,7 +23,7 @@ pub struct Done {
     pub outcome: Outcome,
     /// Whether the trace is not sequentially consistent, where that was asked and found out.
     pub relaxed: Option<bool>,
-    /// What decided.
+    /// The algorithm that decided.
     pub algorithm: Algorithm,
     /// What it tried.
     pub coverage: Coverage,

@@ -111,7 +111,7 @@ impl Subject for Litmus {
         let stand = |thread: usize| match program.next(thread) {
             Next::Access(access) => Stand::Access(access),
             Next::Done => Stand::Done,
-            Next::Fault => Stand::Stuck(format!("cannot go on: {}", program.fault(thread).message)),
+            Next::Fault => Stand::Stuck(format!("cannot continue: {}", program.fault(thread).message)),
             Next::Long => Stand::Stuck("runs on without an access for too long".into()),
         };
         let waits = (0..threads).map(|thread| !program.waiting(thread).round.is_empty()).collect();
@@ -189,7 +189,9 @@ impl Subject for Litmus {
             ErrorKind::Livelock => {
                 (ErrorName::Livelock, "the threads come back to where they were, again and again".into())
             }
-            ErrorKind::Fault { thread, why } => (ErrorName::Fault, format!("P{thread} cannot go on: {}", why.message)),
+            ErrorKind::Fault { thread, why } => {
+                (ErrorName::Fault, format!("P{thread} cannot continue: {}", why.message))
+            }
         };
         let schedule = error.schedule.to_string();
         Ok(ErrorRef { kind, message, stack: Vec::new(), output: None, schedule, executions: error.executions })

@@ -167,7 +167,7 @@ pub enum Stand {
     Access(Access),
     /// It has ended.
     Done,
-    /// It cannot go on, for this reason.
+    /// It cannot continue, for this reason.
     Stuck(String),
 }
 

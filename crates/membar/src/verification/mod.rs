@@ -115,7 +115,7 @@ impl VerifyOptions {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// Programs are run in processes of their own, which are this executable once more:
+/// Programs are run in their own processes, which are this executable once more:
 ///
 /// ```no_run
 /// use membar::core::Relaxation;

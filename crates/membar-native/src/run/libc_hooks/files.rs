@@ -95,7 +95,7 @@ pub extern "C-unwind" fn pwrite(file: c_int, from: usize, n: usize, offset: c_lo
 /// Memory of the program that the C library would fill as it likes, without our seeing.
 fn no_buffer(name: &str, buffer: usize) {
     if buffer != 0 {
-        fault::limit(format!("calls `{name}` with a buffer of its own, which membar does not look after"));
+        fault::limit(format!("calls `{name}` with its own buffer, which membar does not manage"));
     }
 }
 

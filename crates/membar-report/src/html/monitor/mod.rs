@@ -113,7 +113,7 @@ fn stopped_words(why: MonitorStop) -> &'static str {
         MonitorStop::Time => "The time limit passed.",
         MonitorStop::Memory => "There are too many threads and addresses for the memory limit.",
         MonitorStop::Interrupted => "It was interrupted.",
-        MonitorStop::First => "At the first violation, as was asked for.",
+        MonitorStop::First => "At the first violation, as requested.",
         MonitorStop::Input => "The input could not be read any further.",
         MonitorStop::Writes => "A thread has written more often than can be counted.",
     }
@@ -125,7 +125,7 @@ fn stopped(report: &Monitored) -> Stopped {
         MonitorStop::Time => "Give it more time: `--time none` has no limit.",
         MonitorStop::Memory => "Give it more memory: `--memory none` has no limit.",
         MonitorStop::Writes => "Split the recording with `check` lines.",
-        MonitorStop::Input => "Mend the input; the message on standard error says where.",
+        MonitorStop::Input => "Fix the input; the message on standard error says where.",
         MonitorStop::First | MonitorStop::Interrupted => "Run it again without an interrupt.",
     };
     Stopped {
@@ -389,7 +389,7 @@ fn lemma(found: &Overtaking, at: &dyn Fn(&Operation) -> Option<usize>) -> Lemma 
             (Relation::Co, _) => "Writes to one address reach memory one after the other.",
             (Relation::Fr, _) => "A read comes before the next write of its address: it did not see it.",
             (Relation::Start, _) => "A thread begins after the operation that starts it.",
-            _ => "Who waits for a thread goes on after its last operation.",
+            _ => "A thread that waits for another continues after its last operation.",
         };
         let node = |op: &Operation| at(op).map_or(INITIAL, |node| node as i64);
         Step {

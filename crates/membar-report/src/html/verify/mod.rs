@@ -191,7 +191,7 @@ fn models(model: Relaxation) -> Models {
     let words = match model {
         Relaxation::Tso => "sc forbids this execution, tso allows it, and so does everything weaker.".to_owned(),
         Relaxation::Pso => format!(
-            "sc forbids this execution, {model} allows it, and so do {}. What tso does: membar verify --model tso.",
+            "sc forbids this execution, {model} allows it, and so do {}. For tso: membar verify --model tso.",
             list(&weaker, "and")
         ),
     };

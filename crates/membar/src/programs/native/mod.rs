@@ -1,4 +1,4 @@
-//! C and C++ programs to verify: compiled, run in processes of their own, and named by their debug information.
+//! C and C++ programs to verify: compiled, run in their own processes, and named by their debug information.
 
 mod told;
 mod trouble;

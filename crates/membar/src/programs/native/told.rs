@@ -147,7 +147,7 @@ pub(super) fn waiting(thread: u32, wait: Option<&Wait>) -> String {
         Some(Waits::End(other)) => format!("{thread} waits for the end of {}", Words::thread(*other)),
         Some(Waits::Woken) => format!("{thread} waits to be woken"),
         Some(Waits::Lock(name)) => format!("{thread} waits for `{name}`"),
-        Some(Waits::Loop(name)) => format!("{thread} loops for ever, each time taking and releasing `{name}`"),
+        Some(Waits::Loop(name)) => format!("{thread} loops forever, each time taking and releasing `{name}`"),
         Some(Waits::Value(name)) => format!("{thread} waits for `{name}` to change"),
         None => format!("{thread} waits"),
     }

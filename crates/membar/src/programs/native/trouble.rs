@@ -91,7 +91,7 @@ fn diverged(main: &str, words: &Words, divergence: &Divergence) -> Failure {
     let Divergence { thread, step, first, second } = divergence;
     let thread = Words::thread(*thread);
     let place = |site: &Option<u32>| match site {
-        None => "it ends, or cannot go on".to_owned(),
+        None => "it ends, or cannot continue".to_owned(),
         Some(site) => {
             let place = words.place_of(&[*site]);
             match place.file.is_empty() {
