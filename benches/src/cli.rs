@@ -15,7 +15,7 @@ pub struct Cli {
 
 #[derive(Subcommand, Debug)]
 pub enum Command {
-    /// One line per trace: time, memory, algorithm and verdict forevery size
+    /// One line per trace: time, memory, algorithm and verdict for every size
     Grid(Grid),
     /// Figures 6 to 8 of the TSOtool paper: % TOO found, analysis time, time against n, p and a
     Figures(Figures),

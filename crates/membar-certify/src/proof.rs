@@ -1,7 +1,7 @@
 //! Does a proof prove that no memory order exists?
 //!
 //! Problem: lemmas, each a list of steps `from ≤ to` with a rule and premises, and a cycle of such steps; check that
-//! every step follows forevery memory order in the sense of the crate documentation, given what the lemma assumes.
+//! every step follows for every memory order in the sense of the crate documentation, given what the lemma assumes.
 //!
 //! Algorithm: in order, so that premises and earlier lemmas have been checked when they are used. A value identifies
 //! the write of an address, so "`S` is what `L` returned" is a comparison of `S`'s value with `L`'s: nothing is

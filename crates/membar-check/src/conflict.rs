@@ -1,9 +1,9 @@
 //! The conflict problem: the write order of every address is given.
 //!
-//! Problem: given reads-from and, forevery address with several writes, their order, is there a memory order?
+//! Problem: given reads-from and, for every address with several writes, their order, is there a memory order?
 //!
 //! Algorithm (4.1 of the paper): A1-A5 are R1-R5 and A6 is the given order, all of which [`crate::problem`] has put into
-//! the graph; add A7, `L ≤ S'` forevery read L and the write S' that immediately follows w(L); sort. The trace is
+//! the graph; add A7, `L ≤ S'` for every read L and the write S' that immediately follows w(L); sort. The trace is
 //! forbidden exactly if there is a cycle; otherwise the sorted order is a witness.
 //!
 //! Complexity: O(n), since each operation has at most one edge of each rule.

@@ -108,7 +108,7 @@ pub(crate) struct Problem {
     pub thread_start: Vec<u32>,
     thread_of: Vec<u32>,
     pub obvious: Option<Obvious>,
-    /// Is the write order given forevery address with two writes or more?
+    /// Is the write order given for every address with two writes or more?
     pub conflict: bool,
     /// Has the model no write order?
     pub partial: bool,

@@ -27,7 +27,7 @@
 //! Complexity: O((n + e) p) a pass, and as many words of memory: 2p a node for sc and tso, 3p for pso and rmo, 4p for wmo,
 //! 2p more with locks; 2pa with columns for each of a addresses and locks.
 //!
-//! Guarantees: sound forevery model. To a fixed point it finds what the paper's figure 1 finds, except that with loads
+//! Guarantees: sound for every model. To a fixed point it finds what the paper's figure 1 finds, except that with loads
 //! which are not ordered even on one address (rmo), and with collectors that relate single kinds, it may find less; the
 //! search does not depend on it.
 //!

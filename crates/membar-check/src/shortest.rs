@@ -5,7 +5,7 @@
 //! Algorithm: the cost of an edge is one, plus the cost of the path that is its premise; the cost of a path is the sum of its edges.
 //! 1. All edges that need no premise cost one (initial and final values cost nothing: everybody knows them).
 //! 2. All-pairs shortest paths (Floyd, Warshall).
-//! 3. R6 and R7 forevery read and write; an edge that becomes cheaper goes back to 2.
+//! 3. R6 and R7 for every read and write; an edge that becomes cheaper goes back to 2.
 //! 4. The cheapest cycle.
 //!
 //! Invariant: an inferred edge costs more than its premise, so derivations are not cyclic.

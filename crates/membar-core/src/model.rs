@@ -334,7 +334,7 @@ pub struct Model {
     pub lock_exclusion: bool,
     /// The writes to one address are totally ordered. Without it, memory order is partial: see the module.
     pub write_order: bool,
-    /// A store has taken effect foreverybody when its period ends. Without it, it may still be in a buffer then.
+    /// A store has taken effect for everybody when its period ends. Without it, it may still be in a buffer then.
     pub atomic_writes: bool,
 }
 
@@ -356,7 +356,7 @@ impl Model {
         }
     }
 
-    /// Has an operation of this kind taken effect foreverybody when its period ends?
+    /// Has an operation of this kind taken effect for everybody when its period ends?
     #[inline]
     pub fn done_at_end(&self, kind: crate::OpKind) -> bool {
         self.atomic_writes || kind != crate::OpKind::Store

@@ -6,7 +6,7 @@ use std::ops::Range;
 /// Whose comments and signs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Style {
-    /// `(* … *)`, foreverything but the code of C tests
+    /// `(* … *)`, for everything but the code of C tests
     Litmus,
     /// `/* … */` and `//`
     C,

@@ -21,7 +21,7 @@
 //! coherence = true            # a claim that is checked against the table above; default: false
 //! lock-exclusion = true       # sessions on one lock never overlap; default: true
 //! write-order = true          # the writes to one address are totally ordered; default: true
-//! atomic-writes = false       # a store has taken effect foreverybody when it ends; default: false
+//! atomic-writes = false       # a store has taken effect for everybody when it ends; default: false
 //! ```
 //!
 //! Acquires and releases count as a load and as a store unless `[ppo]` speaks of them. Its keys are pairs of `load`,
@@ -68,7 +68,7 @@ pub use parse::parse;
 use membar_core::Model;
 use std::sync::OnceLock;
 
-/// Names and texts: those with one table foreverything, strongest first, then the synchronized ones.
+/// Names and texts: those with one table for everything, strongest first, then the synchronized ones.
 const SOURCES: [(&str, &str); 11] = [
     ("sc", include_str!("../models/sc.toml")),
     ("tso", include_str!("../models/tso.toml")),

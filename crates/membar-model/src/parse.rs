@@ -1,4 +1,4 @@
-//! From TOML text to a model, with a place foreverything that is wrong.
+//! From TOML text to a model, with a place for everything that is wrong.
 //!
 //! The text is read as TOML first (`toml`'s own errors keep their place), then key by key: unknown keys before missing
 //! ones, since a misspelt key is both. The first fault is reported.

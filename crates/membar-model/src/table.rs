@@ -8,7 +8,7 @@
 //! 2. The pairs of two accesses have to be given.
 //! 3. Where no key stands for a pair with an acquire or a release, both count as a load and as a store ([`Ppo::new`]).
 //!    Where one does, a pair of that kind that no key gives is `"never"`.
-//! 4. A condition has to mean something forevery pair of its key.
+//! 4. A condition has to mean something for every pair of its key.
 
 use crate::error::line_of;
 use crate::parse::{Section, Span, Value};

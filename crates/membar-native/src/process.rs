@@ -234,7 +234,7 @@ pub struct Process {
     pub grown: Option<Facts>,
     /// If the program did something else the second time.
     pub diverged: Option<Divergence>,
-    /// Why there is no continuing.
+    /// Why it stops.
     pub failed: Option<Fault>,
     /// Is that a bug of ours?
     pub bug: bool,

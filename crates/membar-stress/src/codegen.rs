@@ -357,7 +357,7 @@ mod tests {
     #[test]
     fn a_plan_knows_where_values_are() {
         let program = program();
-        forevery in [0, 1, 2, 3] {
+        for every in [0, 1, 2, 3] {
             let timestamps = if every == 0 { Timestamps::Off } else { Timestamps::Every(every) };
             let options = Options { timestamps, ..Options::default() };
             let steps: Vec<Step> = Steps::new(&program, 0, options).collect();

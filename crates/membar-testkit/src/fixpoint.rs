@@ -19,7 +19,7 @@
 //!
 //! Complexity: O(n^5); a closure is O(n^3), and each round adds an edge.
 //!
-//! Guarantees: [`Outcome::Refuted`] is right forevery model. [`Outcome::Open`] says nothing.
+//! Guarantees: [`Outcome::Refuted`] is right for every model. [`Outcome::Open`] says nothing.
 //!
 //! Deviations from the paper: it treats TSO, we take the kept pairs from the model, because the other rules hold in all
 //! of them; a swap is one node here, not two that share their edges, because nothing ever goes between them.
@@ -135,7 +135,7 @@ pub fn refute(trace: &Trace, model: &Model) -> Outcome {
     if order.cyclic() || rest.iter().any(overwritten) { Outcome::Refuted } else { Outcome::Open }
 }
 
-/// R6 and R7, once forevery read and write.
+/// R6 and R7, once for every read and write.
 fn infer(trace: &Trace, reads: &[Read], order: &mut Relation) -> bool {
     let mut changed = false;
     for &Read { node, addr, source } in reads {

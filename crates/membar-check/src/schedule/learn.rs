@@ -181,7 +181,7 @@ impl Scheduler {
     }
 
     /// The same cycle, with an edge learned for each stage between two stores of one address that several guesses lead
-    /// through: what a stage rests on is then worked out once, not once forevery way through the other stages.
+    /// through: what a stage rests on is then worked out once, not once for every way through the other stages.
     fn by_stages(&mut self, p: &mut Problem, mut cycle: Vec<Wait>) -> Vec<Wait> {
         let guessed = self.rests_on(p, &cycle).len();
         if guessed < STAGED {

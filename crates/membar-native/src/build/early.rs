@@ -26,7 +26,7 @@
 //! Stores to the frame: `-8(%rbp)` may be the local variable that was announced, or the compiler's own storing of a
 //! register, which says nothing. If the announced address is known, from the instructions before the call, to be a
 //! variable with its own name, or another place of the frame, then the store is the compiler's. If it is not known,
-//! the store counts as the announced one: then the write keeps its name, which is right foreverything but a copy.
+//! the store counts as the announced one: then the write keeps its name, which is right for everything but a copy.
 //!
 //! Guarantees: a write is only renamed to an early one if no instruction between it and the read stores to the announced
 //! address, and to an update only if the store is known to be the announced one.

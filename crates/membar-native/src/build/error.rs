@@ -145,7 +145,7 @@ impl BuildError {
             }
             BuildError::Link { undefined: true, .. } => {
                 "give all sources of the program, and its libraries after `--`: `membar verify a.c b.c -- -lfoo`; a \
-                 program built with make needs `membar cc` forevery object"
+                 program built with make needs `membar cc` for every object"
                     .into()
             }
             BuildError::Link { .. } => "check the files and flags after `--`".into(),

@@ -2,7 +2,7 @@
 //!
 //! Each thread allocates from its own region, one block after the other, and nothing is used again within an
 //! execution: what `malloc` returns depends on nothing but what the thread did before, and a block that has been freed is
-//! known as such for good. One byte forevery 16 says what they are: see [`Life`]. New blocks are filled with 0xBE, so that
+//! known as such for good. One byte for every 16 says what they are: see [`Life`]. New blocks are filled with 0xBE, so that
 //! what is read before it is written is neither what another execution left there nor a lucky zero.
 //!
 //! A block is preceded by a header of 32 bytes: its size, the place it was allocated at, and what has become of it.

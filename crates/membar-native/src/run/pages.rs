@@ -65,7 +65,7 @@ impl Pages {
     }
 
     /// The program writes to this address. Whether it may now, and could not before. Called by the handler of a signal: there is
-    /// room forevery piece, so nothing is allocated.
+    /// room for every piece, so nothing is allocated.
     pub fn written(&mut self, addr: usize) -> bool {
         let page = addr & !(PAGE - 1);
         if !self.watched || self.dirty.iter().any(|&(at, ..)| at & !(PAGE - 1) == page) {

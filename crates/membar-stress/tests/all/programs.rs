@@ -81,7 +81,7 @@ fn tso_is_never_violated() {
 #[test]
 fn times_contain_what_happened() {
     let profile = Profile { operations: 500, threads: 2, ..profile::load("atomics").unwrap() };
-    forevery in [1, 9] {
+    for every in [1, 9] {
         let settings = Settings { timestamps: Timestamps::Every(every), ..Settings::default() };
         let mut runner = Runner::new(settings).unwrap();
         let mut compared = 0;
@@ -119,7 +119,7 @@ fn times_contain_what_happened() {
 fn tso_is_never_violated_on_one_clock() {
     let mut wrong = 0;
     for profile in profile::builtins() {
-        forevery in [1, 6] {
+        for every in [1, 6] {
             let profile = Profile { operations: 300, threads: 2, ..profile.clone() };
             let timestamps = Timestamps::Every(every);
             let mut runner = Runner::new(Settings { timestamps, ..Settings::default() }).unwrap();

@@ -234,7 +234,7 @@ fn hardware_times(text: &str) -> Result<HardwareTimes, String> {
         "every" => Ok(HardwareTimes::Every(1)),
         _ => match text.parse() {
             Ok(every) if every > 0 => Ok(HardwareTimes::Every(every)),
-            _ => Err("write `every`, `off`, or a number: 16 forevery 16th operation".into()),
+            _ => Err("write `every`, `off`, or a number: 16 for every 16th operation".into()),
         },
     }
 }

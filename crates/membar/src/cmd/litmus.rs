@@ -95,7 +95,7 @@ pub fn run(args: &Litmus) -> Result<u8, Failure> {
                 out.write_all(if std::mem::replace(&mut any, true) { b",\n" } else { b"\n" })?;
             }
             out.write_all(answer.text.as_bytes())?;
-            // A file that cannot be read is the same forevery model.
+            // A file that cannot be read is the same for every model.
             if !answer.errors.is_empty() && (number == 0 || !answer.unreadable) {
                 out.flush()?;
                 let _ = io::stderr().write_all(answer.errors.as_bytes());

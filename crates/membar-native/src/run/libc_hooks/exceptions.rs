@@ -62,7 +62,7 @@ pub extern "C-unwind" fn rethrow_exception(pointer: usize) {
     thrown_again(unsafe { *(pointer as *const usize) });
 }
 
-/// Exceptions travel between threads: the first throw is searched foreverywhere.
+/// Exceptions travel between threads: the first throw is searched everywhere.
 fn thrown_again(object: usize) {
     let stack = fault::here();
     let again = [0, 1].map(|i| stack.get(i).copied().unwrap_or(0));

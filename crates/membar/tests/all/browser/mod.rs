@@ -1,4 +1,4 @@
-//! Reports in a browser. What only this suite catches: a page that does not work, or not by keyboard, or not foreverybody.
+//! Reports in a browser. What only this suite catches: a page that does not work, or not by keyboard, or not for everybody.
 //!
 //! `reports.rs` has the pages, `checks.rs` what has to be so on each of them, `devtools.rs` drives the browser. Without a browser
 //! nothing is tested, and a line on standard error says so; with `MEMBAR_REQUIRE_BROWSER=1` that is a failure.
