@@ -194,7 +194,7 @@ pub enum ProcessError {
     #[error("the time limit was reached (--time)")]
     Late,
     /// It holds more memory than it may, and was killed.
-    #[error("the process that runs it holds more than {} MiB of memory (--memory)", .0 >> 20)]
+    #[error("the process that runs it holds more than {} MiB of memory (--heap)", .0 >> 20)]
     Memory(u64),
 }
 

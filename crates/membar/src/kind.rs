@@ -80,12 +80,6 @@ pub fn not_a_program(path: &Path) -> Option<Failure> {
     }
 }
 
-/// A directory has nothing that can be verified.
-pub fn empty(directory: &Path) -> Failure {
-    let message = "there are no C or C++ sources and no litmus tests in this directory";
-    Problem::failure(&directory.to_string_lossy(), 0, message, "name the files, or another directory")
-}
-
 /// Why text from standard input is not a litmus test, if it looks like something else.
 pub fn not_a_litmus_test(text: &[u8]) -> Option<Failure> {
     let text = text.trim_ascii_start();

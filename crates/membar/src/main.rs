@@ -3,6 +3,7 @@
 mod cli;
 mod cmd;
 mod decide;
+mod files;
 mod input;
 mod kind;
 mod open;

@@ -297,7 +297,7 @@ fn commands(report: &CampaignReport, command: Option<&str>) -> Vec<Command> {
 }
 
 fn notes(report: &CampaignReport, cases: &BTreeMap<usize, usize>) -> Vec<String> {
-    let mut notes = vec!["All counts include those of earlier runs with the same `--state`.".to_owned()];
+    let mut notes = vec!["All counts include those of earlier runs with the same `--resume` file.".to_owned()];
     if cases.len() < report.counts.violations.len() {
         notes.push(format!(
             "{} of {} are shown in full; the others are kept in their directories.",

@@ -54,7 +54,7 @@ pub fn load(path: &Path, plan: &Plan, source: &dyn Source) -> Result<Counts, Fai
         Err(error) => return Err(Failure::Usage(format!("error: cannot read the state file {shown}: {error}"))),
     };
     let unusable = |why: String| {
-        let help = "give --state another file, or remove this one to start over";
+        let help = "give --resume another file, or remove this one to start over";
         Failure::Usage(format!(
             "error: {shown} is not the state of a campaign that can be resumed: {why}\n = help: {help}"
         ))
@@ -65,7 +65,7 @@ pub fn load(path: &Path, plan: &Plan, source: &dyn Source) -> Result<Counts, Fai
     }
     let wanted = campaign(plan, source);
     if let Some((key, kept, now)) = difference("", &Value::Object(state.campaign), &Value::Object(wanted)) {
-        let help = "give the same machine, bugs, buffers, model, profiles, sizes, timestamps and seed, or another --state file";
+        let help = "give the same machine, bugs, buffers, model, profiles, sizes, timestamps and seed, or another --resume file";
         return Err(Failure::Usage(format!(
             "error: {shown} belongs to another campaign: its {key} is {kept}, not {now}\n = help: {help}"
         )));

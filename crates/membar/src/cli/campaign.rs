@@ -22,7 +22,7 @@ Examples:
   membar simulate --machine mesi-tso --profile hot --profile atomics --time 10m --keep-going
   membar simulate --machine mesi-tso --bug no-replay --keep-going --html report.html
                                                  also a page: violations by shape, coverage, speed
-  membar simulate --machine mesi-tso --time 8h --state night.state
+  membar simulate --machine mesi-tso --time 8h --resume night.state
                                                  can be interrupted or killed, and resumes
 
 A violation is kept as a directory with the program, the trace, its smallest part, the reason, and
@@ -119,7 +119,7 @@ pub struct ProgramArgs {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Campaign")]
 pub struct CampaignArgs {
-    /// Run this many tests, including those of --state [default: 1000 if --time is not given]
+    /// Run this many tests, including those before --resume [default: 1000 if --time is not given]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub tests: Option<u64>,
 
@@ -152,8 +152,8 @@ pub struct CampaignArgs {
     pub output: PathBuf,
 
     /// Resume from this file, if it exists, and keep it up to date.
-    #[arg(long, value_name = "FILE")]
-    pub state: Option<PathBuf>,
+    #[arg(long, alias = "state", value_name = "FILE")]
+    pub resume: Option<PathBuf>,
 
     /// How the summary is written.
     #[arg(short, long, value_enum, default_value_t = DataFormat::Text, value_name = "FORMAT")]
@@ -178,7 +178,7 @@ pub struct CampaignArgs {
 Examples:
   membar stress                            random programs for 10 seconds on this machine's cores
   membar stress --model sc                 finds a store that waited in a buffer, and explains it
-  membar stress --profile paper --time 8h --state night.state
+  membar stress --profile paper --time 8h --resume night.state
                                            can be interrupted or killed, and resumes
   membar stress --profile locks --profile atomics --threads 4 --keep-going
   membar stress --timestamps 16            timestamps at every 16th operation

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 #[command(after_help = "\
 Examples:
   membar check run.trace                        tso is the default model
-  membar check --model sc --model tso *.trace   a table: one row per trace, one column per model
+  membar check --model sc --model tso traces/   a table: one row per trace, one column per model
   membar check --model my-model.toml run.trace  your own model
   membar check --model scope --clock global --sampled-every 600 run.trace
                                                 timestamps of one clock, from scans every 600 cycles
@@ -22,7 +22,7 @@ An independent checker re-checks every verdict before it is printed.
 Exit codes: 0 all allowed, 1 something forbidden, 2 bad usage or input, 3 undecided,
 4 a bug in membar.")]
 pub struct Check {
-    /// Trace files, also .gz and .zst; `-` is standard input.
+    /// Trace files, also .gz and .zst; directories of them; @lists; `-` is standard input.
     #[arg(required = true, value_name = "TRACE")]
     pub traces: Vec<PathBuf>,
 

@@ -19,6 +19,7 @@ pub use verify::*;
 use crate::quantity;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use membar::{Budget, Interrupt};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -61,8 +62,36 @@ impl Cli {
         let command = numbers(Cli::command());
         let help = by_topic(&command);
         let matches = command.help_template(help).get_matches();
+        for note in old_names(std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned())) {
+            let _ = writeln!(std::io::stderr(), "{note}");
+        }
         Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
     }
+}
+
+/// Flags that have another name now. Each works under its old one for one release, as an alias.
+const RENAMED: [(&str, &str, &str); 5] = [
+    ("simulate", "--state", "--resume"),
+    ("stress", "--state", "--resume"),
+    ("verify", "--memory", "--heap"),
+    ("replay", "--memory", "--heap"),
+    ("monitor", "-m", "--monitor"),
+];
+
+/// A note for each old name in a command line that is right.
+fn old_names(words: impl Iterator<Item = String>) -> Vec<String> {
+    let words: Vec<String> = words.take_while(|word| word != "--").collect();
+    let command = words.iter().find(|word| RENAMED.iter().any(|(of, ..)| of == word));
+    let is = |word: &String, old: &str| {
+        word == old || word.starts_with(&format!("{old}=")) || (old.len() == 2 && word.starts_with(old))
+    };
+    let used = |(of, old, _): &&(&str, &str, &str)| {
+        command.is_some_and(|command| command == of) && words.iter().any(|word| is(word, old))
+    };
+    let note = |(_, old, new): &(&str, &str, &str)| {
+        format!("note: {old} is called {new} now; the old name works until the next release")
+    };
+    RENAMED.iter().filter(used).map(note).collect()
 }
 
 /// The commands as `membar --help` groups them.
@@ -264,5 +293,27 @@ mod tests {
         listed.sort_unstable();
         assert_eq!(listed, real);
         assert!(by_topic(&command).lines().all(|line| line.len() < 100));
+    }
+
+    #[test]
+    fn old_names_of_flags_are_taken_with_a_note() {
+        let notes = |line: &str| {
+            let words = line.split(' ').map(str::to_owned);
+            Cli::try_parse_from(std::iter::once("membar".to_owned()).chain(words.clone())).expect(line);
+            old_names(words)
+        };
+        for (line, old, new) in [
+            ("simulate --machine tso --state s", "--state", "--resume"),
+            ("stress --state=s", "--state", "--resume"),
+            ("verify --memory 1GiB a.c", "--memory", "--heap"),
+            ("replay --memory=none a.c a", "--memory", "--heap"),
+            ("monitor -m tso run.trace", "-m", "--monitor"),
+        ] {
+            let expected = format!("note: {old} is called {new} now; the old name works until the next release");
+            assert_eq!(notes(line), [expected], "{line}");
+        }
+        for line in ["verify -m tso a.c", "check --memory 1GiB -m sc a.trace", "verify a.c -- --memory"] {
+            assert!(notes(line).is_empty(), "{line}");
+        }
     }
 }

@@ -21,12 +21,12 @@ nothing on one interleaving says nothing about others of the same program.
 Exit codes: 0 no violation, 1 a violation, 2 bad usage or input, 3 stopped by a limit,
 4 a bug in membar.")]
 pub struct Monitor {
-    /// Trace files, also .gz and .zst; `-` is standard input.
+    /// Trace files, also .gz and .zst; directories of them; @lists; `-` is standard input.
     #[arg(required = true, value_name = "TRACE")]
     pub traces: Vec<PathBuf>,
 
     /// Monitor; may be repeated [default: tso and pso]
-    #[arg(short, long = "monitor", value_enum, value_name = "MONITOR")]
+    #[arg(long = "monitor", short_alias = 'm', value_enum, value_name = "MONITOR")]
     pub monitors: Vec<MonitorName>,
 
     /// How results are written: for people or as JSON.

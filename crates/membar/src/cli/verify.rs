@@ -16,6 +16,7 @@ Examples:
   membar verify SB.litmus tests/               litmus tests; each file of a directory
   make CC=\"membar cc\" && membar verify ./test -- 2 items
                                                a program with its own build, and its arguments
+  membar verify --model tso --model pso dekker.c
   membar verify --model pso --strategy bounded --preemptions 2 bakery.c
   membar verify --strategy pct --executions 100000 --seed 7 bakery.c
   membar verify --time 1h --jobs 2 --resume bakery.state bakery.c
@@ -34,9 +35,9 @@ pub struct Verify {
     #[arg(required = true, value_name = "PROGRAM")]
     pub programs: Vec<PathBuf>,
 
-    /// Memory model of the machine.
-    #[arg(short, long, default_value = "tso", value_name = "MODEL", value_parser = VerifyModelParser)]
-    pub model: VerifyModel,
+    /// Memory model of the machine; may be repeated.
+    #[arg(short, long = "model", default_value = "tso", value_name = "MODEL", value_parser = VerifyModelParser)]
+    pub models: Vec<VerifyModel>,
 
     /// Which executions to explore.
     #[arg(short, long, value_enum, default_value_t = StrategyName::Auto, value_name = "STRATEGY")]
@@ -123,8 +124,8 @@ pub struct NativeArgs {
     pub nondet: Option<(i64, i64)>,
 
     /// Heap that one execution may use: 512MB, 1GiB, or none [default: 64MiB]
-    #[arg(long, value_name = "LIMIT", value_parser = MemoryParser)]
-    pub memory: Option<Memory>,
+    #[arg(long, alias = "memory", value_name = "LIMIT", value_parser = MemoryParser)]
+    pub heap: Option<Memory>,
 
     /// The compiler, gcc or clang [default: $CC or $CXX, else an installed one]
     #[arg(long, value_name = "COMPILER")]
@@ -181,7 +182,7 @@ impl NativeArgs {
             spurious_wakeups: self.assume.contains(&Assumption::SpuriousWakeups),
             opaque_private: self.assumes(Assumption::OpaquePrivate, Assumption::OpaqueWatched),
             nondet: self.nondet,
-            heap: self.memory.map_or(NativeOptions::HEAP, |memory| memory.0.unwrap_or(NativeOptions::UNLIMITED)),
+            heap: self.heap.map_or(NativeOptions::HEAP, |heap| heap.0.unwrap_or(NativeOptions::UNLIMITED)),
             runner: None,
         }
     }

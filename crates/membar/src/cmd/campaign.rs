@@ -98,7 +98,7 @@ pub fn plan(
         keep_going: args.keep_going,
         max_violations: args.max_violations,
         output: args.output.clone(),
-        state: args.state.clone(),
+        state: args.resume.clone(),
         budget: Budget::new(args.check_time.0, args.memory.0, interrupt),
     })
 }

@@ -4,6 +4,7 @@ use super::jobs;
 use super::output::{Answered, Output, SMALL, Wanted, shown_name};
 use crate::cli::{Check, Format};
 use crate::decide::{Answer, Detail, Guarded};
+use crate::files::{self, TRACES};
 use crate::input;
 use crate::kind::not_a_trace;
 use crate::page::{ToFile, Wish};
@@ -13,6 +14,7 @@ use membar::report::{Style, first_line};
 use membar::trace::Error;
 use membar::{Budget, Chosen, Failure, Interrupt, Trace};
 use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// State that is the same for all traces.
@@ -64,9 +66,7 @@ pub fn run(args: &Check, style: Style) -> Result<u8, Failure> {
         return Err(Failure::Usage(message.into()));
     }
     let models = names.iter().map(|name| Chosen::load(name)).collect::<Result<Vec<_>, _>>()?;
-    if let Some(failure) = args.traces.iter().find_map(|path| not_a_trace(path)) {
-        return Err(failure);
-    }
+    let traces = traces(&args.traces)?;
     let interrupt = stop::on_key();
     let table = args.format == Format::Text && models.len() > 1;
     let detail = match args.format {
@@ -78,19 +78,21 @@ pub fn run(args: &Check, style: Style) -> Result<u8, Failure> {
     let page = args.html.as_deref().map(ToFile::create).transpose()?;
     let wish = page.as_ref().map(|_| Wish::new(args.clock.typed(), args.limits.time.0));
     let asked = Asked { models, budget: args.limits.budget(&interrupt), detail, wish };
-    let files: Vec<String> = args.traces.iter().map(|path| shown_name(path)).collect();
+    let files: Vec<String> = traces.iter().map(|path| shown_name(path)).collect();
     let wanted = Wanted { format: args.format, style, quiet: args.quiet, verbose: args.verbose };
-    let progress = Progress::start(progress::bytes(&args.traces), args.limits.time.0);
+    let progress = Progress::start(progress::bytes(&traces), args.limits.time.0);
     let out = BufWriter::with_capacity(1 << 16, Stdout::new(args.html.is_some()));
     let mut output = Output::new(out, &wanted, &asked.models, &files, Arc::clone(&progress));
     output.to_file = page;
-    output.pauses = progress::bytes(&args.traces).is_none();
+    output.pauses = progress::bytes(&traces).is_none();
     let written = if args.jobs == 1 {
         let mut direct =
             Direct { asked: &asked, decider: Guarded::default(), answers: Vec::new(), output: &mut output };
-        read(args, &interrupt, &progress, &mut direct)
+        read((args, &traces), &interrupt, &progress, &mut direct)
     } else {
-        jobs::run(usize::from(args.jobs), &asked, &mut output, |queue| read(args, &interrupt, &progress, queue))
+        jobs::run(usize::from(args.jobs), &asked, &mut output, |queue| {
+            read((args, &traces), &interrupt, &progress, queue)
+        })
     };
     let written = written.and_then(|()| output.finish(interrupt.pressed()));
     progress.finish();
@@ -103,10 +105,24 @@ pub fn run(args: &Check, style: Style) -> Result<u8, Failure> {
     }
 }
 
+/// The traces that these words mean.
+pub fn traces(words: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+    let mut traces = Vec::new();
+    for word in words {
+        files::collect(word, TRACES, &mut traces)?;
+    }
+    traces.iter().find_map(|path| not_a_trace(path)).map_or(Ok(traces), Err)
+}
+
 /// Hands everything in the files to the consumer.
-fn read(args: &Check, interrupt: &Interrupt, progress: &Arc<Progress>, consumer: &mut impl Consumer) -> io::Result<()> {
+fn read(
+    (args, traces): (&Check, &[PathBuf]),
+    interrupt: &Interrupt,
+    progress: &Arc<Progress>,
+    consumer: &mut impl Consumer,
+) -> io::Result<()> {
     let mut trace = Trace::new();
-    for path in &args.traces {
+    for path in traces {
         if interrupt.pressed() {
             break;
         }
@@ -134,7 +150,7 @@ fn read(args: &Check, interrupt: &Interrupt, progress: &Arc<Progress>, consumer:
                     consumer.error(error, reader.trace_index())?;
                     if !args.keep_going {
                         // Standard input may have nothing more to say for a long time.
-                        if path != "-" && reader.skip_trace().is_ok() && reader.next(&mut trace).is_some() {
+                        if path.as_os_str() != "-" && reader.skip_trace().is_ok() && reader.next(&mut trace).is_some() {
                             let _ = writeln!(
                                 io::stderr(),
                                 "note: the traces after this one were left out; `--keep-going` continues with them"

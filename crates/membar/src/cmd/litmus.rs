@@ -2,6 +2,7 @@
 
 use super::output::shown_name;
 use crate::cli::{Litmus, LitmusFormat, LitmusModel};
+use crate::files::{self, LITMUS_TESTS};
 use crate::page::{self, ToFile};
 use crate::progress::Progress;
 use crate::stop::{self, Stdout};
@@ -18,8 +19,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
-/// Directories inside directories, at most.
-const NESTED: usize = 64;
 /// Results wait at most this long to be written.
 const SOON: Duration = Duration::from_millis(100);
 
@@ -53,8 +52,9 @@ pub fn run(args: &Litmus) -> Result<u8, Failure> {
     let mut bad = false;
     let mut errors = Vec::new();
     for path in &args.files {
-        if let Err(error) = collect(path, &mut files) {
+        if let Err(unreadable) = files::collect(path, LITMUS_TESTS, &mut files) {
             bad = true;
+            let error = Error::whole_file(ErrorKind::Read(unreadable.error), &shown_name(&unreadable.path));
             let _ = io::stderr().write_all(error.render().as_bytes());
             errors.push(error.json().to_string());
         }
@@ -279,88 +279,6 @@ pub fn read(path: &Path) -> Result<Vec<u8>, Error> {
         std::fs::File::open(path).and_then(|file| file.take(limit).read_to_end(&mut bytes))
     };
     read.map(|_| bytes).map_err(|error| Error::whole_file(ErrorKind::Read(error), &shown_name(path)))
-}
-
-/// Adds the files that an argument stands for: itself, those in a directory, or those of a list.
-pub fn collect(path: &Path, files: &mut Vec<PathBuf>) -> Result<(), Error> {
-    collect_within(path, 0, files)
-}
-
-fn collect_within(path: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), Error> {
-    let failed = |error: io::Error, path: &Path| Error::whole_file(ErrorKind::Read(error), &shown_name(path));
-    let text = path.to_string_lossy();
-    if let Some(list) = text.strip_prefix('@').filter(|_| !path.exists()) {
-        let list = Path::new(list);
-        if depth > NESTED {
-            let error = io::Error::other("this list leads to itself, or too far");
-            return Err(failed(error, list));
-        }
-        let entries = std::fs::read_to_string(list).map_err(|error| failed(error, list))?;
-        let base = list.parent().unwrap_or(Path::new(""));
-        for line in entries.lines() {
-            let entry = line.split('#').next().unwrap_or("").trim();
-            if !entry.is_empty() {
-                collect_within(&joined(base, entry), depth + 1, files)?;
-            }
-        }
-        return Ok(());
-    }
-    if path.is_dir() {
-        let wanted = |path: &Path| path.extension().is_some_and(|extension| extension == "litmus");
-        return directory_of(path, "no .litmus file is in this directory", &wanted, files);
-    }
-    files.push(path.to_owned());
-    Ok(())
-}
-
-/// Whether an argument names a list of files.
-pub fn is_list(path: &Path) -> bool {
-    path.to_string_lossy().starts_with('@') && !path.exists()
-}
-
-/// Adds the files of a directory that are wanted; `none` says that there are none.
-pub fn directory_of(
-    path: &Path,
-    none: &'static str,
-    wanted: &dyn Fn(&Path) -> bool,
-    files: &mut Vec<PathBuf>,
-) -> Result<(), Error> {
-    let failed = |error: io::Error| Error::whole_file(ErrorKind::Read(error), &shown_name(path));
-    let before = files.len();
-    directory(path, 0, wanted, files).map_err(failed)?;
-    if files.len() == before {
-        return Err(failed(io::Error::new(io::ErrorKind::NotFound, none)));
-    }
-    Ok(())
-}
-
-/// An entry of a list in this directory; it may be a list itself.
-fn joined(base: &Path, entry: &str) -> PathBuf {
-    match entry.strip_prefix('@') {
-        Some(list) if !base.join(entry).exists() => {
-            let mut path = std::ffi::OsString::from("@");
-            path.push(base.join(list));
-            path.into()
-        }
-        _ => base.join(entry),
-    }
-}
-
-fn directory(path: &Path, depth: usize, wanted: &dyn Fn(&Path) -> bool, files: &mut Vec<PathBuf>) -> io::Result<()> {
-    let mut entries = std::fs::read_dir(path)?.collect::<io::Result<Vec<_>>>()?;
-    entries.sort_by_key(std::fs::DirEntry::file_name);
-    for entry in entries {
-        let path = entry.path();
-        // Links to directories are left alone: they may lead back.
-        if entry.file_type()?.is_dir() {
-            if depth < NESTED {
-                directory(&path, depth + 1, wanted, files)?;
-            }
-        } else if wanted(&path) {
-            files.push(path);
-        }
-    }
-    Ok(())
 }
 
 impl LitmusModel {

@@ -1,5 +1,6 @@
 //! `membar monitor`: follows recorded interleavings and reports where a weaker machine can leave sequential consistency.
 
+use super::check::traces;
 use super::output::shown_name;
 use crate::cli::{DataFormat, Monitor};
 use crate::input;
@@ -35,10 +36,11 @@ pub fn run(args: &Monitor, style: Style) -> Result<u8, Failure> {
     if algorithms.is_empty() {
         algorithms = vec![Algorithm::Tso, Algorithm::Pso];
     }
+    let traces = traces(&args.traces)?;
     let mut command = Command {
         args,
         interrupt: stop::on_key(),
-        progress: Progress::start(progress::bytes(&args.traces), None),
+        progress: Progress::start(progress::bytes(&traces), None),
         out: Output {
             out: BufWriter::new(Stdout::new(args.html.is_some())),
             json: (args.format == DataFormat::Json).then(Json::default),
@@ -52,7 +54,7 @@ pub fn run(args: &Monitor, style: Style) -> Result<u8, Failure> {
         watch: Watch::new(&algorithms, args.window, args.memory.0),
         state: Interleaving::new(),
     };
-    for path in &args.traces {
+    for path in &traces {
         if command.file(path)?.is_break() {
             break;
         }

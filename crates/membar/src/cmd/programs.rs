@@ -1,7 +1,8 @@
 //! Which programs the words of a command line mean.
 
-use super::litmus::{collect, directory_of, is_list, read};
-use crate::kind::{empty, not_a_litmus_test, not_a_program};
+use super::litmus::read;
+use crate::files::{PROGRAMS, collect, is_list};
+use crate::kind::{not_a_litmus_test, not_a_program};
 use membar::Failure;
 use membar::programs::{Input, is_source};
 use std::ffi::OsString;
@@ -14,21 +15,8 @@ pub fn inputs(words: &[PathBuf]) -> (Vec<Input>, Vec<Failure>) {
     let mut together = None;
     for word in words {
         let mut files = Vec::new();
-        let found = if word.is_dir() {
-            let wanted = |path: &Path| is_source(path) || path.extension().is_some_and(|end| end == "litmus");
-            directory_of(
-                word,
-                "there are no C or C++ sources and no litmus tests in this directory",
-                &wanted,
-                &mut files,
-            )
-        } else {
-            collect(word, &mut files)
-        };
-        match found {
-            Err(_) if word.is_dir() && word.read_dir().is_ok() && files.is_empty() => failures.push(empty(word)),
-            Err(error) => failures.push(error.into()),
-            Ok(()) => {}
+        if let Err(unreadable) = collect(word, PROGRAMS, &mut files) {
+            failures.push(unreadable.into());
         }
         if !word.is_dir() {
             failures.extend(files.iter().filter_map(|file| not_a_program(file)));

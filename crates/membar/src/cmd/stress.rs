@@ -1,9 +1,10 @@
 //! `membar stress`: random programs, or litmus tests, on this machine's cores; every result checked.
 
 use super::campaign::{finish, plan};
-use super::litmus::{collect, read};
+use super::litmus::read;
 use super::output::shown_name;
 use crate::cli::{DataFormat, HardwareTimes, Stress};
+use crate::files::{self, LITMUS_TESTS};
 use crate::page::ToFile;
 use crate::progress::Progress;
 use crate::stop::{self, ALLOWED, BAD, FORBIDDEN, UNDECIDED};
@@ -91,8 +92,8 @@ fn litmus_tests(args: &Stress, interrupt: &Interrupt) -> Result<u8, Failure> {
         let _ = std::io::stderr().write_all(text.as_bytes());
     };
     for path in &args.files {
-        if let Err(error) = collect(path, &mut files) {
-            complain(&error.render());
+        if let Err(unreadable) = files::collect(path, LITMUS_TESTS, &mut files) {
+            complain(&format!("{}\n", Failure::from(unreadable)));
         }
     }
     let mut page = args.campaign.html.as_deref().map(ToFile::create).transpose()?;

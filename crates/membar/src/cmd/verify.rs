@@ -26,7 +26,7 @@ const DRAWN: u64 = 10_000;
 
 /// Runs the command.
 pub fn run(args: &Verify, style: Style) -> Result<u8, Failure> {
-    let options = options(args)?;
+    let options = args.models.iter().map(|&model| options(args, model)).collect::<Result<Vec<_>, _>>()?;
     let mut batch = Batch::default();
     let (mut inputs, failures) = inputs(&args.programs);
     if !failures.is_empty() {
@@ -37,20 +37,22 @@ pub fn run(args: &Verify, style: Style) -> Result<u8, Failure> {
         batch.fail(failure)?;
     }
     check_flags(&inputs, &args.native.flags)?;
-    if args.resume.is_some() && inputs.len() > 1 {
-        let message = "error: --resume keeps the state of one program, but several were given";
+    let tasks: Vec<Task> =
+        inputs.iter().flat_map(|input| options.iter().map(move |options| Task { input, options })).collect();
+    if args.resume.is_some() && tasks.len() > 1 {
+        let message = "error: --resume keeps the state of one program and model, but several were given";
         return Err(Failure::Usage(message.into()));
     }
     let page = args.html.as_deref().map(ToFile::create).transpose()?;
-    let run = batch.run(args, options, &inputs, style);
+    let run = batch.run(args, &tasks, style);
     if let Some(mut page) = page {
         batch.reports.iter().for_each(|report| page.add_program(report));
         for error in &batch.errors {
             let text = |name: &str| error[name].as_str().unwrap_or_default().to_owned();
             page.add_error(&text("file"), &text("message"));
         }
-        for input in &inputs[batch.begun..] {
-            page.add_missing(&input.name(), "not verified: the command was interrupted");
+        for task in &tasks[batch.begun..] {
+            page.add_missing(&task.input.name(), "not verified: the command was interrupted");
         }
         page.finish()?;
     }
@@ -63,6 +65,12 @@ pub fn run(args: &Verify, style: Style) -> Result<u8, Failure> {
     }
 }
 
+/// One program, under one model.
+struct Task<'a> {
+    input: &'a Input,
+    options: &'a VerifyOptions,
+}
+
 /// What has come of the programs so far.
 #[derive(Default)]
 struct Batch {
@@ -72,7 +80,7 @@ struct Batch {
     /// Was something of that a bug of ours?
     internal: bool,
     interrupted: bool,
-    /// How many programs were begun.
+    /// How many tasks were begun.
     begun: usize,
     /// For a program there was not even time to begin, or it cannot be run at all.
     late: bool,
@@ -103,11 +111,10 @@ impl Batch {
         Ok(())
     }
 
-    fn run(&mut self, args: &Verify, options: VerifyOptions, inputs: &[Input], style: Style) -> Result<(), Failure> {
+    fn run(&mut self, args: &Verify, tasks: &[Task], style: Style) -> Result<(), Failure> {
         let interrupt = stop::on_key();
-        let options = VerifyOptions { interrupt: interrupt.clone(), ..options };
         let mut out = BufWriter::new(Stdout::new(args.html.is_some()));
-        for (number, input) in (1..).zip(inputs) {
+        for (number, task) in (1..).zip(tasks) {
             if interrupt.pressed() && !self.reports.is_empty() {
                 self.interrupted = true;
                 let _ = writeln!(io::stderr(), "interrupted: the rest was skipped");
@@ -115,8 +122,10 @@ impl Batch {
             }
             self.begun = number;
             let line = Line::new(args.quiet);
-            let listener = OneOf { line: &line, number, of: inputs.len(), programs: &args.programs };
-            let report = match verify_telling(input, &options, &listener) {
+            let options = VerifyOptions { interrupt: interrupt.clone(), ..task.options.clone() };
+            let listener =
+                OneOf { line: &line, number, of: tasks.len(), programs: &args.programs, model: options.model };
+            let report = match verify_telling(task.input, &options, &listener) {
                 Ok(report) => report,
                 Err(failure) => {
                     out.flush()?;
@@ -132,13 +141,14 @@ impl Batch {
                 out.flush()?;
             }
         }
-        let several = inputs.len() != 1 || args.programs[0].is_dir();
+        let several = tasks.len() != 1 || args.programs[0].is_dir();
         if args.format == VerifyFormat::Json {
             verify_json(&self.reports, &self.errors, &mut out)?;
         } else if args.format == VerifyFormat::Sarif {
             self.sarif(&mut out)?;
         } else if several && !args.quiet && !self.reports.is_empty() {
-            let programs = count(self.reports.len(), "program");
+            let what = if args.models.len() > 1 { "answer" } else { "program" };
+            let programs = count(self.reports.len(), what);
             let counts = [Verdict::Safe, Verdict::Unsafe, Verdict::Error, Verdict::Undecided]
                 .map(|verdict| (self.number(verdict), verdict));
             let counts: Vec<_> = counts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
@@ -181,13 +191,14 @@ impl Batch {
     }
 }
 
-/// The line of progress of one of several programs.
+/// The line of progress of one of several tasks.
 struct OneOf<'a> {
     line: &'a Line,
     number: usize,
     of: usize,
     /// As they were named.
     programs: &'a [PathBuf],
+    model: Relaxation,
 }
 
 impl Listener for OneOf<'_> {
@@ -210,19 +221,27 @@ impl Listener for OneOf<'_> {
     }
 
     fn kept(&self, state: &Path, program: &str) {
-        let command = again(self.programs, program, state);
+        let command = again(self.programs, (program, self.model), state);
         self.line.note(&format!("interrupted: the state is kept; this resumes where it stopped:\n  {command}"));
     }
 }
 
-/// This command, for one of its programs and with its state.
-fn again(programs: &[PathBuf], program: &str, state: &Path) -> String {
+/// This command, for one of its programs and models and with its state.
+fn again(programs: &[PathBuf], (program, model): (&str, Relaxation), state: &Path) -> String {
     let words: Vec<OsString> = std::env::args_os().skip(1).collect();
     let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
     let quoted = |word: &OsString| quoted_path(&word.to_string_lossy());
-    let own = words[..end].iter().filter(|word| !programs.iter().any(|program| program.as_os_str() == *word));
-    let mut line: Vec<String> = std::iter::once("membar".to_owned()).chain(own.map(quoted)).collect();
-    line.extend([program.to_owned(), "--resume".into(), quoted_path(&state.to_string_lossy())]);
+    let mut line = vec!["membar".to_owned()];
+    let mut own = words[..end].iter().filter(|word| !programs.iter().any(|program| program.as_os_str() == *word));
+    while let Some(word) = own.next() {
+        match word.to_string_lossy() {
+            flag if flag == "-m" || flag == "--model" => drop(own.next()),
+            flag if flag.starts_with("--model=") || flag.starts_with("-m") => {}
+            _ => line.push(quoted(word)),
+        }
+    }
+    line.extend(["--model".into(), model.name().to_owned(), program.to_owned()]);
+    line.extend(["--resume".into(), quoted_path(&state.to_string_lossy())]);
     line.extend(words[end..].iter().map(quoted));
     line.join(" ")
 }
@@ -236,7 +255,7 @@ pub fn examine(file: &str, interrupt: &Interrupt) -> Result<VerifyReport, Failur
         (_, Some(failure)) => Err(failure),
         (Some(input), None) => verify_telling(
             input,
-            &VerifyOptions { interrupt: interrupt.clone(), ..options(&args)? },
+            &VerifyOptions { interrupt: interrupt.clone(), ..options(&args, args.models[0])? },
             &Line::new(args.quiet),
         ),
         (None, None) => Err(Failure::Usage(format!("error: there is no program in {}", safe(file)))),
@@ -252,8 +271,8 @@ pub fn relaxation(model: VerifyModel) -> Relaxation {
 }
 
 /// The options that flags describe.
-fn options(args: &Verify) -> Result<VerifyOptions, Failure> {
-    let model = relaxation(args.model);
+fn options(args: &Verify, model: VerifyModel) -> Result<VerifyOptions, Failure> {
+    let model = relaxation(model);
     let watching = match args.monitor {
         VerifyMonitor::Auto => Watching::Class,
         VerifyMonitor::Tso => Watching::Tso,

@@ -174,3 +174,22 @@ fn who_mistypes_is_told_what_is_meant() {
         assert!(ran.err.contains(meant), "{line}: {}", ran.err);
     }
 }
+
+#[test]
+fn traces_may_be_in_directories_and_lists() {
+    let files = Files::new(&[]);
+    std::fs::create_dir(files.path("some")).unwrap();
+    for (name, text) in [("some/a.trace", FINE), ("some/b.axe", SB), ("some/c.md", "no trace")] {
+        std::fs::write(files.path(name), text).unwrap();
+    }
+    std::fs::write(files.path("list"), "some/b.axe\n# nothing else\n").unwrap();
+    for (word, answers) in [("some", "OK\nNO\n"), ("@list", "NO\n")] {
+        let ran = files.run(&["check", "--model", "sc", "--format", "axe", word]);
+        assert_eq!((ran.code, ran.out.as_str()), (1, answers), "{}", ran.err);
+    }
+    std::fs::create_dir(files.path("none")).unwrap();
+    for command in ["check", "monitor"] {
+        let ran = files.run(&[command, "none"]);
+        assert!(ran.code == 2 && ran.err.contains("there is no trace in this directory"), "{}", ran.err);
+    }
+}

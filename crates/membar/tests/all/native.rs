@@ -577,7 +577,7 @@ fn limits_are_kept_and_named() {
     let forever = with_thread("static volatile int x;", "for (;;) x = x + 1;", "x = 1;");
     let files = Files::new(&[("heap.c", heap.as_bytes()), ("forever.c", forever.as_bytes())]);
     assert_eq!(files.run(&["verify", "heap.c"]).code, 0);
-    let ran = files.run(&["verify", "--memory", "1MiB", "heap.c"]);
+    let ran = files.run(&["verify", "--heap", "1MiB", "heap.c"]);
     assert_eq!(ran.code, 3, "{}", ran.out);
     assert!(ran.out.contains("heap.c:8: T1 needs more heap"), "{}", ran.out);
     let ran = files.run(&["verify", "--time", "2s", "--steps", "200", "--executions", "500", "forever.c"]);

@@ -210,8 +210,8 @@ fn counts_survive_a_state_file() {
         serde_json::from_str(&files.run(&args).out).expect("JSON")
     };
     let whole = run(&["--tests", "60"]);
-    run(&["--tests", "25", "--state", "s"]);
-    let parts = run(&["--tests", "60", "--state", "s"]);
+    run(&["--tests", "25", "--resume", "s"]);
+    let parts = run(&["--tests", "60", "--resume", "s"]);
     for key in ["decided", "coverage", "operations", "violations"] {
         assert_eq!(whole[key], parts[key], "{key}");
     }

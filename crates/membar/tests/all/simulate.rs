@@ -215,7 +215,7 @@ fn a_killed_campaign_leaves_nothing_half_done_and_goes_on() {
         "--keep-going",
         "--max-violations",
         "1000",
-        "--state",
+        "--resume",
         "s",
         "--quiet",
         "--format",
@@ -272,7 +272,7 @@ fn a_killed_campaign_leaves_nothing_half_done_and_goes_on() {
 #[test]
 fn a_state_belongs_to_one_campaign() {
     let files = Files::new(&[("bad", b"{\"schema\":1"), ("new", b"{\"schema\":9,\"campaign\":{},\"counters\":{}}")]);
-    let base = ["simulate", "--machine", "tso", "--operations", "50", "--state", "s"];
+    let base = ["simulate", "--machine", "tso", "--operations", "50", "--resume", "s"];
     let with = |more: &[&str]| files.run(&[&base[..], more].concat());
     assert_eq!(with(&["--tests", "10"]).code, 0);
     let on = with(&["--tests", "30", "-f", "json"]);
@@ -294,10 +294,10 @@ fn a_state_belongs_to_one_campaign() {
         assert!(ran.err.contains("= help:"), "{}", ran.err);
     }
     for file in ["bad", "new", "."] {
-        let ran = files.run(&["simulate", "--machine", "tso", "--tests", "1", "--state", file]);
+        let ran = files.run(&["simulate", "--machine", "tso", "--tests", "1", "--resume", file]);
         assert_eq!((ran.code, ran.err.starts_with("error: ")), (2, true), "{file}: {}", ran.err);
     }
-    let ran = files.run(&["simulate", "--machine", "tso", "--tests", "1", "--state", "no/such/directory/s"]);
+    let ran = files.run(&["simulate", "--machine", "tso", "--tests", "1", "--resume", "no/such/directory/s"]);
     assert_eq!((ran.code, ran.err.contains("cannot write the state file")), (2, true), "{}", ran.err);
 }
 
@@ -306,7 +306,7 @@ fn a_state_belongs_to_one_campaign() {
 fn an_interrupt_ends_with_the_summary() {
     let files = Files::new(&[]);
     let child = command()
-        .args(["simulate", "--machine", "tso", "--time", "120s", "--state", "s"])
+        .args(["simulate", "--machine", "tso", "--time", "120s", "--resume", "s"])
         .current_dir(files.0.path())
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

@@ -343,3 +343,31 @@ fn an_interrupted_search_says_how_to_resume() {
     );
     assert!(resumed > fresh + 1000, "{resumed} and {fresh}");
 }
+
+#[test]
+fn several_models_are_answered_one_after_the_other() {
+    let files = Files::new(&[("SB.litmus", SB), ("MP.litmus", MP)]);
+    let ran = files.run(&["verify", "-m", "tso", "-m", "pso", "SB.litmus", "MP.litmus", "--format", "json"]);
+    let document: Value = serde_json::from_str(&ran.out).expect("JSON");
+    let answers: Vec<(&str, &str, &str)> = document["results"]
+        .as_array()
+        .expect("results")
+        .iter()
+        .map(|result| {
+            let text = |name: &str| result[name].as_str().expect(name);
+            (text("program"), text("model"), text("verdict"))
+        })
+        .collect();
+    let expected = [
+        ("SB.litmus", "tso", "unsafe"),
+        ("SB.litmus", "pso", "unsafe"),
+        ("MP.litmus", "tso", "safe"),
+        ("MP.litmus", "pso", "unsafe"),
+    ];
+    assert_eq!(answers, expected);
+    assert_eq!(ran.code, 1);
+    let ran = files.run(&["verify", "-m", "tso", "-m", "pso", "MP.litmus"]);
+    assert!(ran.out.ends_with("2 answers: 1 safe, 1 unsafe\n"), "{}", ran.out);
+    let ran = files.run(&["verify", "-m", "tso", "-m", "pso", "MP.litmus", "--resume", "s"]);
+    assert!(ran.code == 2 && ran.err.contains("one program and model"), "{}", ran.err);
+}

@@ -36,7 +36,7 @@ pub(super) fn allocate(size: usize, align: usize) -> usize {
         None if size > isize::MAX as usize / 2 || w.module.base == 0 => fails(libc::ENOMEM),
         None => {
             let message = format!(
-                "needs more heap than an execution may have ({} MiB in all, {} MiB per thread); see --memory",
+                "needs more heap than an execution may have ({} MiB in all, {} MiB per thread); see --heap",
                 w.heap.limit >> 20,
                 crate::run::layout::HEAP_SIZE >> 20
             );

@@ -52,8 +52,8 @@ pub(super) fn command(files: &[String], args: &NativeOptions) -> ReplayCommand {
     }
     match args.heap {
         NativeOptions::HEAP => {}
-        NativeOptions::UNLIMITED => flags += " --memory none",
-        bytes => flags += &format!(" --memory {bytes}b"),
+        NativeOptions::UNLIMITED => flags += " --heap none",
+        bytes => flags += &format!(" --heap {bytes}b"),
     }
     if let Some(cc) = &args.cc {
         flags += &format!(" --cc {}", quoted(cc));
