@@ -6,14 +6,14 @@ use libfuzzer_sys::fuzz_target;
 use membar_monitor::{
     Algorithm, Event, Monitor, Monitors, NO_SITE, Op, Pso, Recorded, Rule, Sober, Tso, Violation, Window, witness,
 };
-use membar_trace::{Act, Interleaving, Reader, Step};
+use membar_trace::{Act, Interleaving, Reader, InterleavedOp};
 use std::ops::ControlFlow;
 
 /// Rows have an entry for each thread: what many threads cost has nothing to do with what is looked for here.
 const THREADS: u32 = 40;
 const STEPS: usize = 2_000;
 
-fn push(events: &mut Vec<Recorded>, step: &Step<'_>) {
+fn push(events: &mut Vec<Recorded>, step: &InterleavedOp<'_>) {
     let (thread, at) = (step.thread.0, step.line);
     let event = |op| Event { thread, op, site: step.label.map_or(NO_SITE, |label| label.len() as u32), at };
     let (op, read, write) = match step.act {

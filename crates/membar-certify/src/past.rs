@@ -34,9 +34,9 @@ pub(crate) trait Join {
 pub(crate) struct Past {
     rules: Rules,
     /// Per address or lock: what the current thread did to it so far.
-    own: Vec<Own>,
+    own: Vec<OwnColumns>,
     /// Per lock: what the current thread did so far to addresses that it guards.
-    guarded: Vec<Own>,
+    guarded: Vec<OwnColumns>,
     guards: Guards,
     /// The sessions that the current thread is in, in the order in which they began.
     open: Vec<Session>,
@@ -45,18 +45,18 @@ pub(crate) struct Past {
 
 /// By column, for one address or lock; stale unless it is the current thread's.
 #[derive(Clone, Copy, Default, Debug)]
-struct Own {
+struct OwnColumns {
     /// The thread, plus one.
     thread: u32,
     columns: [u32; 2],
 }
 
-impl Own {
+impl OwnColumns {
     /// Forgets what other threads did.
     #[inline]
     fn by(&mut self, thread: u32) -> &mut [u32; 2] {
         if self.thread != thread {
-            *self = Own { thread, columns: [0; 2] };
+            *self = OwnColumns { thread, columns: [0; 2] };
         }
         &mut self.columns
     }
@@ -203,11 +203,11 @@ impl Past {
     ) -> Result<(), Flaw> {
         self.rules.update(trace, model);
         self.own.clear();
-        self.own.resize(trace.addrs(), Own::default());
+        self.own.resize(trace.addrs(), OwnColumns::default());
         if self.rules.guarded {
             self.guards.read(trace);
             self.guarded.clear();
-            self.guarded.resize(trace.addrs(), Own::default());
+            self.guarded.resize(trace.addrs(), OwnColumns::default());
         }
         for thread in (0..trace.threads() as u32).map(ThreadId) {
             match (self.rules.timed, self.rules.locked) {

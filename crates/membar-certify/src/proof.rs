@@ -26,7 +26,9 @@
 
 use crate::locks::{Guards, Locks};
 use crate::{Flaw, Reason};
-use membar_core::{AddrId, Compare, Event, Kind, Kinds, Lemma, Mask, Model, OpId, OpKind, Proof, Rule, Step, Trace};
+use membar_core::{
+    AddrId, Compare, Event, Kind, Kinds, Lemma, Mask, Model, OpId, OpKind, Proof, ProofStep, Rule, Trace,
+};
 
 /// Buffers, kept between traces.
 #[derive(Default, Debug)]
@@ -194,7 +196,7 @@ impl Context<'_> {
         if let Some(&second) = second {
             return Err(Flaw::NotBefore { lemma: at, step: second as usize });
         }
-        let outside = |&(step, _): &(usize, &Step)| first.is_none_or(|&first| first as usize != step);
+        let outside = |&(step, _): &(usize, &ProofStep)| first.is_none_or(|&first| first as usize != step);
         match lemma.steps.iter().enumerate().filter(outside).find(|(_, step)| self.not_before(step)) {
             Some((step, _)) => Err(Flaw::NotBefore { lemma: at, step }),
             None => Ok(()),
@@ -202,7 +204,7 @@ impl Context<'_> {
     }
 
     /// Does the step say no more than that `to` is not before `from`, since writes have no order? (Its rule was checked.)
-    fn not_before(&self, step: &Step) -> bool {
+    fn not_before(&self, step: &ProofStep) -> bool {
         step.rule == Rule::AfterRead && !self.model.write_order && !self.is_lock(step.from)
     }
 
@@ -302,7 +304,7 @@ impl Context<'_> {
     }
 
     /// R1, R2, SL, Lock: the table keeps the two in order, as operations of some of these kinds.
-    fn program_order(&self, step: &Step, from: Kinds, to: Kinds) -> Result<(), Reason> {
+    fn program_order(&self, step: &ProofStep, from: Kinds, to: Kinds) -> Result<(), Reason> {
         let (earlier, later) = (self.op(step.from)?, self.op(step.to)?);
         ensure(self.in_program_order(earlier, later), Reason::ProgramOrder)?;
         let kinds = |op: OpId, among: Kinds| Kinds(self.trace.kind(op).kinds().0 & among.0);
@@ -327,7 +329,7 @@ impl Context<'_> {
     }
 
     /// Are the premises a path from `start` to `end`?
-    fn path(&self, step: &Step, start: Event, end: Event) -> Result<(), Reason> {
+    fn path(&self, step: &ProofStep, start: Event, end: Event) -> Result<(), Reason> {
         let steps = &self.lemmas[self.at].steps;
         let mut reached = start;
         for &premise in &step.premises {
@@ -445,7 +447,7 @@ impl Context<'_> {
     }
 
     /// Case: an earlier lemma refuted the opposite order under assumptions that hold here.
-    fn case(&self, step: &Step, lemma: u32) -> Result<(), Reason> {
+    fn case(&self, step: &ProofStep, lemma: u32) -> Result<(), Reason> {
         let refuted = self.lemmas[..self.at].get(lemma as usize).ok_or(Reason::Case)?;
         let (mut opposite, mut others) = (false, true);
         for a in &refuted.assume {

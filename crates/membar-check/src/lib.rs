@@ -53,7 +53,9 @@ pub use read::{Effort, Plan};
 pub use shrink::Part;
 
 pub use membar_core::Algorithm;
-use membar_core::{Compare, Event, Lemma, Model, OpId, Proof, Rule, Source, Step, Trace, Undecided, Verdict, Witness};
+use membar_core::{
+    Compare, Event, Lemma, Model, OpId, Proof, ProofStep, Rule, Source, Trace, Undecided, Verdict, Witness,
+};
 use problem::{Obvious, Problem};
 use prove::Prover;
 use read::{Decided, ReadProblem};
@@ -306,7 +308,12 @@ fn translate(proof: Proof, ops: &[OpId]) -> Proof {
                     steps: lemma
                         .steps
                         .into_iter()
-                        .map(|step| Step { from: event(step.from), to: event(step.to), rule: rule(step.rule), ..step })
+                        .map(|step| ProofStep {
+                            from: event(step.from),
+                            to: event(step.to),
+                            rule: rule(step.rule),
+                            ..step
+                        })
                         .collect(),
                     cycle: lemma.cycle,
                 })

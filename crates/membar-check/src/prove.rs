@@ -23,7 +23,7 @@
 
 use crate::problem::{NONE, Problem, Why, pair_rule};
 use crate::schedule::{Conflict, Guess, Overwritten, Wait, WaitWhy};
-use membar_core::{Assumption, Event, Lemma, Model, Proof, Rule, Step, Trace};
+use membar_core::{Assumption, Event, Lemma, Model, Proof, ProofStep, Rule, Trace};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
@@ -162,7 +162,7 @@ impl<'a> Prover<'a> {
 
     fn add_events(&self, draft: &mut Draft, from: Event, to: Event, rule: Rule, premises: Vec<u32>) -> u32 {
         let step = draft.lemma.steps.len() as u32;
-        draft.lemma.steps.push(Step { from, to, rule, premises });
+        draft.lemma.steps.push(ProofStep { from, to, rule, premises });
         draft.known.entry((from, to)).or_insert(step);
         step
     }

@@ -16,7 +16,7 @@
 //! the trace.
 
 use crate::problem::pair_rule;
-use membar_core::{Event, Lemma, Model, OpId, OpKind, Proof, Rule, Source, Step, Trace};
+use membar_core::{Event, Lemma, Model, OpId, OpKind, Proof, ProofStep, Rule, Source, Trace};
 
 /// Events that this is meant for.
 pub(crate) const MOST: usize = 96;
@@ -238,7 +238,7 @@ impl Search<'_> {
                 lemma.cycle = std::mem::take(&mut ways[1]);
                 lemma.cycle.push(lemma.steps.len() as u32);
                 let (from, to) = (self.events[read], self.events[write]);
-                lemma.steps.push(Step { from, to, rule: Rule::AfterRead, premises });
+                lemma.steps.push(ProofStep { from, to, rule: Rule::AfterRead, premises });
             }
             _ => return None,
         }
@@ -269,7 +269,7 @@ impl Search<'_> {
             None => Vec::new(),
         };
         done[at] = lemma.steps.len() as u32;
-        lemma.steps.push(Step { from: self.events[i], to: self.events[j], rule: edge.rule, premises });
+        lemma.steps.push(ProofStep { from: self.events[i], to: self.events[j], rule: edge.rule, premises });
         done[at]
     }
 }

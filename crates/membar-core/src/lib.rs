@@ -31,7 +31,7 @@ pub use ids::{AddrId, OpId, Source, ThreadId};
 pub use model::{Kind, Kinds, Mask, Model, Ppo, When};
 pub use named::{Algorithm, Axiom, Frequency, Named, ProgramVerdict, Relation, RuleName, VerdictKind};
 pub use names::{nearest, quoted};
-pub use proof::{Assumption, Event, Flip, Lemma, Proof, Rule, Step, Undecided, Verdict, Witness};
+pub use proof::{Assumption, Event, Flip, Lemma, Proof, ProofStep, Rule, Undecided, Verdict, Witness};
 pub use repeated::LeftOut;
 pub use resolve::{Malformed, ResolveScratch};
 pub use rng::Rng;

@@ -142,7 +142,7 @@ impl Rule {
 /// Invariant: `premises` are indices of earlier steps of the same lemma; where the rule needs a path, they are its
 /// edges in order (empty where the path's two ends are one event).
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Step {
+pub struct ProofStep {
     /// The earlier event.
     pub from: Event,
     /// The later event.
@@ -178,7 +178,7 @@ pub struct Lemma {
     /// The assumptions; empty in the last lemma of a proof.
     pub assume: Vec<Assumption>,
     /// Edges, each resting on earlier ones.
-    pub steps: Vec<Step>,
+    pub steps: Vec<ProofStep>,
     /// Indices of the steps that form the cycle, head to tail. A single step from an event to itself is a cycle.
     pub cycle: Vec<u32>,
 }

@@ -13,7 +13,7 @@
 //!
 //! ```
 //! use membar_core::{Access, AccessKind, Barrier, Performed};
-//! use membar_explore::{Blind, Local, Next, Program, Search, SearchState, Strategy, Waiting};
+//! use membar_explore::{Blind, Fault, Local, Next, Program, Search, SearchState, Strategy, Waiting};
 //! use std::sync::atomic::AtomicBool;
 //!
 //! /// Two threads that each increment one counter, in two steps.

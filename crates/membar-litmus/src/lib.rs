@@ -58,7 +58,7 @@ pub use code::{
 pub use condition::{Location, Prop, Quantifier, Spot};
 pub use error::{Error, ErrorKind};
 pub use interp::Interpreter;
-pub use machine::{Step, way};
+pub use machine::{Transition, way};
 pub use membar_core::Excerpt;
 pub use record::{Record, crash_json, crash_message};
 pub use states::{Limits, Method, Model, Outcomes, is_loop_free, outcomes, outcomes_by};

@@ -71,7 +71,7 @@ struct Machine<'a> {
 /// How states were reached: those that are remembered, in the order in which they are taken up.
 struct Trail {
     /// The state before, and the step from there.
-    steps: Vec<(u32, Option<Step>)>,
+    steps: Vec<(u32, Option<Transition>)>,
     /// The state that is examined.
     now: u32,
     /// The final state that is wanted, and whether it was met.
@@ -81,7 +81,7 @@ struct Trail {
 
 /// A step of the machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Step {
+pub struct Transition {
     /// Who.
     pub thread: u32,
     /// The buffered store reaches memory; otherwise the thread makes its access.
@@ -108,7 +108,7 @@ pub(crate) fn outcomes(test: &LitmusTest, model: Model, limits: &Limits) -> Outc
 }
 
 /// A shortest way of the machine to a final state, as [`Outcomes::states`] has it; none if it is not found within the limits.
-pub fn way(test: &LitmusTest, model: Model, wanted: &[u64], limits: &Limits) -> Option<Vec<Step>> {
+pub fn way(test: &LitmusTest, model: Model, wanted: &[u64], limits: &Limits) -> Option<Vec<Transition>> {
     let trail = Trail { steps: Vec::new(), now: 0, wanted: wanted.to_vec(), met: false };
     let (machine, _) = search(test, model, limits, Some(trail));
     let trail = machine.trail.filter(|trail| trail.met)?;
@@ -229,7 +229,7 @@ impl Machine<'_> {
                     let kind = AccessKind::Store;
                     self.remember(
                         &next,
-                        Some(Step { thread, commit: true, cell, site: None, kind, read: None, write }),
+                        Some(Transition { thread, commit: true, cell, site: None, kind, read: None, write }),
                     );
                 }
             }
@@ -290,7 +290,7 @@ impl Machine<'_> {
         self.test.code.complete(thread, &mut next.threads[thread].pc, regs, old);
         if self.settle(&mut next, thread) {
             let kind = request.access.kind;
-            let step = Step {
+            let step = Transition {
                 thread: thread as u32,
                 commit: false,
                 cell: addr,
@@ -303,7 +303,7 @@ impl Machine<'_> {
         }
     }
 
-    fn remember(&mut self, state: &State, step: Option<Step>) {
+    fn remember(&mut self, state: &State, step: Option<Transition>) {
         self.bytes.clear();
         let bytes = &mut self.bytes;
         for thread in &state.threads {

@@ -43,4 +43,4 @@ pub use monitor::{Mark, Monitor, Monitors, Rule};
 pub use pso::Pso;
 pub use sober::Sober;
 pub use tso::Tso;
-pub use witness::{Step, Witness, witness};
+pub use witness::{Witness, WitnessStep, witness};

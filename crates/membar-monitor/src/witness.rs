@@ -29,7 +29,7 @@ use std::fmt;
 
 /// What happens in one step of the machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
-pub enum Step {
+pub enum WitnessStep {
     /// A store enters its buffer.
     Issue {
         /// Who.
@@ -80,22 +80,28 @@ pub enum Step {
     Other(Event),
 }
 
-impl Step {
+impl WitnessStep {
     /// One line, with threads and addresses as the caller names them.
     pub fn text(&self, thread: impl Fn(u32) -> u32, addr: impl Fn(u32) -> String) -> String {
         let name = thread;
         match *self {
-            Step::Issue { thread, addr: a, value, .. } => format!("issue  {}: {} := {value}", name(thread), addr(a)),
-            Step::Commit { thread, addr: a, value, .. } => format!("commit {}: {} := {value}", name(thread), addr(a)),
-            Step::Load { thread, addr: a, value, .. } => format!("load   {}: {} == {value}", name(thread), addr(a)),
-            Step::Interlocked { thread, addr: a, read, write, .. } => {
+            WitnessStep::Issue { thread, addr: a, value, .. } => {
+                format!("issue  {}: {} := {value}", name(thread), addr(a))
+            }
+            WitnessStep::Commit { thread, addr: a, value, .. } => {
+                format!("commit {}: {} := {value}", name(thread), addr(a))
+            }
+            WitnessStep::Load { thread, addr: a, value, .. } => {
+                format!("load   {}: {} == {value}", name(thread), addr(a))
+            }
+            WitnessStep::Interlocked { thread, addr: a, read, write, .. } => {
                 let (thread, a) = (name(thread), addr(a));
                 match write {
                     Some(write) => format!("atomic {thread}: {{ {a} == {read}; {a} := {write} }}"),
                     None => format!("atomic {thread}: {{ {a} == {read} }}"),
                 }
             }
-            Step::Other(event) => {
+            WitnessStep::Other(event) => {
                 let thread = name(event.thread);
                 match event.op {
                     Op::Start { child } => format!("start  {thread}: {}", name(child)),
@@ -110,15 +116,16 @@ impl Step {
     /// Place of the event in the interleaving.
     pub fn at(&self) -> u64 {
         match *self {
-            Step::Issue { at, .. } | Step::Commit { at, .. } | Step::Load { at, .. } | Step::Interlocked { at, .. } => {
-                at
-            }
-            Step::Other(event) => event.at,
+            WitnessStep::Issue { at, .. }
+            | WitnessStep::Commit { at, .. }
+            | WitnessStep::Load { at, .. }
+            | WitnessStep::Interlocked { at, .. } => at,
+            WitnessStep::Other(event) => event.at,
         }
     }
 }
 
-impl fmt::Display for Step {
+impl fmt::Display for WitnessStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text(|thread| thread, |addr| format!("M[{addr}]")))
     }
@@ -188,7 +195,7 @@ impl Witness {
     }
 
     /// The next event of the SC execution; `steps` gets what the machine does.
-    pub fn event(&mut self, recorded: &Recorded, steps: &mut Vec<Step>) {
+    pub fn event(&mut self, recorded: &Recorded, steps: &mut Vec<WitnessStep>) {
         self.fit(&recorded.event);
         if let Some(addr) = recorded.event.op.addr()
             && let Some(&writer) = self.writer.get(&addr)
@@ -200,7 +207,7 @@ impl Witness {
     }
 
     /// The access of the report: overtakes the store; then everything is committed.
-    pub fn finish(&mut self, recorded: &Recorded, steps: &mut Vec<Step>) {
+    pub fn finish(&mut self, recorded: &Recorded, steps: &mut Vec<WitnessStep>) {
         self.fit(&recorded.event);
         // What an interlocked operation writes depends on what it read, which is another value now.
         self.issue(recorded, None, steps);
@@ -216,11 +223,11 @@ impl Witness {
         }
     }
 
-    fn issue(&mut self, recorded: &Recorded, write: Option<u64>, steps: &mut Vec<Step>) {
+    fn issue(&mut self, recorded: &Recorded, write: Option<u64>, steps: &mut Vec<WitnessStep>) {
         let Recorded { event, write: value, .. } = *recorded;
         let Event { thread, at, .. } = event;
         match event.op {
-            Op::Load { addr } => steps.push(Step::Load { thread, addr, value: self.read(thread, addr), at }),
+            Op::Load { addr } => steps.push(WitnessStep::Load { thread, addr, value: self.read(thread, addr), at }),
             Op::Store { addr } => {
                 let buffer = &mut self.buffers[thread as usize];
                 let number = buffer.gone + buffer.entries.len() as u64;
@@ -228,7 +235,7 @@ impl Witness {
                 let barriers = buffer.barriers;
                 buffer.entries.push_back(Entry { addr, value, at, barriers, committed: false });
                 self.writer.insert(addr, thread);
-                steps.push(Step::Issue { thread, addr, value, at });
+                steps.push(WitnessStep::Issue { thread, addr, value, at });
             }
             Op::Interlocked { addr, writes } => {
                 match self.model {
@@ -244,19 +251,19 @@ impl Witness {
                     self.memory.insert(addr, value);
                     self.writer.insert(addr, thread);
                 }
-                steps.push(Step::Interlocked { thread, addr, read, write, at });
+                steps.push(WitnessStep::Interlocked { thread, addr, read, write, at });
             }
             Op::StoreBarrier => {
                 self.buffers[thread as usize].barriers += 1;
-                steps.push(Step::Other(event));
+                steps.push(WitnessStep::Other(event));
             }
             Op::Fence | Op::Start { .. } => {
                 self.commit_all(thread, steps);
-                steps.push(Step::Other(event));
+                steps.push(WitnessStep::Other(event));
             }
             Op::Join { child } => {
                 self.commit_all(child, steps);
-                steps.push(Step::Other(event));
+                steps.push(WitnessStep::Other(event));
             }
         }
     }
@@ -271,13 +278,13 @@ impl Witness {
     }
 
     /// Commits the oldest store that is pending.
-    fn commit_first(&mut self, thread: u32, steps: &mut Vec<Step>) {
+    fn commit_first(&mut self, thread: u32, steps: &mut Vec<WitnessStep>) {
         let buffer = &self.buffers[thread as usize];
         self.commit_one(thread, buffer.gone, steps);
     }
 
     /// Commits this store, under PSO perhaps before older ones.
-    fn commit_one(&mut self, thread: u32, number: u64, steps: &mut Vec<Step>) {
+    fn commit_one(&mut self, thread: u32, number: u64, steps: &mut Vec<WitnessStep>) {
         let buffer = &mut self.buffers[thread as usize];
         let entry = &mut buffer.entries[(number - buffer.gone) as usize];
         entry.committed = true;
@@ -293,24 +300,24 @@ impl Witness {
             buffer.gone += 1;
         }
         self.memory.insert(addr, value);
-        steps.push(Step::Commit { thread, addr, value, at });
+        steps.push(WitnessStep::Commit { thread, addr, value, at });
     }
 
-    fn commit_all(&mut self, thread: u32, steps: &mut Vec<Step>) {
+    fn commit_all(&mut self, thread: u32, steps: &mut Vec<WitnessStep>) {
         while !self.buffers[thread as usize].entries.is_empty() {
             self.commit_first(thread, steps);
         }
     }
 
     /// Commits what the barriers put before a store that comes after this many of them.
-    fn commit_before(&mut self, thread: u32, barriers: u32, steps: &mut Vec<Step>) {
+    fn commit_before(&mut self, thread: u32, barriers: u32, steps: &mut Vec<WitnessStep>) {
         while self.buffers[thread as usize].entries.front().is_some_and(|entry| entry.barriers < barriers) {
             self.commit_first(thread, steps);
         }
     }
 
     /// Commits the thread's stores to the address, and what must be committed before them.
-    fn commit_place(&mut self, thread: u32, addr: u32, steps: &mut Vec<Step>) {
+    fn commit_place(&mut self, thread: u32, addr: u32, steps: &mut Vec<WitnessStep>) {
         while let Some(number) = self.buffers[thread as usize].pending(addr) {
             if self.model == Relaxation::Tso {
                 self.commit_first(thread, steps);
@@ -334,7 +341,7 @@ pub fn witness(
     initial: &[(u32, u64)],
     events: &[Recorded],
     violation: &Violation,
-) -> Option<Vec<Step>> {
+) -> Option<Vec<WitnessStep>> {
     let end = events.iter().position(|recorded| recorded.event == violation.access)?;
     let mut machine = Witness::new(model);
     for &(addr, value) in initial {

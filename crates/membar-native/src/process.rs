@@ -69,13 +69,13 @@ enum Call {
     },
     Work(Order),
     Trace(Vec<Step>),
-    Puppet(Puppet),
+    Remote(Remote),
     Facts,
 }
 
 /// Steps of a program whose accesses somebody else performs.
 #[derive(Clone, Copy, Serialize, Deserialize)]
-pub(crate) enum Puppet {
+pub(crate) enum Remote {
     Start,
     Next(usize),
     Perform(usize, u64),
@@ -83,9 +83,9 @@ pub(crate) enum Puppet {
     Set(u32, u64),
 }
 
-/// The result of a [`Puppet`] step.
+/// The result of a [`Remote`] step.
 #[derive(Clone, Copy, Serialize, Deserialize)]
-pub(crate) enum Strings {
+pub(crate) enum RemoteReply {
     Done,
     Fault,
     Access { kind: u8, barrier: u8, addr: u32, site: u32, expected: Option<u64>, blocked: bool },
@@ -101,7 +101,7 @@ enum Reply {
     Begun { threads: usize },
     Worked { answer: Answer<Seen>, facts: Option<Facts>, diverged: Option<Divergence>, statistics: Statistics },
     Traced(Box<Traced>),
-    Puppet(Strings),
+    Remote(RemoteReply),
     Facts { facts: Facts, grown: bool },
 }
 
@@ -357,9 +357,9 @@ impl Process {
         }
     }
 
-    pub(crate) fn puppet(&mut self, puppet: Puppet) -> Option<Strings> {
-        match self.call(&Call::Puppet(puppet)) {
-            Ok(Reply::Puppet(strings)) => Some(strings),
+    pub(crate) fn remote(&mut self, remote: Remote) -> Option<RemoteReply> {
+        match self.call(&Call::Remote(remote)) {
+            Ok(Reply::Remote(strings)) => Some(strings),
             _ => None,
         }
     }

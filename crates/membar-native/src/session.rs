@@ -4,7 +4,7 @@
 //! it learns something new, exploration restarts. A few random
 //! executions at first find nearly all of it. Facts only grow, so this ends.
 
-use crate::process::{Process, ProcessError, Puppet, Setup, Statistics, Strings, Task};
+use crate::process::{Process, ProcessError, Remote, RemoteReply, Setup, Statistics, Task};
 use crate::run::{Divergence, Facts, Traced, barrier_of, kind_of};
 use membar_core::{Access, Barrier, Halt, Threads};
 use membar_explore::{Step, Strategy};
@@ -165,48 +165,48 @@ impl Session {
     }
 
     /// The program for the certifier: somebody else performs its accesses.
-    pub fn puppet(&mut self) -> impl Threads + '_ {
+    pub fn remote(&mut self) -> impl Threads + '_ {
         let process = &mut self.processes[0];
-        process.puppet(Puppet::Start);
-        Strung { process }
+        process.remote(Remote::Start);
+        RemoteThreads { process }
     }
 }
 
 /// A program whose accesses somebody else performs.
-struct Strung<'a> {
+struct RemoteThreads<'a> {
     process: &'a mut Process,
 }
 
-impl Threads for Strung<'_> {
+impl Threads for RemoteThreads<'_> {
     fn threads(&self) -> usize {
         self.process.threads
     }
 
     fn next(&mut self, thread: usize) -> Result<Access, Halt> {
-        match self.process.puppet(Puppet::Next(thread)) {
-            Some(Strings::Access { blocked: true, addr, .. }) => Err(Halt::Blocked { addr }),
-            Some(Strings::Access { kind, barrier, addr, site, expected, blocked: false }) => {
+        match self.process.remote(Remote::Next(thread)) {
+            Some(RemoteReply::Access { blocked: true, addr, .. }) => Err(Halt::Blocked { addr }),
+            Some(RemoteReply::Access { kind, barrier, addr, site, expected, blocked: false }) => {
                 Ok(Access { kind: kind_of(kind), barrier: barrier_of(barrier), addr, site, expected })
             }
-            Some(Strings::Done) => Err(Halt::Ended),
+            Some(RemoteReply::Done) => Err(Halt::Ended),
             _ => Err(Halt::Fault),
         }
     }
 
     fn perform(&mut self, thread: usize, read: u64) -> Option<u64> {
         let access = self.next(thread).ok()?;
-        let Some(Strings::Value(value)) = self.process.puppet(Puppet::Perform(thread, read)) else { return None };
+        let Some(RemoteReply::Value(value)) = self.process.remote(Remote::Perform(thread, read)) else { return None };
         access.writes_on(read).then_some(value)
     }
 
     fn value(&mut self, addr: u32) -> u64 {
-        match self.process.puppet(Puppet::Value(addr)) {
-            Some(Strings::Value(value)) => value,
+        match self.process.remote(Remote::Value(addr)) {
+            Some(RemoteReply::Value(value)) => value,
             _ => 0,
         }
     }
 
     fn set(&mut self, addr: u32, value: u64) {
-        self.process.puppet(Puppet::Set(addr, value));
+        self.process.remote(Remote::Set(addr, value));
     }
 }

@@ -9,7 +9,7 @@ use crate::story;
 use crate::style::count;
 use crate::words::Words;
 use membar_core::{
-    AddrName, Algorithm, LeftOut, Lemma, Malformed, Model, OpId, Proof, Rule, Source, Step, Trace, Verdict,
+    AddrName, Algorithm, LeftOut, Lemma, Malformed, Model, OpId, Proof, ProofStep, Rule, Source, Trace, Verdict,
 };
 
 /// A decided trace: what a report is made from.
@@ -203,7 +203,7 @@ fn lemma_ref(words: &Words<'_>, lemma: &Lemma) -> LemmaRef {
 /// What has to be said gets a number, from 1.
 fn numbers(lemma: &Lemma) -> Vec<Option<u32>> {
     let mut next = 0;
-    let number = |step: &Step| {
+    let number = |step: &ProofStep| {
         (!matches!(step.rule, Rule::Init | Rule::Final)).then(|| {
             next += 1;
             next
@@ -212,7 +212,13 @@ fn numbers(lemma: &Lemma) -> Vec<Option<u32>> {
     lemma.steps.iter().map(number).collect()
 }
 
-fn step_ref(words: &Words<'_>, lemma: &Lemma, step: &Step, numbers: &[Option<u32>], number: Option<u32>) -> StepRef {
+fn step_ref(
+    words: &Words<'_>,
+    lemma: &Lemma,
+    step: &ProofStep,
+    numbers: &[Option<u32>],
+    number: Option<u32>,
+) -> StepRef {
     let (from, to) = words.ends(step);
     StepRef {
         edge: Edge {

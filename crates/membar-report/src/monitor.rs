@@ -73,7 +73,7 @@ pub struct Overtaking {
     /// What is just before the access in its thread, and after the store in happens-before.
     pub prev: Operation,
     /// A happens-before cycle of the execution under the model. Empty if it was not looked for or cannot be told.
-    pub cycle: Vec<Step>,
+    pub cycle: Vec<CycleEdge>,
     /// Why it is empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub no_cycle: Option<String>,
@@ -97,7 +97,7 @@ pub struct Operation {
 
 /// One edge of a cycle.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Step {
+pub struct CycleEdge {
     /// Is before
     pub from: Operation,
     /// this one,
@@ -219,7 +219,7 @@ fn times(n: u64) -> String {
     if n == 1 { "(once)".into() } else { format!("({n} times)") }
 }
 
-impl Step {
+impl CycleEdge {
     /// Why the one is before the other; the last edge of a cycle holds under the model only.
     pub(crate) fn words(&self, last: bool) -> String {
         let (from, to) = (self.from.line, self.to.line);
@@ -239,7 +239,7 @@ impl Step {
 }
 
 /// The cycle in a sentence.
-fn words(cycle: &[Step]) -> String {
+fn words(cycle: &[CycleEdge]) -> String {
     let mut parts: Vec<String> = Vec::new();
     let last = cycle.len().saturating_sub(1);
     for (k, step) in cycle.iter().enumerate() {
@@ -258,7 +258,7 @@ fn words(cycle: &[Step]) -> String {
     text
 }
 
-fn fences(cycle: &[Step]) -> String {
+fn fences(cycle: &[CycleEdge]) -> String {
     let places: Vec<String> = cycle
         .iter()
         .filter_map(|step| {

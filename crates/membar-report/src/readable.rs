@@ -11,7 +11,7 @@
 //! Guarantees: the result has at most as many steps, and each follows by its rule. It is a proof like any other, to be
 //! certified before it is shown.
 
-use membar_core::{Event, Lemma, Model, Proof, Rule, Step};
+use membar_core::{Event, Lemma, Model, Proof, ProofStep, Rule};
 
 /// The proof in readable form. Where the model has no write order, R7 is not a premise of anything, and the proof stays as it is.
 pub fn readable(proof: Proof, model: &Model) -> Proof {
@@ -34,7 +34,7 @@ fn unfolded(lemma: Lemma) -> Lemma {
     let mut rest = lemma.cycle.clone();
     rest.rotate_left(place);
     rest.remove(0);
-    let mirror = Step { from: load, to: folded.from, rule: Rule::AfterRead, premises: rest };
+    let mirror = ProofStep { from: load, to: folded.from, rule: Rule::AfterRead, premises: rest };
     let mut cycle = folded.premises.clone();
     cycle.push(lemma.steps.len() as u32);
     let mut steps = lemma.steps;

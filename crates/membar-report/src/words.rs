@@ -4,7 +4,7 @@
 
 use crate::data::{End, EventRef};
 use crate::style::list;
-use membar_core::{AddrId, Event, Kind, Lemma, Model, OpId, OpKind, Rule, Step, Trace, When};
+use membar_core::{AddrId, Event, Kind, Lemma, Model, OpId, OpKind, ProofStep, Rule, Trace, When};
 use std::collections::HashMap;
 
 /// What sentences are about.
@@ -92,13 +92,13 @@ impl<'a> Words<'a> {
     }
 
     /// The ends of a step.
-    pub(crate) fn ends(&self, step: &Step) -> (EventRef, EventRef) {
+    pub(crate) fn ends(&self, step: &ProofStep) -> (EventRef, EventRef) {
         let about = self.about(step);
         (self.event(step.from, about), self.event(step.to, about))
     }
 
     /// The address that a step is about.
-    fn about(&self, step: &Step) -> Option<AddrId> {
+    fn about(&self, step: &ProofStep) -> Option<AddrId> {
         self.addr(step.from).or_else(|| self.addr(step.to)).or(match step.rule {
             Rule::BeforeRead { load } => self.addr(load),
             _ => None,
@@ -111,7 +111,7 @@ impl<'a> Words<'a> {
     }
 
     /// Why the step holds.
-    pub(crate) fn why(&self, lemma: &Lemma, step: &Step, numbers: &[Option<u32>]) -> String {
+    pub(crate) fn why(&self, lemma: &Lemma, step: &ProofStep, numbers: &[Option<u32>]) -> String {
         let about = self.about(step);
         let (from, to) = (self.short(step.from, about), self.short(step.to, about));
         match step.rule {
@@ -196,7 +196,7 @@ impl<'a> Words<'a> {
     }
 
     /// R6: S' before L, so S' before S.
-    fn before_read(&self, step: &Step, load: Event, about: Option<AddrId>, numbers: &[Option<u32>]) -> String {
+    fn before_read(&self, step: &ProofStep, load: Event, about: Option<AddrId>, numbers: &[Option<u32>]) -> String {
         let read = self.read_from(load, step.to, about);
         let other = self.also(step.from, about);
         let cited = cited(&step.premises, numbers);
@@ -215,7 +215,7 @@ impl<'a> Words<'a> {
     }
 
     /// R7: S before S', so L before S'.
-    fn after_read(&self, lemma: &Lemma, step: &Step, about: Option<AddrId>, numbers: &[Option<u32>]) -> String {
+    fn after_read(&self, lemma: &Lemma, step: &ProofStep, about: Option<AddrId>, numbers: &[Option<u32>]) -> String {
         let first = step.premises.first().and_then(|&premise| lemma.steps.get(premise as usize));
         let source = first.map_or(Event::INIT, |step| step.from);
         let read = self.read_from(step.from, source, about);
@@ -240,7 +240,7 @@ impl<'a> Words<'a> {
     }
 
     /// The one had ended before the other began.
-    fn time(&self, step: &Step) -> String {
+    fn time(&self, step: &ProofStep) -> String {
         let (Some(from), Some(to)) = (step.from.as_op(), step.to.as_op()) else { return "time".into() };
         let trace = self.trace;
         let moment = |recorded: Option<u64>, used: Option<u64>| match (recorded, used) {
@@ -253,7 +253,7 @@ impl<'a> Words<'a> {
     }
 
     /// Program order that the model keeps: which entry of its table says so.
-    fn kept(&self, step: &Step) -> String {
+    fn kept(&self, step: &ProofStep) -> String {
         let (Some(from), Some(to)) = (step.from.as_op(), step.to.as_op()) else { return "program order".into() };
         let (trace, model) = (self.trace, self.model);
         let wanted = |e: Kind, l: Kind| match step.rule {

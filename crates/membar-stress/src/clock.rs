@@ -14,8 +14,8 @@
 //! Where there is no such counter that programs may read, time is the system's monotonic clock in nanoseconds, the same on all cores.
 #![allow(unsafe_code)]
 
+use crate::barrier::Wait;
 use crate::cores::pin;
-use crate::meet::Wait;
 use crate::{Cores, Error};
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::{Duration, Instant};

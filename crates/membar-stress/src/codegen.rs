@@ -65,7 +65,7 @@ pub(crate) enum Expected {
 
 /// One instruction of the plan.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Step {
+pub(crate) struct PlannedInstr {
     /// Its number in the program.
     pub index: usize,
     pub instr: Instr,
@@ -79,7 +79,7 @@ pub(crate) struct Step {
     pub expected: Expected,
 }
 
-impl Step {
+impl PlannedInstr {
     /// Where the value is that it read.
     pub fn read(&self) -> Option<usize> {
         reads(self.instr).then_some(self.word + usize::from(self.stamped))
@@ -154,9 +154,9 @@ impl<'a> Steps<'a> {
 }
 
 impl Iterator for Steps<'_> {
-    type Item = Step;
+    type Item = PlannedInstr;
 
-    fn next(&mut self) -> Option<Step> {
+    fn next(&mut self) -> Option<PlannedInstr> {
         let index = self.rest.next()?;
         let instr = self.program.instr(index);
         let operation = !matches!(instr, Instr::Delay { .. });
@@ -177,7 +177,7 @@ impl Iterator for Steps<'_> {
                 false => self.until_yield - 1,
             };
         }
-        let step = Step { index, instr, word: self.next_word, stamped, yields, expected };
+        let step = PlannedInstr { index, instr, word: self.next_word, stamped, yields, expected };
         self.words.push(self.next_word as u32);
         self.next_word += step.words();
         Some(step)
@@ -360,7 +360,7 @@ mod tests {
         for every in [0, 1, 2, 3] {
             let timestamps = if every == 0 { Timestamps::Off } else { Timestamps::Every(every) };
             let options = Options { timestamps, ..Options::default() };
-            let steps: Vec<Step> = Steps::new(&program, 0, options).collect();
+            let steps: Vec<PlannedInstr> = Steps::new(&program, 0, options).collect();
             assert!(steps.windows(2).all(|pair| pair[0].word + pair[0].words() == pair[1].word));
             let read = |i: usize| steps[i].read().unwrap();
             assert_eq!(steps[2].expected, Expected::Logged { word: read(0), plus: 0 });

@@ -26,12 +26,12 @@
 //! Unsafe code is confined to four things: system calls about cores, reading the time-stamp counter, buffers that
 //! several threads write, and calls of generated code.
 
+mod barrier;
 mod clock;
 mod codegen;
 mod cores;
 mod error;
 pub mod litmus;
-mod meet;
 mod memory;
 mod pool;
 mod runner;

@@ -37,9 +37,9 @@ mod tune;
 
 pub use histogram::{Histogram, Log, State};
 
+use crate::barrier::{Rendezvous, Wait};
 use crate::clock::{self, Offsets};
 use crate::codegen::Engine;
-use crate::meet::{Meet, Wait};
 use crate::memory::{LINE, Memory};
 use crate::{Cores, Error};
 use body::{Body, Trouble};
@@ -257,7 +257,7 @@ struct Group<'a> {
     starts: Memory,
     /// The registers that are shown, thread by thread.
     registers: Vec<Memory>,
-    meet: Meet,
+    meet: Rendezvous,
     tuner: Mutex<Tuner>,
     /// Of the batch: outcomes that are weak, and outcomes that differ from the one before.
     weaks: AtomicU64,
@@ -302,7 +302,7 @@ impl<'a> Group<'a> {
             memory: Memory::new(instances * words * 8)?,
             starts: Memory::new(instances * LINE)?,
             registers: registers.collect::<Result<_, _>>()?,
-            meet: Meet::new(bodies.len()),
+            meet: Rendezvous::new(bodies.len()),
             tuner: Mutex::new(Tuner::new(seed, crowded)),
             weaks: AtomicU64::new(0),
             changes: AtomicU64::new(0),

@@ -10,9 +10,9 @@
 //! Guarantees: an operation took effect between its two times, with `clock_error` added on both sides where times of different
 //! cores are compared. A program that does not end within `limit` is an error, not a result.
 
+use crate::barrier::Rendezvous;
 use crate::clock::{self, Offsets};
 use crate::codegen::{Compiled, Engine, Options, Steps, Timestamps, collect};
-use crate::meet::Meet;
 use crate::memory::{Memory, PAGE};
 use crate::pool::{Pool, Task};
 use crate::{Cores, Error};
@@ -93,7 +93,7 @@ struct Shared {
     initial: Arc<Vec<(usize, u64)>>,
     seed: u64,
     stagger: u32,
-    meet: Meet,
+    meet: Rendezvous,
     stop: AtomicBool,
     /// When each thread began and ended.
     periods: Vec<[AtomicU64; 2]>,
@@ -149,7 +149,7 @@ impl Runner {
             initial: Arc::new(cells.chain(locks).collect()),
             seed,
             stagger: self.settings.stagger,
-            meet: Meet::new(threads),
+            meet: Rendezvous::new(threads),
             stop: AtomicBool::new(false),
             periods: (0..threads).map(|_| [AtomicU64::new(0), AtomicU64::new(0)]).collect(),
             whole: Mutex::new(None),

@@ -116,8 +116,8 @@ pub enum ErrorKind {
     /// The file cannot be opened.
     #[error("cannot open the file: {0}")]
     Open(#[source] std::io::Error),
-    /// The path is a directory.
-    #[error("the path is a directory")]
+    /// The path is a directory, from which nothing can be read.
+    #[error("there is no trace in this directory (.trace or .axe, also .gz and .zst)")]
     Directory,
     /// Reading failed half-way.
     #[error("cannot read: {0}")]
@@ -252,7 +252,7 @@ impl ErrorKind {
             ErrorKind::NoTrace => "a trace is one or more operations, then a line `check`",
             ErrorKind::Unterminated { .. } => "end the trace with a line `check`; the file may have been cut off",
             ErrorKind::Open(_) => "check the path and its permissions; `-` reads standard input",
-            ErrorKind::Directory => "name the trace files in it",
+            ErrorKind::Directory => "name the trace files, or another directory",
             ErrorKind::Read(_) => "what was read up to here is incomplete; try again",
             ErrorKind::Decompress { .. } => "the data is damaged or was cut off; compress or transfer it again",
             ErrorKind::InterleavedOnly { .. } => "leave the line out, or run `membar monitor`",

@@ -111,5 +111,5 @@ mod write;
 pub use error::{Error, ErrorKind, NotInterleaved};
 pub use input::Compression;
 pub use membar_core::Excerpt;
-pub use reader::{Act, Ended, Interleaving, MAX_LINE, Reader, Step, parse};
+pub use reader::{Act, Ended, InterleavedOp, Interleaving, MAX_LINE, Reader, parse};
 pub use write::{write_op, write_trace};

@@ -443,7 +443,7 @@ fn push(trace: &mut Trace, thread: ThreadId, action: &Action<'_>, line: u64) -> 
 
 mod interleaving;
 
-pub use interleaving::{Act, Ended, Interleaving, Step};
+pub use interleaving::{Act, Ended, InterleavedOp, Interleaving};
 
 #[cfg(test)]
 mod tests;

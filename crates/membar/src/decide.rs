@@ -1,6 +1,6 @@
 //! One decision with its re-check, as every command makes it.
 
-use crate::page::{self, Entry, Wish};
+use crate::page::{self, Entry, PageOptions};
 use membar::core::{OpId, VerdictKind};
 use membar::guard::{guarded, provoke};
 use membar::report::{self, Report};
@@ -52,7 +52,7 @@ impl Guarded {
         (file, index, trace): (&str, u64, &Trace),
         model: (&Model, &str),
         budget: &Budget,
-        wanted: (Detail, Option<&Wish>),
+        wanted: (Detail, Option<&PageOptions>),
     ) -> Result<Answer, String> {
         let answer = guarded(|| {
             provoke(|| format!("{file}:{}:{}", index + 1, model.0.name));
@@ -70,7 +70,7 @@ impl Guarded {
         (file, index, trace): (&str, u64, &Trace),
         (model, arg): (&Model, &str),
         budget: &Budget,
-        (detail, wish): (Detail, Option<&Wish>),
+        (detail, wish): (Detail, Option<&PageOptions>),
     ) -> Result<Answer, String> {
         let limits = budget.start();
         let found = match detail {

@@ -3,7 +3,7 @@
 use crate::certify::Flaw;
 use crate::core::VerdictKind;
 use crate::prefix;
-use crate::report::html::{self, Aside, Case, Made, ModelVerdict, Pages, Row};
+use crate::report::html::{self, Case, Made, ModelVerdict, PageContext, Pages, Row};
 use crate::report::{self, Blame, Decided, Effort, Report};
 use crate::{Certifier, Checker, Limits, Model, Outcome, Trace, Verdict};
 use membar_core::{OpId, Proof};
@@ -143,7 +143,7 @@ impl Decider {
     }
 
     /// The answer in every view of a page; `aside` has what the command line said.
-    pub fn case(&mut self, decided: &Decided<'_>, report: &Report, aside: Aside, limits: &Limits) -> Case {
+    pub fn case(&mut self, decided: &Decided<'_>, report: &Report, aside: PageContext, limits: &Limits) -> Case {
         let Decided { trace, model, verdict, .. } = *decided;
         let blamed = decided.blame.as_ref().map(|blame| blame.read);
         let prefix = match verdict {
@@ -151,7 +151,7 @@ impl Decider {
             _ => None,
         };
         let models = self.models(trace, (model, verdict.kind()), limits);
-        html::case(decided, report, &Aside { models, prefix, ..aside })
+        html::case(decided, report, &PageContext { models, prefix, ..aside })
     }
 
     /// The smallest forbidden part of a forbidden trace, with where its operations come from.
@@ -204,7 +204,7 @@ impl Answer<'_> {
         let (mut decider, limits) = (Decider::default(), Limits::default());
         let decided = decider.decided(self, (file, 0), true, &limits);
         let report = Report::new(&decided);
-        let aside = Aside { model_arg: self.model.name.clone(), ..Aside::default() };
+        let aside = PageContext { model_arg: self.model.name.clone(), ..PageContext::default() };
         let case = decider.case(&decided, &report, aside, &limits);
         let version = concat!("membar ", env!("CARGO_PKG_VERSION")).into();
         let command = format!("membar check --model {} {file}", self.model.name);

@@ -8,7 +8,7 @@ pub use saved::Again;
 
 use membar::core::Verdict;
 use membar::report::campaign::CampaignReport;
-use membar::report::html::{self, Aside, Case, Made, Page, Pages, Row};
+use membar::report::html::{self, Case, Made, Page, PageContext, Pages, Row};
 use membar::report::kinds::ShownVerdict;
 use membar::report::litmus::{Histogram, LitmusResult};
 use membar::report::monitor::Monitored;
@@ -29,7 +29,7 @@ const BAD: usize = 40;
 
 /// Facts to tell about each trace.
 #[derive(Debug, Default)]
-pub struct Wish {
+pub struct PageOptions {
     /// Options that change the meaning of a trace, as they can be typed: ` --clock global`.
     pub options: String,
     /// The time limit.
@@ -40,10 +40,10 @@ pub struct Wish {
     bad: AtomicUsize,
 }
 
-impl Wish {
+impl PageOptions {
     /// For a command with these options and this time limit.
-    pub fn new(options: String, time: Option<Duration>) -> Wish {
-        Wish { options, time, ..Wish::default() }
+    pub fn new(options: String, time: Option<Duration>) -> PageOptions {
+        PageOptions { options, time, ..PageOptions::default() }
     }
 
     /// Should one more trace with such a verdict be shown in full?
@@ -69,19 +69,19 @@ pub fn entry(
     decider: &mut Decider,
     decided: &Decided<'_>,
     report: &Report,
-    wish: &Wish,
+    wish: &PageOptions,
     (model_arg, limits): (&str, &Limits),
 ) -> Entry {
     let row = Row::new(report);
     if !wish.one_more(decided.verdict) {
         return Entry { row, case: None };
     }
-    let aside = Aside {
+    let aside = PageContext {
         options: wish.options.clone(),
         model_arg: model_arg.to_owned(),
         part: wish.part,
         time: wish.time.map(|time| time.as_secs_f64()),
-        ..Aside::default()
+        ..PageContext::default()
     };
     Entry { row, case: Some(decider.case(decided, report, aside, limits)) }
 }

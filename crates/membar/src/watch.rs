@@ -1,6 +1,6 @@
 //! Monitors over one interleaving: steps become events, violations become reports.
 //!
-//! [`monitor`] is for text in memory. For streams of any length, a [`Reader`] hands out [`Step`]s and a
+//! [`monitor`] is for text in memory. For streams of any length, a [`Reader`] hands out [`InterleavedOp`]s and a
 //! [`Watch`] takes them.
 //!
 //! Memory: threads, addresses and distinct labels, the window of recent events, and a bounded number of violations.
@@ -8,8 +8,8 @@
 use crate::core::{AddrName, Mask, ProgramVerdict};
 use crate::monitor::{Algorithm, Cycle, Event, Groups, Monitors, NO_SITE, Op, Recorded, Violation, Window, Witness};
 use crate::report::kinds::{MonitorName, MonitorStop, Strength};
-use crate::report::monitor::{Monitored, Operation, Overtaking, Step as Edge};
-use crate::trace::{Act, Ended, Error, Interleaving, Reader, Step};
+use crate::report::monitor::{CycleEdge as Edge, Monitored, Operation, Overtaking};
+use crate::trace::{Act, Ended, Error, InterleavedOp, Interleaving, Reader};
 use rustc_hash::FxHashMap;
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -48,7 +48,7 @@ pub struct Writing<W> {
     machine: Witness,
     /// How many `init` lines it knows.
     inits: usize,
-    steps: Vec<crate::monitor::Step>,
+    steps: Vec<crate::monitor::WitnessStep>,
     /// It has ended, or it could not be written.
     pub over: Option<std::io::Result<()>>,
 }
@@ -209,7 +209,12 @@ impl Watch {
 
     /// Takes a step. True if a violation was found.
     #[inline]
-    pub fn step<W: Write>(&mut self, state: &Interleaving, step: &Step<'_>, witness: &mut Option<Writing<W>>) -> bool {
+    pub fn step<W: Write>(
+        &mut self,
+        state: &Interleaving,
+        step: &InterleavedOp<'_>,
+        witness: &mut Option<Writing<W>>,
+    ) -> bool {
         self.events += 1;
         let site = step.label.map_or(NO_SITE, |label| self.site(label));
         let (thread, at) = (step.thread.0, step.line);

@@ -7,7 +7,7 @@ use common::{
     random_trace,
 };
 use membar_certify::{Certifier, Flaw};
-use membar_core::{AddrId, Assumption, Event, Lemma, Model, OpId, OpKind, Proof, Rule, Step, Trace};
+use membar_core::{AddrId, Assumption, Event, Lemma, Model, OpId, OpKind, Proof, ProofStep, Rule, Trace};
 use std::collections::VecDeque;
 
 struct Prover<'a> {
@@ -21,20 +21,20 @@ struct Prover<'a> {
     allowed: Vec<Relation>,
     accepted: u64,
     /// The steps that rest on no other and on no assumption.
-    observed: Vec<Step>,
+    observed: Vec<ProofStep>,
     /// Writes are ordered by splitting cases before R6 and R7 are tried.
     split_first: bool,
 }
 
 impl Prover<'_> {
     /// R7 on an address where writes have no order: it says only that `to` is not before `from`.
-    fn not_before(&self, step: &Step) -> bool {
+    fn not_before(&self, step: &ProofStep) -> bool {
         let reads_data = |op: OpId| self.trace.kind(op) != OpKind::Release;
         step.rule == Rule::AfterRead && !self.model.write_order && step.from.as_op().is_none_or(reads_data)
     }
 
     /// Adds the step to the lemma if the certifier accepts it, which must mean that it is true.
-    fn try_step(&mut self, lemma: &mut Lemma, step: Step) -> bool {
+    fn try_step(&mut self, lemma: &mut Lemma, step: ProofStep) -> bool {
         let at = self.lemmas.len();
         lemma.steps.push(step);
         self.lemmas.extend([std::mem::take(lemma), Lemma::default()]);
@@ -102,7 +102,7 @@ impl Prover<'_> {
         if lemma.assume.is_empty() {
             for (from, to) in events.iter().flat_map(|&a| events.iter().map(move |&b| (a, b))) {
                 for &rule in &rules {
-                    self.try_step(lemma, Step { from, to, rule, premises: vec![] });
+                    self.try_step(lemma, ProofStep { from, to, rule, premises: vec![] });
                 }
             }
             self.observed = lemma.steps.clone();
@@ -112,7 +112,7 @@ impl Prover<'_> {
         }
         for i in 0..lemma.assume.len() {
             let Assumption { first, second } = lemma.assume[i];
-            let step = Step { from: first, to: second, rule: Rule::Assume(i as u32), premises: vec![] };
+            let step = ProofStep { from: first, to: second, rule: Rule::Assume(i as u32), premises: vec![] };
             assert!(self.try_step(lemma, step));
         }
     }
@@ -130,7 +130,7 @@ impl Prover<'_> {
                     let before = Self::path(lemma, from, middle).map(|p| (p, Rule::BeforeRead { load: middle }));
                     let after = Self::path(lemma, middle, to).map(|p| (p, Rule::AfterRead));
                     for (premises, rule) in before.into_iter().chain(after) {
-                        let step = Step { from, to, rule, premises };
+                        let step = ProofStep { from, to, rule, premises };
                         let not_before = self.not_before(&step);
                         if !not_before && Self::path(lemma, from, to).is_some() {
                             continue;
@@ -187,7 +187,10 @@ impl Prover<'_> {
             let deeper = [lemma.assume.clone(), vec![Assumption { first, second }]].concat();
             let case = self.refute(deeper)?;
             assert!(
-                self.try_step(&mut lemma, Step { from: second, to: first, rule: Rule::Case(case), premises: vec![] })
+                self.try_step(
+                    &mut lemma,
+                    ProofStep { from: second, to: first, rule: Rule::Case(case), premises: vec![] }
+                )
             );
         }
     }

@@ -5,7 +5,7 @@ use common::{
     ANY, Random, ec, lc, lock_models, model, models, pso, random_model, random_trace, rmo, sc, scope, trace, tso, wmo,
 };
 use membar_certify::{Certifier, Flaw, Reason, proof};
-use membar_core::{AddrId, Assumption, Event, Kind, Lemma, Mask, Model, OpId, Proof, Rule, Step, When};
+use membar_core::{AddrId, Assumption, Event, Kind, Lemma, Mask, Model, OpId, Proof, ProofStep, Rule, When};
 
 const INIT: Event = Event::INIT;
 const FINAL: Event = Event::FINAL;
@@ -14,11 +14,11 @@ fn ev(op: u32) -> Event {
     Event(op)
 }
 
-fn step(from: Event, to: Event, rule: Rule, premises: &[u32]) -> Step {
-    Step { from, to, rule, premises: premises.to_vec() }
+fn step(from: Event, to: Event, rule: Rule, premises: &[u32]) -> ProofStep {
+    ProofStep { from, to, rule, premises: premises.to_vec() }
 }
 
-fn lemma(assume: &[(u32, u32)], steps: &[Step], cycle: &[u32]) -> Lemma {
+fn lemma(assume: &[(u32, u32)], steps: &[ProofStep], cycle: &[u32]) -> Lemma {
     let assume = assume.iter().map(|&(a, b)| Assumption { first: ev(a), second: ev(b) }).collect();
     Lemma { assume, steps: steps.to_vec(), cycle: cycle.to_vec() }
 }
@@ -28,7 +28,7 @@ fn check(text: &str, model: &Model, lemmas: &[Lemma]) -> Result<(), Flaw> {
 }
 
 /// Whether the last step follows (the ones before it must).
-fn last(text: &str, model: &Model, steps: &[Step]) -> Result<(), Reason> {
+fn last(text: &str, model: &Model, steps: &[ProofStep]) -> Result<(), Reason> {
     match check(text, model, &[lemma(&[], steps, &[])]) {
         Err(Flaw::Cycle { lemma: 0, place: 0 }) => Ok(()),
         Err(Flaw::Step { lemma: 0, step, reason }) if step + 1 == steps.len() => Err(reason),
@@ -164,7 +164,7 @@ fn before_and_after_read_rules() {
     let before = step(ev(0), INIT, Rule::BeforeRead { load: ev(2) }, &[0, 1]);
     let steps = [&path[..], &[before.clone(), step(INIT, ev(0), Rule::Init, &[])]].concat();
     assert_eq!(check(corr, &wmo(), &[lemma(&[], &steps, &[2, 3])]), Ok(()));
-    let with = |change: &dyn Fn(&mut Step)| {
+    let with = |change: &dyn Fn(&mut ProofStep)| {
         let mut step = before.clone();
         change(&mut step);
         last(corr, &wmo(), &[&path[..], &[step]].concat())
@@ -520,7 +520,7 @@ fn garbage_is_refused_without_panic() {
                     _ => Rule::Case(if random.one_in(5) { u32::MAX } else { index }),
                 };
                 let premises = (0..random.below(3)).map(|_| random.below(at + 2) as u32).collect();
-                lemma.steps.push(Step { from, to, rule, premises });
+                lemma.steps.push(ProofStep { from, to, rule, premises });
             }
             lemma.cycle = (0..random.below(4)).map(|_| random.below(7) as u32).collect();
             lemmas.push(lemma);

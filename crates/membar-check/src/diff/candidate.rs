@@ -7,7 +7,7 @@
 //!
 //! Complexity: exponential in the number of operations, of which there are at most 16: sets of them are words.
 
-use super::skeleton::{Step, Thread};
+use super::skeleton::{Action, Thread};
 use membar_core::{AddrId, Guard, Kind, Mask, Model, OpId, ResolveScratch, Span, Trace};
 
 /// The value a load returned: an operation, or this for the initial value.
@@ -19,7 +19,7 @@ type Set = u16;
 #[derive(Clone, Copy)]
 struct Op {
     thread: u8,
-    step: Step,
+    step: Action,
     /// The other end of a session.
     partner: u8,
     /// The value a load returned.
@@ -29,24 +29,24 @@ struct Op {
 impl Op {
     fn kind(&self) -> Option<Kind> {
         match self.step {
-            Step::Store(_) => Some(Kind::Store),
-            Step::Load(_) => Some(Kind::Load),
-            Step::Acquire(_) => Some(Kind::Acquire),
-            Step::Release(_) => Some(Kind::Release),
-            Step::Barrier => None,
+            Action::Store(_) => Some(Kind::Store),
+            Action::Load(_) => Some(Kind::Load),
+            Action::Acquire(_) => Some(Kind::Acquire),
+            Action::Release(_) => Some(Kind::Release),
+            Action::Barrier => None,
         }
     }
 
     fn address(&self) -> Option<u8> {
         match self.step {
-            Step::Store(x) | Step::Load(x) => Some(x),
+            Action::Store(x) | Action::Load(x) => Some(x),
             _ => None,
         }
     }
 
     fn lock(&self) -> Option<u8> {
         match self.step {
-            Step::Acquire(k) | Step::Release(k) => Some(k),
+            Action::Acquire(k) | Action::Release(k) => Some(k),
             _ => None,
         }
     }
@@ -76,8 +76,8 @@ impl Candidate {
             self.start.push(first);
             for &step in thread {
                 let mut partner = INIT;
-                if let Step::Release(k) = step
-                    && let Some(acquire) = self.ops[first..].iter().rposition(|op| op.step == Step::Acquire(k))
+                if let Action::Release(k) = step
+                    && let Some(acquire) = self.ops[first..].iter().rposition(|op| op.step == Action::Acquire(k))
                 {
                     partner = (first + acquire) as u8;
                     self.ops[first + acquire].partner = self.ops.len() as u8;
@@ -116,7 +116,7 @@ impl Candidate {
                     (true, _) => self.in_session(earlier, later),
                     (_, true) => self.in_session(later, earlier),
                     _ => (self.thread(earlier).start..earlier).any(|op| {
-                        matches!(self.ops[op].step, Step::Acquire(_))
+                        matches!(self.ops[op].step, Action::Acquire(_))
                             && self.in_session(op, earlier)
                             && self.in_session(op, later)
                     }),
@@ -146,17 +146,17 @@ impl Candidate {
     /// `allow` allows. Barriers order the same under both, unless `sync` means less to `allow`.
     pub(super) fn tells(&self, allow: &Model, forbid: &Model) -> bool {
         let [a, f] = [self.after(allow), self.after(forbid)];
-        let sync = !allow.sync.contains(forbid.sync) && self.ops.iter().any(|op| op.step == Step::Barrier);
+        let sync = !allow.sync.contains(forbid.sync) && self.ops.iter().any(|op| op.step == Action::Barrier);
         sync || (0..self.ops.len()).any(|op| f[op] & !a[op] != 0)
     }
 
     /// Does every barrier have a pair across it that the model does not keep in order anyway? One that has none can be left out.
     pub(super) fn barriers_count(&self, forbid: &Model) -> bool {
-        if !self.ops.iter().any(|op| op.step == Step::Barrier) {
+        if !self.ops.iter().any(|op| op.step == Action::Barrier) {
             return true;
         }
         let after = self.after(forbid);
-        (0..self.ops.len()).filter(|&op| self.ops[op].step == Step::Barrier).all(|barrier| {
+        (0..self.ops.len()).filter(|&op| self.ops[op].step == Action::Barrier).all(|barrier| {
             let thread = self.thread(barrier);
             (thread.start..barrier).any(|earlier| {
                 self.ops[earlier].kind().is_some()
@@ -169,12 +169,12 @@ impl Candidate {
     /// The pairs of accesses that each barrier stands between.
     pub(super) fn barrier_pairs(&self) -> Vec<Mask> {
         let is = |op: usize, stores: bool| match self.ops[op].step {
-            Step::Load(_) => !stores,
-            Step::Store(_) => stores,
-            Step::Acquire(_) | Step::Release(_) => true,
-            Step::Barrier => false,
+            Action::Load(_) => !stores,
+            Action::Store(_) => stores,
+            Action::Acquire(_) | Action::Release(_) => true,
+            Action::Barrier => false,
         };
-        let barriers = (0..self.ops.len()).filter(|&op| self.ops[op].step == Step::Barrier);
+        let barriers = (0..self.ops.len()).filter(|&op| self.ops[op].step == Action::Barrier);
         barriers
             .map(|barrier| {
                 let thread = self.thread(barrier);
@@ -196,14 +196,14 @@ impl Candidate {
     pub(super) fn first_values(&mut self, sees_own: bool) -> bool {
         self.loads.clear();
         for load in 0..self.ops.len() {
-            let Step::Load(x) = self.ops[load].step else { continue };
+            let Action::Load(x) = self.ops[load].step else { continue };
             let thread = self.thread(load);
-            let own = (thread.start..load).rfind(|&op| self.ops[op].step == Step::Store(x));
+            let own = (thread.start..load).rfind(|&op| self.ops[op].step == Action::Store(x));
             let mut from: Vec<u8> = Vec::new();
             if load > thread.start && !(sees_own && own.is_some()) {
                 from.push(INIT);
             }
-            let stores = (0..self.ops.len()).filter(|&op| self.ops[op].step == Step::Store(x));
+            let stores = (0..self.ops.len()).filter(|&op| self.ops[op].step == Action::Store(x));
             from.extend(
                 stores
                     .filter(|&op| !thread.contains(&op) || op < load && (!sees_own || Some(op) == own))
@@ -237,7 +237,7 @@ impl Candidate {
     /// - a load repeats the one before it: it could be placed directly after that;
     /// - it is sequentially consistent, and so allowed by all models.
     pub(super) fn may_matter(&self, exclusion: bool) -> bool {
-        let read = self.ops.iter().filter(|op| matches!(op.step, Step::Load(_)) && op.source != INIT);
+        let read = self.ops.iter().filter(|op| matches!(op.step, Action::Load(_)) && op.source != INIT);
         let read = read.fold(0 as Set, |all, op| all | 1 << op.source);
         for thread in self.start.windows(2) {
             let ops = &self.ops[thread[0]..thread[1]];
@@ -245,9 +245,9 @@ impl Candidate {
             let mut takes = false;
             for (i, op) in ops.iter().enumerate() {
                 match op.step {
-                    Step::Store(_) if read >> (thread[0] + i) & 1 != 0 => gives = true,
-                    Step::Store(_) if i + 1 == ops.len() => return false,
-                    Step::Load(_) => {
+                    Action::Store(_) if read >> (thread[0] + i) & 1 != 0 => gives = true,
+                    Action::Store(_) if i + 1 == ops.len() => return false,
+                    Action::Load(_) => {
                         takes = true;
                         let again = i > 0 && ops[i - 1].step == op.step && ops[i - 1].source == op.source;
                         if again && self.stamped == 0 {
@@ -257,8 +257,8 @@ impl Candidate {
                     _ => {}
                 }
             }
-            let stores = ops.iter().any(|op| matches!(op.step, Step::Store(_)));
-            let only_initial = ops.iter().all(|op| !matches!(op.step, Step::Load(_)) || op.source == INIT);
+            let stores = ops.iter().any(|op| matches!(op.step, Action::Store(_)));
+            let only_initial = ops.iter().all(|op| !matches!(op.step, Action::Load(_)) || op.source == INIT);
             if !gives && !takes || !stores && only_initial {
                 return false;
             }
@@ -271,7 +271,7 @@ impl Candidate {
         let mut pending = [0u8; 16];
         let mut initial = [0u8; 8];
         for op in &self.ops {
-            if let Step::Load(x) = op.step {
+            if let Action::Load(x) = op.step {
                 if op.source == INIT { initial[x as usize] += 1 } else { pending[op.source as usize] += 1 }
             }
         }
@@ -290,15 +290,15 @@ impl Candidate {
             while (state.at[t] as usize) < self.start[t + 1] {
                 let op = &self.ops[state.at[t] as usize];
                 match op.step {
-                    Step::Load(x) if state.last[x as usize] == op.source => {
+                    Action::Load(x) if state.last[x as usize] == op.source => {
                         let waiting = match op.source {
                             INIT => &mut state.initial[x as usize],
                             source => &mut state.pending[source as usize],
                         };
                         *waiting -= 1;
                     }
-                    Step::Barrier => {}
-                    Step::Release(k) => state.held &= !(1 << k),
+                    Action::Barrier => {}
+                    Action::Release(k) => state.held &= !(1 << k),
                     _ => break,
                 }
                 state.at[t] += 1;
@@ -316,7 +316,7 @@ impl Candidate {
             let mut next = state;
             next.at[t] += 1;
             match self.ops[i].step {
-                Step::Store(x) => {
+                Action::Store(x) => {
                     let waiting = match state.last[x as usize] {
                         INIT => state.initial[x as usize],
                         last => state.pending[last as usize],
@@ -325,7 +325,7 @@ impl Candidate {
                     // A load of the value that is overwritten now would never see it.
                     waiting == 0 && self.run(next, exclusion)
                 }
-                Step::Acquire(k) => {
+                Action::Acquire(k) => {
                     next.held |= 1 << k;
                     (!exclusion || state.held >> k & 1 == 0) && self.run(next, exclusion)
                 }
@@ -340,31 +340,31 @@ impl Candidate {
         let mut masks = masks.iter();
         let mut values = [0u64; 16];
         for (i, op) in self.ops.iter().enumerate() {
-            if let Step::Store(x) = op.step {
-                values[i] = 1 + self.ops[..i].iter().filter(|other| other.step == Step::Store(x)).count() as u64;
+            if let Action::Store(x) = op.step {
+                values[i] = 1 + self.ops[..i].iter().filter(|other| other.step == Action::Store(x)).count() as u64;
             }
         }
         for (i, op) in self.ops.iter().enumerate() {
             let (thread, line) = (trace.thread_id(op.thread as u32), i as u64 + 1);
             let id = match op.step {
-                Step::Store(x) => {
+                Action::Store(x) => {
                     let x = address(trace, x);
                     trace.push_store(thread, x, values[i], line)
                 }
-                Step::Load(x) => {
+                Action::Load(x) => {
                     let x = address(trace, x);
                     let value = if op.source == INIT { 0 } else { values[op.source as usize] };
                     trace.push_load(thread, x, value, line)
                 }
-                Step::Acquire(k) => {
+                Action::Acquire(k) => {
                     let k = lock(trace, k);
                     trace.push_acquire(thread, k, line)
                 }
-                Step::Release(k) => {
+                Action::Release(k) => {
                     let k = lock(trace, k);
                     trace.push_release(thread, k, line)
                 }
-                Step::Barrier => trace.push_fence(thread, masks.next().copied().flatten(), line),
+                Action::Barrier => trace.push_fence(thread, masks.next().copied().flatten(), line),
             };
             if self.stamped >> i & 1 != 0 {
                 let begin = 10 * (i - self.start[op.thread as usize]) as u64;

@@ -16,7 +16,7 @@ use std::ops::ControlFlow;
 
 /// A step of a thread: addresses and locks are numbers.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Step {
+pub(super) enum Action {
     Store(u8),
     Load(u8),
     Acquire(u8),
@@ -24,7 +24,7 @@ pub(super) enum Step {
     Barrier,
 }
 
-pub(super) type Thread = Vec<Step>;
+pub(super) type Thread = Vec<Action>;
 
 /// The parts left in.
 #[derive(Clone, Copy, Debug)]
@@ -91,40 +91,40 @@ impl Skeletons {
         let t = self.threads.len() - 1;
         let alone = left == 1 && self.threads[t].is_empty();
         for address in 0..self.size.addresses.min(self.used[0] + 1) as u8 {
-            self.with(Step::Store(address), left, rest, visit)?;
+            self.with(Action::Store(address), left, rest, visit)?;
             if !alone {
-                self.with(Step::Load(address), left, rest, visit)?;
+                self.with(Action::Load(address), left, rest, visit)?;
             }
         }
         for lock in 0..self.size.locks.min(self.used[1] + 1) as u8 {
             if self.held >> lock & 1 != 0 {
                 self.held &= !(1 << lock);
-                let flow = self.with(Step::Release(lock), left, rest, visit);
+                let flow = self.with(Action::Release(lock), left, rest, visit);
                 self.held |= 1 << lock;
                 flow?;
             } else if (self.held.count_ones() as usize) + 2 <= left {
                 self.held |= 1 << lock;
-                let flow = self.with(Step::Acquire(lock), left, rest, visit);
+                let flow = self.with(Action::Acquire(lock), left, rest, visit);
                 self.held &= !(1 << lock);
                 flow?;
             }
         }
-        if self.rules.barriers && left > 1 && self.threads[t].last().is_some_and(|&last| last != Step::Barrier) {
-            self.with(Step::Barrier, left, rest, visit)?;
+        if self.rules.barriers && left > 1 && self.threads[t].last().is_some_and(|&last| last != Action::Barrier) {
+            self.with(Action::Barrier, left, rest, visit)?;
         }
         ControlFlow::Continue(())
     }
 
-    fn with<B>(&mut self, step: Step, left: usize, rest: usize, visit: Visit<'_, B>) -> ControlFlow<B> {
+    fn with<B>(&mut self, step: Action, left: usize, rest: usize, visit: Visit<'_, B>) -> ControlFlow<B> {
         // An open session needs its release.
         if self.held.count_ones() as usize > left - 1 {
             return ControlFlow::Continue(());
         }
         let used = self.used;
         match step {
-            Step::Store(address) | Step::Load(address) => self.used[0] = used[0].max(address as usize + 1),
-            Step::Acquire(lock) => self.used[1] = used[1].max(lock as usize + 1),
-            Step::Release(_) | Step::Barrier => {}
+            Action::Store(address) | Action::Load(address) => self.used[0] = used[0].max(address as usize + 1),
+            Action::Acquire(lock) => self.used[1] = used[1].max(lock as usize + 1),
+            Action::Release(_) | Action::Barrier => {}
         }
         let t = self.threads.len() - 1;
         self.threads[t].push(step);
@@ -138,7 +138,7 @@ impl Skeletons {
     fn end<B>(&mut self, rest: usize, visit: Visit<'_, B>) -> ControlFlow<B> {
         let t = self.threads.len() - 1;
         let thread = &self.threads[t];
-        if !thread.iter().any(|step| matches!(step, Step::Store(_) | Step::Load(_))) {
+        if !thread.iter().any(|step| matches!(step, Action::Store(_) | Action::Load(_))) {
             return ControlFlow::Continue(());
         }
         let length = thread.len();
@@ -165,16 +165,16 @@ impl Skeletons {
     }
 
     fn addresses_are_shared(&self) -> bool {
-        let has = |step: Step| self.threads.iter().flatten().any(|&other| other == step);
-        self.rules.private || (0..self.size.addresses as u8).all(|x| has(Step::Store(x)) && has(Step::Load(x)))
+        let has = |step: Action| self.threads.iter().flatten().any(|&other| other == step);
+        self.rules.private || (0..self.size.addresses as u8).all(|x| has(Action::Store(x)) && has(Action::Load(x)))
     }
 
     fn connected(&self) -> bool {
         let uses = |thread: &Thread| {
             thread.iter().fold(0u32, |all, step| match *step {
-                Step::Store(x) | Step::Load(x) => all | 1 << x,
-                Step::Acquire(k) | Step::Release(k) => all | 1 << (16 + k),
-                Step::Barrier => all,
+                Action::Store(x) | Action::Load(x) => all | 1 << x,
+                Action::Acquire(k) | Action::Release(k) => all | 1 << (16 + k),
+                Action::Barrier => all,
             })
         };
         let mut reached = uses(&self.threads[0]);
@@ -222,11 +222,11 @@ fn renamed(threads: &[&Thread]) -> Thread {
         .iter()
         .flat_map(|thread| thread.iter())
         .map(|step| match *step {
-            Step::Store(x) => Step::Store(name(0, x)),
-            Step::Load(x) => Step::Load(name(0, x)),
-            Step::Acquire(k) => Step::Acquire(name(1, k)),
-            Step::Release(k) => Step::Release(name(1, k)),
-            Step::Barrier => Step::Barrier,
+            Action::Store(x) => Action::Store(name(0, x)),
+            Action::Load(x) => Action::Load(name(0, x)),
+            Action::Acquire(k) => Action::Acquire(name(1, k)),
+            Action::Release(k) => Action::Release(name(1, k)),
+            Action::Barrier => Action::Barrier,
         })
         .collect()
 }
@@ -257,7 +257,7 @@ mod tests {
     }
 
     /// The least of all ways to write these threads down.
-    fn canonical(threads: &[Thread]) -> Vec<Step> {
+    fn canonical(threads: &[Thread]) -> Vec<Action> {
         let mut order: Vec<usize> = (0..threads.len()).collect();
         let mut least = None;
         loop {
@@ -292,13 +292,14 @@ mod tests {
     #[test]
     fn every_skeleton_comes() {
         // All pairs of threads of two accesses, by brute force.
-        let steps = [Step::Store(0), Step::Store(1), Step::Load(0), Step::Load(1)];
+        let steps = [Action::Store(0), Action::Store(1), Action::Load(0), Action::Load(1)];
         let mut distinct = BTreeSet::new();
         for code in 0..256usize {
             let step = |place: usize| steps[code >> (2 * place) & 3];
             let threads = [vec![step(0), step(1)], vec![step(2), step(3)]];
-            let uses =
-                |thread: &Thread, x: u8| thread.iter().any(|s| matches!(s, Step::Store(y) | Step::Load(y) if *y == x));
+            let uses = |thread: &Thread, x: u8| {
+                thread.iter().any(|s| matches!(s, Action::Store(y) | Action::Load(y) if *y == x))
+            };
             let shared = (0..2).any(|x| uses(&threads[0], x) && uses(&threads[1], x));
             let both = (0..2).all(|x| uses(&threads[0], x) || uses(&threads[1], x));
             if shared && both {
@@ -307,7 +308,7 @@ mod tests {
         }
         let found = all(4, 2, 2, 0)
             .into_iter()
-            .filter(|threads| threads[0].len() == 2 && !threads.concat().contains(&Step::Barrier));
+            .filter(|threads| threads[0].len() == 2 && !threads.concat().contains(&Action::Barrier));
         assert_eq!(found.count(), distinct.len());
     }
 }

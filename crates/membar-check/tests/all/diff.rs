@@ -353,6 +353,7 @@ fn oracle_smallest_without_locks() {
 }
 
 #[test]
+#[ignore = "long"]
 fn oracle_smallest_with_locks() {
     let mut rng = Rng::new(8);
     let mut random = || {

@@ -172,14 +172,11 @@ fn generated_tests_have_their_states() {
     );
 }
 
-/// Where the published collection lies beside the repository, the generated tests are those, instruction by instruction.
+/// The generated tests are those of the published collection, instruction by instruction.
 #[test]
+#[ignore = "needs the published collections in MEMBAR_PUBLISHED"]
 fn published_tests_are_the_generated_ones() {
-    let published = corpus().join("../../../shared/data/litmus");
-    if !published.is_dir() {
-        eprintln!("skipped: there are no published tests in {}", published.display());
-        return;
-    }
+    let published = crate::published("litmus");
     for (name, _, text) in tests() {
         let theirs = std::fs::read_to_string(published.join(format!("{name}.litmus"))).expect("a test");
         let (mine, theirs) = (LitmusTest::parse(&name, text.as_bytes()), LitmusTest::parse(&name, theirs.as_bytes()));

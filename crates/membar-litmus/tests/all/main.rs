@@ -8,3 +8,9 @@ mod oracle;
 mod random;
 mod shared;
 mod way;
+
+/// A published collection of tests.
+fn published(name: &str) -> std::path::PathBuf {
+    let all = std::env::var_os("MEMBAR_PUBLISHED").expect("MEMBAR_PUBLISHED names the published collections");
+    std::path::Path::new(&all).join(name)
+}

@@ -2,11 +2,11 @@
 //! elsewhere.
 
 use membar_core::AccessKind;
-use membar_litmus::{Limits, LitmusTest, Model, Spot, Step, outcomes, way};
+use membar_litmus::{Limits, LitmusTest, Model, Spot, Transition, outcomes, way};
 use std::path::Path;
 
 /// Makes the steps on its own machine, and returns its memory.
-fn made(test: &LitmusTest, model: Model, steps: &[Step]) -> Vec<u64> {
+fn made(test: &LitmusTest, model: Model, steps: &[Transition]) -> Vec<u64> {
     let mut memory: Vec<u64> = test.code.cells.iter().map(|cell| cell.init).collect();
     let mut buffers: Vec<Vec<(u32, u64)>> = vec![Vec::new(); test.code.threads.len()];
     for step in steps {

@@ -6,7 +6,7 @@ use crate::common;
 use common::{random, recorded};
 use membar_core::Relation;
 use membar_core::Relaxation;
-use membar_monitor::{Monitor, Op, Pso, Recorded, Rule, Step, Tso, Violation, Window, witness};
+use membar_monitor::{Monitor, Op, Pso, Recorded, Rule, Tso, Violation, Window, WitnessStep, witness};
 use std::collections::BTreeMap;
 
 /// One store buffer entry: address, value, index of the event, barriers before it.
@@ -19,7 +19,7 @@ struct Replayed {
     co: BTreeMap<u32, Vec<usize>>,
 }
 
-fn replay(model: Relaxation, events: &[Recorded], steps: &[Step]) -> Replayed {
+fn replay(model: Relaxation, events: &[Recorded], steps: &[WitnessStep]) -> Replayed {
     let mut memory: BTreeMap<u32, (u64, Option<usize>)> = BTreeMap::new();
     let mut buffers: Vec<Vec<Entry>> = vec![Vec::new(); 8];
     let mut barriers = [0u32; 8];
@@ -36,12 +36,12 @@ fn replay(model: Relaxation, events: &[Recorded], steps: &[Step]) -> Replayed {
         };
         let read = |memory: &BTreeMap<u32, (u64, Option<usize>)>, addr| memory.get(&addr).copied().unwrap_or((0, None));
         match *step {
-            Step::Issue { thread, addr, value, .. } => {
+            WitnessStep::Issue { thread, addr, value, .. } => {
                 let i = issue(thread, &|op| op == Op::Store { addr });
                 assert_eq!(events[i].write, value);
                 buffers[thread as usize].push((addr, value, i, barriers[thread as usize]));
             }
-            Step::Commit { thread, addr, value, .. } => {
+            WitnessStep::Commit { thread, addr, value, .. } => {
                 let buffer = &mut buffers[thread as usize];
                 let k = match model {
                     Relaxation::Tso => 0,
@@ -53,14 +53,14 @@ fn replay(model: Relaxation, events: &[Recorded], steps: &[Step]) -> Replayed {
                 memory.insert(addr, (value, Some(entry.2)));
                 replayed.co.entry(addr).or_default().push(entry.2);
             }
-            Step::Load { thread, addr, value, .. } => {
+            WitnessStep::Load { thread, addr, value, .. } => {
                 let i = issue(thread, &|op| op == Op::Load { addr });
                 let own = buffers[thread as usize].iter().rev().find(|entry| entry.0 == addr);
                 let (returned, source) = own.map_or(read(&memory, addr), |entry| (entry.1, Some(entry.2)));
                 assert_eq!(returned, value);
                 replayed.source.insert(i, source);
             }
-            Step::Interlocked { thread, addr, read: value, .. } => {
+            WitnessStep::Interlocked { thread, addr, read: value, .. } => {
                 let i = issue(thread, &|op| matches!(op, Op::Interlocked { addr: other, .. } if other == addr));
                 let waiting =
                     |entry: &Entry| model == Relaxation::Tso || entry.0 == addr || entry.3 < barriers[thread as usize];
@@ -73,7 +73,7 @@ fn replay(model: Relaxation, events: &[Recorded], steps: &[Step]) -> Replayed {
                     replayed.co.entry(addr).or_default().push(i);
                 }
             }
-            Step::Other(event) => {
+            WitnessStep::Other(event) => {
                 issue(event.thread, &|op| op == event.op);
                 match event.op {
                     Op::StoreBarrier => barriers[event.thread as usize] += 1,
@@ -228,7 +228,7 @@ fn steps_can_be_read() {
     let mut monitor = Monitor::new(Tso::default());
     let violation = events.iter().filter_map(|recorded| monitor.event(&recorded.event)).next().unwrap();
     let steps = witness(Relaxation::Tso, &[], &events, &violation).unwrap();
-    let text: Vec<String> = steps.iter().map(Step::to_string).collect();
+    let text: Vec<String> = steps.iter().map(WitnessStep::to_string).collect();
     assert_eq!(
         text,
         [

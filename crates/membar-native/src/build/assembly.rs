@@ -17,9 +17,9 @@
 //! bytes written as data, Intel notation) is noted, and a call before it tells the runtime when it is executed: the note counts
 //! only then ([`Note::id`]). A file that is in Intel notation as a whole gets no calls, so its note always counts.
 
+use super::announced::{self, Edit};
 use super::att::{self, Statement};
 use super::builtins::Builtins;
-use super::early::{self, Edit};
 use super::inline::{self, Effect, effect};
 use super::{Note, NoteKind};
 use std::collections::{HashMap, HashSet};
@@ -44,7 +44,7 @@ pub(super) fn rewrite(text: &str) -> Rewritten {
         pass.notes.iter_mut().for_each(|note| note.kind = NoteKind::File);
         return Rewritten { text: text.to_owned(), notes: pass.notes };
     }
-    let edits = early::edits(&lines);
+    let edits = announced::edits(&lines);
     for (number, line) in lines.iter().enumerate() {
         pass.line(line, &lines[number..], edits.get(&number));
     }

@@ -15,7 +15,7 @@
 //!
 //! Invariant: `load` and `store` say how many accesses the last hooks of their kind are still good for. Compilers move no
 //! access to shared memory over a call, so an announced access stands before the next hook of its kind. A write may be
-//! announced before the read that it depends on ([`super::early`]).
+//! announced before the read that it depends on ([`super::announced`]).
 //!
 //! Guarantees: an access outside the frame that no hook announces is shown or noted, unless it follows the announcement of a
 //! range in the same function before the next hook. What is shown by mistake is memory that nobody shares, or a load

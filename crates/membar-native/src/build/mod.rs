@@ -21,13 +21,13 @@
 //! middle of a large struct that a function returns right into shared memory, and calls of `__builtin_memcpy` by that
 //! name with a constant size, which gcc expands after the instrumentation.
 
+mod announced;
 mod assembly;
 mod att;
 mod builtins;
 mod compile;
 mod compiler;
 mod containers;
-mod early;
 mod edited;
 mod error;
 mod executable;

@@ -60,7 +60,7 @@ impl Server {
             }
             Call::Work(order) => self.work(&order),
             Call::Trace(schedule) => self.with(|program| Reply::Traced(Box::new(program.trace(&schedule)))),
-            Call::Puppet(puppet) => self.with(|program| Reply::Puppet(program.puppet(puppet))),
+            Call::Remote(remote) => self.with(|program| Reply::Remote(program.remote(remote))),
             Call::Facts => {
                 let program = match &self.program {
                     Loaded::Nothing => return Err(nothing()),

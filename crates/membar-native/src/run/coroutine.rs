@@ -15,11 +15,11 @@ pub struct Thread {
     /// What it announced, after each of its steps on the path.
     pub slots: Vec<Slot>,
     pub history: History,
-    pub own: Own,
+    pub own: ThreadState,
 }
 
 /// What changes of a thread while it runs.
-pub struct Own {
+pub struct ThreadState {
     /// Where it was left.
     pub place: Place,
     /// What it runs.
@@ -93,16 +93,16 @@ pub struct Own {
 }
 
 impl std::ops::Deref for Thread {
-    type Target = Own;
+    type Target = ThreadState;
     #[inline(always)]
-    fn deref(&self) -> &Own {
+    fn deref(&self) -> &ThreadState {
         &self.own
     }
 }
 
 impl std::ops::DerefMut for Thread {
     #[inline(always)]
-    fn deref_mut(&mut self) -> &mut Own {
+    fn deref_mut(&mut self) -> &mut ThreadState {
         &mut self.own
     }
 }
@@ -110,14 +110,14 @@ impl std::ops::DerefMut for Thread {
 impl Thread {
     /// One that has not been started.
     pub fn new() -> Thread {
-        Thread { slots: Vec::new(), history: History::default(), own: Own::new() }
+        Thread { slots: Vec::new(), history: History::default(), own: ThreadState::new() }
     }
 }
 
-impl Own {
+impl ThreadState {
     /// Of a thread that has not been started.
-    pub fn new() -> Own {
-        Own {
+    pub fn new() -> ThreadState {
+        ThreadState {
             place: 0,
             start: 0,
             arg: 0,
@@ -162,12 +162,12 @@ impl Own {
     }
 
     /// Becomes the same as another one.
-    pub fn copy(&mut self, other: &Own) {
+    pub fn copy(&mut self, other: &ThreadState) {
         /// Most of them are empty most of the time.
         fn copy<T: Clone>(to: &mut Vec<T>, from: &Vec<T>) {
             if from.is_empty() { to.clear() } else { to.clone_from(from) }
         }
-        let Own {
+        let ThreadState {
             place,
             start,
             arg,

@@ -164,13 +164,13 @@ pub fn meet(one: Round<'_>, two: Round<'_>) -> bool {
             [(step(one, i, two, j), ((i + 1) % rows, j)), (step(two, j, one, i), (i, (j + 1) % columns))]
         {
             match step {
-                Step::Same => {
+                Redone::Same => {
                     if !std::mem::replace(&mut seen[next.0 * columns + next.1], true) {
                         todo.push(next);
                     }
                 }
-                Step::Blocked => {}
-                Step::Other => return true,
+                Redone::Blocked => {}
+                Redone::Other => return true,
             }
         }
     }
@@ -178,7 +178,7 @@ pub fn meet(one: Round<'_>, two: Round<'_>) -> bool {
 }
 
 /// The result of an access of a round, made again beside another round.
-enum Step {
+enum Redone {
     /// As before.
     Same,
     Blocked,
@@ -186,14 +186,14 @@ enum Step {
     Other,
 }
 
-fn step(round: Round<'_>, place: usize, beside: Round<'_>, there: usize) -> Step {
+fn step(round: Round<'_>, place: usize, beside: Round<'_>, there: usize) -> Redone {
     let (found, deed) = (&round.found[place], &round.deeds[place]);
     match beside.holds(found.addr, there) {
-        _ if deed.counted => Step::Same,
-        None => Step::Same,
-        Some(value) if deed.kind != AccessKind::Store && value == found.value => Step::Same,
-        Some(_) if deed.waits => Step::Blocked,
-        Some(_) => Step::Other,
+        _ if deed.counted => Redone::Same,
+        None => Redone::Same,
+        Some(value) if deed.kind != AccessKind::Store && value == found.value => Redone::Same,
+        Some(_) if deed.waits => Redone::Blocked,
+        Some(_) => Redone::Other,
     }
 }
 

@@ -24,7 +24,7 @@
 //!
 //! Linear in the bytes kept; the more, the further apart snapshots are.
 
-use super::coroutine::Own;
+use super::coroutine::ThreadState;
 use super::heap::Saved;
 use super::layout::{CONTROL, CONTROL_SIZE, FUTEX_CELLS, FUTEXES, stack_base};
 use super::world::{Mode, World};
@@ -92,7 +92,7 @@ struct Snapshot {
 
 /// A thread in a state.
 struct Kept {
-    own: Own,
+    own: ThreadState,
     /// The lowest address of its stack that was used; if it had none, its upper end.
     from: usize,
 }
@@ -191,7 +191,7 @@ impl Snapshot {
 
 impl Kept {
     fn new() -> Kept {
-        Kept { own: Own::new(), from: 0 }
+        Kept { own: ThreadState::new(), from: 0 }
     }
 }
 

@@ -10,7 +10,7 @@ use super::program::{Native, access};
 use super::shadow::{self, read};
 use super::slot::{END_SITE, START_SITE, Slot, Stand};
 use super::world::{World, world};
-use crate::process::{Puppet, Strings};
+use crate::process::{Remote, RemoteReply};
 use membar_core::{Access, AccessKind, Barrier, Performed};
 use membar_explore::{Control, Fault, Location, Next, Program, Step};
 use serde::{Deserialize, Serialize};
@@ -196,40 +196,40 @@ impl Native {
     }
 
     /// A step of a program whose accesses somebody else performs.
-    pub(crate) fn puppet(&mut self, puppet: Puppet) -> Strings {
+    pub(crate) fn remote(&mut self, remote: Remote) -> RemoteReply {
         let w = world();
-        match puppet {
-            Puppet::Start => {
+        match remote {
+            Remote::Start => {
                 World::begin();
-                Strings::Done
+                RemoteReply::Done
             }
-            Puppet::Next(thread) => match now(thread) {
+            Remote::Next(thread) => match now(thread) {
                 Some((Stand::Access, slot)) => {
                     let pending = slot.pending;
                     let Access { kind, barrier, addr, site, expected } = access(&pending);
                     let value = read(&w.shadow.cells[pending.cell as usize]);
                     let blocked = pending.waits && slot.awaited.blocks(value);
-                    Strings::Access { kind: kind as u8, barrier: barrier as u8, addr, site, expected, blocked }
+                    RemoteReply::Access { kind: kind as u8, barrier: barrier as u8, addr, site, expected, blocked }
                 }
-                Some((Stand::Fault, _)) => Strings::Fault,
-                Some((Stand::Done | Stand::Over | Stand::Dropped, _)) | None => Strings::Done,
+                Some((Stand::Fault, _)) => RemoteReply::Fault,
+                Some((Stand::Done | Stand::Over | Stand::Dropped, _)) | None => RemoteReply::Done,
             },
-            Puppet::Perform(thread, value) => {
-                let Some((Stand::Access, slot)) = now(thread) else { return Strings::Done };
+            Remote::Perform(thread, value) => {
+                let Some((Stand::Access, slot)) = now(thread) else { return RemoteReply::Done };
                 let cell = w.shadow.cells[slot.pending.cell as usize];
                 let before = shadow::bytes(&cell);
                 shadow::write(&cell, value);
                 World::perform(thread);
                 let new = read(&cell);
                 shadow::set_bytes(&cell, &before);
-                Strings::Value(new)
+                RemoteReply::Value(new)
             }
-            Puppet::Value(addr) => Strings::Value(w.shadow.cells.get(addr as usize).map_or(0, read)),
-            Puppet::Set(addr, value) => {
+            Remote::Value(addr) => RemoteReply::Value(w.shadow.cells.get(addr as usize).map_or(0, read)),
+            Remote::Set(addr, value) => {
                 if let Some(cell) = w.shadow.cells.get(addr as usize) {
                     shadow::write(cell, value);
                 }
-                Strings::Done
+                RemoteReply::Done
             }
         }
     }

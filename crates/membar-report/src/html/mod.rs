@@ -29,11 +29,11 @@ mod rules;
 mod verify;
 
 pub use campaign::{campaign, violation_name};
-pub use check::{Aside, Prefix, case, needed, part, restored};
+pub use check::{PageContext, Prefix, case, needed, part, restored};
 pub use page::{
-    Arrow, Axiom, Bar, CampaignView, Case, Command, Copy, Cover, CoverPair, FINAL, Fact, Fix, Fixes, Graph, Group,
-    INITIAL, ImpossibleRead, Lemma, Link, Machine, MachineStep, Made, ModelVerdict, Models, Node, Page, Row, Series,
-    Shape, Source, StateRow, States, Step, Stopped, Stuck, VERSION, Value, WrongStep,
+    ArgumentStep, Arrow, Axiom, Bar, CampaignView, Case, Command, Copy, Cover, CoverPair, FINAL, Fact, Fix, Fixes,
+    Graph, Group, INITIAL, ImpossibleRead, Lemma, Link, Machine, MachineStep, Made, ModelVerdict, Models, Node, Page,
+    Row, Series, Shape, Source, StateRow, States, Stopped, Stuck, VERSION, Value, WrongStep,
 };
 
 pub use litmus::{Way, histogram, litmus};

@@ -368,14 +368,14 @@ pub struct Lemma {
     /// What is assumed, in words.
     pub assume: Vec<String>,
     /// Its steps, each resting on earlier ones.
-    pub steps: Vec<Step>,
+    pub steps: Vec<ArgumentStep>,
     /// The steps that form the cycle, by index.
     pub cycle: Vec<u32>,
 }
 
 /// A step of the argument.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct Step {
+pub struct ArgumentStep {
     /// The number that words use.
     pub number: Option<u32>,
     /// The earlier event: a node, [`INITIAL`] or [`FINAL`].

@@ -2,7 +2,7 @@ use super::*;
 use crate::kinds::ShownVerdict;
 use crate::{Blame, Decided, Report};
 use membar_core::{
-    Algorithm, Lemma, Model, OpId, Ppo, Proof, Rule, Source, Step, Trace, Verdict, VerdictKind, When, Witness,
+    Algorithm, Lemma, Model, OpId, Ppo, Proof, ProofStep, Rule, Source, Trace, Verdict, VerdictKind, When, Witness,
 };
 
 fn trace(text: &str) -> Trace {
@@ -13,9 +13,9 @@ fn sc() -> Model {
     Model::new("sc", Ppo::new(When::ALWAYS, When::ALWAYS, When::ALWAYS, When::ALWAYS))
 }
 
-fn step(from: u32, to: u32, rule: Rule, premises: &[u32]) -> Step {
+fn step(from: u32, to: u32, rule: Rule, premises: &[u32]) -> ProofStep {
     let event = |op: u32| if op == 9 { membar_core::Event::INIT } else { OpId(op).into() };
-    Step { from: event(from), to: event(to), rule, premises: premises.to_vec() }
+    ProofStep { from: event(from), to: event(to), rule, premises: premises.to_vec() }
 }
 
 /// Store buffering with its proof, as the checker finds it.
@@ -43,7 +43,7 @@ fn store_buffering_case(file: &str) -> Case {
         ..Decided::new(file, 0, &trace, &model, &verdict)
     };
     let answer = |name: &str, verdict| ModelVerdict { name: name.into(), title: String::new(), verdict };
-    let aside = Aside {
+    let aside = PageContext {
         models: vec![
             answer("sc", VerdictKind::Forbidden),
             answer("tso", VerdictKind::Allowed),
@@ -56,7 +56,7 @@ fn store_buffering_case(file: &str) -> Case {
             longest: true,
         }),
         model_arg: "sc".into(),
-        ..Aside::default()
+        ..PageContext::default()
     };
     case(&decided, &Report::new(&decided), &aside)
 }
@@ -89,7 +89,7 @@ fn the_data_of_an_allowed_trace() {
     let verdict = Verdict::Allowed(Witness { order: [1, 3, 0, 2].map(OpId).to_vec() });
     let found = Decided::new("sb.trace", 0, &trace, &tso, &verdict);
     let decided = Decided { certified: true, algorithm: Algorithm::Too, ..found };
-    insta::assert_json_snapshot!(case(&decided, &Report::new(&decided), &Aside::default()));
+    insta::assert_json_snapshot!(case(&decided, &Report::new(&decided), &PageContext::default()));
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn an_unwritten_value_is_explained_without_a_cycle() {
     let trace = trace("0: x := 1\n1: x == 7\ncheck\n");
     let (model, verdict) = (sc(), Verdict::Forbidden(Proof::Unwritten(OpId(1))));
     let decided = Decided::new("t", 0, &trace, &model, &verdict);
-    let case = case(&decided, &Report::new(&decided), &Aside::default());
+    let case = case(&decided, &Report::new(&decided), &PageContext::default());
     assert!(case.lemmas.is_empty() && case.shape.is_none() && case.no_machine.is_some());
     let read = case.read.unwrap();
     assert_eq!((read.values[0].value.as_str(), read.values[0].what), ("7", "returned"));
@@ -169,7 +169,7 @@ fn long_traces_are_windowed() {
     let trace = trace(&text);
     let (model, verdict) = (sc(), Verdict::Forbidden(Proof::Unwritten(OpId(50_000))));
     let decided = Decided::new("t", 0, &trace, &model, &verdict);
-    let case = case(&decided, &Report::new(&decided), &Aside::default());
+    let case = case(&decided, &Report::new(&decided), &PageContext::default());
     assert!(case.graph.nodes.len() <= 400, "{}", case.graph.nodes.len());
     let drawn: i64 = case.graph.original.iter().flatten().filter(|&&item| item >= 0).count() as i64;
     let hidden: i64 = case.graph.original.iter().flatten().filter(|&&item| item < 0).sum();

@@ -5,7 +5,7 @@
 //! its own affair and that of the model that the trace is checked against. The compiler may not reorder anything: after each
 //! instruction there is a compiler fence.
 
-use super::{Expected, Layout, Step, Steps};
+use super::{Expected, Layout, PlannedInstr, Steps};
 use membar_core::Mask;
 use membar_simulate::Instr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, compiler_fence, fence};
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, compiler_fence, fence};
 /// What a thread does.
 #[derive(Debug)]
 pub(crate) struct Listing {
-    steps: Vec<Step>,
+    steps: Vec<PlannedInstr>,
 }
 
 impl Listing {
@@ -86,7 +86,7 @@ fn barrier(mask: Mask) {
 }
 
 fn acquire(lock: &AtomicU64, stop: &AtomicBool) -> bool {
-    let mut wait = crate::meet::Wait::default();
+    let mut wait = crate::barrier::Wait::default();
     while lock.swap(1, Ordering::SeqCst) != 0 {
         while lock.load(Ordering::Relaxed) != 0 {
             if stop.load(Ordering::Relaxed) {

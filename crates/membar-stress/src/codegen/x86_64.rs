@@ -25,7 +25,7 @@
 //! The memory that holds the code is never writable and executable at once.
 #![allow(unsafe_code)]
 
-use super::{Expected, Layout, Step, Steps};
+use super::{Expected, Layout, PlannedInstr, Steps};
 use crate::Error;
 use dynasmrt::mmap::MutableBuffer;
 use dynasmrt::x64::X64Relocation;
@@ -114,7 +114,7 @@ impl Writer<'_> {
         self.log_rax(word);
     }
 
-    fn step(&mut self, step: &Step) {
+    fn step(&mut self, step: &PlannedInstr) {
         if step.stamped {
             self.begin(step.word);
         }

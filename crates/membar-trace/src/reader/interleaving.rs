@@ -59,7 +59,7 @@ pub enum Act {
 
 /// One step of an interleaving.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Step<'a> {
+pub struct InterleavedOp<'a> {
     /// Who.
     pub thread: ThreadId,
     /// What.
@@ -327,7 +327,7 @@ impl Reader<'_> {
     pub fn interleaving(
         &mut self,
         state: &mut Interleaving,
-        mut take: impl FnMut(&Interleaving, &Step<'_>) -> ControlFlow<()>,
+        mut take: impl FnMut(&Interleaving, &InterleavedOp<'_>) -> ControlFlow<()>,
     ) -> Option<Result<Ended, Error>> {
         if self.state != State::Ready {
             return None;
@@ -343,7 +343,7 @@ impl Reader<'_> {
     fn steps(
         &mut self,
         state: &mut Interleaving,
-        take: &mut impl FnMut(&Interleaving, &Step<'_>) -> ControlFlow<()>,
+        take: &mut impl FnMut(&Interleaving, &InterleavedOp<'_>) -> ControlFlow<()>,
     ) -> Result<Option<Ended>, Error> {
         let mut cut = false;
         loop {
@@ -370,7 +370,7 @@ impl Reader<'_> {
             };
             match parsed {
                 Ok(Taken::Blank) => {}
-                Ok(Taken::Step) => {
+                Ok(Taken::Line) => {
                     cut = unended;
                     self.begin(state, number);
                 }
@@ -421,7 +421,7 @@ impl Reader<'_> {
     fn fast_steps(
         &mut self,
         state: &mut Interleaving,
-        take: &mut impl FnMut(&Interleaving, &Step<'_>) -> ControlFlow<()>,
+        take: &mut impl FnMut(&Interleaving, &InterleavedOp<'_>) -> ControlFlow<()>,
     ) -> (usize, bool) {
         let text = &self.buf[self.pos..self.complete];
         let (mut taken, mut line, mut stop) = (0, self.line, false);
@@ -433,7 +433,7 @@ impl Reader<'_> {
             line += 1;
             taken = common.next;
             let label = if common.label.is_empty() { None } else { std::str::from_utf8(common.label).ok() };
-            if take(state, &Step { thread, act, line, label }).is_break() {
+            if take(state, &InterleavedOp { thread, act, line, label }).is_break() {
                 stop = true;
                 break;
             }
@@ -449,7 +449,7 @@ impl Reader<'_> {
 enum Taken {
     Blank,
     Check,
-    Step,
+    Line,
     Stop,
 }
 
@@ -458,7 +458,7 @@ fn one_step(
     text: &str,
     line: u64,
     state: &mut Interleaving,
-    take: &mut impl FnMut(&Interleaving, &Step<'_>) -> ControlFlow<()>,
+    take: &mut impl FnMut(&Interleaving, &InterleavedOp<'_>) -> ControlFlow<()>,
 ) -> Result<Taken, Fault> {
     let mut parser = Parser::interleaved(text);
     match parser.line()? {
@@ -475,20 +475,20 @@ fn one_step(
                 };
                 Fault { kind: ErrorKind::Interleaving(fault), at }
             })?;
-            let stop = take(state, &Step { thread, act, line, label }).is_break();
-            Ok(if stop { Taken::Stop } else { Taken::Step })
+            let stop = take(state, &InterleavedOp { thread, act, line, label }).is_break();
+            Ok(if stop { Taken::Stop } else { Taken::Line })
         }
         Line::Init { addr, value } => {
             let addr = addr_id(&mut state.names, &addr);
             let kind = |fault| Fault { kind: ErrorKind::Interleaving(fault), at: parser.addr_at.clone() };
-            state.init(addr, value, line).map_err(kind).map(|()| Taken::Step)
+            state.init(addr, value, line).map_err(kind).map(|()| Taken::Line)
         }
         Line::Final { addr, value } => {
             let addr = addr_id(&mut state.names, &addr);
             let fault = |kind| Fault { kind, at: parser.addr_at.clone() };
-            state.last(addr, value, line).map_err(fault).map(|()| Taken::Step)
+            state.last(addr, value, line).map_err(fault).map(|()| Taken::Line)
         }
         // The order of the lines says more than an `order` line can; what a lock guards matters to no monitor.
-        Line::Order { .. } | Line::Guard { .. } => Ok(Taken::Step),
+        Line::Order { .. } | Line::Guard { .. } => Ok(Taken::Line),
     }
 }

@@ -7,7 +7,7 @@ use crate::decide::{Answer, Detail, Guarded};
 use crate::files::{self, TRACES};
 use crate::input;
 use crate::kind::not_a_trace;
-use crate::page::{ToFile, Wish};
+use crate::page::{PageOptions, ToFile};
 use crate::progress::{self, Progress};
 use crate::stop::{self, Stdout};
 use membar::report::{Style, first_line};
@@ -18,7 +18,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// State that is the same for all traces.
-pub struct Asked {
+pub struct Request {
     /// The models, at least one.
     pub models: Vec<Chosen>,
     /// Limits of each decision.
@@ -26,10 +26,10 @@ pub struct Asked {
     /// What is wanted to be known.
     pub detail: Detail,
     /// What a page is to tell, if there is one.
-    pub wish: Option<Wish>,
+    pub wish: Option<PageOptions>,
 }
 
-impl Asked {
+impl Request {
     /// Answers for one trace, one for each model.
     pub fn answers(
         &self,
@@ -76,8 +76,8 @@ pub fn run(args: &Check, style: Style) -> Result<u8, Failure> {
         Format::Text | Format::Json => Detail::Full { witness: args.verbose > 0 },
     };
     let page = args.html.as_deref().map(ToFile::create).transpose()?;
-    let wish = page.as_ref().map(|_| Wish::new(args.clock.typed(), args.limits.time.0));
-    let asked = Asked { models, budget: args.limits.budget(&interrupt), detail, wish };
+    let wish = page.as_ref().map(|_| PageOptions::new(args.clock.typed(), args.limits.time.0));
+    let asked = Request { models, budget: args.limits.budget(&interrupt), detail, wish };
     let files: Vec<String> = traces.iter().map(|path| shown_name(path)).collect();
     let wanted = Wanted { format: args.format, style, quiet: args.quiet, verbose: args.verbose };
     let progress = Progress::start(progress::bytes(&traces), args.limits.time.0);
@@ -109,7 +109,11 @@ pub fn run(args: &Check, style: Style) -> Result<u8, Failure> {
 pub fn traces(words: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     let mut traces = Vec::new();
     for word in words {
-        files::collect(word, TRACES, &mut traces)?;
+        match files::collect(word, TRACES, &mut traces) {
+            // Opening it says so, and the other words are answered.
+            Err(_) if word.is_dir() => traces.push(word.clone()),
+            found => found?,
+        }
     }
     traces.iter().find_map(|path| not_a_trace(path)).map_or(Ok(traces), Err)
 }
@@ -174,7 +178,7 @@ fn read(
 
 /// Decides each trace where it was read.
 struct Direct<'a, 'b, W: Write> {
-    asked: &'a Asked,
+    asked: &'a Request,
     decider: Guarded,
     answers: Vec<Result<Answer, String>>,
     output: &'a mut Output<'b, W>,

@@ -6,7 +6,7 @@
 use super::{stress, verify};
 use crate::cli::{Cli, Command, Demo};
 use crate::decide::{Detail, Guarded, internal_error};
-use crate::page::{ToFile, Wish};
+use crate::page::{PageOptions, ToFile};
 use crate::stop::{self, ALLOWED, UNDECIDED};
 use clap::Parser;
 use membar::campaign::{Campaign, Hardware, Plan};
@@ -294,7 +294,7 @@ impl Story {
     }
 
     /// What `membar check` says about the first trace of a file; also on the page, if there is a wish.
-    fn answer(&mut self, file: &str, model: &str, wish: Option<&Wish>) -> Result<Box<Report>, Failure> {
+    fn answer(&mut self, file: &str, model: &str, wish: Option<&PageOptions>) -> Result<Box<Report>, Failure> {
         let text = std::fs::read(file).map_err(|error| cannot(&format!("read {}", safe(file)), &error))?;
         let traces = membar::trace::parse(file, &text).map_err(|error| Failure::Usage(error.render()))?;
         let chosen = Chosen::load(model)?;
@@ -313,7 +313,7 @@ impl Story {
     /// Shows it.
     fn check(&mut self, file: &str, model: &str) -> Result<(), Failure> {
         self.command(&format!("membar check {} --model {model}", quoted_path(file)))?;
-        let report = self.answer(file, model, Some(&Wish::default()))?;
+        let report = self.answer(file, model, Some(&PageOptions::default()))?;
         let text = Text { style: self.style, model: Some(model), ..Text::default() };
         text.report(&report, &mut self.out)?;
         writeln!(self.out)?;

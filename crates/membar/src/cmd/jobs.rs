@@ -4,7 +4,7 @@
 //! Traces are tokens: there are four a worker, the reader waits for a free one, and the writer gives them back. So at
 //! most that many traces are held, and their buffers are reused.
 
-use super::check::{Asked, Consumer};
+use super::check::{Consumer, Request};
 use super::output::{Answered, Output};
 use crate::decide::{Answer, Guarded};
 use membar::Trace;
@@ -71,7 +71,7 @@ impl Consumer for Queue {
 /// Runs `read` on this thread with `jobs` workers behind it.
 pub fn run<W: Write + Send>(
     jobs: usize,
-    asked: &Asked,
+    asked: &Request,
     output: &mut Output<'_, W>,
     read: impl FnOnce(&mut Queue) -> io::Result<()>,
 ) -> io::Result<()> {
@@ -100,7 +100,7 @@ pub fn run<W: Write + Send>(
     })
 }
 
-fn work(asked: &Asked, arriving: &Mutex<Receiver<Task>>, done: &Sender<(u64, Done)>) {
+fn work(asked: &Request, arriving: &Mutex<Receiver<Task>>, done: &Sender<(u64, Done)>) {
     let mut decider = Guarded::default();
     loop {
         let task = arriving.lock().unwrap_or_else(PoisonError::into_inner).recv();

@@ -8,7 +8,7 @@ use crate::progress::{self, Progress};
 use crate::stop::{self, ALLOWED, BAD, FORBIDDEN, UNDECIDED};
 use membar::core::{Clock, VerdictKind};
 use membar::report::count;
-use membar::{Budget, Chosen, Failure, Trace};
+use membar::{Budget, Chosen, Failure, Problem, Trace};
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -17,6 +17,10 @@ pub fn run(args: &Shrink) -> Result<u8, Failure> {
     let chosen = Chosen::load(&args.model)?;
     if let Some(output) = &args.output {
         refuse_same_file(&args.file, output)?;
+    }
+    if args.file.is_dir() {
+        let help = "name one file with traces";
+        return Err(Problem::failure(&args.file.to_string_lossy(), 0, "this is a directory", help));
     }
     let interrupt = stop::on_key();
     let budget = args.limits.budget(&interrupt);

@@ -1,7 +1,7 @@
 //! Confirmation of the executions that a page shows: the models' verdicts, and a machine's run.
 
 use membar::core::{AccessKind, Verdict};
-use membar::litmus::{LitmusTest, Model as Machine, Outcomes, Quantifier, Step, way};
+use membar::litmus::{LitmusTest, Model as Machine, Outcomes, Quantifier, Transition, way};
 use membar::report::html::{Confirmed, Way};
 use membar::report::kinds::StepKind;
 use membar::report::verify::{AccessRef, StepRef};
@@ -43,7 +43,7 @@ pub fn ways(test: &LitmusTest, file: &str, found: &[(Machine, &Outcomes)]) -> Op
 
 /// The machine's steps with their places in the source. A commit belongs to the oldest store of its thread and address that
 /// has not reached memory.
-fn told(test: &LitmusTest, file: &str, steps: &[Step]) -> Vec<StepRef> {
+fn told(test: &LitmusTest, file: &str, steps: &[Transition]) -> Vec<StepRef> {
     let mut waiting: Vec<(u32, u32, usize)> = Vec::new();
     let mut told: Vec<StepRef> = Vec::new();
     for (event, step) in steps.iter().enumerate() {

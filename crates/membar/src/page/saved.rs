@@ -4,7 +4,7 @@
 //! that `--html` makes and nothing in it rests on the document's word; where that does not confirm what was saved, the page
 //! says so.
 
-use super::Wish;
+use super::PageOptions;
 use crate::decide::{Detail, Guarded};
 use membar::core::{Compare, Source, VerdictKind};
 use membar::report::campaign::Found;
@@ -23,14 +23,14 @@ const WITNESS: usize = 5_000;
 /// Decides what was saved again.
 pub struct Again {
     decider: Guarded,
-    wish: Wish,
+    wish: PageOptions,
     models: Vec<Chosen>,
 }
 
 impl Again {
     /// With these models beside the built-in ones.
     pub fn new(models: Vec<Chosen>) -> Again {
-        Again { decider: Guarded::default(), wish: Wish { part: true, ..Wish::default() }, models }
+        Again { decider: Guarded::default(), wish: PageOptions { part: true, ..PageOptions::default() }, models }
     }
 
     fn model(&self, name: &str) -> Option<Chosen> {

@@ -4,7 +4,7 @@ mod litmus;
 #[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 mod native;
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu")))]
-#[path = "elsewhere.rs"]
+#[path = "unsupported.rs"]
 mod native;
 
 pub use litmus::Litmus;

@@ -63,7 +63,7 @@ fn other_files_are_still_answered() {
     let files = Files::new(&[("bad", MALFORMED.as_bytes()), ("fine", FINE.as_bytes())]);
     let ran = files.run(&["check", "missing", ".", "bad", "fine", "--format", "axe"]);
     assert_eq!((ran.code, ran.out.as_str()), (2, "OK\n"));
-    for says in ["--> missing", "--> .\n", "--> bad:1:6", "the path is a directory", "cannot open"] {
+    for says in ["--> missing", "--> .\n", "--> bad:1:6", "there is no trace in this directory", "cannot open"] {
         assert!(ran.err.contains(says), "{}", ran.err);
     }
 }

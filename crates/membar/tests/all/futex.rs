@@ -296,6 +296,7 @@ fn random(rng: &mut Rng) -> Vec<Vec<[u8; 4]>> {
 }
 
 #[test]
+#[ignore = "long"]
 fn waiting_and_waking_have_the_outcomes_of_an_obvious_machine() {
     let files = Files::new(&[("interpreter.c", INTERPRETER.as_bytes())]);
     let compiled = files.run(&["cc", "-O1", "-g", "interpreter.c", "-o", "interpreter", "-pthread"]);

@@ -266,13 +266,12 @@ fn no_litmus_test_loads_an_address_twice_in_a_thread() {
     }
 }
 
-/// Where the published collection lies beside the repository, the generated traces are those, operation by operation.
+/// The generated traces are those of the published collection, operation by operation.
 #[test]
+#[ignore = "needs the published collections in MEMBAR_PUBLISHED"]
 fn published_traces_are_the_generated_ones() {
-    let published = corpus().join("../../shared/data/axe-litmus");
-    if !published.is_dir() {
-        return;
-    }
+    let published = std::env::var_os("MEMBAR_PUBLISHED").expect("MEMBAR_PUBLISHED names the published collections");
+    let published = Path::new(&published).join("axe-litmus");
     let words = |text: &str| -> Vec<Vec<String>> {
         text.lines().map(|line| line.split_whitespace().map(str::to_owned).collect()).collect()
     };

@@ -59,7 +59,8 @@ fn pso_is_weaker() {
 #[test]
 fn all_four_monitors() {
     let figure_8 = "1: a := 1\n1: b == 0\n2: a := 2\n3: b := 1\n3: a == 2\ncheck\n";
-    let args = ["-m", "tso", "-m", "pso", "-m", "sober", "-m", "sober-fixed", "-m", "tso"];
+    let args =
+        ["--monitor", "tso", "--monitor", "pso", "--monitor", "sober", "--monitor", "sober-fixed", "--monitor", "tso"];
     let found = json(figure_8, &args);
     let verdicts: Vec<_> =
         found["results"].as_array().unwrap().iter().map(|r| (&r["monitor"], &r["verdict"])).collect();
@@ -69,7 +70,7 @@ fn all_four_monitors() {
 
 #[test]
 fn json_has_everything() {
-    let found = json(SB, &["-m", "tso"]);
+    let found = json(SB, &["--monitor", "tso"]);
     assert_eq!((&found["schema"], &found["errors"]), (&1.into(), &Value::Array(vec![])));
     let result = &found["results"][0];
     for (field, value) in [("file", "<stdin>"), ("monitor", "tso"), ("verdict", "unsafe")] {
@@ -98,12 +99,12 @@ fn violations_are_grouped_by_instruction() {
         format!("0: x := {k} ! a\n0: y == {old} ! b\n1: y := {k} ! c\n1: x == {k} ! d\n0: sync\n1: sync\n")
     };
     let text: String = (1..=5).map(round).collect::<String>() + "check\n";
-    let found = json(&text, &["-m", "tso"]);
+    let found = json(&text, &["--monitor", "tso"]);
     let result = &found["results"][0];
     assert_eq!((&result["total"], &result["violations"][0]["count"]), (&5.into(), &5.into()));
     assert_eq!(result["violations"].as_array().unwrap().len(), 1);
     let plain = text.replace(" ! a", "").replace(" ! b", "").replace(" ! c", "").replace(" ! d", "");
-    let ran = monitor(&plain, &["-m", "tso"]);
+    let ran = monitor(&plain, &["--monitor", "tso"]);
     assert!(ran.out.contains("1 distinct violation (5 in all)") && ran.out.contains("(5 times)"), "{}", ran.out);
     assert!(ran.out.contains("count as one instruction; labels"), "{}", ran.out);
 }
@@ -124,7 +125,7 @@ fn the_witness_is_a_run_with_commits() {
     assert!(text.contains("fence  0: sync") && text.ends_with("# no violation: this run is sequentially consistent\n"));
     let ran = files.run(&["monitor", "sb", "--witness", "no/where"]);
     assert!(ran.code == 2 && ran.err.contains("cannot write no/where"), "{}", ran.err);
-    let ran = files.run(&["monitor", "sb", "--witness", "w", "-m", "sober"]);
+    let ran = files.run(&["monitor", "sb", "--witness", "w", "--monitor", "sober"]);
     assert!(ran.code == 2 && ran.err.contains("no witness"), "{}", ran.err);
 }
 
@@ -132,7 +133,7 @@ fn the_witness_is_a_run_with_commits() {
 #[test]
 fn a_witness_knows_initial_values() {
     let files = Files::new(&[("sb", format!("init x == 7\n{SB}").as_bytes())]);
-    files.run(&["monitor", "sb", "--witness", "w", "-m", "pso"]);
+    files.run(&["monitor", "sb", "--witness", "w", "--monitor", "pso"]);
     let text = std::fs::read_to_string(files.path("w")).unwrap();
     assert!(text.contains("load   1: x == 7  # line 5\n"), "{text}");
 }
@@ -141,7 +142,10 @@ fn a_witness_knows_initial_values() {
 fn threads_start_and_end_and_locks_synchronise() {
     let spawned = "0: data := 1\n0: start 1\n1: data == 1\n1: data := 2\n0: join 1\n0: data == 2\ncheck\n";
     let locked = "0: acq L\n0: x := 1\n0: y == 0\n0: rel L\n1: acq L\n1: y := 1\n1: x == 1\n1: rel L\ncheck\n";
-    let ran = monitor(&[spawned, locked].concat(), &["-m", "tso", "-m", "pso", "-m", "sober", "-m", "sober-fixed"]);
+    let ran = monitor(
+        &[spawned, locked].concat(),
+        &["--monitor", "tso", "--monitor", "pso", "--monitor", "sober", "--monitor", "sober-fixed"],
+    );
     assert_eq!((ran.code, ran.out.matches("safe under").count()), (0, 8), "{}", ran.out);
     assert!(ran.out.contains("trace 2 (line 8): 8 events, 2 threads, 2 addresses, 1 lock"), "{}", ran.out);
 }
@@ -187,12 +191,12 @@ fn bad_input_has_a_place_and_a_fix() {
 /// What was found before the fault stands.
 #[test]
 fn a_recording_that_was_cut_off() {
-    let open = monitor(SB.trim_end_matches("check\n"), &["-m", "tso"]);
+    let open = monitor(SB.trim_end_matches("check\n"), &["--monitor", "tso"]);
     assert_eq!(open.code, 1, "{}", open.err);
     assert_eq!(open.err, "note: <stdin> ends without the `check` of trace 1; the trace was taken to be complete\n");
-    let found = json(SB.trim_end_matches("check\n"), &["-m", "tso"]);
+    let found = json(SB.trim_end_matches("check\n"), &["--monitor", "tso"]);
     assert_eq!(found["results"][0]["without_check"], true);
-    let ran = monitor(SB.trim_end_matches("\ncheck\n"), &["-m", "tso"]);
+    let ran = monitor(SB.trim_end_matches("\ncheck\n"), &["--monitor", "tso"]);
     assert_eq!(ran.code, 2);
     assert!(
         ran.out.starts_with("UNSAFE under tso") && ran.out.contains("could not be read any further"),
@@ -218,10 +222,10 @@ fn limits() {
     let crowd: String = (0..100_000).map(|thread| format!("{thread}: x := 1\n")).collect::<String>() + "check\n";
     let ran = monitor(&crowd, &["--memory", "100MB"]);
     assert!(ran.code == 3 && ran.out.contains("too many threads and addresses"), "{} {}", ran.code, ran.out);
-    let small = json(&text, &["-m", "tso", "--window", "3"]);
+    let small = json(&text, &["--monitor", "tso", "--window", "3"]);
     let violations = small["results"][0]["violations"].as_array().unwrap();
     assert!(violations.iter().any(|v| v["no_cycle"].as_str().is_some_and(|why| why.contains("--window"))));
-    let whole = json(&text, &["-m", "tso"]);
+    let whole = json(&text, &["--monitor", "tso"]);
     let found = whole["results"][0]["violations"].as_array().unwrap();
     assert!(found.len() > 10 && found.iter().all(|v| !v["cycle"].as_array().unwrap().is_empty()));
 }
@@ -231,7 +235,7 @@ fn several_traces_several_files_and_compressed_ones() {
     let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     gz.write_all(MP.as_bytes()).unwrap();
     let files = Files::new(&[("two", [SB, FENCED].concat().as_bytes()), ("mp.gz", &gz.finish().unwrap())]);
-    let ran = files.run(&["monitor", "two", "missing", "mp.gz", "-m", "tso"]);
+    let ran = files.run(&["monitor", "two", "missing", "mp.gz", "--monitor", "tso"]);
     assert_eq!(ran.code, 2);
     assert!(ran.err.contains("--> missing"), "{}", ran.err);
     for says in ["UNSAFE under tso  two, trace 1 (line 1)", "safe under tso  two, trace 2 (line 6)", "mp.gz, trace 1"] {

@@ -331,7 +331,11 @@ fn an_interrupted_search_says_how_to_resume() {
     let err = String::from_utf8(ended.stderr).expect("UTF-8");
     let command = err.lines().find_map(|line| line.strip_prefix("  membar ")).unwrap_or_else(|| panic!("{err}"));
     let words: Vec<&str> = command.split(' ').collect();
-    assert_eq!(words[..7], ["verify", "--strategy", "dpor", "--html", "page.html", "b.litmus", "--resume"], "{err}");
+    assert_eq!(
+        words[..9],
+        ["verify", "--strategy", "dpor", "--html", "page.html", "--model", "tso", "b.litmus", "--resume"],
+        "{err}"
+    );
     let rows = common::page_data(&files.path("page.html"))["rows"].clone();
     assert_eq!((&rows[2]["name"], &rows[2]["verdict"]), (&Value::from("c.litmus"), &Value::from("undecided")));
     assert!(rows[2]["about"].as_str().is_some_and(|about| about.contains("interrupted")), "{rows}");

@@ -77,10 +77,10 @@ pub extern "C-unwind" fn free(pointer: usize) {
             // Another thread may have freed it meanwhile.
             match world().heap.block(pointer) {
                 Ok(block) if block.alive => world().heap.free(&block, world().current, pc, caller),
-                _ => twice(&block),
+                _ => double_free(&block),
             }
         }
-        Ok(block) => twice(&block),
+        Ok(block) => double_free(&block),
         Err(BadFree::NoBlock) => {
             let ours = pointer.wrapping_sub(ARENA) < ARENA_LEN || w.module.has(pointer);
             if ours {
@@ -92,7 +92,7 @@ pub extern "C-unwind" fn free(pointer: usize) {
     }
 }
 
-fn twice(block: &Block) -> ! {
+fn double_free(block: &Block) -> ! {
     fault::raise(message!("frees memory twice: ", fault::block(block)))
 }
 

@@ -1,6 +1,6 @@
 //! The proof as an argument, step by step.
 
-use super::super::page::{Axiom, FINAL, INITIAL, Lemma, Step};
+use super::super::page::{ArgumentStep, Axiom, FINAL, INITIAL, Lemma};
 use super::super::rules;
 use super::Drawing;
 use crate::data::{EventRef, StepRef};
@@ -61,7 +61,7 @@ pub(super) fn lemmas(
 pub(super) fn one_lemma(drawing: &Drawing<'_>, lemma: &membar_core::Lemma, data: &crate::data::LemmaRef) -> Lemma {
     let assume = data.assume.iter().map(|a| format!("{} is before {}", a.first.long(), a.second.long())).collect();
     let numbers = numbers(lemma, &data.cycle);
-    let step = |((step, data), number): ((&membar_core::Step, &StepRef), &Option<u32>)| Step {
+    let step = |((step, data), number): ((&membar_core::ProofStep, &StepRef), &Option<u32>)| ArgumentStep {
         number: *number,
         why: drawing.words.why(lemma, step, &numbers),
         ..one_step(drawing, step, data)
@@ -98,7 +98,7 @@ fn numbers(lemma: &membar_core::Lemma, cycle: &[u32]) -> Vec<Option<u32>> {
     numbers
 }
 
-pub(super) fn one_step(drawing: &Drawing<'_>, step: &membar_core::Step, data: &StepRef) -> Step {
+pub(super) fn one_step(drawing: &Drawing<'_>, step: &membar_core::ProofStep, data: &StepRef) -> ArgumentStep {
     let mut ops: Vec<OpId> = step.from.as_op().into_iter().chain(step.to.as_op()).collect();
     match step.rule {
         Rule::Membar { fence } => ops.push(fence),
@@ -121,7 +121,7 @@ pub(super) fn one_step(drawing: &Drawing<'_>, step: &membar_core::Step, data: &S
             observed.push(format!("line {line}: {word} {address}"));
         }
     }
-    Step {
+    ArgumentStep {
         number: data.step,
         from: drawing.event(step.from).unwrap_or(INITIAL),
         to: drawing.event(step.to).unwrap_or(FINAL),

@@ -32,7 +32,7 @@ const COPIED: usize = 2000;
 
 /// What a page needs beside the decision.
 #[derive(Clone, Debug, Default)]
-pub struct Aside {
+pub struct PageContext {
     /// What the built-in models say.
     pub models: Vec<ModelVerdict>,
     /// A run of a machine with store buffers; see [`Prefix`].
@@ -135,7 +135,7 @@ impl Drawing<'_> {
 }
 
 /// The case of a decided trace.
-pub fn case(decided: &Decided<'_>, report: &Report, aside: &Aside) -> Case {
+pub fn case(decided: &Decided<'_>, report: &Report, aside: &PageContext) -> Case {
     let Decided { trace, model, verdict, .. } = *decided;
     let words = Words::new(trace, model);
     let proof = match verdict {
@@ -355,7 +355,7 @@ pub(super) fn seconds(seconds: f64) -> String {
     }
 }
 
-fn stopped(report: &Report, ordered: usize, aside: &Aside, decided: &Decided<'_>) -> Stopped {
+fn stopped(report: &Report, ordered: usize, aside: &PageContext, decided: &Decided<'_>) -> Stopped {
     let (trace, model) = (decided.trace, &decided.model.name);
     let mut stopped = how_far(report, ordered, aside.time);
     let next = &mut stopped.next;
@@ -427,7 +427,7 @@ fn how_far(report: &Report, ordered: usize, time: Option<f64>) -> Stopped {
     }
 }
 
-fn commands(decided: &Decided<'_>, aside: &Aside) -> Vec<Command> {
+fn commands(decided: &Decided<'_>, aside: &PageContext) -> Vec<Command> {
     let stdin = decided.file == "<stdin>";
     let file = if stdin { "FILE".into() } else { quoted_path(decided.file) };
     let model = quoted_path(&aside.model_arg);

@@ -1,7 +1,7 @@
 //! The operations of a cycle as their own execution, written as a trace.
 
 use crate::kinds::OpName;
-use crate::monitor::{Operation, Overtaking, Step as Edge};
+use crate::monitor::{CycleEdge as Edge, Operation, Overtaking};
 use membar_core::{OpId, OpKind, Relation, Trace};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;

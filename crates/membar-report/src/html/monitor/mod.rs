@@ -9,11 +9,11 @@ mod execution;
 use super::copies;
 use super::machine::{Drawn, of_witness};
 use super::page::{
-    Arrow, Case, Command, Copy, Fact, Fix, Fixes, Graph, INITIAL, ImpossibleRead, Lemma, ModelVerdict, Models, Node,
-    Row, Step, Stopped, Value,
+    ArgumentStep, Arrow, Case, Command, Copy, Fact, Fix, Fixes, Graph, INITIAL, ImpossibleRead, Lemma, ModelVerdict,
+    Models, Node, Row, Stopped, Value,
 };
 use crate::kinds::{MonitorName, MonitorStop, OpName, ShownVerdict, Strength};
-use crate::monitor::{Monitored, Operation, Overtaking, Step as Edge};
+use crate::monitor::{CycleEdge as Edge, Monitored, Operation, Overtaking};
 use crate::shape;
 use crate::style::{capital, count, list};
 use execution::{Execution, kind_of, parts};
@@ -392,7 +392,7 @@ fn lemma(found: &Overtaking, at: &dyn Fn(&Operation) -> Option<usize>) -> Lemma 
             _ => "A thread that waits for another continues after its last operation.",
         };
         let node = |op: &Operation| at(op).map_or(INITIAL, |node| node as i64);
-        Step {
+        ArgumentStep {
             number: Some(i as u32 + 1),
             from: node(&edge.from),
             to: node(&edge.to),
@@ -409,7 +409,7 @@ fn lemma(found: &Overtaking, at: &dyn Fn(&Operation) -> Option<usize>) -> Lemma 
             observed: vec![edge.from.long(), edge.to.long()],
         }
     };
-    let steps: Vec<Step> = found.cycle.iter().enumerate().map(step).collect();
+    let steps: Vec<ArgumentStep> = found.cycle.iter().enumerate().map(step).collect();
     Lemma { assume: Vec::new(), cycle: (0..steps.len() as u32).collect(), steps }
 }
 

@@ -6,8 +6,8 @@ mod run;
 pub use replay::replayed;
 
 use super::page::{
-    Case, Command, Copy, Fact, Fix, Fixes, ImpossibleRead, Lemma, Machine, ModelVerdict, Models, Node, Row, Source,
-    Step, Stopped, Value, WrongStep,
+    ArgumentStep, Case, Command, Copy, Fact, Fix, Fixes, ImpossibleRead, Lemma, Machine, ModelVerdict, Models, Node,
+    Row, Source, Stopped, Value, WrongStep,
 };
 use super::short_name;
 use crate::kinds::{ShownVerdict, StepKind};
@@ -203,7 +203,7 @@ fn lemma(violation: &ViolationRef, model: &str, index: &BTreeMap<usize, usize>) 
         let effect = access.effect(true);
         format!("{} – {}", access.short(), if effect.is_empty() { access.address.clone() } else { effect })
     };
-    let steps: Vec<Step> = pairs(&violation.cycle)
+    let steps: Vec<ArgumentStep> = pairs(&violation.cycle)
         .enumerate()
         .map(|(i, (link, next))| {
             let says = match (link.relation, link.kept) {
@@ -216,7 +216,7 @@ fn lemma(violation: &ViolationRef, model: &str, index: &BTreeMap<usize, usize>) 
                 (Relation::Co, _) => "Writes to one address reach memory one after the other.",
                 _ => "A read comes before the next write of its address: it did not see it.",
             };
-            Step {
+            ArgumentStep {
                 number: Some(i as u32 + 1),
                 from: index.get(&link.event).map_or(super::INITIAL, |&node| node as i64),
                 to: index.get(&next.event).map_or(super::INITIAL, |&node| node as i64),

@@ -276,8 +276,8 @@ impl Subject for Native {
     }
 
     fn confirms(&mut self, model: Relaxation, explanation: &Explanation) -> bool {
-        let mut puppet = self.session.puppet();
-        crate::certify::replay::confirms(&mut puppet, model, &explanation.steps(), &explanation.claims())
+        let mut remote = self.session.remote();
+        crate::certify::replay::confirms(&mut remote, model, &explanation.steps(), &explanation.claims())
     }
 
     fn place(&self, run: &Run<Traced>, event: &Event) -> (String, u32, u32) {

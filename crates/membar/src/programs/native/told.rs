@@ -14,7 +14,7 @@ impl Native {
         let place = self.words.place_of(&[one.site]);
         let (file, line) = (!place.file.is_empty()).then_some((place.file, place.line)).unzip();
         if one.strange {
-            let message = "accesses memory that membar does not look after (no variable of the program, and not from \
+            let message = "accesses memory that membar does not manage (no variable of the program, and not from \
                            `malloc` or `mmap`), which another thread uses too";
             return NoteRef { kind: NoteKind::Memory, message: message.into(), file, line };
         }

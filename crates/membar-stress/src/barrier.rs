@@ -37,15 +37,15 @@ impl Wait {
 /// next meeting, in this order.
 #[derive(Debug)]
 #[repr(align(128))]
-pub(crate) struct Meet {
+pub(crate) struct Rendezvous {
     threads: u32,
     arrived: AtomicU32,
     meetings: AtomicU32,
 }
 
-impl Meet {
-    pub fn new(threads: usize) -> Meet {
-        Meet { threads: threads as u32, arrived: AtomicU32::new(0), meetings: AtomicU32::new(0) }
+impl Rendezvous {
+    pub fn new(threads: usize) -> Rendezvous {
+        Rendezvous { threads: threads as u32, arrived: AtomicU32::new(0), meetings: AtomicU32::new(0) }
     }
 
     /// Waits for all; false if `stop` was set meanwhile.
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn nobody_is_ahead() {
-        let (meet, stop) = (Meet::new(3), AtomicBool::new(false));
+        let (meet, stop) = (Rendezvous::new(3), AtomicBool::new(false));
         let counts = [const { AtomicU32::new(0) }; 3];
         std::thread::scope(|scope| {
             for me in 0..3 {
@@ -92,6 +92,6 @@ mod tests {
 
     #[test]
     fn a_stop_ends_the_waiting() {
-        assert!(!Meet::new(2).wait(&AtomicBool::new(true)));
+        assert!(!Rendezvous::new(2).wait(&AtomicBool::new(true)));
     }
 }

@@ -3,15 +3,12 @@
 //! A program of the register machine that litmus tests are translated to is written as C, each instruction on a line of
 //! its own. The interpreter and the native runner share the explorer and the monitor, but nothing of how a program comes to its
 //! next access; and the interpreter has been compared with brute force.
-//!
-//! This test is its own child process, so it has no harness. `MEMBAR_NATIVE_PROGRAMS=n` runs n programs instead of the few
-//! that fit the time of a test.
 
 use membar_core::{Barrier, Relaxation, Rng};
 use membar_explore::Strategy;
 use membar_litmus::{Alu, Code, Instr, Int, Interpreter, Operand, Place, Update};
 use membar_native::build::{self, Request};
-use membar_native::process::{self, Setup};
+use membar_native::process::Setup;
 use membar_native::session::Session;
 use membar_native::symbols::Symbols;
 use membar_testkit::random::{Knobs, random_program};
@@ -24,35 +21,25 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// Programs in one source: compiling takes longer than verifying.
-const BATCH: usize = 40;
+const BATCH: usize = 20;
 
-fn main() {
-    let args: Vec<String> = std::env::args().collect();
-    match args.get(1).map(String::as_str) {
-        Some("serve") => process::serve().expect("pipes"),
-        Some("--list") => {}
-        _ => {
-            let programs =
-                std::env::var("MEMBAR_NATIVE_PROGRAMS").ok().and_then(|n| n.parse().ok()).unwrap_or(2 * BATCH);
-            let mut compilers = vec!["gcc"];
-            if std::process::Command::new("clang").arg("--version").output().is_ok() {
-                compilers.push("clang");
-            } else {
-                eprintln!("clang is not installed: random programs are compared with gcc only");
-            }
-            let mut totals = Totals::default();
-            for (batch, from) in (0..programs).step_by(BATCH).enumerate() {
-                let compiler = compilers[batch % compilers.len()];
-                run(compiler, from as u64, BATCH.min(programs - from), &mut totals);
-            }
-            let Totals { programs, classes, unsafe_, errors, loops } = totals;
-            println!(
-                "{programs} programs: {classes} classes, {unsafe_} unsafe, {errors} with errors, {loops} with loops"
-            );
-            // Not vacuous.
-            assert!(unsafe_ * 10 > programs && unsafe_ < 2 * programs && loops * 5 > programs && classes > programs);
-        }
+/// Compares this many programs.
+pub fn run(programs: usize) {
+    let mut compilers = vec!["gcc"];
+    if std::process::Command::new("clang").arg("--version").output().is_ok() {
+        compilers.push("clang");
+    } else {
+        eprintln!("clang is not installed: random programs are compared with gcc only");
     }
+    let mut totals = Totals::default();
+    for (batch, from) in (0..programs).step_by(BATCH).enumerate() {
+        let compiler = compilers[batch % compilers.len()];
+        batch_of(compiler, from as u64, BATCH.min(programs - from), &mut totals);
+    }
+    let Totals { programs, classes, unsafe_, errors, loops } = totals;
+    println!("{programs} programs: {classes} classes, {unsafe_} unsafe, {errors} with errors, {loops} with loops");
+    // Not vacuous.
+    assert!(unsafe_ * 10 > programs && unsafe_ < 2 * programs && loops * 5 > programs && classes > programs);
 }
 
 #[derive(Default)]
@@ -64,7 +51,7 @@ struct Totals {
     loops: usize,
 }
 
-fn run(compiler: &str, from: u64, count: usize, totals: &mut Totals) {
+fn batch_of(compiler: &str, from: u64, count: usize, totals: &mut Totals) {
     let mut source = String::from("#include <pthread.h>\n#include <stdint.h>\n#include <stdlib.h>\n");
     let mut line = 3;
     let mut programs = Vec::new();

@@ -4,30 +4,17 @@
 //! Each program is explored class by class and interleaving by interleaving. Both come to an end, find the same errors, and
 //! agree on whether the program is safe. The errors are final values: each thread adds up what it read, and `main` fails with that
 //! sum as its status, so an execution that one exploration has and the other has not shows as an error that is missing.
-//!
-//! This test is its own child process, so it has no harness.
 
 use membar_core::{Relaxation, Rng};
 use membar_explore::Strategy;
 use membar_native::build::{self, Request};
-use membar_native::process::{self, Setup};
+use membar_native::process::Setup;
 use membar_native::session::Session;
 use membar_verify::{Checkpoint, Effort, ErrorKind, Settings, Watching};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-
-fn main() {
-    match std::env::args().nth(1).as_deref() {
-        Some("serve") => process::serve().expect("pipes"),
-        Some("--list") => {}
-        _ => {
-            let programs = std::env::var("MEMBAR_MIXED_PROGRAMS").ok().and_then(|n| n.parse().ok()).unwrap_or(60);
-            run(programs);
-        }
-    }
-}
 
 const WIDTHS: [usize; 4] = [1, 2, 4, 8];
 
@@ -52,7 +39,8 @@ fn access(rng: &mut Rng) -> String {
     }
 }
 
-fn run(programs: usize) {
+/// Explores this many programs.
+pub fn run(programs: usize) {
     let mut source = String::from("#include <pthread.h>\n#include <stdint.h>\n#include <stdlib.h>\n");
     source.push_str("static unsigned char u[32] __attribute__((aligned(16)));\nstatic unsigned sums[3];\n");
     for i in 0..programs {

@@ -1,0 +1,26 @@
+//! Random programs, compiled and explored. This test is its own child process, so it has no harness.
+//!
+//! `--ignored` runs more of them; `MEMBAR_NATIVE_PROGRAMS=n` and `MEMBAR_MIXED_PROGRAMS=n` set how many.
+
+mod litmus;
+mod mixed;
+
+use membar_native::process;
+
+/// How many programs: as the variable says, or as the tier has them.
+fn programs(variable: &str, short: usize, long: usize) -> usize {
+    let given = std::env::var(variable).ok().map(|n| n.parse().unwrap_or_else(|_| panic!("{variable} is a number")));
+    let all = std::env::args().any(|arg| arg == "--ignored" || arg == "--include-ignored");
+    given.unwrap_or(if all { long } else { short })
+}
+
+fn main() {
+    match std::env::args().nth(1).as_deref() {
+        Some("serve") => process::serve().expect("pipes"),
+        Some("--list") => {}
+        _ => {
+            litmus::run(programs("MEMBAR_NATIVE_PROGRAMS", 40, 160));
+            mixed::run(programs("MEMBAR_MIXED_PROGRAMS", 20, 100));
+        }
+    }
+}
