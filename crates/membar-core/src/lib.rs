@@ -12,7 +12,7 @@
 //! the verdict and `membar-report` shows it.
 
 mod clock;
-mod excerpt;
+mod diagnostic;
 mod ids;
 mod model;
 mod named;
@@ -26,7 +26,7 @@ mod threads;
 mod trace;
 
 pub use clock::{Clock, Compare};
-pub use excerpt::{Excerpt, columns, harmless, lossy};
+pub use diagnostic::{Diagnostic, Excerpt, Located, Place, columns, harmless, lossy};
 pub use ids::{AddrId, OpId, Source, ThreadId};
 pub use model::{Kind, Kinds, Mask, Model, Ppo, When};
 pub use named::{Algorithm, Axiom, Frequency, Named, ProgramVerdict, Relation, RuleName, VerdictKind};

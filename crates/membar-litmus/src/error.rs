@@ -1,6 +1,6 @@
 //! Errors in litmus tests, as values.
 
-use membar_core::{Excerpt, columns, harmless};
+use membar_core::{Diagnostic, Excerpt, Place, columns, harmless};
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
@@ -170,11 +170,6 @@ pub(crate) fn quoted(text: &str) -> String {
     short
 }
 
-/// All of it, fit for a terminal.
-pub(crate) fn quoted_all(text: &str) -> String {
-    text.chars().map(harmless).collect()
-}
-
 /// The error and its place.
 #[derive(Debug)]
 pub struct Error {
@@ -197,9 +192,9 @@ impl Error {
     }
 
     /// `file:line:column`, or the file alone.
-    pub fn place(&self) -> String {
-        let file = quoted_all(&self.file);
-        if self.line == 0 { file } else { format!("{file}:{}:{}", self.line, self.column) }
+    pub fn place(&self) -> Place<'_> {
+        let (line, column) = (self.line as u64, self.column as u64);
+        Place { file: &self.file, line, column, excerpt: self.excerpt.as_deref() }
     }
 
     /// File, line, column (both `null` if the whole file is meant), message and fix, machine-readable.
@@ -216,13 +211,8 @@ impl Error {
 
     /// Message, place, excerpt and fix on several lines, for people.
     pub fn render(&self) -> String {
-        let number = self.line.to_string();
-        let margin = " ".repeat(if self.line == 0 { 1 } else { number.len() });
-        let mut out = format!("error: {}\n{margin}--> {}\n", self.kind, self.place());
-        if let Some(excerpt) = &self.excerpt {
-            excerpt.write(self.line as u64, &margin, &mut out).expect("writing to a string succeeds");
-        }
-        out + &format!("{margin} = help: {}\n", self.kind.help())
+        let place = Some(self.place());
+        format!("{}\n", Diagnostic { message: &self.kind, place, notes: Vec::new(), help: &self.kind.help() })
     }
 }
 

@@ -4,6 +4,7 @@ use crate::code::Crash;
 use crate::condition::Quantifier;
 use crate::states::{Method, Model, Outcomes};
 use crate::test::LitmusTest;
+use membar_core::{Diagnostic, Excerpt, Place};
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
 
@@ -153,16 +154,9 @@ fn crash_words(test: &LitmusTest, model: Model, crash: Crash) -> (u32, String, &
 pub fn crash_message(test: &LitmusTest, file: &str, model: Model, crash: Crash) -> String {
     let (site, what, help) = crash_words(test, model, crash);
     let site = &test.code.sites[site as usize];
-    let number = site.line.to_string();
-    let margin = " ".repeat(number.len());
-    let text = crate::error::quoted(&site.text);
-    let caret = "^".repeat(text.chars().count().max(1));
-    let file = crate::error::quoted_all(file);
-    format!(
-        "error: {what}\n{margin}--> {file}:{number}:{}\n{margin} |\n{number} | {text}\n{margin} | {caret}\n\
-         {margin} = help: {help}\n",
-        site.column
-    )
+    let excerpt = Excerpt::new(site.text.as_bytes(), 0..site.text.len());
+    let place = Place { file, line: site.line as u64, column: site.column as u64, excerpt: Some(&excerpt) };
+    format!("{}\n", Diagnostic { message: &what, place: Some(place), notes: Vec::new(), help })
 }
 
 /// The same, machine-readable.

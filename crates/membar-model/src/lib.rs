@@ -61,7 +61,7 @@ mod file;
 mod parse;
 mod table;
 
-pub use error::{ErrorKind, ModelError, Place};
+pub use error::{ErrorKind, ModelError};
 pub use file::{MOST_BYTES, load};
 pub use parse::parse;
 

@@ -6,7 +6,8 @@
 use crate::contradiction::{self, Settings};
 use crate::error::line_of;
 use crate::table::{self, Table};
-use crate::{ErrorKind, ModelError, Place, builtin};
+use crate::{ErrorKind, ModelError, builtin};
+use membar_core::Located;
 use membar_core::{Mask, Model, nearest, quoted};
 use std::ops::Range;
 use toml::Spanned;
@@ -33,7 +34,7 @@ fn taken_name(file: &str, text: &str, name: &str) -> ModelError {
         ErrorKind::TakenName,
         format!("{} is the name of a built-in model that says something else", quoted(name)),
     )
-    .at(Place::new(file, text, span.unwrap_or(0..0)))
+    .at(Located::new(file, text, span.unwrap_or(0..0)))
     .note(format!("`membar models show {name}` prints the built-in one"))
     .help(format!("choose another name, such as `my-{name}`"))
 }
@@ -51,8 +52,8 @@ pub(crate) struct Doc<'t> {
 }
 
 impl Doc<'_> {
-    pub(crate) fn place(&self, span: &Span) -> Place {
-        Place::new(self.file, self.text, span.clone())
+    pub(crate) fn place(&self, span: &Span) -> Located {
+        Located::new(self.file, self.text, span.clone())
     }
 
     /// The text of a value as it was written, on one line.

@@ -39,7 +39,7 @@
 mod error;
 mod parse;
 
-pub use error::{Place, ProfileError};
+pub use error::ProfileError;
 pub use parse::{MOST_BYTES, load, parse};
 
 use crate::Program;

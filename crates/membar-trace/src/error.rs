@@ -1,7 +1,7 @@
 //! Errors in trace files, as values.
 
 use crate::input::Compression;
-use membar_core::{Excerpt, Malformed, columns, harmless, lossy};
+use membar_core::{Diagnostic, Excerpt, Malformed, Place, columns, lossy};
 use std::fmt;
 
 /// The error. The display form is the message, without the place.
@@ -347,33 +347,16 @@ impl Error {
 
     /// Message, place, excerpt, notes and fix on several lines, for people.
     pub fn render(&self) -> String {
-        self.to_text().expect("writing to a string succeeds")
-    }
-
-    fn to_text(&self) -> Result<String, fmt::Error> {
-        use fmt::Write;
-        let mut out = String::new();
-        let number = self.line.to_string();
-        let margin = " ".repeat(if self.line == 0 { 1 } else { number.len() });
-        writeln!(out, "error: {}", self.kind)?;
-        writeln!(out, "{margin}--> {}", self.place())?;
-        if let Some(excerpt) = &self.excerpt {
-            excerpt.write(self.line, &margin, &mut out)?;
-        }
-        if let Some(note) = self.kind.note() {
-            writeln!(out, "{margin} = {note}")?;
-        }
-        if self.cut_off {
-            writeln!(out, "{margin} = the input ends in this line; it may have been cut off")?;
-        }
-        writeln!(out, "{margin} = help: {}", self.kind.help())?;
-        Ok(out)
+        let note = self.kind.note();
+        let cut_off = self.cut_off.then_some("the input ends in this line; it may have been cut off");
+        let notes = note.as_deref().into_iter().chain(cut_off).collect();
+        let place = Some(self.place());
+        format!("{}\n", Diagnostic { message: &self.kind, place, notes, help: self.kind.help() })
     }
 
     /// `file:line:column`, or the file alone.
-    pub fn place(&self) -> String {
-        let file: String = self.file.chars().map(harmless).collect();
-        if self.line == 0 { file } else { format!("{file}:{}:{}", self.line, self.column) }
+    pub fn place(&self) -> Place<'_> {
+        Place { file: &self.file, line: self.line, column: self.column, excerpt: self.excerpt.as_deref() }
     }
 }
 

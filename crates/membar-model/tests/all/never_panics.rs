@@ -35,7 +35,7 @@ fn decide(text: &str) -> bool {
         Err(error) => {
             let shown = error.to_string();
             let place = error.place.expect("a fault of a text has a place");
-            assert!(place.line >= 1 && place.column >= 1 && place.width >= 1);
+            assert!(place.line >= 1 && place.column >= 1 && place.excerpt.width >= 1);
             assert!(
                 shown.starts_with("error: ") && shown.contains(&format!("any.toml:{}:{}", place.line, place.column))
             );

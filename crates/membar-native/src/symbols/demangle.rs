@@ -1,7 +1,6 @@
 //! C++ names of the ELF symbol table, for objects without debug information.
 //!
-//! Only what a plain program has: namespaces, classes, constructors. Anything else (templates, operators) is shown as
-//! it is; with debug information this is never asked.
+//! With debug information this is never asked.
 
 /// The name without argument types: `_ZN2ns4lockEv` is `ns::lock`.
 pub(super) fn short(symbol: &str) -> String {
@@ -28,62 +27,11 @@ fn plain(symbol: &str) -> String {
 }
 
 fn demangled(symbol: &str) -> Option<String> {
-    let mut rest = symbol.strip_prefix("_Z")?;
-    let mut parts: Vec<String> = Vec::new();
-    // A static of a function: `_ZZ4mainE5calls` or `_ZZN1S1fEvE5calls`.
-    let inner = rest.strip_prefix('Z');
-    rest = inner.unwrap_or(rest);
-    rest = encoded(rest, &mut parts)?;
-    if inner.is_some() {
-        // The function's argument types end with the E that a source name follows.
-        let end = rest.match_indices('E').find(|(at, _)| rest[at + 1..].starts_with(|c: char| c.is_ascii_digit()))?.0;
-        let (part, _) = source_name(&rest[end + 1..])?;
-        parts.push(part.to_owned());
-    }
-    (!parts.is_empty()).then(|| parts.join("::"))
-}
-
-/// `<len><name>` or `N … E`. Gives what follows it.
-fn encoded<'a>(symbol: &'a str, parts: &mut Vec<String>) -> Option<&'a str> {
-    let nested = symbol.strip_prefix('N');
-    let mut rest = nested.unwrap_or(symbol);
-    if nested.is_some() {
-        rest = rest.trim_start_matches(['K', 'V', 'r', 'R', 'O']);
-    }
-    loop {
-        if let Some(after) = rest.strip_prefix("St") {
-            parts.push("std".to_owned());
-            rest = after;
-            if nested.is_none() {
-                let (part, after) = source_name(rest.trim_start_matches('L'))?;
-                parts.push(part.to_owned());
-                return Some(after);
-            }
-        } else if let Some(after) = rest.strip_prefix('E') {
-            return nested.map(|_| after);
-        } else if rest.starts_with(['C', 'D']) && rest.len() > 1 {
-            let class = parts.last()?.clone();
-            parts.push(if rest.starts_with('C') { class } else { format!("~{class}") });
-            rest = rest.get(2..)?;
-        } else {
-            let (part, after) = source_name(rest.trim_start_matches('L'))?;
-            if part != "_GLOBAL__N_1" {
-                parts.push(part.to_owned());
-            }
-            rest = after;
-            if nested.is_none() {
-                // Template arguments would make this another name.
-                return (!rest.starts_with('I')).then_some(rest);
-            }
-        }
-    }
-}
-
-fn source_name(symbol: &str) -> Option<(&str, &str)> {
-    let digits = symbol.find(|c: char| !c.is_ascii_digit()).unwrap_or(symbol.len());
-    let length: usize = symbol[..digits].parse().ok().filter(|length| *length > 0)?;
-    let rest = &symbol[digits..];
-    Some((rest.get(..length)?, rest.get(length..)?))
+    // What follows a dot tells copies apart.
+    let symbol = cpp_demangle::Symbol::new(symbol.split('.').next()?).ok()?;
+    let options = cpp_demangle::DemangleOptions::new().no_params().no_return_type().hide_expression_literal_types();
+    let name = symbol.demangle_with_options(&options).ok()?;
+    Some(name.replace("(anonymous namespace)::", ""))
 }
 
 #[cfg(test)]
@@ -104,7 +52,9 @@ mod tests {
             ("_ZZ4mainE5calls", "main::calls"),
             ("_ZZN1S1fEvE5calls", "S::f::calls"),
             ("_ZSt4cout", "std::cout"),
-            ("_ZN1QIlE4pushEl", "_ZN1QIlE4pushEl"),
+            ("_ZN1QIlE4pushEl", "Q<long>::push"),
+            ("_ZN1QIlE4pushEl.constprop.0", "Q<long>::push"),
+            ("_ZNKSt6vectorIiSaIiEE4sizeEv", "std::vector<int, std::allocator<int> >::size"),
             ("memcpy@GLIBC_2.2.5", "memcpy"),
             ("calls.0", "calls"),
             ("count.calls", "count::calls"),

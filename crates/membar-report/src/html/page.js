@@ -482,7 +482,7 @@
     const table = rows.length ? el('details', { style: 'margin-top:.9rem' }, el('summary', { class: 'small', style: 'cursor:pointer' }, 'The arrows as a table (' + graph.arrows.length + ')'),
       el('div', { class: 'scroll', tabindex: 0, role: 'group', 'aria-label': 'Arrows' }, el('table', { class: 'small' }, el('caption', { class: 'hidden' }, 'Arrows'), el('thead', {}, el('tr', {}, ['From', 'Relation', 'To', 'In the cycle'].map((text) => el('th', { scope: 'col' }, text)))), el('tbody', {}, rows)))) : null;
     current.after.push(fill);
-    return card('threads', 'Who did what', 'one column a thread, program order downwards', tools, canvas, absent, hint, table);
+    return card('threads', 'Who did what', 'one column per thread, program order downwards', tools, canvas, absent, hint, table);
   }
 
   // ---- the impossible read
@@ -743,7 +743,7 @@
     });
     const full = data.rows.filter((row) => row.case !== null).length;
     const left = data.rows.length - full;
-    return el('nav', { class: 'card results', 'aria-label': 'Answers' }, el('h2', {}, data.heading, el('span', { class: 'soft' }, left || data.rows_omitted ? full + ' can be opened; the others are listed only' + (data.rows_omitted ? ', ' + grouped(data.rows_omitted) + ' are not listed' : '') : 'choose one to open it')),
+    return el('nav', { class: 'card results', 'aria-label': 'Answers' }, el('h2', {}, data.heading, el('span', { class: 'soft' }, left || data.rows_omitted ? full + ' can be opened; the others are listed only' + (data.rows_omitted ? ', ' + grouped(data.rows_omitted) + ' are not listed' : '') : 'select one to open it')),
       el('div', { class: 'scroll', tabindex: 0, role: 'group', 'aria-label': 'Table of answers' }, el('table', {}, el('thead', {}, el('tr', {}, ['Name', 'Model', 'Verdict', 'About'].map((text) => el('th', { scope: 'col' }, text)))), el('tbody', {}, rows))));
   }
   const themes = ['auto', 'light', 'dark'];

@@ -2,7 +2,8 @@
 //!
 //! The text is read as TOML first (`toml`'s own errors keep their place), then key by key. The first fault is reported.
 
-use super::{NUMBERS, Place, Profile, ProfileError, SOURCES, Sharing, builtin, out_of_range};
+use super::{NUMBERS, Profile, ProfileError, SOURCES, Sharing, builtin, out_of_range};
+use membar_core::Located;
 use membar_core::{nearest, quoted};
 use std::fs::File;
 use std::io::Read;
@@ -71,7 +72,7 @@ pub fn parse(file_name: &str, text: &str) -> Result<Profile, ProfileError> {
     }
     doc.check_name(&profile.name, table.get_ref())?;
     profile.validate().map_err(|error| match places.iter().find(|(key, _)| *key == error.key) {
-        Some((_, span)) => error.at(Place::new(file_name, text, span.clone())),
+        Some((_, span)) => error.at(Located::new(file_name, text, span.clone())),
         None => error,
     })?;
     Ok(profile)
@@ -97,7 +98,7 @@ struct Doc<'t> {
 
 impl Doc<'_> {
     fn error(&self, span: &Span, key: &str, message: String) -> ProfileError {
-        ProfileError::new(key, message).at(Place::new(self.file, self.text, span.clone()))
+        ProfileError::new(key, message).at(Located::new(self.file, self.text, span.clone()))
     }
 
     /// Reports the first key, in the order of the text, that does not belong here.
@@ -135,7 +136,7 @@ impl Doc<'_> {
                 let parsed =
                     i64::from_str_radix(integer.as_str(), integer.radix()).ok().and_then(|n| u32::try_from(n).ok());
                 let Some(parsed) = parsed else {
-                    let place = Place::new(self.file, self.text, value.span());
+                    let place = Located::new(self.file, self.text, value.span());
                     return Err(out_of_range(number, quoted(shown).trim_matches('`')).at(place));
                 };
                 *(number.get)(profile) = parsed;
