@@ -31,7 +31,27 @@ fn demangled(symbol: &str) -> Option<String> {
     let symbol = cpp_demangle::Symbol::new(symbol.split('.').next()?).ok()?;
     let options = cpp_demangle::DemangleOptions::new().no_params().no_return_type().hide_expression_literal_types();
     let name = symbol.demangle_with_options(&options).ok()?;
-    Some(name.replace("(anonymous namespace)::", ""))
+    Some(without_parameters(&name.replace("(anonymous namespace)::", "")))
+}
+
+/// A static of a function without the function's parameters: `f(int)::calls` is `f::calls`.
+fn without_parameters(name: &str) -> String {
+    let Some(end) = name.find(")::") else { return name.to_owned() };
+    let mut depth = 0;
+    let begin = name[..=end].char_indices().rev().find(|(_, c)| {
+        depth += match c {
+            ')' => 1,
+            '(' => -1,
+            _ => 0,
+        };
+        depth == 0
+    });
+    match begin {
+        Some((begin, _)) if !name[..begin].ends_with("operator") => {
+            name[..begin].to_owned() + &without_parameters(&name[end + 1..])
+        }
+        _ => name[..end + 3].to_owned() + &without_parameters(&name[end + 3..]),
+    }
 }
 
 #[cfg(test)]
@@ -51,6 +71,7 @@ mod tests {
             ("_ZL7counter", "counter"),
             ("_ZZ4mainE5calls", "main::calls"),
             ("_ZZN1S1fEvE5calls", "S::f::calls"),
+            ("_ZZ3fooPFviEE5calls", "foo::calls"),
             ("_ZSt4cout", "std::cout"),
             ("_ZN1QIlE4pushEl", "Q<long>::push"),
             ("_ZN1QIlE4pushEl.constprop.0", "Q<long>::push"),
