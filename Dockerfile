@@ -2,7 +2,7 @@
 FROM rust:1-bookworm AS build
 WORKDIR /membar
 COPY . .
-RUN cargo install --locked --path crates/membar --root /opt/membar
+RUN cargo install --locked --profile dist --path crates/membar --root /opt/membar
 
 # Programs are compiled where they are verified.
 FROM debian:bookworm-slim

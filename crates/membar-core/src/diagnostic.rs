@@ -56,8 +56,9 @@ impl Located {
         let start = span.start.min(bytes.len());
         let line_start = bytes[..start].iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
         let line_end = bytes[start..].iter().position(|&byte| byte == b'\n').map_or(bytes.len(), |at| start + at);
-        let line = bytes[line_start..line_end].trim_ascii_end();
-        let end = span.end.clamp(start, line_start + line.len().max(start - line_start));
+        let length = bytes[line_start..line_end].trim_ascii_end().len().max(start - line_start);
+        let line = &bytes[line_start..line_start + length];
+        let end = span.end.clamp(start, line_start + length);
         Located {
             file: file.to_owned(),
             line: bytes[..start].iter().filter(|&&byte| byte == b'\n').count() as u64 + 1,
