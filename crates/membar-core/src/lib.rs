@@ -11,6 +11,7 @@
 //! Start with [`Trace`]: `membar-trace` fills one from text, `membar-check` decides it, `membar-certify` re-checks
 //! the verdict and `membar-report` shows it.
 
+mod buffer;
 mod clock;
 mod diagnostic;
 mod ids;
@@ -25,6 +26,7 @@ mod run;
 mod threads;
 mod trace;
 
+pub use buffer::{Buffered, StoreBuffer};
 pub use clock::{Clock, Compare};
 pub use diagnostic::{Diagnostic, Excerpt, Located, Place, columns, harmless, lossy};
 pub use ids::{AddrId, OpId, Source, ThreadId};

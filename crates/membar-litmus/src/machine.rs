@@ -6,12 +6,7 @@
 //! **Algorithm.** Breadth-first over the machine's states, none twice, so that what shows after few steps is found even
 //! where a loop fills a buffer without end. A step is an access of a thread, or a buffered store
 //! that reaches memory.
-//! - sc: no buffers.
-//! - tso: one FIFO buffer per thread. A load takes the newest store to its address in its thread's buffer, or else memory. An
-//!   interlocked operation and a full barrier wait until the buffer is empty.
-//! - pso: one FIFO per thread and address. A store barrier begins an epoch; a store reaches memory after all stores of earlier
-//!   epochs. An interlocked operation waits for the stores to its own address and for those of earlier epochs, a full
-//!   barrier for all.
+//! sc has no buffers; those of tso and pso are [`StoreBuffer`].
 //!
 //! **Invariants.** A state is settled: each thread is at an access, has ended, or can do nothing more. Epochs are numbered
 //! from the oldest that is in the buffer, so that equal futures have equal numbers.
@@ -22,17 +17,10 @@
 use crate::code::{Request, Settled};
 use crate::states::{Collector, Limits, Method, Model, Outcomes, checked};
 use crate::test::LitmusTest;
-use membar_core::{AccessKind, Barrier};
+use membar_core::{AccessKind, Barrier, Relaxation, StoreBuffer};
 use rustc_hash::FxHashSet;
 use std::collections::VecDeque;
 use std::rc::Rc;
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Entry {
-    addr: u32,
-    value: u64,
-    epoch: u32,
-}
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Thread {
@@ -40,9 +28,7 @@ struct Thread {
     barrier: Barrier,
     /// Runs a loop without accesses, forever.
     stuck: bool,
-    /// The epoch of the next store.
-    epoch: u32,
-    buffer: Vec<Entry>,
+    buffer: StoreBuffer<u32, u64>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -55,6 +41,8 @@ struct State {
 struct Machine<'a> {
     test: &'a LitmusTest,
     model: Model,
+    /// How buffers give their stores to memory; with sc they are empty.
+    relaxation: Relaxation,
     regs_at: Vec<usize>,
     found: Collector<'a>,
     seen: FxHashSet<Rc<[u8]>>,
@@ -129,11 +117,12 @@ fn search<'a>(test: &'a LitmusTest, model: Model, limits: &Limits, trail: Option
     for thread in &test.code.threads {
         start.regs.extend(&thread.regs);
         regs_at.push(start.regs.len());
-        start.threads.push(Thread { pc: 0, barrier: Barrier::None, stuck: false, epoch: 0, buffer: Vec::new() });
+        start.threads.push(Thread { pc: 0, barrier: Barrier::None, stuck: false, buffer: StoreBuffer::default() });
     }
     let mut machine = Machine {
         test,
         model,
+        relaxation: if model == Model::Pso { Relaxation::Pso } else { Relaxation::Tso },
         regs_at,
         found: Collector::new(test),
         seen: FxHashSet::default(),
@@ -211,27 +200,17 @@ impl Machine<'_> {
     fn step(&mut self, now: &mut State) {
         let mut over = true;
         for thread in 0..now.threads.len() {
-            let at = &now.threads[thread];
-            let oldest = at.buffer.first().map_or(0, |entry| entry.epoch);
-            for (index, entry) in at.buffer.iter().enumerate() {
+            for place in now.threads[thread].buffer.ready(self.relaxation) {
                 over = false;
-                let goes = match self.model {
-                    Model::Sc | Model::Tso => index == 0,
-                    Model::Pso => {
-                        entry.epoch == oldest && at.buffer[..index].iter().all(|before| before.addr != entry.addr)
-                    }
-                };
-                if goes {
-                    let mut next = now.clone();
-                    let entry = next.threads[thread].buffer.remove(index);
-                    next.memory[entry.addr as usize] = entry.value;
-                    let (thread, cell, write) = (thread as u32, entry.addr, Some(entry.value));
-                    let kind = AccessKind::Store;
-                    self.remember(
-                        &next,
-                        Some(Transition { thread, commit: true, cell, site: None, kind, read: None, write }),
-                    );
-                }
+                let mut next = now.clone();
+                let entry = next.threads[thread].buffer.commit(place);
+                next.memory[entry.addr as usize] = entry.value;
+                let (thread, cell, write) = (thread as u32, entry.addr, Some(entry.value));
+                let kind = AccessKind::Store;
+                self.remember(
+                    &next,
+                    Some(Transition { thread, commit: true, cell, site: None, kind, read: None, write }),
+                );
             }
             over &= !now.threads[thread].stuck;
             if let Some(request) = self.request(now, thread) {
@@ -251,32 +230,24 @@ impl Machine<'_> {
     /// The thread makes its access, if it need not wait.
     fn access(&mut self, now: &State, thread: usize, request: &Request) {
         let addr = request.access.addr;
-        let at = &now.threads[thread];
-        let mut epoch = at.epoch;
-        if request.access.barrier >= Barrier::Store && at.buffer.iter().any(|entry| entry.epoch == epoch) {
-            epoch += 1;
-        }
-        let interlocked = request.access.kind == AccessKind::Rmw;
-        let waits = |entry: &Entry| {
-            request.access.barrier == Barrier::Full
-                || interlocked && (self.model == Model::Tso || entry.addr == addr || entry.epoch < epoch)
-        };
-        if at.buffer.iter().any(waits) {
+        let barrier = request.access.barrier;
+        let interlocked = (request.access.kind == AccessKind::Rmw).then_some(addr);
+        if now.threads[thread].buffer.holds_back(self.relaxation, barrier, interlocked) {
             return;
         }
         let mut next = now.clone();
-        let mut write = None;
         let own = &mut next.threads[thread];
-        own.epoch = epoch;
+        if barrier >= Barrier::Store {
+            own.buffer.store_barrier();
+        }
+        let mut write = None;
         let mut old = next.memory[addr as usize];
         match request.access.kind {
             AccessKind::Load => {
-                if let Some(entry) = own.buffer.iter().rev().find(|entry| entry.addr == addr) {
-                    old = entry.value;
-                }
+                old = own.buffer.newest(addr).copied().unwrap_or(old);
             }
             AccessKind::Store if self.model != Model::Sc => {
-                own.buffer.push(Entry { addr, value: request.value, epoch });
+                own.buffer.push(addr, request.value);
                 write = Some(request.value);
             }
             AccessKind::Store | AccessKind::Rmw => {
@@ -309,15 +280,15 @@ impl Machine<'_> {
         for thread in &state.threads {
             // Only pso looks at epochs, and only while there is something in the buffer.
             let base = match self.model {
-                Model::Pso => thread.buffer.first().map_or(thread.epoch, |entry| entry.epoch),
+                Model::Pso => thread.buffer.entries().first().map_or(thread.buffer.epoch(), |entry| entry.epoch),
                 _ => 0,
             };
             let epoch = |epoch: u32| if self.model == Model::Pso { u64::from(epoch - base) } else { 0 };
             put(bytes, u64::from(thread.pc));
             put(bytes, thread.barrier as u64 | u64::from(thread.stuck) << 2);
-            put(bytes, epoch(thread.epoch));
-            put(bytes, thread.buffer.len() as u64);
-            for entry in &thread.buffer {
+            put(bytes, epoch(thread.buffer.epoch()));
+            put(bytes, thread.buffer.entries().len() as u64);
+            for entry in thread.buffer.entries() {
                 put(bytes, u64::from(entry.addr));
                 put(bytes, epoch(entry.epoch));
                 put(bytes, entry.value);
@@ -341,13 +312,14 @@ impl Machine<'_> {
             let flags = take(&mut bytes);
             thread.barrier = [Barrier::None, Barrier::Store, Barrier::Full][flags as usize & 3];
             thread.stuck = flags >> 2 == 1;
-            thread.epoch = take(&mut bytes) as u32;
+            let epoch = take(&mut bytes) as u32;
             let len = take(&mut bytes);
             thread.buffer.clear();
             for _ in 0..len {
                 let (addr, epoch) = (take(&mut bytes) as u32, take(&mut bytes) as u32);
-                thread.buffer.push(Entry { addr, epoch, value: take(&mut bytes) });
+                thread.buffer.push_in(addr, take(&mut bytes), epoch);
             }
+            thread.buffer.begin(epoch);
         }
         state.regs.iter_mut().chain(&mut state.memory).for_each(|value| *value = take(&mut bytes));
     }

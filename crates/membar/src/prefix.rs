@@ -11,7 +11,9 @@
 //! picture, never a verdict.
 
 use crate::report::html;
-use membar_core::{AddrId, Mask, Model, OpId, OpKind, Proof, Source, ThreadId, Trace};
+use membar_core::{
+    AddrId, Barrier, Mask, Model, OpId, OpKind, Proof, Relaxation, Source, StoreBuffer, ThreadId, Trace,
+};
 use std::collections::HashSet;
 
 /// Operations of a trace that is run at most.
@@ -47,21 +49,15 @@ pub struct Found {
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct State {
     next: Vec<u8>,
-    /// A thread's buffered stores, oldest first.
-    buffers: Vec<Vec<u8>>,
+    buffers: Vec<StoreBuffer<AddrId, u8>>,
     /// The write in memory; `u8::MAX` is the initial value.
     memory: Vec<u8>,
 }
 
 const INIT: u8 = u8::MAX;
 
-/// What is a machine here.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Machine {
-    Sc,
-    Tso,
-    Pso,
-}
+/// A machine: how its buffers give stores to memory, if it has any.
+type Machine = Option<Relaxation>;
 
 /// The longest run; `None` if the model is not a machine or the trace has something that the machine does not know.
 pub fn longest(trace: &Trace, model: &Model, blamed: Option<OpId>) -> Option<Found> {
@@ -69,13 +65,14 @@ pub fn longest(trace: &Trace, model: &Model, blamed: Option<OpId>) -> Option<Fou
         return None;
     }
     let machine = match model.name.as_str() {
-        "sc" => Machine::Sc,
-        "tso" => Machine::Tso,
-        "pso" => Machine::Pso,
+        "sc" => None,
+        "tso" => Some(Relaxation::Tso),
+        "pso" => Some(Relaxation::Pso),
         _ => return None,
     };
     let odd = |op: OpId| {
-        let partial = trace.mask(op).is_some_and(|mask| machine == Machine::Pso && !mask.contains(Mask::STORE_LOAD));
+        let partial =
+            trace.mask(op).is_some_and(|mask| machine == Some(Relaxation::Pso) && !mask.contains(Mask::STORE_LOAD));
         trace.kind(op).locks() || partial
     };
     if trace.len() > MOST || !trace.finals.is_empty() || !trace.orders.is_empty() || trace.ops().any(odd) {
@@ -83,7 +80,7 @@ pub fn longest(trace: &Trace, model: &Model, blamed: Option<OpId>) -> Option<Fou
     }
     let start = State {
         next: vec![0; trace.threads()],
-        buffers: vec![Vec::new(); trace.threads()],
+        buffers: vec![StoreBuffer::default(); trace.threads()],
         memory: vec![INIT; trace.addrs()],
     };
     let mut states = vec![(start.clone(), 0usize, (false, OpId(0)), 0usize)];
@@ -139,8 +136,7 @@ fn value(trace: &Trace, source: u8, op: OpId) -> u64 {
 /// The write that a read of this thread would return now.
 fn returned(trace: &Trace, state: &State, thread: usize, op: OpId) -> u8 {
     let addr = trace.addr(op);
-    let own = state.buffers[thread].iter().rev().find(|&&store| trace.addr(OpId(u32::from(store))) == addr);
-    own.copied().unwrap_or(state.memory[addr.index()])
+    state.buffers[thread].newest(addr).copied().unwrap_or(state.memory[addr.index()])
 }
 
 fn successors(trace: &Trace, machine: Machine, state: &State) -> Vec<(State, (bool, OpId))> {
@@ -156,19 +152,19 @@ fn successors(trace: &Trace, machine: Machine, state: &State) -> Vec<(State, (bo
             let mut next = state.clone();
             next.next[t] += 1;
             let able = match trace.kind(op) {
-                OpKind::Store if machine == Machine::Sc => {
+                OpKind::Store if machine.is_none() => {
                     next.memory[addr.index()] = op.0 as u8;
                     true
                 }
                 OpKind::Store => {
-                    next.buffers[t].push(op.0 as u8);
+                    next.buffers[t].push(addr, op.0 as u8);
                     true
                 }
                 OpKind::Load => recorded(returned(trace, state, t, op)),
                 OpKind::Rmw => {
                     next.memory[addr.index()] = op.0 as u8;
-                    let waits = |store: &u8| machine == Machine::Tso || trace.addr(OpId(u32::from(*store))) == addr;
-                    !buffer.iter().any(waits) && recorded(state.memory[addr.index()])
+                    let waits = machine.is_some_and(|model| buffer.holds_back(model, Barrier::None, Some(addr)));
+                    !waits && recorded(state.memory[addr.index()])
                 }
                 OpKind::Fence => {
                     let flushes = trace.mask(op).is_none_or(|mask| mask.contains(Mask::STORE_LOAD));
@@ -180,21 +176,11 @@ fn successors(trace: &Trace, machine: Machine, state: &State) -> Vec<(State, (bo
                 found.push((next, (false, op)));
             }
         }
-        let mut addrs: Vec<AddrId> = Vec::new();
-        for (place, &store) in buffer.iter().enumerate() {
-            let op = OpId(u32::from(store));
-            let addr = trace.addr(op);
-            let oldest = match machine {
-                Machine::Pso => !addrs.contains(&addr),
-                _ => place == 0,
-            };
-            addrs.push(addr);
-            if oldest {
-                let mut next = state.clone();
-                next.buffers[t].remove(place);
-                next.memory[addr.index()] = store;
-                found.push((next, (true, op)));
-            }
+        for place in machine.iter().flat_map(|&model| buffer.ready(model)) {
+            let mut next = state.clone();
+            let store = next.buffers[t].commit(place);
+            next.memory[store.addr.index()] = store.value;
+            found.push((next, (true, OpId(u32::from(store.value)))));
         }
     }
     found

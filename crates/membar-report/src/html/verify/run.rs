@@ -6,7 +6,7 @@ use crate::html::page::{Arrow, Case, Copy, Graph, Machine, MachineStep, Node, So
 use crate::kinds::{OpName, StepKind};
 use crate::style::count;
 use crate::verify::{AccessRef, FenceRef, FrameRef, LinkRef, StepRef};
-use membar_core::{AccessKind, Relation};
+use membar_core::{AccessKind, Relation, StoreBuffer};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
@@ -43,29 +43,29 @@ impl<'a> Run<'a> {
     pub(super) fn new(steps: &'a [StepRef], initial: &'a [(String, String)]) -> Run<'a> {
         let initial = initial.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         let mut run = Run { events: BTreeMap::new(), order: BTreeMap::new(), initial };
-        let mut buffers: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+        let mut buffers: BTreeMap<u32, StoreBuffer<&str, usize>> = BTreeMap::new();
         for step in steps {
             let (access, event) = (&step.access, step.event);
             let address = access.address.as_str();
             let buffer = buffers.entry(access.thread).or_default();
             if step.step == StepKind::Commit {
-                if !buffer.contains(&event) {
-                    continue;
-                }
-                buffer.retain(|&store| store != event);
+                let Some(place) = buffer.entries().iter().position(|store| store.value == event) else { continue };
+                buffer.commit(place);
                 run.order.entry(address).or_default().push(event);
                 continue;
             }
             let mut source = None;
             if access.kind != AccessKind::Store {
-                let own = buffer.iter().rev().find(|store| run.events[store].access.address == address).copied();
-                source = own.or_else(|| run.order.get(address).and_then(|writes| writes.last().copied()));
+                source = buffer
+                    .newest(address)
+                    .copied()
+                    .or_else(|| run.order.get(address).and_then(|writes| writes.last().copied()));
                 if let (None, Some(value)) = (source, &access.read) {
                     run.initial.entry(address).or_insert(value);
                 }
             }
             match access.kind {
-                AccessKind::Store => buffer.push(event),
+                AccessKind::Store => buffer.push(address, event),
                 AccessKind::Rmw if access.write.is_some() => run.order.entry(address).or_default().push(event),
                 _ => {}
             }
