@@ -14,7 +14,8 @@
 //! At most one thread has pending stores to an address; it is the one that wrote it last.
 //!
 //! # Complexity
-//! O(1) a step. Memory grows with the number of stores that are pending at the same time; the monitors have no such queue.
+//! O(1) per step: buffers may be as long as the run, so they have an index, unlike [`membar_core::StoreBuffer`].
+//! Memory grows with the number of stores that are pending at the same time; the monitors have no such queue.
 //!
 //! # Guarantees
 //! The steps are a run of the machine, and its trace has the cycle `store →hb prev →po access →c store`. Tests replay every
