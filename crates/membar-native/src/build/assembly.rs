@@ -270,7 +270,7 @@ impl<'a> Pass<'a> {
             None => {
                 match builtin {
                     Effect::Nothing => {}
-                    Effect::Hooks(hooks) => hooks.iter().for_each(|hook| hook.write(&mut self.out)),
+                    Effect::Hooks(hooks) => inline::write(&hooks, &mut self.out),
                     Effect::Unseen(why) => self.unseen(why, text),
                 }
                 // `-fvisibility=hidden` would hide the one function that we must find.
@@ -288,7 +288,7 @@ impl<'a> Pass<'a> {
             Some(Edit::Announce) => {
                 for statement in att::statements(line) {
                     if let Effect::Hooks(hooks) = effect(&statement, &statement.prefixes) {
-                        hooks.iter().for_each(|hook| hook.write(&mut self.out));
+                        inline::write(&hooks, &mut self.out);
                     }
                 }
                 self.copy(line);
@@ -340,7 +340,7 @@ impl<'a> Pass<'a> {
         };
         match meaning {
             Effect::Nothing => {}
-            Effect::Hooks(hooks) => hooks.iter().for_each(|hook| hook.write(&mut self.out)),
+            Effect::Hooks(hooks) => inline::write(&hooks, &mut self.out),
             Effect::Unseen(why) => {
                 let own = statement.prefixes.len();
                 let text = prefixes[..prefixes.len() - own]

@@ -32,6 +32,8 @@ pub(super) enum Kind {
     StringLoad = 10,
     /// To where `rdi` points.
     StringStore = 11,
+    /// Reads memory and writes it, changed, in two steps.
+    Update = 12,
 }
 
 /// A call to insert before an instruction.
@@ -389,6 +391,18 @@ fn vector_move<'a>(statement: &Statement<'a>, memory: Memory<'a>, kind: Kind) ->
             }
         }
         None => Effect::Unseen(UNKNOWN),
+    }
+}
+
+/// Writes the calls of an instruction. If it reads memory and then writes the same, it has to write what follows from what it read.
+pub(super) fn write(hooks: &[Hook<'_>], out: &mut String) {
+    match hooks {
+        [Hook { kind: Kind::Load, memory, size }, to @ Hook { kind: Kind::Store, .. }]
+            if memory == &to.memory && size == &to.size =>
+        {
+            Hook { kind: Kind::Update, ..*to }.write(out);
+        }
+        _ => hooks.iter().for_each(|hook| hook.write(out)),
     }
 }
 

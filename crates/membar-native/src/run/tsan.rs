@@ -27,6 +27,8 @@ fn before(order: i32) -> Barrier {
 
 /// Adds a barrier after the last access of the thread that runs.
 pub fn barrier(barrier: Barrier) {
+    // All parts of that access come before it.
+    access::settle();
     let w = world();
     let thread = &mut w.threads[w.current];
     thread.barrier = thread.barrier.max(barrier);
@@ -144,6 +146,7 @@ fn announced_assembly(addr: usize, what: u32, rax: u64, rdx: u64) {
         9 => world().executed(addr as u64),
         10 => whole_range(addr, rax as usize, false),
         11 => whole_range(addr, rax as usize, true),
+        12 => access::update(addr, size),
         _ => {}
     }
 }
