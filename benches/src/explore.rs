@@ -155,7 +155,7 @@ fn explore(subject: &Subject, strategy: Strategy, watcher: Watcher, effort: Effo
     verification.search().counts()
 }
 
-/// What is measured of each program.
+/// The measurements to make of each program.
 pub struct Plan<'a> {
     pub strategy: Strategy,
     pub watchers: &'a [Watcher],

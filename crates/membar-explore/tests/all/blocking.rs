@@ -146,7 +146,7 @@ fn every_outcome_of_a_choice_is_explored() {
 
 #[test]
 fn what_is_chosen_decides() {
-    // Whoever gives nothing leaves the other one waiting.
+    // A thread that gives nothing leaves the other one waiting.
     let (giver, taker) = ([Load(1), Choose(2, 3), AddChosen(0)], [Down(0), Down(0)]);
     let program = Blocking::new(&[&giver, &taker], &[0; 3], false);
     assert_eq!(agree(&program, "gives 0, 1 or 2"), BTreeSet::from([0b10]));

@@ -222,7 +222,7 @@ fn the_checker_finds_the_bug_and_nothing_else() {
     let scope = membar_model::builtin("scope").expect("built in");
     let mut checker = Checker::new();
     let mut forbidden = |setup: Setup, profile: &str, sample: Option<u64>, seed: u64| {
-        // What scans tell takes longer to show.
+        // Scans take longer to show the bug.
         let operations = if sample.is_some() { 1000 } else { 60 };
         let profile = Profile { operations, ..profile::builtin(profile).expect("built in").clone() };
         let program = profile.program(seed).expect("valid");

@@ -112,7 +112,7 @@ fn oracle_clock_of_each_thread() {
     check("threads", &Synchronized::ALL, Some(Clock::default()), 400_000..400_000 + traces(700));
 }
 
-/// What a machine did is allowed, and stays so with the times at which it did it.
+/// Every run of a machine is allowed, and stays so with the times at which it did things.
 #[test]
 fn honest_times_change_nothing() {
     let models = all();
@@ -293,7 +293,7 @@ fn sessions_are_one_after_the_other() {
     assert_eq!(allowing(&trace), ["pso", "wmo", "rmo", "ec"], "the stores leave their sessions; nothing is guarded");
 }
 
-/// What each model says about store buffering where each access has its own session.
+/// The verdict of each model on store buffering where each access has its own session.
 #[test]
 fn sessions_round_single_accesses() {
     let session =

@@ -1,4 +1,4 @@
-//! Whatever is written is read back the same.
+//! Everything written is read back the same.
 
 use membar_core::{AddrId, AddrName, Guard, Init, Mask, Op, OpId, OpKind, OrderLine, Span, Trace};
 use membar_trace::{parse, write_op, write_trace};

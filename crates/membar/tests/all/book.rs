@@ -129,7 +129,7 @@ fn shell(line: &str, directory: &Path) -> (i32, Vec<String>) {
     (output.status.code().expect("an exit code"), text.lines().map(|line| line.trim_end().to_owned()).collect())
 }
 
-/// What came of a chapter.
+/// The results of a chapter.
 #[derive(Default)]
 struct Ran {
     /// Commands that were run, and blocks that were not.

@@ -5,7 +5,7 @@ use crate::common;
 use common::{Files, Ran, command, timeless};
 use std::process::Stdio;
 
-/// What the cores can show takes two of them, and an x86 machine to know what it is.
+/// The demonstration on real cores takes two of them, and an x86 machine to know what it is.
 fn can_show() -> bool {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     cores > 1 && cfg!(all(target_arch = "x86_64", target_os = "linux"))

@@ -142,7 +142,7 @@ impl State {
         }
     }
 
-    /// Who waits in a queue and may be woken with these bits.
+    /// The threads that wait in a queue and may be woken with these bits.
     fn waiting(&self, queue: u8, bits: u8) -> Vec<usize> {
         let fits =
             |thread: &Thread| thread.asleep.is_some_and(|asleep| asleep.queue == queue && asleep.bits & bits != 0);
@@ -151,7 +151,7 @@ impl State {
 }
 
 impl Machine<'_> {
-    /// What a sleeping thread is told when it wakes up.
+    /// Delivers the result to a sleeping thread when it wakes up.
     fn woken(&self, state: &mut State, thread: usize) {
         let op = self.program[thread][state.threads[thread].pc][0];
         state.step(thread, (op != b'C').then_some(0));

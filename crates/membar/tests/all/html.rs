@@ -81,7 +81,7 @@ fn steps_are_numbered_as_they_are_read() {
     let mut all: Vec<u64> = steps.iter().filter_map(|step| step["number"].as_u64()).collect();
     all.sort_unstable();
     assert_eq!(all, (1..=8).collect::<Vec<_>>());
-    // What a step says it rests on has these numbers.
+    // The steps that a step rests on are cited by these numbers.
     let first = &steps[cycle[0] as usize];
     assert!(first["why"].as_str().is_some_and(|why| why.contains("(steps 3, 4, 5 and 6)")), "{first}");
 }

@@ -188,7 +188,7 @@ fn bad_input_has_a_place_and_a_fix() {
     assert_eq!(monitor(SB, &["--monitor", "x86"]).code, 2);
 }
 
-/// What was found before the fault stands.
+/// Findings before the fault count.
 #[test]
 fn a_recording_that_was_cut_off() {
     let open = monitor(SB.trim_end_matches("check\n"), &["--monitor", "tso"]);

@@ -15,7 +15,7 @@ fn corpus() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/opaque")
 }
 
-/// What is behind each line that begins so.
+/// The rest of each line that begins with this key.
 fn lines<'a>(text: &'a str, key: &str) -> Vec<&'a str> {
     text.lines().filter_map(|line| line.strip_prefix(&format!("// {key}:"))).map(str::trim).collect()
 }
@@ -60,7 +60,7 @@ fn parts(text: &str, cc: &str, dir: &Path) -> Vec<String> {
     flags
 }
 
-/// What is wrong with the answers, if anything is.
+/// The fault in the answers, if there is one.
 fn problem(file: &Path, cc: &str) -> Option<String> {
     let text = std::fs::read_to_string(file).expect("UTF-8");
     let dir = tempfile::tempdir().expect("a directory");

@@ -25,7 +25,7 @@ fn sarif(files: &Files, args: &[&str]) -> (i32, Value) {
     (ran.code, document)
 }
 
-/// What the standard requires of the parts that are used.
+/// The requirements of the standard for the parts that are used.
 fn well_formed(document: &Value) {
     assert_eq!(document["version"], "2.1.0");
     let run = &document["runs"][0];

@@ -87,7 +87,7 @@ fn applicable<'c>(tab: &mut Tab, checks: &[&'c Check], url: &str) -> Outcome<Vec
 
 /// A check of a page that it applies to.
 fn run(tab: &mut Tab, check: &Check, report: &Report, url: &str) -> Outcome {
-    // What an earlier check left behind is not this one's fault.
+    // Leftovers of an earlier check are not this one's fault.
     tab.problems();
     tab.load(url)?;
     if tab.eval("localStorage.length > 0")? == true {
@@ -96,7 +96,7 @@ fn run(tab: &mut Tab, check: &Check, report: &Report, url: &str) -> Outcome {
     }
     tab.look(1280, "light")?;
     (check.run)(tab, report)?;
-    // What happened before this answer was heard before it.
+    // Everything before this answer was heard before it.
     tab.settle()?;
     match &tab.problems()[..] {
         [] => Ok(()),
