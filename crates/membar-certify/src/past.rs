@@ -11,7 +11,7 @@
 //! Of the sessions that hold an access, the one that began first holds whatever another one holds before that access: two
 //! accesses share a session exactly if they share that one.
 //!
-//! What the table says about time matters for plain stores that may still be in a buffer when their period ends, since
+//! The table's rules about time matter for plain stores that may still be in a buffer when their period ends, since
 //! the axiom covers everything else. Where the table keeps a pair always, neither has to be looked at.
 //!
 //! Complexity: O(n + a) joins and steps; times the number of locks that a thread holds at once, or that guard one address;
@@ -21,7 +21,7 @@ use crate::Flaw;
 use crate::locks::Guards;
 use membar_core::{AddrId, Compare, Kind, Kinds, Mask, Model, OpId, OpKind, Ppo, ThreadId, Trace, When};
 
-/// What is gathered about sets of operations; 0 stands for the empty one.
+/// Information gathered about sets of operations; 0 stands for the empty set.
 pub(crate) trait Join {
     /// For one operation.
     fn of(&self, op: OpId) -> u32;
@@ -77,7 +77,7 @@ fn columns(kinds: Kinds) -> u8 {
     (kinds.0 | kinds.0 >> 2) & 3
 }
 
-/// What puts earlier operations before a later one of some [`OpKind`].
+/// The conditions that put earlier operations before a later one of some [`OpKind`].
 #[derive(Clone, Copy, Default, Debug)]
 struct Rule {
     /// Kinds, whatever they access.
@@ -96,7 +96,7 @@ struct Rule {
     pending: bool,
 }
 
-/// What the rules depend on beside the table; they are kept from one trace to the next.
+/// Everything that the rules depend on besides the table; the rules are kept from one trace to the next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Case {
     sync: Mask,
@@ -355,7 +355,7 @@ impl Past {
     }
 }
 
-/// What a thread did earlier, by when it ended.
+/// The earlier operations of a thread, by when they ended.
 #[derive(Default, Debug)]
 struct Ended {
     /// The thread's end times, sorted.

@@ -38,7 +38,7 @@ use std::fmt;
 /// An event: an access that was made.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Event {
-    /// Whose.
+    /// The thread that made it.
     pub thread: u32,
     /// Its place in program order, from 0.
     pub index: u32,
@@ -64,7 +64,7 @@ pub struct Read {
     pub value: u64,
 }
 
-/// What happened, without the order of steps.
+/// The events of an execution, without the order of its steps.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Trace {
     /// Per thread its accesses in program order.
@@ -74,7 +74,7 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// What the event did, if the trace has it.
+    /// The access that the event made, if the trace has it.
     pub fn get(&self, event: Event) -> Option<&Made> {
         self.threads.get(event.thread as usize)?.get(event.index as usize)
     }

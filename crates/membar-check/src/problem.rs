@@ -331,7 +331,7 @@ impl Problem {
         self.per_addr2 = fill;
     }
 
-    /// What [`crate::location`] has to look at.
+    /// Counts the accesses that [`crate::location`] has to look at.
     fn count_data(&mut self, trace: &Trace) {
         for column in [&mut self.data_writes, &mut self.data_reads] {
             column.clear();

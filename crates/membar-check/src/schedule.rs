@@ -127,7 +127,7 @@ pub(crate) struct Overwritten {
 }
 
 impl Conflict {
-    /// What keeping it takes, about.
+    /// The approximate memory needed to keep it.
     fn bytes(&self) -> usize {
         let [guesses, cycle, implied] =
             [size_of_val(&self.guesses[..]), size_of_val(&self.cycle[..]), size_of_val(&self.implied[..])];

@@ -14,7 +14,7 @@ use crate::{Barrier, Relaxation};
 pub struct Buffered<A, V> {
     /// Where.
     pub addr: A,
-    /// What.
+    /// The value stored.
     pub value: V,
     /// Store barriers of the thread before it.
     pub epoch: u32,

@@ -23,7 +23,7 @@ pub enum OpKind {
 }
 
 impl OpKind {
-    /// What it is in preserved program order; a barrier is nothing.
+    /// Its kinds in preserved program order; a barrier has none.
     #[inline]
     pub fn kinds(self) -> Kinds {
         const KINDS: [Kinds; 6] = [Kinds(1), Kinds(2), Kinds(3), Kinds(0), Kinds(4), Kinds(8)];

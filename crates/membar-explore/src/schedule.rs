@@ -26,7 +26,7 @@ impl Step {
         Step((outcome + 1) << 8 | thread as u8 as u32)
     }
 
-    /// Who.
+    /// The thread that makes the step.
     #[inline]
     pub const fn thread(self) -> usize {
         (self.0 & 0xff) as usize

@@ -1,6 +1,6 @@
 //! Sets of threads.
 //!
-//! Who can run, who is asleep, who is to be run: a set of threads is examined in every step, and nearly every program has so few that a word
+//! Threads that can run, that are asleep, that are to be run: every step examines a set of threads, and in nearly every program a word
 //! holds them. So the code that runs an execution is made for one kind of set, a word or [`Many`], which is chosen once
 //! for all executions. Sets that are kept, saved or passed between workers are [`Many`].
 
@@ -122,7 +122,7 @@ impl Set for u64 {
         }
     }
 
-    /// Who is next cannot be predicted, so for the first ones there is no branch.
+    /// The next thread cannot be predicted, so there is no branch for the first ones.
     #[inline(always)]
     fn nth(self, n: u32) -> usize {
         let (one, two) = (self.rest(), self.rest().rest());

@@ -264,12 +264,12 @@ pub(crate) fn in_parallel<W: Work + Send>(
     results.into_iter().map(|(_, result)| result).collect()
 }
 
-/// What a worker needs to know about an item.
+/// The part of an item that a worker needs to know.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Task {
     /// The schedule that leads to the open node.
     pub(crate) path: Vec<Step>,
-    /// What is taken care of at the nodes on it, the open node included.
+    /// The threads that are taken care of at the nodes on it, the open node included.
     pub(crate) known: Vec<Many>,
     /// The open node.
     pub(crate) node: Node,

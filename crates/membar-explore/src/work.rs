@@ -1,4 +1,4 @@
-//! Who does the work of a search: one after the other, a worker is given an order and answers it.
+//! The workers of a search: a worker is given one order after the other and answers each.
 //!
 //! # Problem
 //!
@@ -22,7 +22,7 @@ use crate::{Observer, Program};
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::AtomicBool;
 
-/// What a worker is to do.
+/// The order for a worker.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[allow(clippy::large_enum_variant)] // one at a time for each worker
 pub enum Order {
@@ -69,7 +69,7 @@ pub enum Answer<T> {
 
 /// Does what it is told.
 pub trait Work {
-    /// What is seen on the way.
+    /// The observations made on the way.
     type Part: Send;
 
     /// Carries out an order. After `stop` is set it ends as soon as it can, with an answer that is whole.

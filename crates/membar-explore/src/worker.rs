@@ -82,7 +82,7 @@ impl End {
     }
 }
 
-/// What was run.
+/// Counts of the runs made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct Counts {
     /// Executions that ended (or were cut), each a different one.
@@ -142,7 +142,7 @@ pub struct Node<S = Many> {
 
 /// The path to the current state, as those see it who look for races.
 struct Path<'a, S> {
-    /// What is taken care of at the nodes above the item, and at its own.
+    /// The threads that are taken care of at the nodes above the item, and at its own.
     known: &'a [S],
     /// The nodes below.
     nodes: &'a mut [Node<S>],
@@ -210,7 +210,7 @@ pub(crate) struct Worker<P, O, S> {
     made: Vec<usize>,
     path: Vec<Step>,
     races: Races,
-    /// What is taken care of at the nodes of the prefix.
+    /// The threads that are taken care of at the nodes of the prefix.
     known: Vec<S>,
     nodes: Vec<Node<S>>,
     counts: Counts,
@@ -380,7 +380,7 @@ impl<P: Program, O: Observer, S: Set> Worker<P, O, S> {
         self.look(thread);
     }
 
-    /// Who made the last access. Choices at the very beginning are nobody's turn.
+    /// The thread that made the last access. Choices at the very beginning are nobody's turn.
     #[inline]
     fn last(&self) -> Option<usize> {
         let mut steps = self.path.iter().rev();
@@ -509,7 +509,7 @@ impl<P: Program, O: Observer, S: Set> Worker<P, O, S> {
         (self.max_steps - self.made[thread] - 1).min(look).min(LONGEST)
     }
 
-    /// What the others who wait wait for.
+    /// The conditions that the other waiting threads wait for.
     #[inline]
     fn watched(&self, thread: usize) -> Watched {
         let mut watched = Watched::default();

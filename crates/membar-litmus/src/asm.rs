@@ -15,7 +15,7 @@ use std::ops::Range;
 /// Threads of a test, at most.
 pub(crate) const THREADS: usize = 64;
 
-/// Whose notation.
+/// The notation of assembly code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Notation {
     /// X86: `MOV dst,src`

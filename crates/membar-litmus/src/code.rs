@@ -107,7 +107,7 @@ pub enum Update {
     Exchange,
     /// `value` if the old value is `expected`, otherwise nothing.
     CompareExchange {
-        /// What is compared with the old value.
+        /// The value compared with the old one.
         expected: Operand,
     },
 }
@@ -161,7 +161,7 @@ pub struct ThreadCode {
 /// Where an instruction that accesses memory stands in the source.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Site {
-    /// Whose it is.
+    /// The thread that it belongs to.
     pub thread: u32,
     /// The line, from 1.
     pub line: u32,
@@ -207,7 +207,7 @@ pub enum Change {
 }
 
 impl Request {
-    /// What the access leaves in memory where `old` was: `None` if it writes nothing.
+    /// The value that the access leaves in memory where `old` was: `None` if it writes nothing.
     #[inline]
     pub fn written(&self, old: u64) -> Option<u64> {
         match (self.access.kind, self.update) {
@@ -220,7 +220,7 @@ impl Request {
     }
 }
 
-/// What a program does wrong.
+/// A program error.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Crash {
     /// It uses a value as a pointer that points to no cell.

@@ -22,7 +22,7 @@ const FIRST_POINTER: u64 = 0x5EA0_0000;
 /// Every location begins at a multiple of this.
 const ALIGN: u64 = 64;
 
-/// What a name of shared memory stands for.
+/// The meaning of a name of shared memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Symbol {
     /// Its first cell.
@@ -164,7 +164,7 @@ pub(crate) enum Value<'a> {
 const ITEM: &str = "an initial value such as `x = 1`, `int y`, `int *p = &x`, `int a[2] = {1, 2}` or `0:rax = x`";
 const HELP: &str = "the section is `{ x = 1; int y = 2; 0:rax = x; }`";
 
-/// What the first section says about registers.
+/// A register's initial value from the first section.
 pub(crate) type RegInit<'a> = (RegName<'a>, Value<'a>);
 
 /// Reads the section; the `{` is taken already, the `}` is taken here.

@@ -3,7 +3,7 @@
 use crate::error::{ErrorKind, Fault, Parsed, quoted};
 use std::ops::Range;
 
-/// Whose comments and signs.
+/// The style of comments and signs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Style {
     /// `(* … *)`, for everything but the code of C tests

@@ -117,7 +117,7 @@ impl LitmusTest {
     }
 }
 
-/// What stands before the first section.
+/// The part of a test before the first section.
 struct Header<'a> {
     arch: Arch,
     name: &'a str,

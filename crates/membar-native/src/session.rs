@@ -55,7 +55,7 @@ impl Session {
         self.learnt = true;
     }
 
-    /// What it cost so far, in all processes.
+    /// The cost so far, in all processes.
     pub fn statistics(&self) -> Statistics {
         self.processes.iter().fold(Statistics::default(), |sum, process| Statistics {
             resets: sum.resets + process.statistics.resets,

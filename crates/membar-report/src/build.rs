@@ -200,7 +200,7 @@ fn lemma_ref(words: &Words<'_>, lemma: &Lemma) -> LemmaRef {
     }
 }
 
-/// What has to be said gets a number, from 1.
+/// Numbers the steps that have to be stated, from 1.
 fn numbers(lemma: &Lemma) -> Vec<Option<u32>> {
     let mut next = 0;
     let number = |step: &ProofStep| {

@@ -135,9 +135,9 @@ pub struct Profile {
     pub locks: u32,
     /// Locks that a thread holds at once, at most.
     pub nesting: u32,
-    /// What the operations are.
+    /// The shares of the kinds of operations.
     pub mix: Shares,
-    /// Who accesses what.
+    /// Which threads access which addresses.
     pub sharing: Sharing,
     /// Distance of neighbouring addresses in bytes.
     pub stride: u32,
@@ -191,7 +191,7 @@ const NUMBERS: &[Number] = numbers! {
 };
 
 impl Profile {
-    /// What a file that says nothing means. It has no mix, so it is not valid yet.
+    /// The meaning of an empty file. It has no mix, so it is not valid yet.
     pub fn blank() -> Profile {
         Profile {
             name: String::new(),

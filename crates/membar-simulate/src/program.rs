@@ -129,7 +129,7 @@ pub struct Program {
     pub(crate) kind: Vec<Kind>,
     /// Address or lock.
     pub(crate) addr: Vec<u32>,
-    /// What is written, added, waited for, or a fence's mask.
+    /// The value written, added or waited for, or a fence's mask.
     pub(crate) value: Vec<u64>,
     /// For a compare-and-swap: the instruction of its thread from which the expected value is known. Empty without any.
     pub(crate) expect: Vec<u32>,
@@ -153,7 +153,7 @@ pub enum ProgramError {
     /// An address that the program does not have.
     #[error("thread {thread} accesses M[{addr}], but there are only {addresses} addresses")]
     NoSuchAddress {
-        /// Whose.
+        /// The thread.
         thread: u32,
         /// Which.
         addr: u32,
@@ -163,7 +163,7 @@ pub enum ProgramError {
     /// A lock that the program does not have.
     #[error("thread {thread} uses L{lock}, but there are only {locks} locks")]
     NoSuchLock {
-        /// Whose.
+        /// The thread.
         thread: u32,
         /// Which.
         lock: u32,
@@ -181,7 +181,7 @@ pub enum ProgramError {
     /// A fetch-add of nothing.
     #[error("thread {thread} adds 0 to M[{addr}], so that a load could not tell who wrote its value")]
     AddsNothing {
-        /// Whose.
+        /// The thread.
         thread: u32,
         /// The address.
         addr: u32,
@@ -189,13 +189,13 @@ pub enum ProgramError {
     /// A barrier without effect.
     #[error("thread {thread} has a barrier that orders nothing")]
     EmptyFence {
-        /// Whose.
+        /// The thread.
         thread: u32,
     },
     /// A release by a thread that does not hold the lock.
     #[error("thread {thread} releases L{lock}, which it does not hold")]
     ReleaseUnheld {
-        /// Whose.
+        /// The thread.
         thread: u32,
         /// Which.
         lock: u32,
@@ -203,7 +203,7 @@ pub enum ProgramError {
     /// An acquire by a thread that already holds the lock.
     #[error("thread {thread} acquires L{lock}, which it already holds")]
     AcquireHeld {
-        /// Whose.
+        /// The thread.
         thread: u32,
         /// Which.
         lock: u32,

@@ -31,7 +31,7 @@ pub enum Error {
     /// More code or more results than an instruction can reach.
     #[error("thread {thread} has too many instructions to run at once: take fewer operations")]
     Long {
-        /// Whose.
+        /// The thread.
         thread: usize,
     },
     /// No memory.

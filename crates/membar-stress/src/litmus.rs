@@ -175,7 +175,7 @@ type Counts = FxHashMap<Box<[u64]>, u64>;
 /// Which outcomes sequential consistency forbids.
 struct Weak<'a> {
     test: &'a LitmusTest,
-    /// What it allows; nothing where that is not known.
+    /// The outcomes it allows; `None` where they are not known.
     allowed: Option<FxHashSet<Vec<u64>>>,
 }
 
@@ -195,7 +195,7 @@ impl Weak<'_> {
     }
 }
 
-/// What all threads of all groups look at.
+/// The state that all threads of all groups look at.
 struct Control {
     /// Leave at once.
     stop: AtomicBool,
@@ -311,7 +311,7 @@ impl<'a> Group<'a> {
         })
     }
 
-    /// What one thread does.
+    /// Does the work of one thread.
     fn work(&self, me: usize) -> Result<Counts, Error> {
         crate::cores::pin(self.cores[me]).inspect_err(|_| self.control.stop.store(true, Ordering::Relaxed))?;
         let mut tally = Tally::default();

@@ -5,9 +5,9 @@ use crate::Error;
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::sync::atomic::AtomicU64;
 
-/// What buffers are aligned to.
+/// The alignment of buffers.
 pub(crate) const PAGE: usize = 4096;
-/// What is moved between caches at once.
+/// The unit that caches exchange.
 pub(crate) const LINE: usize = 64;
 
 /// Whole pages of 64-bit words, zero at first.

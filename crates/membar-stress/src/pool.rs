@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 /// How long a thread may take to give up, on a machine as busy as can be.
 const GIVING_UP: Duration = Duration::from_secs(30);
 
-/// What a thread is asked to do; it gets its number.
+/// A task for a thread; it gets its number.
 pub(crate) type Task = Arc<dyn Fn(usize) + Send + Sync>;
 
 /// A number of threads; dropping it ends them.
@@ -51,7 +51,7 @@ impl Pool {
                 let _ = ready.send(pin(core));
                 while let Ok(task) = mine.recv() {
                     task(me);
-                    // What the task holds is released before anybody hears that it is done.
+                    // Everything that the task holds is released before anybody hears that it is done.
                     drop(task);
                     if report.send(me).is_err() {
                         break;

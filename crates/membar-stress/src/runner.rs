@@ -223,7 +223,7 @@ impl Settings {
 }
 
 impl Shared {
-    /// What thread `me` does in a run.
+    /// Does the work of thread `me` in a run.
     fn work(&self, me: usize) {
         let (code, log) = (&self.code.threads[me], self.logs[me].words());
         // The thread that initialises an address has it in its cache; which one does changes with the seed.

@@ -110,7 +110,7 @@ pub struct Limits {
     pub remember: bool,
 }
 
-/// What a search came to.
+/// The result of a search.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Explored {
     /// Does the model allow the trace? `None` if a limit was passed first.

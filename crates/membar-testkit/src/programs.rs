@@ -79,7 +79,7 @@ impl Default for Limits {
 /// An event: the access number `index` of `thread`, from 0.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Id {
-    /// Whose.
+    /// The thread.
     pub thread: u8,
     /// Its place in program order.
     pub index: u8,
@@ -90,7 +90,7 @@ pub struct Id {
 pub struct Event {
     /// Which.
     pub id: Id,
-    /// What.
+    /// The access.
     pub access: Access,
     /// Whether it wrote: a compare-exchange may not.
     pub wrote: bool,
@@ -98,7 +98,7 @@ pub struct Event {
     pub source: Option<Id>,
 }
 
-/// What happened, without the order of steps.
+/// The events of an execution, without the order of its steps.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Trace {
     /// Per thread its events in program order.
@@ -546,7 +546,7 @@ impl<'c> Search<'c> {
     }
 }
 
-/// What [`search`] found.
+/// The findings of [`search`].
 #[derive(Clone, Debug)]
 pub struct Found {
     /// The steps of an execution whose trace is not sequentially consistent; afterwards all buffers are empty.

@@ -357,7 +357,7 @@ impl<'a> Reader<'a> {
             }
             Err(error) => {
                 let kind = match self.input.format() {
-                    // What the system reports comes from below the decompressor.
+                    // Errors reported by the system come from below the decompressor.
                     Some(format) if error.raw_os_error().is_none() => ErrorKind::Decompress { format, error },
                     _ => ErrorKind::Read(error),
                 };

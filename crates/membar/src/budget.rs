@@ -7,7 +7,7 @@ use std::time::Duration;
 /// A model as the user named it.
 #[derive(Clone, Debug)]
 pub struct Chosen {
-    /// What was given to `--model`.
+    /// The argument of `--model`.
     pub arg: String,
     /// The model.
     pub model: Model,

@@ -6,7 +6,7 @@ use membar::guard::{guarded, provoke};
 use membar::report::{self, Report};
 use membar::{Budget, Decider, Model, Trace};
 
-/// What is wanted to be known.
+/// The detail asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Detail {
     /// The verdict only.

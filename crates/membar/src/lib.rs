@@ -135,8 +135,8 @@
 //!
 //! # Explore a program step by step
 //!
-//! What [`verify()`] is made of: a litmus test, or [Rust code](program), explored one happens-before class after the other; what is found is run on the
-//! certifier's machine:
+//! The parts of [`verify()`]: a litmus test, or [Rust code](program), is explored one happens-before class after the other;
+//! findings are run on the certifier's machine:
 //!
 //! ```
 //! use membar::certify::replay::confirms;

@@ -119,7 +119,7 @@ pub struct ToFile {
     pages: Pages,
     /// Reads a source.
     source: fn(&str) -> Option<String>,
-    /// What is shown was read from a document.
+    /// The contents were read from a document.
     document: bool,
     place: Place,
     name: String,

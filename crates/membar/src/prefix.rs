@@ -40,7 +40,7 @@ pub fn of(trace: &Trace, model: &Model, proof: &Proof, blamed: Option<OpId>) -> 
 pub struct Found {
     /// A commit or not, and the operation.
     pub steps: Vec<(bool, OpId)>,
-    /// What threads could not do, and what a read would have returned.
+    /// The operations that threads could not make, and what a read would have returned.
     pub stuck: Vec<(OpId, Option<u64>)>,
     /// Every state was visited.
     pub longest: bool,

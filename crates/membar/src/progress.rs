@@ -146,7 +146,7 @@ impl Drop for Line {
     }
 }
 
-/// What is done while others watch.
+/// The progress of a task, for others to watch.
 #[derive(Debug)]
 pub struct Progress {
     line: Line,

@@ -284,7 +284,7 @@ impl Candidate {
 
     fn run(&self, mut state: State, exclusion: bool) -> bool {
         let threads = self.start.len() - 1;
-        // What changes nothing for the others may happen at once: loads that see their value, barriers, releases.
+        // Operations that change nothing for the others may happen immediately: loads that see their value, barriers, releases.
         let mut done = true;
         for t in 0..threads {
             while (state.at[t] as usize) < self.start[t + 1] {

@@ -34,7 +34,7 @@ const LOOKS: usize = 4;
 /// Read-modify-writes in a chain that an estimate looks ahead.
 const AHEAD: usize = 4;
 
-/// What a quiescent state asks for.
+/// The step that a quiescent state asks for.
 pub(super) enum Next {
     /// Execute this store.
     Store(u32),

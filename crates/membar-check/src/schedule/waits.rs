@@ -1,4 +1,4 @@
-//! Who waits for whom when nothing can execute, and a cycle of it with few guesses.
+//! Waits between operations when nothing can execute, and a cycle of such waits with few guesses.
 //!
 //! Problem: the scheduler is stuck, or part of it is: operations wait for each other, for good (the graph, reads-from) or
 //! because of a guess (a write that must not come before the readers of the current one). The lesson is a cycle of
@@ -270,7 +270,7 @@ impl Scheduler {
         }
     }
 
-    /// What the goal waits for in the end: a store that may execute now, or itself. The goal is that of the trimmed path, or,
+    /// The end of the goal's chain of waits: a store that may execute now, or the goal itself. The goal is that of the trimmed path, or,
     /// if there is none, this one.
     pub(super) fn demand(&mut self, p: &Problem, goal: u32) -> Demand {
         if self.path.is_empty() {
@@ -330,7 +330,7 @@ impl Scheduler {
         Some(Wait { from, to: node, why: WaitWhy::Overwrites })
     }
 
-    /// What an A7 edge rests on, unless that is certain.
+    /// The guess that an A7 edge rests on, unless it is certain.
     pub(super) fn guess(&self, p: &Problem, wait: Wait) -> Option<Guess> {
         let first = self.head[p.src[wait.from as usize] as usize];
         let second = self.head[wait.to as usize];

@@ -61,7 +61,7 @@ impl Credit {
     }
 }
 
-/// What has been announced, while the pass goes through the code.
+/// The accesses announced so far, while the pass goes through the code.
 #[derive(Default)]
 pub(super) struct Builtins<'a> {
     /// Accesses that have been announced and not been made.
@@ -119,7 +119,7 @@ impl<'a> Builtins<'a> {
         self.unannounced(meaning, stores(text))
     }
 
-    /// What is left of the effect of an instruction when the accesses that have been announced are taken away.
+    /// The remaining effect of an instruction without the accesses that have been announced.
     fn unannounced(&mut self, meaning: Effect<'a>, stores: bool) -> Effect<'a> {
         let (writing, load, store) = (self.writing, self.load, self.store);
         let hooks = match meaning {

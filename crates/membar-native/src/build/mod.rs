@@ -119,7 +119,7 @@ pub fn is_source(path: &Path) -> bool {
     Language::of(path).is_some()
 }
 
-/// What to build.
+/// The program to build.
 #[derive(Clone, Debug)]
 pub struct Request<'a> {
     /// The sources.

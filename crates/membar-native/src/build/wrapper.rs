@@ -130,7 +130,7 @@ impl Plan {
         (!sorted.sources.is_empty()).then_some(Plan { sorted, compile_only, output, lto })
     }
 
-    /// What the compiler makes of a source.
+    /// The object that the compiler makes of a source.
     fn object(&self, source: &Path) -> PathBuf {
         match &self.output {
             Some(output) => output.clone(),

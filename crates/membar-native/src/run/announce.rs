@@ -79,7 +79,7 @@ impl World {
     fn announced_again(&mut self, pending: Pending) -> bool {
         let (id, thread) = (self.current, self.this());
         let known = thread.slots.get(thread.said).and_then(Slot::access);
-        // Who called code without frame pointers is a guess that leftovers on the stack may change.
+        // The caller of code without frame pointers is a guess, and leftovers on the stack may change it.
         let guessed = |known: &Pending| {
             *known == Pending { site: known.site, ..pending }
                 && self.is_wrapper(self.module.offset(word_at(register(0))))
@@ -175,7 +175,7 @@ impl World {
         if kind.reads() && !waits {
             let pc = self.module.offset(word_at(register(0)));
             if self.stamp(pc, stamped) {
-                // What the call is about is in registers that it may change.
+                // The subject of the call is in registers that it may change.
                 let about = (u64::from(cell) << 32 ^ expected).wrapping_mul(0x9e37_79b9_7f4a_7c15);
                 let state = super::idle::state(register(0), thread.entry, &thread.written, thread.scratch);
                 idle.visit(pc, state ^ about, &mut thread.history);

@@ -11,7 +11,7 @@ use membar_core::{AccessKind, Barrier};
 use membar_explore::{Awaited, MAX_OUTCOMES};
 use std::ffi::c_int;
 
-/// What nobody waits for.
+/// A value that nobody waits for.
 const NEVER: u64 = u64::MAX;
 
 /// The thread that runs chooses a number below `outcomes`, each of which is explored. For hooks: the choice is made before

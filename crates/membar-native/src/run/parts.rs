@@ -37,7 +37,7 @@ pub struct Torn {
     pub site: u32,
     /// Bytes that the first one stores, and that the second accesses.
     pub sizes: (u8, u8),
-    /// What the second accesses.
+    /// The location that the second accesses.
     pub place: Option<Location>,
     /// Only a model that reorders stores could tell.
     pub stores: bool,

@@ -36,7 +36,7 @@ pub struct Options {
     pub spurious_wakeups: bool,
     /// Uninstrumented code touches nothing that threads share.
     pub opaque_private: bool,
-    /// What `__VERIFIER_nondet_int` and similar functions return: from this number to that.
+    /// The range of values that `__VERIFIER_nondet_int` and similar functions return: from this number to that.
     pub nondet: Option<(i64, i64)>,
     /// Code that reports do not name, as ranges of offsets in the object.
     pub wrappers: Vec<(u32, u32)>,
@@ -95,7 +95,7 @@ fn load_on_stack(object: &Path) -> Result<Module, LoadError> {
 }
 
 impl World {
-    /// What has been registered for the end of the program is what every execution begins with.
+    /// Makes the handlers registered so far for the end of the program those that every execution begins with.
     fn keep_handlers(&mut self, object: &Path) {
         if !self.handlers.any(&self.module) {
             return;
@@ -223,7 +223,7 @@ impl Native {
         world().black_box_len = (len - 8) / 4;
     }
 
-    /// What has been learnt, and whether it is more than was known from the beginning: then what was explored does not count.
+    /// The facts learnt, and whether they are more than was known from the beginning: then what was explored does not count.
     pub fn facts(&self) -> (Facts, bool) {
         let w = world();
         (w.facts(), w.grown || w.shadow.grown)
@@ -371,7 +371,7 @@ impl Program for Native {
     }
 
     fn state(&self, state: &mut Vec<u64>) {
-        // What private memory held at an earlier state is not known, so no two states are known to be the same.
+        // The contents of private memory at an earlier state are not known, so no two states are known to be the same.
         state.push(world().path.len() as u64);
     }
 

@@ -58,7 +58,7 @@ pub struct Cell {
     pub atomic: bool,
 }
 
-/// What an access is.
+/// The classification of an access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Hit {
     /// Nobody else's business.
@@ -169,7 +169,7 @@ impl Shadow {
         library.map(|&(base, _, words)| (words + 4 * (addr - base)) as *mut u32)
     }
 
-    /// What this access is, and notes it.
+    /// Classifies this access, and notes it.
     #[inline(always)]
     pub fn access(&mut self, thread: usize, addr: usize, size: usize, write: bool, atomic: bool) -> Hit {
         let Some(word) = self.word(addr) else { return self.stray(thread, addr, size, write) };
@@ -607,7 +607,7 @@ fn read_other(cell: &Cell) -> u64 {
     }
 }
 
-/// What is at an address that need not be aligned. A load and nothing else: the cell may be in a part of the stack that
+/// The value at an address that need not be aligned. A load and nothing else: the cell may be in a part of the stack that
 /// is released, and this may run on the same stack, so that there is nowhere to copy it to first.
 #[inline(always)]
 unsafe fn load<T: Copy>(at: u64) -> T {
@@ -617,7 +617,7 @@ unsafe fn load<T: Copy>(at: u64) -> T {
     unsafe { (*(at as *const Unaligned<T>)).0 }
 }
 
-/// What a cell holds.
+/// The contents of a cell.
 pub fn bytes(cell: &Cell) -> [u8; 16] {
     let mut bytes = [0; 16];
     // SAFETY: a cell is memory of the program.

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 /// An access as it was made, or would be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Made {
-    /// Who.
+    /// The thread.
     pub thread: u32,
     /// 0 load, 1 store, 2 read-modify-write.
     kind: u8,
@@ -115,7 +115,7 @@ pub struct Traced {
     pub starts: Vec<u32>,
     /// The cells that were accessed.
     pub cells: Vec<Located>,
-    /// What pointers that were read or written point to: address and place.
+    /// The targets of pointers that were read or written: address and place.
     pub pointees: Vec<(u64, Location)>,
     /// The program's output, its last 64 KiB.
     #[serde(default)]
@@ -252,7 +252,7 @@ fn is_blocked(thread: usize) -> bool {
     pending.waits && awaited.blocks(read(&world().shadow.cells[pending.cell as usize]))
 }
 
-/// Who called for the thread's next access.
+/// The call stack of the thread's next access.
 fn stack(thread: usize) -> Vec<u32> {
     let w = world();
     let Some((Stand::Access, Slot { pending, .. })) = now(thread) else { return Vec::new() };
@@ -281,7 +281,7 @@ fn locate(addr: u32, cells: &mut Vec<Located>) {
     cells.push(Located { addr, at: cell.at, size: cell.size, location });
 }
 
-/// What a value points to, if it looks like a pointer.
+/// Notes the target of a value, if it looks like a pointer.
 fn point(value: u64, pointees: &mut Vec<(u64, Location)>) {
     const MOST: usize = 4096;
     if value < 0x1_0000 || pointees.len() == MOST || pointees.iter().any(|(at, _)| *at == value) {

@@ -105,7 +105,7 @@ pub struct World {
     watched: Watched,
     disturbed: bool,
     made: *mut Vec<Performed>,
-    /// What each step replaced, and the values at the end of the path: for who goes back. Not kept while sampling.
+    /// The value that each step replaced, and the values at the end of the path, for going back. Not kept while sampling.
     pub frames: Vec<(u32, u64)>,
     pub values: Vec<u64>,
     /// States on the path that can be continued from.
@@ -113,7 +113,7 @@ pub struct World {
     /// How often a state has been gone back to since the beginning.
     arrivals: u64,
     pub grown: bool,
-    /// What is run no longer counts: the program has shown something new about itself, or is not deterministic.
+    /// The current run no longer counts: the program has shown something new about itself, or is not deterministic.
     pub void: bool,
     /// Executions are run once, from beginning to end: what is learnt in the middle of one does not stop it.
     pub sampling: bool,
@@ -122,7 +122,7 @@ pub struct World {
     pub steps: u64,
     /// Steps made again, to come to a state.
     pub replayed: u64,
-    /// What has been seen at each offset of the object, and the loops among them.
+    /// Everything seen at each offset of the object, and the loops among them.
     pub stamps: Vec<Stamp>,
     /// Goes up when the path is restarted.
     pub path_number: u32,
@@ -135,9 +135,9 @@ pub struct World {
     /// Threads may wake up without a reason, and whether one has waited that might have.
     pub spurious_wakeups: bool,
     pub waits: bool,
-    /// What the program may be given as any number.
+    /// The range of any numbers given to the program.
     pub nondet: Option<(i64, i64)>,
-    /// What is run at the end, and what of it there is when an execution begins.
+    /// The handlers run at the end, and those that exist when an execution begins.
     pub handlers: Handlers,
     pub first_handlers: Handlers,
     /// The destructors of keys, 0 if a key has none, and of those there are when an execution begins. None if it was deleted.
@@ -151,7 +151,7 @@ pub struct World {
     /// Where the schedule that is being run is written.
     pub black_box: *mut u8,
     pub black_box_len: usize,
-    /// What `main` is called with.
+    /// The arguments of `main`.
     pub args: [usize; 3],
     /// One bit for each byte of the object: whether it is code that reports should not name but its caller.
     pub wrappers: Vec<u64>,
@@ -180,7 +180,7 @@ fn made_by(id: usize, kind: AccessKind, old: u64) -> Step {
     }
 }
 
-/// What has been seen at an instruction.
+/// Everything seen at an instruction.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Stamp {
     /// On which path, by which threads: those who go back take theirs away. Threads that share a bit make it a loop, which costs time and
@@ -293,7 +293,7 @@ impl World {
         self.first_keys.clone_from(&self.key_dtors);
     }
 
-    /// What a thread that has not been started is about to do: to wait for that.
+    /// Sets the next access of a thread that has not been started: to wait for its start.
     pub fn unborn(&mut self, id: usize) {
         let cell = self.shadow.number(control(id) + STARTED).expect("visible");
         let pending = Pending { waits: true, ..Pending::plain(cell, START_SITE, AccessKind::Load) };

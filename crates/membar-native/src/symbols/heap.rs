@@ -40,7 +40,7 @@ const SHARED_COUNTS: u64 = 16;
 #[derive(Debug)]
 pub(super) struct HeapTypes {
     named: FxHashMap<Box<str>, Vec<Die>>,
-    /// What variables and members of these names point to.
+    /// The types that variables and members of these names point to.
     pointed: FxHashMap<Box<str>, Vec<Die>>,
     /// Records of the user's by size; those of one name count once.
     sized: FxHashMap<u64, Vec<Die>>,

@@ -40,17 +40,17 @@ pub(super) struct Reach {
     pub size: u64,
 }
 
-/// What the bytes are.
+/// The meaning of some bytes.
 #[derive(Debug)]
 pub(super) struct Spot {
-    /// What follows the variable's name.
+    /// The path after the variable's name.
     pub path: String,
     pub ty: Scalar,
     /// The bytes are one scalar.
     exact: bool,
 }
 
-/// What is shown on the way down.
+/// Which parts of the path are shown on the way down.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Voice {
     Loud,

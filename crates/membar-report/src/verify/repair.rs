@@ -94,7 +94,7 @@ pub fn edited(file: &str, text: &str, edits: &[EditRef]) -> String {
     out
 }
 
-/// What the fence needs, if the file does not include it.
+/// The header that the fence needs, if the file does not include it.
 fn include(fence: &FenceRef, text: &str) -> Option<EditRef> {
     fence.function.as_ref()?;
     let header = if fence.fence.starts_with("std::") { "<atomic>" } else { "<stdatomic.h>" };

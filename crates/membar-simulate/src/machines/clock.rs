@@ -114,7 +114,7 @@ impl Clock {
     }
 }
 
-/// What became of a core that was to move.
+/// The outcome for a core that was to move.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Moved {
     Yes,

@@ -98,7 +98,7 @@ enum Down {
 struct Home {
     data: Data,
     owner: u32,
-    /// Whose request is being served.
+    /// The core whose request is being served.
     busy: u32,
     busy_owned: bool,
     /// Answers that it waits for.
@@ -167,7 +167,7 @@ struct Machine<'a> {
     place: Vec<(u32, u8)>,
     cores: Vec<Core>,
     homes: Vec<Home>,
-    /// Who may have a copy: `words` words of bits for each line.
+    /// The cores that may have a copy: `words` words of bits for each line.
     sharers: Vec<u64>,
     words: usize,
     locks: Vec<bool>,
@@ -267,7 +267,7 @@ impl Cores for Machine<'_> {
 }
 
 impl Machine<'_> {
-    /// What memory would hold if all caches were written back.
+    /// The contents of memory if all caches were written back.
     fn finals(&self) -> Vec<u64> {
         let mut lines: Vec<Data> = self.homes.iter().map(|home| home.data).collect();
         for way in self.cores.iter().flat_map(|core| core.cache.iter().flatten()) {
@@ -579,7 +579,7 @@ impl Machine<'_> {
         self.replay(c, old.line);
     }
 
-    /// What the oldest instructions wanted a line for is done as it arrives: otherwise it could be called away forever.
+    /// Lets the oldest instructions use the line that they wanted as soon as it arrives: otherwise it could be called away forever.
     fn use_at_once(&mut self, c: usize, line: u32, rng: &mut Rng) {
         let core = &mut self.cores[c];
         if core.buffer.first().is_some_and(|oldest| self.place[oldest.addr as usize].0 == line) && core.owns(line) {

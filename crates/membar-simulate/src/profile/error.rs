@@ -14,7 +14,7 @@ pub struct ProfileError {
     pub place: Option<Box<Located>>,
     /// Additional information.
     pub notes: Vec<String>,
-    /// What to do.
+    /// How to fix it.
     pub help: Option<String>,
 }
 

@@ -36,7 +36,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 
 pub(crate) type Assembler = VecAssembler<X64Relocation>;
 
-/// What `rdi` points past the beginning of memory, so that 32-bit displacements reach 4 GiB.
+/// The distance of `rdi` from the beginning of memory, so that 32-bit displacements reach 4 GiB.
 pub(super) const BIAS: i64 = 1 << 31;
 /// Cycles that `pause` takes, about: from 10 on old processors to 140 on some.
 pub(super) const PAUSE_CYCLES: u32 = 40;

@@ -23,9 +23,9 @@ pub struct Request {
     pub models: Vec<Chosen>,
     /// Limits of each decision.
     pub budget: Budget,
-    /// What is wanted to be known.
+    /// The detail asked for.
     pub detail: Detail,
-    /// What a page is to tell, if there is one.
+    /// The contents of a page, if there is one.
     pub wish: Option<PageOptions>,
 }
 

@@ -44,7 +44,7 @@ pub fn inputs(words: &[PathBuf]) -> (Vec<Input>, Vec<Failure>) {
     (inputs, failures)
 }
 
-/// What follows `--` must mean something, and one thing only.
+/// Flags after `--` must mean something, and one thing only.
 pub fn check_flags(inputs: &[Input], flags: &[OsString]) -> Result<(), Failure> {
     let any = |kind: fn(&Input) -> bool| inputs.iter().any(kind);
     let (sources, executables) =

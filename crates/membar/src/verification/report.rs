@@ -11,7 +11,7 @@ use crate::report::verify::{ErrorRef, NoteRef, VerifyReport};
 use crate::verify::{Checkpoint, Settings, Verdict, Watching};
 use std::time::Instant;
 
-/// What an explored execution stands for.
+/// The unit that an explored execution stands for.
 pub fn unit(strategy: Strategy) -> Unit {
     if strategy == Strategy::Dpor { Unit::Class } else { Unit::Interleaving }
 }
@@ -110,7 +110,7 @@ pub fn report<S: Subject>(
         let message = "what looks like a violation is about different bytes of an atomic word, which membar takes for one location";
         notes.push(NoteRef { kind: NoteKind::Parts, message: message.into(), file: None, line: None });
     }
-    // What was not seen may be what breaks it.
+    // Unseen code may be what breaks it.
     let unseen =
         notes.iter().find(|note| matches!(note.kind, NoteKind::Assembly | NoteKind::Opaque | NoteKind::Memory));
     // Threads that wait may have been released unseen.

@@ -41,7 +41,7 @@ pub struct Sampling {
 struct Taken {
     executions: u64,
     seen: Seen,
-    /// What was known about the program then: schedules mean something else to who knows more.
+    /// The facts known about the program then: with more facts, schedules mean something else.
     known: Value,
 }
 

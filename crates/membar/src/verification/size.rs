@@ -35,16 +35,16 @@ const TIME: Duration = Duration::from_millis(300);
 const NAMED: usize = 3;
 const PLACES: usize = 4;
 
-/// What to do about a loop whose rounds differ.
+/// Advice about a loop whose rounds differ.
 pub const ROUND: &str = "if it waits there, see that no round leaves anything changed (a counter, say); otherwise fewer rounds, \
                          or longer executions: --steps N";
 
-/// What makes a search large.
+/// The reason why a search is large.
 #[derive(Debug, Default)]
 pub struct Size {
     /// The variables that threads race on most, in words.
     pub races: Vec<String>,
-    /// What to try.
+    /// Something to try.
     pub next: String,
 }
 
@@ -58,7 +58,7 @@ struct Hot {
     steps: BTreeMap<u32, (usize, usize)>,
 }
 
-/// What makes the search large that is left here. `None` if nothing shows.
+/// The reason why the search that is left here is large. `None` if nothing shows.
 pub fn size<S: Subject>(subject: &mut S, checkpoint: &Checkpoint) -> Option<Size> {
     let began = Instant::now();
     let mut runs: Vec<Run<S::Detail>> = Vec::new();

@@ -25,7 +25,7 @@ use crate::run::opaque::is_writable;
 use crate::run::tsan::barrier;
 use membar_core::Barrier;
 
-/// What it was, once the program has changed it: the list, and what it held.
+/// The original environment, once the program has changed it: the list, and what it held.
 static KEPT: Mutex<Option<(usize, Vec<usize>)>> = Mutex::new(None);
 static CHANGED: AtomicBool = AtomicBool::new(false);
 

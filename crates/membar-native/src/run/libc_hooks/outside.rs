@@ -154,7 +154,7 @@ pub extern "C-unwind" fn getentropy(to: usize, n: usize) -> c_int {
     0
 }
 
-// What the system is asked for.
+// Information that a program asks the system for.
 
 /// The number that the system would know a thread by. That of the first is the process's too.
 pub fn thread_number(id: usize) -> c_int {

@@ -42,7 +42,7 @@ pub extern "C-unwind" fn syscall(number: c_long, a: usize, b: usize, c: usize, d
     let refuse = |why: &str| -> ! { refuse_call(number, why) };
     match number {
         libc::SYS_futex => futex(a, b as c_int, c as u32, d, e, f as u32),
-        // Who am I, and where.
+        // Identity and location of the caller.
         libc::SYS_gettid | libc::SYS_set_tid_address => c_long::from(gettid()),
         libc::SYS_getpid => c_long::from(getpid()),
         libc::SYS_getppid => c_long::from(getppid()),

@@ -238,7 +238,7 @@ fn read_text<const N: usize>(text: usize, copy: &mut [u8; N], wanted: impl Fn(u8
     None
 }
 
-/// What may be part of a number, or before it.
+/// Whether a byte may be part of a number, or come before it.
 fn is_numeric(byte: u8) -> bool {
     byte.is_ascii_alphanumeric()
         || byte.is_ascii_whitespace()
@@ -297,7 +297,7 @@ pub extern "C-unwind" fn to_plain_double(text: *const c_char) -> c_double {
     to_double(text, std::ptr::null_mut())
 }
 
-/// What a function of the C library makes of two strings, which it gets as copies. A pointer that it returns is one into the first.
+/// The result of a C library function on copies of two strings. A pointer that it returns is one into the first.
 fn on_copies<T>(
     name: &str,
     function: usize,

@@ -334,7 +334,7 @@ impl Thunks {
         thunks
     }
 
-    /// What a function is called.
+    /// The name of a function.
     pub fn name(&self, function: usize) -> Option<&str> {
         self.names.get(&function).map(String::as_str)
     }

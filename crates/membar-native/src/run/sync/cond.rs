@@ -17,7 +17,7 @@ pub extern "C-unwind" fn cond_destroy(cond: usize) -> c_int {
     CONDITION.destroy(cond, || waits(cond))
 }
 
-/// Who waits, in words.
+/// A waiting thread, in words.
 fn waits(cond: usize) -> Option<Message> {
     first(cond, cond, ANYBODY).map(|id| message!("which ", fault::who(id), " waits for"))
 }

@@ -41,7 +41,7 @@ fn cell(addr: usize) -> usize {
     FUTEXES + 8 * (hash as usize % FUTEX_CELLS)
 }
 
-/// What the system call returns: a number, or an error's, negated.
+/// The result of the system call: a number, or an error's, negated.
 type Outcome = Result<usize, c_int>;
 
 /// The system call, with its arguments as they are passed.
@@ -105,7 +105,7 @@ fn load(addr: usize) -> u32 {
     *word(addr)
 }
 
-/// What a thread is told that was woken, or was not.
+/// The result for a thread that was woken, or was not.
 fn told(woken: bool) -> Outcome {
     if woken { Ok(0) } else { Err(libc::ETIMEDOUT) }
 }

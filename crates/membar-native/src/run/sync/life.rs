@@ -10,7 +10,7 @@
 
 use super::*;
 
-/// What has become of an object.
+/// The state of an object.
 const INITIALISED: u32 = 3;
 const DESTROYED: u32 = 4;
 

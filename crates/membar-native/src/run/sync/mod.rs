@@ -48,7 +48,7 @@ use membar_core::Barrier;
 use membar_explore::{Fault, Message, Piece, message};
 use std::ffi::c_int;
 
-/// What a hook returns for a thread: never 0, and the same in every execution.
+/// The handle that a hook returns for a thread: never 0, and the same in every execution.
 fn handle(id: usize) -> usize {
     control(id)
 }
@@ -74,7 +74,7 @@ fn note(at: usize, what: u32) {
 /// Of the word of a note: what tells it from anything that a program leaves in memory.
 const NOTE: u32 = 0x6d62_0000;
 
-/// What was noted, and by whom and where, in words.
+/// The contents of a note, and the thread and place that left it, in words.
 fn noted(at: usize) -> Option<(u32, Message)> {
     let note = *word(at);
     let who = || fault::who((note & 0xff) as usize);

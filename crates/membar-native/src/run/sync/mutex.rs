@@ -43,7 +43,7 @@ pub extern "C-unwind" fn mutex_destroy(mutex: usize) -> c_int {
     MUTEX.destroy(mutex, || holder(mutex))
 }
 
-/// Who holds the mutex, in words: a thread that knows of it, whatever is in memory.
+/// The holder of the mutex, in words: a thread that knows of it, whatever is in memory.
 fn holder(mutex: usize) -> Option<Message> {
     let owner = (*word(mutex + OWNER) as usize).wrapping_sub(1);
     let holds = *word(mutex) == 1 && owner < world().known && world().threads[owner].held.contains(&mutex);
@@ -132,7 +132,7 @@ pub extern "C-unwind" fn mutex_unlock(mutex: usize) -> c_int {
         if kind == RECURSIVE || kind == ERROR_CHECK {
             return libc::EPERM;
         }
-        // Who holds it is others' business: a step, after which that is so.
+        // Other threads decide who holds it: make a step, after which the answer is settled.
         MUTEX.begin(mutex);
         MUTEX.used(mutex, "unlocks");
         let state = holder(mutex).unwrap_or("which nobody holds".into());

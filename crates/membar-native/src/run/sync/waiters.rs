@@ -1,4 +1,4 @@
-//! Who waits where: the queues of condition variables and futexes.
+//! Waiting threads: the queues of condition variables and futexes.
 //!
 //! # Problem
 //!
@@ -38,15 +38,15 @@ pub struct Waits {
     pub cell: usize,
     /// The object that it waits at: futexes share cells.
     pub key: usize,
-    /// Who may wake it, of those who name such bits.
+    /// The bits of those that may wake it, if they name such bits.
     pub bits: u32,
     /// Its place in the queue: a higher number than those before it.
     ticket: u32,
     /// A lock that it wants to have when it is woken ([`super::futex`]).
     pub lock: usize,
-    /// Who has decided to take it from the queue, plus one.
+    /// The thread that has decided to take it from the queue, plus one.
     chosen: usize,
-    /// Who has taken it from a queue and will wake it, plus one.
+    /// The thread that has taken it from a queue and will wake it, plus one.
     waker: usize,
 }
 
@@ -227,7 +227,7 @@ pub fn take(cell: usize, key: usize, bits: u32, most: usize, each: impl Fn(usize
 pub fn wake(cell: usize, key: usize, bits: u32, most: usize) -> usize {
     enter(cell);
     check_alive(cell);
-    // What was decided is done in its own step: others may have come or gone before it.
+    // A decision is carried out in its own step: others may have come or gone before it.
     if decide(cell, key, bits, most) {
         enter(cell);
         check_alive(cell);

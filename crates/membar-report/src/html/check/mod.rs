@@ -30,10 +30,10 @@ const VALUES: usize = 16;
 /// Operations of a trace that can be copied whole.
 const COPIED: usize = 2000;
 
-/// What a page needs beside the decision.
+/// The data that a page needs besides the decision.
 #[derive(Clone, Debug, Default)]
 pub struct PageContext {
-    /// What the built-in models say.
+    /// The verdicts of the built-in models.
     pub models: Vec<ModelVerdict>,
     /// A run of a machine with store buffers; see [`Prefix`].
     pub prefix: Option<Prefix>,
@@ -52,9 +52,9 @@ pub struct PageContext {
 pub struct Prefix {
     /// Operations of the part that was run.
     pub ops: Vec<OpId>,
-    /// What the machine did: a commit or not, and the operation.
+    /// The steps of the machine: a commit or not, and the operation.
     pub steps: Vec<(bool, OpId)>,
-    /// What it could not do: the operation, and for a read what it would have returned.
+    /// The operations it could not make: each with the value that a read would have returned.
     pub stuck: Vec<(OpId, Option<u64>)>,
     /// No run gets further.
     pub longest: bool,

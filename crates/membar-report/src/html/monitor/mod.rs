@@ -24,10 +24,10 @@ use std::fmt::Write as _;
 /// Violations that are shown in full.
 const FULL: usize = 40;
 
-/// What deciding an execution showed.
+/// The results of deciding an execution.
 #[derive(Clone, Debug)]
 pub struct Confirmed {
-    /// What the built-in models say.
+    /// The verdicts of the built-in models.
     pub models: Vec<ModelVerdict>,
     /// The model of the monitor, and a memory order if it allows the execution.
     pub model: Model,

@@ -98,7 +98,7 @@ pub fn text(program: &Program, command: &str) -> Result<String, String> {
     Ok(replaced.iter().fold(TEMPLATE.to_owned(), |text, (mark, with)| text.replace(mark, with)))
 }
 
-/// What a thread knows of an address after an instruction whose result is at this word of the log.
+/// The value that a thread knows an address to hold after an instruction whose result is at this word of the log.
 fn known(program: &Program, from: usize, word: usize) -> String {
     match program.instr(from) {
         Instr::Store { value, .. } | Instr::Exchange { value, .. } => format!("{value}u"),
