@@ -16,7 +16,7 @@ use wait4::Wait4;
 pub struct Cost {
     /// Wall time from start to end.
     pub seconds: f64,
-    /// Processor time: what the wall time would be if nothing else ran.
+    /// Processor time: the wall time if nothing else ran.
     pub cpu: f64,
     /// Peak resident memory in MB (10^6 bytes).
     pub megabytes: f64,

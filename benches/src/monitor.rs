@@ -1,4 +1,4 @@
-//! `membar monitor`: what an event costs, against the number of threads and against the length.
+//! `membar monitor`: the cost of an event, against the number of threads and against the length.
 
 use crate::case::size;
 use crate::child::{Cost, Runner};

@@ -33,9 +33,9 @@ pub(crate) trait Join {
 #[derive(Default, Debug)]
 pub(crate) struct Past {
     rules: Rules,
-    /// Per address or lock: what the current thread did to it so far.
+    /// Per address or lock: the current thread's operations on it so far.
     own: Vec<OwnColumns>,
-    /// Per lock: what the current thread did so far to addresses that it guards.
+    /// Per lock: the current thread's operations so far on addresses that it guards.
     guarded: Vec<OwnColumns>,
     guards: Guards,
     /// The sessions that the current thread is in, in the order in which they began.
@@ -90,7 +90,7 @@ struct Rule {
     acquires: bool,
     /// Columns of the locks that guard its address, or of the accesses that its lock guards.
     guarded: u8,
-    /// By time: what is done at its end.
+    /// By time: operations that are done at their end.
     done: bool,
     /// By time: stores that are not.
     pending: bool,
@@ -360,7 +360,7 @@ impl Past {
 struct Ended {
     /// The thread's end times, sorted.
     times: Vec<u64>,
-    /// Fenwick tree over `times`, from index 1: what was done at its end, and stores that were not.
+    /// Fenwick tree over `times`, from index 1: operations that were done at their end, and stores that were not.
     tree: Vec<[u32; 2]>,
 }
 

@@ -361,7 +361,7 @@ const NONE: u32 = u32::MAX;
 /// From how many events a cycle is searched at most.
 const STARTS: usize = 512;
 
-/// The kind of run a way is in: what it may continue with at no cost.
+/// The kind of run a way is in: the steps that it may continue with at no cost.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mode {
     /// Nothing: this is where the search began.
@@ -429,7 +429,7 @@ impl Graph {
                     order.and_then(|order| order.first()).map_or(NONE, |&w| number(w) as u32)
                 }
             };
-            // An interlocked operation is itself the next write after the one it read; what follows is co's business.
+            // An interlocked operation is itself the next write after the one it read; co covers the rest.
             graph.fr[at] = if next == at as u32 { NONE } else { next };
         }
         reads.sort_unstable();

@@ -66,7 +66,7 @@ pub(crate) enum Why {
     Choice,
 }
 
-/// Something impossible that is visible at once: these operations alone are forbidden.
+/// Something impossible that is visible immediately: these operations alone are forbidden.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Obvious {
     /// A value that nobody writes.

@@ -122,7 +122,7 @@ pub struct OrderLine {
     pub line: u64,
 }
 
-/// A `guard` line: what a lock guards.
+/// A `guard` line: the addresses that a lock guards.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Guard {
     /// The lock.

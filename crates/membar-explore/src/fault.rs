@@ -1,7 +1,7 @@
 //! Why a thread of a program cannot continue.
 //!
 //! The code that runs a program does not always know what its variables and lines are called. A message therefore has pieces:
-//! text, and places that somebody with the program's symbols puts into words.
+//! text, and places that code with the program's symbols puts into words.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -33,7 +33,7 @@ pub enum FaultKind {
     Terminate,
     /// The program ends the process that runs it: its schedule cannot be run again.
     Death,
-    /// Not an error of the program: it needs something that whoever runs it does not offer.
+    /// Not a program error: the program needs something that its runner does not offer.
     Limit,
     /// As [`FaultKind::Limit`]: it needs more memory than it may have.
     Memory,
@@ -120,7 +120,7 @@ pub enum Location {
     Control {
         /// The thread that it belongs to; the number of the queue for [`Control::Futex`].
         thread: u32,
-        /// Which.
+        /// The kind of word.
         what: Control,
     },
 }

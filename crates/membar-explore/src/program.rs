@@ -142,7 +142,7 @@ pub trait Program {
     /// The thread's next action.
     fn next(&self, thread: usize) -> Next;
 
-    /// How the thread stands: what [`Program::next`] and [`Program::waiting`] say, for those who need no more.
+    /// How the thread stands: what [`Program::next`] and [`Program::waiting`] say, for callers that need no more.
     #[inline]
     fn standing(&self, thread: usize) -> Standing {
         match self.next(thread) {

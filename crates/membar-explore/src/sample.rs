@@ -55,7 +55,7 @@ pub(crate) struct Sampler<P, O, S> {
     path: Vec<Step>,
     /// Steps that each thread has made. Empty as long as none can have made nearly as many as it may.
     made: Vec<usize>,
-    /// Scratch: what a thread did in one go.
+    /// Scratch: the steps that a thread made in one go.
     run: Vec<Performed>,
     sets: PhantomData<S>,
 }

@@ -9,7 +9,7 @@ use crate::{MAX_OUTCOMES, MAX_THREADS};
 use std::fmt;
 use std::str::FromStr;
 
-/// A step: who makes it and, if it is a choice, with which outcome.
+/// A step: the thread that makes it and, if it is a choice, with which outcome.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(transparent)]
 pub struct Step(u32);

@@ -16,15 +16,15 @@ pub trait Set:
 {
     /// The most threads that programs with such sets have.
     const MOST: usize;
-    /// Nobody.
+    /// The empty set.
     const NONE: Self;
     /// One thread.
     fn one(thread: usize) -> Self;
-    /// The thread with the lowest number; of nobody anything.
+    /// The thread with the lowest number; unspecified for the empty set.
     fn first(self) -> usize;
-    /// Without that.
+    /// The set without that thread.
     fn rest(self) -> Self;
-    /// How many threads.
+    /// The number of threads.
     fn count(self) -> u32;
     /// The n-th thread, from 0, of more than that.
     fn nth(self, n: u32) -> usize;
@@ -33,19 +33,19 @@ pub trait Set:
     /// The same set, which has no thread beyond [`Set::MOST`].
     fn few(many: Many) -> Self;
 
-    /// The thread if this is so, otherwise nobody.
+    /// The thread if the condition holds, otherwise the empty set.
     #[inline(always)]
     fn one_if(thread: usize, so: bool) -> Self {
         if so { Self::one(thread) } else { Self::NONE }
     }
 
-    /// Whether there is nobody.
+    /// Whether the set is empty.
     #[inline(always)]
     fn is_none(self) -> bool {
         self == Self::NONE
     }
 
-    /// Whether there is somebody.
+    /// Whether the set is not empty.
     #[inline(always)]
     fn is_some(self) -> bool {
         self != Self::NONE
@@ -169,7 +169,7 @@ const WORDS: usize = MAX_THREADS / 64;
 pub struct Many([u64; WORDS]);
 
 impl Many {
-    /// Nobody.
+    /// The empty set.
     pub const NONE: Many = Many([0; WORDS]);
 
     /// The threads, the lowest first.

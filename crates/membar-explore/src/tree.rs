@@ -11,7 +11,7 @@
 //! stack of *items* (an open node and one of those threads). A worker ([`crate::work`]) is given an item, replays its path,
 //! and searches the subtree depth first, going back by undoing steps, until it is done or has run [`BUDGET`] executions;
 //! what is left of its stack then becomes open nodes and items. Items are taken [`ROUND`] at a time and their results are
-//! merged in order, whatever the number of workers: that is why the number of workers does not change the result, and why
+//! merged in order, whatever the number of workers; so the number of workers does not change the result, and
 //! between two rounds the whole search is a small value that can be saved. An item that a worker could not run is returned to the queue.
 //!
 //! * **exhaustive**: from every state every thread that can run.

@@ -45,7 +45,7 @@ pub(crate) enum Arg<'a> {
     Reg(Register),
     Imm(u64),
     Mem(Mem),
-    /// A name that is none of the others: where a jump goes.
+    /// Any other name: where a jump goes.
     Label(&'a str),
 }
 

@@ -1,4 +1,4 @@
-//! Programs as code for a small register machine: what every dialect is translated to, and what everything else runs.
+//! Programs as code for a small register machine: every dialect is translated to it, and everything else runs it.
 //!
 //! A thread is a list of instructions over its own registers, numbered from 0. [`Code::settle`] runs the instructions
 //! that touch registers only, up to the next access to memory; the code that runs the program (an interpreter with one
@@ -154,7 +154,7 @@ pub struct ThreadCode {
     pub instrs: Vec<Instr>,
     /// The initial value of each register, which also says how many there are.
     pub regs: Vec<u64>,
-    /// Registers that the test does not name: what they hold at the end nobody can tell.
+    /// Registers that the test does not name: their final values are not observed.
     pub temps: Vec<Reg>,
 }
 
@@ -268,7 +268,7 @@ impl Code {
     pub fn settle(&self, thread: usize, pc: &mut u32, regs: &mut [u64], mut at: impl FnMut(u32, &[u64])) -> Settled {
         let instrs = &self.threads[thread].instrs;
         let mut barrier = Barrier::None;
-        // Brent's way to find a circle: compare with the state after 256, 512, 1024, … instructions.
+        // Brent's cycle detection: compare with the state after 256, 512, 1024, … instructions.
         let (mut kept_pc, mut kept) = (u32::MAX, Vec::new());
         for steps in 0..LOCAL_LIMIT {
             if steps >= LOCAL_FREE {

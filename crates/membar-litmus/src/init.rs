@@ -109,7 +109,7 @@ impl Memory {
         draft.declared.map(|ty| self.bits(ty)).or(draft.width)
     }
 
-    /// Gives a cell a type, where none was declared: what C's parameters say.
+    /// Gives a cell a type, where none was declared: from C's parameters.
     pub(crate) fn suggest(&mut self, cell: u32, ty: Type) {
         self.cells[cell as usize].declared.get_or_insert(ty);
     }

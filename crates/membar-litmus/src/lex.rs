@@ -1,4 +1,4 @@
-//! Words, numbers and signs: what all sections of a litmus test are made of.
+//! Words, numbers and signs: the elements of all sections of a litmus test.
 
 use crate::error::{ErrorKind, Fault, Parsed, quoted};
 use std::ops::Range;

@@ -78,7 +78,7 @@ pub struct Transition {
     pub cell: u32,
     /// The instruction: an index into the sites of the code. A commit has none.
     pub site: Option<u32>,
-    /// How.
+    /// The kind of access.
     pub kind: AccessKind,
     /// The value read, if it reads.
     pub read: Option<u64>,

@@ -204,7 +204,7 @@ fn meaningful(key: &str) -> impl Iterator<Item = &'static str> + use<'_> {
 /// The values that may be written for this key.
 fn help(key: &str) -> String {
     let named: Vec<_> = meaningful(key).map(|condition| format!("\"{condition}\"")).collect();
-    // Every key has a condition of its own after `always` and `never`, and `time` last.
+    // Every key has its own condition after `always` and `never`, and `time` last.
     format!("write {}, or a list such as [{}, \"time\"]", named.join(", "), named[2])
 }
 

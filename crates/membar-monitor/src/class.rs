@@ -121,7 +121,7 @@ enum Sets {
     W256(Class<256>),
 }
 
-/// The most writes that an execution may have: what is beyond is not monitored, and [`ClassMonitor::push`] says so.
+/// The most writes that an execution may have: writes beyond that are not monitored, and [`ClassMonitor::push`] says so.
 pub const MAX_WRITES: usize = 256 * 64;
 
 /// The execution has more than [`MAX_WRITES`] writes.

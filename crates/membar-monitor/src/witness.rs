@@ -35,7 +35,7 @@ pub enum WitnessStep {
     Issue {
         /// The thread.
         thread: u32,
-        /// Where.
+        /// The address.
         addr: u32,
         /// The value stored.
         value: u64,
@@ -46,7 +46,7 @@ pub enum WitnessStep {
     Commit {
         /// The thread.
         thread: u32,
-        /// Where.
+        /// The address.
         addr: u32,
         /// The value stored.
         value: u64,
@@ -57,7 +57,7 @@ pub enum WitnessStep {
     Load {
         /// The thread.
         thread: u32,
-        /// Where.
+        /// The address.
         addr: u32,
         /// The value returned.
         value: u64,
@@ -68,7 +68,7 @@ pub enum WitnessStep {
     Interlocked {
         /// The thread.
         thread: u32,
-        /// Where.
+        /// The address.
         addr: u32,
         /// The value before.
         read: u64,

@@ -73,7 +73,7 @@ enum Call {
     Facts,
 }
 
-/// Steps of a program whose accesses somebody else performs.
+/// Steps of a program whose accesses are performed elsewhere.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 pub(crate) enum Remote {
     Start,
@@ -378,7 +378,7 @@ impl Process {
         self.to.flush()
     }
 
-    /// The next reply. If it is time to stop, the child is told so, and killed if that does not help; it is killed at once when
+    /// The next reply. If it is time to stop, the child is told so, and killed if that does not help; it is killed immediately when
     /// there is no time left at all, or it takes too much memory.
     fn receive(&mut self, stop: Option<&AtomicBool>) -> Result<Reply, ProcessError> {
         let mut told: Option<Instant> = None;

@@ -43,7 +43,7 @@ pub struct Place {
 #[derive(Debug)]
 pub struct Words {
     symbols: Symbols,
-    /// Blocks by who allocated them, as which of its blocks, and their type.
+    /// Blocks by the thread that allocated them and their number among its blocks, and their type.
     blocks: FxHashMap<(u32, u32, String), u32>,
     /// How many blocks of each type have a number.
     numbers: FxHashMap<String, u32>,
@@ -143,7 +143,7 @@ impl Words {
         traced.cells.iter().any(|cell| cell.addr == addr && (control(cell) || self.is_launch(&cell.location)))
     }
 
-    /// Whether it is in the block that `std::thread` hands to its thread: what to call, and with what.
+    /// Whether it is in the block that `std::thread` hands to its thread: the function to call, and its arguments.
     fn is_launch(&self, location: &Location) -> bool {
         let Location::Heap { stack, .. } = location else { return false };
         let mut callers = stack.iter().take(8).flat_map(|pc| self.symbols.place(u64::from(*pc)));
@@ -290,7 +290,7 @@ impl Words {
         terminates.map_or_else(|| fault.message.text(|piece| self.piece(piece)), str::to_owned)
     }
 
-    /// Why `std::terminate` is called without an exception: who calls it says so.
+    /// Why `std::terminate` is called without an exception: its caller tells.
     fn terminates(&self, stack: &[u32]) -> Option<&'static str> {
         let mut callers = stack.iter().take(4).flat_map(|pc| self.symbols.place(u64::from(*pc)));
         callers.find_map(|frame| match frame.function.as_str() {
@@ -367,18 +367,18 @@ fn is_fresh(value: u64, size: u32) -> bool {
     size > 1 && bytes.iter().take(size as usize).all(|byte| *byte == FRESH)
 }
 
-/// The thing that a thread waits for, and where.
+/// The object or event that a thread waits for, and where.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Wait {
-    /// For what.
+    /// The reason.
     pub what: Waits,
-    /// Where.
+    /// The place.
     pub place: Place,
     /// The thread that changed it last, and where.
     pub holder: Option<(u32, Place)>,
 }
 
-/// The thing that a thread waits for.
+/// The object or event that a thread waits for.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Waits {
     /// The end of a thread.

@@ -12,7 +12,7 @@ use membar_core::{
     AddrName, Algorithm, LeftOut, Lemma, Malformed, Model, OpId, Proof, ProofStep, Rule, Source, Trace, Verdict,
 };
 
-/// A decided trace: what a report is made from.
+/// A decided trace: the source of a report.
 #[derive(Clone, Debug)]
 pub struct Decided<'a> {
     /// The file as the user named it.

@@ -15,7 +15,7 @@ const GAP: usize = 3;
 const INDENT: usize = 4;
 /// Characters of what an access does that are kept in line.
 const EFFECT: usize = 30;
-/// A reason needs so much room beside the arrows.
+/// A reason needs this much room beside the arrows.
 const REASON: usize = 34;
 
 fn width(text: &str) -> usize {

@@ -6,7 +6,7 @@ use membar_core::Frequency;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// All final states of a test under one model: what `membar litmus --format json` writes.
+/// All final states of a test under one model: the output of `membar litmus --format json`.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct LitmusResult {
     /// The name of the test.

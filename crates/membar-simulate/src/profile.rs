@@ -1,4 +1,4 @@
-//! Profiles: what kind of random program to write, as data.
+//! Profiles: kinds of random programs, as data.
 //!
 //! A profile is a file, and the built-in ones are files of the same kind ([`source`] shows them):
 //!
@@ -86,7 +86,7 @@ impl Shares {
 /// Which thread accesses which address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Sharing {
-    /// Everybody everything.
+    /// All threads access all addresses.
     #[default]
     Uniform,
     /// Address `a` belongs to thread `a` modulo the number of threads. Seven of eight writes go to one's own address,

@@ -1,4 +1,4 @@
-//! Programs: what each thread does, before any machine has run it.
+//! Programs: the instructions of each thread, before any machine has run them.
 //!
 //! A program has no branches and no data flow but one: a compare-and-swap expects the last value that its thread knew of
 //! the address. So what it will do is known before it runs, and what it did is one value for each instruction that reads
@@ -155,7 +155,7 @@ pub enum ProgramError {
     NoSuchAddress {
         /// The thread.
         thread: u32,
-        /// Which.
+        /// The address.
         addr: u32,
         /// How many there are.
         addresses: u32,
@@ -165,7 +165,7 @@ pub enum ProgramError {
     NoSuchLock {
         /// The thread.
         thread: u32,
-        /// Which.
+        /// The lock.
         lock: u32,
         /// How many there are.
         locks: u32,
@@ -197,7 +197,7 @@ pub enum ProgramError {
     ReleaseUnheld {
         /// The thread.
         thread: u32,
-        /// Which.
+        /// The lock.
         lock: u32,
     },
     /// An acquire by a thread that already holds the lock.
@@ -205,7 +205,7 @@ pub enum ProgramError {
     AcquireHeld {
         /// The thread.
         thread: u32,
-        /// Which.
+        /// The lock.
         lock: u32,
     },
     /// Addresses would overlap.

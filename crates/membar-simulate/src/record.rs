@@ -9,7 +9,7 @@ use membar_core::{AddrId, Final, Init, Malformed, OrderLine, ResolveScratch, Spa
 pub struct Observe {
     /// `order` lines: the order in which the writes of each address reached memory.
     pub write_order: bool,
-    /// `final` lines: what memory holds in the end.
+    /// `final` lines: the contents of memory in the end.
     pub finals: bool,
 }
 

@@ -15,7 +15,7 @@ pub(crate) struct Wait {
 }
 
 impl Wait {
-    /// Gives the core away at once.
+    /// Gives the core away immediately.
     pub fn impatient() -> Wait {
         Wait { rounds: PATIENCE }
     }

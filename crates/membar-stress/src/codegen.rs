@@ -57,7 +57,7 @@ pub(crate) struct Options {
 /// The value that a compare-and-swap expects.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Expected {
-    /// This.
+    /// This value.
     Value(u64),
     /// The value in that word of the log, plus this number.
     Logged { word: usize, plus: u64 },
@@ -294,7 +294,7 @@ impl Thread {
     }
 }
 
-/// Takes what a thread logged apart: what instructions read, and when they were pending.
+/// Takes a thread's log apart: the values that instructions read, and when they were pending.
 ///
 /// Instructions that are not stamped began no earlier than the last stamped one before them, or than the thread (`period`),
 /// and ended no later than the next one. `ahead` is taken from all times.

@@ -23,7 +23,7 @@ pub(crate) struct Pool {
     done: Receiver<usize>,
     report: Sender<usize>,
     cores: Cores,
-    /// A thread has died, or a task could not be given to all: nobody knows who is still at work.
+    /// A thread has died, or a task could not be given to all: it is unknown which threads are still at work.
     broken: bool,
 }
 
@@ -83,7 +83,7 @@ impl Pool {
         let mut in_time = true;
         let mut left = threads;
         while left > 0 {
-            // A thread that has been told to give up does so at once; one that has died never answers.
+            // A thread that has been told to give up does so immediately; one that has died never answers.
             let time = if in_time { deadline.saturating_duration_since(Instant::now()) } else { GIVING_UP };
             match self.done.recv_timeout(time) {
                 Ok(_) => left -= 1,

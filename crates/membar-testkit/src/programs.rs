@@ -21,7 +21,7 @@
 //! * A cycle of a trace is one of all its continuations, and every configuration can continue until it has no successor
 //!   (buffers can always drain). So only configurations without a successor are examined, and they stand for all their
 //!   prefixes.
-//! * A store that can enter a buffer does so at once: nobody else sees it, no other step can prevent it, and it prevents
+//! * A store that can enter a buffer does so immediately: nobody else sees it, no other step can prevent it, and it prevents
 //!   none, so every trace has a run that issues it at that point. (The tests compare with the search without this.)
 //!
 //! Loops: each thread makes at most [`Limits::max_accesses`] accesses; one that has made them stops, which is a legal
@@ -88,7 +88,7 @@ pub struct Id {
 /// An access that was made.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Event {
-    /// Which.
+    /// Its identity.
     pub id: Id,
     /// The access.
     pub access: Access,
@@ -451,7 +451,7 @@ struct Exceeded;
 /// Depth-first search over configurations.
 struct Search<'c> {
     limits: Limits,
-    /// Stores enter buffers at once.
+    /// Stores enter buffers immediately.
     eager: bool,
     seen: FxHashSet<Box<[u16]>>,
     /// The configurations on the way from the first to the one being visited, and spare ones behind.
@@ -673,7 +673,7 @@ mod tests {
     use crate::random::{Knobs, random_program};
     use membar_simulate::Rng;
 
-    /// Entering buffers at once and cutting idle rounds change no answer.
+    /// Entering buffers immediately and cutting idle rounds change no answer.
     #[test]
     fn reductions_change_nothing() {
         let limits = Limits { max_configurations: 20_000, max_accesses: 7, ..Limits::default() };

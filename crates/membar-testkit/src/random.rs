@@ -46,7 +46,7 @@ impl Knobs {
     };
     /// Everything but loops.
     pub const LOOP_FREE: Knobs = Knobs { rmws: 3, branches: 3, ..Knobs::PLAIN };
-    /// Everything.
+    /// All features.
     pub const ALL: Knobs = Knobs { waits: 2, locks: 1, ..Knobs::LOOP_FREE };
 }
 

@@ -51,7 +51,7 @@ pub struct Small {
 }
 
 impl Small {
-    /// Everything.
+    /// All features.
     pub const ALL: Small = Small {
         threads: 2..=4,
         addresses: 1..=3,

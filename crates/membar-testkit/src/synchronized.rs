@@ -70,7 +70,7 @@ impl Synchronized {
         lines: false,
     };
 
-    /// Everything.
+    /// All features.
     pub const ALL: Synchronized = Synchronized { rmws: true, barriers: true, lines: true, ..Synchronized::PLAIN };
 }
 

@@ -18,7 +18,7 @@ pub enum ErrorKind {
         /// The fix.
         help: &'static str,
     },
-    /// Starts like a number but is none.
+    /// Starts like a number but is not one.
     #[error("`{text}` is not a number")]
     NotANumber {
         /// As written.

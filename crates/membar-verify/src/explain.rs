@@ -23,7 +23,7 @@
 //!
 //! # Guarantees
 //!
-//! Nothing is explained that has no order; whether the run is possible and not SC is for others to check
+//! Nothing is explained that has no order; others check whether the run is possible and not SC
 //! ([`Explanation::steps`], [`Explanation::claims`]). With all fences the cycle is one of orders that the model keeps.
 //!
 //! # Complexity
@@ -187,7 +187,7 @@ impl Event {
 /// Which steps happen before the thread's last step, or are it.
 fn past_of_thread(steps: &[Performed], thread: u32) -> Option<Vec<bool>> {
     let last = steps.iter().rposition(|step| step.thread == thread)?;
-    // Backwards: what comes before something in the past is in the past. Of each thread and address it is enough to know
+    // Backwards: everything before something in the past is in the past. Of each thread and address it is enough to know
     // whether something later is.
     let (mut threads, mut reads, mut writes) = (FxHashSet::default(), FxHashSet::default(), FxHashSet::default());
     let mut past = vec![false; steps.len()];

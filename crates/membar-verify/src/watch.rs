@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 pub enum Watching {
     /// None.
     Nothing,
-    /// Ours: what it says depends on the happens-before class only.
+    /// Ours: its answer depends on the happens-before class only.
     Class,
     /// Burnim, Sen and Stergiou's for TSO.
     Tso,
@@ -106,7 +106,7 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// The first of the errors that is none, but something that could not be run: then not everything has been looked at.
+    /// The first error that is not a program error but something that could not be run: then not everything has been looked at.
     pub fn limit(&self) -> Option<&ProgramError> {
         self.errors.iter().find(|error| error.kind.is_limit())
     }

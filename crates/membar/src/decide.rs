@@ -35,7 +35,7 @@ pub struct Guarded {
 }
 
 impl Guarded {
-    /// Decides a trace. The error is an internal one: what the certifier did not accept, or a panic.
+    /// Decides a trace. The error is an internal one: a certificate that was not accepted, or a panic.
     pub fn answer(
         &mut self,
         trace: (&str, u64, &Trace),

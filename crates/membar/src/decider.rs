@@ -1,4 +1,4 @@
-//! A trace decided, certified, and put into words: what the command does, in one call or step by step.
+//! A trace decided, certified, and put into words, as the command does, in one call or step by step.
 
 use crate::certify::Flaw;
 use crate::core::VerdictKind;

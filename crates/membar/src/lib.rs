@@ -9,8 +9,8 @@
 //! | [`campaign()`] | does this machine do anything that its model forbids? |
 //! | [`watch::monitor`] | could this interleaving have gone otherwise with store buffers? |
 //!
-//! Each has a section below, simple call first; the files in `examples/` of this crate do a little more. Whoever needs the parts
-//! finds them here:
+//! Each has a section below, simple call first; the files in `examples/` of this crate do a little more. Users who need the parts
+//! find them here:
 //!
 //! | module | holds |
 //! |---|---|

@@ -19,13 +19,13 @@ pub struct Now {
 
 /// Receives news before there is a result. Each method does nothing unless it is given.
 pub trait Listener: Sync {
-    /// It goes on. Called often: whoever does not show it need not ask how far it is.
+    /// There is progress. Called often: a listener that does not show it need not ask how far it is.
     fn progress(&self, _now: &dyn Fn() -> Now) {}
 
     /// Something begins during which nothing will be told.
     fn busy(&self, _now: &dyn Fn() -> Now) {}
 
-    /// Nothing goes on for now.
+    /// Nothing happens for now.
     fn rest(&self) {}
 
     /// It was interrupted, and the state from which it can be resumed is in this file.

@@ -161,7 +161,7 @@ impl Drop for Place {
 }
 
 impl ToFile {
-    /// The file is made at once: it is known early whether it can be.
+    /// The file is made immediately: it is known early whether it can be.
     pub fn create(path: &Path) -> Result<ToFile, Failure> {
         let name = safe(&path.to_string_lossy());
         let place = Place::open(path).map_err(|error| {

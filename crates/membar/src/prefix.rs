@@ -97,7 +97,7 @@ pub fn longest(trace: &Trace, model: &Model, blamed: Option<OpId>) -> Option<Fou
         at += 1;
     }
     let best = states.iter().map(|state| state.3).max()?;
-    // A trace that finishes is not stuck: what forbids it is something that the machine does not know.
+    // A trace that finishes is not stuck: it is forbidden by something that the machine does not know.
     if best == trace.memory_ops().count() {
         return None;
     }

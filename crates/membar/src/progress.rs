@@ -104,7 +104,7 @@ impl Line {
         }
     }
 
-    /// Draws it at once, because nobody can before something has come to an end.
+    /// Draws it immediately, because nobody can before something has ended.
     pub fn say(&self, now: impl FnOnce() -> Now) {
         if let Some(width) = self.width {
             let text = text(&now(), width.saturating_sub(1));
@@ -215,7 +215,7 @@ impl Progress {
         self.at.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// So much of all is done.
+    /// This much of the total is done.
     pub fn done(&self, n: usize) {
         self.done.fetch_add(n as u64, Relaxed);
     }

@@ -372,7 +372,7 @@ fn without_write_order() {
     assert_eq!(check(two, &lc(), &[lemma(&[], &steps, &[0, 4, 1, 5])]), Err(not_before(5)));
     let steps = [po_read(0, 1), init(0), after(1, 0, 1)];
     assert_eq!(check(two, &lc(), &[lemma(&[], &steps, &[0, 2])]), Ok(()));
-    // It is no premise, of whatever rule.
+    // It is not a premise of any rule.
     let on = |rule, premises: &[u32]| {
         let steps = [po_read(0, 1), init(0), after(1, 0, 1), step(ev(1), ev(0), rule, premises)];
         last(two, &lc(), &steps)

@@ -1,4 +1,4 @@
-//! One skeleton with everything that can be chosen for it: what locks guard, timestamps, what loads return.
+//! One skeleton with everything that can be chosen for it: guards of locks, timestamps, values of loads.
 //!
 //! Problem: go through all traces of a skeleton, without those that no model could tell from one that came before.
 //!

@@ -4,7 +4,7 @@
 //! because of a guess (a write that must not come before the readers of the current one). The lesson is a cycle of
 //! such waits: not all of its guesses can hold, so the fewer the better.
 //!
-//! Algorithm: walk from who waits to what it waits for until something comes again: that is a cycle ([`super::decide`] walks as
+//! Algorithm: walk from a waiting operation to what it waits for until something comes again: that is a cycle ([`super::decide`] walks as
 //! well, and may find a store that can execute instead). Through the readers whose
 //! guesses it rests on, search for better ones, breadth first by the number of guesses: at first one guess with little effort
 //! from each reader, then with more, then several.
@@ -27,7 +27,7 @@ const FAR: usize = 1000;
 /// Readers that it may try.
 const STARTS: usize = 8;
 
-/// Where a walk from who waits to what it waits for ends.
+/// The end of a walk from a waiting operation to what it waits for.
 pub(super) enum Demand {
     /// At a store that may execute.
     Store(u32),
@@ -136,7 +136,7 @@ impl Scheduler {
     /// A cycle of waiting, where nothing can execute.
     pub(super) fn some_cycle(&mut self, p: &Problem) -> Vec<Wait> {
         self.make_preds(p);
-        // Somebody who waits and is waited for: a reader of the last write that still has one, if there is any.
+        // An operation that waits and is waited for: a reader of the last write that still has one, if there is any.
         let held = self.order.iter().rev().copied().find(|&node| p.writes(node) && self.pending[node as usize] != 0);
         let start = held
             .and_then(|write| self.waiting_readers(p, write)[0])

@@ -7,7 +7,7 @@
 //! Algorithm: a line is cut at `;` and at comments, outside of strings. A statement is labels, then prefixes, then a
 //! mnemonic, then operands that are cut at commas outside of parentheses.
 //!
-//! Guarantees: no text is rejected; what has no meaning to us is a statement whose mnemonic nobody knows.
+//! Guarantees: no text is rejected; text without meaning to us is a statement with an unknown mnemonic.
 
 /// An operand, by its form.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,7 +33,7 @@ pub(super) struct Memory<'a> {
     pub(super) address: &'a str,
     /// Without the percent sign.
     pub(super) base: Option<&'a str>,
-    /// `*` of `jmp *x(%rip)`: what is read is where to go.
+    /// `*` of `jmp *x(%rip)`: the value read is the jump target.
     pub(super) indirect: bool,
 }
 

@@ -18,7 +18,7 @@
 //! announced before the read that it depends on ([`super::announced`]).
 //!
 //! Guarantees: an access outside the frame that no hook announces is shown or noted, unless it follows the announcement of a
-//! range in the same function before the next hook. What is shown by mistake is memory that nobody shares, or a load
+//! range in the same function before the next hook. Shown by mistake: private memory, or a load
 //! twice; neither changes an answer.
 //!
 //! Complexity: linear in the text.
@@ -50,7 +50,7 @@ enum Credit {
     #[default]
     None,
     One,
-    /// It has so many bytes that it may be split into several.
+    /// It is large enough to be split into several.
     Many,
 }
 
@@ -253,7 +253,7 @@ fn is_access(mnemonic: &str, text: &str) -> bool {
     text.contains('(') && !none() && plain()
 }
 
-/// Whether the last operand is memory. Who compares stores nothing.
+/// Whether the last operand is memory. A comparison stores nothing.
 fn stores(text: &str) -> bool {
     text.ends_with(')') && text.contains(',') && !text.starts_with("cmp") && !text.starts_with("test")
 }

@@ -42,7 +42,7 @@ const ALWAYS: &[&str] = &[
     "-Ddisable_sanitizer_instrumentation=__unused__",
 ];
 
-/// For gcc: what it expands in place. clang turns these into calls, or into accesses that it announces.
+/// For gcc: functions that it expands in place. clang turns these into calls, or into accesses that it announces.
 const GCC: &[&str] = &[
     "--param=tsan-distinguish-volatile=1",
     // It warns that fences are not supported, which is true of another runtime.

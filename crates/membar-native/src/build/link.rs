@@ -11,7 +11,7 @@
 //!
 //! Instrumented code is put on its own pages, so that the run side can tell when other code runs ([`layout`]). With
 //! it go the stubs, and what there is of the C++ library's compiled part that works on nothing but its own memory and what it
-//! asks the stubs for: exceptions, threads, clocks. Variables of the C++ library are on pages of their own too.
+//! asks the stubs for: exceptions, threads, clocks. Variables of the C++ library are on separate pages too.
 //!
 //! Objects that were compiled for an executable expect the C library's variables (`stderr`) at a fixed distance, which a shared
 //! object does not have. They get copies, which are filled before anything of the program runs.

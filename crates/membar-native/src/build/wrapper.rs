@@ -1,6 +1,6 @@
 //! `membar cc` and `membar c++`: compilers for the user's own make.
 //!
-//! Problem: a program with a build of its own cannot be compiled by us. Yet configure, make, cmake, ar and ranlib let the
+//! Problem: we cannot compile a program that has its own build. Yet configure, make, cmake, ar and ranlib let the
 //! user name the compiler.
 //!
 //! Algorithm:

@@ -1,4 +1,4 @@
-//! Choices of the program: what testers write, and what the system may do in one way or another.
+//! Choices of the program: those that testers write, and behaviour that the system may vary.
 
 use super::access::{Event, settle, site};
 use super::coroutine::Thread;

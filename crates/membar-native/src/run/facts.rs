@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub struct Facts {
     /// Visible cells; those below the arena are relative to the program's object, or to one of its libraries.
     pub cells: Vec<Cell>,
-    /// Threads other than the first: who creates them, and as which of its threads.
+    /// Threads other than the first: their creator and their number among its threads.
     pub threads: Vec<(u8, u32)>,
     /// Instructions that threads come to more than once, as offsets in the object.
     pub loops: Vec<u32>,

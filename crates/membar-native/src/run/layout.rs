@@ -76,7 +76,7 @@ pub const fn control(thread: usize) -> usize {
 
 /// The layout of a control block: whether the thread has been started, has ended, and has been woken.
 pub const STARTED: usize = 0;
-/// Its stack and its thread-local variables are no more.
+/// Its stack and its thread-local variables no longer exist.
 pub const GONE: usize = 20;
 /// The bytes of stack that the program wanted it to have, if it said.
 pub const STACK_WANTED: usize = 24;
@@ -88,7 +88,7 @@ pub const ENDED: usize = 16;
 pub const WOKEN: usize = 32;
 /// In that of the first thread: the lock of atomic objects for which there are no instructions.
 pub const LARGE_ATOMICS: usize = 48;
-/// In that of the second thread: what a choice reads.
+/// In that of the second thread: the word that a choice reads.
 pub const CHOICE: usize = control(1) + 48;
 // Words that belong to all threads are in that of the first too, which every reset and every snapshot restores.
 /// The lock of atomic sections.

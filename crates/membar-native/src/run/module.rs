@@ -25,7 +25,7 @@ pub struct Module {
     pub libraries: Vec<Library>,
 }
 
-/// A shared library that the program brought along and that is none of the C library's.
+/// A shared library that the program brought along and that is not part of the C library.
 #[derive(Debug, Default)]
 pub struct Library {
     /// The name of its file, and the whole path.
@@ -244,7 +244,7 @@ pub fn file_at(addr: usize) -> Option<String> {
     found.then(|| unsafe { CStr::from_ptr(info.dli_fname) }.to_string_lossy().into_owned())
 }
 
-/// Bits of an offset in a portable address; what is above is the library's number.
+/// Bits of an offset in a portable address; the bits above are the library's number.
 const PORTABLE: u32 = 36;
 
 /// The libraries that the dynamic linker has loaded.

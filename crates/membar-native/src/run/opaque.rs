@@ -8,7 +8,7 @@
 //!
 //! # Algorithm
 //!
-//! The linker has put instrumented code on pages of its own (`build/link.rs`). The process is in one of three modes:
+//! The linker has put instrumented code on separate pages (`build/link.rs`). The process is in one of three modes:
 //!
 //! * *program*: instrumented code and hooks run. Pages of opaque code cannot be executed.
 //! * *opaque*: opaque code runs, while there are several threads. Pages of instrumented code cannot be executed, and the
@@ -85,7 +85,7 @@ pub struct Unseen {
     pub site: u32,
     /// The location that it touched, if that is known.
     pub touches: Option<Location>,
-    /// It was no opaque code but an access at `site`, to memory that is not looked after.
+    /// It was not opaque code but an access at `site`, to memory that is not looked after.
     #[serde(default)]
     pub strange: bool,
 }
@@ -103,7 +103,7 @@ enum Mode {
 struct Call {
     function: usize,
     site: usize,
-    /// The stack pointer at its beginning: what is below is its own.
+    /// The stack pointer at its beginning: the memory below belongs to it.
     sp: usize,
 }
 
@@ -455,7 +455,7 @@ pub fn during<T>(name: &str, function: usize, work: impl FnOnce() -> T) -> T {
     result
 }
 
-/// We call a function of the program for somebody who asked for that at `site`. If it is opaque, then it returns to us and not to
+/// We call a function of the program as requested at `site`. If it is opaque, then it returns to us and not to
 /// instrumented code, without a fault.
 pub fn call_back<T>(function: usize, site: usize, work: impl FnOnce() -> T) -> T {
     let w = world();

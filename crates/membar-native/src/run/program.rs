@@ -137,7 +137,7 @@ impl Native {
         // The unwinder that Rust's functions use must have been used once: the program's own has its own tables, and
         // an exception of the program that passes a hook needs both.
         let _ = std::panic::catch_unwind(|| std::panic::resume_unwind(Box::new(())));
-        // SAFETY: what was just mapped, but for the registers, which are on their own pages. Nobody writes it any more.
+        // SAFETY: this was just mapped, except for the registers, which are on their own pages. Nobody writes it any more.
         system("mprotect", unsafe { libc::mprotect(TABLE as *mut c_void, layout::REGS - TABLE, libc::PROT_READ) })?;
         install(World::new(Heap::new(if options.heap == 0 { HEAP_SIZE } else { options.heap })));
         fault::catch().map_err(|error| LoadError::Refused("signals", error))?;
@@ -294,7 +294,7 @@ impl Program for Native {
             return slot.awaited.blocks(self.value(slot.awaited.addr));
         }
         let (from, to) = slot.idle.round;
-        // Few of those who go round in a loop are about to close it.
+        // Few of the threads in a loop are about to close it.
         from + slot.idle.repeated + 1 == to
             && this.history.log[from as usize..to as usize].iter().all(|read| read.blocks(self.value(read.addr)))
     }

@@ -78,7 +78,7 @@ pub struct Shadow {
     module_len: usize,
     /// Libraries: where they are, their bytes, and where their words are.
     libraries: Vec<(usize, usize, usize)>,
-    /// Visible cells by number, with their absolute addresses; `size` 0 for those that are no more.
+    /// Visible cells by number, with their absolute addresses; `size` 0 for those that no longer exist.
     pub cells: Vec<Cell>,
     /// Those of them on stacks and among thread-local variables.
     pub mortal: Vec<u32>,
@@ -574,7 +574,7 @@ pub fn library_bytes(lens: impl Iterator<Item = usize>) -> usize {
 }
 
 /// Whether this is on the stack of another thread than the first, or among its thread-local variables: it will be no more when that
-/// ends, so who else accesses it races with that. The first one's remains are examined when it ends.
+/// ends, so other accesses race with that. The first one's remains are examined when it ends.
 fn is_others(thread: usize, addr: usize) -> bool {
     owner(addr).is_some_and(|owner| owner != thread && owner != 0)
 }

@@ -15,7 +15,7 @@ pub const BEFORE: u32 = 1 << 31;
 /// The next access of a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Pending {
-    /// If it compares: what it expects.
+    /// If it compares: the value it expects.
     pub expected: u64,
     pub cell: u32,
     pub site: u32,

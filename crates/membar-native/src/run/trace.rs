@@ -1,4 +1,4 @@
-//! Runs one schedule and tells everything about it, for reports; and lets somebody else be memory, for the certifier.
+//! Runs one schedule and tells everything about it, for reports; and lets the certifier act as memory.
 
 use super::fault;
 use super::layout::{
@@ -72,7 +72,7 @@ pub struct Located {
     pub location: Location,
 }
 
-/// A step and who called for it.
+/// A step and its call stack.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct TracedStep {
     /// The step.
@@ -125,7 +125,7 @@ pub struct Traced {
 impl Native {
     /// Runs a schedule from the beginning.
     pub(crate) fn trace(&mut self, schedule: &[Step]) -> Traced {
-        // A loop that shows only here, because the explorer came to it in two parts, is no reason to stop.
+        // A loop that shows only here, because the explorer came to it in two parts, does not stop the run.
         let sampling = std::mem::replace(&mut world().sampling, true);
         world().void = false;
         let output = Output::keep();
@@ -195,7 +195,7 @@ impl Native {
         last(&polled).or_else(|| last(&|_| true)).cloned()
     }
 
-    /// A step of a program whose accesses somebody else performs.
+    /// A step of a program whose accesses are performed elsewhere.
     pub(crate) fn remote(&mut self, remote: Remote) -> RemoteReply {
         let w = world();
         match remote {

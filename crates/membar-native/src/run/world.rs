@@ -62,7 +62,7 @@ pub enum Mode {
     Again,
 }
 
-/// Everything.
+/// All state of the running program.
 pub struct World {
     /// Where the scheduler was left, while a thread runs.
     pub scheduler: Place,
@@ -76,7 +76,7 @@ pub struct World {
     pub ended: bool,
     pub shadow: Shadow,
     pub threads: [Thread; MAX_THREADS],
-    /// Threads by who creates them, and as which of its threads; and how many there are.
+    /// Threads by their creator and their number among its threads; and how many there are.
     pub ids: FxHashMap<(u8, u32), u8>,
     pub known: usize,
     pub unjoined: usize,
@@ -115,7 +115,7 @@ pub struct World {
     pub grown: bool,
     /// The current run no longer counts: the program has shown something new about itself, or is not deterministic.
     pub void: bool,
-    /// Executions are run once, from beginning to end: what is learnt in the middle of one does not stop it.
+    /// Executions are run once, from beginning to end: facts learnt in the middle of one do not stop it.
     pub sampling: bool,
     pub diverged: Option<Divergence>,
     pub executions: u64,
@@ -377,7 +377,7 @@ impl World {
         self.stepping = false;
     }
 
-    /// Nobody waits at a futex.
+    /// No thread waits at a futex.
     #[inline]
     pub fn free_futexes(&mut self) {
         if self.futexes {
@@ -393,8 +393,8 @@ impl World {
         unsafe { &mut *self.this }
     }
 
-    /// Runs the thread, which is at that place, until it announces something or ends. What is between here and the switch has no reference to the
-    /// world, which is another one afterwards; so for all who call this.
+    /// Runs the thread, which is at that place, until it announces something or ends. Code between here and the switch has no
+    /// reference to the world, which is another one afterwards; the same holds for all callers.
     #[inline(always)]
     fn go(id: usize, thread: *mut Thread) {
         let world = world();
@@ -753,7 +753,7 @@ impl World {
         true
     }
 
-    /// Makes a thread's access, for somebody else who is memory.
+    /// Makes a thread's access, for a caller that acts as memory.
     pub fn perform(id: usize) {
         world().stepping = false;
         World::go(id, &raw mut world().threads[id]);

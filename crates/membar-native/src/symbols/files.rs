@@ -16,7 +16,7 @@ pub(super) struct Files {
     compiled: Vec<String>,
 }
 
-/// A linked program has a few of these; more are nobody's real build.
+/// A linked program has a few of these; real builds have no more.
 const MAX_DIRS: usize = 64;
 
 impl Files {

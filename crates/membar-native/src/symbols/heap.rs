@@ -12,7 +12,7 @@
 //!
 //! 1. a type that follows `sizeof`, `new` or `make_shared` on the line, or that a variable there points to;
 //! 2. a struct, class or typedef named elsewhere on the line, of just the block's size;
-//! 3. what a variable, parameter or member named on the line points to, of just the block's size;
+//! 3. the target of a variable, parameter or member named on the line, of exactly the block's size;
 //! 4. the same two, dividing it;
 //! 5. the only record of the user's of just that size.
 //!

@@ -133,7 +133,7 @@ impl Symbols {
             let lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
             let frames = |pc| lines.frames(pc, &self.image, self.index(), self.files());
             let mut found = frames(pc);
-            // Code that optimisation merged has no line of its own: take that of the code before it.
+            // Code that optimisation merged has no line: take that of the code before it.
             if found.first().is_some_and(|frame| frame.line == 0) {
                 let same =
                     |other: &Vec<Frame>| other[..].first().is_some_and(|other| other.function == found[0].function);

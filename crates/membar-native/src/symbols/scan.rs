@@ -254,7 +254,7 @@ impl Scan {
             }
         }
         for table in [&mut variables, &mut thread_locals] {
-            // By name too, since the order of a hash map is no order.
+            // By name too, since a hash map has no stable order.
             table.sort_by(|a: &Variable, b: &Variable| (a.start, a.size, &a.name).cmp(&(b.start, b.size, &b.name)));
         }
         let (declared, functions) = (self.declared, self.ranges);

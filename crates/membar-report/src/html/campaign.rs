@@ -231,7 +231,7 @@ fn coverage(report: &CampaignReport) -> Option<Cover> {
     let mut pairs = Vec::new();
     for pair in coverage.pairs.iter().filter(|pair| seen(pair.first) && seen(pair.second)) {
         let lock = |kind: OpName| matches!(kind, OpName::Acquire | OpName::Release);
-        // A barrier has no address, a lock is no address that loads and stores have, and nobody acquires what he holds.
+        // A barrier has no address, a lock is no address that loads and stores have, and nobody acquires a lock that they hold.
         let locks = lock(pair.first) || lock(pair.second);
         let both = lock(pair.first) && lock(pair.second) && pair.first != pair.second;
         let same = !barrier(pair.first) && !barrier(pair.second) && (!locks || both);

@@ -22,7 +22,7 @@ const TAKEN: [&str; 48] = [
     "typeof", "union", "unsigned", "void", "volatile", "while", "eax", "ebx", "ecx", "edx",
 ];
 
-/// Why a trace is no such test.
+/// Why a trace cannot become such a test.
 type Why = &'static str;
 
 fn expressible(trace: &Trace) -> Result<(), Why> {

@@ -16,7 +16,7 @@
 //! | `rules` | what rules and axioms say |
 //! | `copies` | a trace as a litmus test and as a C program |
 //!
-//! Guarantees: a page is at most [`MOST_BYTES`] long; what does not fit is named.
+//! Guarantees: a page is at most [`MOST_BYTES`] long; parts that do not fit are named.
 
 mod campaign;
 mod check;

@@ -53,7 +53,7 @@ pub struct CampaignView {
     pub groups: Vec<Group>,
     /// The coverage.
     pub coverage: Option<Cover>,
-    /// Operations a second over time.
+    /// Operations per second over time.
     pub speed: Option<Series>,
     /// Commands that do it again.
     pub commands: Vec<Command>,
@@ -64,7 +64,7 @@ pub struct CampaignView {
 /// A bar of a chart.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Bar {
-    /// The thing counted.
+    /// The item counted.
     pub label: String,
     /// How often.
     pub count: u64,
@@ -83,7 +83,7 @@ pub struct Group {
     pub count: u64,
     /// Those that are listed.
     pub violations: Vec<Link>,
-    /// Those that are not.
+    /// Number of those not listed.
     pub omitted: u64,
 }
 
@@ -133,7 +133,7 @@ pub struct Series {
     pub width: f64,
     /// Seconds in all.
     pub seconds: f64,
-    /// Operations a second.
+    /// Operations per second.
     pub rates: Vec<f64>,
 }
 

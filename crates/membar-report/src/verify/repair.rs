@@ -7,7 +7,7 @@
 //!
 //! # Algorithm
 //!
-//! Nothing is taken for granted: this only proposes, and who asks builds the edited program and verifies it. In C and C++
+//! Nothing is taken for granted: this only proposes, and the caller builds the edited program and verifies it. In C and C++
 //! a fence can stand right after each `;`, `{` and `}` that is not within parentheses, in a comment, a string or a directive.
 //! Of those the ones between the two accesses come first, nearest to where the fence was found to work; then the nearest ones
 //! on the other side. The header that the fence needs is included if it is missing. In the table of a litmus test a fence is

@@ -400,7 +400,7 @@ fn run(steps: &[StepRef], style: Style, out: &mut impl Write) -> io::Result<()> 
     while at < steps.len() {
         let step = &steps[at];
         let access = &step.access;
-        // A store that reaches memory at once is one row.
+        // A store that reaches memory immediately is one row.
         let at_once = steps.get(at + 1).is_some_and(|next| next.step == StepKind::Commit && next.access == *access);
         let number = match several {
             true => format!("{}:{}", safe(base(&access.file)), access.line),

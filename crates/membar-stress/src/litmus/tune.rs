@@ -34,7 +34,7 @@ pub(super) struct Tuner {
     now: usize,
     rng: Rng,
     batches: u64,
-    /// Nobody runs another batch.
+    /// No thread runs another batch.
     pub last: bool,
 }
 

@@ -159,7 +159,7 @@ fn widening_never_forbids() {
     assert!(forbidden_before > 50, "widening makes a difference: {forbidden_before}");
 }
 
-/// Between models: what is ordered less is allowed more.
+/// Between models: less order allows more traces.
 #[test]
 fn weaker_models_allow_more() {
     let chains = [
@@ -275,7 +275,7 @@ fn location_consistency_has_no_write_order() {
     let readers = [(3, '?', "x", 1), (3, '?', "x", 2), (4, '?', "x", 2), (4, '?', "x", 1)];
     let trace = listed(&[&[(1, '=', "x", 1), (2, '=', "x", 2)][..], &readers].concat());
     assert_eq!(allowing(&trace), ["rmo", "lc"]);
-    // The same of one thread's stores: the second overwrites the first for whoever has read it.
+    // The same of one thread's stores: the second overwrites the first for every thread that has read it.
     let trace = listed(&[&[(1, '=', "x", 1), (1, '=', "x", 2)][..], &readers].concat());
     assert_eq!(allowing(&trace), ["rmo"]);
     // Each thread's last own store, then back to the other's: that is not overwritten either.

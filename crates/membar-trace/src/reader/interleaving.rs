@@ -29,7 +29,7 @@ pub enum Act {
         /// Its new value.
         value: u64,
     },
-    /// Read and wrote an address at once.
+    /// Read and wrote an address atomically.
     Rmw {
         /// The address.
         addr: AddrId,

@@ -35,7 +35,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The files that were written.
 pub struct Kept {
-    /// Where.
+    /// The directory.
     pub path: PathBuf,
     /// The violation, in a sentence or two.
     pub what: String,

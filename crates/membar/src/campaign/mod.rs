@@ -52,7 +52,7 @@ pub const TESTS: u64 = 1000;
 /// or what can be done in this time.
 pub const TIME: Duration = Duration::from_secs(10);
 
-/// Something that runs programs. It is used by several threads at once.
+/// Something that runs programs. It is used by several threads concurrently.
 pub trait Source: Sync {
     /// Its name in directories and messages: `mesi-tso+no-replay`.
     fn name(&self) -> String;
@@ -97,7 +97,7 @@ pub struct Plan {
     pub seed: u64,
     /// This many tests in all, those of earlier runs included.
     pub tests: Option<u64>,
-    /// So long, this time.
+    /// How long to run this time.
     pub time: Option<Duration>,
     /// Workers.
     pub jobs: usize,

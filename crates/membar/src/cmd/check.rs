@@ -1,4 +1,4 @@
-//! `membar check`: reads traces, decides each as soon as it is complete, and writes the answer at once.
+//! `membar check`: reads traces, decides each as soon as it is complete, and writes the answer immediately.
 
 use super::jobs;
 use super::output::{Answered, Output, SMALL, Wanted, shown_name};

@@ -32,7 +32,7 @@ const TRACE: (&str, &str) = ("store-buffering.trace", include_str!("../../demo/s
 const PAGE: &str = "membar-demo.html";
 /// A workload in which stores meet loads of the other thread, and little else happens.
 const STRESS: &str = "membar stress --model sc --profile producer-consumer --threads 2 --output violations";
-/// So long for real cores to show store buffering.
+/// How long real cores get to show store buffering.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Operations that a reader wants to see.
 const MOST: usize = 6;

@@ -40,12 +40,12 @@ enum Layout {
     Axe,
 }
 
-/// Answers about so few operations come in no time: they need not be seen one by one.
+/// Answers about this few operations come quickly: they need not be seen one by one.
 pub const SMALL: usize = 16;
 /// Output becomes visible after this time, if more comes without a pause.
 const SEEN: Duration = Duration::from_millis(20);
 
-/// Writes results as they come, and counts them. They are seen at once, but for those that come faster than anybody reads.
+/// Writes results as they come, and counts them. They are visible immediately, except those that come faster than anybody reads.
 pub struct Output<'a, W: Write> {
     out: W,
     layout: Layout,

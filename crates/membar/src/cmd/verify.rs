@@ -58,7 +58,7 @@ pub fn run(args: &Verify, style: Style) -> Result<u8, Failure> {
     }
     match run {
         Ok(()) => Ok(batch.code()),
-        // Nobody reads on. What was found counts all the same, and the rest is not known.
+        // The output is no longer read. Findings so far still count, and the rest is not known.
         Err(Failure::Closed) if batch.code() == stop::ALLOWED => Ok(stop::UNDECIDED),
         Err(Failure::Closed) => Ok(batch.code()),
         Err(failure) => Err(failure),

@@ -83,7 +83,7 @@ pub struct NativeOptions {
     pub args: Vec<OsString>,
     /// Flags for the compiler and linker.
     pub flags: Vec<OsString>,
-    /// The compiler, gcc or clang; what is installed if none is given.
+    /// The compiler, gcc or clang; an installed one if none is given.
     pub cc: Option<OsString>,
     /// Volatile accesses are seq_cst atomics.
     pub volatile_atomic: bool,
@@ -203,7 +203,7 @@ pub struct Round<'a> {
     pub is_done: bool,
     /// As many executions as were asked for.
     pub is_out: bool,
-    /// Everything that is needed to go on.
+    /// Everything that is needed to continue.
     pub checkpoint: &'a dyn Fn() -> Checkpoint,
     /// See [`Subject::facts`].
     pub facts: &'a dyn Fn() -> Value,
@@ -301,7 +301,7 @@ pub trait Subject {
         format!("P{thread}")
     }
 
-    /// Where such a barrier is put, between these two instructions: what [`Subject::explore`] wants.
+    /// Where such a barrier is put, between these two instructions, in the form that [`Subject::explore`] wants.
     fn spot(&self, _: Barrier, after: u32, _before: u32) -> u32 {
         after
     }
@@ -309,7 +309,7 @@ pub trait Subject {
     /// A fence between two accesses.
     fn fence(&self, barrier: Barrier, after: &AccessRef, before: &AccessRef) -> FenceRef;
 
-    /// The same program with these edits of its source; why there is none otherwise.
+    /// The same program with these edits of its source; otherwise the reason why it cannot be made.
     fn edited(&self, edits: &[EditRef]) -> Result<Self, Unedited>
     where
         Self: Sized;
@@ -322,7 +322,7 @@ pub trait Subject {
     /// An error of the program.
     fn error(&mut self, error: &ProgramError) -> Result<ErrorRef, Failure>;
 
-    /// Whether the error is none: the program ends itself where an assumption of its own does not hold.
+    /// Whether this is not an error: the program ends itself where one of its assumptions does not hold.
     fn is_assumption(&mut self, _error: &ProgramError) -> bool {
         false
     }

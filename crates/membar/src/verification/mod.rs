@@ -7,7 +7,7 @@
 //! | `explain` | violations in words, each confirmed by separate code |
 //! | `size` | why a search does not end |
 //! | `plan` | the fences that make a program safe |
-//! | `resume` | the file that a verification goes on from |
+//! | `resume` | the file that a verification resumes from |
 
 mod explain;
 mod plan;

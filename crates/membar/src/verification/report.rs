@@ -103,7 +103,7 @@ pub fn report<S: Subject>(
     }
     // It matters to who relies on the rest.
     notes.retain(|note| note.kind != NoteKind::Untried || verdict == Verdict::Safe);
-    // Only who reorders stores could tell.
+    // Only a model that reorders stores could tell.
     notes.retain(|note| note.kind != NoteKind::StoresOfParts || model == Relaxation::Pso);
     notes.iter_mut().filter(|note| note.kind == NoteKind::StoresOfParts).for_each(|note| note.kind = NoteKind::Parts);
     if apart > 0 && violations.is_empty() {

@@ -21,7 +21,7 @@ use crate::{Failure, Interrupt};
 use serde_json::Value;
 use std::time::{Duration, Instant};
 
-/// The search has so long to be done.
+/// The search has this long to finish.
 const HEAD_START: Duration = Duration::from_millis(200);
 /// How many executions are sampled, and in what time.
 const SAMPLES: u64 = 10_000;

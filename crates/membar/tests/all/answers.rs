@@ -191,7 +191,7 @@ fn applied(text: &str, report: &Value) -> String {
     text
 }
 
-/// Store buffering, however it is written: what is suggested, applied by somebody else, makes it safe.
+/// Store buffering, however it is written: the suggested fix, applied by other code, makes it safe.
 #[test]
 fn a_fix_is_what_was_tried() {
     let c = |run: &str| {

@@ -1,5 +1,6 @@
-//! Random small programs that wait and wake, against all interleavings of an obvious machine. What only this file catches: a wake-up that
-//! reaches somebody it should not, or an outcome of futexes and condition variables that is never explored.
+//! Random small programs that wait and wake, against all interleavings of an obvious machine.
+//! Catches what no other test does: a wake-up that reaches a thread it should not, or an outcome of futexes and condition
+//! variables that is never explored.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
 use crate::common;

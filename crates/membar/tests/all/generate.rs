@@ -1,4 +1,4 @@
-//! `membar gen`: what is written can be compiled, run, read back and checked.
+//! `membar gen`: its output can be compiled, run, read back and checked.
 
 use crate::common;
 

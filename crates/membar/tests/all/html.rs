@@ -1,4 +1,4 @@
-//! Pages as the command writes them. What only this file catches: a page whose data does not fit the answer, a text to copy
+//! Pages as the command writes them. Catches what no other test does: a page whose data does not fit the answer, a text to copy
 //! that does not mean the trace.
 
 use crate::common;

@@ -1,4 +1,4 @@
-//! C and C++ programs, as users verify them. What only this file catches: a compiled program that is verified differently from
+//! C and C++ programs, as users verify them. Catches what no other test does: a compiled program that is verified differently from
 //! the same program as a litmus test, or whose report speaks of anything but its source.
 #![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 

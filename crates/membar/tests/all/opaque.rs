@@ -1,4 +1,4 @@
-//! The programs of `corpus/opaque`, which are linked with code that membar did not compile. What only this file catches: an access, a
+//! The programs of `corpus/opaque`, which are linked with code that membar did not compile. Catches what no other test does: an access, a
 //! thread or a lock of such code that is missed, and then called safe.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 

@@ -1,4 +1,4 @@
-//! Pages of every command, as it writes them and as `membar report` makes them from its JSON. What only this file catches: a view
+//! Pages of every command, as it writes them and as `membar report` makes them from its JSON. Catches what no other test does: a view
 //! that does not fit the answer, a document that a page cannot be made from, and one that should have been refused.
 
 use crate::common;
@@ -58,7 +58,7 @@ fn a_monitored_interleaving() {
     assert!(files.run(&["litmus", "t.litmus"]).out.contains("Sometimes"));
 }
 
-/// Random interleavings with loads, stores, atomics and locks: what the monitor finds, the page confirms.
+/// Random interleavings with loads, stores, atomics and locks: the page confirms the monitor's findings.
 #[test]
 fn what_monitors_find_is_confirmed_from_the_cycle_alone() {
     let mut seed = 7u64;

@@ -1,4 +1,4 @@
-//! The programs of `corpus/programs`, each with the answer that its first line expects. What only this file catches: something
+//! The programs of `corpus/programs`, each with the answer that its first line expects. Catches what no other test does: something
 //! that C, C++, POSIX or a hostile program can do and that the runner gets wrong.
 #![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 

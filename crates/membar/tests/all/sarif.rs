@@ -1,4 +1,4 @@
-//! `membar verify --format sarif`: what the standard requires is there, places are right, fixes fix, and the book's reference/ci.md is true.
+//! `membar verify --format sarif`: required parts are present, places are right, fixes fix, and the book's reference/ci.md is true.
 //!
 //! Structure is checked here by hand; the documents of these tests also pass the official schema of SARIF 2.1.0.
 

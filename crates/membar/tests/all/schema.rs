@@ -1,4 +1,4 @@
-//! The JSON schemas in `docs/schema` against what the real binary writes. What only this file catches: a property that the
+//! The JSON schemas in `docs/schema` against what the real binary writes. Catches what no other test does: a property that the
 //! schema does not know, that no output has, or that the book's reference/json.md does not name; and a schema that lets anything pass.
 #![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 
@@ -436,7 +436,7 @@ fn wrong_documents_are_refused() {
         let validator = &validators[document.schema];
         let mut all = Vec::new();
         places(&document.value, String::new(), &mut all);
-        // Places all over; what is in the longest documents is in shorter ones too.
+        // Places all over; shorter documents cover everything in the longest ones.
         if all.len() > 10_000 {
             continue;
         }

@@ -16,7 +16,7 @@ fn json(ran: &Ran) -> Value {
     serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{error}: {}{}", ran.out, ran.err))
 }
 
-/// The kept violations; what is hidden is not one.
+/// The kept violations; hidden files do not count.
 fn bundles(output: &Path) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(output) else { return Vec::new() };
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();

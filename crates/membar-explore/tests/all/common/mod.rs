@@ -20,13 +20,13 @@ pub enum Op {
     Unlock(u32),
     /// One less; waits while it is 0.
     Down(u32),
-    /// So much more.
+    /// Adds this much.
     Add(u32, u64),
     /// One reader more; waits while there is a writer.
     LockToRead(u32),
     /// Waits until it is 0.
     LockToWrite(u32),
-    /// Begins when it is not 0 any more. It is no deadlock if that never comes.
+    /// Begins when it is not 0 any more. It is not a deadlock if that never comes.
     Born(u32),
     /// Chooses a number below this, at a cell that nobody writes.
     Choose(u32, u64),

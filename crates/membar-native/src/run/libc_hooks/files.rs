@@ -6,7 +6,7 @@
 use super::strings::copy;
 use super::*;
 
-/// Bytes that go through the copy at once.
+/// Bytes that go through the copy in one go.
 const ROOM: usize = 2048;
 
 /// The system call for a piece, on a copy of it: the file, the copy, its length, and how far in all pieces it is.

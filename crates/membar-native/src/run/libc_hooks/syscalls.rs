@@ -91,7 +91,7 @@ pub extern "C-unwind" fn syscall(number: c_long, a: usize, b: usize, c: usize, d
         // Output.
         libc::SYS_write if a == 1 || a == 2 => {
             whole_range(b, c, false);
-            // SAFETY: what the program asked for.
+            // SAFETY: the program asked for this.
             unsafe { libc::write(a as c_int, b as *const c_void, c) as c_long }
         }
         // The end.

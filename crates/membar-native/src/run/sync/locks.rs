@@ -61,7 +61,7 @@ pub extern "C-unwind" fn rwlock_destroy(lock: usize) -> c_int {
     RWLOCK.destroy(lock, || locked_by(lock))
 }
 
-/// Where it is noted who locked it last, and where.
+/// The note of the thread that locked it last, and where.
 const LAST: usize = 24;
 const FOR_READING: u32 = 5;
 const FOR_WRITING: u32 = 6;
@@ -229,7 +229,7 @@ pub extern "C-unwind" fn barrier_init(object: usize, _: usize, count: u32) -> c_
     0
 }
 
-/// Nobody may wait. Who has been let go and has not come back yet does not wait.
+/// No thread may wait. One that has been let go and has not come back yet does not wait.
 pub extern "C-unwind" fn barrier_destroy(object: usize) -> c_int {
     BARRIER.destroy(object, || (*word(object) > 0).then(|| "at which threads wait".into()))
 }

@@ -14,7 +14,7 @@ pub(super) const KIND: usize = 16;
 pub(super) const RECURSIVE: u32 = 1;
 pub(super) const ERROR_CHECK: u32 = 2;
 const ROBUST: u32 = 16;
-/// Its last owner ended, and who has it now has not called it consistent.
+/// Its last owner ended, and the current one has not called it consistent.
 const INCONSISTENT: usize = 20;
 /// Where it was locked.
 const SINCE: usize = 32;
@@ -115,7 +115,7 @@ pub extern "C-unwind" fn mutex_trylock(mutex: usize) -> c_int {
 
 pub extern "C-unwind" fn mutex_timedlock(mutex: usize, time: usize) -> c_int {
     match mutex_trylock(mutex) {
-        // A time is examined by those who have to wait.
+        // Only threads that have to wait examine a time.
         libc::EBUSY if !is_time(time) => libc::EINVAL,
         libc::EBUSY => libc::ETIMEDOUT,
         other => other,

@@ -1,4 +1,4 @@
-//! Operations and what orders them: what is drawn.
+//! The drawing: operations and the edges that order them.
 
 use super::super::page::{Arrow, Graph, Node};
 use super::super::rules;

@@ -41,7 +41,7 @@ pub struct PageContext {
     pub options: String,
     /// The argument of `--model`.
     pub model_arg: String,
-    /// The trace is a part of the one that is meant: what allows it may forbid the whole.
+    /// The trace is a part of the one that is meant: a model that allows it may forbid the whole.
     pub part: bool,
     /// The time limit in seconds, if there was one.
     pub time: Option<f64>,
@@ -202,7 +202,7 @@ pub fn case(decided: &Decided<'_>, report: &Report, aside: &PageContext) -> Case
     case
 }
 
-/// The case of an answer that was read back from a document: what is known of the trace is what the document holds. `again` is
+/// The case of an answer that was read back from a document: only the document's part of the trace is known. `again` is
 /// the case of its reduced trace, decided again.
 pub fn restored(report: &Report, again: Option<Case>, model_arg: &str) -> Case {
     let name = match report.trace {
@@ -254,7 +254,7 @@ pub fn restored(report: &Report, again: Option<Case>, model_arg: &str) -> Case {
     case
 }
 
-/// Values of so many digits have short names.
+/// Values of at least this many digits have short names.
 const DIGITS: usize = 7;
 
 /// Short names for long values: who wrote them, and on which line. A value that was written twice has none.

@@ -1,7 +1,7 @@
 //! From what a monitor found on an interleaving to the cases of a page.
 //!
 //! A violation comes with a cycle. Its operations alone are an execution too: the interleaving without the rest, in which the
-//! store waits until the access has gone past it. [`Execution`] writes that down as a trace; who asks for the page decides
+//! store waits until the access has gone past it. [`Execution`] writes that down as a trace; the caller decides
 //! it, so that what the page shows is not taken on trust: the model must allow it, and sc must not.
 
 mod execution;
@@ -262,7 +262,7 @@ fn confirmed(case: &mut Case, model: &str, execution: &Execution, confirm: Confi
     }
 }
 
-/// The read that only the model can do: what it returns in the run, and what an interleaving returns there.
+/// The read that only the model allows: the value it returns in the run, and the one in an interleaving.
 fn overtaken(
     trace: &Trace,
     places: &BTreeMap<OpId, usize>,

@@ -238,7 +238,7 @@ fn lemma(violation: &ViolationRef, model: &str, index: &BTreeMap<usize, usize>) 
     Lemma { assume: Vec::new(), steps, cycle }
 }
 
-/// The read that only the model can do: what it returned, and what an interleaving returns there.
+/// The read that only the model allows: the value it returned, and the one in an interleaving.
 fn overtaken(
     violation: &ViolationRef,
     run: &Run<'_>,

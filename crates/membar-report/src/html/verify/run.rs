@@ -1,4 +1,4 @@
-//! The run of a program, step by step: what is drawn of it, its sources, its machine, and texts to copy.
+//! The run of a program, step by step: the part that is drawn, its sources, its machine, and texts to copy.
 
 use super::Read;
 use crate::html::copies;
@@ -226,7 +226,7 @@ pub(super) fn machine(steps: &[StepRef], run: &Run<'_>, (model, what): (&str, &s
         "tso" => ("Each thread has a store buffer, first in, first out; loads look there first.", "thread"),
         _ => ("Each thread has a store buffer for each address; loads look there first.", "address"),
     };
-    // A read-modify-write acts on memory at once.
+    // A read-modify-write acts on memory immediately.
     let buffered = |access: &AccessRef| access.kind == AccessKind::Store && !access.control && buffers != "none";
     let acts = |step: &&StepRef| step.step == StepKind::Issue || buffered(&step.access);
     let told: Vec<&StepRef> = steps.iter().filter(|step| index.contains_key(&step.event)).filter(acts).collect();

@@ -11,7 +11,7 @@ use std::fmt::Write;
 /// Operations that a test has at most.
 const MOST: usize = 64;
 
-/// The test; the error says why there is none.
+/// The test; the error says why it cannot be made.
 pub fn text(program: &Program, record: &Record, name: &str, machine: &str, command: &str) -> Result<String, String> {
     if program.operations() > MOST {
         return Err(format!(

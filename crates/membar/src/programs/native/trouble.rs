@@ -1,4 +1,4 @@
-//! How a program is asked for, and why there is none.
+//! How a program is requested, and why it could not be provided.
 
 use super::NativeOptions;
 use crate::report::quoted_path;

@@ -1,4 +1,4 @@
-//! Reports in a browser. What only this suite catches: a page that does not work, or not by keyboard, or not for everybody.
+//! Reports in a browser. Catches what no other test does: a page that does not work, or not by keyboard, or not for everybody.
 //!
 //! `reports.rs` has the pages, `checks.rs` what has to be so on each of them, `devtools.rs` drives the browser. All of it needs
 //! Chromium, so it runs where it is asked for: `cargo test -p membar --test all browser:: -- --ignored`. Accessibility is checked by axe-core,
