@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lost_update_is_left_when_what_depends_on_a_repeated_value_is_not() {
+    fn a_lost_update_is_left_when_dependents_of_a_repeated_value_are_not() {
         let two = resolved(&[(0, Some(0), 1), (1, Some(0), 1)], Some(1)).unwrap();
         assert_eq!((lines(&two), two.finals.len(), two.left_out().unwrap().ops), (vec![1, 2], 0, 0));
         assert_eq!(two.source(OpId(0)), Source::INIT);

@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_schedule_is_refused_with_its_place() {
+    fn invalid_schedules_are_refused_with_their_place() {
         use BadSchedule::*;
         for (text, error) in [
             ("a-b", NoThread { at: 2, found: '-' }),

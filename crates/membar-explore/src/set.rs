@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_set_is_refused() {
+    fn invalid_sets_are_refused() {
         for text in ["-1", "\"a\"", "[1,2,3,4,5]", "null"] {
             assert!(serde_json::from_str::<Many>(text).is_err(), "{text}");
         }

@@ -545,7 +545,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn faults_are_reported() {
         use Instr::*;
         let wrong = |instrs: &[Instr]| one_thread(instrs).unwrap_err().to_string();
         assert_eq!(wrong(&[Load { addr: 2 }]), "thread 0 accesses M[2], but there are only 2 addresses");

@@ -682,7 +682,7 @@ mod tests {
     }
 
     #[test]
-    fn periods_contain_what_happened() {
+    fn periods_contain_the_events() {
         let mut rng = Rng::new(1);
         for _ in 0..500 {
             let model = Model { atomic_writes: rng.chance(1, 2), ..weak_model(&mut rng) };

@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_not_read_is_refused() {
+    fn only_unsupported_files_are_refused() {
         let dir = tempfile::tempdir().expect("a directory");
         let refused = |name: &str, bytes: &[u8], why: fn(&Path) -> Option<Failure>| {
             let path = dir.path().join(name);

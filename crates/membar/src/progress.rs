@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_known_is_said() {
+    fn only_known_figures_are_shown() {
         assert_eq!(now(Some(0.25), 10.0, None), "t  [=====               ] 25 %, about 0:30 left  7 traces");
         assert_eq!(now(Some(0.25), 10.0, Some(15.0)), "t  [=====               ] 25 %, about 0:05 left  7 traces");
         assert_eq!(now(Some(0.001), 10.0, None), "t  [                    ] 0 %  7 traces");

@@ -178,7 +178,7 @@ fn figure_3_is_found_and_explained() {
 
 /// Forbidden traces that the paper's algorithm, as printed, allows.
 #[test]
-fn what_the_published_search_overlooks() {
+fn cases_that_the_published_search_overlooks() {
     let (mut checker, mut certifier) = (Checker::new(), Certifier::new());
     let scope = membar_model::builtin("scope").unwrap();
     let tso = membar_model::builtin("tso").unwrap();

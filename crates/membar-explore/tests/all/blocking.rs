@@ -100,7 +100,7 @@ fn a_writer_waits_until_nobody_reads() {
 }
 
 #[test]
-fn a_thread_that_is_never_started_is_no_deadlock() {
+fn a_thread_that_is_never_started_is_not_a_deadlock() {
     let child = [Born(0), Store(1, 1), Lock(2), Unlock(2)];
     let starts = [Load(1), Store(0, 1), Load(1), Lock(2), Unlock(2)];
     let program = Blocking::new(&[&starts, &child], &[0; 3], false);
@@ -145,7 +145,7 @@ fn every_outcome_of_a_choice_is_explored() {
 }
 
 #[test]
-fn what_is_chosen_decides() {
+fn choices_decide() {
     // A thread that gives nothing leaves the other one waiting.
     let (giver, taker) = ([Load(1), Choose(2, 3), AddChosen(0)], [Down(0), Down(0)]);
     let program = Blocking::new(&[&giver, &taker], &[0; 3], false);

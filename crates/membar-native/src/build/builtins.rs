@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_announced_is_ordinary() {
+    fn announced_accesses_are_ordinary() {
         let (read, both) = ("call\t__tsan_unaligned_read16@PLT", "call\t__membar_update4@PLT");
         assert_eq!(shown(&[read, "movlps\tx(%rip), %xmm0", "movhps\tx+8(%rip), %xmm0"]), NONE);
         assert_eq!(shown(&["call\t__tsan_write8@PLT", "movhps\tx(%rip), %xmm0"]), [1]);

@@ -187,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn compilers_say_who_they_are() {
+    fn compilers_are_recognised() {
         let gcc = |first: &str| {
             maker_and_version(&format!("{first}\nThis is free software; see the source for copying conditions."))
         };

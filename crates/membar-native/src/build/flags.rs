@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_break_the_build_is_left_out_and_said() {
+    fn flags_that_would_break_the_build_are_left_out_and_reported() {
         for flag in [
             "-static",
             "-flto",

@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_compiles_is_compiled_twice() {
+    fn only_compilations_are_run_twice() {
         for text in [
             "",
             "--version",

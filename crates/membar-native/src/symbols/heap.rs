@@ -250,7 +250,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_allocated_comes_first() {
+    fn the_allocated_type_comes_first() {
         let sure = |line| {
             let words = words(line);
             let sure = words.iter().filter(|(_, word)| *word == Word::Allocated);

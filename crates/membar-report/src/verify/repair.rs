@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_included() {
+    fn missing_headers_are_included() {
         let text = "// about\n#include \"a.h\"\nint f() {\n  x = 1;\n  return y;\n}\n";
         let all = tried(text, &[fence("T1", Some("f"), (4, 3), (5, 10))]);
         let wanted =

@@ -168,7 +168,7 @@ fn the_correct_machine_is_coherent_in_time() {
 }
 
 #[test]
-fn nobody_reads_back_in_time() {
+fn no_read_goes_back_in_time() {
     for &machine in machines::all() {
         for (seed, profile) in (0..3).flat_map(|seed| profile::builtins().iter().map(move |profile| (seed, profile))) {
             let program = profile.program(seed).unwrap();

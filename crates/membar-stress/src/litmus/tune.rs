@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_scores_best_is_used_most() {
+    fn the_best_score_is_used_most() {
         let mut tuner = Tuner::new(1, false);
         let mut used = 0;
         for _ in 0..1000 {

@@ -79,7 +79,7 @@ fn tso_is_never_violated() {
 
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 #[test]
-fn times_contain_what_happened() {
+fn times_contain_the_events() {
     let profile = Profile { operations: 500, threads: 2, ..profile::load("atomics").unwrap() };
     for every in [1, 9] {
         let settings = Settings { timestamps: Timestamps::Every(every), ..Settings::default() };

@@ -197,7 +197,7 @@ fn verdict(trace: &Trace, model: &str) -> bool {
 }
 
 #[test]
-fn figure_1_is_no_cycle_under_tso() {
+fn figure_1_is_not_a_cycle_under_tso() {
     let trace = figure_1();
     assert!(!verdict(&trace, "sc"));
     for model in all().iter().filter(|model| model.name != "sc") {

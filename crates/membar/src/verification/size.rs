@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_nothing_else_orders_races() {
+    fn only_unordered_accesses_race() {
         // T0 writes x and y; T1 reads y, then x: the second is ordered by the first.
         let steps = [step(0, 0, true), step(0, 1, true), step(1, 1, false), step(1, 0, false)];
         assert_eq!(races(&steps), [(1, 2)]);
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn advice_is_about_what_is_large() {
+    fn advice_is_about_the_largest_part() {
         let loops = (9, "q.c:33".to_owned());
         let words = next(5, Some(&loops), Strategy::Dpor);
         assert!(words.contains("2 or 3 threads and 1 or 2 rounds instead of 9 at q.c:33"), "{words}");

@@ -111,7 +111,7 @@ int main(void)
 }
 
 #[test]
-fn what_the_program_printed_is_shown_with_its_error() {
+fn program_output_is_shown_with_its_error() {
     let source = "#include <cassert>
 #include <cstdio>
 #include <iostream>

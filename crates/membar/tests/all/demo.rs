@@ -71,7 +71,7 @@ fn without_a_compiler_it_is_a_litmus_test() {
 }
 
 #[test]
-fn what_others_wrote_stays() {
+fn files_of_others_are_kept() {
     let mine = b"mine".as_slice();
     let files = Files::new(&[("membar-demo.html", mine), ("peterson.c", mine)]);
     for _ in 0..2 {

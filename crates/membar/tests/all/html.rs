@@ -107,7 +107,7 @@ fn the_stepper_stops_at_the_impossible_read() {
 }
 
 #[test]
-fn what_can_be_copied_means_the_trace() {
+fn copied_texts_mean_the_trace() {
     let trace =
         "init y == 3\n0: turn := 1\n0: sync\n0: y == 3\n1: { y == 3; y := 4 }\n1: turn == 0\nfinal y == 4\ncheck\n";
     let page = page(trace, &["--model", "sc"]);
@@ -312,7 +312,7 @@ fn a_page_that_cannot_be_written_is_said_before_anything_is_decided() {
 }
 
 #[test]
-fn what_fails_leaves_no_empty_page_and_no_damaged_one() {
+fn failures_leave_no_empty_or_damaged_page() {
     let files = Files::new(&[("t.trace", SB.as_bytes()), ("old.html", b"an older page")]);
     for page in ["old.html", "new.html"] {
         let ran = files.run(&["simulate", "--machine", "tso", "--profile", "nosuch.toml", "--html", page]);

@@ -151,7 +151,7 @@ fn threads_start_and_end_and_locks_synchronise() {
 }
 
 #[test]
-fn check_refuses_what_is_for_monitor_and_ignores_labels() {
+fn check_refuses_monitor_input_and_ignores_labels() {
     let ran = run_with(&["check", "-"], b"0: start 1\ncheck\n");
     assert!(ran.code == 2 && ran.err.contains("`start` is for `membar monitor`"), "{}", ran.err);
     let ran = run_with(&["check", "-"], b"0: x := 1 ! a.c:3\n1: x == 1\ncheck\n");

@@ -290,7 +290,7 @@ int main(void)
 }
 
 #[test]
-fn what_cannot_be_run_is_bad_input() {
+fn unrunnable_inputs_are_bad_input() {
     let diverging = with_thread(
         "#include <fcntl.h>
 static volatile int x, y;
@@ -348,7 +348,7 @@ static int random_bit(void)
 
 /// Catches what no other test does: that something which membar does not run is taken for a program error, or hides one.
 #[test]
-fn what_cannot_be_run_is_undecided_with_its_place() {
+fn unrunnable_actions_are_undecided_with_their_place() {
     let files = Files::new(&[
         ("fork.c", b"#include <unistd.h>\nint main(void)\n{\n    return fork() < 0;\n}\n"),
         (
@@ -549,7 +549,7 @@ fn choices_are_replayed_and_every_way_to_explore_agrees() {
 }
 
 #[test]
-fn what_only_samples_find_is_said_to_come_from_there() {
+fn findings_of_samples_alone_name_their_origin() {
     let file = repository().join("corpus/programs/deep.c").to_string_lossy().into_owned();
     let ran = run(&["verify", &file, "--time", "4s", "--seed", "1"]);
     assert_eq!(ran.code, 1, "{}", ran.out);

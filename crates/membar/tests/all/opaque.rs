@@ -103,12 +103,12 @@ fn problem(file: &Path, cc: &str) -> Option<String> {
 
 #[test]
 #[ignore = "long"]
-fn what_is_not_instrumented_is_never_called_safe() {
+fn uninstrumented_code_is_never_called_safe() {
     expected_answers(1);
 }
 
 #[test]
-fn some_of_what_is_not_instrumented_is_not_called_safe() {
+fn a_sample_of_uninstrumented_code_is_not_called_safe() {
     expected_answers(7);
 }
 

@@ -60,7 +60,7 @@ fn a_monitored_interleaving() {
 
 /// Random interleavings with loads, stores, atomics and locks: the page confirms the monitor's findings.
 #[test]
-fn what_monitors_find_is_confirmed_from_the_cycle_alone() {
+fn monitor_findings_are_confirmed_from_the_cycle_alone() {
     let mut seed = 7u64;
     let mut random = |n: u64| {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

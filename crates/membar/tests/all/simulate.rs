@@ -89,7 +89,7 @@ fn machines_without_bugs_do_what_their_models_allow() {
 const ENOUGH: &str = "50";
 
 #[test]
-fn every_bug_is_found_and_what_is_kept_shows_it_again() {
+fn every_bug_is_found_and_its_bundle_shows_it_again() {
     for (machine, bug) in
         machines::all().iter().flat_map(|machine| machine.bugs().iter().map(move |bug| (machine, bug)))
     {

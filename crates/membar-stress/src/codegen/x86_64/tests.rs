@@ -379,7 +379,7 @@ fn a_thread_gives_up_when_asked() {
 }
 
 #[test]
-fn what_spans_too_much_is_refused() {
+fn programs_that_span_too_much_are_refused() {
     let mut b = ProgramBuilder::new(4097, 0);
     b.stride(1 << 20).thread();
     let refused = Compiled::new(&b.finish().unwrap(), Options::default());
