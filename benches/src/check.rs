@@ -72,7 +72,7 @@ impl Read for Repeated {
     }
 }
 
-/// `membar-bench parse`: prints megabytes a second.
+/// `membar-bench parse`: prints megabytes per second.
 pub fn parse(args: &Parse) -> Result<ExitCode, Error> {
     let bytes = std::fs::read(&args.file).map_err(Error::file("read", &args.file))?;
     let times = args.bytes.div_ceil(bytes.len().max(1) as u64);

@@ -16,7 +16,7 @@ use wait4::Wait4;
 pub struct Cost {
     /// Wall time from start to end.
     pub seconds: f64,
-    /// Processor time: what the wall time would be if nothing else ran.
+    /// Processor time: the wall time if nothing else ran.
     pub cpu: f64,
     /// Peak resident memory in MB (10^6 bytes).
     pub megabytes: f64,
@@ -43,7 +43,7 @@ pub struct Answer {
     pub effort: Effort,
 }
 
-/// What a decision took.
+/// The cost of one decision.
 #[derive(Deserialize, Clone, Copy, Debug, Default)]
 pub struct Effort {
     pub conflicts: u64,
@@ -58,7 +58,7 @@ struct Answers {
 pub struct Runner {
     /// This program: writes traces.
     bench: PathBuf,
-    /// What is measured; `None`: this program.
+    /// The program to measure; `None`: this program.
     membar: Option<PathBuf>,
     directory: TempDir,
 }
@@ -81,7 +81,7 @@ impl Runner {
         Ok(Runner { bench, membar: Some(membar), directory: TempDir::new()? })
     }
 
-    /// What is measured, for the head of the results.
+    /// The program being measured, for the head of the results.
     pub fn subject(&self) -> &'static str {
         match self.membar {
             Some(_) => "`membar check`, a process a trace, from text",

@@ -16,7 +16,7 @@ use std::process::ExitCode;
 /// Seeds between two rounds.
 const APART: u64 = 1 << 32;
 
-/// What the rounds of a bug and a profile came to.
+/// The outcome of all rounds of one bug and profile.
 #[derive(Default)]
 struct Found {
     rounds: u64,

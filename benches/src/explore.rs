@@ -119,7 +119,7 @@ impl Speed {
         Speed { wall: self.wall.min(other.wall), cpu: self.cpu.min(other.cpu), ..self }
     }
 
-    /// Executions a second of processor time.
+    /// Executions per second of processor time.
     pub fn rate(&self) -> f64 {
         self.counts.runs() as f64 / self.cpu
     }
@@ -155,7 +155,7 @@ fn explore(subject: &Subject, strategy: Strategy, watcher: Watcher, effort: Effo
     verification.search().counts()
 }
 
-/// What is measured of each program.
+/// The measurements to make of each program.
 pub struct Plan<'a> {
     pub strategy: Strategy,
     pub watchers: &'a [Watcher],

@@ -158,7 +158,7 @@ impl Measured<'_> {
         Ok(())
     }
 
-    /// Events a second; neither cost nor memory grows with the length.
+    /// Events per second; neither cost nor memory grows with the length.
     fn monitor(&mut self) -> Result<(), Error> {
         let both = [Monitors::Both];
         for mix in [MixName::LoadsStores, MixName::Paper] {

@@ -17,7 +17,7 @@ pub struct Results {
 }
 
 impl Results {
-    /// Prints the head: what is measured, and on what.
+    /// Prints the head: the subject and the machine of the measurement.
     pub fn begin(output: &Output, what: &str, subject: &str) -> Results {
         let now = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
         let date = now.split('T').next().unwrap_or_default().to_owned();

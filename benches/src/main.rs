@@ -4,10 +4,10 @@
 //! cargo run --release -p membar-bench -- floors             does it meet what was promised?
 //! cargo run --release -p membar-bench -- figures --quick    figures 6 to 8 of the TSOtool paper
 //! cargo run --release -p membar-bench -- grid --n 128K      one line a trace
-//! cargo run --release -p membar-bench -- explore            interleavings and classes a second, with and without monitors
-//! cargo run --release -p membar-bench -- monitor            events a second against threads and length
-//! cargo run --release -p membar-bench -- litmus             litmus tests a second
-//! cargo run --release -p membar-bench -- native             C and C++ programs: executions a second, memory, first violation
+//! cargo run --release -p membar-bench -- explore            interleavings and classes per second, with and without monitors
+//! cargo run --release -p membar-bench -- monitor            events per second against threads and length
+//! cargo run --release -p membar-bench -- litmus             litmus tests per second
+//! cargo run --release -p membar-bench -- native             C and C++ programs: executions per second, memory, first violation
 //! cargo run --release -p membar-bench -- locks              figures 4 and 5 of the MODV paper: locks and time
 //! cargo run --release -p membar-bench -- detect             tests and operations until each bug of a simulated machine is found
 //! cargo run --release -p membar-bench -- results            the tables of docs/results.md

@@ -1,4 +1,4 @@
-//! `membar monitor`: what an event costs, against the number of threads and against the length.
+//! `membar monitor`: the cost of an event, against the number of threads and against the length.
 
 use crate::case::size;
 use crate::child::{Cost, Runner};
@@ -95,7 +95,7 @@ impl Interleaved {
     }
 }
 
-/// What each monitor said, if it is about this many events: `unsafe under tso, unsafe under pso`.
+/// The verdict of each monitor, if it is about this many events: `unsafe under tso, unsafe under pso`.
 fn verdicts(out: &str, events: u32) -> Option<String> {
     let all = format!(": {events} event");
     let about = out.lines().filter(|line| line.contains(&all));

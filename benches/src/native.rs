@@ -93,7 +93,7 @@ impl Cost {
         self.search + self.children
     }
 
-    /// Executions a second of processor time.
+    /// Executions per second of processor time.
     pub fn rate(&self) -> f64 {
         self.counts.runs() as f64 / self.cpu()
     }

@@ -15,7 +15,7 @@ use membar_verify::{Effort, Verdict, Watching};
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 
-/// What was made by this command stands between these lines.
+/// The generated part of the file lies between these two lines.
 const BEGIN: &str = "<!-- made by `cargo run --release -p membar-bench -- results`: begin -->";
 const END: &str = "<!-- made by `cargo run --release -p membar-bench -- results`: end -->";
 
@@ -275,7 +275,7 @@ fn sober(made: &mut Made<'_>, progress: &mut Progress) -> Result<Table, Error> {
             let effort = Effort { jobs: made.args.jobs, ..Effort::default() };
             let run = program.explore(settings, effort, limit)?;
             let found = run.checkpoint.seen.violations.len();
-            // What they find there, and more: all violations of the executions with so few preemptions.
+            // They find something there, so we must too: we report all violations of executions with this few preemptions.
             if *borderline > 0 && found == 0 {
                 made.wrong.push(format!("{name}, {preemptions} preemptions: they find something, and we do not"));
             }

@@ -163,7 +163,7 @@ int main(void)
 /// Values of K.
 const STORED: [u32; 5] = [2, 4, 8, 16, 32];
 
-/// What an execution and an event cost: a line through executions of different lengths.
+/// The cost of an execution and of an event: a line fitted to executions of different lengths.
 struct Line {
     /// Events and nanoseconds of an execution.
     points: Vec<(f64, f64)>,

@@ -105,7 +105,7 @@ fn main() {
     let same_or_time = When { same_address: true, time: true, ..When::NEVER };
     let wmo = model(same_or_time, When::NEVER, When::SAME_ADDRESS);
     let mut certifier = Certifier::new();
-    // Proofs: what does not depend on their length.
+    // Proofs: the part that does not depend on their length.
     let (trace, _) = interleaving(1_000_000, 8, 16, false);
     let start = Instant::now();
     let flaw = certifier.proof(&trace, &tso, &Proof::Cycle(vec![Lemma::default()]));

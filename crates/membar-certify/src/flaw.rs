@@ -56,7 +56,7 @@ pub enum Flaw {
     FinalValue {
         /// The address.
         addr: AddrId,
-        /// What would be left.
+        /// The value that the order leaves.
         gives: u64,
     },
     /// The write is not the next one of its address's `order` line.

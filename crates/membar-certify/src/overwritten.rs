@@ -398,7 +398,7 @@ impl Overwritten {
         Ok(end)
     }
 
-    /// What overwrites the write of a bit before a position (one more than all: before the end); for messages only.
+    /// The operation that overwrites the write of a bit before a position (one past the last: before the end); for messages only.
     #[cold]
     fn overwrites(&self, trace: &Trace, first: usize, read: u32, addr: AddrId, bit: usize) -> OpId {
         let mut reaches = vec![read as usize == self.nodes.len(); read as usize + 1];

@@ -11,7 +11,7 @@
 //! Of the sessions that hold an access, the one that began first holds whatever another one holds before that access: two
 //! accesses share a session exactly if they share that one.
 //!
-//! What the table says about time matters for plain stores that may still be in a buffer when their period ends, since
+//! The table's rules about time matter for plain stores that may still be in a buffer when their period ends, since
 //! the axiom covers everything else. Where the table keeps a pair always, neither has to be looked at.
 //!
 //! Complexity: O(n + a) joins and steps; times the number of locks that a thread holds at once, or that guard one address;
@@ -21,7 +21,7 @@ use crate::Flaw;
 use crate::locks::Guards;
 use membar_core::{AddrId, Compare, Kind, Kinds, Mask, Model, OpId, OpKind, Ppo, ThreadId, Trace, When};
 
-/// What is gathered about sets of operations; 0 stands for the empty one.
+/// Information gathered about sets of operations; 0 stands for the empty set.
 pub(crate) trait Join {
     /// For one operation.
     fn of(&self, op: OpId) -> u32;
@@ -33,9 +33,9 @@ pub(crate) trait Join {
 #[derive(Default, Debug)]
 pub(crate) struct Past {
     rules: Rules,
-    /// Per address or lock: what the current thread did to it so far.
+    /// Per address or lock: the current thread's operations on it so far.
     own: Vec<OwnColumns>,
-    /// Per lock: what the current thread did so far to addresses that it guards.
+    /// Per lock: the current thread's operations so far on addresses that it guards.
     guarded: Vec<OwnColumns>,
     guards: Guards,
     /// The sessions that the current thread is in, in the order in which they began.
@@ -77,7 +77,7 @@ fn columns(kinds: Kinds) -> u8 {
     (kinds.0 | kinds.0 >> 2) & 3
 }
 
-/// What puts earlier operations before a later one of some [`OpKind`].
+/// The conditions that put earlier operations before a later one of some [`OpKind`].
 #[derive(Clone, Copy, Default, Debug)]
 struct Rule {
     /// Kinds, whatever they access.
@@ -90,13 +90,13 @@ struct Rule {
     acquires: bool,
     /// Columns of the locks that guard its address, or of the accesses that its lock guards.
     guarded: u8,
-    /// By time: what is done at its end.
+    /// By time: operations that are done at their end.
     done: bool,
     /// By time: stores that are not.
     pending: bool,
 }
 
-/// What the rules depend on beside the table; they are kept from one trace to the next.
+/// Everything that the rules depend on besides the table; the rules are kept from one trace to the next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Case {
     sync: Mask,
@@ -355,12 +355,12 @@ impl Past {
     }
 }
 
-/// What a thread did earlier, by when it ended.
+/// The earlier operations of a thread, by when they ended.
 #[derive(Default, Debug)]
 struct Ended {
     /// The thread's end times, sorted.
     times: Vec<u64>,
-    /// Fenwick tree over `times`, from index 1: what was done at its end, and stores that were not.
+    /// Fenwick tree over `times`, from index 1: operations that were done at their end, and stores that were not.
     tree: Vec<[u32; 2]>,
 }
 

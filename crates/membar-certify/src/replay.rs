@@ -38,7 +38,7 @@ use std::fmt;
 /// An event: an access that was made.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Event {
-    /// Whose.
+    /// The thread that made it.
     pub thread: u32,
     /// Its place in program order, from 0.
     pub index: u32,
@@ -64,7 +64,7 @@ pub struct Read {
     pub value: u64,
 }
 
-/// What happened, without the order of steps.
+/// The events of an execution, without the order of its steps.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Trace {
     /// Per thread its accesses in program order.
@@ -74,7 +74,7 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// What the event did, if the trace has it.
+    /// The access that the event made, if the trace has it.
     pub fn get(&self, event: Event) -> Option<&Made> {
         self.threads.get(event.thread as usize)?.get(event.index as usize)
     }
@@ -361,7 +361,7 @@ const NONE: u32 = u32::MAX;
 /// From how many events a cycle is searched at most.
 const STARTS: usize = 512;
 
-/// The kind of run a way is in: what it may continue with at no cost.
+/// The kind of run a way is in: the steps that it may continue with at no cost.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mode {
     /// Nothing: this is where the search began.
@@ -429,7 +429,7 @@ impl Graph {
                     order.and_then(|order| order.first()).map_or(NONE, |&w| number(w) as u32)
                 }
             };
-            // An interlocked operation is itself the next write after the one it read; what follows is co's business.
+            // An interlocked operation is itself the next write after the one it read; co covers the rest.
             graph.fr[at] = if next == at as u32 { NONE } else { next };
         }
         reads.sort_unstable();

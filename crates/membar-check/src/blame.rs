@@ -99,7 +99,7 @@ fn suspects(trace: &Trace, proof: &Proof) -> Vec<OpId> {
     reads
 }
 
-/// What the read returns at its place in the order that was found.
+/// The source that the read returns at its place in the order that was found.
 fn returned(checker: &Checker, trace: &Trace, model: &Model, read: OpId) -> Source {
     let order = checker.order(trace);
     let mut current = Source::INIT;

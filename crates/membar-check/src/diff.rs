@@ -259,7 +259,7 @@ impl<'m> Direction<'m> {
         ControlFlow::Continue(())
     }
 
-    /// What may be left out of traces with this many locks.
+    /// The rules for leaving things out of traces with this many locks.
     fn rules(&self, locks: usize) -> Rules {
         let entry = |earlier: Kind, later: Kind| self.forbid.ppo.entry(earlier, later);
         let all = |test: &dyn Fn(Kind, Kind) -> bool| Kind::ALL.iter().all(|&e| Kind::ALL.iter().all(|&l| test(e, l)));

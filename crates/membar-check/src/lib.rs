@@ -91,7 +91,7 @@ enum Refutation {
     Conflict,
 }
 
-/// What the graph and the search take, about.
+/// Approximate memory of the graph and the search per operation.
 const BYTES_PER_OP: usize = 160;
 
 /// Proofs that mention more operations than this are not shortened.
@@ -153,7 +153,7 @@ impl Checker {
     /// Decides a trace.
     pub fn decide(&mut self, trace: &Trace, model: &Model, limits: &Limits) -> Decision {
         match self.decide_with(trace, model, None, limits) {
-            // What was left out may forbid it.
+            // The operations left out may forbid it.
             Decision::Allowed if trace.left_out().is_some() => Decision::Undecided(Undecided::Repeated),
             decision => decision,
         }

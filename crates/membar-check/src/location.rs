@@ -1,4 +1,4 @@
-//! Models without a write order: what a load may return in a partial order.
+//! Models without a write order: the values that a load may return in a partial order.
 //!
 //! Problem: in location consistency the writes of an address are not totally ordered. Memory order is partial: program
 //! order as far as the model keeps it, time, reads-from, and for each lock one order of its sessions. A load returns a

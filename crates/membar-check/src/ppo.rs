@@ -83,7 +83,7 @@ impl Chain {
 struct Session {
     lock: u32,
     acquire: u32,
-    /// What the release has to come after.
+    /// The nodes that the release has to come after.
     inside: Vec<u32>,
     /// Same-session entries between accesses.
     chains: Vec<Chain>,

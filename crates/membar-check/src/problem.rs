@@ -66,7 +66,7 @@ pub(crate) enum Why {
     Choice,
 }
 
-/// Something impossible that is visible at once: these operations alone are forbidden.
+/// Something impossible that is visible immediately: these operations alone are forbidden.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Obvious {
     /// A value that nobody writes.
@@ -331,7 +331,7 @@ impl Problem {
         self.per_addr2 = fill;
     }
 
-    /// What [`crate::location`] has to look at.
+    /// Counts the accesses that [`crate::location`] has to look at.
     fn count_data(&mut self, trace: &Trace) {
         for column in [&mut self.data_writes, &mut self.data_reads] {
             column.clear();

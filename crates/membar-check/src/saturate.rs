@@ -43,7 +43,7 @@ use crate::problem::{Extra, NONE, Problem, Why};
 use crate::sort::Sorter;
 use membar_core::{Kind, Kinds, Model, OpKind, ThreadId, Trace, Undecided};
 
-/// What a pass did.
+/// The result of a pass.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Pass {
     /// The graph, with its extras, has a cycle: these nodes cannot be sorted.
@@ -149,7 +149,7 @@ pub(crate) struct Saturator {
     stores: Vec<u32>,
     /// Per entry of `loads`: the next entry of the segment that reads another write.
     next_other: Vec<u32>,
-    /// What the node of an operation or barrier promises: all of these kinds in the rest of its thread.
+    /// The promises of the node of an operation or barrier: all of these kinds in the rest of its thread.
     promises: Vec<Kinds>,
     /// Is it a lock?
     lock: Vec<bool>,
@@ -293,7 +293,7 @@ impl Saturator {
             let mut promise = |column: usize| row[column + t] = row[column + t].min(node);
             let (reads, writes) = (p.reads(node), p.writes(node));
             if each_address {
-                // What else it is before, its successors have said.
+                // Its successors have already covered everything else that it is before.
                 if reads && loads_ordered {
                     promise(2 * x as usize * threads);
                 }

@@ -3,12 +3,12 @@
 //! Problem: given the graph of a read problem, find a total order of all operations that respects it and the Value axiom,
 //! or show that there is none.
 //!
-//! Algorithm: execute operations one by one, as the paper's topological sort with rule A7 applied at once.
+//! Algorithm: execute operations one by one, as the paper's topological sort with rule A7 applied immediately.
 //! 1. An operation is *ready* when all its predecessors in the graph have been executed. A ready load executes as soon as
 //!    memory holds the value it returned (or, forwarded, before its own store). A ready read-modify-write executes
 //!    when its source is in memory and all other readers of that source have executed. A ready store may execute when
 //!    nobody who has still to execute reads the value it overwrites (A7).
-//! 2. Loads and read-modify-writes execute at once when they can, and so do stores whose value nobody has still to read: in
+//! 2. Loads and read-modify-writes execute as soon as they can, and so do stores whose value nobody has still to read: in
 //!    any completion they could be moved to this point. Stores that somebody reads are *decisions*, and so are stores that
 //!    are the first of a guess of a known conflict (see the invariants). A store all of whose readers are ready is taken
 //!    first: it holds its address up for no time, so that it too could be moved here. Otherwise it is a guess, of a store
@@ -127,7 +127,7 @@ pub(crate) struct Overwritten {
 }
 
 impl Conflict {
-    /// What keeping it takes, about.
+    /// The approximate memory needed to keep it.
     fn bytes(&self) -> usize {
         let [guesses, cycle, implied] =
             [size_of_val(&self.guesses[..]), size_of_val(&self.cycle[..]), size_of_val(&self.implied[..])];

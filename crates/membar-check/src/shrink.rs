@@ -41,7 +41,7 @@ pub(crate) fn closure(trace: &Trace, ops: &[OpId]) -> Vec<OpId> {
     trace.ops().filter(|op| keep[op.index()]).collect()
 }
 
-/// What of `core` is left. Items are its operations, then its `final` lines, then its `order` lines.
+/// The part of `core` that is left. Items are its operations, then its `final` lines, then its `order` lines.
 struct Shrinker<'a> {
     core: &'a Trace,
     model: &'a Model,
@@ -101,7 +101,7 @@ pub(crate) fn shrink(whole: &Trace, model: &Model, ops: Vec<OpId>, last_first: b
         }
     }
     let source_kept = |i: usize| match (whole.final_sources()[i], whole.final_sources()[i].as_op()) {
-        // What is forbidden without it is shown without it.
+        // The trace is forbidden without it, so it is shown without it.
         (Source::UNWRITTEN, _) => false,
         (_, Some(op)) => kept[op.index()],
         (_, None) => used[whole.finals[i].addr.index()],

@@ -1,4 +1,4 @@
-//! The store buffer of a thread: what a machine with store buffers may do next.
+//! The store buffer of a thread: the possible next steps of a machine with store buffers.
 //!
 //! Everything that explains or searches uses it. The certifier and the oracles have their own: they are compared with it.
 //!
@@ -12,9 +12,9 @@ use crate::{Barrier, Relaxation};
 /// A store that has not reached memory.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Buffered<A, V> {
-    /// Where.
+    /// The address.
     pub addr: A,
-    /// What.
+    /// The value stored.
     pub value: V,
     /// Store barriers of the thread before it.
     pub epoch: u32,

@@ -1,4 +1,4 @@
-//! What is wrong with somebody's input, where, and how to fix it: the one form in which all parsers say so.
+//! A fault in the user's input, where it is, and how to fix it: the one form in which all parsers report faults.
 
 use std::fmt::{self, Display};
 use std::ops::Range;
@@ -11,7 +11,7 @@ pub struct Diagnostic<'a> {
     pub place: Option<Place<'a>>,
     /// Additional information, a line each.
     pub notes: Vec<&'a str>,
-    /// What to do; empty where nothing can be said.
+    /// How to fix it; empty where nothing can be said.
     pub help: &'a str,
 }
 

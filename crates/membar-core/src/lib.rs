@@ -1,4 +1,4 @@
-//! The vocabulary of membar: what a trace, a model, a verdict and a proof *are*.
+//! The vocabulary of membar: the definitions of traces, models, verdicts and proofs.
 //!
 //! This crate decides nothing. It holds the types that every other crate exchanges:
 //!

@@ -10,7 +10,7 @@
 
 use std::ops::{BitAnd, BitOr, Not};
 
-/// What an operation is in preserved program order. A read-modify-write is a load and a store.
+/// The kind of an operation in preserved program order. A read-modify-write is a load and a store.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 #[repr(u8)]
 pub enum Kind {
@@ -82,7 +82,7 @@ impl Kinds {
 /// When an earlier and a later operation of one thread keep their order: any of the conditions suffices.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
 pub struct When {
-    /// Whatever they access.
+    /// Regardless of the addresses they access.
     pub always: bool,
     /// If they access one address, or one lock.
     pub same_address: bool,
@@ -166,7 +166,7 @@ impl Mask {
         (Mask::STORE_STORE, "#StoreStore", "store-store"),
     ];
 
-    /// What a barrier with this mask puts before what, per earlier [`Kind`]. For a barrier, an acquire and a release
+    /// The kinds that a barrier with this mask puts later, per earlier [`Kind`]. For a barrier, an acquire and a release
     /// count as a load and as a store.
     pub fn rows(self) -> [Kinds; 4] {
         const LOADS: u8 = 0b1101;

@@ -67,7 +67,7 @@ macro_rules! named {
 }
 
 named! {
-    /// What a model says about a trace.
+    /// A model's verdict on a trace.
     pub enum VerdictKind {
         /// The model allows it.
         Allowed = "allowed",
@@ -79,7 +79,7 @@ named! {
 }
 
 named! {
-    /// What came of verifying a program.
+    /// The verdict on a program.
     pub enum ProgramVerdict {
         /// Every execution was explored, and each is sequentially consistent.
         Safe = "safe",
@@ -169,7 +169,7 @@ named! {
 }
 
 named! {
-    /// What rules follow from.
+    /// The axioms that rules follow from.
     pub enum Axiom {
         /// Loads stay before later operations of their thread.
         LoadOp = "LoadOp",

@@ -88,7 +88,7 @@ fn lost_update(trace: &Trace) -> bool {
     atomics.into_iter().any(|op| !read.insert((trace.addr(op), trace.source(op))))
 }
 
-/// Who wrote what.
+/// The writes of each value.
 struct Writes {
     /// The first write of each value.
     writer: FxHashMap<(AddrId, u64), OpId>,
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lost_update_is_left_when_what_depends_on_a_repeated_value_is_not() {
+    fn a_lost_update_is_left_when_dependents_of_a_repeated_value_are_not() {
         let two = resolved(&[(0, Some(0), 1), (1, Some(0), 1)], Some(1)).unwrap();
         assert_eq!((lines(&two), two.finals.len(), two.left_out().unwrap().ops), (vec![1, 2], 0, 0));
         assert_eq!(two.source(OpId(0)), Source::INIT);
@@ -172,7 +172,7 @@ mod tests {
             [(0, None, 100), (0, Some(100), 103), (1, Some(100), 101), (2, Some(101), 103), (3, Some(103), 104)];
         let chain = resolved(&chain, None).unwrap();
         assert_eq!((lines(&chain), chain.left_out().unwrap().ops), (vec![1, 2, 3, 4], 1));
-        // What reads from something that is gone is gone as well.
+        // If a write is gone, so are the reads from it.
         let behind = [(0, Some(0), 1), (1, Some(0), 1), (2, Some(1), 2), (3, Some(2), 3)];
         assert_eq!(lines(&resolved(&behind, Some(3)).unwrap()), [1, 2]);
     }

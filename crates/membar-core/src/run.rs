@@ -32,7 +32,7 @@ impl AccessKind {
     }
 }
 
-/// What a thread went through between two accesses; the greater the stronger.
+/// The barrier that a thread passed between two accesses; the greater the stronger.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 #[repr(u8)]
 pub enum Barrier {
@@ -78,7 +78,7 @@ impl Access {
 /// An access that has been made, on a memory that holds one value per address.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Performed {
-    /// Who made it.
+    /// The thread that made it.
     pub thread: u32,
     /// Its kind.
     pub access: Access,

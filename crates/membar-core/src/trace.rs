@@ -23,7 +23,7 @@ pub enum OpKind {
 }
 
 impl OpKind {
-    /// What it is in preserved program order; a barrier is nothing.
+    /// Its kinds in preserved program order; a barrier has none.
     #[inline]
     pub fn kinds(self) -> Kinds {
         const KINDS: [Kinds; 6] = [Kinds(1), Kinds(2), Kinds(3), Kinds(0), Kinds(4), Kinds(8)];
@@ -122,7 +122,7 @@ pub struct OrderLine {
     pub line: u64,
 }
 
-/// A `guard` line: what a lock guards.
+/// A `guard` line: the addresses that a lock guards.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Guard {
     /// The lock.

@@ -76,7 +76,7 @@ impl SearchState {
         self.strategy
     }
 
-    /// What has been run.
+    /// Counts of the runs so far.
     pub fn counts(&self) -> Counts {
         self.counts
     }

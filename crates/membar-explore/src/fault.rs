@@ -1,7 +1,7 @@
 //! Why a thread of a program cannot continue.
 //!
-//! Whoever runs a program does not always know what its variables and lines are called. A message therefore has pieces:
-//! text, and places that somebody with the program's symbols puts into words.
+//! The code that runs a program does not always know what its variables and lines are called. A message therefore has pieces:
+//! text, and places that code with the program's symbols puts into words.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -9,12 +9,12 @@ use std::fmt;
 /// Why a thread cannot continue.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Fault {
-    /// What kind of fault it is.
+    /// The kind of fault.
     pub kind: FaultKind,
     /// How the message is read.
     #[serde(default)]
     pub form: Form,
-    /// What happens: `uses a null pointer`.
+    /// A description of the fault: `uses a null pointer`.
     pub message: Message,
     /// Return addresses, the innermost first, counted from the beginning of the program.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -33,7 +33,7 @@ pub enum FaultKind {
     Terminate,
     /// The program ends the process that runs it: its schedule cannot be run again.
     Death,
-    /// Not an error of the program: it needs something that whoever runs it does not offer.
+    /// Not a program error: the program needs something that its runner does not offer.
     Limit,
     /// As [`FaultKind::Limit`]: it needs more memory than it may have.
     Memory,
@@ -89,14 +89,14 @@ pub enum Location {
     },
     /// A thread-local variable.
     ThreadLocal {
-        /// Whose.
+        /// The thread that it belongs to.
         thread: u32,
         /// The offset in the object's block.
         offset: u64,
     },
     /// On the stack of a thread, whose frames are these: instruction and canonical frame address, innermost first.
     Stack {
-        /// Whose.
+        /// The thread that it belongs to.
         thread: u32,
         /// The address.
         addr: u64,
@@ -105,7 +105,7 @@ pub enum Location {
     },
     /// In a block of the heap.
     Heap {
-        /// Who allocated it.
+        /// The thread that allocated it.
         thread: u32,
         /// Which of its blocks it is.
         number: u32,
@@ -118,9 +118,9 @@ pub enum Location {
     },
     /// A word that no variable of the program is, but that its threads read and write.
     Control {
-        /// Whose; the number of the queue for [`Control::Futex`].
+        /// The thread that it belongs to; the number of the queue for [`Control::Futex`].
         thread: u32,
-        /// Which.
+        /// The kind of word.
         what: Control,
     },
 }
@@ -139,7 +139,7 @@ pub enum Control {
     Fate,
     /// The lock of atomics that are too large for an instruction.
     Large,
-    /// What choices read.
+    /// The word that choices read.
     Choice,
     /// The lock of atomic sections.
     Section,

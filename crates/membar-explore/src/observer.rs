@@ -1,4 +1,4 @@
-//! Who watches an exploration.
+//! Observers of an exploration.
 
 use crate::{End, Fault, Step};
 use membar_core::{Access, Performed};

@@ -31,7 +31,7 @@ pub enum Standing {
     Stopped,
 }
 
-/// What a waiting read waits for.
+/// The condition that a waiting read waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Awaited {
     /// The address it reads.
@@ -50,7 +50,7 @@ impl Awaited {
     }
 }
 
-/// What a thread waits for: a loop that it is about to go round again, or an access that is made only when it can be.
+/// The condition that a thread waits for: in a loop that it is about to repeat, or before an access that is made only when it can be.
 ///
 /// A round is *idle* if it begins and ends with the same registers and changes no memory. After an idle round that read
 /// the values in `round`, the thread will do the same again, access by access, until it reads something else.
@@ -75,7 +75,7 @@ pub struct Waiting<'a> {
     pub blocking: bool,
     /// The thread is parked; `round` is what the round found first at each address that matters.
     pub parked: bool,
-    /// What else disables its next access, if it is parked before one that blocks.
+    /// The other condition that disables its next access, if it is parked before one that blocks.
     pub lock: Option<&'a Awaited>,
 }
 
@@ -142,7 +142,7 @@ pub trait Program {
     /// The thread's next action.
     fn next(&self, thread: usize) -> Next;
 
-    /// How the thread stands: what [`Program::next`] and [`Program::waiting`] say, for those who need no more.
+    /// How the thread stands: what [`Program::next`] and [`Program::waiting`] say, for callers that need no more.
     #[inline]
     fn standing(&self, thread: usize) -> Standing {
         match self.next(thread) {
@@ -154,7 +154,7 @@ pub trait Program {
         }
     }
 
-    /// What the thread waits for, if it waits.
+    /// The condition that the thread waits for, if it waits.
     fn waiting(&self, thread: usize) -> Waiting<'_>;
 
     /// Whether a thread that waits is disabled: its next access would close the same round again, or cannot be made yet.

@@ -84,7 +84,7 @@ struct Event {
     addr: u32,
     /// Which event of its thread it is, from 1.
     index: u32,
-    /// What the address held before.
+    /// The previous value of the address.
     old: u64,
 }
 
@@ -101,7 +101,7 @@ pub struct Turn<S = Many> {
     pub(crate) initials: S,
 }
 
-/// Who ensures that races are reversed.
+/// Ensures that races are reversed.
 pub(crate) trait Turns<S> {
     /// Threads that are taken care of at the state before the event at this depth.
     fn known(&self, depth: u32) -> S;
@@ -223,7 +223,7 @@ impl Races {
             }
         }
         if let Some(c) = found {
-            // What the read would come after, had `c` not happened: its thread's past and, if it writes, reads that do
+            // The events that the read would come after, had `c` not happened: its thread's past and, if it writes, reads that do
             // not happen after c.
             if writes {
                 let event = self.events[c as usize];

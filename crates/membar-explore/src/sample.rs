@@ -55,7 +55,7 @@ pub(crate) struct Sampler<P, O, S> {
     path: Vec<Step>,
     /// Steps that each thread has made. Empty as long as none can have made nearly as many as it may.
     made: Vec<usize>,
-    /// Scratch: what a thread did in one go.
+    /// Scratch: the steps that a thread made in one go.
     run: Vec<Performed>,
     sets: PhantomData<S>,
 }
@@ -157,7 +157,7 @@ impl<P: Program, O: Observer, S: Set> Sampler<P, O, S> {
         blocked
     }
 
-    /// What those who wait wait for.
+    /// The conditions that the waiting threads wait for.
     #[inline(always)]
     fn watched(&self, waiting: S) -> Watched {
         let mut watched = Watched::default();
@@ -182,7 +182,7 @@ impl<P: Program, O: Observer, S: Set> Sampler<P, O, S> {
     pub fn draw(&mut self, choice: Choice, seed: u64, numbers: Range<u64>, stop: &AtomicBool) -> Drawn<O::Part> {
         let (mut counts, mut steps) = (Counts::default(), 0);
         for number in numbers {
-            // What is run may show more threads than there is room for: somebody else has to continue.
+            // A run may reveal more threads than there is room for: somebody else has to continue.
             if stop.load(Ordering::Relaxed) || self.program.threads() > S::MOST {
                 break;
             }
@@ -233,7 +233,7 @@ impl<P: Program, O: Observer, S: Set> Sampler<P, O, S> {
         }
         let mut blocked = self.blocked(now.waiting);
         let mut watched = self.watched(now.waiting);
-        // Who is next, if that was drawn already.
+        // The next thread, if it was drawn already.
         let mut drawn = None;
         let end = loop {
             let able = now.ready & !blocked;

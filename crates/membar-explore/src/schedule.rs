@@ -9,7 +9,7 @@ use crate::{MAX_OUTCOMES, MAX_THREADS};
 use std::fmt;
 use std::str::FromStr;
 
-/// A step: who makes it and, if it is a choice, with which outcome.
+/// A step: the thread that makes it and, if it is a choice, with which outcome.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(transparent)]
 pub struct Step(u32);
@@ -26,7 +26,7 @@ impl Step {
         Step((outcome + 1) << 8 | thread as u8 as u32)
     }
 
-    /// Who.
+    /// The thread that makes the step.
     #[inline]
     pub const fn thread(self) -> usize {
         (self.0 & 0xff) as usize
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_schedule_is_refused_with_its_place() {
+    fn invalid_schedules_are_refused_with_their_place() {
         use BadSchedule::*;
         for (text, error) in [
             ("a-b", NoThread { at: 2, found: '-' }),

@@ -1,6 +1,6 @@
 //! Sets of threads.
 //!
-//! Who can run, who is asleep, who is to be run: a set of threads is examined in every step, and nearly every program has so few that a word
+//! Threads that can run, that are asleep, that are to be run: every step examines a set of threads, and in nearly every program a word
 //! holds them. So the code that runs an execution is made for one kind of set, a word or [`Many`], which is chosen once
 //! for all executions. Sets that are kept, saved or passed between workers are [`Many`].
 
@@ -16,15 +16,15 @@ pub trait Set:
 {
     /// The most threads that programs with such sets have.
     const MOST: usize;
-    /// Nobody.
+    /// The empty set.
     const NONE: Self;
     /// One thread.
     fn one(thread: usize) -> Self;
-    /// The thread with the lowest number; of nobody anything.
+    /// The thread with the lowest number; unspecified for the empty set.
     fn first(self) -> usize;
-    /// Without that.
+    /// The set without that thread.
     fn rest(self) -> Self;
-    /// How many threads.
+    /// The number of threads.
     fn count(self) -> u32;
     /// The n-th thread, from 0, of more than that.
     fn nth(self, n: u32) -> usize;
@@ -33,19 +33,19 @@ pub trait Set:
     /// The same set, which has no thread beyond [`Set::MOST`].
     fn few(many: Many) -> Self;
 
-    /// The thread if this is so, otherwise nobody.
+    /// The thread if the condition holds, otherwise the empty set.
     #[inline(always)]
     fn one_if(thread: usize, so: bool) -> Self {
         if so { Self::one(thread) } else { Self::NONE }
     }
 
-    /// Whether there is nobody.
+    /// Whether the set is empty.
     #[inline(always)]
     fn is_none(self) -> bool {
         self == Self::NONE
     }
 
-    /// Whether there is somebody.
+    /// Whether the set is not empty.
     #[inline(always)]
     fn is_some(self) -> bool {
         self != Self::NONE
@@ -122,7 +122,7 @@ impl Set for u64 {
         }
     }
 
-    /// Who is next cannot be predicted, so for the first ones there is no branch.
+    /// The next thread cannot be predicted, so there is no branch for the first ones.
     #[inline(always)]
     fn nth(self, n: u32) -> usize {
         let (one, two) = (self.rest(), self.rest().rest());
@@ -169,7 +169,7 @@ const WORDS: usize = MAX_THREADS / 64;
 pub struct Many([u64; WORDS]);
 
 impl Many {
-    /// Nobody.
+    /// The empty set.
     pub const NONE: Many = Many([0; WORDS]);
 
     /// The threads, the lowest first.
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_set_is_refused() {
+    fn invalid_sets_are_refused() {
         for text in ["-1", "\"a\"", "[1,2,3,4,5]", "null"] {
             assert!(serde_json::from_str::<Many>(text).is_err(), "{text}");
         }

@@ -11,7 +11,7 @@
 //! stack of *items* (an open node and one of those threads). A worker ([`crate::work`]) is given an item, replays its path,
 //! and searches the subtree depth first, going back by undoing steps, until it is done or has run [`BUDGET`] executions;
 //! what is left of its stack then becomes open nodes and items. Items are taken [`ROUND`] at a time and their results are
-//! merged in order, whatever the number of workers: that is why the number of workers does not change the result, and why
+//! merged in order, whatever the number of workers; so the number of workers does not change the result, and
 //! between two rounds the whole search is a small value that can be saved. An item that a worker could not run is returned to the queue.
 //!
 //! * **exhaustive**: from every state every thread that can run.
@@ -264,12 +264,12 @@ pub(crate) fn in_parallel<W: Work + Send>(
     results.into_iter().map(|(_, result)| result).collect()
 }
 
-/// What a worker needs to know about an item.
+/// The part of an item that a worker needs to know.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Task {
     /// The schedule that leads to the open node.
     pub(crate) path: Vec<Step>,
-    /// What is taken care of at the nodes on it, the open node included.
+    /// The threads that are taken care of at the nodes on it, the open node included.
     pub(crate) known: Vec<Many>,
     /// The open node.
     pub(crate) node: Node,

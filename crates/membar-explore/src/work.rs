@@ -1,4 +1,4 @@
-//! Who does the work of a search: one after the other, a worker is given an order and answers it.
+//! The workers of a search: a worker is given one order after the other and answers each.
 //!
 //! # Problem
 //!
@@ -12,7 +12,7 @@
 //!
 //! # Complexity
 //!
-//! An order takes a worker milliseconds, unless executions are very long: what it costs to pass it on hardly shows.
+//! An order takes a worker milliseconds, unless executions are very long: the cost of passing it on hardly shows.
 
 use crate::sample::{Choice, Drawn, Sampler};
 use crate::set::{Many, Set};
@@ -22,7 +22,7 @@ use crate::{Observer, Program};
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::AtomicBool;
 
-/// What a worker is to do.
+/// The order for a worker.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[allow(clippy::large_enum_variant)] // one at a time for each worker
 pub enum Order {
@@ -56,7 +56,7 @@ pub enum Order {
 /// The result of an [`Order`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Answer<T> {
-    /// Of [`Order::Begin`]: the first state, or what comes of a program in which nobody can run.
+    /// Of [`Order::Begin`]: the first state, or the outcome of a program in which no thread can run.
     Begun(Result<Node, Outcome<T>>),
     /// Of [`Order::Run`].
     Ran(Outcome<T>),
@@ -69,7 +69,7 @@ pub enum Answer<T> {
 
 /// Does what it is told.
 pub trait Work {
-    /// What is seen on the way.
+    /// The observations made on the way.
     type Part: Send;
 
     /// Carries out an order. After `stop` is set it ends as soon as it can, with an answer that is whole.
@@ -172,7 +172,7 @@ impl<P: Program, O: Observer> Local<P, O> {
         }
     }
 
-    /// Becomes somebody who can do what the order says.
+    /// Becomes a worker that can carry out the order.
     fn become_fit(&mut self, order: &Order) {
         let state = std::mem::replace(&mut self.state, State::Between);
         let max_steps = self.max_steps;

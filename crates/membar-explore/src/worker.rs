@@ -68,7 +68,7 @@ pub enum End {
 }
 
 impl End {
-    /// Nobody can run, and these threads wait.
+    /// No thread can run, and these threads wait.
     pub(crate) fn waiting(program: &impl Program, blocked: impl Set) -> End {
         if program.is_dropped() {
             return End::Dropped;
@@ -82,7 +82,7 @@ impl End {
     }
 }
 
-/// What was run.
+/// Counts of the runs made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct Counts {
     /// Executions that ended (or were cut), each a different one.
@@ -130,7 +130,7 @@ pub struct Node<S = Many> {
     pub(crate) todo: S,
     /// Those of them that have been, or are sure to be.
     pub(crate) done: S,
-    /// Threads that need not be run: what they would do has been explored elsewhere.
+    /// Threads that need not be run: their next actions have been explored elsewhere.
     pub(crate) asleep: S,
     /// Preemptions so far.
     pub(crate) preemptions: u32,
@@ -140,9 +140,9 @@ pub struct Node<S = Many> {
     pub(crate) chosen: u16,
 }
 
-/// The path to the current state, as those see it who look for races.
+/// The path to the current state, as the race detection sees it.
 struct Path<'a, S> {
-    /// What is taken care of at the nodes above the item, and at its own.
+    /// The threads that are taken care of at the nodes above the item, and at its own.
     known: &'a [S],
     /// The nodes below.
     nodes: &'a mut [Node<S>],
@@ -210,12 +210,12 @@ pub(crate) struct Worker<P, O, S> {
     made: Vec<usize>,
     path: Vec<Step>,
     races: Races,
-    /// What is taken care of at the nodes of the prefix.
+    /// The threads that are taken care of at the nodes of the prefix.
     known: Vec<S>,
     nodes: Vec<Node<S>>,
     counts: Counts,
     turns: Vec<Turn>,
-    /// Scratch: what a thread did in one go.
+    /// Scratch: the steps that a thread made in one go.
     run: Vec<Performed>,
 }
 
@@ -264,7 +264,7 @@ impl<P: Program, O: Observer, S: Set> Worker<P, O, S> {
         (self.program, self.observer)
     }
 
-    /// The state at the beginning, or what comes of a program in which nobody can run.
+    /// The state at the beginning, or the outcome of a program in which no thread can run.
     pub fn begin(&mut self) -> Result<Node, Outcome<O::Part>> {
         self.go_to(&[]);
         let enabled = self.enabled();
@@ -310,7 +310,7 @@ impl<P: Program, O: Observer, S: Set> Worker<P, O, S> {
         }
     }
 
-    /// If the thread's next access is a blocking one: what it waits for.
+    /// If the thread's next access is a blocking one: the condition it waits for.
     #[inline]
     fn awaited(&self, thread: usize) -> Option<Awaited> {
         if !self.waiting.has(thread) {
@@ -380,7 +380,7 @@ impl<P: Program, O: Observer, S: Set> Worker<P, O, S> {
         self.look(thread);
     }
 
-    /// Who made the last access. Choices at the very beginning are nobody's turn.
+    /// The thread that made the last access. Choices at the very beginning are nobody's turn.
     #[inline]
     fn last(&self) -> Option<usize> {
         let mut steps = self.path.iter().rev();
@@ -509,14 +509,14 @@ impl<P: Program, O: Observer, S: Set> Worker<P, O, S> {
         (self.max_steps - self.made[thread] - 1).min(look).min(LONGEST)
     }
 
-    /// What the others who wait wait for.
+    /// The conditions that the other waiting threads wait for.
     #[inline]
     fn watched(&self, thread: usize) -> Watched {
         let mut watched = Watched::default();
         let mut waiting = self.waiting & !S::one(thread);
         while waiting.is_some() {
             let awaited = self.program.waiting(waiting.first());
-            // Nothing that others do lets a thread go on that has stopped.
+            // Nothing that others do lets a stopped thread continue.
             if awaited.blocking || self.mode != Mode::Dpor {
                 watched.add_round(&awaited);
             }
@@ -711,7 +711,7 @@ impl Node {
 }
 
 impl<S: Set> Node<S> {
-    /// Nobody is to be run.
+    /// No thread is to be run.
     #[inline]
     fn new(enabled: S, preemptions: u32) -> Node<S> {
         Node { enabled, todo: S::NONE, done: S::NONE, asleep: S::NONE, preemptions, outcomes: 0, chosen: 0 }

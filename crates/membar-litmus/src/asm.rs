@@ -15,7 +15,7 @@ use std::ops::Range;
 /// Threads of a test, at most.
 pub(crate) const THREADS: usize = 64;
 
-/// Whose notation.
+/// The notation of assembly code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Notation {
     /// X86: `MOV dst,src`
@@ -45,7 +45,7 @@ pub(crate) enum Arg<'a> {
     Reg(Register),
     Imm(u64),
     Mem(Mem),
-    /// A name that is none of the others: where a jump goes.
+    /// Any other name: where a jump goes.
     Label(&'a str),
 }
 

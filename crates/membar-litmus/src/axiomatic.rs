@@ -366,7 +366,7 @@ impl Search<'_> {
     /// The thread reads from `source`, and writes if it is a read-modify-write.
     fn read(&mut self, from: &Partial, thread: usize, request: &Request, source: u8) {
         let addr = request.access.addr;
-        // Per address no thread goes back: what it waited for may be too old.
+        // Per address no thread goes back: the value it waited for may be too old.
         let mut seen = from.view[thread * from.first.len() + addr as usize];
         while seen != source {
             seen = from.after(addr, seen);

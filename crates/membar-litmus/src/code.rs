@@ -1,4 +1,4 @@
-//! Programs as code for a small register machine: what every dialect is translated to, and what everything else runs.
+//! Programs as code for a small register machine: every dialect is translated to it, and everything else runs it.
 //!
 //! A thread is a list of instructions over its own registers, numbered from 0. [`Code::settle`] runs the instructions
 //! that touch registers only, up to the next access to memory; the code that runs the program (an interpreter with one
@@ -107,7 +107,7 @@ pub enum Update {
     Exchange,
     /// `value` if the old value is `expected`, otherwise nothing.
     CompareExchange {
-        /// What is compared with the old value.
+        /// The value compared with the old one.
         expected: Operand,
     },
 }
@@ -154,14 +154,14 @@ pub struct ThreadCode {
     pub instrs: Vec<Instr>,
     /// The initial value of each register, which also says how many there are.
     pub regs: Vec<u64>,
-    /// Registers that the test does not name: what they hold at the end nobody can tell.
+    /// Registers that the test does not name: their final values are not observed.
     pub temps: Vec<Reg>,
 }
 
 /// Where an instruction that accesses memory stands in the source.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Site {
-    /// Whose it is.
+    /// The thread that it belongs to.
     pub thread: u32,
     /// The line, from 1.
     pub line: u32,
@@ -207,7 +207,7 @@ pub enum Change {
 }
 
 impl Request {
-    /// What the access leaves in memory where `old` was: `None` if it writes nothing.
+    /// The value that the access leaves in memory where `old` was: `None` if it writes nothing.
     #[inline]
     pub fn written(&self, old: u64) -> Option<u64> {
         match (self.access.kind, self.update) {
@@ -220,7 +220,7 @@ impl Request {
     }
 }
 
-/// What a program does wrong.
+/// A program error.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Crash {
     /// It uses a value as a pointer that points to no cell.
@@ -268,7 +268,7 @@ impl Code {
     pub fn settle(&self, thread: usize, pc: &mut u32, regs: &mut [u64], mut at: impl FnMut(u32, &[u64])) -> Settled {
         let instrs = &self.threads[thread].instrs;
         let mut barrier = Barrier::None;
-        // Brent's way to find a circle: compare with the state after 256, 512, 1024, … instructions.
+        // Brent's cycle detection: compare with the state after 256, 512, 1024, … instructions.
         let (mut kept_pc, mut kept) = (u32::MAX, Vec::new());
         for steps in 0..LOCAL_LIMIT {
             if steps >= LOCAL_FREE {

@@ -166,7 +166,7 @@ pub(crate) struct Named<'a, R> {
     index: FxHashMap<Spot, usize>,
 }
 
-/// What stands after the code.
+/// The part of a test after the code.
 pub(crate) struct Constraints {
     pub(crate) locations: Vec<usize>,
     pub(crate) filter: Option<Prop>,

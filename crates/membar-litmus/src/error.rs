@@ -173,7 +173,7 @@ pub(crate) fn quoted(text: &str) -> String {
 /// The error and its place.
 #[derive(Debug)]
 pub struct Error {
-    /// What.
+    /// The kind of error.
     pub kind: Box<ErrorKind>,
     /// The file as it was named by the user.
     pub file: String,

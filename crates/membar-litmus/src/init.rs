@@ -22,7 +22,7 @@ const FIRST_POINTER: u64 = 0x5EA0_0000;
 /// Every location begins at a multiple of this.
 const ALIGN: u64 = 64;
 
-/// What a name of shared memory stands for.
+/// The meaning of a name of shared memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Symbol {
     /// Its first cell.
@@ -109,7 +109,7 @@ impl Memory {
         draft.declared.map(|ty| self.bits(ty)).or(draft.width)
     }
 
-    /// Gives a cell a type, where none was declared: what C's parameters say.
+    /// Gives a cell a type, where none was declared: from C's parameters.
     pub(crate) fn suggest(&mut self, cell: u32, ty: Type) {
         self.cells[cell as usize].declared.get_or_insert(ty);
     }
@@ -164,7 +164,7 @@ pub(crate) enum Value<'a> {
 const ITEM: &str = "an initial value such as `x = 1`, `int y`, `int *p = &x`, `int a[2] = {1, 2}` or `0:rax = x`";
 const HELP: &str = "the section is `{ x = 1; int y = 2; 0:rax = x; }`";
 
-/// What the first section says about registers.
+/// A register's initial value from the first section.
 pub(crate) type RegInit<'a> = (RegName<'a>, Value<'a>);
 
 /// Reads the section; the `{` is taken already, the `}` is taken here.

@@ -62,7 +62,7 @@ struct Thread {
     live: Vec<u64>,
 }
 
-/// What a step changes of a thread, but for its registers and what it adds to lists.
+/// The state of a thread that a step changes, except its registers and the lists it appends to.
 #[derive(Clone, Copy, Debug)]
 struct PlaceInCode {
     pc: u32,
@@ -84,7 +84,7 @@ struct Visit {
     live: u32,
 }
 
-/// What is needed to take a step back.
+/// The state needed to take a step back.
 #[derive(Clone, Copy, Debug)]
 struct Frame {
     thread: u32,

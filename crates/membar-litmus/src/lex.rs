@@ -1,9 +1,9 @@
-//! Words, numbers and signs: what all sections of a litmus test are made of.
+//! Words, numbers and signs: the elements of all sections of a litmus test.
 
 use crate::error::{ErrorKind, Fault, Parsed, quoted};
 use std::ops::Range;
 
-/// Whose comments and signs.
+/// The style of comments and signs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Style {
     /// `(* … *)`, for everything but the code of C tests

@@ -70,7 +70,7 @@ struct Trail {
 /// A step of the machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Transition {
-    /// Who.
+    /// The thread.
     pub thread: u32,
     /// The buffered store reaches memory; otherwise the thread makes its access.
     pub commit: bool,
@@ -78,7 +78,7 @@ pub struct Transition {
     pub cell: u32,
     /// The instruction: an index into the sites of the code. A commit has none.
     pub site: Option<u32>,
-    /// How.
+    /// The kind of access.
     pub kind: AccessKind,
     /// The value read, if it reads.
     pub read: Option<u64>,
@@ -86,7 +86,7 @@ pub struct Transition {
     pub write: Option<u64>,
 }
 
-/// What a remembered state costs besides its bytes.
+/// The memory that a remembered state costs besides its bytes.
 const OVERHEAD: usize = 48;
 
 /// All outcomes, as far as the limits let us see them.
@@ -180,7 +180,7 @@ impl Machine<'_> {
         }
     }
 
-    /// What a settled thread is about to do.
+    /// The next action of a settled thread.
     fn request(&self, state: &mut State, thread: usize) -> Option<Request> {
         let now = &mut state.threads[thread];
         if now.stuck {

@@ -150,7 +150,7 @@ fn crash_words(test: &LitmusTest, model: Model, crash: Crash) -> (u32, String, &
     }
 }
 
-/// What a program did wrong, in the form of an error: with the place, the instruction and the fix.
+/// A program error in the form of an error message: with the place, the instruction and the fix.
 pub fn crash_message(test: &LitmusTest, file: &str, model: Model, crash: Crash) -> String {
     let (site, what, help) = crash_words(test, model, crash);
     let site = &test.code.sites[site as usize];

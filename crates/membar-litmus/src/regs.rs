@@ -50,7 +50,7 @@ pub(crate) fn register(name: &str, machine: u8) -> Option<Register> {
     })
 }
 
-/// What states call the whole register.
+/// The name of the whole register in states.
 pub(crate) fn shown(index: u8, machine: u8) -> String {
     let Some(names) = NAMES.get(usize::from(index)) else { return format!("xmm{}", index - 16) };
     if machine == 64 { names[0].to_owned() } else { names[1].to_uppercase() }

@@ -103,7 +103,7 @@ pub struct Outcomes {
     pub complete: bool,
     /// How they were found.
     pub method: Method,
-    /// What the program did wrong, if it did.
+    /// The program error, if there was one.
     pub crash: Option<Crash>,
 }
 
@@ -152,7 +152,7 @@ pub fn is_loop_free(test: &LitmusTest) -> bool {
     })
 }
 
-/// What a thread settled at, if the program can continue from there.
+/// The request that a thread settled at, if the program can continue from there.
 pub(crate) fn checked(settled: Settled) -> Result<Option<Request>, Crash> {
     match settled {
         Settled::Request(request) => Ok(Some(request)),

@@ -70,7 +70,7 @@ pub struct LitmusTest {
 }
 
 impl LitmusTest {
-    /// Reads a test. `file` is what errors call it, and what it is named after if it has no name of its own.
+    /// Reads a test. `file` is what errors call it, and what it is named after if it has no name.
     pub fn parse(file: &str, bytes: &[u8]) -> Result<LitmusTest, Error> {
         if bytes.len() > FILE_LIMIT {
             return Err(Error::whole_file(ErrorKind::TooMany { what: "bytes in the file", limit: FILE_LIMIT }, file));
@@ -117,7 +117,7 @@ impl LitmusTest {
     }
 }
 
-/// What stands before the first section.
+/// The part of a test before the first section.
 struct Header<'a> {
     arch: Arch,
     name: &'a str,

@@ -234,7 +234,7 @@ impl<'a> Translator<'a, '_> {
         Fault::unsupported("instruction", written.mnemonic, help, start..start + written.mnemonic.len())
     }
 
-    /// How many bits the instruction works on: what the suffix says, or a register, or the location's type, or 32.
+    /// The number of bits the instruction works on: from the suffix, or a register, or the location's type, or 32.
     fn size(&self, op: Op, suffix: Option<u8>, args: &[Arg<'_>]) -> Parsed<u8> {
         let registers = args.iter().filter_map(|arg| match arg {
             Arg::Reg(register) if op != Op::LoadVector => Some(register.bits),

@@ -151,7 +151,7 @@ impl Claims<'_> {
     }
 }
 
-/// What to write so that `condition` holds too.
+/// The text to write so that `condition` holds too.
 fn add(now: When, condition: &str) -> String {
     let others = [(now.same_session, "same-session"), (now.time, "time")];
     let others: String = others.iter().filter(|(on, _)| *on).map(|(_, name)| format!(", \"{name}\"")).collect();

@@ -60,7 +60,7 @@ pub struct ModelError {
     pub place: Option<Box<Located>>,
     /// Additional information, such as the other half of a contradiction.
     pub notes: Vec<String>,
-    /// What to do.
+    /// How to fix it.
     pub help: Option<String>,
 }
 

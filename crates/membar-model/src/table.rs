@@ -65,7 +65,7 @@ pub(crate) const KEYS: [&str; 36] = [
     "sync-sync",
 ];
 
-/// What a key is, for messages.
+/// The form of a key, for messages.
 pub(crate) const KEYS_HELP: &str =
     "a key is two of load, store, acquire, release, access and sync, the earlier first, such as `acquire-access`";
 
@@ -164,7 +164,7 @@ impl Table {
         Ok(table)
     }
 
-    /// What gives a pair.
+    /// The entry that gives a pair.
     pub(crate) fn entry(&self, earlier: Kind, later: Kind) -> Option<&Entry> {
         self.given[earlier as usize][later as usize].as_ref()
     }
@@ -201,10 +201,10 @@ fn meaningful(key: &str) -> impl Iterator<Item = &'static str> + use<'_> {
     CONDITIONS.iter().filter(move |(_, _, means)| pairs(key).all(|(e, l)| means(e, l))).map(|&(name, _, _)| name)
 }
 
-/// What may be written for this key.
+/// The values that may be written for this key.
 fn help(key: &str) -> String {
     let named: Vec<_> = meaningful(key).map(|condition| format!("\"{condition}\"")).collect();
-    // Every key has a condition of its own after `always` and `never`, and `time` last.
+    // Every key has its own condition after `always` and `never`, and `time` last.
     format!("write {}, or a list such as [{}, \"time\"]", named.join(", "), named[2])
 }
 

@@ -121,7 +121,7 @@ enum Sets {
     W256(Class<256>),
 }
 
-/// The most writes that an execution may have: what is beyond is not monitored, and [`ClassMonitor::push`] says so.
+/// The most writes that an execution may have: writes beyond that are not monitored, and [`ClassMonitor::push`] says so.
 pub const MAX_WRITES: usize = 256 * 64;
 
 /// The execution has more than [`MAX_WRITES`] writes.
@@ -288,7 +288,7 @@ struct AddrSets<const W: usize> {
     /// Of the reads after it, joined.
     read_past: Set<W>,
     read_rhb: Set<W>,
-    /// Who made the last write; nobody at first.
+    /// The thread that made the last write; none at first.
     writer: u32,
     interlocked: bool,
     /// The execution that all this is about: see [`Class::execution`].
@@ -344,7 +344,7 @@ struct Class<const W: usize> {
     made: u32,
     /// Goes up when all accesses are taken back: sets of an address that are about another execution count as empty.
     execution: u32,
-    /// What each access replaced, to go back. Empty if nobody will.
+    /// The state that each access replaced, to go back. Empty if nobody will.
     undo: Vec<Undo<W>>,
     undoable: bool,
 }

@@ -48,7 +48,7 @@ pub(crate) fn join(into: &mut [u32], from: &[u32]) {
     }
 }
 
-/// Rows of a table become longer; what is new is zero.
+/// Rows of a table become longer; new entries are zero.
 pub(crate) fn widen(table: &mut Vec<u32>, from: usize, to: usize) {
     let mut wide = vec![0; table.len() / from * to];
     for (wide, row) in wide.chunks_exact_mut(to).zip(table.chunks_exact(from)) {

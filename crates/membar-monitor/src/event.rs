@@ -69,9 +69,9 @@ impl Op {
 /// One event of an SC interleaving. Threads and addresses are dense numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Event {
-    /// Who.
+    /// The thread.
     pub thread: u32,
-    /// What.
+    /// The operation.
     pub op: Op,
     /// The instruction, or [`NO_SITE`]: violations are grouped by it.
     pub site: u32,
@@ -107,7 +107,7 @@ impl Event {
 /// A write, as long as it matters.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Write {
-    /// Who wrote.
+    /// The thread that wrote.
     pub thread: u32,
     /// Which of the thread's writes it is, from 1; 0 is no write at all.
     pub number: u32,

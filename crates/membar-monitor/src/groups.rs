@@ -3,7 +3,7 @@
 use crate::event::{Event, NO_SITE, Op, Violation};
 use rustc_hash::FxHashMap;
 
-/// What counts as one instruction.
+/// The unit that counts as one instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Instruction {
     /// It has a number.

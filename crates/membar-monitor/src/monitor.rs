@@ -5,7 +5,7 @@ use crate::event::{Algorithm, Event, Violation, Write};
 use crate::{Pso, Sober, Tso};
 use membar_core::Performed;
 
-/// What distinguishes one monitor from another: its own state, and when it reports.
+/// The part that distinguishes one monitor from another: its own state, and when it reports.
 pub trait Rule {
     /// A point to come back to.
     type Mark: Copy + std::fmt::Debug;

@@ -78,7 +78,7 @@ pub struct Sober {
     last: Vec<u32>,
     /// The clock of the last write that is not a plain store by `author`.
     other: Vec<u32>,
-    /// Who made the last write, if it was a plain store.
+    /// The thread that made the last write, if it was a plain store.
     author: Vec<u32>,
     /// The writes of each address that may still matter, in the order of co.
     writes: Vec<Vec<Write>>,
@@ -187,7 +187,7 @@ impl Sober {
         self.lc[p * stride..][..stride].copy_from_slice(&self.sc[p * stride..][..stride]);
     }
 
-    /// What `from` did up to its last fence is before all that `into` does from now on.
+    /// Puts everything that `from` did up to its last fence before all that `into` does from now on.
     fn pass_on(&mut self, from: u32, into: u32) {
         let (stride, from, into) = (self.stride, from as usize, into as usize);
         self.save(LC, into);

@@ -122,7 +122,7 @@ impl<T: Copy + Default> Undoable<T> {
 }
 
 impl Undoable<u32> {
-    /// Makes it at least so much.
+    /// Makes it at least this large.
     #[inline]
     pub fn raise(&mut self, index: u32, value: u32) {
         if self.get(index) < value {

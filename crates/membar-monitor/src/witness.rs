@@ -28,47 +28,47 @@ use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use std::fmt;
 
-/// What happens in one step of the machine.
+/// One step of the machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum WitnessStep {
     /// A store enters its buffer.
     Issue {
-        /// Who.
+        /// The thread.
         thread: u32,
-        /// Where.
+        /// The address.
         addr: u32,
-        /// What.
+        /// The value stored.
         value: u64,
         /// Place of the event in the interleaving.
         at: u64,
     },
     /// The store that was issued at this place reaches memory.
     Commit {
-        /// Who.
+        /// The thread.
         thread: u32,
-        /// Where.
+        /// The address.
         addr: u32,
-        /// What.
+        /// The value stored.
         value: u64,
         /// Place of the event in the interleaving.
         at: u64,
     },
     /// A load returns a value.
     Load {
-        /// Who.
+        /// The thread.
         thread: u32,
-        /// Where.
+        /// The address.
         addr: u32,
-        /// What.
+        /// The value returned.
         value: u64,
         /// Place of the event in the interleaving.
         at: u64,
     },
     /// An interlocked operation, in memory.
     Interlocked {
-        /// Who.
+        /// The thread.
         thread: u32,
-        /// Where.
+        /// The address.
         addr: u32,
         /// The value before.
         read: u64,
@@ -165,7 +165,7 @@ pub struct Witness {
     model: Relaxation,
     memory: FxHashMap<u32, u64>,
     buffers: Vec<Buffer>,
-    /// Who wrote the address last.
+    /// The thread that wrote the address last.
     writer: FxHashMap<u32, u32>,
 }
 
@@ -210,7 +210,7 @@ impl Witness {
     /// The access of the report: overtakes the store; then everything is committed.
     pub fn finish(&mut self, recorded: &Recorded, steps: &mut Vec<WitnessStep>) {
         self.fit(&recorded.event);
-        // What an interlocked operation writes depends on what it read, which is another value now.
+        // The value that an interlocked operation writes depends on the value it read, which is another one now.
         self.issue(recorded, None, steps);
         if let Op::Store { addr } = recorded.event.op {
             let thread = recorded.event.thread;

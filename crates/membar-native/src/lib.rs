@@ -6,7 +6,7 @@
 //! * [`process`]: the same in their own processes, which are the workers of the explorer.
 //! * [`session`]: a program under verification, with what is learnt about it.
 //! * [`symbols`]: source lines and names of variables, from debug information.
-//! * [`words`]: what reports call threads, places, variables and values.
+//! * [`words`]: the names of threads, places, variables and values in reports.
 //!
 //! For Linux with the GNU C library on x86-64; anywhere else the crate is empty.
 

@@ -50,7 +50,7 @@ const BLOCKED: Duration = Duration::from_secs(10);
 /// How many schedules may end a child before we give up.
 const DEATHS: usize = 32;
 
-/// What the parent asks for.
+/// A request of the parent.
 #[derive(Serialize, Deserialize)]
 enum Call {
     Load {
@@ -73,7 +73,7 @@ enum Call {
     Facts,
 }
 
-/// Steps of a program whose accesses somebody else performs.
+/// Steps of a program whose accesses are performed elsewhere.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 pub(crate) enum Remote {
     Start,
@@ -92,7 +92,7 @@ pub(crate) enum RemoteReply {
     Value(u64),
 }
 
-/// What a child answers.
+/// The answer of a child.
 #[derive(Serialize, Deserialize)]
 #[allow(clippy::large_enum_variant)] // one at a time, and gone at once
 enum Reply {
@@ -123,7 +123,7 @@ pub struct Statistics {
 /// A program to run, and how.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// What to start: this program, with these arguments, must call [`serve`].
+    /// The program to start: with these arguments, it must call [`serve`].
     pub exe: PathBuf,
     /// See `exe`.
     pub exe_args: Vec<OsString>,
@@ -141,7 +141,7 @@ pub struct Setup {
     pub spurious_wakeups: bool,
     /// Uninstrumented code touches nothing that threads share.
     pub opaque_private: bool,
-    /// What `__VERIFIER_nondet_int` and similar functions return: from this number to that.
+    /// The range of values that `__VERIFIER_nondet_int` and similar functions return: from this number to that.
     pub nondet: Option<(i64, i64)>,
     /// Code that reports do not name, as ranges of offsets in the object.
     pub wrappers: Vec<(u32, u32)>,
@@ -159,7 +159,7 @@ impl Setup {
     }
 }
 
-/// What is to be explored.
+/// An exploration to run.
 #[derive(Clone, Debug)]
 pub struct Task {
     /// Everything known about the program.
@@ -230,7 +230,7 @@ pub struct Process {
     killed: bool,
     /// Schedules that are not to be run again, and why.
     poison: Vec<(Vec<Step>, Fault)>,
-    /// What the program has shown of itself that was not known.
+    /// New facts that the program has revealed about itself.
     pub grown: Option<Facts>,
     /// If the program did something else the second time.
     pub diverged: Option<Divergence>,
@@ -257,7 +257,7 @@ fn spawn(setup: &Setup) -> io::Result<(Child, BufWriter<ChildStdin>, BufReader<C
             if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) != 0 {
                 return Err(io::Error::last_os_error());
             }
-            // What interrupts the parent is the parent's business.
+            // Interrupts are handled by the parent.
             libc::signal(libc::SIGINT, libc::SIG_IGN);
             if libc::getppid() != parent { Err(io::Error::other("the parent has ended")) } else { Ok(()) }
         });
@@ -378,7 +378,7 @@ impl Process {
         self.to.flush()
     }
 
-    /// The next reply. If it is time to stop, the child is told so, and killed if that does not help; it is killed at once when
+    /// The next reply. If it is time to stop, the child is told so, and killed if that does not help; it is killed immediately when
     /// there is no time left at all, or it takes too much memory.
     fn receive(&mut self, stop: Option<&AtomicBool>) -> Result<Reply, ProcessError> {
         let mut told: Option<Instant> = None;
@@ -477,7 +477,7 @@ impl Work for Process {
         }
         loop {
             let ready = if self.killed { self.restart() } else { Ok(()) };
-            // What was run before is not what a death is about.
+            // A death is not about what was run before.
             let reply = ready.and_then(|()| Ok(self.send(&Call::Work(order.clone()))?));
             let reply = reply.and_then(|()| self.receive(Some(stop)));
             match reply {

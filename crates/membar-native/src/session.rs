@@ -55,7 +55,7 @@ impl Session {
         self.learnt = true;
     }
 
-    /// What it cost so far, in all processes.
+    /// The cost so far, in all processes.
     pub fn statistics(&self) -> Statistics {
         self.processes.iter().fold(Statistics::default(), |sum, process| Statistics {
             resets: sum.resets + process.statistics.resets,
@@ -164,7 +164,7 @@ impl Session {
         Ok(self.processes[0].trace(schedule)?)
     }
 
-    /// The program for the certifier: somebody else performs its accesses.
+    /// The program for the certifier, which performs its accesses.
     pub fn remote(&mut self) -> impl Threads + '_ {
         let process = &mut self.processes[0];
         process.remote(Remote::Start);
@@ -172,7 +172,7 @@ impl Session {
     }
 }
 
-/// A program whose accesses somebody else performs.
+/// A program whose accesses are performed elsewhere.
 struct RemoteThreads<'a> {
     process: &'a mut Process,
 }

@@ -21,7 +21,7 @@ use membar_core::Barrier;
 use membar_explore::{Control, Fault, FaultKind, Location, Piece};
 use rustc_hash::FxHashMap;
 
-/// What the run side fills new blocks with.
+/// The byte that the run side fills new blocks with.
 const FRESH: u8 = 0xbe;
 
 /// Where an access is made.
@@ -43,7 +43,7 @@ pub struct Place {
 #[derive(Debug)]
 pub struct Words {
     symbols: Symbols,
-    /// Blocks by who allocated them, as which of its blocks, and their type.
+    /// Blocks by the thread that allocated them and their number among its blocks, and their type.
     blocks: FxHashMap<(u32, u32, String), u32>,
     /// How many blocks of each type have a number.
     numbers: FxHashMap<String, u32>,
@@ -58,7 +58,7 @@ impl Words {
         Words { symbols, blocks, numbers, locals }
     }
 
-    /// What they come from.
+    /// The symbols that they come from.
     pub fn symbols(&self) -> &Symbols {
         &self.symbols
     }
@@ -143,7 +143,7 @@ impl Words {
         traced.cells.iter().any(|cell| cell.addr == addr && (control(cell) || self.is_launch(&cell.location)))
     }
 
-    /// Whether it is in the block that `std::thread` hands to its thread: what to call, and with what.
+    /// Whether it is in the block that `std::thread` hands to its thread: the function to call, and its arguments.
     fn is_launch(&self, location: &Location) -> bool {
         let Location::Heap { stack, .. } = location else { return false };
         let mut callers = stack.iter().take(8).flat_map(|pc| self.symbols.place(u64::from(*pc)));
@@ -263,7 +263,7 @@ impl Words {
         stack: &[u32],
     ) -> (String, Option<Named>) {
         let stack: Vec<u64> = stack.iter().map(|pc| u64::from(*pc)).collect();
-        // What a library allocates for itself is none of the user's types.
+        // A library's own allocations have none of the user's types.
         let pc = self.symbols.user_pc(&stack);
         let typed = pc.and_then(|pc| self.symbols.heap(pc, block, offset, size));
         let (ty, part) = match typed {
@@ -290,7 +290,7 @@ impl Words {
         terminates.map_or_else(|| fault.message.text(|piece| self.piece(piece)), str::to_owned)
     }
 
-    /// Why `std::terminate` is called without an exception: who calls it says so.
+    /// Why `std::terminate` is called without an exception: its caller tells.
     fn terminates(&self, stack: &[u32]) -> Option<&'static str> {
         let mut callers = stack.iter().take(4).flat_map(|pc| self.symbols.place(u64::from(*pc)));
         callers.find_map(|frame| match frame.function.as_str() {
@@ -331,7 +331,7 @@ impl Words {
         }
     }
 
-    /// What a thread that cannot continue waits for: the variable, and who changed it last, with the place.
+    /// The reason why a thread cannot continue: the variable that it waits for, and the thread that changed it last, with the place.
     pub fn wait(&mut self, traced: &Traced, thread: u32) -> Option<Wait> {
         let Some(Standing::Access(next, _)) = traced.threads.get(thread as usize) else { return None };
         let polled = traced.polls.get(thread as usize).and_then(Option::as_ref);
@@ -342,7 +342,7 @@ impl Words {
             let performed = other.made.performed();
             performed.access.addr == step.made.addr && performed.writes
         });
-        // Who polls holds nothing, and waits for nobody who does.
+        // A thread that polls holds nothing, and waits for nobody who does.
         let holder = last.filter(|_| polled.is_none()).map(|last| (last.made.thread, self.place_of(&last.stack)));
         let sync = step.made.performed().access.kind == membar_core::AccessKind::Rmw;
         let what = match location {
@@ -367,18 +367,18 @@ fn is_fresh(value: u64, size: u32) -> bool {
     size > 1 && bytes.iter().take(size as usize).all(|byte| *byte == FRESH)
 }
 
-/// What a thread waits for, and where.
+/// The object or event that a thread waits for, and where.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Wait {
-    /// For what.
+    /// The reason.
     pub what: Waits,
-    /// Where.
+    /// The place.
     pub place: Place,
-    /// Who changed it last, and where.
+    /// The thread that changed it last, and where.
     pub holder: Option<(u32, Place)>,
 }
 
-/// What a thread waits for.
+/// The object or event that a thread waits for.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Waits {
     /// The end of a thread.

@@ -12,7 +12,7 @@ use membar_core::{
     AddrName, Algorithm, LeftOut, Lemma, Malformed, Model, OpId, Proof, ProofStep, Rule, Source, Trace, Verdict,
 };
 
-/// A decided trace: what a report is made from.
+/// A decided trace: the source of a report.
 #[derive(Clone, Debug)]
 pub struct Decided<'a> {
     /// The file as the user named it.
@@ -200,7 +200,7 @@ fn lemma_ref(words: &Words<'_>, lemma: &Lemma) -> LemmaRef {
     }
 }
 
-/// What has to be said gets a number, from 1.
+/// Numbers the steps that have to be stated, from 1.
 fn numbers(lemma: &Lemma) -> Vec<Option<u32>> {
     let mut next = 0;
     let number = |step: &ProofStep| {

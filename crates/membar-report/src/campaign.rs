@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 /// A whole campaign.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct CampaignReport {
-    /// What ran the programs.
+    /// The machine that ran the programs.
     pub source: Value,
     /// The argument of `--model`, or the machine's model.
     pub model: String,
@@ -59,7 +59,7 @@ pub struct Counts {
     /// Tests by verdict and by what decided: `allowed by too`.
     #[serde(default)]
     pub decided: BTreeMap<String, u64>,
-    /// What the tests have tried.
+    /// The coverage of the tests.
     #[serde(default)]
     pub coverage: Coverage,
     /// Operations over time.
@@ -94,9 +94,9 @@ pub struct Found {
     pub operations: u64,
     /// The directory that it is kept in.
     pub bundle: String,
-    /// What happened, in a sentence or two.
+    /// The violation, in a sentence or two.
     pub what: String,
-    /// What runs the test again.
+    /// The command that runs the test again.
     pub command: String,
     /// The shape of its cycle.
     #[serde(default)]
@@ -106,7 +106,7 @@ pub struct Found {
     pub reduced: Option<Reduced>,
 }
 
-/// What tests have tried. It counts what stood in the programs and what reads returned, not what orders were possible.
+/// The coverage of tests. It counts what stood in the programs and what reads returned, not what orders were possible.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(from = "SavedCoverage")]
 pub struct Coverage {

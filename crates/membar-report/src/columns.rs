@@ -15,7 +15,7 @@ const GAP: usize = 3;
 const INDENT: usize = 4;
 /// Characters of what an access does that are kept in line.
 const EFFECT: usize = 30;
-/// A reason needs so much room beside the arrows.
+/// A reason needs this much room beside the arrows.
 const REASON: usize = 34;
 
 fn width(text: &str) -> usize {
@@ -29,9 +29,9 @@ pub(crate) struct Row {
     /// Its line, or which step it is.
     pub(crate) number: String,
     pub(crate) text: String,
-    /// What it does to memory.
+    /// Its effect on memory.
     pub(crate) effect: String,
-    /// What is special about it.
+    /// Its remark, if there is anything special about it.
     pub(crate) mark: String,
     pub(crate) marked: bool,
 }
@@ -94,7 +94,7 @@ pub(crate) fn columns(rows: &[Row], most: usize, style: Style, out: &mut impl Wr
     let widest = |part: fn(&Row) -> &str| rows.iter().map(|row| width(part(row))).max().unwrap_or(0);
     let (name, number) = (widest(|row| &row.name), widest(|row| &row.number));
     let (text, effect) = (widest(|row| &row.text), widest(|row| &row.effect).min(EFFECT));
-    // What is still too wide is better ragged than broken by the terminal.
+    // A row that is still too wide is better ragged than broken by the terminal.
     let mark = widest(|row| &row.mark);
     let ragged = INDENT + name + number + text + effect + mark + 8 > style.width;
     let (text, effect) = if ragged { (0, 0) } else { (text, effect) };

@@ -29,7 +29,7 @@ pub struct Report {
     pub addresses: usize,
     /// Number of locks.
     pub locks: usize,
-    /// What decided: `values`, `conflict`, `rules`, `too` or `search`.
+    /// The algorithm that decided: `values`, `conflict`, `rules`, `too` or `search`.
     #[serde(with = "crate::kinds")]
     pub algorithm: Algorithm,
     /// The effort.
@@ -41,7 +41,7 @@ pub struct Report {
     /// Does the text end without the `check` of this trace?
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub without_check: bool,
-    /// What was left out because values are repeated.
+    /// The part left out because values are repeated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left_out: Option<LeftOutRef>,
     /// Why it is forbidden.
@@ -55,7 +55,7 @@ pub struct Report {
     pub witness: Option<Vec<OpRef>>,
 }
 
-/// What a decision left out because values are repeated: what is left is forbidden, and so is the whole.
+/// The part that a decision left out because values are repeated: the rest is forbidden, and so is the whole.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct LeftOutRef {
     /// How many operations.
@@ -66,7 +66,7 @@ pub struct LeftOutRef {
     pub message: String,
 }
 
-/// What a decision took.
+/// The cost of a decision.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Effort {
     /// Passes of the rules over the trace.
@@ -82,9 +82,9 @@ pub struct Effort {
 pub struct Violation {
     /// The read that is impossible, where one read alone explains it.
     pub read: Option<OpRef>,
-    /// What that read returned.
+    /// The value that read returned.
     pub returned: Option<u64>,
-    /// What it could have returned instead, the rest of the trace being as it is.
+    /// The values it could have returned instead, the rest of the trace being as it is.
     pub legal: Vec<LegalValue>,
     /// Are these all such values?
     pub legal_complete: bool,
@@ -92,11 +92,11 @@ pub struct Violation {
     pub cycle: Vec<Edge>,
     /// The whole proof: each lemma's assumptions lead to a cycle; the last one assumes nothing.
     pub lemmas: Vec<LemmaRef>,
-    /// What happened and why, then the cycle, in sentences.
+    /// The violation and its reason, then the cycle, in sentences.
     pub explanation: Vec<String>,
     /// Number of operations that the proof needs.
     pub involved: usize,
-    /// What the cycle is called.
+    /// The name of the cycle.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shape: Option<Shape>,
     /// These operations as a trace; none if there are too many.
@@ -109,7 +109,7 @@ pub struct Violation {
 pub struct Shape {
     /// Its name in the literature; empty if it has none.
     pub name: String,
-    /// What it is about.
+    /// A description.
     pub about: String,
     /// Its edges: `po rf po fr`.
     pub edges: String,
@@ -192,7 +192,7 @@ pub struct Edge {
 /// One step of a lemma.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct StepRef {
-    /// What it says.
+    /// The edge that it proves.
     #[serde(flatten)]
     pub edge: Edge,
     /// The steps that it rests on, by index in this lemma.
@@ -223,7 +223,7 @@ pub struct Assumed {
     pub second: EventRef,
 }
 
-/// What is assumed leads to a cycle.
+/// A lemma: its assumptions lead to a cycle.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct LemmaRef {
     /// The assumptions; empty in the last lemma.
@@ -257,7 +257,7 @@ pub struct InputError {
     pub column: Option<u64>,
     /// The error.
     pub message: String,
-    /// What to do.
+    /// How to fix it.
     pub help: String,
 }
 

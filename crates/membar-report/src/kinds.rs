@@ -7,7 +7,7 @@ use serde::de::{Deserialize, Deserializer, Error};
 use serde::ser::Serializer;
 
 named! {
-    /// What there is to know about how a program was built and run.
+    /// Kinds of notes about how a program was built and run.
     pub enum NoteKind {
         /// Assembly that is not seen.
         Assembly = "assembly",
@@ -21,19 +21,19 @@ named! {
         Parts = "parts",
         /// The same, of stores: it matters only where stores may overtake each other.
         StoresOfParts = "parts-stores",
-        /// What a compiler said.
+        /// A compiler's warning.
         Warning = "warning",
         /// A flag that was changed or ignored.
         Flag = "flag",
-        /// What the user says is so.
+        /// An assumption stated by the user.
         Assumption = "assumption",
-        /// What threads might do and was not tried.
+        /// Behaviour of threads that was not tried.
         Untried = "untried",
     }
 }
 
 named! {
-    /// What is wrong with a program whatever the memory model.
+    /// Kinds of errors that a program has whatever the memory model.
     pub enum ErrorKind {
         /// Threads wait for each other.
         Deadlock = "deadlock",
@@ -55,7 +55,7 @@ named! {
 }
 
 named! {
-    /// What one explored execution stands for.
+    /// The unit that one explored execution stands for.
     pub enum Unit {
         /// Itself.
         Interleaving = "interleaving",
@@ -65,7 +65,7 @@ named! {
 }
 
 named! {
-    /// What looks at executions.
+    /// The monitor that examines executions.
     pub enum MonitorName {
         /// Burnim, Sen and Stergiou's for TSO.
         Tso = "tso",
@@ -131,7 +131,7 @@ named! {
 }
 
 named! {
-    /// What a litmus test says about its outcome.
+    /// The claim of a litmus test about its outcome.
     pub enum Claim {
         /// `exists`
         Allowed = "allowed",
@@ -157,7 +157,7 @@ named! {
 }
 
 named! {
-    /// What a litmus result counts.
+    /// The unit that a litmus result counts.
     pub enum Counted {
         /// Executions.
         Executions = "executions",
@@ -174,7 +174,7 @@ named! {
         Forbidden = "forbidden",
         /// The program is unsafe.
         Unsafe = "unsafe",
-        /// What a litmus test claims is not so.
+        /// The claim of a litmus test is false.
         Fails = "fails",
         /// The program or the input is wrong.
         Error = "error",
@@ -185,7 +185,7 @@ named! {
         Allowed = "allowed",
         /// The program is safe.
         Safe = "safe",
-        /// What a litmus test claims is so.
+        /// The claim of a litmus test is true.
         Holds = "holds",
         /// The outcome of a litmus test can happen.
         Possible = "possible",

@@ -6,7 +6,7 @@ use membar_core::Frequency;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// All final states of a test under one model: what `membar litmus --format json` writes.
+/// All final states of a test under one model: the output of `membar litmus --format json`.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct LitmusResult {
     /// The name of the test.
@@ -34,7 +34,7 @@ pub struct LitmusResult {
     pub positive: u64,
     /// How many do not.
     pub negative: u64,
-    /// What these count: `executions` or `states`.
+    /// The unit of these counts: `executions` or `states`.
     #[serde(with = "crate::kinds")]
     pub counted: Counted,
     /// No limit was met.
@@ -43,7 +43,7 @@ pub struct LitmusResult {
     pub seconds: f64,
 }
 
-/// What a machine did with a test: what `membar stress TEST --format json` writes.
+/// The outcomes of a test on a machine: the output of `membar stress TEST --format json`.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Histogram {
     /// The file as it was named.
@@ -55,7 +55,7 @@ pub struct Histogram {
     /// The condition in full.
     #[serde(default)]
     pub proposition: String,
-    /// What the values of a state belong to.
+    /// The locations that the values of a state belong to.
     #[serde(default)]
     pub locations: Vec<String>,
     /// Number of outcomes.

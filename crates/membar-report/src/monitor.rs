@@ -14,7 +14,7 @@ const MORE: usize = 20;
 /// Edges of a cycle that are put into words.
 const EDGES: usize = 8;
 
-/// What one monitor found on one interleaving.
+/// The findings of one monitor on one interleaving.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Monitored {
     /// The file as the user named it, `<stdin>` for standard input.
@@ -70,7 +70,7 @@ pub struct Overtaking {
     pub store: Operation,
     /// The access of the same address that overtakes it.
     pub access: Operation,
-    /// What is just before the access in its thread, and after the store in happens-before.
+    /// The operation just before the access in its thread, and after the store in happens-before.
     pub prev: Operation,
     /// A happens-before cycle of the execution under the model. Empty if it was not looked for or cannot be told.
     pub cycle: Vec<CycleEdge>,
@@ -105,7 +105,7 @@ pub struct CycleEdge {
     /// because of `po`, `rf`, `co`, `fr`, `start` or `join`.
     #[serde(with = "crate::kinds")]
     pub by: Relation,
-    /// What is needed between the two so that the model keeps their order: `full` or `store-store`.
+    /// The fence needed between the two so that the model keeps their order: `full` or `store-store`.
     #[serde(skip_serializing_if = "Option::is_none", default, with = "crate::kinds::optional")]
     pub fence: Option<Strength>,
 }

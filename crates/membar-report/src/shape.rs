@@ -92,7 +92,7 @@ pub(crate) fn of_proof(trace: &Trace, proof: &Proof) -> Option<Shape> {
     shape(&edges)
 }
 
-/// The shape of a cycle, named or not. `None` for what is no cycle of the four relations.
+/// The shape of a cycle, named or not. `None` if it is not a cycle of the four relations.
 pub(crate) fn shape(cycle: &[Edge]) -> Option<Shape> {
     if cycle.is_empty() || cycle.iter().any(|edge| edge.kind == Relation::Time) {
         return None;

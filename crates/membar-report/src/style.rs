@@ -55,17 +55,17 @@ impl Style {
         Styled(text, self.color.then_some(style))
     }
 
-    /// What is forbidden.
+    /// Text about something forbidden.
     pub fn bad(self, text: impl fmt::Display) -> impl fmt::Display {
         self.paint(text, AnsiColor::Red.on_default().effects(Effects::BOLD))
     }
 
-    /// What is allowed.
+    /// Text about something allowed.
     pub fn good(self, text: impl fmt::Display) -> impl fmt::Display {
         self.paint(text, AnsiColor::Green.on_default())
     }
 
-    /// What is undecided.
+    /// Text about something undecided.
     pub fn open(self, text: impl fmt::Display) -> impl fmt::Display {
         self.paint(text, AnsiColor::Yellow.on_default().effects(Effects::BOLD))
     }
@@ -116,7 +116,7 @@ impl fmt::Display for Count<'_> {
     }
 }
 
-/// What [`safe`] makes of a name, to be written somewhere.
+/// A name made harmless by [`safe`], to be written somewhere.
 pub(crate) struct Safe<'a>(pub(crate) &'a str);
 
 impl fmt::Display for Safe<'_> {
@@ -167,7 +167,7 @@ pub fn with_command(said: &str, command: &str, width: usize) -> String {
     let mut words: Vec<String> = Vec::new();
     for word in command.split(' ') {
         match words.last_mut() {
-            // What is quoted may have blanks.
+            // A quoted word may contain blanks.
             Some(open) if open.matches('\'').count() % 2 == 1 => *open += &format!(" {word}"),
             _ => words.push(word.to_owned()),
         }

@@ -24,7 +24,7 @@ pub struct Text<'a> {
     pub style: Style,
     /// Lines of a witness that are shown.
     pub witness: usize,
-    /// What the user gave to `--model`, for the commands that are suggested.
+    /// The user's argument of `--model`, for the commands that are suggested.
     pub model: Option<&'a str>,
 }
 
@@ -139,7 +139,7 @@ impl Text<'_> {
         )
     }
 
-    /// What was left out, if anything.
+    /// Notes the part left out, if any.
     fn note(&self, report: &Report, out: &mut impl Write) -> io::Result<()> {
         match &report.left_out {
             Some(left) => self.labelled("Note", &format!("{}.", capital(&left.message)), out),
@@ -191,7 +191,7 @@ impl Text<'_> {
         Ok(())
     }
 
-    /// What to do about a forbidden trace.
+    /// Advice about a forbidden trace.
     fn next(&self, report: &Report, violation: &Violation) -> String {
         let model = self.model.map_or_else(|| report.model.clone(), quoted_path);
         let number = if report.trace > 0 { format!(" --trace {}", report.trace + 1) } else { String::new() };

@@ -7,7 +7,7 @@ use crate::style::list;
 use membar_core::{AddrId, Event, Kind, Lemma, Model, OpId, OpKind, ProofStep, Rule, Trace, When};
 use std::collections::HashMap;
 
-/// What sentences are about.
+/// The subject of sentences.
 pub(crate) struct Words<'a> {
     pub(crate) trace: &'a Trace,
     pub(crate) model: &'a Model,
@@ -17,7 +17,7 @@ pub(crate) struct Words<'a> {
     orders: HashMap<u32, u64>,
 }
 
-/// What an operation is called.
+/// The name of an operation.
 pub(crate) fn noun(kind: OpKind) -> &'static str {
     match kind {
         OpKind::Load => "load",

@@ -67,7 +67,7 @@ impl Generator<'_> {
 
     /// Operation `i` of a thread that has `left` operations to go, this one included.
     fn instr(&mut self, t: u32, i: u32, left: u32, rng: &mut Rng) -> Instr {
-        // What is held is released in time.
+        // Locks that are held are released in time.
         if left as usize <= self.held.len() {
             return self.release(rng);
         }

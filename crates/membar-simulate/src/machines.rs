@@ -1,7 +1,7 @@
 //! Simulated machines, one file each.
 //!
 //! A [`Machine`] runs a [`Program`] with a seed, which decides what moves next whenever there is a choice, and returns a
-//! [`Run`]: what was read, and the cycles in which each operation was pending. Each obeys a memory model by construction,
+//! [`Run`]: the values read, and the cycles in which each operation was pending. Each obeys a memory model by construction,
 //! unless one of its [`Bug`]s is switched on.
 //!
 //! ```
@@ -33,7 +33,7 @@ use std::str::FromStr;
 /// A simulated machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Machine {
-    /// Every access acts on memory at once.
+    /// Every access acts on memory immediately.
     Sc,
     /// One first-in first-out store buffer for each core.
     Tso,
@@ -341,7 +341,7 @@ pub enum SetupError {
     Unknown(UnknownName),
     /// This machine has no store buffer.
     NoBuffer(Machine),
-    /// A number that is none, or out of range.
+    /// Not a number, or one out of range.
     OutOfRange {
         /// `buffer` or `drain`.
         what: &'static str,
@@ -374,7 +374,7 @@ impl fmt::Display for SetupError {
     }
 }
 
-/// A name that is none.
+/// An unknown name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct UnknownName {
     /// `machine` or `bug`.

@@ -1,4 +1,4 @@
-//! Profiles: what kind of random program to write, as data.
+//! Profiles: kinds of random programs, as data.
 //!
 //! A profile is a file, and the built-in ones are files of the same kind ([`source`] shows them):
 //!
@@ -86,7 +86,7 @@ impl Shares {
 /// Which thread accesses which address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Sharing {
-    /// Everybody everything.
+    /// All threads access all addresses.
     #[default]
     Uniform,
     /// Address `a` belongs to thread `a` modulo the number of threads. Seven of eight writes go to one's own address,
@@ -135,9 +135,9 @@ pub struct Profile {
     pub locks: u32,
     /// Locks that a thread holds at once, at most.
     pub nesting: u32,
-    /// What the operations are.
+    /// The shares of the kinds of operations.
     pub mix: Shares,
-    /// Who accesses what.
+    /// Which threads access which addresses.
     pub sharing: Sharing,
     /// Distance of neighbouring addresses in bytes.
     pub stride: u32,
@@ -191,7 +191,7 @@ const NUMBERS: &[Number] = numbers! {
 };
 
 impl Profile {
-    /// What a file that says nothing means. It has no mix, so it is not valid yet.
+    /// The meaning of an empty file. It has no mix, so it is not valid yet.
     pub fn blank() -> Profile {
         Profile {
             name: String::new(),

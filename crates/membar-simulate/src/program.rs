@@ -1,4 +1,4 @@
-//! Programs: what each thread does, before any machine has run it.
+//! Programs: the instructions of each thread, before any machine has run them.
 //!
 //! A program has no branches and no data flow but one: a compare-and-swap expects the last value that its thread knew of
 //! the address. So what it will do is known before it runs, and what it did is one value for each instruction that reads
@@ -129,7 +129,7 @@ pub struct Program {
     pub(crate) kind: Vec<Kind>,
     /// Address or lock.
     pub(crate) addr: Vec<u32>,
-    /// What is written, added, waited for, or a fence's mask.
+    /// The value written, added or waited for, or a fence's mask.
     pub(crate) value: Vec<u64>,
     /// For a compare-and-swap: the instruction of its thread from which the expected value is known. Empty without any.
     pub(crate) expect: Vec<u32>,
@@ -153,9 +153,9 @@ pub enum ProgramError {
     /// An address that the program does not have.
     #[error("thread {thread} accesses M[{addr}], but there are only {addresses} addresses")]
     NoSuchAddress {
-        /// Whose.
+        /// The thread.
         thread: u32,
-        /// Which.
+        /// The address.
         addr: u32,
         /// How many there are.
         addresses: u32,
@@ -163,9 +163,9 @@ pub enum ProgramError {
     /// A lock that the program does not have.
     #[error("thread {thread} uses L{lock}, but there are only {locks} locks")]
     NoSuchLock {
-        /// Whose.
+        /// The thread.
         thread: u32,
-        /// Which.
+        /// The lock.
         lock: u32,
         /// How many there are.
         locks: u32,
@@ -181,7 +181,7 @@ pub enum ProgramError {
     /// A fetch-add of nothing.
     #[error("thread {thread} adds 0 to M[{addr}], so that a load could not tell who wrote its value")]
     AddsNothing {
-        /// Whose.
+        /// The thread.
         thread: u32,
         /// The address.
         addr: u32,
@@ -189,23 +189,23 @@ pub enum ProgramError {
     /// A barrier without effect.
     #[error("thread {thread} has a barrier that orders nothing")]
     EmptyFence {
-        /// Whose.
+        /// The thread.
         thread: u32,
     },
     /// A release by a thread that does not hold the lock.
     #[error("thread {thread} releases L{lock}, which it does not hold")]
     ReleaseUnheld {
-        /// Whose.
+        /// The thread.
         thread: u32,
-        /// Which.
+        /// The lock.
         lock: u32,
     },
     /// An acquire by a thread that already holds the lock.
     #[error("thread {thread} acquires L{lock}, which it already holds")]
     AcquireHeld {
-        /// Whose.
+        /// The thread.
         thread: u32,
-        /// Which.
+        /// The lock.
         lock: u32,
     },
     /// Addresses would overlap.
@@ -545,7 +545,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn faults_are_reported() {
         use Instr::*;
         let wrong = |instrs: &[Instr]| one_thread(instrs).unwrap_err().to_string();
         assert_eq!(wrong(&[Load { addr: 2 }]), "thread 0 accesses M[2], but there are only 2 addresses");

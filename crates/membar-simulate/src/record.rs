@@ -4,12 +4,12 @@ use crate::program::Kind;
 use crate::{Instr, Program};
 use membar_core::{AddrId, Final, Init, Malformed, OrderLine, ResolveScratch, Span, Trace};
 
-/// What is recorded besides the operations.
+/// The observations recorded besides the operations.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Observe {
     /// `order` lines: the order in which the writes of each address reached memory.
     pub write_order: bool,
-    /// `final` lines: what memory holds in the end.
+    /// `final` lines: the contents of memory in the end.
     pub finals: bool,
 }
 
@@ -77,7 +77,7 @@ impl Record {
         }
     }
 
-    /// What a compare-and-swap compares with.
+    /// The value that a compare-and-swap compares with.
     fn expected(&self, program: &Program, i: usize) -> u64 {
         match program.expects(i) {
             Some(from) => self.written(program, from).unwrap_or(self.reads[from]),
@@ -85,7 +85,7 @@ impl Record {
         }
     }
 
-    /// What an executed instruction wrote.
+    /// The value that an executed instruction wrote.
     #[inline]
     pub fn written(&self, program: &Program, i: usize) -> Option<u64> {
         let value = program.value[i];
@@ -121,7 +121,7 @@ impl Times {
     }
 }
 
-/// What somebody sees who scans counters every so often: each time becomes that of the first scan at or after it.
+/// The times seen by an observer who scans counters periodically: each time becomes that of the first scan at or after it.
 ///
 /// Scanned times never claim more than exact ones: where one operation ends before another begins in scanned times, it did.
 pub fn sampled(times: &Times, every: u64) -> Times {

@@ -51,7 +51,7 @@ pub struct Workload {
     pub addresses: u32,
     /// Number of operations over all threads, barriers included; each thread gets the same share (± 1).
     pub ops: u32,
-    /// What they are.
+    /// The mix of operations.
     pub mix: Mix,
     /// Same seed, same program and same schedule.
     pub seed: u64,

@@ -15,7 +15,7 @@ pub(crate) struct Wait {
 }
 
 impl Wait {
-    /// Gives the core away at once.
+    /// Gives the core away immediately.
     pub fn impatient() -> Wait {
         Wait { rounds: PATIENCE }
     }
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_is_ahead() {
+    fn no_thread_is_ahead() {
         let (meet, stop) = (Rendezvous::new(3), AtomicBool::new(false));
         let counts = [const { AtomicU32::new(0) }; 3];
         std::thread::scope(|scope| {

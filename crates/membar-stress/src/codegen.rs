@@ -45,7 +45,7 @@ pub enum Timestamps {
     Every(u32),
 }
 
-/// What code is made for, besides the program.
+/// The options that code depends on, besides the program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Options {
     pub engine: Engine,
@@ -54,12 +54,12 @@ pub(crate) struct Options {
     pub yields: u32,
 }
 
-/// What a compare-and-swap expects.
+/// The value that a compare-and-swap expects.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Expected {
-    /// This.
+    /// This value.
     Value(u64),
-    /// What is in that word of the log, and so much more.
+    /// The value in that word of the log, plus this number.
     Logged { word: usize, plus: u64 },
 }
 
@@ -263,7 +263,7 @@ impl Compiled {
         Ok(Compiled { program: program.clone(), threads, layout, options })
     }
 
-    /// What it is the code of.
+    /// The program that it is the code of.
     pub fn program(&self) -> &Program {
         &self.program
     }
@@ -294,7 +294,7 @@ impl Thread {
     }
 }
 
-/// Takes what a thread logged apart: what instructions read, and when they were pending.
+/// Takes a thread's log apart: the values that instructions read, and when they were pending.
 ///
 /// Instructions that are not stamped began no earlier than the last stamped one before them, or than the thread (`period`),
 /// and ended no later than the next one. `ahead` is taken from all times.

@@ -8,7 +8,7 @@ use std::fmt;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Cores(Vec<usize>);
 
-/// Cores that a list has at most: what the system's own set holds.
+/// The most cores in a list: the size of the system's own set.
 const MOST: usize = 1024;
 
 impl Cores {

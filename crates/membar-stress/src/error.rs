@@ -6,13 +6,13 @@ use std::time::Duration;
 /// Why something does not run.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A list of cores that is none.
+    /// Invalid core list.
     #[error("`{0}` is not a list of cores: write numbers and ranges, such as `0-3,6`")]
     CoreList(String),
     /// A core that this process may not use.
     #[error("core {core} is not one of those that this process may use: {allowed}")]
     Core {
-        /// Which.
+        /// The core.
         core: usize,
         /// Which there are.
         allowed: String,
@@ -31,7 +31,7 @@ pub enum Error {
     /// More code or more results than an instruction can reach.
     #[error("thread {thread} has too many instructions to run at once: take fewer operations")]
     Long {
-        /// Whose.
+        /// The thread.
         thread: usize,
     },
     /// No memory.

@@ -4,7 +4,7 @@
 //! instance the threads may start at one moment: one of them (they take turns) announces a time a little ahead, and all wait for
 //! it. Registers and memory are counted when the batch is over, so that counting disturbs nothing.
 //!
-//! How often an outcome shows depends on who has which variable in its cache and on a few nanoseconds between the starts. So
+//! How often an outcome shows depends on which core has which variable in its cache and on a few nanoseconds between the starts. So
 //! batches differ in both, and in how many instances are run between two common starts; the ways that show most in a second are used most: outcomes that
 //! sequential consistency forbids if there are any, otherwise outcomes that differ.
 //!
@@ -64,7 +64,7 @@ pub enum Amount {
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The cores that threads are tied to, in turn; all that are allowed, if none are given. With twice as many as the test has
-    /// threads it runs twice at once, and so on.
+    /// threads it runs twice in parallel, and so on.
     pub cores: Option<Cores>,
     /// The engine that runs the test.
     pub engine: Engine,
@@ -175,7 +175,7 @@ type Counts = FxHashMap<Box<[u64]>, u64>;
 /// Which outcomes sequential consistency forbids.
 struct Weak<'a> {
     test: &'a LitmusTest,
-    /// What it allows; nothing where that is not known.
+    /// The outcomes it allows; `None` where they are not known.
     allowed: Option<FxHashSet<Vec<u64>>>,
 }
 
@@ -195,9 +195,9 @@ impl Weak<'_> {
     }
 }
 
-/// What all threads of all groups look at.
+/// The state that all threads of all groups look at.
 struct Control {
-    /// Leave at once.
+    /// Leave immediately.
     stop: AtomicBool,
     /// Leave after this batch.
     finish: AtomicBool,
@@ -311,7 +311,7 @@ impl<'a> Group<'a> {
         })
     }
 
-    /// What one thread does.
+    /// Does the work of one thread.
     fn work(&self, me: usize) -> Result<Counts, Error> {
         crate::cores::pin(self.cores[me]).inspect_err(|_| self.control.stop.store(true, Ordering::Relaxed))?;
         let mut tally = Tally::default();

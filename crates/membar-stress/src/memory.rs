@@ -5,14 +5,14 @@ use crate::Error;
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::sync::atomic::AtomicU64;
 
-/// What buffers are aligned to.
+/// The alignment of buffers.
 pub(crate) const PAGE: usize = 4096;
-/// What is moved between caches at once.
+/// The unit that caches exchange.
 pub(crate) const LINE: usize = 64;
 
 /// Whole pages of 64-bit words, zero at first.
 ///
-/// Everybody accesses it through atomics, or through generated code, which the compiler knows nothing about and which accesses only
+/// All threads access it through atomics, or through generated code, which the compiler knows nothing about and which accesses only
 /// aligned words. Pages that nobody touches cost nothing: the allocator gets large blocks from the system, which are zero already.
 #[derive(Debug)]
 pub(crate) struct Memory {

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 /// How long a thread may take to give up, on a machine as busy as can be.
 const GIVING_UP: Duration = Duration::from_secs(30);
 
-/// What a thread is asked to do; it gets its number.
+/// A task for a thread; it gets its number.
 pub(crate) type Task = Arc<dyn Fn(usize) + Send + Sync>;
 
 /// A number of threads; dropping it ends them.
@@ -23,7 +23,7 @@ pub(crate) struct Pool {
     done: Receiver<usize>,
     report: Sender<usize>,
     cores: Cores,
-    /// A thread has died, or a task could not be given to all: nobody knows who is still at work.
+    /// A thread has died, or a task could not be given to all: it is unknown which threads are still at work.
     broken: bool,
 }
 
@@ -51,7 +51,7 @@ impl Pool {
                 let _ = ready.send(pin(core));
                 while let Ok(task) = mine.recv() {
                     task(me);
-                    // What the task holds is released before anybody hears that it is done.
+                    // Everything that the task holds is released before anybody hears that it is done.
                     drop(task);
                     if report.send(me).is_err() {
                         break;
@@ -83,7 +83,7 @@ impl Pool {
         let mut in_time = true;
         let mut left = threads;
         while left > 0 {
-            // A thread that has been told to give up does so at once; one that has died never answers.
+            // A thread that has been told to give up does so immediately; one that has died never answers.
             let time = if in_time { deadline.saturating_duration_since(Instant::now()) } else { GIVING_UP };
             match self.done.recv_timeout(time) {
                 Ok(_) => left -= 1,

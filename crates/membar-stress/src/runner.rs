@@ -5,7 +5,7 @@
 //!
 //! Algorithm: the program is compiled once ([`crate::codegen`]), and each thread's log is touched beforehand. Threads meet, wait
 //! for their share of `stagger`, run, and meet again; only then logs become a [`Record`]. Time-stamp counters of different
-//! cores are compared by offsets that are measured before ([`crate::clock`]); what is left of that is `clock_error`.
+//! cores are compared by offsets that are measured before ([`crate::clock`]); the remaining error is `clock_error`.
 //!
 //! Guarantees: an operation took effect between its two times, with `clock_error` added on both sides where times of different
 //! cores are compared. A program that does not end within `limit` is an error, not a result.
@@ -72,7 +72,7 @@ impl Recorded {
     }
 }
 
-/// Threads on cores, and the memory that they share. A runner may be moved to another thread, and several can be used at once.
+/// Threads on cores, and the memory that they share. A runner may be moved to another thread, and several can be used at the same time.
 #[derive(Debug)]
 pub struct Runner {
     settings: Settings,
@@ -129,13 +129,13 @@ impl Runner {
         self.settings.compile(program)
     }
 
-    /// Runs a program. The seed decides who initialises which address, and how long each thread waits before it starts.
+    /// Runs a program. The seed decides which thread initialises which address, and how long each thread waits before it starts.
     pub fn run(&mut self, program: &Program, seed: u64) -> Result<Recorded, Error> {
         let code = Arc::new(self.compile(program)?);
         self.run_compiled(&code, seed)
     }
 
-    /// Runs the code of a program: the same as [`Runner::run`] for who runs it several times, or makes the code elsewhere.
+    /// Runs the code of a program: the same as [`Runner::run`] for callers that run it several times, or make the code elsewhere.
     pub fn run_compiled(&mut self, code: &Arc<Compiled>, seed: u64) -> Result<Recorded, Error> {
         let program = code.program();
         let threads = program.threads();
@@ -223,7 +223,7 @@ impl Settings {
 }
 
 impl Shared {
-    /// What thread `me` does in a run.
+    /// Does the work of thread `me` in a run.
     fn work(&self, me: usize) {
         let (code, log) = (&self.code.threads[me], self.logs[me].words());
         // The thread that initialises an address has it in its cache; which one does changes with the seed.

@@ -186,7 +186,7 @@ impl Thread<'_> {
         dst
     }
 
-    /// A barrier, unless it is none.
+    /// A barrier, unless its kind is none.
     pub fn barrier(&mut self, barrier: Barrier) {
         if barrier != Barrier::None {
             self.line += 1;

@@ -1,4 +1,4 @@
-//! One wrong value in a right trace: what a bug in a machine looks like.
+//! One wrong value in a right trace, as a bug in a machine would leave it.
 
 use membar_core::Rng;
 use membar_core::{AddrId, Op, OpId, OpKind, ResolveScratch, Trace};

@@ -104,7 +104,7 @@ fn edges(single: &[bool], rng: &mut Rng) -> Vec<Edge> {
         .collect()
 }
 
-/// What the walk round the ring has written so far.
+/// The writes made so far on the walk round the ring.
 struct Ring {
     last: Vec<u64>,
     commits: Vec<Vec<u64>>,
@@ -129,7 +129,7 @@ impl Ring {
     }
 }
 
-/// What goes between a thread's two accesses.
+/// The operations between a thread's two accesses.
 fn between(knobs: &Small, first: Access, rng: &mut Rng) -> Vec<Access> {
     let mut extra = Vec::new();
     if first.kind == OpKind::Store && rng.chance(1, 4) {

@@ -29,7 +29,7 @@
 use crate::orders::{keeps, timed};
 use membar_core::{AddrId, AddrName, Model, OpId, OpKind, Source, Trace};
 
-/// What the rules found.
+/// The findings of the rules.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Outcome {
     /// A cycle, or a read of a value that nobody writes: the model forbids the trace.

@@ -75,7 +75,7 @@
 //! 12. The paper does not say in which order next frontiers are tried. We take first what began first, then by thread and
 //!     address.
 //!
-//! [`Limits::remember`] is not part of the paper: what failed once is not tried again after the same write and session
+//! [`Limits::remember`] is not part of the paper: a failed attempt is not repeated after the same write and session
 //! orders, which the paper visits once for each interleaving of independent addresses. Comparing on thousands of
 //! forbidden traces needs it.
 //!
@@ -110,7 +110,7 @@ pub struct Limits {
     pub remember: bool,
 }
 
-/// What a search came to.
+/// The result of a search.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Explored {
     /// Does the model allow the trace? `None` if a limit was passed first.

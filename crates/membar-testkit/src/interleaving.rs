@@ -5,7 +5,7 @@ use membar_core::Rng;
 use membar_simulate::Workload;
 use std::io::{self, Write};
 
-/// Writes a random SC interleaving of a random racy program as a trace, `check` line included: what `membar monitor` reads.
+/// Writes a random SC interleaving of a random racy program as a trace, `check` line included: input for `membar monitor`.
 ///
 /// Each step is by a random thread; a load returns what was written last, and every write has its own value. Addresses are
 /// `M[0]` and so on.

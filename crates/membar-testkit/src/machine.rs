@@ -59,7 +59,7 @@ pub fn decide(trace: &Trace, machine: Machine) -> bool {
     Search { trace, machine, seen: HashSet::new() }.run(state)
 }
 
-/// What memory holds, and who holds which lock.
+/// The contents of memory, and the holder of each lock.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Memory {
     values: Vec<u64>,

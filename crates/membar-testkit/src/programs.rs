@@ -21,7 +21,7 @@
 //! * A cycle of a trace is one of all its continuations, and every configuration can continue until it has no successor
 //!   (buffers can always drain). So only configurations without a successor are examined, and they stand for all their
 //!   prefixes.
-//! * A store that can enter a buffer does so at once: nobody else sees it, no other step can prevent it, and it prevents
+//! * A store that can enter a buffer does so immediately: nobody else sees it, no other step can prevent it, and it prevents
 //!   none, so every trace has a run that issues it at that point. (The tests compare with the search without this.)
 //!
 //! Loops: each thread makes at most [`Limits::max_accesses`] accesses; one that has made them stops, which is a legal
@@ -79,7 +79,7 @@ impl Default for Limits {
 /// An event: the access number `index` of `thread`, from 0.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Id {
-    /// Whose.
+    /// The thread.
     pub thread: u8,
     /// Its place in program order.
     pub index: u8,
@@ -88,9 +88,9 @@ pub struct Id {
 /// An access that was made.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Event {
-    /// Which.
+    /// Its identity.
     pub id: Id,
-    /// What.
+    /// The access.
     pub access: Access,
     /// Whether it wrote: a compare-exchange may not.
     pub wrote: bool,
@@ -98,7 +98,7 @@ pub struct Event {
     pub source: Option<Id>,
 }
 
-/// What happened, without the order of steps.
+/// The events of an execution, without the order of its steps.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Trace {
     /// Per thread its events in program order.
@@ -451,7 +451,7 @@ struct Exceeded;
 /// Depth-first search over configurations.
 struct Search<'c> {
     limits: Limits,
-    /// Stores enter buffers at once.
+    /// Stores enter buffers immediately.
     eager: bool,
     seen: FxHashSet<Box<[u16]>>,
     /// The configurations on the way from the first to the one being visited, and spare ones behind.
@@ -546,7 +546,7 @@ impl<'c> Search<'c> {
     }
 }
 
-/// What [`search`] found.
+/// The findings of [`search`].
 #[derive(Clone, Debug)]
 pub struct Found {
     /// The steps of an execution whose trace is not sequentially consistent; afterwards all buffers are empty.
@@ -673,7 +673,7 @@ mod tests {
     use crate::random::{Knobs, random_program};
     use membar_simulate::Rng;
 
-    /// Entering buffers at once and cutting idle rounds change no answer.
+    /// Entering buffers immediately and cutting idle rounds change no answer.
     #[test]
     fn reductions_change_nothing() {
         let limits = Limits { max_configurations: 20_000, max_accesses: 7, ..Limits::default() };

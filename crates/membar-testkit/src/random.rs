@@ -5,7 +5,7 @@ use membar_core::Barrier;
 use membar_litmus::{Alu, Code, Operand};
 use membar_simulate::Rng;
 
-/// What random programs look like.
+/// The shape of random programs.
 #[derive(Clone, Copy, Debug)]
 pub struct Knobs {
     /// The fewest and the most threads.
@@ -46,7 +46,7 @@ impl Knobs {
     };
     /// Everything but loops.
     pub const LOOP_FREE: Knobs = Knobs { rmws: 3, branches: 3, ..Knobs::PLAIN };
-    /// Everything.
+    /// All features.
     pub const ALL: Knobs = Knobs { waits: 2, locks: 1, ..Knobs::LOOP_FREE };
 }
 
@@ -59,7 +59,7 @@ pub fn random_program(rng: &mut Rng, knobs: &Knobs) -> Code {
     let threads = rng.between(knobs.threads.0, knobs.threads.1);
     let mut left = knobs.total;
     for thread in 0..threads {
-        // What is left is shared evenly, so that the last threads are not always the short ones.
+        // The rest is shared evenly, so that the last threads are not always the short ones.
         let share = (left / (threads - thread) + 1).clamp(knobs.accesses.0, knobs.accesses.1);
         let accesses = rng.between(knobs.accesses.0, share).max(rng.between(knobs.accesses.0, share));
         left = left.saturating_sub(accesses);

@@ -19,7 +19,7 @@ use membar_core::{AddrId, AddrName, Mask, Op, OpKind, ResolveScratch, Span, Trac
 use membar_simulate::{Instr, Machine, Observe, Program, ProgramBuilder, trace as trace_of};
 use std::ops::RangeInclusive;
 
-/// What a small trace may hold. Whatever is switched on occurs in some traces only.
+/// The features that a small trace may have. Features that are switched on occur in some traces only.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Small {
     /// Number of threads.
@@ -51,7 +51,7 @@ pub struct Small {
 }
 
 impl Small {
-    /// Everything.
+    /// All features.
     pub const ALL: Small = Small {
         threads: 2..=4,
         addresses: 1..=3,

@@ -36,7 +36,7 @@ use std::ops::RangeInclusive;
 /// How far a machine looks ahead in a thread.
 const WINDOW: usize = 16;
 
-/// What a program may hold.
+/// The features that a program may have.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Synchronized {
     /// Number of threads.
@@ -70,11 +70,11 @@ impl Synchronized {
         lines: false,
     };
 
-    /// Everything.
+    /// All features.
     pub const ALL: Synchronized = Synchronized { rmws: true, barriers: true, lines: true, ..Synchronized::PLAIN };
 }
 
-/// What is noted about when operations were pending.
+/// How it is noted when operations were pending.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Times {
     /// Operations of a thread begin and end in program order, as in a processor's window. Without it, each begins and ends
@@ -91,7 +91,7 @@ pub struct Times {
 }
 
 impl Times {
-    /// What to tell a decider about the timestamps.
+    /// The clock to tell a decider about, given the timestamps.
     pub fn clock(&self) -> Clock {
         Clock { compare: Compare::Everything, error: self.error, sampled_every: self.sampled_every }
     }
@@ -109,7 +109,7 @@ impl Times {
     }
 }
 
-/// What a machine did.
+/// One run of a machine.
 #[derive(Clone, Debug)]
 pub struct Run {
     /// The recording, without timestamps, resolved.
@@ -682,7 +682,7 @@ mod tests {
     }
 
     #[test]
-    fn periods_contain_what_happened() {
+    fn periods_contain_the_events() {
         let mut rng = Rng::new(1);
         for _ in 0..500 {
             let model = Model { atomic_writes: rng.chance(1, 2), ..weak_model(&mut rng) };

@@ -1,6 +1,6 @@
 //! How fast traces are read: `cargo run --release -p membar-trace --example throughput`.
 //!
-//! Prints, for several kinds of traces of about 100 MB, megabytes a second for parsing alone (a trace without its
+//! Prints, for several kinds of traces of about 100 MB, megabytes per second for parsing alone (a trace without its
 //! `check`) and for parsing with resolving.
 
 use membar_core::Trace;

@@ -18,7 +18,7 @@ pub enum ErrorKind {
         /// The fix.
         help: &'static str,
     },
-    /// Starts like a number but is none.
+    /// Starts like a number but is not one.
     #[error("`{text}` is not a number")]
     NotANumber {
         /// As written.
@@ -125,7 +125,7 @@ pub enum ErrorKind {
     /// The compressed data is damaged or cut off.
     #[error("cannot decompress the {format} data: {error}")]
     Decompress {
-        /// What the first bytes say it is.
+        /// The format that the first bytes announce.
         format: Compression,
         /// The decompressor's message.
         #[source]
@@ -153,7 +153,7 @@ pub enum NotInterleaved {
     Final {
         /// The address.
         addr: String,
-        /// What was said.
+        /// The claimed value.
         value: u64,
         /// Its value.
         holds: u64,
@@ -165,7 +165,7 @@ pub enum NotInterleaved {
     Taken {
         /// The lock.
         lock: String,
-        /// Who holds it.
+        /// The thread that holds it.
         holder: u32,
         /// Since this line.
         line: u64,
@@ -288,7 +288,7 @@ impl ErrorKind {
         }
     }
 
-    /// What is to be said about the fault besides message and fix.
+    /// A remark on the fault besides message and fix.
     fn note(&self) -> Option<String> {
         let label = match self {
             ErrorKind::Unclosed { open, column, .. } => return Some(format!("`{open}` is in column {column}")),
@@ -326,7 +326,7 @@ pub(crate) fn quoted(bytes: &[u8]) -> String {
 /// The error and its place.
 #[derive(Debug)]
 pub struct Error {
-    /// What.
+    /// The kind of error.
     pub kind: Box<ErrorKind>,
     /// The file as it was named by the user, or `<stdin>`.
     pub file: String,

@@ -21,7 +21,7 @@ impl fmt::Display for Compression {
     }
 }
 
-/// What the first bytes say. `None`: more bytes are needed.
+/// The format that the first bytes announce. `None`: more bytes are needed.
 fn recognise(head: &[u8]) -> Option<Option<Compression>> {
     const GZIP: [u8; 2] = [0x1F, 0x8B];
     const FRAME: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];

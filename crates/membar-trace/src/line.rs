@@ -61,7 +61,7 @@ pub(crate) enum Action<'a> {
     Join(u32),
 }
 
-/// What a line says.
+/// The meaning of a line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Line<'a> {
     Blank,
@@ -513,7 +513,7 @@ impl<'a> Parser<'a> {
         Fault { kind: ErrorKind::Syntax { expected, found, help }, at }
     }
 
-    /// What stands here, in words, and where it ends.
+    /// The text found here, in words, and where it ends.
     fn found(&self) -> (String, Range<usize>) {
         let rest = &self.text[self.at..];
         let length = match rest.as_bytes() {

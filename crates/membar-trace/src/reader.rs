@@ -23,7 +23,7 @@ use std::path::Path;
 
 /// The longest line that is read, in bytes.
 pub const MAX_LINE: usize = 64 << 20;
-/// The most that is read at once.
+/// The most that is read in one go.
 const CHUNK: usize = 128 << 10;
 /// How much of a trace's text is kept for error messages.
 const KEEP: usize = 1 << 20;
@@ -235,7 +235,7 @@ impl<'a> Reader<'a> {
             }
         }
         match self.content {
-            // Every line is complete, and there are operations: what is missing is the `check` alone.
+            // Every line is complete, and there are operations: only the `check` is missing.
             Some(_) if !trace.is_empty() && !cut => {
                 trace.set_open_end();
                 self.finish(trace).map(|()| true)
@@ -357,7 +357,7 @@ impl<'a> Reader<'a> {
             }
             Err(error) => {
                 let kind = match self.input.format() {
-                    // What the system reports comes from below the decompressor.
+                    // Errors reported by the system come from below the decompressor.
                     Some(format) if error.raw_os_error().is_none() => ErrorKind::Decompress { format, error },
                     _ => ErrorKind::Read(error),
                 };

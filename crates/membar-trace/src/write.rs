@@ -57,7 +57,7 @@ pub(crate) enum Declaration {
 }
 
 impl Declaration {
-    /// All of a trace: what is said about its beginning first.
+    /// A whole trace: statements about its beginning first.
     pub fn all(trace: &Trace) -> impl Iterator<Item = Declaration> {
         (0..trace.inits.len())
             .map(Declaration::Init)

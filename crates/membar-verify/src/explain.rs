@@ -23,7 +23,7 @@
 //!
 //! # Guarantees
 //!
-//! Nothing is explained that has no order; whether the run is possible and not SC is for others to check
+//! Nothing is explained that has no order; others check whether the run is possible and not SC
 //! ([`Explanation::steps`], [`Explanation::claims`]). With all fences the cycle is one of orders that the model keeps.
 //!
 //! # Complexity
@@ -68,7 +68,7 @@ impl Explanation {
         self.run.iter().map(step).collect()
     }
 
-    /// What the execution is claimed to do.
+    /// The claims about the execution.
     pub fn claims(&self) -> Vec<Claim> {
         let claim = |event: &Event| Claim { thread: event.thread, site: event.access.site, read: event.read };
         self.events.iter().map(claim).collect()
@@ -80,9 +80,9 @@ impl Explanation {
 pub struct Event {
     /// Which step of the schedule it is.
     pub step: u32,
-    /// Who.
+    /// The thread.
     pub thread: u32,
-    /// What.
+    /// The access.
     pub access: Access,
     /// The value read, if it reads.
     pub read: Option<u64>,
@@ -187,7 +187,7 @@ impl Event {
 /// Which steps happen before the thread's last step, or are it.
 fn past_of_thread(steps: &[Performed], thread: u32) -> Option<Vec<bool>> {
     let last = steps.iter().rposition(|step| step.thread == thread)?;
-    // Backwards: what comes before something in the past is in the past. Of each thread and address it is enough to know
+    // Backwards: everything before something in the past is in the past. Of each thread and address it is enough to know
     // whether something later is.
     let (mut threads, mut reads, mut writes) = (FxHashSet::default(), FxHashSet::default(), FxHashSet::default());
     let mut past = vec![false; steps.len()];
@@ -273,7 +273,7 @@ impl Graph {
     /// Edges, as few as will do, whose closure is memory's order: rhb, with the overtaking access just before the store.
     /// Nodes from the number of events on are barriers.
     fn edges(&self) -> (Vec<(usize, usize)>, usize) {
-        /// What a thread has done so far.
+        /// The actions of a thread so far.
         #[derive(Default)]
         struct Past {
             /// The last event, or full barrier, that is kept before everything later.
@@ -283,7 +283,7 @@ impl Graph {
             /// The last store to each address (under TSO: of all).
             stores: BTreeMap<u32, usize>,
         }
-        /// What was done to an address so far.
+        /// The accesses to an address so far.
         #[derive(Default)]
         struct Cell {
             write: Option<usize>,

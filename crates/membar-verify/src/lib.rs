@@ -35,7 +35,7 @@ mod verify;
 mod watch;
 
 pub use explain::{Event, Explanation, Fence, Link, RunStep, explain, explain_run};
-/// What came of a verification.
+/// The result of a verification.
 pub use membar_core::ProgramVerdict as Verdict;
 pub use verify::{Checkpoint, Effort, Settings, Verification, verify};
 pub use watch::{ErrorKind, Found, ProgramError, Seen, Watch, Watching};

@@ -7,7 +7,7 @@ use membar_explore::{Counts, Local, Program, Search, SearchState, Strategy, Work
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::AtomicBool;
 
-/// What to verify, and how.
+/// How to verify a program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Settings {
     /// Is it TSO or PSO?
@@ -56,7 +56,7 @@ mod relaxation {
 }
 
 impl Settings {
-    /// What is complete and usual: one execution of each happens-before class, our monitor, 10,000 steps per thread.
+    /// The complete and usual settings: one execution of each happens-before class, our monitor, 10,000 steps per thread.
     pub fn new(model: Relaxation) -> Settings {
         Settings { model, strategy: Strategy::Dpor, watching: Watching::Class, max_steps: 10_000 }
     }
@@ -77,7 +77,7 @@ impl Settings {
 /// A verification between two rounds: everything that is needed to continue.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Checkpoint {
-    /// What is verified, and how.
+    /// The settings of this verification.
     pub settings: Settings,
     /// Where the search is.
     pub search: SearchState,
@@ -107,7 +107,7 @@ impl Checkpoint {
         }
     }
 
-    /// What has been run.
+    /// Counts of the runs so far.
     pub fn counts(&self) -> Counts {
         self.search.counts()
     }

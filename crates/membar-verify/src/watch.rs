@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 pub enum Watching {
     /// None.
     Nothing,
-    /// Ours: what it says depends on the happens-before class only.
+    /// Ours: its answer depends on the happens-before class only.
     Class,
     /// Burnim, Sen and Stergiou's for TSO.
     Tso,
@@ -45,7 +45,7 @@ pub struct Found {
     pub schedule: Schedule,
     /// The store, a step of the schedule.
     pub store: u32,
-    /// Who makes the access.
+    /// The thread that makes the access.
     pub thread: u32,
     /// The thread waits in the SC execution and would make the access next.
     pub tried: bool,
@@ -106,7 +106,7 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// The first of the errors that is none, but something that could not be run: then not everything has been looked at.
+    /// The first error that is not a program error but something that could not be run: then not everything has been looked at.
     pub fn limit(&self) -> Option<&ProgramError> {
         self.errors.iter().find(|error| error.kind.is_limit())
     }
@@ -254,7 +254,7 @@ impl Watch {
     pub fn new(settings: &Settings, threads: usize, stop_at_first: bool) -> Watch {
         let monitor = match settings.watching {
             Watching::Nothing => Any::Nothing,
-            // What is drawn at random is only ever taken back as a whole.
+            // Random executions are only ever taken back as a whole.
             Watching::Class if matches!(settings.strategy, Strategy::Random { .. } | Strategy::Pct { .. }) => {
                 Any::Class(ClassMonitor::forward(settings.model, threads))
             }
@@ -401,7 +401,7 @@ impl Observer for Watch {
     fn end(&mut self, end: End, path: &[Step]) {
         self.executions += 1;
         match end {
-            // What happened before an assumption failed has happened, and violations in it count: on the machine the
+            // Everything before a failed assumption did happen, and violations in it count: on the machine the
             // access that overtakes reads another value, for which the assumption may hold.
             End::Complete | End::Dropped => {}
             End::Cut { period: None } => {
@@ -429,7 +429,7 @@ impl Observer for Watch {
     }
 
     fn take(&mut self, path: &[Step]) -> Seen {
-        // What is on the path stays there; what it was seen in so far is told now.
+        // Findings on the path stay there; the executions they were seen in so far are reported now.
         for i in 0..self.active.len() {
             let active = self.active[i];
             if self.executions > active.since {

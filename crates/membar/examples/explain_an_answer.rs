@@ -23,7 +23,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     print!("{}", answer.text("iriw.trace"));
 
-    // The same as data: what the words are made from.
+    // The same as data, from which the words are made.
     let report = answer.report("iriw.trace");
     let violation = report.violation.as_ref().ok_or("tso forbids it")?;
     println!("\nThe cycle has {} edges:", violation.cycle.len());

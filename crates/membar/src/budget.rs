@@ -7,7 +7,7 @@ use std::time::Duration;
 /// A model as the user named it.
 #[derive(Clone, Debug)]
 pub struct Chosen {
-    /// What was given to `--model`.
+    /// The argument of `--model`.
     pub arg: String,
     /// The model.
     pub model: Model,
@@ -37,7 +37,7 @@ impl Budget {
         Budget { time, memory, interrupt: interrupt.clone() }
     }
 
-    /// At least so long, also after an interrupt: for what has been found and is to be kept.
+    /// At least this long, also after an interrupt: for what has been found and is to be kept.
     pub fn at_least(&self, time: Duration) -> Budget {
         let time = self.time.map(|own| own.max(time));
         Budget { time, memory: self.memory, interrupt: Interrupt::default() }

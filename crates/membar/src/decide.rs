@@ -6,7 +6,7 @@ use membar::guard::{guarded, provoke};
 use membar::report::{self, Report};
 use membar::{Budget, Decider, Model, Trace};
 
-/// What is wanted to be known.
+/// The detail asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Detail {
     /// The verdict only.
@@ -35,7 +35,7 @@ pub struct Guarded {
 }
 
 impl Guarded {
-    /// Decides a trace. The error is an internal one: what the certifier did not accept, or a panic.
+    /// Decides a trace. The error is an internal one: a certificate that was not accepted, or a panic.
     pub fn answer(
         &mut self,
         trace: (&str, u64, &Trace),

@@ -1,4 +1,4 @@
-//! A trace decided, certified, and put into words: what the command does, in one call or step by step.
+//! A trace decided, certified, and put into words, as the command does, in one call or step by step.
 
 use crate::certify::Flaw;
 use crate::core::VerdictKind;
@@ -42,7 +42,7 @@ pub fn decide<'a>(trace: &'a Trace, model: &'a Model, limits: &Limits) -> Result
     Decider::default().decide(trace, model, limits)
 }
 
-/// What to say about a certificate that does not hold.
+/// The message about a certificate that does not hold.
 pub fn refused(flaw: &Flaw) -> String {
     format!("the verdict's certificate does not hold: {flaw}")
 }
@@ -128,7 +128,7 @@ impl Decider {
         Some(Blame { read: found.read, legal, complete: found.all })
     }
 
-    /// What the built-in models say, each within a second. A verdict counts only if its certificate holds.
+    /// The verdicts of the built-in models, each within a second. A verdict counts only if its certificate holds.
     pub fn models(&mut self, trace: &Trace, known: (&Model, VerdictKind), limits: &Limits) -> Vec<ModelVerdict> {
         let answer = |other: &Model| {
             let verdict = if other == known.0 {
@@ -157,7 +157,7 @@ impl Decider {
     /// The smallest forbidden part of a forbidden trace, with where its operations come from.
     pub fn shrink(&mut self, trace: &Trace, model: &Model, limits: &Limits) -> Option<(Vec<OpId>, Trace)> {
         let mut part = self.checker.shrink(trace, model, limits)?;
-        // What is said about addresses and locks that are gone has no meaning left.
+        // Statements about addresses and locks that are gone have no meaning left.
         let used = |addr| {
             part.trace.ops().any(|op| part.trace.addr(op) == addr) || part.trace.finals.iter().any(|f| f.addr == addr)
         };

@@ -6,7 +6,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What to do about an internal error.
+/// Advice about an internal error.
 pub const REPORT_BUG: &str = "This is a bug in membar. Please report it with the trace and the command line; \
      `membar --version` tells the version.";
 
@@ -29,7 +29,7 @@ pub enum Failure {
     Write(io::Error),
 }
 
-/// What is wrong with an input.
+/// A fault in an input.
 #[derive(Clone, Debug)]
 pub struct Problem {
     /// For people, complete.

@@ -42,7 +42,7 @@ fn is_trace(path: &Path) -> bool {
 /// A file, directory or list that cannot be read.
 #[derive(Debug)]
 pub struct Unreadable {
-    /// Which.
+    /// The path.
     pub path: PathBuf,
     /// Why.
     pub error: io::Error,

@@ -53,7 +53,7 @@ pub fn guarded<T>(f: impl FnOnce() -> T) -> Result<T, String> {
     result.map_err(|payload| description(&*payload))
 }
 
-/// What the hook has noted about a panic of this thread, or of the one that it waited for.
+/// The hook's note about a panic of this thread, or of the one that it waited for.
 fn description(payload: &(dyn Any + Send)) -> String {
     let mut caught = CAUGHT.lock().unwrap_or_else(PoisonError::into_inner);
     let own = caught.iter().rposition(|(id, _)| *id == thread::current().id()).or(caught.len().checked_sub(1));

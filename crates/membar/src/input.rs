@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
-/// Read at once.
+/// Bytes read in one go.
 const CHUNK: usize = 128 << 10;
 /// How long the interrupt key may go unnoticed.
 const PATIENCE: Duration = Duration::from_millis(50);

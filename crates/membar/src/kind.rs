@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-/// What `membar verify` takes.
+/// The inputs that `membar verify` takes.
 const PROGRAMS: &str = "C and C++ sources (.c, .cpp, .i, …), litmus tests (.litmus), programs built with `membar cc`, directories, and @lists of them";
 
 /// Formats of compressed files that are not read (gzip and zstd are), by their first bytes, and the program that reads them.
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_not_read_is_refused() {
+    fn only_unsupported_files_are_refused() {
         let dir = tempfile::tempdir().expect("a directory");
         let refused = |name: &str, bytes: &[u8], why: fn(&Path) -> Option<Failure>| {
             let path = dir.path().join(name);

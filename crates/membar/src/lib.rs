@@ -9,8 +9,8 @@
 //! | [`campaign()`] | does this machine do anything that its model forbids? |
 //! | [`watch::monitor`] | could this interleaving have gone otherwise with store buffers? |
 //!
-//! Each has a section below, simple call first; the files in `examples/` of this crate do a little more. Whoever needs the parts
-//! finds them here:
+//! Each has a section below, simple call first; the files in `examples/` of this crate do a little more. Users who need the parts
+//! find them here:
 //!
 //! | module | holds |
 //! |---|---|
@@ -135,8 +135,8 @@
 //!
 //! # Explore a program step by step
 //!
-//! What [`verify()`] is made of: a litmus test, or [Rust code](program), explored one happens-before class after the other; what is found is run on the
-//! certifier's machine:
+//! The parts of [`verify()`]: a litmus test, or [Rust code](program), is explored one happens-before class after the other;
+//! findings are run on the certifier's machine:
 //!
 //! ```
 //! use membar::certify::replay::confirms;

@@ -1,11 +1,11 @@
-//! Who is told how far a verification or a campaign is.
+//! Listeners to the progress of a verification or a campaign.
 
 use std::path::Path;
 
 /// How far something is.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Now {
-    /// What is being worked on.
+    /// The current task.
     pub name: String,
     /// The part of it that is done, from 0 to 1, if that is known.
     pub share: Option<f64>,
@@ -13,19 +13,19 @@ pub struct Now {
     pub seconds: f64,
     /// It ends after this many seconds, whatever is left.
     pub limit: Option<f64>,
-    /// What was counted.
+    /// Its counts.
     pub counts: String,
 }
 
-/// Who wants to know what happens before there is a result. Each method does nothing unless it is given.
+/// Receives news before there is a result. Each method does nothing unless it is given.
 pub trait Listener: Sync {
-    /// It goes on. Called often: whoever does not show it need not ask how far it is.
+    /// There is progress. Called often: a listener that does not show it need not ask how far it is.
     fn progress(&self, _now: &dyn Fn() -> Now) {}
 
     /// Something begins during which nothing will be told.
     fn busy(&self, _now: &dyn Fn() -> Now) {}
 
-    /// Nothing goes on for now.
+    /// Nothing happens for now.
     fn rest(&self) {}
 
     /// It was interrupted, and the state from which it can be resumed is in this file.

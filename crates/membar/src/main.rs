@@ -27,7 +27,7 @@ fn main() -> ExitCode {
 }
 
 fn command() -> ExitCode {
-    // What a compiler is called with is not for us to understand.
+    // The command line of a compiler is not ours to parse.
     if let Some(code) = cmd::cc::called() {
         return code;
     }

@@ -119,7 +119,7 @@ pub struct ToFile {
     pages: Pages,
     /// Reads a source.
     source: fn(&str) -> Option<String>,
-    /// What is shown was read from a document.
+    /// The contents were read from a document.
     document: bool,
     place: Place,
     name: String,
@@ -161,7 +161,7 @@ impl Drop for Place {
 }
 
 impl ToFile {
-    /// The file is made at once: it is known early whether it can be.
+    /// The file is made immediately: it is known early whether it can be.
     pub fn create(path: &Path) -> Result<ToFile, Failure> {
         let name = safe(&path.to_string_lossy());
         let place = Place::open(path).map_err(|error| {

@@ -40,7 +40,7 @@ pub fn of(trace: &Trace, model: &Model, proof: &Proof, blamed: Option<OpId>) -> 
 pub struct Found {
     /// A commit or not, and the operation.
     pub steps: Vec<(bool, OpId)>,
-    /// What threads could not do, and what a read would have returned.
+    /// The operations that threads could not make, and what a read would have returned.
     pub stuck: Vec<(OpId, Option<u64>)>,
     /// Every state was visited.
     pub longest: bool,
@@ -97,7 +97,7 @@ pub fn longest(trace: &Trace, model: &Model, blamed: Option<OpId>) -> Option<Fou
         at += 1;
     }
     let best = states.iter().map(|state| state.3).max()?;
-    // A trace that finishes is not stuck: what forbids it is something that the machine does not know.
+    // A trace that finishes is not stuck: it is forbidden by something that the machine does not know.
     if best == trace.memory_ops().count() {
         return None;
     }

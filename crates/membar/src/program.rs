@@ -123,7 +123,7 @@ pub struct FromFn<F> {
     back: Vec<Back>,
 }
 
-/// What a step has changed.
+/// The state that a step has changed.
 #[derive(Clone, Copy, Debug)]
 struct Back {
     thread: usize,
@@ -149,7 +149,7 @@ impl<F: Fn(usize, &[u64]) -> Then> FromFn<F> {
         self
     }
 
-    /// What a thread does now; an address that is not there is a program error.
+    /// The next action of a thread; an address that is not there is a program error.
     fn then(&self, thread: usize) -> Then {
         match (self.next)(thread, &self.got[thread]) {
             Then::Do(op) if op.addr as usize >= self.memory.len() => {

@@ -104,7 +104,7 @@ impl Line {
         }
     }
 
-    /// Draws it at once, because nobody can before something has come to an end.
+    /// Draws it immediately, because nobody can before something has ended.
     pub fn say(&self, now: impl FnOnce() -> Now) {
         if let Some(width) = self.width {
             let text = text(&now(), width.saturating_sub(1));
@@ -146,7 +146,7 @@ impl Drop for Line {
     }
 }
 
-/// What is done while others watch.
+/// The progress of a task, for others to watch.
 #[derive(Debug)]
 pub struct Progress {
     line: Line,
@@ -215,7 +215,7 @@ impl Progress {
         self.at.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// So much of all is done.
+    /// This much of the total is done.
     pub fn done(&self, n: usize) {
         self.done.fetch_add(n as u64, Relaxed);
     }
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_known_is_said() {
+    fn only_known_figures_are_shown() {
         assert_eq!(now(Some(0.25), 10.0, None), "t  [=====               ] 25 %, about 0:30 left  7 traces");
         assert_eq!(now(Some(0.25), 10.0, Some(15.0)), "t  [=====               ] 25 %, about 0:05 left  7 traces");
         assert_eq!(now(Some(0.001), 10.0, None), "t  [                    ] 0 %  7 traces");

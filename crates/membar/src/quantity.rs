@@ -9,7 +9,7 @@ fn split(text: &str) -> Option<(f64, &str)> {
     Some((number, text[end..].trim()))
 }
 
-/// A time limit; `None` is none.
+/// A time limit; `None` means no limit.
 pub fn time(text: &str) -> Result<Option<Duration>, String> {
     const HOW: &str = "write a number with its unit, such as 500ms, 10s, 2m or 1h, or `none`";
     if text == "none" {
@@ -27,7 +27,7 @@ pub fn time(text: &str) -> Result<Option<Duration>, String> {
     Duration::try_from_secs_f64(number * seconds).map(Some).map_err(|_| "that is too long; write `none`".into())
 }
 
-/// A memory limit in bytes; `None` is none.
+/// A memory limit in bytes; `None` means no limit.
 pub fn memory(text: &str) -> Result<Option<usize>, String> {
     const HOW: &str = "write a number with its unit, such as 512MB, 4GiB or 4G, or `none`";
     if text == "none" {

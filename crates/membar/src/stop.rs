@@ -24,7 +24,7 @@ pub fn on_key() -> Interrupt {
     let interrupt = Interrupt::default();
     let flag = interrupt.clone();
     let mut first: Option<Instant> = None;
-    // Without a handler the first press stops at once, which is all that could be done about it.
+    // Without a handler the first press stops immediately, which is all that could be done about it.
     let _ = ctrlc::set_handler(move || {
         flag.press();
         if first.get_or_insert_with(Instant::now).elapsed() > MOMENT {
@@ -34,7 +34,7 @@ pub fn on_key() -> Interrupt {
     interrupt
 }
 
-/// Standard output. Where a page is wanted too, the command goes on although nobody reads this any more.
+/// Standard output. Where a page is wanted too, the command continues although nobody reads this any more.
 #[derive(Debug)]
 pub struct Stdout {
     page: bool,

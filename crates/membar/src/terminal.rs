@@ -30,7 +30,7 @@ pub fn error_width() -> Option<usize> {
     terminal.then(|| width(true, terminal_size::terminal_size_of(std::io::stderr())).unwrap_or(80))
 }
 
-/// What `COLUMNS` says, or the terminal.
+/// The width from `COLUMNS`, or from the terminal.
 fn width(terminal: bool, size: Option<(terminal_size::Width, terminal_size::Height)>) -> Option<usize> {
     let said = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).filter(|&columns| columns > 0);
     let own = size.filter(|_| terminal).map(|(width, _)| usize::from(width.0)).filter(|&columns| columns > 0);

@@ -25,7 +25,7 @@ const CYCLES: usize = 100;
 /// Events that may be looked at for cycles, in all.
 const BUDGET: usize = 1 << 26;
 
-/// What is kept of the first violation of a pair.
+/// The details kept of the first violation of a pair.
 struct Found {
     store: Option<Recorded>,
     access: Recorded,
@@ -287,7 +287,7 @@ impl Watch {
         any
     }
 
-    /// What each monitor has to say about the trace so far.
+    /// The reports of all monitors about the trace so far.
     pub fn reports(&self, place: &Place<'_>, state: &Interleaving) -> Vec<Monitored> {
         self.sides.iter().map(|side| self.report(side, place, state)).collect()
     }

@@ -1,7 +1,7 @@
-//! Libraries as they are packaged, with harnesses in `corpus/real`. What only this file catches: code that nobody wrote for
+//! Libraries as they are packaged, with harnesses in `corpus/real`. Catches what no other test does: code that nobody wrote for
 //! membar.
 //!
-//! A harness whose package or compiler is not installed is listed as not tried, and does not count as passed; that is why
+//! A harness whose package or compiler is not installed is listed as not tried, and does not count as passed; therefore
 //! this test has no harness.
 
 use serde_json::Value;

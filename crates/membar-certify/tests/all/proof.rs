@@ -325,7 +325,7 @@ fn time_rule() {
     let steps = [step(ev(1), ev(0), Rule::Time, &[]), step(ev(0), ev(1), Rule::LoadOp, &[])];
     assert_eq!(check(backwards, &wmo(), &[lemma(&[], &steps, &[0, 1])]), Ok(()));
     assert_eq!(time(&backwards[8..], &wmo(), 1, 0), Err(Reason::Time));
-    // What the table says about time of stores is R2.
+    // The table's rule about the time of stores is R2.
     let stores = "0 x=1 @1-2; 0 y=1 @3-4";
     let timed = model("timed", [When::NEVER, When::NEVER, When::NEVER, common::TIME]);
     assert_eq!(one(stores, &timed, ev(0), ev(1), Rule::StoreStore), Ok(()));
@@ -372,7 +372,7 @@ fn without_write_order() {
     assert_eq!(check(two, &lc(), &[lemma(&[], &steps, &[0, 4, 1, 5])]), Err(not_before(5)));
     let steps = [po_read(0, 1), init(0), after(1, 0, 1)];
     assert_eq!(check(two, &lc(), &[lemma(&[], &steps, &[0, 2])]), Ok(()));
-    // It is no premise, of whatever rule.
+    // It is not a premise of any rule.
     let on = |rule, premises: &[u32]| {
         let steps = [po_read(0, 1), init(0), after(1, 0, 1), step(ev(1), ev(0), rule, premises)];
         last(two, &lc(), &steps)

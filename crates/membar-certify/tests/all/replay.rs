@@ -1,4 +1,4 @@
-//! Claimed executions of small programs: what is possible is replayed, what is not is refused with the reason.
+//! Claimed executions of small programs: possible ones are replayed, others are refused with the reason.
 
 use Step::{Commit, Issue};
 use membar_certify::replay::{self, Cause, Event, Link, Read, Refusal, Relation, Replayed};

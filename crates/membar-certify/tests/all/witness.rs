@@ -165,7 +165,7 @@ fn partial_orders() {
     let own = "0 x=1; 0 x=2; 1 x:1; 1 x:2; 1 x:1";
     assert_eq!(check(own, &lc(), &[0, 1, 2, 3, 4]), over(4, 1));
     assert_eq!(check("0 x=1; 0 x:0", &lc(), &[0, 1]), over(1, 0));
-    // What is read comes first, also in one thread.
+    // The write that is read comes first, also within one thread.
     assert_eq!(check("0 x=1; 1 x:1", &lc(), &[1, 0]), value(1, 0));
     assert_eq!(check("0 x:1=1", &lc(), &[0]), value(0, 0));
     let forwarding = Model { write_order: false, ..tso() };
@@ -297,7 +297,7 @@ fn long_partial_orders() {
             let (op, value) = wrong[random.below(wrong.len() as u64) as usize];
             let mut reads = reads.clone();
             reads[op.index()] = value;
-            // What follows is made without it, and may be wrong too.
+            // Everything after it is made without it, and may be wrong too.
             let broken = with_reads(&plain, &reads);
             let answer = certifier.witness(&broken, &model, &Witness { order: order.clone() });
             let Err(Flaw::Overwritten { read, by }) = answer else { panic!("{answer:?}") };

@@ -1,4 +1,4 @@
-//! One skeleton with everything that can be chosen for it: what locks guard, timestamps, what loads return.
+//! One skeleton with everything that can be chosen for it: guards of locks, timestamps, values of loads.
 //!
 //! Problem: go through all traces of a skeleton, without those that no model could tell from one that came before.
 //!
@@ -284,7 +284,7 @@ impl Candidate {
 
     fn run(&self, mut state: State, exclusion: bool) -> bool {
         let threads = self.start.len() - 1;
-        // What changes nothing for the others may happen at once: loads that see their value, barriers, releases.
+        // Operations that change nothing for the others may happen immediately: loads that see their value, barriers, releases.
         let mut done = true;
         for t in 0..threads {
             while (state.at[t] as usize) < self.start[t + 1] {

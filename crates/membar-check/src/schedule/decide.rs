@@ -6,7 +6,7 @@
 //!
 //! Algorithm: nobody needs a store before a read waits for it.
 //! 1. Of some ready reads that wait, look at the sources that may execute. One that holds its address up for no time is
-//!    taken at once; otherwise remember the best.
+//!    taken immediately; otherwise remember the best.
 //! 2. Take a read whose source may not execute as the *goal*, the earliest of its thread among those seen, and walk from who
 //!    waits to what it waits for. The walk ends at a store that may execute, which the goal cannot do without: take it, or
 //!    the best of 1 if that holds its address up for less. Or it comes back to itself: a conflict, found although much
@@ -34,7 +34,7 @@ const LOOKS: usize = 4;
 /// Read-modify-writes in a chain that an estimate looks ahead.
 const AHEAD: usize = 4;
 
-/// What a quiescent state asks for.
+/// The step that a quiescent state asks for.
 pub(super) enum Next {
     /// Execute this store.
     Store(u32),

@@ -7,7 +7,7 @@
 use super::{ALWAYS, Choice, Conflict, DynEdge, Guess, Nogood, Overwritten, Scheduler, Time, Wait, WaitWhy};
 use crate::problem::{Extra, NONE, Problem, Why};
 
-/// What to do with a store whose execution would repeat a conflict.
+/// How to treat a store whose execution would repeat a conflict.
 pub(super) enum Repeats {
     /// It has to wait for another one.
     Waits,

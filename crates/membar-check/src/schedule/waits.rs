@@ -1,10 +1,10 @@
-//! Who waits for whom when nothing can execute, and a cycle of it with few guesses.
+//! Waits between operations when nothing can execute, and a cycle of such waits with few guesses.
 //!
 //! Problem: the scheduler is stuck, or part of it is: operations wait for each other, for good (the graph, reads-from) or
 //! because of a guess (a write that must not come before the readers of the current one). The lesson is a cycle of
 //! such waits: not all of its guesses can hold, so the fewer the better.
 //!
-//! Algorithm: walk from who waits to what it waits for until something comes again: that is a cycle ([`super::decide`] walks as
+//! Algorithm: walk from a waiting operation to what it waits for until something comes again: that is a cycle ([`super::decide`] walks as
 //! well, and may find a store that can execute instead). Through the readers whose
 //! guesses it rests on, search for better ones, breadth first by the number of guesses: at first one guess with little effort
 //! from each reader, then with more, then several.
@@ -27,7 +27,7 @@ const FAR: usize = 1000;
 /// Readers that it may try.
 const STARTS: usize = 8;
 
-/// Where a walk from who waits to what it waits for ends.
+/// The end of a walk from a waiting operation to what it waits for.
 pub(super) enum Demand {
     /// At a store that may execute.
     Store(u32),
@@ -136,7 +136,7 @@ impl Scheduler {
     /// A cycle of waiting, where nothing can execute.
     pub(super) fn some_cycle(&mut self, p: &Problem) -> Vec<Wait> {
         self.make_preds(p);
-        // Somebody who waits and is waited for: a reader of the last write that still has one, if there is any.
+        // An operation that waits and is waited for: a reader of the last write that still has one, if there is any.
         let held = self.order.iter().rev().copied().find(|&node| p.writes(node) && self.pending[node as usize] != 0);
         let start = held
             .and_then(|write| self.waiting_readers(p, write)[0])
@@ -270,7 +270,7 @@ impl Scheduler {
         }
     }
 
-    /// What the goal waits for in the end: a store that may execute now, or itself. The goal is that of the trimmed path, or,
+    /// The end of the goal's chain of waits: a store that may execute now, or the goal itself. The goal is that of the trimmed path, or,
     /// if there is none, this one.
     pub(super) fn demand(&mut self, p: &Problem, goal: u32) -> Demand {
         if self.path.is_empty() {
@@ -330,7 +330,7 @@ impl Scheduler {
         Some(Wait { from, to: node, why: WaitWhy::Overwrites })
     }
 
-    /// What an A7 edge rests on, unless that is certain.
+    /// The guess that an A7 edge rests on, unless it is certain.
     pub(super) fn guess(&self, p: &Problem, wait: Wait) -> Option<Guess> {
         let first = self.head[p.src[wait.from as usize] as usize];
         let second = self.head[wait.to as usize];

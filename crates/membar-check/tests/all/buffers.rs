@@ -1,4 +1,4 @@
-//! Machines with many threads and deep store buffers that drain slowly: what they record is allowed by their model and by weaker
+//! Machines with many threads and deep store buffers that drain slowly: their recordings are allowed by their model and by weaker
 //! ones; a trace with one wrong value gets a verdict whose certificate holds. On small ones an oracle says which.
 
 use membar_certify::Certifier;

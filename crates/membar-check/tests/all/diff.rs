@@ -1,6 +1,6 @@
 //! The smallest traces that tell models apart are those that the book's reference/models.md names, and they are the smallest.
 //!
-//! What only this file catches: a rule of `diff.rs` that leaves out something that separates two models; a table in the
+//! Catches what no other test does: a rule of `diff.rs` that leaves out something that separates two models; a table in the
 //! documentation that is not true.
 
 use membar_check::diff::{Separation, Side, Size, includes, separate};
@@ -386,7 +386,7 @@ fn oracle_smallest_with_locks() {
     assert_smallest(&pairs, &smallest, Size { ops: 7, threads: 2, addresses: 1, locks: 1 });
 }
 
-/// What the tables show is true of every trace of the corpus.
+/// The inclusions shown in the tables hold for every trace of the corpus.
 #[test]
 fn tables_that_include_each_other_do() {
     let mut pairs = 0;

@@ -1,4 +1,4 @@
-//! What must not change a verdict, what may only change it one way, and certificates that must be refused.
+//! Changes that must not change a verdict, changes that may only change it one way, and certificates that must be refused.
 
 use membar_certify::Certifier;
 use membar_check::{Checker, Decision, Limits, Plan};
@@ -144,7 +144,7 @@ fn plans_agree_and_certificates_hold_on_larger_traces() {
     assert!(allowed >= 60 && forbidden > 20, "{allowed} {forbidden}");
 }
 
-/// What `shrink` gives is forbidden, and nothing can be left out of it.
+/// The result of `shrink` is forbidden, and nothing can be left out of it.
 #[test]
 fn shrunk_traces_are_minimal() {
     let tso = membar_model::builtin("tso").unwrap();

@@ -13,7 +13,7 @@ fn traces() -> u64 {
     std::env::var("MEMBAR_ORACLE_TRACES").ok().and_then(|n| n.parse().ok()).unwrap_or(3000)
 }
 
-/// What must not stay at zero for a suite to mean anything.
+/// Counts that must not stay at zero for a suite to mean anything.
 #[derive(Default, Debug)]
 struct Tally {
     allowed: [u64; 11],

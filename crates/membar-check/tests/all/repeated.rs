@@ -87,7 +87,7 @@ fn readings(trace: &Trace) -> Vec<Trace> {
 }
 
 #[test]
-fn what_the_part_forbids_the_whole_forbids() {
+fn the_whole_forbids_everything_its_part_forbids() {
     let (mut checker, mut certifier, mut rng) = (Checker::new(), Certifier::new(), Rng::stream(1, 2));
     let models = ["sc", "tso", "pso", "wmo", "rmo", "lc"].map(|name| membar_model::builtin(name).unwrap());
     let (mut forbidden, mut faults, mut open) = (0, 0, 0);

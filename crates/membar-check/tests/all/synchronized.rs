@@ -63,7 +63,7 @@ fn time_agrees_with_the_oracle() {
     agree(&Synchronized::ALL, true, 3 << 32);
 }
 
-/// What a machine did is allowed, with its timestamps and without, and by any clock that knows less.
+/// Every run of a machine is allowed, with its timestamps and without, and by any clock that knows less.
 #[test]
 fn honest_timestamps_change_nothing_and_wider_ones_allow_more() {
     let (mut checker, mut certifier) = (Checker::new(), Certifier::new());
@@ -78,7 +78,7 @@ fn honest_timestamps_change_nothing_and_wider_ones_allow_more() {
                 Clock { compare: Compare::Threads, ..honest },
                 honest,
                 Clock { error: honest.error + 7, ..honest },
-                // What has no timestamp gets its neighbours' only where they were sampled.
+                // Operations without a timestamp get their neighbours' only where those were sampled.
                 Clock { sampled_every: honest.sampled_every.map(|every| every + 30), ..honest },
             ] {
                 trace.set_clock(clock);
@@ -178,7 +178,7 @@ fn figure_3_is_found_and_explained() {
 
 /// Forbidden traces that the paper's algorithm, as printed, allows.
 #[test]
-fn what_the_published_search_overlooks() {
+fn cases_that_the_published_search_overlooks() {
     let (mut checker, mut certifier) = (Checker::new(), Certifier::new());
     let scope = membar_model::builtin("scope").unwrap();
     let tso = membar_model::builtin("tso").unwrap();

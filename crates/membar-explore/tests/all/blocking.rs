@@ -1,4 +1,4 @@
-//! Accesses that block, against brute force: locks, semaphores, reader-writer locks, threads that somebody starts.
+//! Accesses that block, against brute force: locks, semaphores, reader-writer locks, threads that are started by others.
 //!
 //! `MEMBAR_ORACLE_PROGRAMS=20000 cargo test --release -p membar-explore --test all blocking::` runs more random programs.
 
@@ -67,7 +67,7 @@ fn locks_in_two_orders_deadlock() {
     let (one, other) = ([Lock(0), Lock(1), Unlock(1), Unlock(0)], [Lock(1), Lock(0), Unlock(0), Unlock(1)]);
     assert_eq!(agree(&Blocking::new(&[&one, &other], &[0, 0], false), "two orders"), BTreeSet::from([0b11]));
     assert_eq!(agree(&Blocking::new(&[&one, &one], &[0, 0], false), "one order"), never());
-    // A lock that is never given back: whoever is second waits, if there is nobody whose end is everybody's.
+    // A lock that is never given back: the second thread waits, if there is nobody whose end is everybody's.
     let keep = [Lock(0)];
     let program = Blocking::new(&[&keep, &keep], &[0], false);
     assert_eq!(agree(&program, "kept"), BTreeSet::from([0b01, 0b10]));
@@ -100,7 +100,7 @@ fn a_writer_waits_until_nobody_reads() {
 }
 
 #[test]
-fn a_thread_that_is_never_started_is_no_deadlock() {
+fn a_thread_that_is_never_started_is_not_a_deadlock() {
     let child = [Born(0), Store(1, 1), Lock(2), Unlock(2)];
     let starts = [Load(1), Store(0, 1), Load(1), Lock(2), Unlock(2)];
     let program = Blocking::new(&[&starts, &child], &[0; 3], false);
@@ -108,11 +108,11 @@ fn a_thread_that_is_never_started_is_no_deadlock() {
     let program = Blocking::new(&[&[Load(1)], &child], &[0; 3], false);
     assert_eq!(agree(&program, "not started"), never());
     assert_eq!(search(&program, Strategy::Exhaustive).1.counts().executions, 1);
-    // Started or not, depending on who is first.
+    // Started or not, depending on which thread is first.
     let perhaps = [TryLock(2), Down(2), Store(0, 1)];
     let program = Blocking::new(&[&perhaps, &[TryLock(2), Unlock(2)], &child], &[0; 3], false);
     assert!(agree(&program, "perhaps").contains(&0b001));
-    // Nobody can run from the beginning.
+    // No thread can run from the beginning.
     assert_eq!(agree(&Blocking::new(&[&child], &[0; 3], false), "nobody"), never());
     assert_eq!(agree(&Blocking::new(&[&child, &[Down(0)]], &[0; 3], false), "stuck"), BTreeSet::from([0b10]));
 }
@@ -145,13 +145,13 @@ fn every_outcome_of_a_choice_is_explored() {
 }
 
 #[test]
-fn what_is_chosen_decides() {
-    // Whoever gives nothing leaves the other one waiting.
+fn choices_decide() {
+    // A thread that gives nothing leaves the other one waiting.
     let (giver, taker) = ([Load(1), Choose(2, 3), AddChosen(0)], [Down(0), Down(0)]);
     let program = Blocking::new(&[&giver, &taker], &[0; 3], false);
     assert_eq!(agree(&program, "gives 0, 1 or 2"), BTreeSet::from([0b10]));
     assert_eq!(search(&program, Strategy::Dpor).0.len(), 3);
-    // A choice is no switch: without preemptions either thread goes first, whatever both have chosen.
+    // A choice is not a switch: without preemptions either thread goes first, whatever both have chosen.
     let thread = [Choose(2, 2), Store(0, 1), Choose(2, 2), Store(1, 1)];
     let program = Blocking::new(&[&thread, &thread], &[0; 3], false);
     assert_eq!(search(&program, Strategy::Bounded { preemptions: 0 }).1.counts().executions, 2 * 16);

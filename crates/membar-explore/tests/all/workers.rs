@@ -82,7 +82,7 @@ fn far_and_near_see_the_same_in_the_same_order() {
 }
 
 #[test]
-fn what_was_not_done_is_done_later() {
+fn undone_orders_are_done_later() {
     let program = program();
     for strategy in STRATEGIES {
         let (mut seen, state, _) = run(vec![local(&program)], strategy);

@@ -65,7 +65,7 @@ impl Order {
     }
 }
 
-/// What a read-modify-write's value is.
+/// The value of a read-modify-write.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Gives {
     Old,
@@ -196,7 +196,7 @@ fn lookup(name: &str) -> Option<(Call, bool)> {
             } else if let Some(word) = rest.strip_suffix("_and_test") {
                 (word, Gives::Zero, around)
             } else {
-                // What gives no value orders nothing.
+                // An operation that returns no value orders nothing.
                 (rest, Gives::Old, PLAIN)
             };
             match (operation(word), step(word)) {

@@ -22,7 +22,7 @@ impl Val {
     }
 }
 
-/// What an expression is before its value is asked for.
+/// An expression before its value is asked for.
 #[derive(Clone, Debug)]
 pub(super) enum Item {
     Value(Val),

@@ -498,7 +498,7 @@ impl<'t> Function<'_, 't> {
         Ok(self.temps[self.used - 1])
     }
 
-    /// What a pointer points to, and its type.
+    /// The place that a pointer points to, and its type.
     fn place(&mut self, pointer: Val, span: &Range<usize>) -> Parsed<(Place, Type)> {
         // An integer is taken for a pointer to int, as herd does.
         let mut ty = pointer.ty.target().unwrap_or(Type::INT);

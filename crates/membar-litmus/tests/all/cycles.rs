@@ -1,6 +1,6 @@
 //! Tests generated from cycles of edges (corpus/litmus/cycles.txt) have the states of corpus/litmus/cycles.tsv.
 //!
-//! What only this file catches: a model that is wrong on a shape that the literature has a name for, in either dialect.
+//! Catches what no other test does: a model that is wrong on a shape that the literature has a name for, in either dialect.
 
 use membar_litmus::{Limits, LitmusTest, Method, Model, Record, outcomes_by};
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ struct Event {
     fence: bool,
 }
 
-/// What is known about an edge: its kinds of events, whether they are of two threads, and whether of two locations.
+/// The properties of an edge: its kinds of events, whether they are of two threads, and whether of two locations.
 fn edge(name: &str) -> (char, char, bool, bool) {
     let ends = |name: &str| {
         let mut ends = name.chars().rev();

@@ -1,4 +1,4 @@
-//! What each instruction and statement does, seen in the final states of one thread.
+//! The effect of each instruction and statement, seen in the final states of one thread.
 
 use membar_litmus::{Limits, LitmusTest, Model, Record, outcomes};
 

@@ -1,4 +1,4 @@
-//! What users see when a test is wrong, and input that means harm.
+//! Error messages for malformed tests, and input that means harm.
 
 use membar_litmus::{Limits, LitmusTest, Model, crash_message, outcomes};
 

@@ -1,6 +1,6 @@
 //! Random programs without loops: enumeration and machine agree, and weaker models have more states.
 //!
-//! What only this file catches: a wrong rule of either implementation in a combination that nobody thought of. The programs
+//! Catches what no other test does: a wrong rule of either implementation in a combination that nobody thought of. The programs
 //! are C text, so the front end is in it too.
 
 use membar_litmus::{Limits, LitmusTest, Method, Model, outcomes_by};

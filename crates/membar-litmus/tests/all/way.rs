@@ -1,4 +1,4 @@
-//! Ways of the machine to final states. What only this file catches: a step that the machine cannot make, a way that ends
+//! Ways of the machine to final states. Catches what no other test does: a step that the machine cannot make, a way that ends
 //! elsewhere.
 
 use membar_core::AccessKind;

@@ -1,4 +1,4 @@
-//! What a user sees for each fault: one golden file, reviewed as a whole.
+//! The message for each fault: one golden file, reviewed as a whole.
 
 use membar_model::{ErrorKind, MOST_BYTES, ModelError, load, parse};
 use std::fmt::Write;
@@ -19,7 +19,7 @@ store-forwarding = true
 coherence = true
 "#;
 
-/// What is done to `BASE`: text to find, text to put there.
+/// A change to `BASE`: text to find, text to put there.
 type Edit = (&'static str, &'static str);
 
 const CASES: &[(&str, ErrorKind, &[Edit])] = {

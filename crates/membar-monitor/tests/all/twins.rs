@@ -38,7 +38,7 @@ fn together_they_report_the_same() {
     }
 }
 
-/// Goes forward and back at random; what is reported on the way is what a fresh monitor reports.
+/// Goes forward and back at random; the reports on the way are those of a fresh monitor.
 fn undo<R: Rule + Clone>(rule: &R) {
     for seed in 0..1_500 {
         let mut rng = Rng::new(seed);

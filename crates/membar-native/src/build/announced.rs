@@ -35,7 +35,7 @@ use super::att::{self, Memory, Operand, Statement};
 use super::inline::{Effect, Hook, Kind, effect};
 use std::collections::{HashMap, HashSet};
 
-/// What to do to a line.
+/// A change to a line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Edit {
     /// Call this instead.
@@ -46,7 +46,7 @@ pub(super) enum Edit {
     Announce,
 }
 
-/// What a hook announces.
+/// The access that a hook announces.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Announced {
     Read,
@@ -91,7 +91,7 @@ struct Waiting<'a> {
     read: Option<usize>,
     /// The announced address as base and displacement, as long as it can be said like that.
     address: Option<(&'a str, &'a str)>,
-    /// What has been loaded from since, and how many bytes, if that can be said at the store as well.
+    /// The memory loaded from since, and how many bytes, if that can be said at the store as well.
     loaded: Vec<(Memory<'a>, u8)>,
 }
 
@@ -262,7 +262,7 @@ fn targets<'a>(lines: &[&'a str]) -> HashSet<&'a str> {
     found
 }
 
-/// What must change in the compiler's own code, by line.
+/// The changes needed in the compiler's own code, by line.
 pub(super) fn edits(lines: &[&str]) -> HashMap<usize, Edit> {
     let mut edits = HashMap::new();
     if !lines.iter().any(|line| line.contains("__tsan_")) {
@@ -466,7 +466,7 @@ mod tests {
         let text = "leaq -32(%rbp), %rdi\ncall __tsan_write1@PLT\norb $4, -32(%rbp)\n";
         assert_eq!(found(text), [(1, update(1))]);
         for other in [
-            // What was loaded is an address, or something else, or was loaded before another one was.
+            // The value loaded is an address, or something else, or was loaded before another one was.
             "movq (%rax), %rax\nmovq %rbx, (%rax)",
             "movl y(%rip), %eax\nmovl %eax, x(%rip)",
             "movl (%r12), %eax\nmovslq %ecx, %r12\nmovl %eax, (%r12)",

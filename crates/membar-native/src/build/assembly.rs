@@ -504,7 +504,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_read_is_noted() {
+    fn unread_assembly_is_noted() {
         for (body, word) in [
             (".byte 0xf0,0x0f", "data"),
             (".rept 3\nmovl $1,(%rax)\n.endr", "repeated"),

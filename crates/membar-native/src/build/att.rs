@@ -7,7 +7,7 @@
 //! Algorithm: a line is cut at `;` and at comments, outside of strings. A statement is labels, then prefixes, then a
 //! mnemonic, then operands that are cut at commas outside of parentheses.
 //!
-//! Guarantees: no text is rejected; what has no meaning to us is a statement whose mnemonic nobody knows.
+//! Guarantees: no text is rejected; text without meaning to us is a statement with an unknown mnemonic.
 
 /// An operand, by its form.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,13 +27,13 @@ pub(super) enum Operand<'a> {
 pub(super) struct Memory<'a> {
     /// `fs` of `%fs:0`.
     pub(super) segment: Option<&'a str>,
-    /// What stands before the parenthesis, possibly nothing.
+    /// The text before the parenthesis, possibly empty.
     pub(super) displacement: &'a str,
     /// With both parentheses, empty if there is none.
     pub(super) address: &'a str,
     /// Without the percent sign.
     pub(super) base: Option<&'a str>,
-    /// `*` of `jmp *x(%rip)`: what is read is where to go.
+    /// `*` of `jmp *x(%rip)`: the value read is the jump target.
     pub(super) indirect: bool,
 }
 
@@ -61,7 +61,7 @@ pub(super) struct Statement<'a> {
     pub(super) labels: Vec<&'a str>,
     /// The labels as written.
     pub(super) label_text: &'a str,
-    /// What follows the labels.
+    /// The text after the labels.
     pub(super) text: &'a str,
     /// `lock`, `rep` and the like.
     pub(super) prefixes: Vec<&'a str>,
@@ -93,7 +93,7 @@ impl<'a> Statement<'a> {
         }
     }
 
-    /// What a direct call calls, without `@PLT`.
+    /// The function that a direct call calls, without `@PLT`.
     pub(super) fn callee(&self) -> Option<&'a str> {
         match (self.mnemonic, self.operands.first()) {
             ("call" | "callq", Some(Operand::Memory(memory))) if memory.address.is_empty() && !memory.indirect => {

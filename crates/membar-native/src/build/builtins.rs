@@ -18,7 +18,7 @@
 //! announced before the read that it depends on ([`super::announced`]).
 //!
 //! Guarantees: an access outside the frame that no hook announces is shown or noted, unless it follows the announcement of a
-//! range in the same function before the next hook. What is shown by mistake is memory that nobody shares, or a load
+//! range in the same function before the next hook. Shown by mistake: private memory, or a load
 //! twice; neither changes an answer.
 //!
 //! Complexity: linear in the text.
@@ -50,7 +50,7 @@ enum Credit {
     #[default]
     None,
     One,
-    /// It has so many bytes that it may be split into several.
+    /// It is large enough to be split into several.
     Many,
 }
 
@@ -61,7 +61,7 @@ impl Credit {
     }
 }
 
-/// What has been announced, while the pass goes through the code.
+/// The accesses announced so far, while the pass goes through the code.
 #[derive(Default)]
 pub(super) struct Builtins<'a> {
     /// Accesses that have been announced and not been made.
@@ -119,7 +119,7 @@ impl<'a> Builtins<'a> {
         self.unannounced(meaning, stores(text))
     }
 
-    /// What is left of the effect of an instruction when the accesses that have been announced are taken away.
+    /// The remaining effect of an instruction without the accesses that have been announced.
     fn unannounced(&mut self, meaning: Effect<'a>, stores: bool) -> Effect<'a> {
         let (writing, load, store) = (self.writing, self.load, self.store);
         let hooks = match meaning {
@@ -253,7 +253,7 @@ fn is_access(mnemonic: &str, text: &str) -> bool {
     text.contains('(') && !none() && plain()
 }
 
-/// Whether the last operand is memory. Who compares stores nothing.
+/// Whether the last operand is memory. A comparison stores nothing.
 fn stores(text: &str) -> bool {
     text.ends_with(')') && text.contains(',') && !text.starts_with("cmp") && !text.starts_with("test")
 }
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_announced_is_ordinary() {
+    fn announced_accesses_are_ordinary() {
         let (read, both) = ("call\t__tsan_unaligned_read16@PLT", "call\t__membar_update4@PLT");
         assert_eq!(shown(&[read, "movlps\tx(%rip), %xmm0", "movhps\tx+8(%rip), %xmm0"]), NONE);
         assert_eq!(shown(&["call\t__tsan_write8@PLT", "movhps\tx(%rip), %xmm0"]), [1]);

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 
 const SANITIZE: &str = "-fsanitize=thread";
 
-/// What is always said to the compiler, before the user's own flags: a later `-O2` wins.
+/// The flags always passed to the compiler, before the user's own: a later `-O2` wins.
 const ALWAYS: &[&str] = &[
     "-pipe",
     "-g",
@@ -42,7 +42,7 @@ const ALWAYS: &[&str] = &[
     "-Ddisable_sanitizer_instrumentation=__unused__",
 ];
 
-/// For gcc: what it expands in place. clang turns these into calls, or into accesses that it announces.
+/// For gcc: functions that it expands in place. clang turns these into calls, or into accesses that it announces.
 const GCC: &[&str] = &[
     "--param=tsan-distinguish-volatile=1",
     // It warns that fences are not supported, which is true of another runtime.
@@ -79,7 +79,7 @@ const CLANG: &[&str] = &[
 /// announces what they do. With assertions for arrays and the like as well, which can only help.
 const CXX: &[&str] = &["-D_GLIBCXX_ASSERTIONS"];
 
-/// What to compile, and how.
+/// A unit to compile, and how.
 #[derive(Clone, Copy)]
 pub(super) struct Unit<'a> {
     pub(super) compiler: &'a Compiler,

@@ -10,7 +10,7 @@ use std::{env, fmt, thread};
 /// Set in the environment of all compilers that we call.
 const INSIDE: &str = "MEMBAR_INSIDE";
 
-/// Whose compiler it is: they differ in a few flags.
+/// The maker of the compiler: they differ in a few flags.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Maker {
     Gcc,
@@ -43,7 +43,7 @@ impl fmt::Display for Compiler {
     }
 }
 
-/// What a program left behind.
+/// The results of a program that was run.
 pub(super) struct Outcome {
     pub(super) status: ExitStatus,
     pub(super) stdout: Vec<u8>,
@@ -187,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn compilers_say_who_they_are() {
+    fn compilers_are_recognised() {
         let gcc = |first: &str| {
             maker_and_version(&format!("{first}\nThis is free software; see the source for copying conditions."))
         };

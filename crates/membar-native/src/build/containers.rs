@@ -15,7 +15,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 const SOURCE: &str = include_str!("containers.c");
-/// What the names of the functions begin with.
+/// The prefixes of the functions' names.
 const NAMES: &[&str] = &["_ZSt18_Rb_tree_", "_ZSt28_Rb_tree_", "_ZSt29_Rb_tree_", "_ZNSt8__detail15_List_node_base"];
 
 /// Adds the object that is needed, if one is.

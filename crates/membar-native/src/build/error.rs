@@ -76,7 +76,7 @@ pub enum BuildError {
     File {
         /// read, write, create
         action: &'static str,
-        /// Which.
+        /// The file.
         path: PathBuf,
         /// The system's message.
         source: io::Error,
@@ -108,7 +108,7 @@ pub enum BuildError {
     Killed {
         /// As it was called.
         program: String,
-        /// How.
+        /// Its exit status.
         status: ExitStatus,
     },
 }

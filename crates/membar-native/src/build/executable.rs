@@ -23,7 +23,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What is found in the program and its libraries.
+/// Everything found in the program and its libraries.
 #[derive(Default)]
 struct Found {
     objects: Vec<PathBuf>,

@@ -22,7 +22,7 @@ pub(super) struct Part<'a> {
     pub(super) object: &'a [u8],
 }
 
-/// What goes into the section of one object.
+/// The contents of the section for one object.
 pub(super) fn encode(language: Language, object: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(HEADER + object.len());
     out.extend_from_slice(MAGIC);

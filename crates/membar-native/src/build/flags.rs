@@ -1,4 +1,4 @@
-//! The user's command line, sorted: what is for the compiler, what for the linker, and what would break the build.
+//! The user's command line, sorted: flags for the compiler, for the linker, and those that would break the build.
 //!
 //! Problem: the program is compiled once to instrumented assembly, assembled, and linked into a shared object. Flags that
 //! ask for something else, such as a static program or link-time optimisation, must not reach the compiler.
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_break_the_build_is_left_out_and_said() {
+    fn flags_that_would_break_the_build_are_left_out_and_reported() {
         for flag in [
             "-static",
             "-flto",

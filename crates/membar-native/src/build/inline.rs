@@ -15,7 +15,7 @@
 use super::att::{Memory, Operand, Statement, register_size};
 use std::fmt::Write as _;
 
-/// What an access is, as `__membar_asm` is told.
+/// The kind of an access, as passed to `__membar_asm`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
     Load = 1,
@@ -48,7 +48,7 @@ pub(super) struct Hook<'a> {
 
 pub(super) const FENCE: Hook<'static> = Hook { kind: Kind::FullFence, size: 0, memory: None };
 
-/// What an instruction does that other threads could see.
+/// The effect of an instruction that other threads could see.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Effect<'a> {
     Nothing,
@@ -413,7 +413,7 @@ pub(super) fn tell(note: u64, out: &mut String) {
     out.push_str("\tpopq\t%rsi\n\tpopq\t%rdi\n\tleaq\t128(%rsp), %rsp\n");
 }
 
-/// What [`tell`] says that it is.
+/// The kind that [`tell`] passes.
 const UNSEEN: u32 = 9 << 8;
 
 impl Hook<'_> {

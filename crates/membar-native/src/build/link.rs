@@ -11,7 +11,7 @@
 //!
 //! Instrumented code is put on its own pages, so that the run side can tell when other code runs ([`layout`]). With
 //! it go the stubs, and what there is of the C++ library's compiled part that works on nothing but its own memory and what it
-//! asks the stubs for: exceptions, threads, clocks. Variables of the C++ library are on pages of their own too.
+//! asks the stubs for: exceptions, threads, clocks. Variables of the C++ library are on separate pages too.
 //!
 //! Objects that were compiled for an executable expect the C library's variables (`stderr`) at a fixed distance, which a shared
 //! object does not have. They get copies, which are filled before anything of the program runs.
@@ -142,7 +142,7 @@ fn copies(names: &[&str]) -> String {
     text + "\taddq $8, %rsp\n\tret\n\t.section .note.GNU-stack,\"\",@progbits\n"
 }
 
-/// What to link.
+/// The inputs of a link.
 pub(super) struct Link<'a> {
     pub(super) compiler: &'a Compiler,
     /// Objects and stubs.
@@ -272,7 +272,7 @@ pub(super) fn parse<'a>(path: &Path, data: &'a [u8]) -> Result<ElfFile64<'a, End
     }
 }
 
-/// What the dynamic section says.
+/// The contents of the dynamic section.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Dynamic {
     /// In the order of the link.
@@ -352,7 +352,7 @@ fn imported(path: &Path, file: &ElfFile64<'_, Endianness>) -> Result<Vec<Import>
             found[*at].library = owners.get(&found[*at].name).cloned();
         }
     }
-    // What is weak and in no library is not there: `__gmon_start__`, `_ITM_registerTMCloneTable`.
+    // A weak symbol that is in no library does not exist: `__gmon_start__`, `_ITM_registerTMCloneTable`.
     let mut weak = unknown.iter().filter(|(_, weak)| *weak).map(|(at, _)| *at).collect::<Vec<_>>();
     weak.retain(|at| found[*at].library.is_none());
     for at in weak.into_iter().rev() {

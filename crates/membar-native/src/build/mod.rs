@@ -12,7 +12,7 @@
 //! * [`edited`] has the same program built with other texts for some of its files.
 //! * [`imports`] tells which functions the program takes from libraries.
 //!
-//! Guarantees: what is not seen is said. Each [`Note`] is an access, a library or a flag that membar leaves out.
+//! Guarantees: anything not seen is reported. Each [`Note`] is an access, a library or a flag that membar leaves out.
 //!
 //! Code that is not compiled here (objects, archives, libraries) is kept apart from what is, for the run side to look at
 //! (`link.rs`); what the C++ library has of containers is compiled here (`containers.rs`).
@@ -119,7 +119,7 @@ pub fn is_source(path: &Path) -> bool {
     Language::of(path).is_some()
 }
 
-/// What to build.
+/// The program to build.
 #[derive(Clone, Debug)]
 pub struct Request<'a> {
     /// The sources.
@@ -169,7 +169,7 @@ pub enum NoteKind {
 pub struct Note {
     /// About what.
     pub kind: NoteKind,
-    /// In words.
+    /// The text.
     pub what: String,
     /// File and line.
     pub place: Option<(String, u32)>,

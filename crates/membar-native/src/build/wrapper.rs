@@ -1,6 +1,6 @@
 //! `membar cc` and `membar c++`: compilers for the user's own make.
 //!
-//! Problem: a program with a build of its own cannot be compiled by us. Yet configure, make, cmake, ar and ranlib let the
+//! Problem: we cannot compile a program that has its own build. Yet configure, make, cmake, ar and ranlib let the
 //! user name the compiler.
 //!
 //! Algorithm:
@@ -130,7 +130,7 @@ impl Plan {
         (!sorted.sources.is_empty()).then_some(Plan { sorted, compile_only, output, lto })
     }
 
-    /// What the compiler makes of a source.
+    /// The object that the compiler makes of a source.
     fn object(&self, source: &Path) -> PathBuf {
         match &self.output {
             Some(output) => output.clone(),
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_compiles_is_compiled_twice() {
+    fn only_compilations_are_run_twice() {
         for text in [
             "",
             "--version",

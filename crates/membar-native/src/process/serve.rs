@@ -37,7 +37,7 @@ pub fn serve() -> io::Result<()> {
 /// The program, as far as there is one.
 enum Loaded {
     Nothing,
-    /// Nobody explores it.
+    /// It is not being explored.
     Idle(Native),
     Explored(Box<Local<Native, Watch>>),
 }
@@ -95,7 +95,7 @@ impl Server {
         Ok(Reply::Ready)
     }
 
-    /// The program, which nobody explores any more.
+    /// The program, which is no longer explored.
     fn take(&mut self) -> Result<Native, Fault> {
         match std::mem::replace(&mut self.program, Loaded::Nothing) {
             Loaded::Nothing => Err(nothing()),

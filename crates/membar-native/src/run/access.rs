@@ -88,7 +88,7 @@ impl Event {
         Event { always: true, ..self }
     }
 
-    /// The object may be no more when the access can be made, and that is nobody's mistake.
+    /// The object may no longer exist when the access can be made, and that is not an error.
     pub fn may_outlive(self) -> Event {
         Event { outlived: true, ..self }
     }
@@ -290,7 +290,7 @@ fn visible(addr: usize, size: usize, write: bool, hit: Hit) {
             let pending = Pending { part, ..Pending::plain(cell, site, kind) };
             if is_mortal(w, addr) {
                 World::announce::<true>(pending, NOTHING);
-                // It may be no more.
+                // It may no longer exist.
                 check(addr, write);
             } else {
                 World::announce::<false>(pending, NOTHING);
@@ -354,7 +354,7 @@ fn make() {
         let cell = w.threads[id].targets[i];
         w.threads[id].later.push((cell, bytes(cell)));
     }
-    // The cells hold what was read until the next announcement; what is written is not restored.
+    // The cells hold the values read until the next announcement; values written are not restored.
     for i in 0..w.threads[id].sources.len() {
         let (cell, value) = (w.threads[id].sources[i], w.threads[id].reads[i]);
         let now = bytes(cell);
@@ -517,7 +517,7 @@ pub fn whole_range(addr: usize, size: usize, write: bool) {
     check(addr, write);
 }
 
-/// Complains if what is at an address is no more.
+/// Complains if the object at an address no longer exists.
 #[inline]
 fn check(addr: usize, write: bool) {
     if addr.wrapping_sub(ARENA) >= ARENA_LEN {

@@ -79,7 +79,7 @@ impl World {
     fn announced_again(&mut self, pending: Pending) -> bool {
         let (id, thread) = (self.current, self.this());
         let known = thread.slots.get(thread.said).and_then(Slot::access);
-        // Who called code without frame pointers is a guess that leftovers on the stack may change.
+        // The caller of code without frame pointers is a guess, and leftovers on the stack may change it.
         let guessed = |known: &Pending| {
             *known == Pending { site: known.site, ..pending }
                 && self.is_wrapper(self.module.offset(word_at(register(0))))
@@ -125,14 +125,14 @@ impl World {
     #[inline(never)]
     pub fn caller_of_wrapper(&self, frame: usize) -> Option<u32> {
         if !self.module.is_code(word_at(register(0))) {
-            // A library: what it uses the frame pointer for is its own business.
+            // A library may use the frame pointer for anything.
             return super::fault::call_from_program(register(0)).map(|pc| self.module.offset(pc));
         }
         let user = |pc: usize| {
             let pc = self.module.offset(pc);
             (pc != u32::MAX && !self.is_wrapper(pc)).then_some(pc)
         };
-        // Code without frame pointers hides its caller from the chain: what looks like a return address then will do.
+        // Code without frame pointers hides its caller from the chain: anything that looks like a return address will do then.
         let mut at = register(0);
         let to = self.threads[self.current].entry.min(frame.max(at)).min(at + 256 * 8);
         while at < to {
@@ -154,7 +154,7 @@ impl World {
             let value = read(&self.shadow.cells[cell as usize]);
             self.set_value(cell, value);
         }
-        // Where there is no loop nobody waits in one.
+        // Without a loop, no thread waits in one.
         let loops = !self.loop_list.is_empty();
         if let Some(made) = made {
             // A read changes nothing.
@@ -175,7 +175,7 @@ impl World {
         if kind.reads() && !waits {
             let pc = self.module.offset(word_at(register(0)));
             if self.stamp(pc, stamped) {
-                // What the call is about is in registers that it may change.
+                // The subject of the call is in registers that it may change.
                 let about = (u64::from(cell) << 32 ^ expected).wrapping_mul(0x9e37_79b9_7f4a_7c15);
                 let state = super::idle::state(register(0), thread.entry, &thread.written, thread.scratch);
                 idle.visit(pc, state ^ about, &mut thread.history);

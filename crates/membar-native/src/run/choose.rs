@@ -1,4 +1,4 @@
-//! Choices of the program: what testers write, and what the system may do in one way or another.
+//! Choices of the program: those that testers write, and behaviour that the system may vary.
 
 use super::access::{Event, settle, site};
 use super::coroutine::Thread;
@@ -11,7 +11,7 @@ use membar_core::{AccessKind, Barrier};
 use membar_explore::{Awaited, MAX_OUTCOMES};
 use std::ffi::c_int;
 
-/// What nobody waits for.
+/// A value that nobody waits for.
 const NEVER: u64 = u64::MAX;
 
 /// The thread that runs chooses a number below `outcomes`, each of which is explored. For hooks: the choice is made before

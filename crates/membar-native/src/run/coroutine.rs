@@ -12,17 +12,17 @@ use membar_explore::Fault;
 
 /// A thread of the program.
 pub struct Thread {
-    /// What it announced, after each of its steps on the path.
+    /// Its announcements, one after each of its steps on the path.
     pub slots: Vec<Slot>,
     pub history: History,
     pub own: ThreadState,
 }
 
-/// What changes of a thread while it runs.
+/// The state of a thread that changes while it runs.
 pub struct ThreadState {
     /// Where it was left.
     pub place: Place,
-    /// What it runs.
+    /// The function that it runs.
     pub start: usize,
     pub arg: usize,
     /// Where that was asked for, as a return address.
@@ -256,7 +256,7 @@ impl Thread {
     /// It has written memory that is nobody else's.
     #[inline]
     pub fn wrote(&mut self, addr: usize, size: usize) {
-        /// What is written beyond that is not looked at, and counts as a change.
+        /// Further writes are not looked at, and count as a change.
         const MOST: usize = 64;
         if self.written.last() == Some(&(addr, size)) || self.written.contains(&(addr, size)) {
             return;

@@ -7,12 +7,12 @@ use super::shadow::Cell;
 use super::world::World;
 use serde::{Deserialize, Serialize};
 
-/// What is learnt about a program while it runs, and what has to be known from the beginning for the result to count.
+/// Facts learnt about a program while it runs that have to be known from the beginning for the result to count.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Facts {
     /// Visible cells; those below the arena are relative to the program's object, or to one of its libraries.
     pub cells: Vec<Cell>,
-    /// Threads other than the first: who creates them, and as which of its threads.
+    /// Threads other than the first: their creator and their number among its threads.
     pub threads: Vec<(u8, u32)>,
     /// Instructions that threads come to more than once, as offsets in the object.
     pub loops: Vec<u32>,
@@ -25,7 +25,7 @@ pub struct Facts {
     /// Pages where accesses by uninstrumented code are examined one by one, as addresses like those of cells.
     #[serde(default)]
     pub exact: Vec<u64>,
-    /// What such code did unseen.
+    /// The unseen actions of such code.
     #[serde(default)]
     pub unseen: Vec<Unseen>,
     /// Notes about assembly that is not understood and has been executed ([`crate::build::Note::id`]).
@@ -50,7 +50,7 @@ pub struct Divergence {
 }
 
 impl World {
-    /// What has been learnt.
+    /// The facts learnt so far.
     pub fn facts(&self) -> Facts {
         let relative = |cell: &Cell| Cell { at: self.module.portable(cell.at as usize) as u64, ..*cell };
         let mut threads: Vec<_> = self.ids.iter().map(|(key, id)| (*id, *key)).collect();
@@ -91,7 +91,7 @@ impl World {
         for thread in &mut self.threads {
             thread.slots.clear();
         }
-        // What one thread alone does depends on no facts.
+        // The behaviour of one thread alone depends on no facts.
         self.endless.retain(|(path, _)| path.is_empty());
         for &(parent, nth) in &facts.threads {
             self.thread_id(parent as usize, nth);
@@ -115,7 +115,7 @@ impl World {
             }
         }
         (self.grown, self.shadow.grown, self.diverged, self.void) = (false, false, None, false);
-        // What has been executed has been: also by constructors, before anything was to be known.
+        // Assembly once executed stays noted: also if constructors ran it, before anything was to be known.
         for note in std::mem::take(&mut self.assembly).into_iter().chain(facts.assembly.iter().copied()) {
             if !self.assembly.contains(&note) {
                 self.assembly.push(note);

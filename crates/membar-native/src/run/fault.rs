@@ -133,7 +133,7 @@ pub fn user() -> usize {
     if world().module.is_code(pc) { pc } else { call_from_program(register(0)).unwrap_or(pc) }
 }
 
-/// What the handler found out, for [`land`].
+/// The handler's findings, for [`land`].
 static SIGNAL: AtomicUsize = AtomicUsize::new(0);
 static ADDRESS: AtomicUsize = AtomicUsize::new(0);
 static PC: AtomicUsize = AtomicUsize::new(0);
@@ -175,13 +175,13 @@ pub fn catch() -> io::Result<()> {
     }
 }
 
-/// What a system call says that returns 0 if it is done.
+/// The result of a system call that returns 0 on success.
 pub fn done(result: c_int) -> io::Result<()> {
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 unsafe extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
-    // What has no address that exists comes without one.
+    // An access to an address that cannot exist is reported without an address.
     // SAFETY: the kernel passes valid pointers.
     let nowhere = signal == libc::SIGSEGV && unsafe { (*info).si_code } == SI_KERNEL;
     let (addr, context) = unsafe { ((*info).si_addr() as usize, &mut *context.cast::<libc::ucontext_t>()) };
@@ -213,7 +213,7 @@ unsafe extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: 
         }
         return;
     }
-    // What the program calls `abort` for is not a signal: this is the C library, or us, and nothing can be relied on.
+    // The program's calls of `abort` raise no signal: this is the C library, or us, and nothing can be relied on.
     if !w.running || LOST.load(Ordering::Relaxed) || signal == libc::SIGABRT {
         // Our own mistake, or the program has destroyed our memory.
         // SAFETY: back to the default, which ends the process when the instruction is tried again.
@@ -281,7 +281,7 @@ extern "C" fn returned() -> ! {
     )
 }
 
-/// What a stack pointer points to, if it is one of this thread's.
+/// The word that a stack pointer points to, if it is one of this thread's.
 fn top(thread: usize, sp: usize) -> Option<usize> {
     let stack = floor(thread)..stack_base(thread);
     // SAFETY: within the stack, which is mapped.

@@ -14,7 +14,7 @@ pub struct Control {
     x87: u16,
 }
 
-/// What a process begins with.
+/// The initial state of a process.
 pub const DEFAULT: Control = Control { mxcsr: 0x1f80, x87: 0x37f };
 
 /// The bits of `MXCSR` that say how to calculate, not what has happened.

@@ -76,7 +76,7 @@ impl Handlers {
         !self.exit.is_empty() || module.all_fini().any(|fini| fini.len() > 1)
     }
 
-    /// The constructors have run: what every execution begins with. `library` says what belongs to the C++ library.
+    /// The constructors have run: keeps the state that every execution begins with. `library` says what belongs to the C++ library.
     pub fn begin(&mut self, module: &Module, library: impl Fn(&Handler) -> bool) {
         self.exit.retain(|handler| !library(handler) && module.has(handler.function));
         let (own, others): (Vec<_>, Vec<_>) =

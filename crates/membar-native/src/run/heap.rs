@@ -9,7 +9,7 @@
 
 use super::layout::{HEAP_SIZE, HEAPS, LIFE, MAX_THREADS};
 
-/// What the 16 bytes of a heap are.
+/// The state of 16 bytes of a heap.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Life {
@@ -23,7 +23,7 @@ pub enum Life {
     Part = 16,
 }
 
-/// What stands before a block.
+/// The header before a block.
 #[repr(C)]
 struct Header {
     size: usize,
@@ -53,7 +53,7 @@ pub struct Block {
     pub alive: bool,
 }
 
-/// Who freed a block, and where.
+/// The thread that freed a block, and where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Release {
     start: usize,
@@ -79,7 +79,7 @@ pub struct Heap {
     first: Vec<(usize, u32)>,
     /// Blocks from before then that have been freed.
     freed: Vec<Block>,
-    /// What was freed, in that order.
+    /// The freed blocks, in order.
     released: Vec<Release>,
     /// How many of these are from before then.
     first_released: usize,
@@ -107,7 +107,7 @@ pub fn is_heap(addr: usize) -> bool {
     addr.wrapping_sub(HEAPS) < MAX_THREADS * HEAP_SIZE
 }
 
-/// What an address of the heap is.
+/// The state of an address of the heap.
 #[inline(always)]
 pub fn life(addr: usize) -> u8 {
     // SAFETY: mapped for the whole of the heaps.
@@ -202,7 +202,7 @@ impl Heap {
         None
     }
 
-    /// Who freed the block.
+    /// The release of the block.
     pub fn release(&self, block: &Block) -> Option<Release> {
         self.released.iter().rev().find(|release| release.start == block.start).copied()
     }
@@ -218,7 +218,7 @@ impl Heap {
         }
     }
 
-    /// What is there now is what executions begin with. Its ranges of addresses, for somebody to restore.
+    /// Makes the current state the one that executions begin with. Its ranges of addresses, for somebody to restore.
     pub fn keep(&mut self) -> Vec<(usize, usize)> {
         self.used = 0;
         let mut ranges = Vec::new();
@@ -226,7 +226,7 @@ impl Heap {
             let (from, next) = (region(thread), &mut self.next[thread].0);
             if from < *next {
                 ranges.push((from, *next));
-                // What comes later is on other pages.
+                // Later allocations are on other pages.
                 *next = next.next_multiple_of(PAGE);
             }
         }
@@ -235,7 +235,7 @@ impl Heap {
         ranges
     }
 
-    /// What a thread has allocated since the beginning of the execution, as a range of addresses.
+    /// The memory that a thread has allocated since the beginning of the execution, as a range of addresses.
     pub fn extent(&self, thread: usize) -> (usize, usize) {
         (self.first[thread].0, self.next[thread].0)
     }

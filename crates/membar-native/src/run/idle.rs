@@ -73,7 +73,7 @@ struct Visit {
     state: u64,
 }
 
-/// What else is known of an access in the log.
+/// Further properties of an access in the log.
 #[derive(Clone, Copy, Debug)]
 pub struct Deed {
     pub new: u64,
@@ -85,7 +85,7 @@ pub struct Deed {
     pub counted: bool,
 }
 
-/// What a thread has done, if there are loops.
+/// The actions of a thread, if there are loops.
 #[derive(Debug, Default)]
 pub struct History {
     /// Each access, with what was there before it.
@@ -107,7 +107,7 @@ impl<'a> Round<'a> {
         self.found.iter().zip(self.deeds)
     }
 
-    /// What a cell holds before its access at `place` because of it, unless that is what it found there.
+    /// The value that its own write leaves in a cell before its access at `place`, unless that is the value it found there.
     pub fn holds(self, cell: u32, place: usize) -> Option<u64> {
         let own = |at: &usize| self.found[*at].addr == cell;
         let wrote = (0..place).rev().filter(own).find(|&at| self.deeds[at].kind != AccessKind::Load)?;

@@ -30,7 +30,7 @@ pub const FUTEX_CELLS: usize = 64;
 pub const STACKS: usize = ARENA + 0x1000_0000;
 /// Bytes of a stack, with what guards it.
 pub const STACK_SIZE: usize = (8 << 20) + GUARD;
-/// What nobody may touch, at the lower end: more than most frames have, which may begin below the stack at once.
+/// The guard at the lower end, which nobody may touch: larger than most frames, which may begin below the stack right away.
 pub const GUARD: usize = 1 << 20;
 /// Heaps, one per thread: what a thread's `malloc` returns depends on nothing but what that thread did before.
 pub const HEAPS: usize = ARENA + 0xc000_0000;
@@ -59,7 +59,7 @@ pub const fn stack_base(thread: usize) -> usize {
     STACKS + (thread + 1) * STACK_SIZE
 }
 
-/// Whose stack or thread-local variable an address is in.
+/// The thread whose stack or thread-local variable an address is in.
 #[inline]
 pub fn owner(addr: usize) -> Option<usize> {
     let (stack, local) = (addr.wrapping_sub(STACKS), addr.wrapping_sub(TLS));
@@ -74,9 +74,9 @@ pub const fn control(thread: usize) -> usize {
     CONTROL + thread * CONTROL_SIZE
 }
 
-/// What stands where in a control block: whether the thread has been started, has ended, and has been woken.
+/// The layout of a control block: whether the thread has been started, has ended, and has been woken.
 pub const STARTED: usize = 0;
-/// Its stack and its thread-local variables are no more.
+/// Its stack and its thread-local variables no longer exist.
 pub const GONE: usize = 20;
 /// The bytes of stack that the program wanted it to have, if it said.
 pub const STACK_WANTED: usize = 24;
@@ -88,9 +88,9 @@ pub const ENDED: usize = 16;
 pub const WOKEN: usize = 32;
 /// In that of the first thread: the lock of atomic objects for which there are no instructions.
 pub const LARGE_ATOMICS: usize = 48;
-/// In that of the second thread: what a choice reads.
+/// In that of the second thread: the word that a choice reads.
 pub const CHOICE: usize = control(1) + 48;
-// What belongs to all threads is in that of the first too, which every reset and every snapshot restores.
+// Words that belong to all threads are in that of the first too, which every reset and every snapshot restores.
 /// The lock of atomic sections.
 pub const SECTIONS: usize = control(0) + 36;
 /// The lock of the list of handlers that are run at the end.

@@ -6,7 +6,7 @@
 //! # Safety
 //!
 //! All state is in one place, the [`world::World`], because the program's own code calls hooks that have no other way to find
-//! it. Whoever reaches it through [`world::world`] keeps to this:
+//! it. Code that reaches it through [`world::world`] keeps to these rules:
 //!
 //! * It is the thread that loaded the program ([`Native`] is neither `Send` nor `Sync`, so no other has one), or a signal
 //!   handler on that thread, which touches only what its documentation says.

@@ -25,7 +25,7 @@ pub struct Module {
     pub libraries: Vec<Library>,
 }
 
-/// A shared library that the program brought along and that is none of the C library's.
+/// A shared library that the program brought along and that is not part of the C library.
 #[derive(Debug, Default)]
 pub struct Library {
     /// The name of its file, and the whole path.
@@ -76,7 +76,7 @@ pub enum LoadError {
     Tls(usize),
 }
 
-/// What is said of code that runs before `main`.
+/// The message for code that runs before `main`.
 fn before_main(fault: &Fault) -> String {
     let goes_wrong = if fault.is_limit() { "" } else { "goes wrong: " };
     format!("code that runs before `main` (a constructor) {goes_wrong}{}", fault.message)
@@ -100,7 +100,7 @@ impl Module {
         use std::os::unix::ffi::OsStrExt;
         let name = CString::new(path.as_os_str().as_bytes()).map_err(|error| LoadError::Open(error.to_string()))?;
         let before: Vec<usize> = loaded().iter().map(|library| library.base).collect();
-        // What the program's libraries call is searched for in the program first, which has the stubs.
+        // Calls of the program's libraries are resolved in the program first, which has the stubs.
         let how = libc::RTLD_NOW | libc::RTLD_LOCAL | libc::RTLD_DEEPBIND;
         // SAFETY: the program's constructors run here, with everything they may call in place.
         let handle = unsafe { libc::dlopen(name.as_ptr(), how) };
@@ -244,10 +244,10 @@ pub fn file_at(addr: usize) -> Option<String> {
     found.then(|| unsafe { CStr::from_ptr(info.dli_fname) }.to_string_lossy().into_owned())
 }
 
-/// Bits of an offset in a portable address; what is above is the library's number.
+/// Bits of an offset in a portable address; the bits above are the library's number.
 const PORTABLE: u32 = 36;
 
-/// What the dynamic linker has loaded.
+/// The libraries that the dynamic linker has loaded.
 fn loaded() -> Vec<Library> {
     unsafe extern "C" fn each(info: *mut libc::dl_phdr_info, _: usize, found: *mut c_void) -> c_int {
         // SAFETY: the arguments are what dl_iterate_phdr and the caller below pass.
@@ -270,7 +270,7 @@ fn loaded() -> Vec<Library> {
                 && a <= from
                 && from < b
             {
-                // What the dynamic linker has made read-only, in whole pages.
+                // Skips the part that the dynamic linker has made read-only, in whole pages.
                 from = from.max(b & !(PAGE - 1)).min(to);
             }
             if from < to {

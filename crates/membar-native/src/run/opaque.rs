@@ -8,7 +8,7 @@
 //!
 //! # Algorithm
 //!
-//! The linker has put instrumented code on pages of its own (`build/link.rs`). The process is in one of three modes:
+//! The linker has put instrumented code on separate pages (`build/link.rs`). The process is in one of three modes:
 //!
 //! * *program*: instrumented code and hooks run. Pages of opaque code cannot be executed.
 //! * *opaque*: opaque code runs, while there are several threads. Pages of instrumented code cannot be executed, and the
@@ -83,9 +83,9 @@ pub struct Unseen {
     pub library: String,
     /// The return address of the call, as an offset in the object.
     pub site: u32,
-    /// What it touched, if that is known.
+    /// The location that it touched, if that is known.
     pub touches: Option<Location>,
-    /// It was no opaque code but an access at `site`, to memory that is not looked after.
+    /// It was not opaque code but an access at `site`, to memory that is not looked after.
     #[serde(default)]
     pub strange: bool,
 }
@@ -103,7 +103,7 @@ enum Mode {
 struct Call {
     function: usize,
     site: usize,
-    /// The stack pointer at its beginning: what is below is its own.
+    /// The stack pointer at its beginning: the memory below belongs to it.
     sp: usize,
 }
 
@@ -203,7 +203,7 @@ impl World {
     fn enter(&mut self, watched: bool) {
         self.opaque.mode = Mode::Opaque;
         self.opaque.ever = true;
-        // What it changes is not among what the thread is known to have written.
+        // Its changes are not among the thread's known writes.
         self.threads[self.current].dirty = true;
         for &code in &self.opaque.code {
             protect(code, CODE);
@@ -337,7 +337,7 @@ impl World {
         self.grown = true;
     }
 
-    /// What some libraries keep for each thread is neither kept apart nor restored for the next execution.
+    /// Notes libraries whose state for each thread is neither kept apart nor restored for the next execution.
     fn note_static_tls(&mut self) {
         for library in self.module.libraries.iter().filter(|library| library.static_tls && self.opaque.watching) {
             let (name, library) = (String::new(), library.name.clone());
@@ -349,7 +349,7 @@ impl World {
         }
     }
 
-    /// What was noted, as facts.
+    /// Takes over earlier notes, as facts.
     pub fn know_unseen(&mut self, unseen: &[Unseen]) {
         self.opaque.unseen = unseen.to_vec();
         self.opaque.known.clear();
@@ -375,7 +375,7 @@ impl World {
     /// A call of a function of the C library, whose return address is at this stack pointer; with these arguments, if they
     /// matter.
     fn call_outside(&mut self, function: usize, sp: usize, arguments: &[usize]) {
-        // What it changes is not among what the thread is known to have written.
+        // Its changes are not among the thread's known writes.
         self.threads[self.current].dirty = true;
         let opaque = &mut self.opaque;
         if self.alone || !opaque.watching || opaque.mode != Mode::Program || opaque.known.contains(&function) {
@@ -455,7 +455,7 @@ pub fn during<T>(name: &str, function: usize, work: impl FnOnce() -> T) -> T {
     result
 }
 
-/// We call a function of the program for somebody who asked for that at `site`. If it is opaque, then it returns to us and not to
+/// We call a function of the program as requested at `site`. If it is opaque, then it returns to us and not to
 /// instrumented code, without a fault.
 pub fn call_back<T>(function: usize, site: usize, work: impl FnOnce() -> T) -> T {
     let w = world();

@@ -20,7 +20,7 @@ pub struct Pages {
 }
 
 impl Pages {
-    /// What these ranges hold now is what they will be restored to.
+    /// Keeps the current contents of these ranges, to restore them later.
     pub fn keep(ranges: impl Iterator<Item = (usize, usize)>) -> Pages {
         let mut pages = Pages::default();
         for (from, to) in ranges {

@@ -75,7 +75,7 @@ use std::ops::Range;
 /// A cell that a round writes.
 struct Written {
     cell: u32,
-    /// What is there between two rounds.
+    /// The value between two rounds.
     rest: u64,
     /// It is only counted in.
     counted: bool,
@@ -112,7 +112,7 @@ impl World {
         idle.park(finds, &mut thread.history);
     }
 
-    /// What says that the thread that runs has been started, which nobody writes again.
+    /// The word that says that the running thread has been started, which nobody writes again.
     pub fn own_start(&self) -> Option<Awaited> {
         let addr = self.shadow.number(control(self.current) + STARTED)?;
         Some(Awaited { addr, value: read(&self.shadow.cells[addr as usize]), until: false })
@@ -136,7 +136,7 @@ impl World {
             let wrote = before().filter(|&at| deeds[at].kind != AccessKind::Load).last();
             wrote.is_some_and(|at| deeds[at].new != written.rest)
         };
-        // What each thread did, from its last step to the first.
+        // The steps of each thread, from its last to the first.
         let mut left: Vec<usize> = self.threads[..self.known].iter().map(|thread| thread.slots.len()).collect();
         let from = deeds[all.start].at as usize;
         (from..self.path.len()).rev().any(|step| {

@@ -37,7 +37,7 @@ pub struct Torn {
     pub site: u32,
     /// Bytes that the first one stores, and that the second accesses.
     pub sizes: (u8, u8),
-    /// What the second accesses.
+    /// The location that the second accesses.
     pub place: Option<Location>,
     /// Only a model that reorders stores could tell.
     pub stores: bool,
@@ -98,7 +98,7 @@ impl World {
 }
 
 /// Whether this access could overtake a store of its thread to other bytes of the cell: the access, how many bytes the store
-/// has, and whether only who reorders stores could tell.
+/// has, and whether it shows only if stores are reordered.
 fn torn(slots: &[Slot], at: usize, whole: u8) -> Option<(Pending, u8, bool)> {
     let access = slots[at].pending;
     let (from, to) = ends(access.part, whole);

@@ -36,7 +36,7 @@ pub struct Options {
     pub spurious_wakeups: bool,
     /// Uninstrumented code touches nothing that threads share.
     pub opaque_private: bool,
-    /// What `__VERIFIER_nondet_int` and similar functions return: from this number to that.
+    /// The range of values that `__VERIFIER_nondet_int` and similar functions return: from this number to that.
     pub nondet: Option<(i64, i64)>,
     /// Code that reports do not name, as ranges of offsets in the object.
     pub wrappers: Vec<(u32, u32)>,
@@ -95,7 +95,7 @@ fn load_on_stack(object: &Path) -> Result<Module, LoadError> {
 }
 
 impl World {
-    /// What has been registered for the end of the program is what every execution begins with.
+    /// Makes the handlers registered so far for the end of the program those that every execution begins with.
     fn keep_handlers(&mut self, object: &Path) {
         if !self.handlers.any(&self.module) {
             return;
@@ -137,7 +137,7 @@ impl Native {
         // The unwinder that Rust's functions use must have been used once: the program's own has its own tables, and
         // an exception of the program that passes a hook needs both.
         let _ = std::panic::catch_unwind(|| std::panic::resume_unwind(Box::new(())));
-        // SAFETY: what was just mapped, but for the registers, which are on their own pages. Nobody writes it any more.
+        // SAFETY: this was just mapped, except for the registers, which are on their own pages. Nobody writes it any more.
         system("mprotect", unsafe { libc::mprotect(TABLE as *mut c_void, layout::REGS - TABLE, libc::PROT_READ) })?;
         install(World::new(Heap::new(if options.heap == 0 { HEAP_SIZE } else { options.heap })));
         fault::catch().map_err(|error| LoadError::Refused("signals", error))?;
@@ -223,7 +223,7 @@ impl Native {
         world().black_box_len = (len - 8) / 4;
     }
 
-    /// What has been learnt, and whether it is more than was known from the beginning: then what was explored does not count.
+    /// The facts learnt, and whether they are more than was known from the beginning: then what was explored does not count.
     pub fn facts(&self) -> (Facts, bool) {
         let w = world();
         (w.facts(), w.grown || w.shadow.grown)
@@ -294,7 +294,7 @@ impl Program for Native {
             return slot.awaited.blocks(self.value(slot.awaited.addr));
         }
         let (from, to) = slot.idle.round;
-        // Few of those who go round in a loop are about to close it.
+        // Few of the threads in a loop are about to close it.
         from + slot.idle.repeated + 1 == to
             && this.history.log[from as usize..to as usize].iter().all(|read| read.blocks(self.value(read.addr)))
     }
@@ -371,7 +371,7 @@ impl Program for Native {
     }
 
     fn state(&self, state: &mut Vec<u64>) {
-        // What private memory held at an earlier state is not known, so no two states are known to be the same.
+        // The contents of private memory at an earlier state are not known, so no two states are known to be the same.
         state.push(world().path.len() as u64);
     }
 

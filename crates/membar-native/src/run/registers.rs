@@ -37,7 +37,7 @@ pub fn register(i: usize) -> usize {
     unsafe { *((REGS + 8 * i) as *const usize) }
 }
 
-/// What is at an address that is known to be mapped.
+/// The word at an address that is known to be mapped.
 #[inline(always)]
 pub fn word_at(addr: usize) -> usize {
     // SAFETY: the callers pass a stack pointer of a running thread.

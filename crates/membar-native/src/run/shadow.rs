@@ -58,7 +58,7 @@ pub struct Cell {
     pub atomic: bool,
 }
 
-/// What an access is.
+/// The classification of an access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Hit {
     /// Nobody else's business.
@@ -78,7 +78,7 @@ pub struct Shadow {
     module_len: usize,
     /// Libraries: where they are, their bytes, and where their words are.
     libraries: Vec<(usize, usize, usize)>,
-    /// Visible cells by number, with their absolute addresses; `size` 0 for those that are no more.
+    /// Visible cells by number, with their absolute addresses; `size` 0 for those that no longer exist.
     pub cells: Vec<Cell>,
     /// Those of them on stacks and among thread-local variables.
     pub mortal: Vec<u32>,
@@ -169,7 +169,7 @@ impl Shadow {
         library.map(|&(base, _, words)| (words + 4 * (addr - base)) as *mut u32)
     }
 
-    /// What this access is, and notes it.
+    /// Classifies this access, and notes it.
     #[inline(always)]
     pub fn access(&mut self, thread: usize, addr: usize, size: usize, write: bool, atomic: bool) -> Hit {
         let Some(word) = self.word(addr) else { return self.stray(thread, addr, size, write) };
@@ -574,7 +574,7 @@ pub fn library_bytes(lens: impl Iterator<Item = usize>) -> usize {
 }
 
 /// Whether this is on the stack of another thread than the first, or among its thread-local variables: it will be no more when that
-/// ends, so who else accesses it races with that. The first one's remains are examined when it ends.
+/// ends, so other accesses race with that. The first one's remains are examined when it ends.
 fn is_others(thread: usize, addr: usize) -> bool {
     owner(addr).is_some_and(|owner| owner != thread && owner != 0)
 }
@@ -607,7 +607,7 @@ fn read_other(cell: &Cell) -> u64 {
     }
 }
 
-/// What is at an address that need not be aligned. A load and nothing else: the cell may be in a part of the stack that
+/// The value at an address that need not be aligned. A load and nothing else: the cell may be in a part of the stack that
 /// is released, and this may run on the same stack, so that there is nowhere to copy it to first.
 #[inline(always)]
 unsafe fn load<T: Copy>(at: u64) -> T {
@@ -617,7 +617,7 @@ unsafe fn load<T: Copy>(at: u64) -> T {
     unsafe { (*(at as *const Unaligned<T>)).0 }
 }
 
-/// What a cell holds.
+/// The contents of a cell.
 pub fn bytes(cell: &Cell) -> [u8; 16] {
     let mut bytes = [0; 16];
     // SAFETY: a cell is memory of the program.

@@ -12,10 +12,10 @@ pub const END_SITE: u32 = u32::MAX - 2;
 /// A barrier for a site with this bit comes before the access, otherwise after it.
 pub const BEFORE: u32 = 1 << 31;
 
-/// What a thread is about to do.
+/// The next access of a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Pending {
-    /// If it compares: what it expects.
+    /// If it compares: the value it expects.
     pub expected: u64,
     pub cell: u32,
     pub site: u32,
@@ -61,12 +61,12 @@ pub enum Stand {
 /// Everything known about a thread after some of its steps.
 #[derive(Clone, Copy, Debug)]
 pub struct Slot {
-    /// What it is about to do, if it is.
+    /// The access it is about to make, if any.
     pub pending: Pending,
     pub stand: Stand,
     /// The instruction that the thread came to for the first time with this, or [`NO_STAMP`].
     pub stamped: u32,
-    /// What the pending access waits for, if it does.
+    /// The condition that the pending access waits for, if it waits.
     pub awaited: Awaited,
     pub idle: Idle,
 }

@@ -73,7 +73,7 @@ pub fn assembly() -> String {
     text
 }
 
-/// What throws `std::bad_alloc`.
+/// The function that throws `std::bad_alloc`.
 pub const BAD_ALLOC: &str = "_ZSt17__throw_bad_allocv";
 
 /// Before the names of functions that are led through a stub by the linker.

@@ -59,7 +59,7 @@ pub unsafe fn begin(base: usize, function: extern "C" fn(usize) -> !, argument: 
     place
 }
 
-/// What a stack begins with. Nobody called it, so unwinding stops here.
+/// The first function on a stack. Nobody called it, so unwinding stops here.
 #[unsafe(naked)]
 extern "C" fn first() {
     naked_asm!(

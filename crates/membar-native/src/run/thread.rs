@@ -130,7 +130,7 @@ fn lost(id: usize) {
     world().ended = true;
 }
 
-/// What comes now is not called by the program: its caller is where the thread began.
+/// The following code is not called by the program: its caller is where the thread began.
 fn own_registers(id: usize) {
     let regs = super::layout::REGS as *mut usize;
     // SAFETY: mapped before anything of the program runs.

@@ -1,4 +1,4 @@
-//! Runs one schedule and tells everything about it, for reports; and lets somebody else be memory, for the certifier.
+//! Runs one schedule and tells everything about it, for reports; and lets the certifier act as memory.
 
 use super::fault;
 use super::layout::{
@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 /// An access as it was made, or would be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Made {
-    /// Who.
+    /// The thread.
     pub thread: u32,
     /// 0 load, 1 store, 2 read-modify-write.
     kind: u8,
@@ -72,7 +72,7 @@ pub struct Located {
     pub location: Location,
 }
 
-/// A step and who called for it.
+/// A step and its call stack.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct TracedStep {
     /// The step.
@@ -115,7 +115,7 @@ pub struct Traced {
     pub starts: Vec<u32>,
     /// The cells that were accessed.
     pub cells: Vec<Located>,
-    /// What pointers that were read or written point to: address and place.
+    /// The targets of pointers that were read or written: address and place.
     pub pointees: Vec<(u64, Location)>,
     /// The program's output, its last 64 KiB.
     #[serde(default)]
@@ -125,7 +125,7 @@ pub struct Traced {
 impl Native {
     /// Runs a schedule from the beginning.
     pub(crate) fn trace(&mut self, schedule: &[Step]) -> Traced {
-        // A loop that shows only here, because the explorer came to it in two parts, is no reason to stop.
+        // A loop that shows only here, because the explorer came to it in two parts, does not stop the run.
         let sampling = std::mem::replace(&mut world().sampling, true);
         world().void = false;
         let output = Output::keep();
@@ -195,7 +195,7 @@ impl Native {
         last(&polled).or_else(|| last(&|_| true)).cloned()
     }
 
-    /// A step of a program whose accesses somebody else performs.
+    /// A step of a program whose accesses are performed elsewhere.
     pub(crate) fn remote(&mut self, remote: Remote) -> RemoteReply {
         let w = world();
         match remote {
@@ -252,7 +252,7 @@ fn is_blocked(thread: usize) -> bool {
     pending.waits && awaited.blocks(read(&world().shadow.cells[pending.cell as usize]))
 }
 
-/// Who called for the thread's next access.
+/// The call stack of the thread's next access.
 fn stack(thread: usize) -> Vec<u32> {
     let w = world();
     let Some((Stand::Access, Slot { pending, .. })) = now(thread) else { return Vec::new() };
@@ -281,7 +281,7 @@ fn locate(addr: u32, cells: &mut Vec<Located>) {
     cells.push(Located { addr, at: cell.at, size: cell.size, location });
 }
 
-/// What a value points to, if it looks like a pointer.
+/// Notes the target of a value, if it looks like a pointer.
 fn point(value: u64, pointees: &mut Vec<(u64, Location)>) {
     const MOST: usize = 4096;
     if value < 0x1_0000 || pointees.len() == MOST || pointees.iter().any(|(at, _)| *at == value) {

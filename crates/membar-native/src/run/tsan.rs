@@ -102,7 +102,7 @@ pub extern "C-unwind" fn thread_fence(order: i32) {
     }
 }
 
-/// What programs tell a sanitizer about themselves: not our business, and the answer is 0.
+/// Annotations of programs for a sanitizer: ignored, and the answer is 0.
 pub extern "C-unwind" fn annotation() -> usize {
     0
 }

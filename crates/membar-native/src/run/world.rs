@@ -62,7 +62,7 @@ pub enum Mode {
     Again,
 }
 
-/// Everything.
+/// All state of the running program.
 pub struct World {
     /// Where the scheduler was left, while a thread runs.
     pub scheduler: Place,
@@ -76,7 +76,7 @@ pub struct World {
     pub ended: bool,
     pub shadow: Shadow,
     pub threads: [Thread; MAX_THREADS],
-    /// Threads by who creates them, and as which of its threads; and how many there are.
+    /// Threads by their creator and their number among its threads; and how many there are.
     pub ids: FxHashMap<(u8, u32), u8>,
     pub known: usize,
     pub unjoined: usize,
@@ -105,7 +105,7 @@ pub struct World {
     watched: Watched,
     disturbed: bool,
     made: *mut Vec<Performed>,
-    /// What each step replaced, and the values at the end of the path: for who goes back. Not kept while sampling.
+    /// The value that each step replaced, and the values at the end of the path, for going back. Not kept while sampling.
     pub frames: Vec<(u32, u64)>,
     pub values: Vec<u64>,
     /// States on the path that can be continued from.
@@ -113,16 +113,16 @@ pub struct World {
     /// How often a state has been gone back to since the beginning.
     arrivals: u64,
     pub grown: bool,
-    /// What is run no longer counts: the program has shown something new about itself, or is not deterministic.
+    /// The current run no longer counts: the program has shown something new about itself, or is not deterministic.
     pub void: bool,
-    /// Executions are run once, from beginning to end: what is learnt in the middle of one does not stop it.
+    /// Executions are run once, from beginning to end: facts learnt in the middle of one do not stop it.
     pub sampling: bool,
     pub diverged: Option<Divergence>,
     pub executions: u64,
     pub steps: u64,
     /// Steps made again, to come to a state.
     pub replayed: u64,
-    /// What has been seen at each offset of the object, and the loops among them.
+    /// Everything seen at each offset of the object, and the loops among them.
     pub stamps: Vec<Stamp>,
     /// Goes up when the path is restarted.
     pub path_number: u32,
@@ -135,9 +135,9 @@ pub struct World {
     /// Threads may wake up without a reason, and whether one has waited that might have.
     pub spurious_wakeups: bool,
     pub waits: bool,
-    /// What the program may be given as any number.
+    /// The range of any numbers given to the program.
     pub nondet: Option<(i64, i64)>,
-    /// What is run at the end, and what of it there is when an execution begins.
+    /// The handlers run at the end, and those that exist when an execution begins.
     pub handlers: Handlers,
     pub first_handlers: Handlers,
     /// The destructors of keys, 0 if a key has none, and of those there are when an execution begins. None if it was deleted.
@@ -151,7 +151,7 @@ pub struct World {
     /// Where the schedule that is being run is written.
     pub black_box: *mut u8,
     pub black_box_len: usize,
-    /// What `main` is called with.
+    /// The arguments of `main`.
     pub args: [usize; 3],
     /// One bit for each byte of the object: whether it is code that reports should not name but its caller.
     pub wrappers: Vec<u64>,
@@ -180,7 +180,7 @@ fn made_by(id: usize, kind: AccessKind, old: u64) -> Step {
     }
 }
 
-/// What has been seen at an instruction.
+/// Everything seen at an instruction.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Stamp {
     /// On which path, by which threads: those who go back take theirs away. Threads that share a bit make it a loop, which costs time and
@@ -293,7 +293,7 @@ impl World {
         self.first_keys.clone_from(&self.key_dtors);
     }
 
-    /// What a thread that has not been started is about to do: to wait for that.
+    /// Sets the next access of a thread that has not been started: to wait for its start.
     pub fn unborn(&mut self, id: usize) {
         let cell = self.shadow.number(control(id) + STARTED).expect("visible");
         let pending = Pending { waits: true, ..Pending::plain(cell, START_SITE, AccessKind::Load) };
@@ -377,7 +377,7 @@ impl World {
         self.stepping = false;
     }
 
-    /// Nobody waits at a futex.
+    /// No thread waits at a futex.
     #[inline]
     pub fn free_futexes(&mut self) {
         if self.futexes {
@@ -393,8 +393,8 @@ impl World {
         unsafe { &mut *self.this }
     }
 
-    /// Runs the thread, which is at that place, until it announces something or ends. What is between here and the switch has no reference to the
-    /// world, which is another one afterwards; so for all who call this.
+    /// Runs the thread, which is at that place, until it announces something or ends. Code between here and the switch has no
+    /// reference to the world, which is another one afterwards; the same holds for all callers.
     #[inline(always)]
     fn go(id: usize, thread: *mut Thread) {
         let world = world();
@@ -753,7 +753,7 @@ impl World {
         true
     }
 
-    /// Makes a thread's access, for somebody else who is memory.
+    /// Makes a thread's access, for a caller that acts as memory.
     pub fn perform(id: usize) {
         world().stepping = false;
         World::go(id, &raw mut world().threads[id]);

@@ -27,7 +27,7 @@ fn plain(symbol: &str) -> String {
 }
 
 fn demangled(symbol: &str) -> Option<String> {
-    // What follows a dot tells copies apart.
+    // The text after a dot tells copies apart.
     let symbol = cpp_demangle::Symbol::new(symbol.split('.').next()?).ok()?;
     let options = cpp_demangle::DemangleOptions::new().no_params().no_return_type().hide_expression_literal_types();
     let name = symbol.demangle_with_options(&options).ok()?;

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 /// An entry, by its offset in `.debug_info`.
 pub(super) type Die = u64;
 
-/// The ranges of one entry that are examined; more are nobody's real code.
+/// The ranges of one entry that are examined; real code has no more.
 const MAX_RANGES: usize = 4096;
 
 /// A unit, with what is needed to follow its references.

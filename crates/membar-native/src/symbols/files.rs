@@ -16,7 +16,7 @@ pub(super) struct Files {
     compiled: Vec<String>,
 }
 
-/// A linked program has a few of these; more are nobody's real build.
+/// A linked program has a few of these; real builds have no more.
 const MAX_DIRS: usize = 64;
 
 impl Files {
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn absolute_parts_replace_what_is_before_them() {
+    fn absolute_parts_replace_earlier_parts() {
         assert_eq!(join(&["/a", "b", "c.c"]), "/a/b/c.c");
         assert_eq!(join(&["/a", "/usr/include", "c.h"]), "/usr/include/c.h");
         assert_eq!(join(&["", "c.h"]), "c.h");

@@ -12,7 +12,7 @@
 //!
 //! 1. a type that follows `sizeof`, `new` or `make_shared` on the line, or that a variable there points to;
 //! 2. a struct, class or typedef named elsewhere on the line, of just the block's size;
-//! 3. what a variable, parameter or member named on the line points to, of just the block's size;
+//! 3. the target of a variable, parameter or member named on the line, of exactly the block's size;
 //! 4. the same two, dividing it;
 //! 5. the only record of the user's of just that size.
 //!
@@ -40,7 +40,7 @@ const SHARED_COUNTS: u64 = 16;
 #[derive(Debug)]
 pub(super) struct HeapTypes {
     named: FxHashMap<Box<str>, Vec<Die>>,
-    /// What variables and members of these names point to.
+    /// The types that variables and members of these names point to.
     pointed: FxHashMap<Box<str>, Vec<Die>>,
     /// Records of the user's by size; those of one name count once.
     sized: FxHashMap<u64, Vec<Die>>,
@@ -250,7 +250,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_allocated_comes_first() {
+    fn the_allocated_type_comes_first() {
         let sure = |line| {
             let words = words(line);
             let sure = words.iter().filter(|(_, word)| *word == Word::Allocated);

@@ -48,7 +48,7 @@ pub(super) struct FunctionRange {
     pub unit: u64,
 }
 
-/// What an entry says about a variable, which may be only a part.
+/// The description of a variable in one entry, which may be incomplete.
 #[derive(Debug)]
 pub(super) struct Declared {
     pub name: Option<Box<str>>,

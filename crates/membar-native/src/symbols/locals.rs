@@ -90,7 +90,7 @@ impl Locals {
         let reader = Reader { dwarf: &dwarf, unit: dwarf.unit(header)?, signatures: &index.signatures };
         let mut entries = reader.unit.entries_raw(Some(start))?;
         let mut stack: Vec<Open> = Vec::new();
-        // What is below an entry of at most this depth belongs to others.
+        // Entries below one of at most this depth belong to others.
         let mut skip: Option<isize> = None;
         while !entries.is_empty() && self.list.len() < MAX_LOCALS {
             let die = reader.die(entries.next_offset());

@@ -95,11 +95,11 @@ pub struct Named {
     /// As the source would write it: `flag[0]`, `q.head`, `main::x`. Accesses that are not to one member, element or
     /// number are `s.{a,b}`, `buf[2..6]` and `x+1` (bytes from the start).
     pub name: String,
-    /// What is stored there.
+    /// The type stored there.
     pub ty: Scalar,
 }
 
-/// What a shared object's symbol tables and debug information say.
+/// The symbol tables and debug information of a shared object.
 #[derive(Debug)]
 pub struct Symbols {
     image: Image,
@@ -133,7 +133,7 @@ impl Symbols {
             let lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
             let frames = |pc| lines.frames(pc, &self.image, self.index(), self.files());
             let mut found = frames(pc);
-            // Code that optimisation merged has no line of its own: take that of the code before it.
+            // Code that optimisation merged has no line: take that of the code before it.
             if found.first().is_some_and(|frame| frame.line == 0) {
                 let same =
                     |other: &Vec<Frame>| other[..].first().is_some_and(|other| other.function == found[0].function);
@@ -190,7 +190,7 @@ impl Symbols {
         self.index().variable(offset, size).or_else(|| self.image.variable(offset, size))
     }
 
-    /// What a pointer to this place points to: a variable, an element or a member, whichever is largest; of an array its
+    /// The target of a pointer to this place: a variable, an element or a member, whichever is largest; of an array its
     /// element. None if nothing begins here.
     pub fn object(&self, offset: u64) -> Option<String> {
         self.index().object(offset)
@@ -212,7 +212,7 @@ impl Symbols {
         self.locals(function).find(&self.image, index, pc, cfa, addr, u64::from(size.max(1)))
     }
 
-    /// What the bytes at `offset` of a heap block are, if the block has `block` bytes and was allocated by the call
+    /// The meaning of the bytes at `offset` of a heap block, if the block has `block` bytes and was allocated by the call
     /// that returns to `alloc_pc`: the type of the block or of its elements, and the path within it (empty if the type
     /// is a plain number).
     ///

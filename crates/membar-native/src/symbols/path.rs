@@ -11,7 +11,7 @@
 //! (In a union several do, and an empty base class lies on top of the first member.)
 //!
 //! A range that is not a single member or element is named by what it covers: `s` if it is all of it, else `s.{a,b}`,
-//! `a[2..4]` or, for bytes that are nothing of their own, `x+1`.
+//! `a[2..4]` or, for bytes that are not an object by themselves, `x+1`.
 //!
 //! # Guarantees
 //!
@@ -40,17 +40,17 @@ pub(super) struct Reach {
     pub size: u64,
 }
 
-/// What the bytes are.
+/// The meaning of some bytes.
 #[derive(Debug)]
 pub(super) struct Spot {
-    /// What follows the variable's name.
+    /// The path after the variable's name.
     pub path: String,
     pub ty: Scalar,
     /// The bytes are one scalar.
     exact: bool,
 }
 
-/// What is shown on the way down.
+/// Which parts of the path are shown on the way down.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Voice {
     Loud,
@@ -64,7 +64,7 @@ pub(super) fn spot(index: &Index, ty: Die, reach: Reach) -> Spot {
     Walk { index, steps: MAX_STEPS }.go(ty, reach, Voice::Loud, MAX_DEPTH)
 }
 
-/// The path of the largest thing that begins here, arrays apart: what a pointer to here points to. None if nothing does.
+/// The path of the largest thing that begins here, arrays apart: the target of a pointer to here. None if nothing does.
 pub(super) fn object(index: &Index, ty: Die, at: u64) -> Option<String> {
     let walk = Walk { index, steps: MAX_STEPS };
     let (mut die, mut at, mut path) = (ty, at, String::new());
@@ -241,7 +241,7 @@ fn voice_of(record: &Type) -> Voice {
     }
 }
 
-/// Bytes that are nothing of their own.
+/// Bytes that are not an object by themselves.
 fn bytes(reach: Reach, ty: Scalar, voice: Voice) -> Spot {
     let path = match reach.at {
         0 => String::new(),

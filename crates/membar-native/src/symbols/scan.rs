@@ -49,7 +49,7 @@ pub(super) fn scan(image: &Image, files: &Files) -> Index {
         let Ok(unit) = dwarf.unit(header) else { continue };
         let user = user_files(&dwarf, &unit, files);
         let reader = Reader { dwarf: &dwarf, unit, signatures: &signatures };
-        // What was read before an error is kept.
+        // Everything read before an error is kept.
         let _ = scan.unit(&reader, &user);
     }
     scan.finish(image, signatures)
@@ -99,7 +99,7 @@ impl Scan {
             let tag = abbrev.tag();
             if !WANTED.contains(&tag) {
                 entries.skip_attributes(abbrev.attributes())?;
-                // What is in a block is still in what is around it.
+                // The contents of a block are still in the scope around it.
                 if abbrev.has_children() {
                     stack.push(Open { depth, ty: None, ..around });
                 }
@@ -254,7 +254,7 @@ impl Scan {
             }
         }
         for table in [&mut variables, &mut thread_locals] {
-            // By name too, since the order of a hash map is no order.
+            // By name too, since a hash map has no stable order.
             table.sort_by(|a: &Variable, b: &Variable| (a.start, a.size, &a.name).cmp(&(b.start, b.size, &b.name)));
         }
         let (declared, functions) = (self.declared, self.ranges);

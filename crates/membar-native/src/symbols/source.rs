@@ -80,7 +80,7 @@ impl Text {
     }
 }
 
-/// The statement at a column, in bytes from 1: what is between the nearest `;`, `{` and `}` that are not within
+/// The statement at a column, in bytes from 1: the text between the nearest `;`, `{` and `}` that are not within
 /// parentheses of their block. All of the line if the column is 0.
 fn statement(line: &str, column: u32) -> &str {
     let Some(at) = (column as usize).checked_sub(1).filter(|at| *at < line.len()) else { return line };

@@ -44,7 +44,7 @@ pub(super) enum Kind {
     },
     Record {
         members: Vec<Member>,
-        /// What a lambda captures.
+        /// It is the record of a lambda's captures.
         closure: bool,
         /// Arrays of it on the heap start with their length.
         destructor: bool,
@@ -151,7 +151,7 @@ impl Types {
         }
     }
 
-    /// What a value of this type is.
+    /// The scalar that a value of this type is.
     pub fn scalar(&self, die: Die, scopes: &Scopes) -> Scalar {
         match self.bare(die).map(|ty| &ty.kind) {
             Some(Kind::Base(scalar)) => scalar.clone(),
@@ -163,7 +163,7 @@ impl Types {
         }
     }
 
-    /// What a pointer of this type points to.
+    /// The type that a pointer of this type points to.
     pub fn pointee(&self, die: Die) -> Option<Die> {
         match self.bare(die)?.kind {
             Kind::Pointer(to) => to,

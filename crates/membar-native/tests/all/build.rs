@@ -96,7 +96,7 @@ fn c_and_cxx_build_with_every_compiler() {
 }
 
 #[test]
-fn what_is_imported_has_its_library() {
+fn imported_symbols_have_their_library() {
     let dir = scratch();
     let foo = write(dir.path(), "foo.c", "int foo(void) { return 1; }\n");
     let library = dir.path().join("libfoo.so.1");
@@ -467,7 +467,7 @@ fn make_with_cmake() {
 }
 
 #[test]
-fn what_is_no_program_is_an_error() {
+fn a_file_that_is_not_a_program_is_an_error() {
     let dir = scratch();
     let text = write(dir.path(), "text", "hello\n");
     assert!(matches!(build::build_executable(&text, dir.path()), Err(BuildError::NotElf { .. })));

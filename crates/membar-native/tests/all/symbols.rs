@@ -258,7 +258,7 @@ fn symbols_can_be_shared_between_threads() {
 }
 
 #[test]
-fn what_is_no_object_is_an_error() {
+fn a_file_that_is_not_an_object_is_an_error() {
     let dir = TempDir::new().unwrap();
     let file = dir.path().join("a");
     assert!(matches!(Symbols::load(&file), Err(SymbolError::Read { .. })));

@@ -83,7 +83,7 @@ fn batch_of(compiler: &str, from: u64, count: usize, totals: &mut Totals) {
     }
 }
 
-/// What a verification found: violations as pairs of sites, and kinds of errors.
+/// The findings of a verification: violations as pairs of sites, and kinds of errors.
 type Result = (BTreeSet<(u32, u32)>, BTreeSet<&'static str>, u64);
 
 fn result(checkpoint: &Checkpoint, site: impl Fn(u32) -> u32) -> Result {

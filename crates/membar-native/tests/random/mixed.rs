@@ -1,4 +1,4 @@
-//! Random accesses of all sizes to the same two blocks of 16 bytes: what only this file catches is memory that is never learnt, or learnt
+//! Random accesses of all sizes to the same two blocks of 16 bytes. Catches what no other test does: memory that is never learnt, or learnt
 //! as something that it is not.
 //!
 //! Each program is explored class by class and interleaving by interleaving. Both come to an end, find the same errors, and

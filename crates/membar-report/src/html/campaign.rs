@@ -177,7 +177,7 @@ fn outcomes(report: &CampaignReport) -> Vec<Bar> {
         .collect()
 }
 
-/// What violations of one shape are called.
+/// The name of violations of one shape.
 fn group_name(found: &Found) -> (String, String) {
     match &found.shape {
         Some(shape) if !shape.name.is_empty() => (cut(&shape.name), cut(&shape.edges)),
@@ -231,7 +231,7 @@ fn coverage(report: &CampaignReport) -> Option<Cover> {
     let mut pairs = Vec::new();
     for pair in coverage.pairs.iter().filter(|pair| seen(pair.first) && seen(pair.second)) {
         let lock = |kind: OpName| matches!(kind, OpName::Acquire | OpName::Release);
-        // A barrier has no address, a lock is no address that loads and stores have, and nobody acquires what he holds.
+        // A barrier has no address, a lock is no address that loads and stores have, and nobody acquires a lock that they hold.
         let locks = lock(pair.first) || lock(pair.second);
         let both = lock(pair.first) && lock(pair.second) && pair.first != pair.second;
         let same = !barrier(pair.first) && !barrier(pair.second) && (!locks || both);
@@ -271,7 +271,7 @@ fn speed(report: &CampaignReport) -> Option<Series> {
     }
     let end = report.counts.seconds.max(speed.width * (speed.operations.len() - 1) as f64 + 1e-3);
     let mut operations = speed.operations.clone();
-    // What has just begun says little by itself: it counts with what was before.
+    // A period that has just begun says little by itself: it counts with the one before.
     let begun = end - speed.width * (operations.len() - 1) as f64;
     if operations.len() > 1 && begun < speed.width / 2.0 {
         let last = operations.pop().unwrap_or_default();

@@ -22,7 +22,7 @@ const TAKEN: [&str; 48] = [
     "typeof", "union", "unsigned", "void", "volatile", "while", "eax", "ebx", "ecx", "edx",
 ];
 
-/// Why a trace is no such test.
+/// Why a trace cannot become such a test.
 type Why = &'static str;
 
 fn expressible(trace: &Trace) -> Result<(), Why> {
@@ -213,7 +213,7 @@ exists (0:EAX=0 /\\ 1:EAX=0 /\\ x=1)
     }
 
     #[test]
-    fn what_cannot_be_said_is_not_said() {
+    fn inexpressible_traces_give_no_text() {
         assert_eq!(litmus(&trace("0: acq L\n0: rel L\ncheck\n")), Err("it has locks"));
         assert_eq!(c_test(&trace("0: membar #StoreLoad\n0: x == 0\ncheck\n")), Err("it has partial barriers"));
         assert_eq!(litmus(&trace("0: x := 4294967296\n1: x == 0\ncheck\n")), Err("its values do not fit 31 bits"));

@@ -115,7 +115,7 @@ fn verdicts(results: &[LitmusResult]) -> String {
     all.iter().map(part).collect::<Vec<_>>().join(", ")
 }
 
-/// What the models say about ending so, where the test is about that.
+/// The models' verdicts on this outcome, where the test is about an outcome.
 fn says(results: &[&LitmusResult]) -> Option<Models> {
     if results.first()?.condition == Claim::Required {
         return None;
@@ -144,7 +144,7 @@ fn says(results: &[&LitmusResult]) -> Option<Models> {
     Some(Models { strongest: ends(allow.first()), weakest: ends(allow.last()), forbid, words, all })
 }
 
-/// What the test asks or says, and the answer.
+/// The question or claim of the test, and the answer.
 fn asked(first: &LitmusResult, results: &[LitmusResult]) -> String {
     let names = |ok: bool| -> Vec<String> {
         results.iter().filter(|result| result.ok == ok).map(|result| result.model.clone()).collect()

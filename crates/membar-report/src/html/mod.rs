@@ -16,7 +16,7 @@
 //! | `rules` | what rules and axioms say |
 //! | `copies` | a trace as a litmus test and as a C program |
 //!
-//! Guarantees: a page is at most [`MOST_BYTES`] long; what does not fit is named.
+//! Guarantees: a page is at most [`MOST_BYTES`] long; parts that do not fit are named.
 
 mod campaign;
 mod check;
@@ -91,7 +91,7 @@ impl Pages {
         let bytes = serde_json::to_vec(&row).map_or(usize::MAX, |json| escaped(&json).len());
         let fits = self.page.rows.len() < ROWS && bytes <= (RESERVED / 3).saturating_sub(self.row_bytes);
         let place = row.case;
-        // What is shown in full has a row, which was counted with it.
+        // A case shown in full has a row, which was counted with it.
         if fits || row.case.is_some() {
             self.row_bytes += if row.case.is_some() { 0 } else { bytes };
             self.page.rows.push(row);

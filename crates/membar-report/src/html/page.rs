@@ -20,9 +20,9 @@ pub const VERSION: u32 = 1;
 pub struct Page {
     /// Version of this data.
     pub version: u32,
-    /// What stands in the title of the window.
+    /// The title of the window.
     pub title: String,
-    /// What stands above the table of all answers.
+    /// The heading above the table of all answers.
     pub heading: String,
     /// How it was made.
     pub made: Made,
@@ -51,20 +51,20 @@ pub struct CampaignView {
     pub outcomes: Vec<Bar>,
     /// Violations by shape.
     pub groups: Vec<Group>,
-    /// What was tried.
+    /// The coverage.
     pub coverage: Option<Cover>,
-    /// Operations a second over time.
+    /// Operations per second over time.
     pub speed: Option<Series>,
     /// Commands that do it again.
     pub commands: Vec<Command>,
-    /// What is not shown.
+    /// Remarks on what is not shown.
     pub notes: Vec<String>,
 }
 
 /// A bar of a chart.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Bar {
-    /// What is counted.
+    /// The item counted.
     pub label: String,
     /// How often.
     pub count: u64,
@@ -75,7 +75,7 @@ pub struct Bar {
 /// Violations with cycles of one shape.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Group {
-    /// What the shape is called.
+    /// The name of the shape.
     pub name: String,
     /// More about it.
     pub about: String,
@@ -83,7 +83,7 @@ pub struct Group {
     pub count: u64,
     /// Those that are listed.
     pub violations: Vec<Link>,
-    /// Those that are not.
+    /// Number of those not listed.
     pub omitted: u64,
 }
 
@@ -98,12 +98,12 @@ pub struct Link {
     pub case: Option<usize>,
 }
 
-/// What tests have tried.
+/// The coverage of tests.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Cover {
     /// In a few words.
     pub words: String,
-    /// What it counts.
+    /// A description of what it counts.
     pub about: String,
     /// Pairs of neighbours in a thread.
     pub pairs: Vec<CoverPair>,
@@ -133,7 +133,7 @@ pub struct Series {
     pub width: f64,
     /// Seconds in all.
     pub seconds: f64,
-    /// Operations a second.
+    /// Operations per second.
     pub rates: Vec<f64>,
 }
 
@@ -207,7 +207,7 @@ pub struct Case {
     pub axioms: Vec<Axiom>,
     /// The shape of the cycle.
     pub shape: Option<Shape>,
-    /// What the built-in models say about it.
+    /// The verdicts of the built-in models.
     pub models: Option<Models>,
     /// Operations and what orders them.
     pub graph: Graph,
@@ -225,7 +225,7 @@ pub struct Case {
     pub machine: Option<Machine>,
     /// Why there is no machine to step through.
     pub no_machine: Option<String>,
-    /// What would make it right, or what the hardware must have done.
+    /// Ways to make it right, or explanations of what the hardware must have done.
     pub fixes: Fixes,
     /// How far it got.
     pub stop: Option<Stopped>,
@@ -235,16 +235,16 @@ pub struct Case {
     pub commands: Vec<Command>,
     /// Texts to copy.
     pub copies: Vec<Copy>,
-    /// What is not drawn, and why a text to copy is missing.
+    /// Remarks on what is not drawn, and on missing texts to copy.
     pub notes: Vec<String>,
 }
 
 /// A fact with its name.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Fact {
-    /// What it is about.
+    /// Its subject.
     pub name: &'static str,
-    /// What is so.
+    /// Its content.
     pub value: String,
 }
 
@@ -254,11 +254,11 @@ pub struct Axiom {
     /// Its name.
     #[serde(serialize_with = "crate::kinds::serialize")]
     pub name: membar_core::Axiom,
-    /// What it says.
+    /// Its statement.
     pub says: &'static str,
 }
 
-/// What the built-in models say.
+/// The verdicts of the built-in models.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Models {
     /// All of them.
@@ -269,11 +269,11 @@ pub struct Models {
     pub weakest: Vec<String>,
     /// Those that forbid it.
     pub forbid: Vec<String>,
-    /// What it says in a sentence.
+    /// The verdicts in a sentence.
     pub words: String,
 }
 
-/// What one model says.
+/// The verdict of one model.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct ModelVerdict {
     /// Its name.
@@ -299,7 +299,7 @@ pub struct Graph {
     pub original: Vec<Vec<i64>>,
     /// Number of operations that there are.
     pub total: usize,
-    /// What orders them.
+    /// The edges that order them.
     pub arrows: Vec<Arrow>,
     /// Everything known about the beginning: `x = 0`.
     pub initial: Vec<String>,
@@ -319,9 +319,9 @@ pub struct Node {
     pub thread: u32,
     /// Its number: its line.
     pub number: String,
-    /// What is written there.
+    /// The text written there.
     pub text: String,
-    /// What it did, where the text does not say it.
+    /// Its effect, where the text does not say it.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub effect: String,
     /// `load`, `store`, `rmw`, `barrier`, `acquire` or `release`; `control` where threads begin and end.
@@ -342,7 +342,7 @@ pub struct Node {
     /// Where it stands in [`Case::sources`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<(usize, u32)>,
-    /// What is wrong with it, in a word or two: it is the read to blame, or the access that overtakes.
+    /// The fault, in a word or two: it is the read to blame, or the access that overtakes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wrong: Option<&'static str>,
 }
@@ -365,7 +365,7 @@ pub struct Arrow {
 /// Part of the argument.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Lemma {
-    /// What is assumed, in words.
+    /// The assumptions, in words.
     pub assume: Vec<String>,
     /// Its steps, each resting on earlier ones.
     pub steps: Vec<ArgumentStep>,
@@ -391,7 +391,7 @@ pub struct ArgumentStep {
     pub kind: Relation,
     /// Name of the rule.
     pub rule: &'static str,
-    /// What the rule says.
+    /// The statement of the rule.
     pub says: &'static str,
     /// The axiom that it follows from.
     pub axiom: &'static str,
@@ -415,7 +415,7 @@ pub struct ImpossibleRead {
     pub node: usize,
     /// In words.
     pub words: String,
-    /// What rules that out.
+    /// The reason that rules it out.
     pub because: String,
     /// The values of its address.
     pub values: Vec<Value>,
@@ -443,9 +443,9 @@ pub struct Value {
 pub struct States {
     /// The heading.
     pub title: String,
-    /// What the table shows.
+    /// A description of the table.
     pub about: String,
-    /// What the values belong to.
+    /// The locations that the values belong to.
     pub locations: Vec<String>,
     /// The models that the states are compared with.
     pub models: Vec<String>,
@@ -503,7 +503,7 @@ pub struct MachineStep {
 pub struct WrongStep {
     /// Index into [`Machine::steps`].
     pub step: usize,
-    /// What happens there.
+    /// A description of the step.
     pub words: String,
 }
 
@@ -516,12 +516,12 @@ pub struct Stuck {
     pub why: String,
 }
 
-/// What would make it right.
+/// Ways to make it right.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Fixes {
     /// The heading.
     pub title: String,
-    /// What to know before the list.
+    /// An introduction to the list.
     pub about: String,
     /// One entry each.
     pub list: Vec<Fix>,
@@ -538,7 +538,7 @@ pub struct Fixes {
 pub struct Fix {
     /// In words.
     pub words: String,
-    /// What to write.
+    /// The code to write.
     pub code: Option<String>,
     /// The operations that it is about.
     pub nodes: Vec<usize>,
@@ -557,7 +557,7 @@ pub struct Stopped {
     pub words: String,
     /// How to continue.
     pub next: Vec<String>,
-    /// What the other models' verdicts settle.
+    /// The conclusion from the other models' verdicts.
     pub follows: Option<String>,
 }
 
@@ -587,7 +587,7 @@ pub struct Command {
 pub struct Copy {
     /// Its kind.
     pub name: &'static str,
-    /// What to do with it.
+    /// How to use it.
     pub about: String,
     /// The text.
     pub text: String,

@@ -5,7 +5,7 @@ use membar_core::{Axiom as Name, Rule};
 
 pub(super) use crate::shape::relation;
 
-/// What a rule says.
+/// The statement of a rule.
 pub(super) fn says(rule: Rule) -> &'static str {
     match rule {
         Rule::LoadOp => "A load stays before a later operation of its thread, where the model says so.",

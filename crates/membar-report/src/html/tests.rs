@@ -104,7 +104,7 @@ fn an_unwritten_value_is_explained_without_a_cycle() {
     assert!(case.graph.nodes[read.node].wrong.is_some());
 }
 
-/// Whatever a user wrote stands in the page as data: the only elements are our own.
+/// All text written by users is data in the page: the only elements are our own.
 #[test]
 fn nothing_that_a_user_wrote_is_markup() {
     let evil = "</script><script>alert(1)</script><!--<img src=x onerror=alert(1)>&amp;\u{2028}\u{2029}'\"";

@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn without_edits_or_source_there_is_none() {
+    fn without_edits_or_source_there_is_no_diff() {
         assert_eq!(diff(&[], &|_| Some(String::new())), None);
         assert_eq!(diff(&[edit(1, 1, "x\n")], &|_| None), None);
     }

@@ -38,10 +38,10 @@ pub struct VerifyReport {
     pub complete: bool,
     /// How executions were chosen.
     pub strategy: String,
-    /// What looked at them.
+    /// The monitor that examined them.
     #[serde(with = "crate::kinds")]
     pub monitor: MonitorName,
-    /// What one execution stands for: `interleaving` or `class`.
+    /// The unit that one execution stands for: `interleaving` or `class`.
     #[serde(with = "crate::kinds")]
     pub unit: Unit,
     /// Executions explored; with dpor one of each happens-before class.
@@ -55,19 +55,19 @@ pub struct VerifyReport {
     /// Why it is not complete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub incomplete: Option<String>,
-    /// What makes the search large, if it did not end.
+    /// The reasons why the search is large, if it did not end.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub size: Vec<String>,
     /// How to continue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub advice: Option<String>,
-    /// What compiled the program, if something did.
+    /// The compiler of the program, if it was compiled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compiler: Option<String>,
-    /// What of the program is not seen, and what the compiler said.
+    /// Notes about parts of the program that are not seen, and about what the compiler said.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<NoteRef>,
-    /// What running the program cost.
+    /// The cost of running the program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub statistics: Option<StatisticsRef>,
     /// How to replay a schedule of it.
@@ -79,7 +79,7 @@ pub struct VerifyReport {
     /// Why there is none, if the program is unsafe.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unfixed: Option<String>,
-    /// What must be ordered then.
+    /// The accesses that must be ordered then.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub needs: Vec<String>,
     /// Distinct violations.
@@ -91,7 +91,7 @@ pub struct VerifyReport {
 /// Something to know about how the program was built.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct NoteRef {
-    /// What it is about.
+    /// Its kind.
     #[serde(with = "crate::kinds")]
     pub kind: NoteKind,
     /// In words.
@@ -119,7 +119,7 @@ impl NoteRef {
     }
 }
 
-/// What running a compiled program cost.
+/// The cost of running a compiled program.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct StatisticsRef {
     /// How often the program was restored to its beginning.
@@ -173,7 +173,7 @@ pub struct AccessRef {
     pub column: u32,
     /// The thread, from 0.
     pub thread: u32,
-    /// What the program calls the thread.
+    /// The program's name for the thread.
     pub thread_name: String,
     /// The instruction as it is written.
     pub text: String,
@@ -207,7 +207,7 @@ pub struct ViolationRef {
     pub cycle: Vec<LinkRef>,
     /// The execution under the model, step by step.
     pub run: Vec<StepRef>,
-    /// What its variables hold before the first step.
+    /// The values of its variables before the first step.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub initial: Vec<(String, String)>,
     /// Where fences make this cycle impossible: all of them are needed.
@@ -218,7 +218,7 @@ pub struct ViolationRef {
     pub executions: u64,
     /// A separate machine ran the execution and found it not sequentially consistent.
     pub certified: bool,
-    /// What the cycle is called.
+    /// The name of the cycle.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shape: Option<Shape>,
     /// The same cycle, found from another of its ends.
@@ -239,7 +239,7 @@ pub struct EndRef {
     pub executions: u64,
 }
 
-/// What a happens-before cycle is called.
+/// The name of a happens-before cycle.
 pub fn shape(cycle: &[LinkRef]) -> Option<Shape> {
     let edge = |(link, next): (&LinkRef, &LinkRef)| crate::shape::Edge {
         kind: link.relation,
@@ -298,9 +298,9 @@ pub struct FenceRef {
     pub function: Option<String>,
     /// The thread.
     pub thread_name: String,
-    /// What to write there.
+    /// The code to write there.
     pub fence: String,
-    /// What it orders, in words.
+    /// The order it enforces, in words.
     #[serde(default)]
     pub order: String,
     /// How it is written into the source; empty if that was not tried.
@@ -328,7 +328,7 @@ pub struct EditRef {
     pub line: u32,
     /// and this byte of it, from 1.
     pub column: u32,
-    /// What to insert; whole lines have their ends.
+    /// The text to insert; whole lines have their ends.
     pub text: String,
 }
 
@@ -343,7 +343,7 @@ pub struct ErrorRef {
     /// Where it happened, the innermost call first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stack: Vec<FrameRef>,
-    /// What the program had printed by then, its last 64 KiB.
+    /// The program's output so far, its last 64 KiB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<String>,
     /// A schedule that leads there.
@@ -363,7 +363,7 @@ pub struct FrameRef {
     pub line: u32,
 }
 
-/// What a fence between two accesses of a thread orders: `the store to `x` (line 3) must reach memory before …`.
+/// The order that a fence between two accesses of a thread enforces: `the store to `x` (line 3) must reach memory before …`.
 pub fn order(after: &AccessRef, before: &AccessRef) -> String {
     let place = |access: &AccessRef| match &access.function {
         None => format!("{} line {}", access.thread_name, access.line),

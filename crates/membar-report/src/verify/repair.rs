@@ -7,7 +7,7 @@
 //!
 //! # Algorithm
 //!
-//! Nothing is taken for granted: this only proposes, and who asks builds the edited program and verifies it. In C and C++
+//! Nothing is taken for granted: this only proposes, and the caller builds the edited program and verifies it. In C and C++
 //! a fence can stand right after each `;`, `{` and `}` that is not within parentheses, in a comment, a string or a directive.
 //! Of those the ones between the two accesses come first, nearest to where the fence was found to work; then the nearest ones
 //! on the other side. The header that the fence needs is included if it is missing. In the table of a litmus test a fence is
@@ -94,7 +94,7 @@ pub fn edited(file: &str, text: &str, edits: &[EditRef]) -> String {
     out
 }
 
-/// What the fence needs, if the file does not include it.
+/// The header that the fence needs, if the file does not include it.
 fn include(fence: &FenceRef, text: &str) -> Option<EditRef> {
     fence.function.as_ref()?;
     let header = if fence.fence.starts_with("std::") { "<atomic>" } else { "<stdatomic.h>" };
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_included() {
+    fn missing_headers_are_included() {
         let text = "// about\n#include \"a.h\"\nint f() {\n  x = 1;\n  return y;\n}\n";
         let all = tried(text, &[fence("T1", Some("f"), (4, 3), (5, 10))]);
         let wanted =

@@ -21,7 +21,7 @@ pub struct ReplayReport {
     pub model: Option<Relaxation>,
     /// The steps.
     pub steps: Vec<ReplayStep>,
-    /// What the variables that they use hold before the first one.
+    /// The initial values of the variables that they use.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub initial: Vec<(String, String)>,
     /// The values of all addresses at the end.
@@ -88,7 +88,7 @@ impl ReplayReport {
         let memory: Vec<String> = self.memory.iter().map(|(name, value)| format!("{}={value}", safe(name))).collect();
         writeln!(out, "\n  memory: {}", wrapped(&memory.join(" "), style.prose() - 10, "\n          "))?;
         let room = style.prose() - 6;
-        // What is indented stays so.
+        // Indented lines stay indented.
         let line = |line: &str| match line.chars().count() > room {
             true => wrapped(&safe(line), room, "\n      "),
             false => safe(line),

@@ -17,11 +17,11 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::{Component, Path, PathBuf};
 
-/// What a document is made from.
+/// The contents of a document.
 pub struct SarifRun<'a> {
     /// The programs.
     pub reports: &'a [VerifyReport],
-    /// What was wrong with the input: objects with `file`, `line`, `column`, `message` and `help`.
+    /// The faults of the input: objects with `file`, `line`, `column`, `message` and `help`.
     pub errors: &'a [Value],
     /// The exit code.
     pub exit_code: u8,
@@ -357,7 +357,7 @@ fn program(report: &VerifyReport) -> Value {
     })
 }
 
-/// What a step of the machine does, in words.
+/// The effect of a step of the machine, in words.
 fn does(step: &StepRef) -> String {
     let effect = step.access.effect(true);
     let what = match (step.step, step.delayed, step.overtakes) {

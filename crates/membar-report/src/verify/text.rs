@@ -178,7 +178,7 @@ impl VerifyReport {
     }
 }
 
-/// What a program printed, its last lines.
+/// Writes the last lines of a program's output.
 pub(super) fn printed(output: &str, most: usize, out: &mut impl Write) -> io::Result<()> {
     let lines: Vec<&str> = output.lines().collect();
     let hidden = lines.len().saturating_sub(most);
@@ -260,7 +260,7 @@ impl FenceRef {
         let Self { after_line, before_line, after_column, before_column, .. } = self;
         match before_line.cmp(after_line) {
             Ordering::Greater if *after_line == 0 => format!("before line {before_line}"),
-            // What else is between the two may matter: the place where it was tried is right.
+            // Other code between the two may matter: the place where it was tried is right.
             Ordering::Greater if *before_line > after_line + 1 && self.tried_before => {
                 format!("right before line {before_line}")
             }
@@ -274,7 +274,7 @@ impl FenceRef {
     }
 }
 
-/// What fences order, each once.
+/// The orders that fences enforce, each once.
 pub(crate) fn orders(fences: &[FenceRef]) -> Vec<String> {
     let mut orders: Vec<String> = Vec::new();
     for fence in fences {
@@ -400,7 +400,7 @@ fn run(steps: &[StepRef], style: Style, out: &mut impl Write) -> io::Result<()> 
     while at < steps.len() {
         let step = &steps[at];
         let access = &step.access;
-        // A store that reaches memory at once is one row.
+        // A store that reaches memory immediately is one row.
         let at_once = steps.get(at + 1).is_some_and(|next| next.step == StepKind::Commit && next.access == *access);
         let number = match several {
             true => format!("{}:{}", safe(base(&access.file)), access.line),

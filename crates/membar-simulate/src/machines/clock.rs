@@ -2,7 +2,7 @@
 
 use crate::Rng;
 
-/// A simulation moves one core at a time, real cores move all at once: a step of one of `n` busy cores takes `ROUND / n`
+/// A simulation moves one core at a time, real cores all move in parallel: a step of one of `n` busy cores takes `ROUND / n`
 /// cycles, so that an operation takes about as long among many cores as among few.
 const ROUND: u64 = 4;
 const FRACTION: u32 = 8;
@@ -114,11 +114,11 @@ impl Clock {
     }
 }
 
-/// What became of a core that was to move.
+/// The outcome for a core that was to move.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Moved {
     Yes,
-    /// Nothing can move until somebody else does something, or a pause is over.
+    /// Nothing can move until another core does something, or a pause is over.
     No,
     /// Nothing ever will again.
     Finished,
@@ -137,7 +137,7 @@ pub(super) trait Cores {
     /// Wakes those whom the last steps gave something to do.
     fn wake(&mut self);
 
-    /// Moves cores picked at random, until nobody can move any more.
+    /// Moves cores picked at random, until none can move any more.
     fn run_all(&mut self, rng: &mut Rng) {
         while let Some(place) = self.clock().pick(rng) {
             let core = self.clock().core(place);

@@ -22,7 +22,7 @@
 //! * `stale-forward`: of several stores to one address in the buffer a load gets the oldest: a thread does not see its last store;
 //! * `lost-invalidation`: an invalidation that arrives while the core waits for a line is now and then acknowledged and
 //!   forgotten: the core reads old values until the line happens to be evicted;
-//! * `late-invalidation`: invalidations are acknowledged at once and done some time later: stale reads, for a while;
+//! * `late-invalidation`: invalidations are acknowledged immediately and done some time later: stale reads, for a while;
 //! * `no-replay`: loads keep their early values: a load that was done before an older one misses what happened in between;
 //! * `unordered-drain`: any store whose line the cache owns may leave the buffer: stores to different addresses out of order;
 //! * `idle-fence`: full barriers do not wait for the store buffer: later loads are done before earlier stores;
@@ -79,7 +79,7 @@ enum Up {
     Get { owned: bool },
     /// Gives a modified line back.
     Put(Data),
-    /// Answers an invalidation or a call: what was modified, and whether a copy stays.
+    /// Answers an invalidation or a call: the modified data, and whether a copy stays.
     Ack { data: Option<Data>, kept: bool },
 }
 
@@ -98,7 +98,7 @@ enum Down {
 struct Home {
     data: Data,
     owner: u32,
-    /// Whose request is being served.
+    /// The core whose request is being served.
     busy: u32,
     busy_owned: bool,
     /// Answers that it waits for.
@@ -128,7 +128,7 @@ struct Core {
     outbox: VecDeque<(u32, Up)>,
     /// `late-invalidation`: acknowledged and still to do.
     late: Vec<u32>,
-    /// `split-rmw`: what the oldest instruction has read.
+    /// `split-rmw`: the value that the oldest instruction has read.
     half: Option<u64>,
 }
 
@@ -167,7 +167,7 @@ struct Machine<'a> {
     place: Vec<(u32, u8)>,
     cores: Vec<Core>,
     homes: Vec<Home>,
-    /// Who may have a copy: `words` words of bits for each line.
+    /// The cores that may have a copy: `words` words of bits for each line.
     sharers: Vec<u64>,
     words: usize,
     locks: Vec<bool>,
@@ -267,7 +267,7 @@ impl Cores for Machine<'_> {
 }
 
 impl Machine<'_> {
-    /// What memory would hold if all caches were written back.
+    /// The contents of memory if all caches were written back.
     fn finals(&self) -> Vec<u64> {
         let mut lines: Vec<Data> = self.homes.iter().map(|home| home.data).collect();
         for way in self.cores.iter().flat_map(|core| core.cache.iter().flatten()) {
@@ -278,9 +278,9 @@ impl Machine<'_> {
         self.place.iter().map(|&(line, word)| lines[line as usize][word as usize]).collect()
     }
 
-    /// Moves some part of core `c`; `false` if nothing can move until somebody else does something.
+    /// Moves some part of core `c`; `false` if nothing can move until something else moves.
     fn step(&mut self, c: usize, rng: &mut Rng) -> bool {
-        // Messages take a while; what is tried first is left to chance, so that nothing is done in a fixed order.
+        // Messages take a while; the first attempt is left to chance, so that nothing is done in a fixed order.
         const TURNS: [u8; 8] = [0, 1, 2, 3, 4, 4, 3, 2];
         let first = (rng.next() >> 61) as usize;
         if first == 7 && rng.chance(1, 4) && self.invalidate_late(c, rng) {
@@ -341,7 +341,7 @@ impl Machine<'_> {
         false
     }
 
-    /// Does the load `head + k`, or asks for its line; `false` if it is none, or done, or its line is on its way.
+    /// Does the load `head + k`, or asks for its line; `false` if it is not a load, or done, or its line is on its way.
     fn load(&mut self, c: usize, k: u32) -> bool {
         let core = &mut self.cores[c];
         let i = (core.head + k) as usize;
@@ -579,7 +579,7 @@ impl Machine<'_> {
         self.replay(c, old.line);
     }
 
-    /// What the oldest instructions wanted a line for is done as it arrives: otherwise it could be called away forever.
+    /// Lets the oldest instructions use the line that they wanted as soon as it arrives: otherwise it could be called away forever.
     fn use_at_once(&mut self, c: usize, line: u32, rng: &mut Rng) {
         let core = &mut self.cores[c];
         if core.buffer.first().is_some_and(|oldest| self.place[oldest.addr as usize].0 == line) && core.owns(line) {

@@ -1,4 +1,4 @@
-//! `sc`: every access acts on the one memory at once, in program order.
+//! `sc`: every access acts on the one memory immediately, in program order.
 //!
 //! Machine: cores whose windows hold up to eight instructions; the oldest is performed at its place in one global order, and a
 //! store is in memory when it has been performed. Model: `sc`. Bugs: none; a reference.

@@ -47,7 +47,7 @@ pub(super) enum Buffering {
     PerAddress,
 }
 
-/// What distinguishes the reference machines.
+/// The properties that distinguish the reference machines.
 #[derive(Clone, Copy)]
 pub(super) struct Policy {
     pub buffering: Buffering,

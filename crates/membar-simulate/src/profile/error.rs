@@ -6,7 +6,7 @@ use std::fmt;
 /// Why a profile cannot be used. `Display` shows it in full, in several lines, without a newline at the end.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ProfileError {
-    /// Which setting, such as `size.threads`; empty where it is none in particular.
+    /// Which setting, such as `size.threads`; empty where it is not about one setting.
     pub key: String,
     /// The error, in one line.
     pub message: String,
@@ -14,7 +14,7 @@ pub struct ProfileError {
     pub place: Option<Box<Located>>,
     /// Additional information.
     pub notes: Vec<String>,
-    /// What to do.
+    /// How to fix it.
     pub help: Option<String>,
 }
 

@@ -168,7 +168,7 @@ fn the_correct_machine_is_coherent_in_time() {
 }
 
 #[test]
-fn nobody_reads_back_in_time() {
+fn no_read_goes_back_in_time() {
     for &machine in machines::all() {
         for (seed, profile) in (0..3).flat_map(|seed| profile::builtins().iter().map(move |profile| (seed, profile))) {
             let program = profile.program(seed).unwrap();
@@ -222,7 +222,7 @@ fn the_checker_finds_the_bug_and_nothing_else() {
     let scope = membar_model::builtin("scope").expect("built in");
     let mut checker = Checker::new();
     let mut forbidden = |setup: Setup, profile: &str, sample: Option<u64>, seed: u64| {
-        // What scans tell takes longer to show.
+        // Scans take longer to show the bug.
         let operations = if sample.is_some() { 1000 } else { 60 };
         let profile = Profile { operations, ..profile::builtin(profile).expect("built in").clone() };
         let program = profile.program(seed).expect("valid");

@@ -268,7 +268,7 @@ fn times_overlap_and_scans_claim_no_more() {
     }
 }
 
-/// What is printed for a program is a trace with `?` for what was read, thread by thread.
+/// A printed program is a trace with `?` for the values read, thread by thread.
 #[test]
 fn a_program_reads_like_its_trace() {
     let profile = Profile { operations: 30, ..profile::builtin("paper").unwrap().clone() };

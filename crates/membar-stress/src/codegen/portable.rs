@@ -10,7 +10,7 @@ use membar_core::Mask;
 use membar_simulate::Instr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, compiler_fence, fence};
 
-/// What a thread does.
+/// The actions of a thread.
 #[derive(Debug)]
 pub(crate) struct Listing {
     steps: Vec<PlannedInstr>,

@@ -22,7 +22,7 @@
 //! read, and by `lfence` followed by `rdtsc` after it, which cannot be read until the instruction was executed: loads have their
 //! value then, atomics are in memory, stores are in the buffer.
 //!
-//! The memory that holds the code is never writable and executable at once.
+//! The memory that holds the code is never both writable and executable.
 #![allow(unsafe_code)]
 
 use super::{Expected, Layout, PlannedInstr, Steps};
@@ -36,13 +36,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 
 pub(crate) type Assembler = VecAssembler<X64Relocation>;
 
-/// What `rdi` points past the beginning of memory, so that 32-bit displacements reach 4 GiB.
+/// The distance of `rdi` from the beginning of memory, so that 32-bit displacements reach 4 GiB.
 pub(super) const BIAS: i64 = 1 << 31;
 /// Cycles that `pause` takes, about: from 10 on old processors to 140 on some.
 pub(super) const PAUSE_CYCLES: u32 = 40;
 /// Looks at a lock before the thread lets another have its core.
 const PATIENCE: i32 = 200;
-/// Code of one thread, at most: what relative jumps and `mmap` are sure to bear.
+/// The most code of one thread: relative jumps and `mmap` surely support this much.
 const MOST_BYTES: usize = 1 << 31;
 
 /// Moves a constant to `rax`.

@@ -37,7 +37,7 @@ pub(super) enum Trouble {
 }
 
 impl Trouble {
-    /// As an error; being stopped is none.
+    /// As an error; being stopped is not an error.
     pub fn error(self, test: &LitmusTest) -> Option<Error> {
         let Trouble::Crash(crash) = self else { return None };
         let (site, what) = match crash {
@@ -156,7 +156,7 @@ fn interpret(
                     if stop.load(Ordering::Relaxed) {
                         return Err(Trouble::Stopped);
                     }
-                    // It waits for somebody, who may need this core.
+                    // It waits for another thread, which may need this core.
                     std::thread::yield_now();
                 }
             }

@@ -47,7 +47,7 @@ pub(super) struct Machine {
     pointers: Vec<u64>,
 }
 
-/// What a thread returns.
+/// Return values of a thread.
 const DONE: u64 = 0;
 const STOPPED: u64 = 1;
 /// And the site twice, and 1 if the size was wrong; the register area then begins with the pointer.

@@ -5,7 +5,7 @@
 
 use membar_simulate::Rng;
 
-/// Whose cache holds a variable before the test starts.
+/// The thread whose cache holds a variable before the test starts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum First {
     /// Anybody's.
@@ -34,7 +34,7 @@ pub(super) struct Tuner {
     now: usize,
     rng: Rng,
     batches: u64,
-    /// Nobody runs another batch.
+    /// No thread runs another batch.
     pub last: bool,
 }
 
@@ -50,7 +50,7 @@ const STARTS: [(usize, u32); 7] = [(0, 0), (1, 0), (16, 0), (16, 200), (1, 50), 
 const CROWDED: usize = 2;
 /// Batches of each way before they are compared.
 const TRIALS: u32 = 2;
-/// What a new score counts at least.
+/// The minimum weight of a new score.
 const FRESH: f64 = 1.0 / 32.0;
 
 impl Tuner {
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_scores_best_is_used_most() {
+    fn the_best_score_is_used_most() {
         let mut tuner = Tuner::new(1, false);
         let mut used = 0;
         for _ in 0..1000 {

@@ -52,7 +52,7 @@ fn store_buffering_shows() {
     let test = parse(SB);
     for engine in engines() {
         let settings = Settings { engine, amount: Amount::Time(Duration::from_millis(300)), ..Settings::default() };
-        // A busy machine may not run two threads at once in this time.
+        // A busy machine may not run two threads in parallel in this time.
         let seen = (0..100).find_map(|seed| {
             let histogram = run(&test, &Settings { seed, ..settings.clone() }).unwrap();
             (histogram.positive() > 0).then_some(histogram)

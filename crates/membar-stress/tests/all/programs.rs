@@ -79,7 +79,7 @@ fn tso_is_never_violated() {
 
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 #[test]
-fn times_contain_what_happened() {
+fn times_contain_the_events() {
     let profile = Profile { operations: 500, threads: 2, ..profile::load("atomics").unwrap() };
     for every in [1, 9] {
         let settings = Settings { timestamps: Timestamps::Every(every), ..Settings::default() };
@@ -97,7 +97,7 @@ fn times_contain_what_happened() {
                 // Stamps are of this run, and not zeros of a log that nobody wrote.
                 assert!(times.begin[all[0]] < times.end[all[all.len() - 1]]);
             }
-            // What is read was written before, by whatever clock: an atomic is in memory when it ends.
+            // A value read was written before, by whatever clock: an atomic is in memory when it ends.
             let error = 2 * run.clock_error;
             for reader in 0..program.len() {
                 let (Instr::Load { addr } | Instr::Exchange { addr, .. }) = program.instr(reader) else { continue };

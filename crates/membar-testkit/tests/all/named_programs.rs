@@ -96,7 +96,7 @@ fn counts() {
     assert_eq!(count(&named::ring(3, Nothing)), (90, 7));
     assert_eq!(count(&named::ring(4, Nothing)), (2520, 15));
     assert_eq!(count(&named::ring(5, Nothing)), (113_400, 31));
-    // A barrier is no step.
+    // A barrier is not a step.
     assert_eq!(count(&named::ring(4, Full)), (2520, 15));
     assert!(classes(&named::peterson(&Mutex::BARE), &Limits::default()).is_none(), "it has loops");
 }

@@ -156,7 +156,7 @@ fn final_states_and_violations() {
     assert!(safe.iter().all(|&n| n > 100) && shown.iter().all(|&n| n > 5));
 }
 
-/// What can be read off a trace: the classes of the SC machine, the leaves of the search, and runs one by one.
+/// Facts that can be read off a trace: the classes of the SC machine, the leaves of the search, and runs one by one.
 #[test]
 fn classes_are_the_traces_of_interleavings() {
     fn all(machine: &Machine<'_>, traces: &mut HashSet<Trace>) -> u128 {
@@ -278,7 +278,7 @@ fn oracle_replay() {
     assert!(refused > 1000 && ended > 1000 && cycles > 100);
 }
 
-/// Whatever the search finds, the certifier confirms.
+/// The certifier confirms everything that the search finds.
 #[test]
 fn violations_replay() {
     let mut confirmed = 0;

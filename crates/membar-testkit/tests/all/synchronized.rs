@@ -112,7 +112,7 @@ fn oracle_clock_of_each_thread() {
     check("threads", &Synchronized::ALL, Some(Clock::default()), 400_000..400_000 + traces(700));
 }
 
-/// What a machine did is allowed, and stays so with the times at which it did it.
+/// Every run of a machine is allowed, and stays so with the times at which it did things.
 #[test]
 fn honest_times_change_nothing() {
     let models = all();
@@ -159,7 +159,7 @@ fn widening_never_forbids() {
     assert!(forbidden_before > 50, "widening makes a difference: {forbidden_before}");
 }
 
-/// Between models: what is ordered less is allowed more.
+/// Between models: less order allows more traces.
 #[test]
 fn weaker_models_allow_more() {
     let chains = [
@@ -197,7 +197,7 @@ fn verdict(trace: &Trace, model: &str) -> bool {
 }
 
 #[test]
-fn figure_1_is_no_cycle_under_tso() {
+fn figure_1_is_not_a_cycle_under_tso() {
     let trace = figure_1();
     assert!(!verdict(&trace, "sc"));
     for model in all().iter().filter(|model| model.name != "sc") {
@@ -275,7 +275,7 @@ fn location_consistency_has_no_write_order() {
     let readers = [(3, '?', "x", 1), (3, '?', "x", 2), (4, '?', "x", 2), (4, '?', "x", 1)];
     let trace = listed(&[&[(1, '=', "x", 1), (2, '=', "x", 2)][..], &readers].concat());
     assert_eq!(allowing(&trace), ["rmo", "lc"]);
-    // The same of one thread's stores: the second overwrites the first for whoever has read it.
+    // The same of one thread's stores: the second overwrites the first for every thread that has read it.
     let trace = listed(&[&[(1, '=', "x", 1), (1, '=', "x", 2)][..], &readers].concat());
     assert_eq!(allowing(&trace), ["rmo"]);
     // Each thread's last own store, then back to the other's: that is not overwritten either.
@@ -293,7 +293,7 @@ fn sessions_are_one_after_the_other() {
     assert_eq!(allowing(&trace), ["pso", "wmo", "rmo", "ec"], "the stores leave their sessions; nothing is guarded");
 }
 
-/// What each model says about store buffering where each access has its own session.
+/// The verdict of each model on store buffering where each access has its own session.
 #[test]
 fn sessions_round_single_accesses() {
     let session =

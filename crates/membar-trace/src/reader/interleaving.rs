@@ -29,7 +29,7 @@ pub enum Act {
         /// Its new value.
         value: u64,
     },
-    /// Read and wrote an address at once.
+    /// Read and wrote an address atomically.
     Rmw {
         /// The address.
         addr: AddrId,
@@ -60,9 +60,9 @@ pub enum Act {
 /// One step of an interleaving.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct InterleavedOp<'a> {
-    /// Who.
+    /// The thread.
     pub thread: ThreadId,
-    /// What.
+    /// The action.
     pub act: Act,
     /// Line of the text.
     pub line: u64,
@@ -126,7 +126,7 @@ impl Interleaving {
         &self.names
     }
 
-    /// What an address holds after the steps so far.
+    /// The value of an address after the steps so far.
     pub fn value(&self, addr: AddrId) -> u64 {
         self.cells.get(addr.index()).map_or(0, |cell| cell.value)
     }

@@ -281,7 +281,7 @@ fn interleaved(text: &str) -> String {
 }
 
 #[test]
-fn what_an_interleaving_may_say() {
+fn valid_interleavings_are_accepted() {
     for (text, steps) in [
         ("check\n", 0),
         ("0: x := 1\n1: x == 1\n1: x := 1\n0: { x == 1 }\ncheck\n", 4),
@@ -295,7 +295,7 @@ fn what_an_interleaving_may_say() {
 }
 
 #[test]
-fn what_is_no_interleaving() {
+fn invalid_interleavings_are_refused() {
     for (text, place, says) in [
         ("0: x := 1\n1: x == 0\ncheck\n", "2:9", "x == 0, but `x` holds 1 since line 1"),
         ("1: x == 3\ncheck\n", "1:9", "`x` holds 0 from the beginning"),
@@ -326,7 +326,7 @@ fn what_is_no_interleaving() {
 }
 
 #[test]
-fn check_says_what_is_for_interleavings() {
+fn check_names_lines_meant_for_interleavings() {
     let says = |text: &str| outcome(text.as_bytes(), true).1.concat();
     let shown = says("0: start 1\ncheck\n");
     assert!(shown.contains("`start` is for `membar monitor`") && shown.contains("t:1:4"), "{shown}");

@@ -1,4 +1,4 @@
-//! What users see: one golden rendering for each kind of bad input, and that nothing bad gets through.
+//! Error messages: one golden rendering for each kind of bad input, and that nothing bad gets through.
 
 use membar_core::Trace;
 use membar_trace::{ErrorKind, MAX_LINE, Reader, parse};

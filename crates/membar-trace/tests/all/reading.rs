@@ -1,4 +1,4 @@
-//! What is accepted and what it means; streaming; continuing after faults; compressed input.
+//! Accepted input and its meaning; streaming; continuing after faults; compressed input.
 
 use membar_core::{AddrName, Mask, OpId, OpKind, Span, Trace};
 use membar_trace::{Compression, Ended, Error, Interleaving, Reader, parse};
@@ -222,7 +222,7 @@ fn compressed_files() {
     }
 }
 
-/// What is complete before the damage is still delivered; after it there is nothing.
+/// Traces that are complete before the damage are still delivered; after it there is nothing.
 #[test]
 fn traces_before_the_damage() {
     let text: String = (1..50_000).map(|i| format!("0: M[{}] := {i}\ncheck\n", i * 7919 % 1009)).collect();

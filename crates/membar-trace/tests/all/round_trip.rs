@@ -1,4 +1,4 @@
-//! Whatever is written is read back the same.
+//! Everything written is read back the same.
 
 use membar_core::{AddrId, AddrName, Guard, Init, Mask, Op, OpId, OpKind, OrderLine, Span, Trace};
 use membar_trace::{parse, write_op, write_trace};
@@ -150,7 +150,7 @@ fn one_operation() {
 }
 
 #[test]
-fn what_could_not_be_read_back_is_not_written() {
+fn unreadable_output_is_not_written() {
     for bad in ["", "a b", "1x", "x[01]", "x[", "M[3]", "é", "x\n0: y", "x#", " x", "x "] {
         let mut trace = Trace::new();
         trace.clear(1);

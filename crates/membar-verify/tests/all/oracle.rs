@@ -130,7 +130,7 @@ fn oracle_counts_of_interleavings_and_classes() {
             let bounded = verify(&program, settings(model, unbounded, Watching::Class));
             assert_eq!(u128::from(bounded.counts().executions), truth.interleavings, "seed {seed}");
             assert!(bounded.is_complete());
-            // What the class monitor says depends on the class: nothing is gained by looking at all of them.
+            // The class monitor's answer depends on the class alone: nothing is gained by looking at all interleavings.
             assert_eq!(pairs(&dpor), pairs(&all), "seed {seed}");
             assert_eq!(pairs(&bounded), pairs(&all), "seed {seed}");
             compared += 1;

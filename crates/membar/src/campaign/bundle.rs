@@ -33,11 +33,11 @@ const TRACE: &str = "trace.trace";
 /// A violation is worth this long to be explained, whatever the limits of a check are.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What was written.
+/// The files that were written.
 pub struct Kept {
-    /// Where.
+    /// The directory.
     pub path: PathBuf,
-    /// What happened, in a sentence or two.
+    /// The violation, in a sentence or two.
     pub what: String,
     /// The shape of the cycle.
     pub shape: Option<Shape>,
@@ -159,7 +159,7 @@ fn files(plan: &Plan, source: &dyn Source, test: u64, evidence: &Evidence) -> Re
     let check = check_command(TRACE, model, clock);
     let internal = |fault: String| Failure::Internal(format!("{command}: {fault}"));
     let (mut shape, mut reduced) = (None, None);
-    // What is read back is what is reported, so that lines are those of the file.
+    // The report is about the trace as read back, so that lines are those of the file.
     let what = match crate::trace::parse(TRACE, &trace) {
         Err(error) => {
             json.error(InputError::new(&error, 0));

@@ -52,11 +52,11 @@ pub const TESTS: u64 = 1000;
 /// or what can be done in this time.
 pub const TIME: Duration = Duration::from_secs(10);
 
-/// Something that runs programs. It is used by several threads at once.
+/// Something that runs programs. It is used by several threads concurrently.
 pub trait Source: Sync {
     /// Its name in directories and messages: `mesi-tso+no-replay`.
     fn name(&self) -> String;
-    /// What it is, for the files that are kept. A campaign continues from a state only where this is the same.
+    /// A description for the files that are kept. A campaign continues from a state only where this is the same.
     fn describe(&self) -> serde_json::Value;
     /// The command and the arguments that choose it: `simulate --machine mesi-tso`.
     fn command(&self) -> Vec<String>;
@@ -87,17 +87,17 @@ pub struct ChosenProfile {
     pub flags: Vec<String>,
 }
 
-/// What to do.
+/// The plan of a campaign.
 pub struct Plan {
     /// At least one; tests take them in turn.
     pub profiles: Vec<ChosenProfile>,
-    /// What traces are checked against.
+    /// The model that traces are checked against.
     pub model: Chosen,
     /// The seed of the first test.
     pub seed: u64,
     /// This many tests in all, those of earlier runs included.
     pub tests: Option<u64>,
-    /// So long, this time.
+    /// How long to run this time.
     pub time: Option<Duration>,
     /// Workers.
     pub jobs: usize,

@@ -48,13 +48,13 @@ impl Simulated {
         bugs.filter(|&&bug| self.setup.has(bug)).map(|bug| bug.name()).collect()
     }
 
-    /// What is given to `--buffer` and `--drain`, where it is not the machine's usual value.
+    /// The arguments of `--buffer` and `--drain`, where they are not the machine's usual values.
     fn buffers(&self) -> impl Iterator<Item = (&'static str, u32)> {
         let unusual = [("buffer", self.setup.unusual_depth()), ("drain", self.setup.unusual_drain())];
         unusual.into_iter().filter_map(|(key, value)| Some((key, value?)))
     }
 
-    /// What is given to `--timestamps`.
+    /// The argument of `--timestamps`.
     pub fn timestamps(&self) -> String {
         match self.timestamps {
             Timestamps::Exact => "exact".into(),

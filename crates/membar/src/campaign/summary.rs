@@ -58,7 +58,7 @@ impl Campaign {
         }
     }
 
-    /// For people: what ran, what was found, what next.
+    /// For people: the runs, the findings, the next step.
     pub fn text(&self, plan: &Plan, source: &dyn Source, style: Style) -> String {
         let c = &self.counters;
         let mut text = String::new();

@@ -25,7 +25,7 @@ pub struct Done {
     pub relaxed: Option<bool>,
     /// The algorithm that decided.
     pub algorithm: Algorithm,
-    /// What it tried.
+    /// Its coverage.
     pub coverage: Coverage,
     /// Seconds for the program and its run.
     pub ran: f64,
@@ -43,9 +43,9 @@ pub enum Outcome {
     Forbidden(Box<Evidence>),
 }
 
-/// What shows a violation.
+/// The evidence of a violation.
 pub struct Evidence {
-    /// What ran.
+    /// The program that ran.
     pub program: Program,
     /// A trace that the model forbids, or what was recorded where that makes no trace.
     pub trace: Trace,
@@ -126,7 +126,7 @@ impl<'a> Tester<'a> {
         }
     }
 
-    /// What was recorded cannot be decided. Nothing is called a violation that no proof shows.
+    /// The recording cannot be decided. Nothing is called a violation that no proof shows.
     fn no_trace(&self, number: u64, fault: &Malformed) -> Failure {
         let command = self.plan.command(self.source, number);
         Failure::Usage(format!("error: the recording cannot be decided: {fault}\n = note: {command}"))

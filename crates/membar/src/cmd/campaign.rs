@@ -1,4 +1,4 @@
-//! What `membar simulate` and `membar stress` have in common: the campaign that flags describe, and its end.
+//! Common parts of `membar simulate` and `membar stress`: the campaign that flags describe, and its end.
 
 use crate::cli::{CampaignArgs, DataFormat, ProgramArgs};
 use crate::page::ToFile;

@@ -1,4 +1,4 @@
-//! `membar check`: reads traces, decides each as soon as it is complete, and writes the answer at once.
+//! `membar check`: reads traces, decides each as soon as it is complete, and writes the answer immediately.
 
 use super::jobs;
 use super::output::{Answered, Output, SMALL, Wanted, shown_name};
@@ -23,9 +23,9 @@ pub struct Request {
     pub models: Vec<Chosen>,
     /// Limits of each decision.
     pub budget: Budget,
-    /// What is wanted to be known.
+    /// The detail asked for.
     pub detail: Detail,
-    /// What a page is to tell, if there is one.
+    /// The contents of a page, if there is one.
     pub wish: Option<PageOptions>,
 }
 

@@ -26,13 +26,13 @@ const PROGRAMS: [(&str, &str); 4] = [
     ("SB.litmus", include_str!("../../demo/SB.litmus")),
     ("SB+mfences.litmus", include_str!("../../demo/SB+mfences.litmus")),
 ];
-/// What cores do that are at hand elsewhere.
+/// A recording of real cores, for machines that cannot make one.
 const TRACE: (&str, &str) = ("store-buffering.trace", include_str!("../../demo/store-buffering.trace"));
 /// The page.
 const PAGE: &str = "membar-demo.html";
-/// What makes stores meet loads of the other thread, and little else.
+/// A workload in which stores meet loads of the other thread, and little else happens.
 const STRESS: &str = "membar stress --model sc --profile producer-consumer --threads 2 --output violations";
-/// So long for real cores to show store buffering.
+/// How long real cores get to show store buffering.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Operations that a reader wants to see.
 const MOST: usize = 6;
@@ -206,7 +206,7 @@ impl Story {
         self.verified(fixed, &report)
     }
 
-    /// What the cores of this machine do.
+    /// Runs the cores of this machine.
     fn machine(&mut self) -> Result<(), Failure> {
         let cores = Cores::allowed().count();
         self.heading("3. This machine: do its cores really do that?")?;
@@ -293,7 +293,7 @@ impl Story {
         Ok(report.ops <= MOST && shape.is_some_and(|shape| shape.name == "SB"))
     }
 
-    /// What `membar check` says about the first trace of a file; also on the page, if there is a wish.
+    /// The answer of `membar check` about the first trace of a file; also on the page, if there is a wish.
     fn answer(&mut self, file: &str, model: &str, wish: Option<&PageOptions>) -> Result<Box<Report>, Failure> {
         let text = std::fs::read(file).map_err(|error| cannot(&format!("read {}", safe(file)), &error))?;
         let traces = membar::trace::parse(file, &text).map_err(|error| Failure::Usage(error.render()))?;

@@ -30,7 +30,7 @@ enum Done {
     Error { error: Error, index: u64 },
 }
 
-/// What the reading thread sees.
+/// The reading thread's view.
 pub struct Queue {
     number: u64,
     free: Receiver<Box<Trace>>,

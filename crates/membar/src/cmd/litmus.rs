@@ -38,7 +38,7 @@ struct Answer {
     page: Option<Box<Shown>>,
 }
 
-/// What a page shows of one test.
+/// The part of a test that a page shows.
 struct Shown {
     asked: Vec<LitmusResult>,
     others: Vec<LitmusResult>,
@@ -236,7 +236,7 @@ fn answer(args: &Litmus, path: &Path, (models, all): (&[Model], Option<&[Model]>
     answer
 }
 
-/// What a page shows of a test: its states under the models that were asked for, and under the others as far as a second goes.
+/// The part of a test that a page shows: its states under the models that were asked for, and under the others within one second.
 /// Also the states of those that were asked for.
 fn shown(
     args: &Litmus,

@@ -153,7 +153,7 @@ impl Command<'_> {
             if without_check {
                 self.out.note(&super::output::without_check(&file, reader.trace_index()), &self.progress)?;
             }
-            // What was found before a fault stands; that nothing was found says nothing.
+            // Findings before a fault count; the absence of findings means nothing then.
             if error.is_none() || self.watch.any_found() {
                 let place = Place {
                     file: &file,

@@ -40,12 +40,12 @@ enum Layout {
     Axe,
 }
 
-/// Answers about so few operations come in no time: they need not be seen one by one.
+/// Answers about this few operations come quickly: they need not be seen one by one.
 pub const SMALL: usize = 16;
-/// What has been written is seen after this time, if more comes without a pause.
+/// Output becomes visible after this time, if more comes without a pause.
 const SEEN: Duration = Duration::from_millis(20);
 
-/// Writes results as they come, and counts them. They are seen at once, but for those that come faster than anybody reads.
+/// Writes results as they come, and counts them. They are visible immediately, except those that come faster than anybody reads.
 pub struct Output<'a, W: Write> {
     out: W,
     layout: Layout,
@@ -66,7 +66,7 @@ pub struct Output<'a, W: Write> {
     flushed: Instant,
 }
 
-/// What the user asked for.
+/// The output that the user asked for.
 pub struct Wanted {
     /// The format.
     pub format: Format,
@@ -145,7 +145,7 @@ impl<'a, W: Write> Output<'a, W> {
                 for (answer, chosen) in answered.answers.iter().zip(self.models) {
                     let Ok(Answer { report: Some(report), .. }) = answer else { continue };
                     let text = Text { style: self.style, witness, model: Some(&chosen.arg) };
-                    // What takes several lines stands apart.
+                    // Answers of several lines are set apart.
                     let apart = report.verdict != VerdictKind::Allowed || report.witness.is_some();
                     if self.last.replace(apart).is_some_and(|last| last || apart) {
                         writeln!(self.out)?;

@@ -9,7 +9,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// The programs that these words mean, and what is wrong with the words that mean none. Sources that are named are one
-/// program; in a directory, each file is one of its own.
+/// program; in a directory, each file is a separate program.
 pub fn inputs(words: &[PathBuf]) -> (Vec<Input>, Vec<Failure>) {
     let (mut inputs, mut failures) = (Vec::new(), Vec::new());
     let mut together = None;
@@ -44,7 +44,7 @@ pub fn inputs(words: &[PathBuf]) -> (Vec<Input>, Vec<Failure>) {
     (inputs, failures)
 }
 
-/// What follows `--` must mean something, and one thing only.
+/// Flags after `--` must mean something, and one thing only.
 pub fn check_flags(inputs: &[Input], flags: &[OsString]) -> Result<(), Failure> {
     let any = |kind: fn(&Input) -> bool| inputs.iter().any(kind);
     let (sources, executables) =

@@ -67,7 +67,7 @@ fn read(path: &Path, name: &str) -> Result<Value, Failure> {
     })
 }
 
-/// What a document holds.
+/// The contents of a document.
 enum Results {
     Checked(Vec<Report>, Vec<(String, String)>),
     Verified(Vec<VerifyReport>, Vec<(String, String)>),
@@ -169,7 +169,7 @@ impl Results {
     }
 }
 
-/// What was wrong with the input of the command that wrote the document.
+/// The input errors of the command that wrote the document.
 fn errors(list: Option<&Value>) -> Vec<(String, String)> {
     let text = |error: &Value, key: &str| error.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
     let list = list.and_then(Value::as_array).into_iter().flatten();

@@ -58,7 +58,7 @@ pub fn run(args: &Verify, style: Style) -> Result<u8, Failure> {
     }
     match run {
         Ok(()) => Ok(batch.code()),
-        // Nobody reads on. What was found counts all the same, and the rest is not known.
+        // The output is no longer read. Findings so far still count, and the rest is not known.
         Err(Failure::Closed) if batch.code() == stop::ALLOWED => Ok(stop::UNDECIDED),
         Err(Failure::Closed) => Ok(batch.code()),
         Err(failure) => Err(failure),
@@ -71,11 +71,11 @@ struct Task<'a> {
     options: &'a VerifyOptions,
 }
 
-/// What has come of the programs so far.
+/// The results of the programs so far.
 #[derive(Default)]
 struct Batch {
     reports: Vec<VerifyReport>,
-    /// What was wrong with the input.
+    /// Errors in the input.
     errors: Vec<serde_json::Value>,
     /// Was something of that a bug of ours?
     internal: bool,
@@ -160,7 +160,7 @@ impl Batch {
 
     fn sarif(&self, out: &mut impl Write) -> io::Result<()> {
         let directory = std::env::current_dir()?;
-        // What is in a repository is named from its root, wherever the command runs.
+        // Files in a repository are named from its root, wherever the command runs.
         let root = directory.ancestors().find(|path| path.join(".git").exists()).unwrap_or(&directory);
         let run = SarifRun {
             reports: &self.reports,
@@ -246,7 +246,7 @@ fn again(programs: &[PathBuf], (program, model): (&str, Relaxation), state: &Pat
     line.join(" ")
 }
 
-/// What `membar verify FILE` finds out.
+/// The report of `membar verify FILE`.
 pub fn examine(file: &str, interrupt: &Interrupt) -> Result<VerifyReport, Failure> {
     let cli = Cli::try_parse_from(["membar", "verify", file]).map_err(|error| Failure::Usage(error.to_string()))?;
     let Command::Verify(args) = cli.command else { unreachable!("that is what was written") };

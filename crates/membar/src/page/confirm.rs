@@ -82,7 +82,7 @@ fn told(test: &LitmusTest, file: &str, steps: &[Transition]) -> Vec<StepRef> {
             waiting.push((step.thread, step.cell, event));
         }
     }
-    // Under sc there are no buffers, and stores act at once.
+    // Under sc there are no buffers, and stores act immediately.
     if steps.iter().all(|step| !step.commit) {
         told = told
             .into_iter()

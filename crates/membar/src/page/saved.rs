@@ -134,7 +134,7 @@ impl Again {
     }
 }
 
-/// What deciding again says about what was saved: the case if it was confirmed, a sentence if it was not, and a fact.
+/// The result of deciding a saved case again: the case if it was confirmed, a sentence if it was not, and a fact.
 fn judged(
     again: Result<(Option<Case>, VerdictKind), String>,
     saved: VerdictKind,

@@ -1,4 +1,4 @@
-//! What can be verified: litmus tests and C and C++ programs, and what is needed of each of them.
+//! The inputs that can be verified: litmus tests and C and C++ programs, and what is needed of each of them.
 
 mod litmus;
 #[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
@@ -83,7 +83,7 @@ pub struct NativeOptions {
     pub args: Vec<OsString>,
     /// Flags for the compiler and linker.
     pub flags: Vec<OsString>,
-    /// The compiler, gcc or clang; what is installed if none is given.
+    /// The compiler, gcc or clang; an installed one if none is given.
     pub cc: Option<OsString>,
     /// Volatile accesses are seq_cst atomics.
     pub volatile_atomic: bool,
@@ -91,7 +91,7 @@ pub struct NativeOptions {
     pub spurious_wakeups: bool,
     /// Code that is not instrumented touches nothing that threads share.
     pub opaque_private: bool,
-    /// What `__VERIFIER_nondet_int` and its kin return: from the first to the last.
+    /// The range of values that `__VERIFIER_nondet_int` and its kin return: from the first to the last.
     pub nondet: Option<(i64, i64)>,
     /// Bytes of heap that one execution may use; [`NativeOptions::UNLIMITED`] for as much as there is.
     pub heap: usize,
@@ -152,11 +152,11 @@ pub fn is_executable(path: &Path) -> bool {
 pub struct Run<T> {
     /// Its steps; fewer than were asked for if the thread of the next one could not make one.
     pub steps: Vec<Performed>,
-    /// What each thread would do after them.
+    /// The next action of each thread after them.
     pub next: Vec<Stand>,
-    /// What the program has printed, if it can.
+    /// The program's output, if it can print.
     pub output: Option<String>,
-    /// What else is known.
+    /// Everything else that is known.
     pub detail: T,
 }
 
@@ -195,7 +195,7 @@ pub fn edited_texts(edits: &[EditRef]) -> Result<Vec<(PathBuf, String)>, Unedite
 pub struct Round<'a> {
     /// Where it is.
     pub search: &'a SearchState,
-    /// What was seen.
+    /// The findings.
     pub seen: &'a Seen,
     /// A finding was asked for, and there is one.
     pub has_first: bool,
@@ -203,20 +203,20 @@ pub struct Round<'a> {
     pub is_done: bool,
     /// As many executions as were asked for.
     pub is_out: bool,
-    /// Everything that is needed to go on.
+    /// Everything that is needed to continue.
     pub checkpoint: &'a dyn Fn() -> Checkpoint,
     /// See [`Subject::facts`].
     pub facts: &'a dyn Fn() -> Value,
 }
 
-/// What there is to say about a program beside what was found.
+/// Information about a program besides what was found.
 #[derive(Debug, Default)]
 pub struct About {
-    /// What compiled it.
+    /// The compiler.
     pub compiler: Option<String>,
-    /// What the user should know.
+    /// Notes for the user.
     pub notes: Vec<NoteRef>,
-    /// What it cost.
+    /// The cost.
     pub statistics: Option<StatisticsRef>,
     /// How to replay a schedule.
     pub command: ReplayCommand,
@@ -224,18 +224,18 @@ pub struct About {
 
 /// Something that the program does and that cannot be run.
 pub struct Limit {
-    /// What, and where.
+    /// A description, with the place.
     pub message: String,
-    /// What to do about it.
+    /// Advice.
     pub help: String,
 }
 
 /// A program under verification, and its words.
 pub trait Subject {
-    /// What is known about a run beside its steps.
+    /// Everything known about a run besides its steps.
     type Detail;
 
-    /// What reports call it.
+    /// Its name in reports.
     fn name(&self) -> &str;
 
     /// The first of its files.
@@ -249,7 +249,7 @@ pub trait Subject {
     /// A hash of everything that decides what it does.
     fn fingerprint(&self) -> u64;
 
-    /// What has been learnt about it that a search relies on; null if nothing.
+    /// The facts learnt about it that a search relies on; null if there are none.
     fn facts(&self) -> Value {
         Value::Null
     }
@@ -296,12 +296,12 @@ pub trait Subject {
     /// An event of a run.
     fn access(&mut self, run: &Run<Self::Detail>, event: &Event) -> AccessRef;
 
-    /// What reports call a thread.
+    /// The name of a thread in reports.
     fn thread_name(&self, thread: u32) -> String {
         format!("P{thread}")
     }
 
-    /// Where such a barrier is put, between these two instructions: what [`Subject::explore`] wants.
+    /// Where such a barrier is put, between these two instructions, in the form that [`Subject::explore`] wants.
     fn spot(&self, _: Barrier, after: u32, _before: u32) -> u32 {
         after
     }
@@ -309,12 +309,12 @@ pub trait Subject {
     /// A fence between two accesses.
     fn fence(&self, barrier: Barrier, after: &AccessRef, before: &AccessRef) -> FenceRef;
 
-    /// The same program with these edits of its source; why there is none otherwise.
+    /// The same program with these edits of its source; otherwise the reason why it cannot be made.
     fn edited(&self, edits: &[EditRef]) -> Result<Self, Unedited>
     where
         Self: Sized;
 
-    /// What could not be run, if the error is about that.
+    /// The action that could not be run, if the error is about that.
     fn limit(&mut self, _error: &ProgramError) -> Option<Limit> {
         None
     }
@@ -322,7 +322,7 @@ pub trait Subject {
     /// An error of the program.
     fn error(&mut self, error: &ProgramError) -> Result<ErrorRef, Failure>;
 
-    /// Whether the error is none: the program ends itself where an assumption of its own does not hold.
+    /// Whether this is not an error: the program ends itself where one of its assumptions does not hold.
     fn is_assumption(&mut self, _error: &ProgramError) -> bool {
         false
     }
@@ -333,7 +333,7 @@ pub trait Subject {
     /// Where the thread is after a run.
     fn standing(&mut self, run: &Run<Self::Detail>, thread: usize) -> String;
 
-    /// What else there is to say.
+    /// Further information.
     fn about(&self, seconds: f64) -> About;
 }
 

@@ -17,7 +17,7 @@ fn not_here<T>() -> Result<T, Failure> {
     Err(Failure::Usage(NOT_HERE.into()))
 }
 
-/// Answers another process of membar: there is none.
+/// Answers another process of membar, which does not exist here.
 pub fn serve() -> bool {
     false
 }
@@ -27,7 +27,7 @@ pub fn compile(_: Language, _: &[OsString]) -> Result<i32, Failure> {
     not_here()
 }
 
-/// A compiled program: there is none.
+/// A compiled program, which does not exist here.
 pub enum Native {}
 
 impl Native {

@@ -32,7 +32,7 @@ pub fn case<S: Subject>(subject: &mut S, found: &Found, model: Relaxation) -> Re
     Ok(explanation.map(|explanation| Case { run, explanation }))
 }
 
-/// What was found, in words.
+/// The findings, in words.
 pub struct Explained {
     /// Those with short executions first. Each has been confirmed by separate code.
     pub violations: Vec<ViolationRef>,
@@ -136,7 +136,7 @@ fn is_apart<S: Subject>(subject: &S, case: &Case<S::Detail>) -> bool {
     conflicts.into_iter().any(|link| !subject.overlap(&case.run, &events[link.from], &events[link.to]))
 }
 
-/// What the variables of these events hold before the run.
+/// The values of these events' variables before the run.
 pub fn initial<S: Subject>(subject: &mut S, run: &Run<S::Detail>, events: &[Event]) -> Vec<(String, String)> {
     let used: BTreeSet<u32> = events.iter().map(|event| event.access.addr).collect();
     let mut known = BTreeMap::new();

@@ -7,7 +7,7 @@
 //! | `explain` | violations in words, each confirmed by separate code |
 //! | `size` | why a search does not end |
 //! | `plan` | the fences that make a program safe |
-//! | `resume` | the file that a verification goes on from |
+//! | `resume` | the file that a verification resumes from |
 
 mod explain;
 mod plan;
@@ -44,7 +44,7 @@ pub struct VerifyOptions {
     pub model: Relaxation,
     /// Which executions are explored.
     pub strategy: Strategy,
-    /// What looks at each of them.
+    /// The monitor that looks at each of them.
     pub watching: Watching,
     /// A thread is not run any further after this many accesses.
     pub max_steps: usize,
@@ -211,7 +211,7 @@ fn explored<S: Subject>(
         let known = subject.facts();
         sampling.sample(subject, settings, effort, deadline, interrupt)?;
         if subject.facts() != known {
-            // What was explored was explored with less knowledge.
+            // The exploration so far was made with less knowledge.
             *checkpoint = Checkpoint::new(settings);
         }
         if !(options.stop_at_first && sampling.has_found()) {
@@ -246,7 +246,7 @@ fn explored<S: Subject>(
         let state = resume::State { checkpoint: checkpoint.clone(), facts: subject.facts(), seconds };
         resume::save(path, fingerprint, &state)?;
     }
-    // What cannot be explained soon is left out.
+    // Findings that cannot be explained soon are left out.
     let until = deadline.and_then(|deadline| deadline.checked_add(EXPLAINING));
     let mut report = report::report(subject, &checkpoint, about, seconds, stopped, until)?;
     if let Some(sampled) = sampled {

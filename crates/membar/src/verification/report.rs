@@ -11,7 +11,7 @@ use crate::report::verify::{ErrorRef, NoteRef, VerifyReport};
 use crate::verify::{Checkpoint, Settings, Verdict, Watching};
 use std::time::Instant;
 
-/// What an explored execution stands for.
+/// The unit that an explored execution stands for.
 pub fn unit(strategy: Strategy) -> Unit {
     if strategy == Strategy::Dpor { Unit::Class } else { Unit::Interleaving }
 }
@@ -103,14 +103,14 @@ pub fn report<S: Subject>(
     }
     // It matters to who relies on the rest.
     notes.retain(|note| note.kind != NoteKind::Untried || verdict == Verdict::Safe);
-    // Only who reorders stores could tell.
+    // Only a model that reorders stores could tell.
     notes.retain(|note| note.kind != NoteKind::StoresOfParts || model == Relaxation::Pso);
     notes.iter_mut().filter(|note| note.kind == NoteKind::StoresOfParts).for_each(|note| note.kind = NoteKind::Parts);
     if apart > 0 && violations.is_empty() {
         let message = "what looks like a violation is about different bytes of an atomic word, which membar takes for one location";
         notes.push(NoteRef { kind: NoteKind::Parts, message: message.into(), file: None, line: None });
     }
-    // What was not seen may be what breaks it.
+    // Unseen code may be what breaks it.
     let unseen =
         notes.iter().find(|note| matches!(note.kind, NoteKind::Assembly | NoteKind::Opaque | NoteKind::Memory));
     // Threads that wait may have been released unseen.

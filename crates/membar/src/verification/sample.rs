@@ -21,7 +21,7 @@ use crate::{Failure, Interrupt};
 use serde_json::Value;
 use std::time::{Duration, Instant};
 
-/// The search has so long to be done.
+/// The search has this long to finish.
 const HEAD_START: Duration = Duration::from_millis(200);
 /// How many executions are sampled, and in what time.
 const SAMPLES: u64 = 10_000;
@@ -41,7 +41,7 @@ pub struct Sampling {
 struct Taken {
     executions: u64,
     seen: Seen,
-    /// What was known about the program then: schedules mean something else to who knows more.
+    /// The facts known about the program then: with more facts, schedules mean something else.
     known: Value,
 }
 

@@ -35,16 +35,16 @@ const TIME: Duration = Duration::from_millis(300);
 const NAMED: usize = 3;
 const PLACES: usize = 4;
 
-/// What to do about a loop whose rounds differ.
+/// Advice about a loop whose rounds differ.
 pub const ROUND: &str = "if it waits there, see that no round leaves anything changed (a counter, say); otherwise fewer rounds, \
                          or longer executions: --steps N";
 
-/// What makes a search large.
+/// The reason why a search is large.
 #[derive(Debug, Default)]
 pub struct Size {
     /// The variables that threads race on most, in words.
     pub races: Vec<String>,
-    /// What to try.
+    /// Something to try.
     pub next: String,
 }
 
@@ -58,7 +58,7 @@ struct Hot {
     steps: BTreeMap<u32, (usize, usize)>,
 }
 
-/// What makes the search large that is left here. `None` if nothing shows.
+/// The reason why the search that is left here is large. `None` if nothing shows.
 pub fn size<S: Subject>(subject: &mut S, checkpoint: &Checkpoint) -> Option<Size> {
     let began = Instant::now();
     let mut runs: Vec<Run<S::Detail>> = Vec::new();
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_nothing_else_orders_races() {
+    fn only_unordered_accesses_race() {
         // T0 writes x and y; T1 reads y, then x: the second is ordered by the first.
         let steps = [step(0, 0, true), step(0, 1, true), step(1, 1, false), step(1, 0, false)];
         assert_eq!(races(&steps), [(1, 2)]);
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn advice_is_about_what_is_large() {
+    fn advice_is_about_the_largest_part() {
         let loops = (9, "q.c:33".to_owned());
         let words = next(5, Some(&loops), Strategy::Dpor);
         assert!(words.contains("2 or 3 threads and 1 or 2 rounds instead of 9 at q.c:33"), "{words}");

@@ -1,4 +1,4 @@
-//! What a user is told when a program goes wrong. What only this file catches: an answer that is right and of no use, because it
+//! Messages about program errors. Catches what no other test does: an answer that is right and of no use, because it
 //! lacks the place, the reason or what the program said itself.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
@@ -93,7 +93,7 @@ int main(void)
 }
 ";
     let files = Files::new(&[("frees.c", source.as_bytes())]);
-    // Who frees it twice is whoever comes second: one of the two orders is enough.
+    // The second thread to free it is the one at fault: one of the two orders is enough.
     let cases = [
         ("-DUSE=1", "writes memory that has been freed", "freed by T1 at frees.c:6", 15),
         ("-DUSE=0", "frees memory twice", "freed by main at frees.c:17", 6),
@@ -111,7 +111,7 @@ int main(void)
 }
 
 #[test]
-fn what_the_program_printed_is_shown_with_its_error() {
+fn program_output_is_shown_with_its_error() {
     let source = "#include <cassert>
 #include <cstdio>
 #include <iostream>
@@ -191,7 +191,7 @@ fn applied(text: &str, report: &Value) -> String {
     text
 }
 
-/// Store buffering, however it is written: what is suggested, applied by somebody else, makes it safe.
+/// Store buffering, however it is written: the suggested fix, applied by other code, makes it safe.
 #[test]
 fn a_fix_is_what_was_tried() {
     let c = |run: &str| {

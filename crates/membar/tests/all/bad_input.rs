@@ -1,4 +1,4 @@
-//! Whatever is wrong with the input: exit code 2, a place and a fix, and everything else is still answered.
+//! Any fault in the input gives exit code 2, a place and a fix, and everything else is still answered.
 
 use crate::common;
 

@@ -129,7 +129,7 @@ fn shell(line: &str, directory: &Path) -> (i32, Vec<String>) {
     (output.status.code().expect("an exit code"), text.lines().map(|line| line.trim_end().to_owned()).collect())
 }
 
-/// What came of a chapter.
+/// The results of a chapter.
 #[derive(Default)]
 struct Ran {
     /// Commands that were run, and blocks that were not.
@@ -363,7 +363,7 @@ fn every_chapter_is_in_the_summary() {
 }
 
 #[test]
-fn what_differs_is_noticed() {
+fn differences_are_noticed() {
     let lines = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
     let real = lines("safe under tso  a.c\n  Seen: all 3 classes (dpor, 0.02 s)\nend");
     assert!(fits(&lines("safe under tso  a.c\n  Seen: all 3 classes (dpor, 0.17 s)\nend"), &real, false));

@@ -1,5 +1,5 @@
 //! `membar check`, run as users run it: exit codes, formats, order of results, limits.
-//! What only this file catches: a verdict that is right inside and wrong, late or missing outside.
+//! Catches what no other test does: a verdict that is right inside and wrong, late or missing outside.
 
 use crate::common;
 

@@ -144,7 +144,7 @@ fn every_command_has_examples_a_page_and_completions() {
 }
 
 #[test]
-fn who_mistypes_is_told_what_is_meant() {
+fn mistyped_commands_get_a_suggestion() {
     for (line, meant) in [
         ("chekc t", "'check'"),
         ("check --modle sc t", "'--model'"),

@@ -5,7 +5,7 @@ use crate::common;
 use common::{Files, Ran, command, timeless};
 use std::process::Stdio;
 
-/// What the cores can show takes two of them, and an x86 machine to know what it is.
+/// The demonstration on real cores takes two of them, and an x86 machine to know what it is.
 fn can_show() -> bool {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     cores > 1 && cfg!(all(target_arch = "x86_64", target_os = "linux"))
@@ -71,7 +71,7 @@ fn without_a_compiler_it_is_a_litmus_test() {
 }
 
 #[test]
-fn what_others_wrote_stays() {
+fn files_of_others_are_kept() {
     let mine = b"mine".as_slice();
     let files = Files::new(&[("membar-demo.html", mine), ("peterson.c", mine)]);
     for _ in 0..2 {

@@ -36,7 +36,7 @@ fn a_lost_update_is_forbidden_by_every_model_with_a_write_order() {
             }
         }
         let open = run_with(&["check", "-", "--model", "lc"], text.as_bytes());
-        // What one thread does is in order there too.
+        // The operations of one thread are in order there too.
         let expected = if *what == "of one thread" { 1 } else { 3 };
         assert_eq!(open.code, expected, "{what}: {}{}", open.out, open.err);
         assert_eq!(open.out.contains("Values are repeated"), expected == 3, "{what}: {}", open.out);
@@ -47,7 +47,7 @@ fn a_lost_update_is_forbidden_by_every_model_with_a_write_order() {
         assert_eq!(result["ops"], ops, "{what}");
         assert!(result["left_out"]["message"].as_str().unwrap().contains("is written twice"), "{what}: {result}");
         assert_eq!(result["left_out"]["lines"].as_array().unwrap().len(), 2, "{what}");
-        // What is kept of the violation decides it once more.
+        // The part kept of the violation decides it once more.
         let reduced = result["violation"]["reduced"]["trace"].as_str().unwrap();
         assert_eq!(run_with(&["check", "-"], reduced.as_bytes()).code, 1, "{what}: {reduced}");
 

@@ -1,5 +1,6 @@
-//! Random small programs that wait and wake, against all interleavings of an obvious machine. What only this file catches: a wake-up that
-//! reaches somebody it should not, or an outcome of futexes and condition variables that is never explored.
+//! Random small programs that wait and wake, against all interleavings of an obvious machine.
+//! Catches what no other test does: a wake-up that reaches a thread it should not, or an outcome of futexes and condition
+//! variables that is never explored.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
 use crate::common;
@@ -142,7 +143,7 @@ impl State {
         }
     }
 
-    /// Who waits in a queue and may be woken with these bits.
+    /// The threads that wait in a queue and may be woken with these bits.
     fn waiting(&self, queue: u8, bits: u8) -> Vec<usize> {
         let fits =
             |thread: &Thread| thread.asleep.is_some_and(|asleep| asleep.queue == queue && asleep.bits & bits != 0);
@@ -151,7 +152,7 @@ impl State {
 }
 
 impl Machine<'_> {
-    /// What a sleeping thread is told when it wakes up.
+    /// Delivers the result to a sleeping thread when it wakes up.
     fn woken(&self, state: &mut State, thread: usize) {
         let op = self.program[thread][state.threads[thread].pc][0];
         state.step(thread, (op != b'C').then_some(0));

@@ -1,4 +1,4 @@
-//! `membar gen`: what is written can be compiled, run, read back and checked.
+//! `membar gen`: its output can be compiled, run, read back and checked.
 
 use crate::common;
 
@@ -39,7 +39,7 @@ fn c_programs_compile_run_and_print_traces() {
             assert_eq!(checked.code, 0, "{profile}: {}", checked.err);
             assert_eq!(checked.out, "OK\n".repeat(runs.parse().unwrap()), "{profile}");
         }
-        // What it prints is the program: the same threads, operations and constants.
+        // The output is the program: the same threads, operations and constants.
         let text = String::from_utf8(output.stdout).unwrap();
         let program = run(&[&["gen", "--as", "text", "--profile", profile, "--seed", "5"], more].concat()).out;
         let shape = |line: &str| -> String {
@@ -56,7 +56,7 @@ fn c_programs_compile_run_and_print_traces() {
     }
 }
 
-/// What a machine did is among the outcomes that its model allows, once the test is read back.
+/// Every outcome of a machine is among those that its model allows, once the test is read back.
 #[test]
 fn litmus_tests_read_back() {
     let files = Files::new(&[]);

@@ -1,4 +1,4 @@
-//! What users see, word by word. What only this file catches: an explanation that is true but does not read well.
+//! Texts for users, word by word. Catches what no other test does: an explanation that is true but does not read well.
 
 use crate::common;
 
@@ -98,7 +98,7 @@ fn programs_fit_narrow_terminals() {
     }
 }
 
-/// What happened, why, what now: all in the first lines, whatever the proof.
+/// Event, reason and next step: all in the first lines, whatever the proof.
 #[test]
 fn the_first_lines_answer_three_questions() {
     for trace in [SB.to_owned(), text_of(&membar_testkit::figures::fig5_doubled()), "0: x == 1\ncheck\n".to_owned()] {

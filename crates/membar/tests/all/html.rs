@@ -1,4 +1,4 @@
-//! Pages as the command writes them. What only this file catches: a page whose data does not fit the answer, a text to copy
+//! Pages as the command writes them. Catches what no other test does: a page whose data does not fit the answer, a text to copy
 //! that does not mean the trace.
 
 use crate::common;
@@ -81,7 +81,7 @@ fn steps_are_numbered_as_they_are_read() {
     let mut all: Vec<u64> = steps.iter().filter_map(|step| step["number"].as_u64()).collect();
     all.sort_unstable();
     assert_eq!(all, (1..=8).collect::<Vec<_>>());
-    // What a step says it rests on has these numbers.
+    // The steps that a step rests on are cited by these numbers.
     let first = &steps[cycle[0] as usize];
     assert!(first["why"].as_str().is_some_and(|why| why.contains("(steps 3, 4, 5 and 6)")), "{first}");
 }
@@ -107,7 +107,7 @@ fn the_stepper_stops_at_the_impossible_read() {
 }
 
 #[test]
-fn what_can_be_copied_means_the_trace() {
+fn copied_texts_mean_the_trace() {
     let trace =
         "init y == 3\n0: turn := 1\n0: sync\n0: y == 3\n1: { y == 3; y := 4 }\n1: turn == 0\nfinal y == 4\ncheck\n";
     let page = page(trace, &["--model", "sc"]);
@@ -312,7 +312,7 @@ fn a_page_that_cannot_be_written_is_said_before_anything_is_decided() {
 }
 
 #[test]
-fn what_fails_leaves_no_empty_page_and_no_damaged_one() {
+fn failures_leave_no_empty_or_damaged_page() {
     let files = Files::new(&[("t.trace", SB.as_bytes()), ("old.html", b"an older page")]);
     for page in ["old.html", "new.html"] {
         let ran = files.run(&["simulate", "--machine", "tso", "--profile", "nosuch.toml", "--html", page]);

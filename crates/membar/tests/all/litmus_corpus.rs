@@ -1,8 +1,8 @@
 //! The corpus: every trace with a known verdict gets it, under every built-in model.
 //!
-//! `corpus/litmus` holds families of small traces in a notation of its own (described in families.txt) and the verdicts
+//! `corpus/litmus` holds families of small traces in their own notation (described in families.txt) and the verdicts
 //! of 199 tests made from them; `corpus/traces` holds traces in the text format, with their verdicts in the first line.
-//! What only this file catches: a model, a rule or a parser that is wrong on a shape that the literature has a name for.
+//! Catches what no other test does: a model, a rule or a parser that is wrong on a shape that the literature has a name for.
 
 use membar_core::{Model, OpKind, Trace};
 use std::collections::{BTreeMap, BTreeSet};

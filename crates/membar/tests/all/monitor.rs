@@ -151,7 +151,7 @@ fn threads_start_and_end_and_locks_synchronise() {
 }
 
 #[test]
-fn check_refuses_what_is_for_monitor_and_ignores_labels() {
+fn check_refuses_monitor_input_and_ignores_labels() {
     let ran = run_with(&["check", "-"], b"0: start 1\ncheck\n");
     assert!(ran.code == 2 && ran.err.contains("`start` is for `membar monitor`"), "{}", ran.err);
     let ran = run_with(&["check", "-"], b"0: x := 1 ! a.c:3\n1: x == 1\ncheck\n");
@@ -188,7 +188,7 @@ fn bad_input_has_a_place_and_a_fix() {
     assert_eq!(monitor(SB, &["--monitor", "x86"]).code, 2);
 }
 
-/// What was found before the fault stands.
+/// Findings before the fault count.
 #[test]
 fn a_recording_that_was_cut_off() {
     let open = monitor(SB.trim_end_matches("check\n"), &["--monitor", "tso"]);

@@ -1,4 +1,4 @@
-//! C and C++ programs, as users verify them. What only this file catches: a compiled program that is verified differently from
+//! C and C++ programs, as users verify them. Catches what no other test does: a compiled program that is verified differently from
 //! the same program as a litmus test, or whose report speaks of anything but its source.
 #![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 
@@ -128,7 +128,7 @@ fn oracle_litmus() {
     assert!(safe >= 10 && unsafe_ones >= 10, "{safe} {unsafe_ones}");
 }
 
-/// What the litmus test itself is said to be, so that the answers are not only those of a file.
+/// Compares with the verdicts on the litmus test itself, so that the answers are not only those of a file.
 #[test]
 fn the_litmus_tests_have_the_expected_answers() {
     let expected: Value = serde_json::from_str(&std::fs::read_to_string(corpus("expected.json")).unwrap()).unwrap();
@@ -290,7 +290,7 @@ int main(void)
 }
 
 #[test]
-fn what_cannot_be_run_is_bad_input() {
+fn unrunnable_inputs_are_bad_input() {
     let diverging = with_thread(
         "#include <fcntl.h>
 static volatile int x, y;
@@ -346,9 +346,9 @@ static int random_bit(void)
     assert!(ran.err.contains("not for litmus tests"), "{}", ran.err);
 }
 
-/// What only this catches: that something which membar does not run is taken for a program error, or hides one.
+/// Catches what no other test does: that something which membar does not run is taken for a program error, or hides one.
 #[test]
-fn what_cannot_be_run_is_undecided_with_its_place() {
+fn unrunnable_actions_are_undecided_with_their_place() {
     let files = Files::new(&[
         ("fork.c", b"#include <unistd.h>\nint main(void)\n{\n    return fork() < 0;\n}\n"),
         (
@@ -417,7 +417,7 @@ int pop(void) { return last > 0 ? item[last - 1] : 0; }
     assert_eq!((ran.code, ran.err.as_str()), (1, ""), "{}", ran.out);
     assert!(ran.out.starts_with("UNSAFE under pso  main.c queue.c: "), "{}", ran.out);
     assert!(ran.out.contains("queue.c:3") && ran.out.contains("(push, T1)"), "{}", ran.out);
-    // What is printed can be typed.
+    // The command printed can be typed.
     let line = ran.out.lines().find(|line| line.contains("membar replay")).unwrap();
     let words: Vec<&str> = line.split("membar ").nth(1).unwrap().split(' ').collect();
     assert!(words.ends_with(&["--model", "pso", "--", "-Iinc", "-DN=2"]), "{words:?}");
@@ -549,12 +549,12 @@ fn choices_are_replayed_and_every_way_to_explore_agrees() {
 }
 
 #[test]
-fn what_only_samples_find_is_said_to_come_from_there() {
+fn findings_of_samples_alone_name_their_origin() {
     let file = repository().join("corpus/programs/deep.c").to_string_lossy().into_owned();
     let ran = run(&["verify", &file, "--time", "4s", "--seed", "1"]);
     assert_eq!(ran.code, 1, "{}", ran.out);
     assert!(joined(&ran.out).contains("by pct, depth 3, seed 1: one of the findings is from there"), "{}", ran.out);
-    // Whoever chooses a strategy gets that alone.
+    // A strategy that is chosen is used alone.
     let ran = run(&["verify", &file, "--time", "2s", "--strategy", "dpor"]);
     assert!(!ran.out.contains("pct"), "{}", ran.out);
 }

@@ -1,4 +1,4 @@
-//! The programs of `corpus/opaque`, which are linked with code that membar did not compile. What only this file catches: an access, a
+//! The programs of `corpus/opaque`, which are linked with code that membar did not compile. Catches what no other test does: an access, a
 //! thread or a lock of such code that is missed, and then called safe.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
@@ -15,7 +15,7 @@ fn corpus() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/opaque")
 }
 
-/// What is behind each line that begins so.
+/// The rest of each line that begins with this key.
 fn lines<'a>(text: &'a str, key: &str) -> Vec<&'a str> {
     text.lines().filter_map(|line| line.strip_prefix(&format!("// {key}:"))).map(str::trim).collect()
 }
@@ -60,7 +60,7 @@ fn parts(text: &str, cc: &str, dir: &Path) -> Vec<String> {
     flags
 }
 
-/// What is wrong with the answers, if anything is.
+/// The fault in the answers, if there is one.
 fn problem(file: &Path, cc: &str) -> Option<String> {
     let text = std::fs::read_to_string(file).expect("UTF-8");
     let dir = tempfile::tempdir().expect("a directory");
@@ -103,12 +103,12 @@ fn problem(file: &Path, cc: &str) -> Option<String> {
 
 #[test]
 #[ignore = "long"]
-fn what_is_not_instrumented_is_never_called_safe() {
+fn uninstrumented_code_is_never_called_safe() {
     expected_answers(1);
 }
 
 #[test]
-fn some_of_what_is_not_instrumented_is_not_called_safe() {
+fn a_sample_of_uninstrumented_code_is_not_called_safe() {
     expected_answers(7);
 }
 

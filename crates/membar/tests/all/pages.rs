@@ -1,4 +1,4 @@
-//! Pages of every command, as it writes them and as `membar report` makes them from its JSON. What only this file catches: a view
+//! Pages of every command, as it writes them and as `membar report` makes them from its JSON. Catches what no other test does: a view
 //! that does not fit the answer, a document that a page cannot be made from, and one that should have been refused.
 
 use crate::common;
@@ -37,7 +37,7 @@ fn copied(case: &Value, name: &str) -> String {
     copy.and_then(|copy| copy["text"].as_str()).unwrap_or_else(|| panic!("{name} in {case}")).to_owned()
 }
 
-/// What differs between the two pages: commands, and how long it took.
+/// Removes the parts that differ between the two pages: commands, and how long it took.
 fn without_commands(mut case: Value) -> Value {
     case["commands"] = json!([]);
     case["facts"] = json!([]);
@@ -58,9 +58,9 @@ fn a_monitored_interleaving() {
     assert!(files.run(&["litmus", "t.litmus"]).out.contains("Sometimes"));
 }
 
-/// Random interleavings with loads, stores, atomics and locks: what the monitor finds, the page confirms.
+/// Random interleavings with loads, stores, atomics and locks: the page confirms the monitor's findings.
 #[test]
-fn what_monitors_find_is_confirmed_from_the_cycle_alone() {
+fn monitor_findings_are_confirmed_from_the_cycle_alone() {
     let mut seed = 7u64;
     let mut random = |n: u64| {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -199,7 +199,7 @@ fn a_campaign() {
     insta::assert_json_snapshot!(view);
 }
 
-/// What is counted continues where a campaign continues.
+/// Counts continue where a campaign continues.
 #[test]
 fn counts_survive_a_state_file() {
     let files = Files::new(&[]);
@@ -264,7 +264,7 @@ fn every_kind_of_saved_answer_of_a_trace() {
         assert!(fact(case, "Decided again").is_some_and(|fact| fact.starts_with("yes")), "{case}");
     }
     assert_eq!(cases[1]["machine"]["steps"].as_array().map(Vec::len), Some(3), "the saved order, step by step");
-    // What does not confirm the document is said.
+    // A contradiction to the document is reported.
     let lie = page(&ran.out.replace("y == 0", "y == 1"), "lie.json");
     let said = lie["cases"][0]["headline"].to_string();
     assert!(said.contains("This is not confirmed"), "{said}");
@@ -386,7 +386,7 @@ fn numbers(value: &Value, at: String, into: &mut Vec<String>) {
 
 const EVIL: &str = "</script><script>alert(1)</script><img src=x>";
 
-/// What users wrote is text in every kind of page: names of files, tests, labels, profiles.
+/// Text written by users is text in every kind of page: names of files, tests, labels, profiles.
 #[test]
 fn nothing_that_was_written_is_markup() {
     let name = "<script>x.trace";
@@ -431,7 +431,7 @@ fn nothing_that_was_written_is_markup() {
     }
 }
 
-/// What `membar stress TEST` writes.
+/// The output of `membar stress TEST`.
 fn histogram(name: &str) -> Value {
     let state = json!({ "values": [0, 1], "count": 7, "holds": false, "allowed": false });
     let result = json!({

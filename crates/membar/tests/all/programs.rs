@@ -1,4 +1,4 @@
-//! The programs of `corpus/programs`, each with the answer that its first line expects. What only this file catches: something
+//! The programs of `corpus/programs`, each with the answer that its first line expects. Catches what no other test does: something
 //! that C, C++, POSIX or a hostile program can do and that the runner gets wrong.
 #![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 
@@ -11,7 +11,7 @@ use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// What the comments at the beginning of a program say: the answer, flags of the compiler, flags of membar.
+/// The settings in the comments at the beginning of a program: the answer, flags of the compiler, flags of membar.
 struct Wanted {
     expect: String,
     flags: Vec<String>,
@@ -50,7 +50,7 @@ fn verify(file: &Path, model: &str, wanted: &Wanted) -> Ran {
     run(&args)
 }
 
-/// What is wrong with the answers, if anything is.
+/// The fault in the answers, if there is one.
 fn problem(file: &Path) -> Option<String> {
     let wanted = wanted(file);
     if wanted.options.iter().any(|option| option == "clang") && Command::new("clang").arg("--version").output().is_err()

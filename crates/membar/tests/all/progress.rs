@@ -13,7 +13,7 @@ fn large() -> String {
     format!("X86 large\n{{ }}\n P0 | P1 | P2 | P3 ;\n{}exists (v0=1)\n", (1..8).map(row).collect::<String>())
 }
 
-/// What the command shows in a terminal of 120 columns, and what it writes to standard error without one.
+/// The command's display in a terminal of 120 columns, and its output on standard error without one.
 fn shown(files: &Files, args: &str) -> (String, String) {
     let line = format!("{} {args}", env!("CARGO_BIN_EXE_membar"));
     let mut script = Command::new("script");

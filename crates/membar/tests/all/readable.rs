@@ -1,5 +1,5 @@
 //! The form of a proof that is shown is a proof, on every forbidden trace that random machines make.
-//! What only this file catches: a rewriting that the command would silently take back.
+//! Catches what no other test does: a rewriting that the command would silently take back.
 
 use membar::report::{Decided, Report, readable, text::Text};
 use membar::{Certifier, Checker, Limits, Verdict};

@@ -1,4 +1,4 @@
-//! `membar verify --format sarif`: what the standard requires is there, places are right, fixes fix, and the book's reference/ci.md is true.
+//! `membar verify --format sarif`: required parts are present, places are right, fixes fix, and the book's reference/ci.md is true.
 //!
 //! Structure is checked here by hand; the documents of these tests also pass the official schema of SARIF 2.1.0.
 
@@ -25,7 +25,7 @@ fn sarif(files: &Files, args: &[&str]) -> (i32, Value) {
     (ran.code, document)
 }
 
-/// What the standard requires of the parts that are used.
+/// The requirements of the standard for the parts that are used.
 fn well_formed(document: &Value) {
     assert_eq!(document["version"], "2.1.0");
     let run = &document["runs"][0];

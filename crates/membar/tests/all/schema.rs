@@ -1,4 +1,4 @@
-//! The JSON schemas in `docs/schema` against what the real binary writes. What only this file catches: a property that the
+//! The JSON schemas in `docs/schema` against what the real binary writes. Catches what no other test does: a property that the
 //! schema does not know, that no output has, or that the book's reference/json.md does not name; and a schema that lets anything pass.
 #![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 
@@ -221,7 +221,7 @@ fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// What a command wrote.
+/// The output of a command.
 struct Document {
     schema: &'static str,
     command: String,
@@ -249,7 +249,7 @@ fn documents() -> &'static [Document] {
             }
         }
         assert!(surprises.is_empty(), "{}", surprises.join("\n"));
-        // What campaigns have kept.
+        // The files that campaigns have kept.
         for place in ["membar-violations", "kept"] {
             for bundle in std::fs::read_dir(files.path(place)).expect("violations were kept") {
                 let bundle = bundle.expect("a directory").path();
@@ -304,7 +304,7 @@ fn schemas() -> BTreeMap<String, Value> {
     all
 }
 
-/// What tells whether a document fits, by name. References between files are relative, so they have a made-up base.
+/// The validators of documents, by name. References between files are relative, so they have a made-up base.
 fn validators() -> BTreeMap<String, Validator> {
     let schemas = schemas();
     let mut registry = Registry::new();
@@ -436,7 +436,7 @@ fn wrong_documents_are_refused() {
         let validator = &validators[document.schema];
         let mut all = Vec::new();
         places(&document.value, String::new(), &mut all);
-        // Places all over; what is in the longest documents is in shorter ones too.
+        // Places all over; shorter documents cover everything in the longest ones.
         if all.len() > 10_000 {
             continue;
         }
@@ -456,7 +456,7 @@ fn wrong_documents_are_refused() {
         }
     }
     assert!(tried > 2_000, "{tried}");
-    // What is missing or contradicts itself.
+    // Missing or contradictory parts.
     let of = |schema: &str, command: &str| {
         let document = documents().iter().find(|d| d.schema == schema && d.command.starts_with(command));
         document.expect("it ran").value.clone()

@@ -16,7 +16,7 @@ fn json(ran: &Ran) -> Value {
     serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{error}: {}{}", ran.out, ran.err))
 }
 
-/// The kept violations; what is hidden is not one.
+/// The kept violations; hidden files do not count.
 fn bundles(output: &Path) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(output) else { return Vec::new() };
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
@@ -89,7 +89,7 @@ fn machines_without_bugs_do_what_their_models_allow() {
 const ENOUGH: &str = "50";
 
 #[test]
-fn every_bug_is_found_and_what_is_kept_shows_it_again() {
+fn every_bug_is_found_and_its_bundle_shows_it_again() {
     for (machine, bug) in
         machines::all().iter().flat_map(|machine| machine.bugs().iter().map(move |bug| (machine, bug)))
     {

@@ -311,7 +311,7 @@ fn a_page_is_whole_although_standard_output_is_closed() {
     assert_eq!(rows, ["./a.litmus unsafe", "./b.litmus safe", "./c.litmus safe", "./d.litmus error"]);
 }
 
-/// What was explored before the interrupt key is not lost, and what was not is on the page.
+/// Exploration before the interrupt key is not lost, and the page shows what was not explored.
 #[test]
 fn an_interrupted_search_says_how_to_resume() {
     let long = peterson(40);

@@ -207,7 +207,7 @@ impl Random {
     }
 }
 
-/// What a random trace is made of.
+/// The ingredients of a random trace.
 #[derive(Clone, Copy)]
 pub struct Recipe {
     /// At most this many memory operations (and up to two barriers).
@@ -347,7 +347,7 @@ pub fn random_sessions(random: &mut Random) -> Option<Trace> {
     trace.resolve(&mut ResolveScratch::default()).ok().map(|()| trace)
 }
 
-/// What is before what in a memory order, by [`point`].
+/// Which operations come before which in a memory order, by [`point`].
 pub type Relation = Vec<Vec<bool>>;
 
 /// The index of an event in a [`Relation`] of a trace with `n` operations.
@@ -477,7 +477,7 @@ impl<'a> Definition<'a> {
         order.iter().copied().filter(is_write).collect()
     }
 
-    /// What is before what, if this permutation of the memory operations is (a layout of) a memory order.
+    /// The order as a relation, if this permutation of the memory operations is (a layout of) a memory order.
     pub fn relation(&self, order: &[OpId]) -> Option<Relation> {
         let (trace, n) = (self.trace, self.trace.len());
         let mut place = vec![usize::MAX; n];

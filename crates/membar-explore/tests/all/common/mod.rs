@@ -5,7 +5,7 @@ use membar_core::{Access, AccessKind, Barrier, Performed};
 use membar_explore::{Awaited, End, Fault, Next, Observer, Program, Step, Waiting};
 use std::collections::BTreeMap;
 
-/// What a reader-writer lock holds while it is written under.
+/// The value of a reader-writer lock while a writer holds it.
 pub const WRITER: u64 = 100;
 
 /// A step of a thread, at a cell.
@@ -20,13 +20,13 @@ pub enum Op {
     Unlock(u32),
     /// One less; waits while it is 0.
     Down(u32),
-    /// So much more.
+    /// Adds this much.
     Add(u32, u64),
     /// One reader more; waits while there is a writer.
     LockToRead(u32),
     /// Waits until it is 0.
     LockToWrite(u32),
-    /// Begins when it is not 0 any more. It is no deadlock if that never comes.
+    /// Begins when it is not 0 any more. It is not a deadlock if that never comes.
     Born(u32),
     /// Chooses a number below this, at a cell that nobody writes.
     Choose(u32, u64),
@@ -44,7 +44,7 @@ impl Op {
         }
     }
 
-    /// What it writes if it finds this value; nothing if it cannot be made: the meaning of the language, for brute force.
+    /// The value it writes if it finds this value; nothing if it cannot be made: the meaning of the language, for brute force.
     fn act(self, old: u64, chosen: u64) -> Option<Option<u64>> {
         match self {
             Load(_) | Choose(..) => Some(None),
@@ -96,7 +96,7 @@ pub struct Blocking {
     pc: Vec<usize>,
     chosen: Vec<u64>,
     back: Vec<(usize, u64, u64)>,
-    /// Whatever waits when thread 0 has ended may wait forever.
+    /// Threads that still wait when thread 0 has ended may wait forever.
     main: bool,
 }
 

@@ -84,7 +84,7 @@ pub fn random(seed: u64) -> Vec<Event> {
     events
 }
 
-/// What a monitor reports, as (store, access).
+/// The reports of a monitor, as (store, access).
 pub fn reports<R: Rule>(rule: R, events: &[Event]) -> Vec<(usize, usize)> {
     let mut monitor = Monitor::new(rule);
     events

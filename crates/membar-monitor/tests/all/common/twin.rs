@@ -193,7 +193,7 @@ pub fn burnim(events: &[Event], pso: bool) -> Vec<(usize, usize)> {
             let addr = events[store].op.addr();
             buffer.retain(|&other| {
                 let first = other <= store && (events[other].op.addr() == addr || level[other] < level[store]);
-                // What has to go before those: all of a lower level than any of them, which is lower than this one.
+                // These have to go before those: all of a lower level than any of them, which is lower than this one.
                 !first
             });
         } else {

@@ -12,7 +12,7 @@
 //! # Guarantees
 //!
 //! The result of `getenv` depends on the order of the steps. A string that `putenv` makes part of the environment is the program's own
-//! memory: looking it up reads that. Who reads the list itself (`environ`) is not seen here.
+//! memory: looking it up reads that. Reads of the list itself (`environ`) are not seen here.
 //!
 //! # Complexity
 //!
@@ -25,7 +25,7 @@ use crate::run::opaque::is_writable;
 use crate::run::tsan::barrier;
 use membar_core::Barrier;
 
-/// What it was, once the program has changed it: the list, and what it held.
+/// The original environment, once the program has changed it: the list, and what it held.
 static KEPT: Mutex<Option<(usize, Vec<usize>)>> = Mutex::new(None);
 static CHANGED: AtomicBool = AtomicBool::new(false);
 
@@ -35,7 +35,7 @@ unsafe extern "C" {
 
 /// Fills the copy of a variable of the C library that is a pointer.
 pub extern "C-unwind" fn copy_variable(to: *mut usize, name: *const c_char) {
-    // SAFETY: what the linker has made: a word, and the name of a variable of the C library that is one too.
+    // SAFETY: made by the linker: a word, and the name of a variable of the C library that is one too.
     unsafe {
         let from = libc::dlsym(libc::RTLD_DEFAULT, name).cast::<usize>();
         if !from.is_null() {
@@ -80,7 +80,7 @@ pub fn restore_environment() {
     }
 }
 
-/// Somebody changes it.
+/// A thread changes it.
 fn change() {
     keep_environment();
     Event::sync(ENVIRONMENT, 4).announce();
@@ -99,7 +99,7 @@ fn reads(text: *const c_char) {
 pub extern "C-unwind" fn getenv(name: *const c_char) -> *mut c_char {
     reads(name);
     Event::atomic(AccessKind::Load, ENVIRONMENT, 4).announce();
-    // SAFETY: what the program asked for.
+    // SAFETY: the program asked for this.
     let found = unsafe { libc::getenv(name) };
     if found.is_null() || !is_writable(found as usize) {
         return found;
@@ -116,26 +116,26 @@ pub extern "C-unwind" fn setenv(name: *const c_char, value: *const c_char, overw
     reads(name);
     reads(value);
     change();
-    // SAFETY: what the program asked for.
+    // SAFETY: the program asked for this.
     unsafe { libc::setenv(name, value, overwrite) }
 }
 
 pub extern "C-unwind" fn putenv(text: *mut c_char) -> c_int {
     reads(text);
     change();
-    // SAFETY: what the program asked for.
+    // SAFETY: the program asked for this.
     unsafe { libc::putenv(text) }
 }
 
 pub extern "C-unwind" fn unsetenv(name: *const c_char) -> c_int {
     reads(name);
     change();
-    // SAFETY: what the program asked for.
+    // SAFETY: the program asked for this.
     unsafe { libc::unsetenv(name) }
 }
 
 pub extern "C-unwind" fn clearenv() -> c_int {
     change();
-    // SAFETY: what the program asked for.
+    // SAFETY: the program asked for this.
     unsafe { libc::clearenv() }
 }

@@ -93,7 +93,7 @@ pub extern "C-unwind" fn terminate(_: usize, _: usize, _: usize, globals: usize,
     w.threads[w.current].ending.get_or_insert(ending);
 }
 
-/// What a thread that calls `abort` or `exit` has come there for, if that is known.
+/// The reason why a thread calls `abort` or `exit`, if that is known.
 pub fn ending() -> Option<Fault> {
     let w = world();
     w.threads[w.current].ending.clone()
@@ -114,7 +114,7 @@ fn uncaught(object: usize, here: &[usize], demangle: usize) -> Fault {
     if let Some([pc, caller]) = thrown.and_then(|thrown| thrown.again) {
         message.push(message!(" (thrown again at ", Piece::Line(vec![offset(pc), offset(caller)]), ")"));
     }
-    // Whose function it is that calls `std::terminate` says why.
+    // The owner of the function that calls `std::terminate` tells why.
     message.push(Piece::Terminates(here.first().map_or(u32::MAX, |&pc| offset(pc))));
     let stack = fault::offsets(thrown.map_or(here, |thrown| &thrown.stack));
     Fault { stack, ..Fault::clause(message) }
@@ -182,7 +182,7 @@ fn derives(info: usize, at: &mut usize, depth: usize) -> bool {
     if depth == 32 {
         return false;
     }
-    // What kind of type it is says the type of the `std::type_info` itself, before the first entry of its virtual table.
+    // The type of the `std::type_info` itself, before the first entry of its virtual table, tells which kind of type it is.
     match mangled(word_at(word_at(info) - 8)).as_str() {
         "N10__cxxabiv120__si_class_type_infoE" => derives(word_at(info + 16), at, depth + 1),
         "N10__cxxabiv121__vmi_class_type_infoE" => {
@@ -206,7 +206,7 @@ fn derives(info: usize, at: &mut usize, depth: usize) -> bool {
     }
 }
 
-/// What a `std::exception` says about itself.
+/// The message of a `std::exception`.
 fn what(exception: usize) -> Option<String> {
     // After two destructors.
     let function = word_at(word_at(exception) + 16);

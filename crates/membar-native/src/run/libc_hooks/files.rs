@@ -6,10 +6,10 @@
 use super::strings::copy;
 use super::*;
 
-/// Bytes that go through the copy at once.
+/// Bytes that go through the copy in one go.
 const ROOM: usize = 2048;
 
-/// What the system is asked to do with a piece, on a copy of it: the file, the copy, its length, and how far in all pieces it is.
+/// The system call for a piece, on a copy of it: the file, the copy, its length, and how far in all pieces it is.
 type Ask<'a> = &'a dyn Fn(*mut u8, usize, usize) -> isize;
 
 /// Reads or writes one piece of memory, which begins `before` bytes into all of them. How much was done, or what the system said

@@ -154,7 +154,7 @@ pub extern "C-unwind" fn getentropy(to: usize, n: usize) -> c_int {
     0
 }
 
-// What the system is asked for.
+// Information that a program asks the system for.
 
 /// The number that the system would know a thread by. That of the first is the process's too.
 pub fn thread_number(id: usize) -> c_int {
@@ -187,7 +187,7 @@ pub extern "C-unwind" fn cancel(_: c_int, old: usize) -> c_int {
     0
 }
 
-/// Which signals the thread that runs does not want. There are none, but a program may ask what it has said.
+/// Which signals the thread that runs does not want. There are no signals, but a program may ask what it has said.
 pub extern "C-unwind" fn thread_signal_mask(how: c_int, set: usize, old: usize) -> c_int {
     let id = world().current;
     let before = world().threads[id].mask;
@@ -284,7 +284,7 @@ pub extern "C-unwind" fn refused<const I: usize>() -> c_int {
     refuse(REFUSED[I])
 }
 
-/// Libraries look for others that they can do without: they are told that there is none. A program that loads parts of itself
+/// Libraries look for others that they can do without: they are told that these do not exist. A program that loads parts of itself
 /// is not run.
 pub extern "C-unwind" fn dlopen(name: *const c_char, mode: c_int) -> *mut c_void {
     // SAFETY: the stack pointer of the stub's caller.

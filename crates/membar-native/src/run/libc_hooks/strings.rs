@@ -1,4 +1,4 @@
-//! Functions that copy, compare, fill and search memory: what they read and write are steps.
+//! Functions that copy, compare, fill and search memory: their reads and writes are steps.
 
 use super::*;
 
@@ -11,7 +11,7 @@ pub(super) fn copy(to: usize, from: usize, n: usize, backwards: bool) {
     if world().alone {
         whole_range(from, n, false);
         whole_range(to, n, true);
-        // SAFETY: what the program asked for.
+        // SAFETY: the program asked for this.
         return unsafe { std::ptr::copy(from as *const u8, to as *mut u8, n) };
     }
     // Piece by piece, cut where the target is aligned.
@@ -30,7 +30,7 @@ pub(super) fn copy(to: usize, from: usize, n: usize, backwards: bool) {
         };
         let mut buffer = [0u8; 8];
         piece(from + at, size, false);
-        // SAFETY: what the program asked for.
+        // SAFETY: the program asked for this.
         unsafe { std::ptr::copy_nonoverlapping((from + at) as *const u8, buffer.as_mut_ptr(), size) };
         piece(to + at, size, true);
         unsafe { std::ptr::copy_nonoverlapping(buffer.as_ptr(), (to + at) as *mut u8, size) };
@@ -51,14 +51,14 @@ pub extern "C-unwind" fn memset(to: usize, value: c_int, n: usize) -> usize {
     let mut at = to;
     if world().alone {
         whole_range(to, n, true);
-        // SAFETY: what the program asked for.
+        // SAFETY: the program asked for this.
         unsafe { std::ptr::write_bytes(to as *mut u8, value as u8, n) };
         return to;
     }
     while at < to + n {
         let size = (8 - at % 8).min(to + n - at);
         plain(at, size, true);
-        // SAFETY: what the program asked for.
+        // SAFETY: the program asked for this.
         unsafe { std::ptr::write_bytes(at as *mut u8, value as u8, size) };
         at += size;
     }
@@ -76,7 +76,7 @@ pub extern "C-unwind" fn memcmp(a: usize, b: usize, n: usize) -> c_int {
         let (mut x, mut y) = ([0u8; 8], [0u8; 8]);
         for (from, buffer) in [(a + at, &mut x), (b + at, &mut y)] {
             piece(from, size, false);
-            // SAFETY: what the program asked for.
+            // SAFETY: the program asked for this.
             unsafe { std::ptr::copy_nonoverlapping(from as *const u8, buffer.as_mut_ptr(), size) };
         }
         if x != y {
@@ -170,7 +170,7 @@ pub extern "C-unwind" fn strrchr(at: usize, byte: c_int) -> usize {
 }
 
 pub extern "C-unwind" fn memchr(at: usize, byte: c_int, n: usize) -> usize {
-    // SAFETY: what the program asked for.
+    // SAFETY: the program asked for this.
     let find = || unsafe { libc::memchr(at as *const c_void, byte, n) } as usize;
     let found = find();
     whole_range(at, if found == 0 { n } else { found - at + 1 }, false);
@@ -179,7 +179,7 @@ pub extern "C-unwind" fn memchr(at: usize, byte: c_int, n: usize) -> usize {
 
 pub extern "C-unwind" fn memrchr(at: usize, byte: c_int, n: usize) -> usize {
     whole_range(at, n, false);
-    // SAFETY: what the program asked for.
+    // SAFETY: the program asked for this.
     unsafe { libc::memrchr(at as *const c_void, byte, n) as usize }
 }
 

@@ -42,7 +42,7 @@ pub extern "C-unwind" fn syscall(number: c_long, a: usize, b: usize, c: usize, d
     let refuse = |why: &str| -> ! { refuse_call(number, why) };
     match number {
         libc::SYS_futex => futex(a, b as c_int, c as u32, d, e, f as u32),
-        // Who am I, and where.
+        // Identity and location of the caller.
         libc::SYS_gettid | libc::SYS_set_tid_address => c_long::from(gettid()),
         libc::SYS_getpid => c_long::from(getpid()),
         libc::SYS_getppid => c_long::from(getppid()),
@@ -91,7 +91,7 @@ pub extern "C-unwind" fn syscall(number: c_long, a: usize, b: usize, c: usize, d
         // Output.
         libc::SYS_write if a == 1 || a == 2 => {
             whole_range(b, c, false);
-            // SAFETY: what the program asked for.
+            // SAFETY: the program asked for this.
             unsafe { libc::write(a as c_int, b as *const c_void, c) as c_long }
         }
         // The end.

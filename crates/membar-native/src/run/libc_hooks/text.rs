@@ -52,7 +52,7 @@ impl List {
 
 /// Tells which strings a format reads, and how many bytes of each at most. Whether all that it does is known.
 fn strings_of(format: *const c_char, mut list: List, mut visit: impl FnMut(usize, usize)) -> bool {
-    // The format is a string like others, if somebody can change it.
+    // The format is a string like others, if another thread can change it.
     if crate::run::opaque::is_writable(format as usize) {
         super::strings::length(format as usize, usize::MAX);
     }
@@ -112,7 +112,7 @@ fn print_file(file: *mut libc::FILE, format: *const c_char, arguments: *mut List
         || strings_of(format, list, |text, most| {
             length(text, most);
         });
-    // SAFETY: what the program asked for.
+    // SAFETY: the program asked for this.
     let work = || unsafe { vfprintf(file, format, arguments) };
     if known { work() } else { during("fprintf", fprintf as *const () as usize, work) }
 }
@@ -148,7 +148,7 @@ fn print(to: usize, n: usize, format: *const c_char, arguments: *mut List) -> c_
     let list = unsafe { *arguments };
     let mut reads = false;
     let known = strings_of(format, list, |text, _| reads |= crate::run::opaque::is_writable(text));
-    // SAFETY: what the program asked for; the text is as long as it says.
+    // SAFETY: the program asked for this; the text is as long as it says.
     let mut work = || unsafe { vsnprintf(text.as_mut_ptr().cast(), ROOM, format, arguments) };
     let length = if known && !reads { work() } else { during("snprintf", snprintf as *const () as usize, work) };
     if length < 0 || n == 0 {
@@ -238,7 +238,7 @@ fn read_text<const N: usize>(text: usize, copy: &mut [u8; N], wanted: impl Fn(u8
     None
 }
 
-/// What may be part of a number, or before it.
+/// Whether a byte may be part of a number, or come before it.
 fn is_numeric(byte: u8) -> bool {
     byte.is_ascii_alphanumeric()
         || byte.is_ascii_whitespace()
@@ -257,7 +257,7 @@ macro_rules! numbers {
                 let mut stopped = 0usize;
                 let value = if world().alone || read_text(text as usize, &mut copy, is_numeric).is_none() {
                     let function = $real as *const () as usize;
-                    // SAFETY: what the program asked for.
+                    // SAFETY: the program asked for this.
                     during(stringify!($real), function, || unsafe { $real(text, &mut stopped $(, $base)?) })
                 } else {
                     // SAFETY: the copy ends with a zero.
@@ -297,7 +297,7 @@ pub extern "C-unwind" fn to_plain_double(text: *const c_char) -> c_double {
     to_double(text, std::ptr::null_mut())
 }
 
-/// What a function of the C library makes of two strings, which it gets as copies. A pointer that it returns is one into the first.
+/// The result of a C library function on copies of two strings. A pointer that it returns is one into the first.
 fn on_copies<T>(
     name: &str,
     function: usize,
@@ -523,7 +523,7 @@ pub extern "C-unwind" fn fgets(to: usize, n: c_int, file: *mut libc::FILE) -> us
     to
 }
 
-/// The text is read as steps; what becomes of it is the C library's.
+/// The text is read as steps; the C library does the rest.
 fn put(text: usize, file: *mut libc::FILE) -> c_int {
     let length = length(text, usize::MAX);
     if fwrite(text, 1, length, file) < length { -1 } else { 1 }

@@ -63,7 +63,7 @@ const HARMLESS: &[&str] = &[
     "__longjmp_chk",
 ];
 
-/// Functions whose result is kept where every thread finds it: who calls them while there are others may be wrong.
+/// Functions whose result is kept where every thread finds it: calls while other threads exist may be wrong.
 const STATEFUL: &[&str] = &[
     "strtok",
     "localtime",
@@ -334,7 +334,7 @@ impl Thunks {
         thunks
     }
 
-    /// What a function is called.
+    /// The name of a function.
     pub fn name(&self, function: usize) -> Option<&str> {
         self.names.get(&function).map(String::as_str)
     }
@@ -367,7 +367,7 @@ impl Thunks {
     }
 }
 
-/// Whether code at this address is nobody's whom we know: the C library's.
+/// Whether code at this address belongs to nobody we know: it is the C library's.
 pub fn is_outside(pc: usize) -> bool {
     // SAFETY: plain data; zero is a null pointer.
     let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };

@@ -12,12 +12,12 @@ pub extern "C-unwind" fn cond_init(cond: usize, _: usize) -> c_int {
     0
 }
 
-/// Nobody may wait. Who has been woken and has not come back yet does not wait.
+/// No thread may wait. One that has been woken and has not come back yet does not wait.
 pub extern "C-unwind" fn cond_destroy(cond: usize) -> c_int {
     CONDITION.destroy(cond, || waits(cond))
 }
 
-/// Who waits, in words.
+/// A waiting thread, in words.
 fn waits(cond: usize) -> Option<Message> {
     first(cond, cond, ANYBODY).map(|id| message!("which ", fault::who(id), " waits for"))
 }

@@ -1,9 +1,9 @@
-//! Futexes: what `std::atomic::wait`, Rust's locks and hand-written ones are made of.
+//! Futexes: the basis of `std::atomic::wait`, Rust's locks and hand-written ones.
 //!
 //! # Problem
 //!
 //! The kernel compares a word of the program and puts the thread to sleep in one go, as seen by every other operation
-//! on futexes, but not by those who only write the word. A step of the explorer accesses one address.
+//! on futexes, but not by those that only write the word. A step of the explorer accesses one address.
 //!
 //! # Algorithm
 //!
@@ -41,7 +41,7 @@ fn cell(addr: usize) -> usize {
     FUTEXES + 8 * (hash as usize % FUTEX_CELLS)
 }
 
-/// What the system call returns: a number, or an error's, negated.
+/// The result of the system call: a number, or an error's, negated.
 type Outcome = Result<usize, c_int>;
 
 /// The system call, with its arguments as they are passed.
@@ -105,12 +105,12 @@ fn load(addr: usize) -> u32 {
     *word(addr)
 }
 
-/// What a thread is told that was woken, or was not.
+/// The result for a thread that was woken, or was not.
 fn told(woken: bool) -> Outcome {
     if woken { Ok(0) } else { Err(libc::ETIMEDOUT) }
 }
 
-/// Waits for a lock that is given to nobody else.
+/// Waits for a lock that no other thread is given.
 fn rest_for_lock(cell: usize, timeout: usize) -> Outcome {
     if timeout != 0 {
         return told(doze(cell));
@@ -273,7 +273,7 @@ fn unlock_pi(addr: usize) -> Outcome {
     if owned { Ok(0) } else { Err(libc::EPERM) }
 }
 
-/// Those who wait at `addr` get the lock that they want, one of them, or wait for it.
+/// Threads that wait at `addr` get the lock that they want (one of them) or wait for it.
 fn requeue_pi(addr: usize, lock: usize, most: usize, expected: u32) -> Outcome {
     let (from, to) = (cell(addr), cell(lock));
     lock_both(from, to);

@@ -10,7 +10,7 @@
 
 use super::*;
 
-/// What has become of an object.
+/// The state of an object.
 const INITIALISED: u32 = 3;
 const DESTROYED: u32 = 4;
 
@@ -61,7 +61,7 @@ impl Kind {
         matches!(noted(object + self.note), Some((INITIALISED, _)))
     }
 
-    /// A step to which others are not to come too late. Whether the object may be initialised is for the caller to see.
+    /// A step to which others are not to come too late. The caller checks whether the object may be initialised.
     pub(super) fn begin(&self, object: usize) {
         Event::sync(object, self.cell).announce();
         full();
@@ -86,7 +86,7 @@ impl Kind {
     }
 }
 
-// Spin locks have one word. What it holds while they can be had is what it holds on this machine: a zeroed one cannot.
+// Spin locks have one word. Its value while they are free is the one used on this machine: a zeroed one is not free.
 
 pub(super) const SPIN_FREE: u32 = 1;
 pub(super) const SPIN_HELD: u32 = 2;

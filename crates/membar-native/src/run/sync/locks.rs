@@ -61,12 +61,12 @@ pub extern "C-unwind" fn rwlock_destroy(lock: usize) -> c_int {
     RWLOCK.destroy(lock, || locked_by(lock))
 }
 
-/// Where it is noted who locked it last, and where.
+/// The note of the thread that locked it last, and where.
 const LAST: usize = 24;
 const FOR_READING: u32 = 5;
 const FOR_WRITING: u32 = 6;
 
-/// Who has locked it, in words.
+/// The thread that has locked it, in words.
 fn locked_by(lock: usize) -> Option<Message> {
     if *word(lock) == 0 {
         return None;
@@ -222,14 +222,14 @@ pub extern "C-unwind" fn barrier_init(object: usize, _: usize, count: u32) -> c_
     if BARRIER.is_initialised(object) && *word(object) > 0 {
         BARRIER.wrong(object, "initialises", "at which threads wait");
     }
-    // Who has been let go and has not come back yet must not wait for the next round.
+    // A thread that has been let go and has not come back yet must not wait for the next round.
     let generation = *word(object + GENERATION);
     BARRIER.initialise(object);
     (*word(object + GENERATION), *word(object + WANTED)) = (generation, count);
     0
 }
 
-/// Nobody may wait. Who has been let go and has not come back yet does not wait.
+/// No thread may wait. One that has been let go and has not come back yet does not wait.
 pub extern "C-unwind" fn barrier_destroy(object: usize) -> c_int {
     BARRIER.destroy(object, || (*word(object) > 0).then(|| "at which threads wait".into()))
 }

@@ -10,7 +10,7 @@
 //! * *reader-writer lock*: the number of readers, or all ones for a writer. *semaphore*: its value. *spin lock*: 1 or 2. *barrier*:
 //!   arrived, generation, wanted. *once*: 0, 1 running, 2 done.
 //! * *atomic objects* of 3, 5 or 24 bytes: one lock for all of them, 0 or 1.
-//! * *timed* operations do not wait: what can be had at once is had, otherwise the time is up. The scheduler decides how much others
+//! * *timed* operations do not wait: what is available now is taken, otherwise the time is up. The scheduler decides how much others
 //!   have done by then, so both outcomes are explored.
 
 mod c11;
@@ -48,7 +48,7 @@ use membar_core::Barrier;
 use membar_explore::{Fault, Message, Piece, message};
 use std::ffi::c_int;
 
-/// What a hook returns for a thread: never 0, and the same in every execution.
+/// The handle that a hook returns for a thread: never 0, and the same in every execution.
 fn handle(id: usize) -> usize {
     control(id)
 }
@@ -71,10 +71,10 @@ fn note(at: usize, what: u32) {
     *word(at + 4) = site(world());
 }
 
-/// Of the word of a note: what tells it from anything that a program leaves in memory.
+/// The mark in the word of a note that tells it from anything that a program leaves in memory.
 const NOTE: u32 = 0x6d62_0000;
 
-/// What was noted, and by whom and where, in words.
+/// The contents of a note, and the thread and place that left it, in words.
 fn noted(at: usize) -> Option<(u32, Message)> {
     let note = *word(at);
     let who = || fault::who((note & 0xff) as usize);

@@ -14,7 +14,7 @@ pub(super) const KIND: usize = 16;
 pub(super) const RECURSIVE: u32 = 1;
 pub(super) const ERROR_CHECK: u32 = 2;
 const ROBUST: u32 = 16;
-/// Its last owner ended, and who has it now has not called it consistent.
+/// Its last owner ended, and the current one has not called it consistent.
 const INCONSISTENT: usize = 20;
 /// Where it was locked.
 const SINCE: usize = 32;
@@ -43,7 +43,7 @@ pub extern "C-unwind" fn mutex_destroy(mutex: usize) -> c_int {
     MUTEX.destroy(mutex, || holder(mutex))
 }
 
-/// Who holds the mutex, in words: a thread that knows of it, whatever is in memory.
+/// The holder of the mutex, in words: a thread that knows of it, whatever is in memory.
 fn holder(mutex: usize) -> Option<Message> {
     let owner = (*word(mutex + OWNER) as usize).wrapping_sub(1);
     let holds = *word(mutex) == 1 && owner < world().known && world().threads[owner].held.contains(&mutex);
@@ -115,7 +115,7 @@ pub extern "C-unwind" fn mutex_trylock(mutex: usize) -> c_int {
 
 pub extern "C-unwind" fn mutex_timedlock(mutex: usize, time: usize) -> c_int {
     match mutex_trylock(mutex) {
-        // A time is examined by those who have to wait.
+        // Only threads that have to wait examine a time.
         libc::EBUSY if !is_time(time) => libc::EINVAL,
         libc::EBUSY => libc::ETIMEDOUT,
         other => other,
@@ -132,7 +132,7 @@ pub extern "C-unwind" fn mutex_unlock(mutex: usize) -> c_int {
         if kind == RECURSIVE || kind == ERROR_CHECK {
             return libc::EPERM;
         }
-        // Who holds it is others' business: a step, after which that is so.
+        // Other threads decide who holds it: make a step, after which the answer is settled.
         MUTEX.begin(mutex);
         MUTEX.used(mutex, "unlocks");
         let state = holder(mutex).unwrap_or("which nobody holds".into());

@@ -64,7 +64,7 @@ pub extern "C-unwind" fn create(out: usize, attributes: usize, start: usize, arg
     0
 }
 
-/// What becomes of a thread when it ends.
+/// The fate of a thread when it ends.
 const JOINED: u32 = 1;
 const DETACHED: u32 = 2;
 

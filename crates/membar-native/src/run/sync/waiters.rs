@@ -1,14 +1,14 @@
-//! Who waits where: the queues of condition variables and futexes.
+//! Waiting threads: the queues of condition variables and futexes.
 //!
 //! # Problem
 //!
 //! A thread joins a queue and sleeps; others take threads from it and wake them. The explorer knows memory only, one
-//! address a step: which of these steps conflict must be visible there, and so must the queue as far as somebody's next
+//! address per step: which of these steps conflict must be visible there, and so must the queue as far as somebody's next
 //! step depends on it.
 //!
 //! # Algorithm
 //!
-//! A queue has a *cell* of 8 bytes; who is in it is noted with the threads ([`Waits`]). Every operation on a queue is a
+//! A queue has a *cell* of 8 bytes; its members are noted with the threads ([`Waits`]). Every operation on a queue is a
 //! read-modify-write of its cell, which holds a digest of the queue, or [`LOCKED`] while a futex operation that also
 //! looks at the program's memory is under way: others wait for its end, as they do in the kernel.
 //!
@@ -23,7 +23,7 @@
 //!
 //! A thread's [`Waits`] changes only in a step on the cell of the queue that it is in or comes into, or while that is
 //! locked. A cell that is not locked holds the digest of the threads whose `cell` it is, 0 if there are none. A
-//! thread's word is set by one who has marked the thread, once.
+//! thread's word is set once, by the thread that has marked it.
 
 use super::*;
 use crate::run::access::site;
@@ -38,22 +38,22 @@ pub struct Waits {
     pub cell: usize,
     /// The object that it waits at: futexes share cells.
     pub key: usize,
-    /// Who may wake it, of those who name such bits.
+    /// The bits of those that may wake it, if they name such bits.
     pub bits: u32,
     /// Its place in the queue: a higher number than those before it.
     ticket: u32,
     /// A lock that it wants to have when it is woken ([`super::futex`]).
     pub lock: usize,
-    /// Who has decided to take it from the queue, plus one.
+    /// The thread that has decided to take it from the queue, plus one.
     chosen: usize,
-    /// Who has taken it from a queue and will wake it, plus one.
+    /// The thread that has taken it from a queue and will wake it, plus one.
     waker: usize,
 }
 
-/// Somebody is at work.
+/// An operation is under way.
 const LOCKED: u64 = u64::MAX;
 
-/// Everybody may wake it.
+/// Any thread may wake it.
 pub const ANYBODY: u32 = u32::MAX;
 
 fn value(cell: usize) -> &'static mut u64 {
@@ -70,7 +70,7 @@ pub fn enter(cell: usize) {
     enter_with(cell, Event::sync(cell, 8));
 }
 
-/// The same for who has waited: if it has been taken from the queue, that may be no more.
+/// The same for a thread that has waited: if it has been taken from the queue, the queue may no longer exist.
 fn enter_again(cell: usize) {
     enter_with(cell, Event::sync(cell, 8).may_outlive());
 }
@@ -133,7 +133,7 @@ fn after(cell: usize, ticket: u32) -> Option<usize> {
     (0..w.known).filter(|id| waits(id).cell == cell && waits(id).ticket > ticket).min_by_key(|id| waits(id).ticket)
 }
 
-/// Whether a thread in the queue waits at the object and may be woken by who names these bits.
+/// Whether a thread in the queue waits at the object and may be woken by a thread that names these bits.
 fn fits(id: usize, key: usize, bits: u32) -> bool {
     let waits = &world().threads[id].own.waits;
     waits.key == key && waits.bits & bits != 0
@@ -227,7 +227,7 @@ pub fn take(cell: usize, key: usize, bits: u32, most: usize, each: impl Fn(usize
 pub fn wake(cell: usize, key: usize, bits: u32, most: usize) -> usize {
     enter(cell);
     check_alive(cell);
-    // What was decided is done in its own step: others may have come or gone before it.
+    // A decision is carried out in its own step: others may have come or gone before it.
     if decide(cell, key, bits, most) {
         enter(cell);
         check_alive(cell);

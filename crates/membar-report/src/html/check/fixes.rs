@@ -6,7 +6,7 @@ use super::models::strongest;
 use crate::style::list;
 use membar_core::{OpId, OpKind, Proof, Rule, VerdictKind};
 
-/// What the hardware must have done: one of these.
+/// Explanations of the hardware's behaviour: it must have done one of these.
 pub(super) fn fixes(drawing: &Drawing<'_>, proof: &Proof, models: &[ModelVerdict]) -> Fixes {
     let trace = drawing.words.trace;
     let line = |op: OpId| format!("line {} ({})", trace.line(op), drawing.words.text(op));

@@ -1,4 +1,4 @@
-//! Operations and what orders them: what is drawn.
+//! The drawing: operations and the edges that order them.
 
 use super::super::page::{Arrow, Graph, Node};
 use super::super::rules;
@@ -23,7 +23,7 @@ const LISTED: usize = 8;
 /// Up to this many operations all pairs of a thread are examined.
 const PAIRS: usize = 40;
 
-/// What is drawn of the whole trace: all of it, or what is near the operations that matter.
+/// The part of the trace that is drawn: all of it, or what is near the operations that matter.
 pub(super) fn window(trace: &Trace, reduced: &[OpId], notes: &mut Vec<String>) -> (Vec<OpId>, Vec<Vec<i64>>) {
     let important: Vec<OpId> = reduced.iter().copied().take(REDUCED).collect();
     if reduced.len() > REDUCED {
@@ -169,7 +169,7 @@ pub(super) fn graph(
     }
 }
 
-/// What orders the operations that are drawn: the cycle first, then the rest of the proof, then what was recorded.
+/// The edges between the operations that are drawn: the cycle first, then the rest of the proof, then what was recorded.
 pub(super) fn arrows(drawing: &Drawing<'_>, proof: Option<&Proof>) -> Vec<Arrow> {
     let trace = drawing.words.trace;
     let mut arrows: Vec<Arrow> = Vec::new();
@@ -188,7 +188,7 @@ pub(super) fn arrows(drawing: &Drawing<'_>, proof: Option<&Proof>) -> Vec<Arrow>
                 add(drawing.event(step.from), drawing.event(step.to), rules::relation(step.rule), true);
             }
         }
-        // What a case assumes is not a fact: only the last lemma shows some.
+        // The assumptions of a case are not facts: only the last lemma shows some.
         for step in lemmas.last().iter().flat_map(|lemma| &lemma.steps) {
             if !matches!(step.rule, Rule::Init | Rule::Final) {
                 add(drawing.event(step.from), drawing.event(step.to), rules::relation(step.rule), false);
@@ -215,7 +215,7 @@ pub(super) fn arrows(drawing: &Drawing<'_>, proof: Option<&Proof>) -> Vec<Arrow>
                 if trace.thread(a) == trace.thread(b) && trace.po(a) < trace.po(b) && kept(trace, model, a, b) {
                     add(from, to, Relation::Ppo, false);
                 }
-                // Who read the initial value came before all writes of the address.
+                // A read of the initial value came before all writes of the address.
                 if one && a != b && trace.kind(a).reads() && trace.kind(b).writes() && trace.source(a) == Source::INIT {
                     add(from, to, Relation::Fr, false);
                 }

@@ -30,10 +30,10 @@ const VALUES: usize = 16;
 /// Operations of a trace that can be copied whole.
 const COPIED: usize = 2000;
 
-/// What a page needs beside the decision.
+/// The data that a page needs besides the decision.
 #[derive(Clone, Debug, Default)]
 pub struct PageContext {
-    /// What the built-in models say.
+    /// The verdicts of the built-in models.
     pub models: Vec<ModelVerdict>,
     /// A run of a machine with store buffers; see [`Prefix`].
     pub prefix: Option<Prefix>,
@@ -41,7 +41,7 @@ pub struct PageContext {
     pub options: String,
     /// The argument of `--model`.
     pub model_arg: String,
-    /// The trace is a part of the one that is meant: what allows it may forbid the whole.
+    /// The trace is a part of the one that is meant: a model that allows it may forbid the whole.
     pub part: bool,
     /// The time limit in seconds, if there was one.
     pub time: Option<f64>,
@@ -52,9 +52,9 @@ pub struct PageContext {
 pub struct Prefix {
     /// Operations of the part that was run.
     pub ops: Vec<OpId>,
-    /// What the machine did: a commit or not, and the operation.
+    /// The steps of the machine: a commit or not, and the operation.
     pub steps: Vec<(bool, OpId)>,
-    /// What it could not do: the operation, and for a read what it would have returned.
+    /// The operations it could not make: each with the value that a read would have returned.
     pub stuck: Vec<(OpId, Option<u64>)>,
     /// No run gets further.
     pub longest: bool,
@@ -202,7 +202,7 @@ pub fn case(decided: &Decided<'_>, report: &Report, aside: &PageContext) -> Case
     case
 }
 
-/// The case of an answer that was read back from a document: what is known of the trace is what the document holds. `again` is
+/// The case of an answer that was read back from a document: only the document's part of the trace is known. `again` is
 /// the case of its reduced trace, decided again.
 pub fn restored(report: &Report, again: Option<Case>, model_arg: &str) -> Case {
     let name = match report.trace {
@@ -254,7 +254,7 @@ pub fn restored(report: &Report, again: Option<Case>, model_arg: &str) -> Case {
     case
 }
 
-/// Values of so many digits have short names.
+/// Values of at least this many digits have short names.
 const DIGITS: usize = 7;
 
 /// Short names for long values: who wrote them, and on which line. A value that was written twice has none.

@@ -47,7 +47,7 @@ impl<'a> Execution<'a> {
     }
 }
 
-/// What happens to one operation in the execution.
+/// The events of one operation in the execution.
 struct Happened {
     kind: OpName,
     address: String,
@@ -153,7 +153,7 @@ fn recorded_values(all: &[Happened], ops: &[&Operation], address: &str, found: &
     (!known.contains(&initial)).then_some(initial)
 }
 
-/// What it is, by how the operation is written.
+/// Its kind, by how the operation is written.
 pub(super) fn kind_of(text: &str) -> OpName {
     match text {
         text if text.starts_with('{') || text.starts_with("read-modify-write") => OpName::Rmw,

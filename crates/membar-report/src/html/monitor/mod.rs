@@ -1,7 +1,7 @@
 //! From what a monitor found on an interleaving to the cases of a page.
 //!
 //! A violation comes with a cycle. Its operations alone are an execution too: the interleaving without the rest, in which the
-//! store waits until the access has gone past it. [`Execution`] writes that down as a trace; who asks for the page decides
+//! store waits until the access has gone past it. [`Execution`] writes that down as a trace; the caller decides
 //! it, so that what the page shows is not taken on trust: the model must allow it, and sc must not.
 
 mod execution;
@@ -24,10 +24,10 @@ use std::fmt::Write as _;
 /// Violations that are shown in full.
 const FULL: usize = 40;
 
-/// What deciding an execution showed.
+/// The results of deciding an execution.
 #[derive(Clone, Debug)]
 pub struct Confirmed {
-    /// What the built-in models say.
+    /// The verdicts of the built-in models.
     pub models: Vec<ModelVerdict>,
     /// The model of the monitor, and a memory order if it allows the execution.
     pub model: Model,
@@ -262,7 +262,7 @@ fn confirmed(case: &mut Case, model: &str, execution: &Execution, confirm: Confi
     }
 }
 
-/// The read that only the model can do: what it returns in the run, and what an interleaving returns there.
+/// The read that only the model allows: the value it returns in the run, and the one in an interleaving.
 fn overtaken(
     trace: &Trace,
     places: &BTreeMap<OpId, usize>,

@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const WEAKER_THAN_TSO: [&str; 8] = ["pso", "wc", "rc", "rcpc", "ec", "scope", "wmo", "rmo"];
 const WEAKER_THAN_PSO: [&str; 2] = ["wmo", "rmo"];
 
-/// What the page wants to know of the world: the text of a source.
+/// The page's access to the world: reads the text of a source.
 pub type Read<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// The cases of a report, each with its row.
@@ -129,7 +129,7 @@ fn failed(report: &VerifyReport, error: &ErrorRef, command: &str, read: Read<'_>
     case
 }
 
-/// What the program printed, as a text of the page.
+/// The program's output, as a text of the page.
 pub(super) fn printed(output: Option<&String>) -> Option<Copy> {
     let about = "what the program had printed by then, standard output and standard error".into();
     output.map(|text| Copy { name: "Output", about, text: text.clone() })
@@ -181,7 +181,7 @@ fn violated(report: &VerifyReport, violation: &ViolationRef, name: String, comma
     case
 }
 
-/// What is known by definition: the machine of the model did it, and no interleaving explains it.
+/// The verdicts known by definition: the machine of the model did it, and no interleaving explains it.
 fn models(model: Relaxation) -> Models {
     let weaker: &[&str] = if model == Relaxation::Tso { &WEAKER_THAN_TSO } else { &WEAKER_THAN_PSO };
     let answer = |name: &str, verdict| ModelVerdict { name: name.into(), title: String::new(), verdict };
@@ -238,7 +238,7 @@ fn lemma(violation: &ViolationRef, model: &str, index: &BTreeMap<usize, usize>) 
     Lemma { assume: Vec::new(), steps, cycle }
 }
 
-/// The read that only the model can do: what it returned, and what an interleaving returns there.
+/// The read that only the model allows: the value it returned, and the one in an interleaving.
 fn overtaken(
     violation: &ViolationRef,
     run: &Run<'_>,
@@ -291,7 +291,7 @@ fn wrong(violation: &ViolationRef, machine: &Machine, node: usize) -> Option<Wro
         (_, Some(read)) => format!("{thread} reads {read} from `{}`", access.address),
         _ => format!("{thread} accesses `{}`", access.address),
     };
-    // What an interlocked operation does is never in a buffer: something before it is.
+    // An interlocked operation is never in a buffer: something before it is.
     let relaxed = violation.cycle.iter().rev().find(|link| link.kept == Some(false));
     let late = match relaxed {
         Some(link) if violation.store.kind == AccessKind::Rmw => &link.access,

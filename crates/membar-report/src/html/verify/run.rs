@@ -1,4 +1,4 @@
-//! The run of a program, step by step: what is drawn of it, its sources, its machine, and texts to copy.
+//! The run of a program, step by step: the part that is drawn, its sources, its machine, and texts to copy.
 
 use super::Read;
 use crate::html::copies;
@@ -86,7 +86,7 @@ impl<'a> Run<'a> {
         closed
     }
 
-    /// What is drawn: everything, or the end of a long run, where it happens, with what matters. Threads that begin and end
+    /// The part that is drawn: everything, or the end of a long run, where it happens, with what matters. Threads that begin and end
     /// are part of everything only if `control` says so.
     pub(super) fn shown(&self, reduced: &BTreeSet<usize>, control: bool, notes: &mut Vec<String>) -> Shown {
         let told: Vec<usize> = self
@@ -226,7 +226,7 @@ pub(super) fn machine(steps: &[StepRef], run: &Run<'_>, (model, what): (&str, &s
         "tso" => ("Each thread has a store buffer, first in, first out; loads look there first.", "thread"),
         _ => ("Each thread has a store buffer for each address; loads look there first.", "address"),
     };
-    // A read-modify-write acts on memory at once.
+    // A read-modify-write acts on memory immediately.
     let buffered = |access: &AccessRef| access.kind == AccessKind::Store && !access.control && buffers != "none";
     let acts = |step: &&StepRef| step.step == StepKind::Issue || buffered(&step.access);
     let told: Vec<&StepRef> = steps.iter().filter(|step| index.contains_key(&step.event)).filter(acts).collect();
@@ -236,7 +236,7 @@ pub(super) fn machine(steps: &[StepRef], run: &Run<'_>, (model, what): (&str, &s
         told[skipped..].iter().map(|step| MachineStep { step: step.step, node: index[&step.event] }).collect();
     let variables = told.iter().filter(|step| !step.access.control);
     let addresses: BTreeSet<&str> = variables.map(|step| step.access.address.as_str()).collect();
-    // What memory holds where the first step that is kept begins is known only if none is left out.
+    // The contents of memory at the first step that is kept are known only if no step is left out.
     let initial = |name: &str| run.initial.get(name).filter(|_| skipped == 0).map(|value| (*value).to_owned());
     let memory = addresses.iter().map(|&name| (name.to_owned(), initial(name))).collect();
     let cut = if skipped > 0 { format!(" The first {} are left out.", count(skipped, "step")) } else { String::new() };
@@ -262,7 +262,7 @@ pub(super) fn sources(run: &Run<'_>, drawn: &BTreeSet<usize>, fences: &[FenceRef
     excerpts(files, read)
 }
 
-/// What stands on these lines, and around them.
+/// The text of these lines, and of those around them.
 fn excerpts(files: BTreeMap<&str, BTreeSet<u32>>, read: Read<'_>) -> Vec<Source> {
     let mut sources = Vec::new();
     for (file, lines) in files {

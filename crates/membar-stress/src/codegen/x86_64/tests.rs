@@ -8,7 +8,7 @@ use iced_x86::{Decoder, DecoderOptions, Instruction, Mnemonic, OpKind, Register}
 use membar_simulate::{Program, ProgramBuilder, profile};
 use std::sync::atomic::Ordering;
 
-/// What a reader of the machine code sees, one for each instruction that matters.
+/// An instruction that matters, as a reader of the machine code sees it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Seen {
     Load(usize),
@@ -30,7 +30,7 @@ enum Seen {
     Yield,
 }
 
-/// What the code of a thread should look like, from the program alone.
+/// The expected code of a thread, from the program alone.
 fn wanted(program: &Program, thread: usize, options: Options, layout: &Layout) -> Vec<Seen> {
     let mut all = Vec::new();
     for step in Steps::new(program, thread, options) {
@@ -336,7 +336,7 @@ fn code_is_the_program() {
     assert!(read > 100_000, "{read}");
 }
 
-/// What the threads of a program read when one runs after the other.
+/// The values that the threads of a program read when one runs after the other.
 fn one_by_one(program: &Program, options: Options) -> (Vec<u64>, Vec<u64>) {
     let compiled = Compiled::new(program, options).unwrap();
     let memory = Memory::new(compiled.layout.bytes).unwrap();
@@ -379,7 +379,7 @@ fn a_thread_gives_up_when_asked() {
 }
 
 #[test]
-fn what_spans_too_much_is_refused() {
+fn programs_that_span_too_much_are_refused() {
     let mut b = ProgramBuilder::new(4097, 0);
     b.stride(1 << 20).thread();
     let refused = Compiled::new(&b.finish().unwrap(), Options::default());

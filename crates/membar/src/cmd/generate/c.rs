@@ -2,7 +2,7 @@
 //!
 //! Each access is one instruction of inline assembly, for x86-64, AArch64 and RISC-V; the compiler cannot reorder or merge
 //! them, and adds only the stores to a private log. Threads start together at a barrier, once for each run. After a run the
-//! main thread prints the trace: what each thread does is in a table, what it read in its log.
+//! main thread prints the trace: the actions of each thread are in a table, the values it read in its log.
 //!
 //! Locks are spin locks with full barriers around what they protect, which is what every model with locks allows.
 
@@ -13,7 +13,7 @@ use std::fmt::Write;
 /// Instructions that a C file has at most: a compiler takes too long for more.
 const MOST: usize = 100_000;
 
-/// The program; the error says why there is none.
+/// The program; the error says why it cannot be made.
 pub fn text(program: &Program, command: &str) -> Result<String, String> {
     if program.len() > MOST {
         return Err(format!(
@@ -98,7 +98,7 @@ pub fn text(program: &Program, command: &str) -> Result<String, String> {
     Ok(replaced.iter().fold(TEMPLATE.to_owned(), |text, (mark, with)| text.replace(mark, with)))
 }
 
-/// What a thread knows of an address after an instruction whose result is at this word of the log.
+/// The value that a thread knows an address to hold after an instruction whose result is at this word of the log.
 fn known(program: &Program, from: usize, word: usize) -> String {
     match program.instr(from) {
         Instr::Store { value, .. } | Instr::Exchange { value, .. } => format!("{value}u"),

@@ -11,7 +11,7 @@ use std::fmt::Write;
 /// Operations that a test has at most.
 const MOST: usize = 64;
 
-/// The test; the error says why there is none.
+/// The test; the error says why it cannot be made.
 pub fn text(program: &Program, record: &Record, name: &str, machine: &str, command: &str) -> Result<String, String> {
     if program.operations() > MOST {
         return Err(format!(
@@ -50,7 +50,7 @@ pub fn text(program: &Program, record: &Record, name: &str, machine: &str, comma
                         None => program.initial(addr).to_string(),
                         Some(from) => known(program, from, from - first),
                     };
-                    // What it read, or what it expected, which then is the same, is in `r`.
+                    // `r` holds the value read, or the value expected, which then is the same.
                     let _ = writeln!(text, "  uint64_t r{k} = {expected};");
                     writeln!(
                         text,
@@ -90,7 +90,7 @@ pub fn text(program: &Program, record: &Record, name: &str, machine: &str, comma
     Ok(text)
 }
 
-/// What a thread knows of an address after an instruction, which is its `k`th.
+/// The value that a thread knows an address to hold after an instruction, which is its `k`th.
 fn known(program: &Program, from: usize, k: usize) -> String {
     match program.instr(from) {
         Instr::Store { value, .. } | Instr::Exchange { value, .. } => value.to_string(),

@@ -32,7 +32,7 @@ pub fn run(args: &Gen) -> Result<u8, Failure> {
         std::fs::create_dir_all(directory).map_err(cannot_write(directory))?;
     }
     let mut all = String::new();
-    // What is written to a terminal shows by itself how far it is.
+    // Output to a terminal shows the progress by itself.
     let line = Line::new(args.output.is_none() && std::io::stdout().is_terminal());
     let began = Instant::now();
     for (i, chosen) in (0..args.count).zip(profiles.iter().cycle()) {

@@ -45,7 +45,7 @@ pub struct Native {
     opaque_private: bool,
     command: ReplayCommand,
     fingerprint: u64,
-    /// What it was built from, how, and for how many processes.
+    /// The input it was built from, how, and for how many processes.
     made_of: (Input, NativeOptions, usize),
     /// Where the object and the memory that processes share are.
     dir: TempDir,
@@ -61,7 +61,7 @@ pub fn serve() -> bool {
             std::process::exit(membar_native::process::BUG);
         }));
     }
-    // Whoever asked is gone, or will say what is wrong.
+    // The parent is gone, or will report what is wrong.
     membar_native::process::serve().is_ok()
 }
 

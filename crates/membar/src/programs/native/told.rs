@@ -1,4 +1,4 @@
-//! What is said about a compiled program: its notes, its faults, and who waits for whom.
+//! Reports about a compiled program: its notes, its faults, and who waits for whom.
 
 use super::{About, Native};
 use crate::explore::{Fault, Form};
@@ -9,7 +9,7 @@ use membar_native::words::{Place, Wait, Waits, Words};
 use membar_native::{Torn, Traced, Unseen};
 
 impl Native {
-    /// What code that is not instrumented did unseen.
+    /// A note about an unseen action of code that is not instrumented.
     fn unseen(&self, one: &Unseen) -> NoteRef {
         let place = self.words.place_of(&[one.site]);
         let (file, line) = (!place.file.is_empty()).then_some((place.file, place.line)).unzip();
@@ -130,7 +130,7 @@ impl Native {
             }),
             command: match self.session.restarts {
                 0 => self.command.clone(),
-                // What was learnt on the way has to be known again for a schedule to mean the same.
+                // The facts learnt on the way have to be known again for a schedule to mean the same.
                 _ => ReplayCommand {
                     flags: format!(" --learn {}s{}", seconds.ceil() + 1.0, self.command.flags),
                     ..self.command.clone()

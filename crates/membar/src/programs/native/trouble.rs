@@ -1,4 +1,4 @@
-//! How a program is asked for, and why there is none.
+//! How a program is requested, and why it could not be provided.
 
 use super::NativeOptions;
 use crate::report::quoted_path;
@@ -23,10 +23,10 @@ pub(super) fn cxx_driver(cc: &OsStr) -> OsString {
     cxx.map_or_else(|| cc.to_owned(), OsString::from)
 }
 
-/// What the build says is wrong.
+/// A build error.
 pub(super) fn failed(file: &str, error: &BuildError) -> Failure {
     let message = error.to_string();
-    // What the compiler says has its own places.
+    // The compiler's messages have their own places.
     let file = if matches!(error, BuildError::File { .. }) { "" } else { file };
     Problem::failure(file, 0, message.trim_end(), &error.help())
 }

@@ -1,4 +1,4 @@
-//! What has to be so on every report that has what a check needs.
+//! Properties of every report that has what a check needs.
 //!
 //! Each check names something that, put at the end of a page, makes it fail: `every_check_can_fail` ensures that it does.
 
@@ -10,7 +10,7 @@ use std::sync::Mutex;
 /// A check.
 pub struct Check {
     pub name: &'static str,
-    /// What a page must have to be checked, as a selector.
+    /// The elements that a page must have to be checked, as a selector.
     pub needs: &'static str,
     /// The tab has the page open, 1280 wide and light.
     pub run: fn(&mut Tab, &Report) -> Outcome,
@@ -171,7 +171,7 @@ fn views(tab: &mut Tab, report: &Report) -> Outcome {
     tab.nothing("all('main section.card').filter((card) => !visible(document.getElementById(card.getAttribute('aria-labelledby')))).map((card) => card.id)")
 }
 
-/// What it should say can be read, as text.
+/// The expected texts can be read, as text.
 fn texts(tab: &mut Tab, report: &Report) -> Outcome {
     tab.holds("visible(one('h1')) && one('h1').textContent.trim() !== '' && document.title !== ''")?;
     tab.eval("openAll()")?;
@@ -525,7 +525,7 @@ fn widths(tab: &mut Tab, _: &Report) -> Outcome {
     Ok(())
 }
 
-/// Who has no scripts reads the verdicts.
+/// A reader without scripts sees the verdicts.
 fn without_scripts(tab: &mut Tab, _: &Report) -> Outcome {
     let said = tab.eval("data().cases[0].headline[0]")?;
     let url = tab.eval("location.href")?;

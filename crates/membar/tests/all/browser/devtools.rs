@@ -15,7 +15,7 @@ use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// What went wrong, in words.
+/// The failure, in words.
 pub type Outcome<T = ()> = Result<T, String>;
 
 /// For anything that the browser is asked to do: generous, because machines that test are busy.
@@ -43,10 +43,10 @@ pub struct Browser {
     sent: AtomicU64,
 }
 
-/// What the browser said and nobody has looked at.
+/// Messages of the browser that nobody has looked at.
 #[derive(Default)]
 struct Heard {
-    /// Who waits for which answer.
+    /// The waiting requests, by answer.
     waiting: HashMap<u64, Sender<Value>>,
     /// Events of each session.
     events: HashMap<String, Vec<Value>>,
@@ -80,7 +80,7 @@ impl Browser {
                 };
                 let Ok(mut heard) = listener.lock() else { break };
                 if let Some(id) = message["id"].as_u64() {
-                    // Who no longer waits does not mind.
+                    // It does not matter if the request no longer waits.
                     let _ = heard.waiting.remove(&id).map(|waiting| waiting.send(message));
                 } else if let Some(session) = message["sessionId"].as_str() {
                     heard.events.entry(session.to_owned()).or_default().push(message);
@@ -159,7 +159,7 @@ pub struct Tab<'b> {
     context: String,
     session: String,
     url: String,
-    /// What [`Tab::look`] and [`Tab::media`] have set.
+    /// The settings of [`Tab::look`] and [`Tab::media`].
     width: u32,
     media: String,
     /// How long to wait for something to become true.
@@ -209,7 +209,7 @@ impl Tab<'_> {
         Ok(())
     }
 
-    /// What an expression comes to, promises included. It can use the functions of `probe.js`.
+    /// The value of an expression, promises included. It can use the functions of `probe.js`.
     pub fn eval(&mut self, expression: &str) -> Outcome<Value> {
         let expression = format!("(() => {{ {PROBE}\nreturn ({expression}); }})()");
         let asked =

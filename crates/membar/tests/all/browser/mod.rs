@@ -1,4 +1,4 @@
-//! Reports in a browser. What only this suite catches: a page that does not work, or not by keyboard, or not for everybody.
+//! Reports in a browser. Catches what no other test does: a page that does not work, or not by keyboard, or not for everybody.
 //!
 //! `reports.rs` has the pages, `checks.rs` what has to be so on each of them, `devtools.rs` drives the browser. All of it needs
 //! Chromium, so it runs where it is asked for: `cargo test -p membar --test all browser:: -- --ignored`. Accessibility is checked by axe-core,
@@ -87,7 +87,7 @@ fn applicable<'c>(tab: &mut Tab, checks: &[&'c Check], url: &str) -> Outcome<Vec
 
 /// A check of a page that it applies to.
 fn run(tab: &mut Tab, check: &Check, report: &Report, url: &str) -> Outcome {
-    // What an earlier check left behind is not this one's fault.
+    // Leftovers of an earlier check are not this one's fault.
     tab.problems();
     tab.load(url)?;
     if tab.eval("localStorage.length > 0")? == true {
@@ -96,7 +96,7 @@ fn run(tab: &mut Tab, check: &Check, report: &Report, url: &str) -> Outcome {
     }
     tab.look(1280, "light")?;
     (check.run)(tab, report)?;
-    // What happened before this answer was heard before it.
+    // Everything before this answer was heard before it.
     tab.settle()?;
     match &tab.problems()[..] {
         [] => Ok(()),

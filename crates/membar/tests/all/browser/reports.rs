@@ -278,7 +278,7 @@ pub fn reports() -> Vec<Report> {
     ]
 }
 
-/// What a forbidden trace has that is as small as it gets.
+/// The parts of a report on a forbidden trace that is as small as it gets.
 const FORBIDDEN: &str = "verdict argument threads read machine fix reproduce stepper";
-/// What an unsafe program has whose execution is as small as it gets.
+/// The parts of a report on an unsafe program whose execution is as small as it gets.
 const UNSAFE: &str = "verdict argument threads source read machine models reproduce stepper";

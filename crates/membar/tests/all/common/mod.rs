@@ -15,7 +15,7 @@ pub const BAD: &str = "0: x == 1\n0: x := 1\ncheck\n";
 /// Malformed.
 pub const MALFORMED: &str = "0: x = 1\ncheck\n";
 
-/// What a run came to.
+/// The result of a run.
 pub struct Ran {
     pub code: i32,
     pub out: String,
