@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Advice about an internal error.
-pub const REPORT_BUG: &str = "This is a bug in membar. Please report it with the trace and the command line; \
+pub const REPORT_BUG: &str = "This is a bug in membar. Please report it with the input and the command line; \
      `membar --version` tells the version.";
 
 /// Why a question has no answer.

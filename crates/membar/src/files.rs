@@ -4,6 +4,10 @@ use membar::{Failure, Problem};
 use std::io;
 use std::path::{Path, PathBuf};
 
+/// Faults of lists.
+const NO_NAMES: &str = "this list names no files";
+const LOOP: &str = "this list contains itself, or lists are nested too deeply";
+
 /// Directories inside directories, and lists inside lists, at most.
 const NESTED: usize = 64;
 
@@ -50,11 +54,11 @@ pub struct Unreadable {
 
 impl From<Unreadable> for Failure {
     fn from(Unreadable { path, error }: Unreadable) -> Failure {
-        let (message, help) = match error.kind() {
-            _ if path.is_dir() && path.read_dir().is_ok() => {
-                (error.to_string(), "name the files, or another directory")
-            }
-            _ => (format!("cannot read this: {error}"), "check that it exists and can be read"),
+        let (message, help) = match error.to_string() {
+            none if path.is_dir() && path.read_dir().is_ok() => (none, "name the files, or another directory"),
+            none if none == NO_NAMES => (none, "give one name per line; `#` begins a comment"),
+            many if many == LOOP => (many, "remove the line with `@` that leads back"),
+            why => (format!("cannot read the file: {why}"), "check that it exists and can be read"),
         };
         Problem::failure(&path.to_string_lossy(), 0, &message, help)
     }
@@ -88,15 +92,19 @@ fn collect_within(word: &Path, kind: Kind, depth: usize, files: &mut Vec<PathBuf
     let list = Path::new(list);
     let unreadable = |error| Unreadable { path: list.to_owned(), error };
     if depth > NESTED {
-        return Err(unreadable(io::Error::other("this list leads to itself, or too far")));
+        return Err(unreadable(io::Error::other(LOOP)));
     }
     let entries = std::fs::read_to_string(list).map_err(unreadable)?;
     let base = list.parent().unwrap_or(Path::new(""));
+    let before = files.len();
     for line in entries.lines() {
         let entry = line.split('#').next().unwrap_or("").trim();
         if !entry.is_empty() {
             collect_within(&joined(base, entry), kind, depth + 1, files)?;
         }
+    }
+    if files.len() == before {
+        return Err(unreadable(io::Error::other(NO_NAMES)));
     }
     Ok(())
 }
@@ -145,6 +153,7 @@ mod tests {
         std::fs::write(at("list"), "one # a comment\n\n@again\n").expect("written");
         std::fs::write(at("again"), "in\n").expect("written");
         std::fs::write(at("round"), "@round\n").expect("written");
+        std::fs::write(at("empty"), "# nothing\n").expect("written");
         let found = |word: PathBuf, kind| {
             let mut files = Vec::new();
             collect(&word, kind, &mut files).map(|()| files).map_err(|unreadable| unreadable.error.to_string())
@@ -155,7 +164,8 @@ mod tests {
         assert_eq!(found(list("list"), TRACES), Ok([vec![at("one")], traces].concat()));
         assert_eq!(found(at("in"), LITMUS_TESTS), Ok(vec![at("in/t.litmus")]));
         assert_eq!(found(at("in/side"), PROGRAMS), Err(PROGRAMS.none.to_owned()));
-        assert!(found(list("round"), TRACES).is_err_and(|error| error.contains("leads to itself")));
+        assert!(found(list("round"), TRACES).is_err_and(|error| error == LOOP));
+        assert_eq!(found(list("empty"), TRACES), Err(NO_NAMES.to_owned()));
         assert!(found(list("missing"), TRACES).is_err());
     }
 }

@@ -505,8 +505,17 @@ pub fn whole_range(addr: usize, size: usize, write: bool) {
         }
         return;
     }
-    settle();
     let id = w.current;
+    // A read that gcc does not announce, since nothing in the file writes there, may stand between the announcement of a
+    // write and its store: where no other thread takes part, it leaves that write alone.
+    if !write && w.threads[id].early.is_none() {
+        w.threads[id].sources.clear();
+        range(id, addr, size, false);
+        if w.threads[id].sources.is_empty() {
+            return;
+        }
+    }
+    settle();
     if w.threads[id].early.is_some() && !write {
         return late(addr, size, write);
     }

@@ -26,7 +26,13 @@ const DRAWN: u64 = 10_000;
 
 /// Runs the command.
 pub fn run(args: &Verify, style: Style) -> Result<u8, Failure> {
-    let options = args.models.iter().map(|&model| options(args, model)).collect::<Result<Vec<_>, _>>()?;
+    let mut models: Vec<VerifyModel> = Vec::new();
+    for &model in &args.models {
+        if !models.contains(&model) {
+            models.push(model);
+        }
+    }
+    let options = models.iter().map(|&model| options(args, model)).collect::<Result<Vec<_>, _>>()?;
     let mut batch = Batch::default();
     let (mut inputs, failures) = inputs(&args.programs);
     if !failures.is_empty() {
@@ -40,7 +46,8 @@ pub fn run(args: &Verify, style: Style) -> Result<u8, Failure> {
     let tasks: Vec<Task> =
         inputs.iter().flat_map(|input| options.iter().map(move |options| Task { input, options })).collect();
     if args.resume.is_some() && tasks.len() > 1 {
-        let message = "error: --resume keeps the state of one program and model, but several were given";
+        let message = "error: --resume keeps the state of one program and model, but several were given\n \
+                       = help: give each its own command and file";
         return Err(Failure::Usage(message.into()));
     }
     let page = args.html.as_deref().map(ToFile::create).transpose()?;
@@ -77,6 +84,8 @@ struct Batch {
     reports: Vec<VerifyReport>,
     /// Errors in the input.
     errors: Vec<serde_json::Value>,
+    /// Programs that there was no time for, as errors.
+    skipped: Vec<serde_json::Value>,
     /// Was something of that a bug of ours?
     internal: bool,
     interrupted: bool,
@@ -111,13 +120,25 @@ impl Batch {
         Ok(())
     }
 
+    /// The command was interrupted before these.
+    fn skip(&mut self, tasks: &[Task]) {
+        for task in tasks {
+            let (name, model) = (task.input.name(), task.options.model.name());
+            let message = format!("not verified under {model}: the command was interrupted");
+            let _ = writeln!(io::stderr(), "interrupted: {}: not verified under {model}", safe(&name));
+            self.skipped.push(serde_json::json!({
+                "file": name, "line": null, "column": null, "message": message, "help": "run the command again for this program",
+            }));
+        }
+    }
+
     fn run(&mut self, args: &Verify, tasks: &[Task], style: Style) -> Result<(), Failure> {
         let interrupt = stop::on_key();
         let mut out = BufWriter::new(Stdout::new(args.html.is_some()));
         for (number, task) in (1..).zip(tasks) {
             if interrupt.pressed() && !self.reports.is_empty() {
                 self.interrupted = true;
-                let _ = writeln!(io::stderr(), "interrupted: the rest was skipped");
+                self.skip(&tasks[number - 1..]);
                 break;
             }
             self.begun = number;
@@ -143,11 +164,15 @@ impl Batch {
         }
         let several = tasks.len() != 1 || args.programs[0].is_dir();
         if args.format == VerifyFormat::Json {
-            verify_json(&self.reports, &self.errors, &mut out)?;
+            verify_json(&self.reports, &[&self.errors[..], &self.skipped].concat(), &mut out)?;
         } else if args.format == VerifyFormat::Sarif {
             self.sarif(&mut out)?;
         } else if several && !args.quiet && !self.reports.is_empty() {
-            let what = if args.models.len() > 1 { "answer" } else { "program" };
+            let what = if tasks.iter().any(|task| task.options.model != tasks[0].options.model) {
+                "answer"
+            } else {
+                "program"
+            };
             let programs = count(self.reports.len(), what);
             let counts = [Verdict::Safe, Verdict::Unsafe, Verdict::Error, Verdict::Undecided]
                 .map(|verdict| (self.number(verdict), verdict));

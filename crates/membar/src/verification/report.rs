@@ -137,7 +137,7 @@ pub fn report<S: Subject>(
     };
     if unseen.is_some_and(|note| note.kind == NoteKind::Opaque) {
         advice.get_or_insert_with(|| {
-            "compile that code with the program, or, if nothing comes of it: --assume opaque=private".into()
+            "compile that code with the program, or, if it touches no shared memory: --assume opaque=private".into()
         });
     }
     let counts = checkpoint.counts();

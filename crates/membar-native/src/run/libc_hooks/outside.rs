@@ -278,6 +278,19 @@ pub const REFUSED: &[&str] = &[
     "brk",
     "shmget",
     "shmat",
+    "GOMP_parallel",
+    "GOMP_parallel_sections",
+    "GOMP_parallel_loop_static",
+    "GOMP_parallel_loop_dynamic",
+    "GOMP_parallel_loop_guided",
+    "GOMP_parallel_loop_runtime",
+    "GOMP_parallel_loop_nonmonotonic_dynamic",
+    "GOMP_parallel_loop_nonmonotonic_guided",
+    "GOMP_parallel_loop_nonmonotonic_runtime",
+    "GOMP_parallel_loop_maybe_nonmonotonic_runtime",
+    "GOMP_task",
+    "__kmpc_fork_call",
+    "__kmpc_omp_task",
 ];
 
 pub extern "C-unwind" fn refused<const I: usize>() -> c_int {
