@@ -167,7 +167,7 @@ fn nobody_to_blame(words: &Words<'_>, proof: &Proof, involved: &[OpId]) -> Strin
     if reads == 0 {
         return format!("No read is involved: the {together} below cannot be put into one order.");
     }
-    format!("No single read was found that explains it: {together} do not fit together.")
+    format!("No single read is to blame: {together} contradict each other.")
 }
 
 /// The sentence that says why.

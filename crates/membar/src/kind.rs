@@ -37,7 +37,7 @@ pub fn not_a_trace(path: &Path) -> Option<Failure> {
         let tool = if tool.contains(' ') { (*tool).to_owned() } else { format!("{tool} -dc") };
         return failure(
             path,
-            "this is compressed in a way that membar does not read",
+            "this is compressed in a format that membar does not support",
             &format!("{tool} {name} | membar check -"),
         );
     }

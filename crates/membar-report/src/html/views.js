@@ -41,7 +41,7 @@ const views = (function () {
       table.omitted ? kit.el('p', { class: 'small soft' }, kit.grouped(table.omitted) + ' more states are not listed.') : null);
   }
 
-  // Operations a second over time: a step line above its axis, with the same as a table.
+  // Operations per second over time: a step line above its axis, with the same as a table.
   function speed(kit, series) {
     if (!series || !series.rates.length) return null;
     const [W, H, left, right, top, bottom] = [720, 220, 58, 12, 10, 34];
@@ -53,7 +53,7 @@ const views = (function () {
     series.rates.forEach((rate, i) => { line += 'L' + x(i * series.width) + ' ' + y(rate) + 'L' + x(i + 1 === series.rates.length ? end : (i + 1) * series.width) + ' ' + y(rate); });
     const area = line + 'L' + x(end) + ' ' + y(0) + 'L' + x(0) + ' ' + y(0) + 'Z';
     const clock = (s) => s >= 7200 ? (s / 3600).toFixed(1) + ' h' : s >= 120 ? (s / 60).toFixed(0) + ' min' : s < 10 ? s.toFixed(1) + ' s' : s.toFixed(0) + ' s';
-    const drawing = kit.svg('svg', { class: 'speed', viewBox: '0 0 ' + W + ' ' + H, role: 'img', 'aria-label': 'Operations a second over time, at most ' + number(most) + '; the table below has all numbers' });
+    const drawing = kit.svg('svg', { class: 'speed', viewBox: '0 0 ' + W + ' ' + H, role: 'img', 'aria-label': 'Operations per second over time, at most ' + number(most) + '; the table below has all numbers' });
     for (const part of [0, .5, 1]) {
       drawing.appendChild(kit.svg('line', { class: 'grid-line', x1: left, x2: W - right, y1: y(most * part), y2: y(most * part) }));
       drawing.appendChild(kit.svg('text', { x: left - 8, y: y(most * part) + 4, 'text-anchor': 'end' }, number(most * part)));

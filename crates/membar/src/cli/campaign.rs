@@ -163,7 +163,7 @@ pub struct CampaignArgs {
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 
-    /// Open the page in a browser: `$BROWSER`, or what the desktop opens pages with.
+    /// Open the page in a browser: `$BROWSER`, or the default browser.
     #[arg(long, requires = "html")]
     pub open: bool,
 

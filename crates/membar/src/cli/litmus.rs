@@ -35,7 +35,7 @@ pub struct Litmus {
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 
-    /// Open the page in a browser: `$BROWSER`, or what the desktop opens pages with.
+    /// Open the page in a browser: `$BROWSER`, or the default browser.
     #[arg(long, requires = "html")]
     pub open: bool,
 

@@ -91,7 +91,7 @@ pub struct Verify {
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 
-    /// Open the page in a browser: `$BROWSER`, or what the desktop opens pages with.
+    /// Open the page in a browser: `$BROWSER`, or the default browser.
     #[arg(long, requires = "html")]
     pub open: bool,
 
@@ -99,7 +99,7 @@ pub struct Verify {
     #[arg(short, long, conflicts_with = "verbose")]
     pub quiet: bool,
 
-    /// Show every violation in full, and what it cost.
+    /// Show every violation in full, and what the search cost.
     #[arg(short, long)]
     pub verbose: bool,
 
@@ -327,7 +327,7 @@ pub struct Replay {
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 
-    /// Open the page in a browser: `$BROWSER`, or what the desktop opens pages with.
+    /// Open the page in a browser: `$BROWSER`, or the default browser.
     #[arg(long, requires = "html")]
     pub open: bool,
 

@@ -52,9 +52,9 @@ fn list(style: Style) -> String {
     let mut text = String::new();
     let _ = writeln!(text, "{}", style.heading("Machines (--machine), each with its model and its bugs (--bug)"));
     for machine in machines::all() {
-        let _ = writeln!(text, "  {:<18} {:<6} {}", machine.name(), machine.model(), machine.title());
+        let _ = writeln!(text, "  {:<20} {:<6} {}", machine.name(), machine.model(), machine.title());
         for bug in machine.bugs() {
-            let _ = writeln!(text, "    {:<16} {:<6} {}", bug.name(), "", bug.about());
+            let _ = writeln!(text, "    {:<18} {:<6} {}", bug.name(), "", bug.about());
         }
     }
     let _ = writeln!(text, "\n{}", style.heading("Profiles (--profile)"));
@@ -62,7 +62,7 @@ fn list(style: Style) -> String {
         let size = format!("{}x{}, {} addresses", profile.threads, profile.operations, profile.addresses);
         let locks =
             if profile.locks > 0 { format!(", {}", count(profile.locks as usize, "lock")) } else { String::new() };
-        let _ = writeln!(text, "  {:<18} {} ({size}{locks})", profile.name, profile.title);
+        let _ = writeln!(text, "  {:<20} {} ({size}{locks})", profile.name, profile.title);
     }
     let _ = writeln!(text, "\n`membar models` lists the models (--model). Your own profile is a .toml file.");
     text

@@ -98,7 +98,7 @@ pub fn report<S: Subject>(
     };
     let About { compiler, mut notes, statistics, command } = about;
     if subject.is_alone() {
-        let message = "it has one thread only: there was nothing to interleave".into();
+        let message = "it has only one thread: there was nothing to interleave".into();
         notes.push(NoteRef { kind: NoteKind::Untried, message, file: None, line: None });
     }
     // It matters to who relies on the rest.
