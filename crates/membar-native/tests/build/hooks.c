@@ -53,9 +53,10 @@ void told(void *address, unsigned what) {
     settle(0);
     unsigned kind = what >> 8, bytes = what & 255;
     if (what == 9 << 8) return; // what follows is not seen: a note, by its number
-    int accesses = kind <= 4 || kind == 10 || kind == 11;
+    int accesses = kind <= 4 || (kind >= 10 && kind <= 12);
     if (kind < 1 || (kind > 7 && !accesses) || accesses != (bytes > 0) || accesses != (address != 0)) printf("told %x\n", what), exit(1);
-    kinds[kind]++;
+    if (kind == 12) kinds[1]++, kinds[2]++; // reads and then writes
+    else kinds[kind]++;
 }
 __asm__(".globl __membar_asm\n__membar_asm:\n"
         "pushfq\npushq %rax\npushq %rcx\npushq %rdx\npushq %rsi\npushq %rdi\npushq %r8\npushq %r9\npushq %r10\npushq %r11\n"

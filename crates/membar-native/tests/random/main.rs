@@ -20,7 +20,7 @@ fn main() {
         Some("--list") => {}
         _ => {
             litmus::run(programs("MEMBAR_NATIVE_PROGRAMS", 40, 160));
-            mixed::run(programs("MEMBAR_MIXED_PROGRAMS", 20, 100));
+            mixed::run(programs("MEMBAR_MIXED_PROGRAMS", 40, 100));
         }
     }
 }
