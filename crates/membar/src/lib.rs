@@ -23,12 +23,12 @@
 //! | [`monitor`] | finds TSO and PSO violations on sequentially consistent interleavings |
 //! | [`stress`] | runs random programs and litmus tests on this machine's cores |
 //! | [`explore`] | explores the executions of programs |
-//! | [`verify`] | finds out whether programs stay sequentially consistent |
+//! | [`mod@verify`] | finds out whether programs stay sequentially consistent |
 //! | `native` | C and C++ programs: compiled, run and named (x86-64 Linux) |
 //! | [`report`] | results as text, JSON, SARIF and pages for a browser |
 //! | [`simulate`] | random programs, and simulated machines that run them |
 //! | [`programs`] | programs as [`verify()`] takes them |
-//! | [`campaign`] | campaigns, and what runs their programs |
+//! | [`mod@campaign`] | campaigns, and what runs their programs |
 //! | [`watch`] | monitors over recorded interleavings, with their reports |
 //! | [`program`] | programs given as Rust code, to explore |
 //!

@@ -120,7 +120,7 @@ impl Pages {
     /// The data, complete.
     pub fn finish(mut self) -> Page {
         let Page { campaign, rows, rows_omitted, .. } = &self.page;
-        let all = rows.len() as u64 + rows_omitted;
+        let all = ShownVerdict::ALL.iter().map(|&verdict| answers(rows, verdict)).sum::<usize>() as u64 + rows_omitted;
         // Rows about one thing have its name.
         let subject = rows.first().map(|row| &row.subject).filter(|name| rows.iter().all(|row| row.subject == **name));
         let subject = subject.filter(|_| *rows_omitted == 0).map(|name| short_name(name));
@@ -153,9 +153,23 @@ impl Pages {
 
 /// How many answers there are of each kind, the worst first.
 fn verdicts(rows: &[Row]) -> String {
-    let number = |verdict: ShownVerdict| rows.iter().filter(|row| row.verdict == verdict).count();
-    let counts = ShownVerdict::ALL.iter().map(|&verdict| (number(verdict), verdict)).filter(|&(n, _)| n > 0);
-    counts.map(|(n, verdict)| format!("{n} {verdict}")).collect::<Vec<_>>().join(", ")
+    let words = |&verdict: &ShownVerdict| {
+        let (found, answers) = (rows.iter().filter(|row| row.verdict == verdict).count(), answers(rows, verdict));
+        let of = if verdict == ShownVerdict::Unsafe { "violation" } else { "error" };
+        let more = if found > answers { format!(" ({})", count(found, of)) } else { String::new() };
+        (answers > 0).then(|| format!("{answers} {verdict}{more}"))
+    };
+    ShownVerdict::ALL.iter().filter_map(words).collect::<Vec<_>>().join(", ")
+}
+
+/// The number of answers with this verdict: a program has one for each model, however many violations or errors it has.
+fn answers(rows: &[Row], verdict: ShownVerdict) -> usize {
+    let rows = rows.iter().filter(|row| row.verdict == verdict);
+    if matches!(verdict, ShownVerdict::Unsafe | ShownVerdict::Error) {
+        rows.map(|row| (&row.subject, &row.model)).collect::<std::collections::BTreeSet<_>>().len()
+    } else {
+        rows.count()
+    }
 }
 
 /// Files without their directories.

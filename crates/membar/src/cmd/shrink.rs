@@ -4,6 +4,7 @@ use super::output::{shown_name, without_check};
 use crate::cli::Shrink;
 use crate::decide::{Detail, Guarded, internal_error};
 use crate::input;
+use crate::kind::not_a_trace;
 use crate::progress::{self, Progress};
 use crate::stop::{self, ALLOWED, BAD, FORBIDDEN, UNDECIDED};
 use membar::core::{Clock, VerdictKind};
@@ -21,6 +22,9 @@ pub fn run(args: &Shrink) -> Result<u8, Failure> {
     if args.file.is_dir() {
         let help = "name one file with traces";
         return Err(Problem::failure(&args.file.to_string_lossy(), 0, "this is a directory", help));
+    }
+    if let Some(failure) = not_a_trace(&args.file) {
+        return Err(failure);
     }
     let interrupt = stop::on_key();
     let budget = args.limits.budget(&interrupt);

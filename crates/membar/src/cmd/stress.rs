@@ -9,7 +9,8 @@ use crate::page::ToFile;
 use crate::progress::Progress;
 use crate::stop::{self, ALLOWED, BAD, FORBIDDEN, UNDECIDED};
 use membar::campaign::{Hardware, Plan};
-use membar::litmus::{LitmusTest, outcomes};
+use membar::litmus::{Error, ErrorKind, LitmusTest, outcomes};
+use membar::programs::is_source;
 use membar::report::litmus::{Histogram, Seen};
 use membar::report::{Style, safe};
 use membar::stress::{Cores, Engine, Settings, Timestamps, litmus};
@@ -226,5 +227,9 @@ fn told(
 }
 
 fn parsed(path: &Path, file: &str) -> Result<LitmusTest, String> {
-    read(path).and_then(|bytes| LitmusTest::parse(file, &bytes)).map_err(|error| error.render())
+    let bytes = match is_source(path) {
+        true => Err(Error::whole_file(ErrorKind::NotLitmus, file)),
+        false => read(path),
+    };
+    bytes.and_then(|bytes| LitmusTest::parse(file, &bytes)).map_err(|error| error.render())
 }
