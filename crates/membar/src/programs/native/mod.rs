@@ -358,7 +358,7 @@ impl Subject for Native {
         let place = frames.first().map_or(self.main.clone(), |frame| format!("{}:{}", frame.file, frame.line));
         let help = match why.kind {
             FaultKind::Memory => "give more with --heap, or make the program need less",
-            _ => "leave this out of what is verified, with a macro that you define: -- -DVERIFY",
+            _ => "exclude it when verifying: put `#ifndef VERIFY` around it, and give -- -DVERIFY",
         };
         Some(Limit { message: format!("{place}: {}", self.sentence(*thread, why)), help: help.into() })
     }
