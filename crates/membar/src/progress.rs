@@ -18,6 +18,8 @@ use std::time::{Duration, Instant};
 const SOON: Duration = Duration::from_secs(2);
 /// Time between updates.
 const TICK: Duration = Duration::from_millis(200);
+/// Nothing is drawn for this long after the line was taken away, so that it does not mix with what is written in its place.
+const QUIET: Duration = Duration::from_millis(500);
 /// Characters of the bar.
 const BAR: usize = 20;
 
@@ -81,41 +83,60 @@ pub struct Line {
     /// Characters of the terminal; `None` if nobody is watching.
     width: Option<usize>,
     began: Instant,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
     /// When it was drawn, if it is there.
-    drawn: Mutex<Option<Instant>>,
+    drawn: Option<Instant>,
+    /// When it was last taken away.
+    hidden: Option<Instant>,
 }
 
 impl Line {
     /// Nothing drawn yet; and nothing ever where standard error is not a terminal, or where quiet is wanted.
     pub fn new(quiet: bool) -> Line {
         let width = terminal::error_width().filter(|_| !quiet);
-        Line { width, began: Instant::now(), drawn: Mutex::new(None) }
+        Line { width, began: Instant::now(), state: Mutex::default() }
     }
 
-    fn drawn(&self) -> MutexGuard<'_, Option<Instant>> {
-        self.drawn.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Draws the line, if it is time for that.
     pub fn draw(&self, now: impl FnOnce() -> Now) {
-        let due = || self.drawn().is_none_or(|at| at.elapsed() >= TICK);
-        if self.width.is_some() && self.began.elapsed() >= SOON && due() {
-            self.say(now);
+        if self.width.is_some() && self.began.elapsed() >= SOON {
+            // Nobody takes it away in between.
+            let mut state = self.state();
+            let rested = |at: Option<Instant>, time: Duration| at.is_none_or(|at| at.elapsed() >= time);
+            if rested(state.drawn, TICK) && rested(state.hidden, QUIET) {
+                self.write(&mut state, now);
+            }
         }
     }
 
     /// Draws it immediately, because nobody can before something has ended.
     pub fn say(&self, now: impl FnOnce() -> Now) {
+        self.write(&mut self.state(), now);
+    }
+
+    fn write(&self, state: &mut State, now: impl FnOnce() -> Now) {
         if let Some(width) = self.width {
             let text = text(&now(), width.saturating_sub(1));
-            *self.drawn() = write!(std::io::stderr(), "\r\x1b[K{text}").is_ok().then(Instant::now);
+            state.drawn = write!(std::io::stderr(), "\r\x1b[K{text}").is_ok().then(Instant::now);
         }
     }
 
     /// Takes the line away, because something else is written.
     pub fn hide(&self) {
-        if self.width.is_some() && self.drawn().take().is_some() {
-            let _ = write!(std::io::stderr(), "\r\x1b[K");
+        if self.width.is_some() {
+            let mut state = self.state();
+            state.hidden = Some(Instant::now());
+            if state.drawn.take().is_some() {
+                let _ = write!(std::io::stderr(), "\r\x1b[K");
+            }
         }
     }
 }
@@ -339,7 +360,7 @@ mod tests {
     #[test]
     fn a_long_piece_is_told_by_itself() {
         let progress = Progress::with(
-            Line { width: Some(80), began: Instant::now(), drawn: Mutex::new(None) },
+            Line { width: Some(80), began: Instant::now(), state: Mutex::default() },
             Some(100),
             Some(Duration::from_secs(60)),
         );
