@@ -61,21 +61,7 @@ fn decode(bytes: &[u8]) -> Option<(Trace, &[u8])> {
 
 /// A trace with these operations and the names and other lines of `trace`, resolved; `None` if it is malformed.
 pub fn rebuilt(trace: &Trace, ops: &[Op]) -> Option<Trace> {
-    let mut new = Trace::new();
-    new.clear(trace.first_line());
-    for &name in trace.thread_names() {
-        new.thread_id(name);
-    }
-    for name in trace.addr_names() {
-        new.addr_id(name);
-    }
-    for &op in ops {
-        new.push(op);
-    }
-    new.inits.clone_from(&trace.inits);
-    new.finals.clone_from(&trace.finals);
-    new.orders.clone_from(&trace.orders);
-    new.guards.clone_from(&trace.guards);
+    let mut new = membar_testkit::rebuilt(trace, ops);
     new.resolve(&mut ResolveScratch::default()).ok()?;
     Some(new)
 }

@@ -1,11 +1,16 @@
 //! The store buffer of a thread: the possible next steps of a machine with store buffers.
 //!
+//! Problem: which stores may reach memory next, what does a load find, and what has to wait?
+//!
 //! Everything that explains or searches uses it. The certifier and the oracles have their own: they are compared with it.
 //!
 //! * A load takes the newest store to its address in its thread's buffer, or else memory.
 //! * tso: stores leave in order. An interlocked operation and a full barrier wait until the buffer is empty.
 //! * pso: stores to one address leave in order. A store barrier begins an epoch; a store leaves after all stores of earlier epochs.
 //!   An interlocked operation waits for the stores to its own address and for those of earlier epochs, a full barrier for all.
+//!
+//! Complexity: linear in the stores that are pending (pso: quadratic for [`StoreBuffer::ready`]). That suits machines whose buffers
+//! stay short; runs of any length need an index, as `membar-monitor`'s witnesses have.
 
 use crate::{Barrier, Relaxation};
 

@@ -61,7 +61,7 @@ pub fn corrupt(trace: &Trace, seed: u64) -> Option<Corrupted> {
 }
 
 /// A trace with these operations and the names and other lines of `trace`. Not yet resolved.
-pub(crate) fn rebuilt(trace: &Trace, ops: &[Op]) -> Trace {
+pub fn rebuilt(trace: &Trace, ops: &[Op]) -> Trace {
     let mut new = Trace::new();
     new.clear(trace.first_line());
     for &name in trace.thread_names() {

@@ -83,7 +83,7 @@ mod small;
 pub mod synchronized;
 mod wmo;
 
-pub use corrupt::{Corrupted, corrupt};
+pub use corrupt::{Corrupted, corrupt, rebuilt};
 pub use fixpoint::Outcome;
 pub use interleaving::interleaving;
 pub use machine::Machine;

@@ -9,8 +9,8 @@
 //!
 //! Guarantees: an instruction with a memory operand that is not in the tables is [`Effect::Unseen`], never nothing.
 //!
-//! Deviations: an unlocked `add` to memory is shown as a load and a store, and both calls come before the instruction. A
-//! runtime that switches threads between the two calls sees the value that the instruction itself reads change.
+//! Deviations: an unlocked `add` to memory is a load and a store, announced by one call, after which the instruction reads what
+//! the load found ([`Kind::Update`]). An unlocked `cmpxchg` is unseen.
 
 use super::att::{Memory, Operand, Statement, register_size};
 use std::fmt::Write as _;

@@ -4,10 +4,11 @@
 //! access to several is several:
 //!
 //! * *reads*: each cell is announced, and what it holds then is noted. Before the program reads them all, the cells that have
-//!   changed since are *patched* to what was noted, and put right at the thread's next announcement: nobody else runs in
-//!   between.
-//! * *writes*: the first cell is announced; then the program writes them all. At the thread's next announcement the others are
-//!   restored to what they were, and announced and written one by one.
+//!   changed since are *patched* to what was noted, and put right at the thread's next announcement or barrier: nobody else
+//!   runs in between.
+//! * *writes*: the first cell is announced; then the program writes them all. At the thread's next announcement or barrier the
+//!   others are restored to what they were, and announced and written one by one. So a barrier comes after all of them.
+//! * *updates* (bit-fields, read-modify-writes in assembly without `lock`) are reads and then writes of the same cells.
 //!
 //! gcc announces the write of a structure assignment before its read, but makes both after that: [`early_write`]. It
 //! changes a bit-field by reading and writing its neighbours too: [`update`].

@@ -8,7 +8,6 @@ use membar_core::{Barrier, Relaxation, Rng};
 use membar_explore::Strategy;
 use membar_litmus::{Alu, Code, Instr, Int, Interpreter, Operand, Place, Update};
 use membar_native::build::{self, Request};
-use membar_native::process::Setup;
 use membar_native::session::Session;
 use membar_native::symbols::Symbols;
 use membar_testkit::random::{Knobs, random_program};
@@ -109,21 +108,7 @@ fn compare(
     totals: &mut Totals,
     compiler: &str,
 ) {
-    let setup = Setup {
-        exe: std::env::current_exe().expect("this test"),
-        exe_args: vec!["serve".into()],
-        object: object.into(),
-        args: vec!["random".into(), i.to_string().into()],
-        dir: dir.into(),
-        heap: 1 << 20,
-        volatile_atomic: false,
-        spurious_wakeups: false,
-        opaque_private: false,
-        nondet: None,
-        wrappers: Vec::new(),
-        show: false,
-        until: None,
-    };
+    let setup = crate::setup(object, dir, i);
     let mut session = Session::start(&setup, 1).expect("it starts");
     let interpreter = Interpreter::new(Arc::new(code.clone()));
     for model in [Relaxation::Tso, Relaxation::Pso] {

@@ -5,13 +5,33 @@
 mod litmus;
 mod mixed;
 
-use membar_native::process;
+use membar_native::process::{self, Setup};
+use std::path::Path;
 
 /// How many programs: as the variable says, or as the tier has them.
 fn programs(variable: &str, short: usize, long: usize) -> usize {
     let given = std::env::var(variable).ok().map(|n| n.parse().unwrap_or_else(|_| panic!("{variable} is a number")));
     let all = std::env::args().any(|arg| arg == "--ignored" || arg == "--include-ignored");
     given.unwrap_or(if all { long } else { short })
+}
+
+/// A child that runs one of the programs of an object.
+fn setup(object: &Path, dir: &Path, program: usize) -> Setup {
+    Setup {
+        exe: std::env::current_exe().expect("this test"),
+        exe_args: vec!["serve".into()],
+        object: object.into(),
+        args: vec!["program".into(), program.to_string().into()],
+        dir: dir.into(),
+        heap: 1 << 20,
+        volatile_atomic: false,
+        spurious_wakeups: false,
+        opaque_private: false,
+        nondet: None,
+        wrappers: Vec::new(),
+        show: false,
+        until: None,
+    }
 }
 
 fn main() {

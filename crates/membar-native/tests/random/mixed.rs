@@ -8,7 +8,6 @@
 use membar_core::{Relaxation, Rng};
 use membar_explore::Strategy;
 use membar_native::build::{self, Request};
-use membar_native::process::Setup;
 use membar_native::session::Session;
 use membar_verify::{Checkpoint, Effort, ErrorKind, Settings, Watching};
 use std::collections::BTreeSet;
@@ -67,21 +66,7 @@ pub fn run(programs: usize) {
     let built = build::build(&request).expect("it compiles");
     let (mut several, mut violations) = (0, 0);
     for i in 0..programs {
-        let setup = Setup {
-            exe: std::env::current_exe().expect("this test"),
-            exe_args: vec!["serve".into()],
-            object: built.object.clone(),
-            args: vec!["mixed".into(), i.to_string().into()],
-            dir: dir.path().into(),
-            heap: 1 << 20,
-            volatile_atomic: false,
-            spurious_wakeups: false,
-            opaque_private: false,
-            nondet: None,
-            wrappers: Vec::new(),
-            show: false,
-            until: None,
-        };
+        let setup = crate::setup(&built.object, dir.path(), i);
         let mut session = Session::start(&setup, 1).expect("it starts");
         for model in [Relaxation::Tso, Relaxation::Pso] {
             let mut explore = |strategy| {

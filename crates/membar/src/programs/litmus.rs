@@ -1,6 +1,6 @@
 //! Litmus tests as programs to verify.
 
-use super::{About, Round, Run, Stand, Subject, Unedited, edited_texts, hash};
+use super::{About, Round, Run, Stand, Subject, Unedited, edited_texts, hash, shown};
 use crate::Failure;
 use crate::certify::replay;
 use crate::core::{Barrier, Relaxation};
@@ -82,16 +82,7 @@ impl Subject for Litmus {
         let mut verification = Verification::local(checkpoint, Interpreter::new(Arc::clone(&self.code)), effort);
         while !verification.is_done() {
             verification.advance(stop);
-            let round = Round {
-                search: verification.search(),
-                seen: verification.seen(),
-                has_first: verification.has_found_first(),
-                is_done: verification.is_done(),
-                is_out: verification.is_out_of_executions(),
-                checkpoint: &|| verification.checkpoint(),
-                facts: &|| serde_json::Value::Null,
-            };
-            if !go_on(&round) {
+            if !shown(&verification, &|| serde_json::Value::Null, go_on) {
                 break;
             }
         }

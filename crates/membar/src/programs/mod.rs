@@ -12,9 +12,9 @@ pub use native::{Native, compile, serve};
 
 use crate::Failure;
 use crate::core::{Access, Barrier, Performed, Relaxation};
-use crate::explore::{SearchState, Step};
+use crate::explore::{SearchState, Step, Work};
 use crate::report::verify::{AccessRef, EditRef, ErrorRef, FenceRef, NoteRef, ReplayCommand, StatisticsRef, edited};
-use crate::verify::{Checkpoint, Effort, Event, Explanation, ProgramError, Seen};
+use crate::verify::{Checkpoint, Effort, Event, Explanation, ProgramError, Seen, Verification};
 use serde_json::Value;
 use std::ffi::OsString;
 use std::io::Read;
@@ -207,6 +207,23 @@ pub struct Round<'a> {
     pub checkpoint: &'a dyn Fn() -> Checkpoint,
     /// See [`Subject::facts`].
     pub facts: &'a dyn Fn() -> Value,
+}
+
+/// Shows a verification between two rounds; whether it is to continue.
+fn shown<W: Work<Part = Seen> + Send>(
+    verification: &Verification<W>,
+    facts: &dyn Fn() -> Value,
+    go_on: &mut dyn FnMut(&Round<'_>) -> bool,
+) -> bool {
+    go_on(&Round {
+        search: verification.search(),
+        seen: verification.seen(),
+        has_first: verification.has_found_first(),
+        is_done: verification.is_done(),
+        is_out: verification.is_out_of_executions(),
+        checkpoint: &|| verification.checkpoint(),
+        facts,
+    })
 }
 
 /// Information about a program besides what was found.

@@ -4,7 +4,7 @@ mod told;
 mod trouble;
 
 use super::{
-    About, Input, Language, Limit, NativeOptions, RUN, Round, Run, Stand, Subject, Unedited, edited_texts, hash,
+    About, Input, Language, Limit, NativeOptions, RUN, Round, Run, Stand, Subject, Unedited, edited_texts, hash, shown,
 };
 use crate::core::{Barrier, Performed, Relaxation};
 use crate::explore::{FaultKind, Step, Strategy};
@@ -231,16 +231,7 @@ impl Subject for Native {
         go_on: &mut dyn FnMut(&Round<'_>) -> bool,
     ) -> Result<Checkpoint, Failure> {
         let result = self.session.verify(checkpoint, effort, barriers, stop, |verification, facts| {
-            let round = Round {
-                search: verification.search(),
-                seen: verification.seen(),
-                has_first: verification.has_found_first(),
-                is_done: verification.is_done(),
-                is_out: verification.is_out_of_executions(),
-                checkpoint: &|| verification.checkpoint(),
-                facts: &|| serde_json::to_value(facts).unwrap_or_default(),
-            };
-            go_on(&round)
+            shown(verification, &|| serde_json::to_value(facts).unwrap_or_default(), go_on)
         });
         result.map_err(|error| trouble(&self.main, &self.words, &error))
     }
