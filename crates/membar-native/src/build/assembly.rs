@@ -1,11 +1,11 @@
 //! The pass over the compiler's assembly.
 //!
-//! Problem: what the compiler's instrumentation gets wrong (see [`early`]) or leaves out ([`inline`]) has to be put right
+//! Problem: what the compiler's instrumentation gets wrong (see [`announced`]) or leaves out ([`inline`]) has to be put right
 //! before the code is assembled, and what cannot be put right has to be reported with its place in the source.
 //!
 //! Algorithm:
 //!
-//! 1. Lines of the compiler's own are copied, with the changes that [`early`] asks for and the calls that are missing
+//! 1. Lines of the compiler's own are copied, with the changes that [`announced`] asks for and the calls that are missing
 //!    ([`super::builtins`]).
 //! 2. The text between `#APP` and `#NO_APP` is inline assembly. It is written again one statement per line, and before a
 //!    statement that accesses memory, or the prefix that belongs to it, stands the call of `__membar_asm`.
@@ -102,6 +102,8 @@ struct Pass<'a> {
     in_function: bool,
     /// Prefixes that stood alone, and wait for their instruction.
     prefixes: Vec<&'a str>,
+    /// Data stands right before: it may be the first part of the next instruction, which nothing may come between.
+    data: bool,
     /// Depth of `.macro`, `.rept` and the like.
     macros: u32,
     /// Macros that have been defined.
@@ -129,6 +131,7 @@ impl<'a> Pass<'a> {
             mark: None,
             in_function: false,
             prefixes: Vec::new(),
+            data: false,
             macros: 0,
             defined: HashSet::new(),
             is_code: true,
@@ -338,6 +341,7 @@ impl<'a> Pass<'a> {
             true => Effect::Unseen("is a macro, which membar does not look into"),
             false => effect(&statement, &prefixes),
         };
+        let meaning = if mem::take(&mut self.data) { Effect::Nothing } else { meaning };
         match meaning {
             Effect::Nothing => {}
             Effect::Hooks(hooks) => inline::write(&hooks, &mut self.out),
@@ -397,6 +401,7 @@ impl<'a> Pass<'a> {
                 if !self.intel =>
             {
                 self.unseen("is code written as data, which membar does not see", text);
+                self.data = true;
             }
             _ => {}
         }
@@ -404,6 +409,7 @@ impl<'a> Pass<'a> {
 
     /// Writes prefixes that found no instruction.
     fn flush_prefix(&mut self) {
+        self.data = false;
         for prefix in mem::take(&mut self.prefixes) {
             self.out.push('\t');
             self.copy(prefix);

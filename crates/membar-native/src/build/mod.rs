@@ -6,7 +6,7 @@
 //! access. The sanitizer's runtime is not linked; the calls go to stubs that lead to ours.
 //!
 //! * [`build`] takes sources: each is compiled to assembly (`compile.rs`), which is put right (`assembly.rs`, with
-//!   `early.rs` for the compiler's own code and `inline.rs` for the user's assembly) and linked with the stubs (`link.rs`).
+//!   `announced.rs` for the compiler's own code and `inline.rs` for the user's assembly) and linked with the stubs (`link.rs`).
 //! * [`wrapper`] is `membar cc`: a compiler for the user's own make, whose native objects carry an instrumented one
 //!   (`fat.rs`); [`build_executable`] takes those out of the finished program again (`executable.rs`).
 //! * [`edited`] has the same program built with other texts for some of its files.
