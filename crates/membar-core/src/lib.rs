@@ -12,6 +12,7 @@
 //! the verdict and `membar-report` shows it.
 
 mod buffer;
+mod c11;
 mod clock;
 mod diagnostic;
 mod ids;
@@ -27,6 +28,7 @@ mod threads;
 mod trace;
 
 pub use buffer::{Buffered, StoreBuffer};
+pub use c11::{C11, Fence, Order};
 pub use clock::{Clock, Compare};
 pub use diagnostic::{Diagnostic, Excerpt, Located, Place, columns, harmless, lossy};
 pub use ids::{AddrId, OpId, Source, ThreadId};

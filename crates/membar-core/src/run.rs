@@ -3,7 +3,9 @@
 //! A [`Trace`](crate::Trace) is the record of an execution that somebody else ran. The types here are for executions
 //! that we run ourselves: a thread says which [`Access`] it is about to make, and once it has been made it is
 //! [`Performed`]. Barriers touch no memory and are not accesses; each access carries the strongest [`Barrier`] that its
-//! thread went through since its previous access.
+//! thread went through since its previous access, and what C11 says about it.
+
+use crate::{C11, Order};
 
 /// The effect of an access.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -52,6 +54,8 @@ pub struct Access {
     pub kind: AccessKind,
     /// The strongest barrier since the thread's previous access.
     pub barrier: Barrier,
+    /// Its memory order, and the C11 fences since the thread's previous access.
+    pub c11: C11,
     /// The address, a dense number.
     pub addr: u32,
     /// The instruction, a dense number over all threads: the same instruction has the same number each time it runs.
@@ -66,6 +70,12 @@ impl Access {
     #[inline]
     pub fn outcomes(&self) -> Option<u64> {
         if self.kind == AccessKind::Load { self.expected } else { None }
+    }
+
+    /// Its memory order; that of a compare-exchange depends on whether it writes.
+    #[inline]
+    pub fn order(&self, writes: bool) -> Order {
+        if writes || self.kind != AccessKind::Rmw { self.c11.order() } else { self.c11.failure() }
     }
 
     /// Whether the access would write if it found this value at its address.

@@ -2,7 +2,7 @@
 
 use crate::code::{Alu, Instr, Int, Operand, Place, Reg, Site, ThreadCode};
 use crate::error::{ErrorKind, Fault, Parsed};
-use membar_core::Barrier;
+use membar_core::{Barrier, C11, Fence};
 use std::ops::Range;
 
 /// Where jumps go that are not known yet.
@@ -24,7 +24,7 @@ impl<'a> Sites<'a> {
         Sites { text, list: Vec::new(), seen: (0, 1, 0) }
     }
 
-    pub(crate) fn add(&mut self, thread: u32, span: &Range<usize>) -> u32 {
+    pub(crate) fn add(&mut self, thread: u32, span: &Range<usize>, c11: C11) -> u32 {
         let (mut at, mut line, mut begins) = if self.seen.0 <= span.start { self.seen } else { (0, 1, 0) };
         for (offset, byte) in self.text.as_bytes()[at..span.start].iter().enumerate() {
             if *byte == b'\n' {
@@ -42,7 +42,7 @@ impl<'a> Sites<'a> {
             }
             text.push_str(word);
         }
-        self.list.push(Site { thread, line, column, text });
+        self.list.push(Site { thread, line, column, text, c11 });
         self.list.len() as u32 - 1
     }
 }
@@ -103,6 +103,12 @@ impl Builder {
     pub(crate) fn barrier(&mut self, barrier: Barrier) {
         if barrier != Barrier::None {
             self.emit(Instr::Barrier(barrier));
+        }
+    }
+
+    pub(crate) fn fence(&mut self, fence: Fence) {
+        if fence != Fence::None {
+            self.emit(Instr::Fence(fence));
         }
     }
 

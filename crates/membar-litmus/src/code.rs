@@ -7,7 +7,7 @@
 //! Values are 64-bit patterns. An integer of w bits is kept sign-extended from w bits if its type is signed and
 //! zero-extended otherwise, so two equal values have equal patterns.
 
-use membar_core::{Access, AccessKind, Barrier};
+use membar_core::{Access, AccessKind, Barrier, C11, Fence};
 
 /// A register of a thread.
 pub type Reg = u16;
@@ -132,6 +132,8 @@ pub enum Instr {
     Rmw { update: Update, dst: Reg, at: Place, value: Operand, ty: Int, site: u32 },
     /// A barrier.
     Barrier(Barrier),
+    /// A fence of C11.
+    Fence(Fence),
 }
 
 /// One value of shared memory.
@@ -169,6 +171,8 @@ pub struct Site {
     pub column: u32,
     /// The instruction as it is written, in one line.
     pub text: String,
+    /// Its memory order.
+    pub c11: C11,
 }
 
 /// A program.
@@ -267,7 +271,7 @@ impl Code {
     #[inline]
     pub fn settle(&self, thread: usize, pc: &mut u32, regs: &mut [u64], mut at: impl FnMut(u32, &[u64])) -> Settled {
         let instrs = &self.threads[thread].instrs;
-        let mut barrier = Barrier::None;
+        let (mut barrier, mut fence) = (Barrier::None, Fence::None);
         // Brent's cycle detection: compare with the state after 256, 512, 1024, … instructions.
         let (mut kept_pc, mut kept) = (u32::MAX, Vec::new());
         for steps in 0..LOCAL_LIMIT {
@@ -300,12 +304,13 @@ impl Code {
                     }
                 }
                 Instr::Barrier(b) => barrier = barrier.max(b),
+                Instr::Fence(f) => fence = fence.then(f),
                 Instr::Load { from, ty, site, .. } => {
-                    return self.request(AccessKind::Load, barrier, from, site, regs, 0, None, ty);
+                    return self.request(AccessKind::Load, (barrier, fence), from, site, regs, 0, None, ty);
                 }
                 Instr::Store { to, value: v, ty, site } => {
                     let v = ty.wrap(value(v, regs));
-                    return self.request(AccessKind::Store, barrier, to, site, regs, v, None, ty);
+                    return self.request(AccessKind::Store, (barrier, fence), to, site, regs, v, None, ty);
                 }
                 Instr::Rmw { update, at, value: v, ty, site, .. } => {
                     let change = match update {
@@ -314,7 +319,7 @@ impl Code {
                         Update::CompareExchange { expected } => Change::CompareExchange(ty.wrap(value(expected, regs))),
                     };
                     let v = ty.wrap(value(v, regs));
-                    return self.request(AccessKind::Rmw, barrier, at, site, regs, v, Some(change), ty);
+                    return self.request(AccessKind::Rmw, (barrier, fence), at, site, regs, v, Some(change), ty);
                 }
             }
             *pc = next;
@@ -327,7 +332,7 @@ impl Code {
     fn request(
         &self,
         kind: AccessKind,
-        barrier: Barrier,
+        (barrier, fence): (Barrier, Fence),
         place: Place,
         site: u32,
         regs: &[u64],
@@ -352,7 +357,8 @@ impl Code {
             Some(Change::CompareExchange(expected)) => Some(expected),
             _ => None,
         };
-        Settled::Request(Request { access: Access { kind, barrier, addr, site, expected }, value, update, ty })
+        let c11 = self.sites[site as usize].c11.after(fence);
+        Settled::Request(Request { access: Access { kind, barrier, c11, addr, site, expected }, value, update, ty })
     }
 
     /// The same program with a barrier right after each of these instructions. Jumps go where they went, past the barrier.

@@ -369,6 +369,6 @@ fn uses(instr: &Instr) -> ([Option<u16>; 3], Option<u16>, Option<u32>) {
             };
             ([at(place), reg(value), expected], Some(dst), None)
         }
-        Instr::Barrier(_) => ([None; 3], None, None),
+        Instr::Barrier(_) | Instr::Fence(_) => ([None; 3], None, None),
     }
 }

@@ -16,6 +16,7 @@ use crate::code::{Alu, Instr, Int, Operand, Place, Reg, Update};
 use crate::error::{ErrorKind, Fault, Parsed};
 use crate::init::Memory;
 use crate::regs::{ALL, Register, VECTOR};
+use membar_core::C11;
 use names::{Cond, Flags, Op, REFUSED, decode};
 use rustc_hash::FxHashMap;
 use std::ops::Range;
@@ -262,7 +263,7 @@ impl<'a> Translator<'a, '_> {
     }
 
     fn site(&mut self) -> u32 {
-        self.sites.add(self.thread, &self.span)
+        self.sites.add(self.thread, &self.span, C11::default())
     }
 
     fn general(&mut self, register: Register) -> Parsed<Reg> {

@@ -88,7 +88,7 @@ pub(crate) enum Remote {
 pub(crate) enum RemoteReply {
     Done,
     Fault,
-    Access { kind: u8, barrier: u8, addr: u32, site: u32, expected: Option<u64>, blocked: bool },
+    Access { kind: u8, barrier: u8, c11: u16, addr: u32, site: u32, expected: Option<u64>, blocked: bool },
     Value(u64),
 }
 

@@ -6,7 +6,7 @@
 
 use crate::process::{Process, ProcessError, Remote, RemoteReply, Setup, Statistics, Task};
 use crate::run::{Divergence, Facts, Traced, barrier_of, kind_of};
-use membar_core::{Access, Barrier, Halt, Threads};
+use membar_core::{Access, Barrier, C11, Halt, Threads};
 use membar_explore::{Step, Strategy};
 use membar_verify::{Checkpoint, Effort, Settings, Verification, Watching};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -185,8 +185,9 @@ impl Threads for RemoteThreads<'_> {
     fn next(&mut self, thread: usize) -> Result<Access, Halt> {
         match self.process.remote(Remote::Next(thread)) {
             Some(RemoteReply::Access { blocked: true, addr, .. }) => Err(Halt::Blocked { addr }),
-            Some(RemoteReply::Access { kind, barrier, addr, site, expected, blocked: false }) => {
-                Ok(Access { kind: kind_of(kind), barrier: barrier_of(barrier), addr, site, expected })
+            Some(RemoteReply::Access { kind, barrier, c11, addr, site, expected, blocked: false }) => {
+                let (kind, barrier, c11) = (kind_of(kind), barrier_of(barrier), C11::from_bits(c11));
+                Ok(Access { kind, barrier, c11, addr, site, expected })
             }
             Some(RemoteReply::Done) => Err(Halt::Ended),
             _ => Err(Halt::Fault),

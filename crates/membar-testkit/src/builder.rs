@@ -15,7 +15,7 @@
 //! assert_eq!(code.sites[1].text, "r0 = y");
 //! ```
 
-use membar_core::Barrier;
+use membar_core::{Barrier, C11};
 use membar_litmus::{Alu, Cell, Code, Instr, Int, Operand, Place, Reg, Site, ThreadCode, Update};
 
 /// A cell of memory.
@@ -121,7 +121,13 @@ impl Thread<'_> {
         let code = &mut self.builder.code;
         let text = text(code);
         self.line += 1;
-        code.sites.push(Site { thread: code.threads.len() as u32, line: self.line, column: 1, text });
+        code.sites.push(Site {
+            thread: code.threads.len() as u32,
+            line: self.line,
+            column: 1,
+            text,
+            c11: C11::default(),
+        });
         code.sites.len() as u32 - 1
     }
 

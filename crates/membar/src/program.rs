@@ -18,7 +18,7 @@
 //! assert_eq!(verify(&program, Settings::new(Relaxation::Tso)).verdict(), Verdict::Unsafe);
 //! ```
 
-use crate::core::{Access, AccessKind, Barrier, Halt, Performed, Threads};
+use crate::core::{Access, AccessKind, Barrier, C11, Fence, Halt, Order, Performed, Threads};
 use crate::explore::{Awaited, Fault, MAX_OUTCOMES, Next, Program, Waiting};
 
 /// A thread's next action.
@@ -40,6 +40,7 @@ pub enum Then {
 pub struct Op {
     kind: AccessKind,
     barrier: Barrier,
+    c11: C11,
     addr: u32,
     expected: Option<u64>,
     writes: Writes,
@@ -55,7 +56,7 @@ enum Writes {
 
 impl Op {
     fn new(kind: AccessKind, addr: u32, writes: Writes) -> Op {
-        Op { kind, barrier: Barrier::None, addr, expected: None, writes, until: None }
+        Op { kind, barrier: Barrier::None, c11: C11::new(Order::Relaxed), addr, expected: None, writes, until: None }
     }
 
     /// Reads an address; the thread gets its value.
@@ -89,14 +90,20 @@ impl Op {
         Op { expected: Some(expected), ..Op::swap(addr, value) }
     }
 
-    /// The same with a full fence before it.
+    /// The same with a full fence before it, a seq_cst fence of C11.
     pub fn after_fence(self) -> Op {
-        Op { barrier: Barrier::Full, ..self }
+        Op { barrier: Barrier::Full, c11: self.c11.after(Fence::SeqCst), ..self }
     }
 
-    /// The same with a fence before it that keeps earlier stores before later ones.
+    /// The same with a fence before it that keeps earlier stores before later ones, a release fence of C11.
     pub fn after_store_fence(self) -> Op {
-        Op { barrier: Barrier::Store, ..self }
+        Op { barrier: Barrier::Store, c11: self.c11.after(Fence::Release), ..self }
+    }
+
+    /// The same with another memory order than relaxed. Store buffers are told nothing: what the order compiles to, such as the
+    /// fence after a seq_cst store, is up to the program.
+    pub fn ordered(self, order: Order) -> Op {
+        Op { c11: C11::new(order).after(self.c11.fence()), ..self }
     }
 
     fn written(self, read: u64) -> Option<u64> {
@@ -171,7 +178,7 @@ impl<F: Fn(usize, &[u64]) -> Then> FromFn<F> {
 
     fn access(&self, thread: usize, op: Op) -> Access {
         let site = (self.got[thread].len() * self.got.len() + thread) as u32;
-        Access { kind: op.kind, barrier: op.barrier, addr: op.addr, site, expected: op.expected }
+        Access { kind: op.kind, barrier: op.barrier, c11: op.c11, addr: op.addr, site, expected: op.expected }
     }
 
     /// The thread makes its access and reads this value; what it writes.

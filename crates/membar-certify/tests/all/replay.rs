@@ -3,7 +3,7 @@
 use Step::{Commit, Issue};
 use membar_certify::replay::{self, Cause, Event, Link, Read, Refusal, Relation, Replayed};
 use membar_core::MachineStep as Step;
-use membar_core::{Access, AccessKind, Barrier, Claim, Halt, Relaxation, Threads};
+use membar_core::{Access, AccessKind, Barrier, C11, Claim, Halt, Relaxation, Threads};
 use membar_litmus::{Cell, Code, Instr, Int, LitmusThreads, Operand, Place, Site, ThreadCode, Update};
 
 const X: u32 = 0;
@@ -38,7 +38,7 @@ fn code(threads: &[&[Instr]]) -> Code {
             .map(|instrs| ThreadCode { instrs: instrs.to_vec(), regs: vec![0], temps: Vec::new() })
             .collect(),
         cells: vec![cell("x", 0x1000), cell("y", 0x1008)],
-        sites: vec![Site { thread: 0, line: 1, column: 1, text: "any".into() }],
+        sites: vec![Site { thread: 0, line: 1, column: 1, text: "any".into(), c11: C11::default() }],
     }
 }
 
@@ -167,7 +167,14 @@ impl Threads for Locks {
         if kind == AccessKind::Load && self.value(addr) == 1 {
             return Err(Halt::Blocked { addr });
         }
-        Ok(Access { kind, barrier: Barrier::None, addr, site: 2 * t + self.made[thread], expected: None })
+        Ok(Access {
+            kind,
+            barrier: Barrier::None,
+            c11: C11::default(),
+            addr,
+            site: 2 * t + self.made[thread],
+            expected: None,
+        })
     }
 
     fn perform(&mut self, thread: usize, _: u64) -> Option<u64> {

@@ -9,7 +9,8 @@
 //!
 //! Every read-modify-write is interlocked, also a compare-exchange that fails. A weak compare-exchange never fails
 //! without reason, as on the machines that the models describe. The kernel's fully ordered operations have a full
-//! barrier on either side.
+//! barrier on either side. For C11 they are relaxed between seq_cst fences; `READ_ONCE` and `WRITE_ONCE` are relaxed,
+//! `rcu_dereference` is an acquire load, `smp_wmb` and `smp_rmb` are a release and an acquire fence.
 
 use super::Function;
 use super::expr::{Item, Val};
@@ -17,18 +18,8 @@ use crate::code::{Alu, Instr, Int, Operand, Update};
 use crate::error::{ErrorKind, Fault, Parsed, quoted};
 use crate::lex::Tok;
 use crate::types::Type;
-use membar_core::Barrier;
+use membar_core::{Barrier, C11, Fence, Order};
 use std::ops::Range;
-
-/// C11's memory orders.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Order {
-    Relaxed,
-    Acquire,
-    Release,
-    AcqRel,
-    SeqCst,
-}
 
 const ORDERS: [(&str, Order); 6] = [
     ("relaxed", Order::Relaxed),
@@ -39,29 +30,38 @@ const ORDERS: [(&str, Order); 6] = [
     ("seq_cst", Order::SeqCst),
 ];
 
-/// Barriers around an access.
+/// The order of an access, and the barriers around it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Around {
+    order: C11,
     before: Barrier,
     after: Barrier,
+    /// The full barriers are fences of the program, and not only what the order means on a machine with store buffers.
+    fenced: bool,
 }
 
-const PLAIN: Around = Around { before: Barrier::None, after: Barrier::None };
-const RELEASE: Around = Around { before: Barrier::Store, after: Barrier::None };
-const FULL: Around = Around { before: Barrier::Full, after: Barrier::Full };
+const RELAXED: Around = around(Order::Relaxed, Barrier::None, Barrier::None);
+const ACQUIRE: Around = around(Order::Acquire, Barrier::None, Barrier::None);
+const RELEASE: Around = around(Order::Release, Barrier::Store, Barrier::None);
+/// The kernel's fully ordered operations.
+const FULL: Around = Around { fenced: true, ..around(Order::Relaxed, Barrier::Full, Barrier::Full) };
 
-impl Order {
-    fn releases(self) -> bool {
-        matches!(self, Order::Release | Order::AcqRel | Order::SeqCst)
+const fn around(order: Order, before: Barrier, after: Barrier) -> Around {
+    Around { order: C11::new(order), before, after, fenced: false }
+}
+
+impl Around {
+    fn store(order: Order) -> Around {
+        let before = if order.releases() { Barrier::Store } else { Barrier::None };
+        around(order, before, if order == Order::SeqCst { Barrier::Full } else { Barrier::None })
     }
 
-    fn store(self) -> Around {
-        let before = if self.releases() { Barrier::Store } else { Barrier::None };
-        Around { before, after: if self == Order::SeqCst { Barrier::Full } else { Barrier::None } }
+    fn rmw(order: Order) -> Around {
+        around(order, if order.releases() { Barrier::Store } else { Barrier::None }, Barrier::None)
     }
 
-    fn rmw(self) -> Around {
-        if self.releases() { RELEASE } else { PLAIN }
+    fn fence(self, barrier: Barrier) -> Fence {
+        if self.fenced && barrier == Barrier::Full { Fence::SeqCst } else { Fence::None }
     }
 }
 
@@ -82,6 +82,7 @@ enum Call {
     /// The kernel's: of a location (`lvalue`) or through a pointer.
     KernelLoad {
         lvalue: bool,
+        order: Order,
     },
     Store,
     KernelStore {
@@ -109,40 +110,43 @@ enum Call {
         around: Around,
     },
     Fence,
-    Barrier(Barrier),
+    Barrier(Barrier, Fence),
 }
 
 const NAMED: [(&str, Call); 27] = [
     ("atomic_load", Call::Load),
     ("atomic_store", Call::Store),
-    ("atomic_init", Call::KernelStore { lvalue: false, around: PLAIN }),
+    ("atomic_init", Call::KernelStore { lvalue: false, around: around(Order::Plain, Barrier::None, Barrier::None) }),
     ("atomic_exchange", Call::Exchange { kernel: None }),
     ("atomic_compare_exchange_strong", Call::CompareExchange),
     ("atomic_compare_exchange_weak", Call::CompareExchange),
     ("atomic_thread_fence", Call::Fence),
-    ("READ_ONCE", Call::KernelLoad { lvalue: true }),
-    ("rcu_dereference", Call::KernelLoad { lvalue: true }),
-    ("lockless_dereference", Call::KernelLoad { lvalue: true }),
-    ("smp_load_acquire", Call::KernelLoad { lvalue: false }),
-    ("atomic_read", Call::KernelLoad { lvalue: false }),
-    ("atomic_read_acquire", Call::KernelLoad { lvalue: false }),
-    ("WRITE_ONCE", Call::KernelStore { lvalue: true, around: PLAIN }),
+    ("READ_ONCE", Call::KernelLoad { lvalue: true, order: Order::Relaxed }),
+    ("rcu_dereference", Call::KernelLoad { lvalue: true, order: Order::Acquire }),
+    ("lockless_dereference", Call::KernelLoad { lvalue: true, order: Order::Acquire }),
+    ("smp_load_acquire", Call::KernelLoad { lvalue: false, order: Order::Acquire }),
+    ("atomic_read", Call::KernelLoad { lvalue: false, order: Order::Relaxed }),
+    ("atomic_read_acquire", Call::KernelLoad { lvalue: false, order: Order::Acquire }),
+    ("WRITE_ONCE", Call::KernelStore { lvalue: true, around: RELAXED }),
     ("rcu_assign_pointer", Call::KernelStore { lvalue: true, around: RELEASE }),
     (
         "smp_store_mb",
-        Call::KernelStore { lvalue: true, around: Around { before: Barrier::None, after: Barrier::Full } },
+        Call::KernelStore {
+            lvalue: true,
+            around: Around { fenced: true, ..around(Order::Relaxed, Barrier::None, Barrier::Full) },
+        },
     ),
     ("smp_store_release", Call::KernelStore { lvalue: false, around: RELEASE }),
-    ("atomic_set", Call::KernelStore { lvalue: false, around: PLAIN }),
+    ("atomic_set", Call::KernelStore { lvalue: false, around: RELAXED }),
     ("atomic_set_release", Call::KernelStore { lvalue: false, around: RELEASE }),
-    ("smp_mb", Call::Barrier(Barrier::Full)),
-    ("smp_wmb", Call::Barrier(Barrier::Store)),
-    ("smp_rmb", Call::Barrier(Barrier::None)),
-    ("barrier", Call::Barrier(Barrier::None)),
-    ("cpu_relax", Call::Barrier(Barrier::None)),
-    ("smp_read_barrier_depends", Call::Barrier(Barrier::None)),
-    ("smp_mb__before_atomic", Call::Barrier(Barrier::Full)),
-    ("smp_mb__after_atomic", Call::Barrier(Barrier::Full)),
+    ("smp_mb", Call::Barrier(Barrier::Full, Fence::SeqCst)),
+    ("smp_wmb", Call::Barrier(Barrier::Store, Fence::Release)),
+    ("smp_rmb", Call::Barrier(Barrier::None, Fence::Acquire)),
+    ("barrier", Call::Barrier(Barrier::None, Fence::None)),
+    ("cpu_relax", Call::Barrier(Barrier::None, Fence::None)),
+    ("smp_read_barrier_depends", Call::Barrier(Barrier::None, Fence::None)),
+    ("smp_mb__before_atomic", Call::Barrier(Barrier::Full, Fence::SeqCst)),
+    ("smp_mb__after_atomic", Call::Barrier(Barrier::Full, Fence::SeqCst)),
 ];
 
 const OPERATIONS: [(&str, Alu); 5] =
@@ -179,8 +183,10 @@ fn lookup(name: &str) -> Option<(Call, bool)> {
     }
     let (stem, around) = if let Some(stem) = name.strip_suffix("_release") {
         (stem, RELEASE)
-    } else if let Some(stem) = name.strip_suffix("_relaxed").or(name.strip_suffix("_acquire")) {
-        (stem, PLAIN)
+    } else if let Some(stem) = name.strip_suffix("_acquire") {
+        (stem, ACQUIRE)
+    } else if let Some(stem) = name.strip_suffix("_relaxed") {
+        (stem, RELAXED)
     } else {
         (name, FULL)
     };
@@ -197,7 +203,7 @@ fn lookup(name: &str) -> Option<(Call, bool)> {
                 (word, Gives::Zero, around)
             } else {
                 // An operation that returns no value orders nothing.
-                (rest, Gives::Old, PLAIN)
+                (rest, Gives::Old, RELAXED)
             };
             match (operation(word), step(word)) {
                 (Some(op), _) => Call::Fetch { op, gives, kernel: Some(around) },
@@ -226,7 +232,7 @@ impl Function<'_, '_> {
         let Args { mut items, orders } = self.arguments()?;
         let span = at.start..self.lexer.last_end;
         let wanted = match call {
-            Call::Barrier(_) | Call::Fence => 0,
+            Call::Barrier(..) | Call::Fence => 0,
             Call::Load | Call::KernelLoad { .. } | Call::Step { .. } => 1,
             Call::Store | Call::KernelStore { .. } | Call::Exchange { .. } | Call::Fetch { .. } => 2,
             Call::CompareExchange | Call::KernelCompareExchange(_) => 3,
@@ -250,39 +256,46 @@ impl Function<'_, '_> {
         }
         let order = orders.first().copied().unwrap_or(Order::SeqCst);
         match call {
-            Call::Barrier(barrier) => {
+            Call::Barrier(barrier, fence) => {
                 self.b.barrier(barrier);
+                self.b.fence(fence);
                 Ok(Val::int(0))
             }
             Call::Fence => {
-                self.b.barrier(match order {
-                    _ if nothing => Barrier::None,
-                    Order::SeqCst => Barrier::Full,
-                    order if order.releases() => Barrier::Store,
-                    _ => Barrier::None,
-                });
+                if !nothing {
+                    self.b.barrier(match order {
+                        Order::SeqCst => Barrier::Full,
+                        order if order.releases() => Barrier::Store,
+                        _ => Barrier::None,
+                    });
+                    self.b.fence(Fence::of(order));
+                }
                 Ok(Val::int(0))
             }
             Call::Load | Call::KernelLoad { .. } => {
-                let pointer = self.pointer(items.remove(0), call == (Call::KernelLoad { lvalue: true }))?;
-                self.load(pointer, &span)
+                let (lvalue, order) = match call {
+                    Call::KernelLoad { lvalue, order } => (lvalue, order),
+                    _ => (false, order),
+                };
+                let pointer = self.pointer(items.remove(0), lvalue)?;
+                self.load(pointer, order, &span)
             }
             Call::Store | Call::KernelStore { .. } => {
                 let (lvalue, around) = match call {
                     Call::KernelStore { lvalue, around } => (lvalue, around),
-                    _ => (false, order.store()),
+                    _ => (false, Around::store(order)),
                 };
                 let pointer = self.pointer(items.remove(0), lvalue)?;
                 let value = self.value(items.remove(0).0)?;
-                self.b.barrier(around.before);
-                self.store(pointer, value, &span)?;
-                self.b.barrier(around.after);
+                self.before(around);
+                self.store(pointer, value, around.order.order(), &span)?;
+                self.after(around);
                 Ok(value)
             }
             Call::Exchange { kernel } => {
                 let pointer = self.pointer(items.remove(0), false)?;
                 let value = self.value(items.remove(0).0)?;
-                self.rmw(Update::Exchange, pointer, value, kernel.unwrap_or(order.rmw()), &span)
+                self.rmw(Update::Exchange, pointer, value, kernel.unwrap_or(Around::rmw(order)), &span)
             }
             Call::Fetch { op, gives, kernel } => {
                 // C11 has the pointer first, the kernel last.
@@ -290,7 +303,7 @@ impl Function<'_, '_> {
                 let second = self.value(items.remove(0).0)?;
                 let c11 = kernel.is_none() || first.ty.stars > 0;
                 let (pointer, value) = if c11 { (first, second) } else { (second, first) };
-                let around = kernel.filter(|_| !c11).unwrap_or(order.rmw());
+                let around = kernel.filter(|_| !c11).unwrap_or(Around::rmw(order));
                 self.fetch(op, gives, pointer, value, around, &span)
             }
             Call::Step { op, gives, around } => {
@@ -307,7 +320,10 @@ impl Function<'_, '_> {
                 let pointer = self.pointer(items.remove(0), false)?;
                 let expected = items.remove(0);
                 let value = self.value(items.remove(0).0)?;
-                self.compare_exchange(pointer, expected, value, order.rmw(), &span)
+                let around = Around::rmw(order);
+                let failure = orders.get(1).copied().unwrap_or(order);
+                let around = Around { order: around.order.failing(failure), ..around };
+                self.compare_exchange(pointer, expected, value, around, &span)
             }
         }
     }
@@ -359,15 +375,25 @@ impl Function<'_, '_> {
         }
     }
 
+    fn before(&mut self, around: Around) {
+        self.b.barrier(around.before);
+        self.b.fence(around.fence(around.before));
+    }
+
+    fn after(&mut self, around: Around) {
+        self.b.barrier(around.after);
+        self.b.fence(around.fence(around.after));
+    }
+
     /// A read-modify-write; its value is what was there before.
     fn rmw(&mut self, update: Update, pointer: Val, value: Val, around: Around, span: &Range<usize>) -> Parsed<Val> {
         let (at, ty) = self.place(pointer, span)?;
         let dst = self.temp(span)?;
-        let site = self.sites.add(self.thread, span);
-        self.b.barrier(around.before);
+        let site = self.sites.add(self.thread, span, around.order);
+        self.before(around);
         let int = Int { signed: true, ..ty.value() };
         self.b.emit(Instr::Rmw { update, dst, at, value: value.op, ty: int, site });
-        self.b.barrier(around.after);
+        self.after(around);
         let old = Val { op: Operand::Reg(dst), ty, temp: true };
         if ty.value().signed {
             return Ok(old);
@@ -408,7 +434,7 @@ impl Function<'_, '_> {
             Item::Address(local) => (Err(local), Val { op: Operand::Reg(local.reg), ty: local.ty, temp: false }),
             item => {
                 let pointer = self.value(item)?;
-                (Ok(pointer), self.load(pointer, &expected_span)?)
+                (Ok(pointer), self.load(pointer, Order::Plain, &expected_span)?)
             }
         };
         let old = self.rmw(Update::CompareExchange { expected: wanted.op }, pointer, value, around, span)?;
@@ -416,7 +442,7 @@ impl Function<'_, '_> {
         let result = self.compute(Alu::Eq, old.op, wanted.op, Type::INT, None, span)?;
         let skip = self.b.branch(result.op, false);
         match where_to {
-            Ok(pointer) => self.store(pointer, old, &expected_span)?,
+            Ok(pointer) => self.store(pointer, old, Order::Plain, &expected_span)?,
             Err(local) => {
                 let old = self.convert(old, local.ty)?;
                 self.b.emit(Instr::Set { dst: local.reg, src: old.op });

@@ -5,6 +5,7 @@ use crate::code::{Alu, Instr, Int, Operand};
 use crate::error::{ErrorKind, Fault, Parsed, quoted};
 use crate::lex::{Tok, number};
 use crate::types::{Type, is_type_word, parse_type};
+use membar_core::Order;
 use std::ops::Range;
 
 /// A value: a constant or a register, and its type.
@@ -96,7 +97,7 @@ impl<'t> Function<'_, 't> {
         match item {
             Item::Value(value) => Ok(value),
             Item::Local(local) => Ok(Val { op: Operand::Reg(local.reg), ty: local.ty, temp: false }),
-            Item::Deref(pointer, span) => self.load(pointer, &span),
+            Item::Deref(pointer, span) => self.load(pointer, Order::Plain, &span),
             Item::Address(_) => {
                 let help = "the address of a variable can only be the expected value of a compare-exchange";
                 Err(Fault::unsupported("expression", "&", help, self.lexer.peek().span()))

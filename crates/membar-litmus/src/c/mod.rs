@@ -15,6 +15,7 @@ use crate::init::{Memory, RegName};
 use crate::lex::{Lexer, Style, Tok};
 use crate::types::{Type, is_type_word, parse_type};
 use expr::{Item, Val};
+use membar_core::{C11, Order};
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 
@@ -435,7 +436,7 @@ impl<'t> Function<'_, 't> {
         match (op, item) {
             (Some(op), item) => self.update(item, op, value, span),
             (None, Item::Local(local)) => self.set_local(local, value),
-            (None, Item::Deref(pointer, _)) => self.store(pointer, value, &span),
+            (None, Item::Deref(pointer, _)) => self.store(pointer, value, Order::Plain, &span),
             (None, Item::Value(_) | Item::Address(_)) => unreachable!("refused above"),
         }
     }
@@ -449,9 +450,9 @@ impl<'t> Function<'_, 't> {
                 self.set_local(local, new)
             }
             Item::Deref(pointer, _) => {
-                let old = self.load(pointer, &span)?;
+                let old = self.load(pointer, Order::Plain, &span)?;
                 let new = self.arithmetic(op, old, value, &span)?;
-                self.store(pointer, new, &span)
+                self.store(pointer, new, Order::Plain, &span)
             }
             Item::Value(_) | Item::Address(_) => {
                 let help = "only variables and locations such as `*x` can be changed";
@@ -520,17 +521,17 @@ impl<'t> Function<'_, 't> {
         Ok((self.b.place(place, ty.value().bits), ty))
     }
 
-    fn load(&mut self, pointer: Val, span: &Range<usize>) -> Parsed<Val> {
+    fn load(&mut self, pointer: Val, order: Order, span: &Range<usize>) -> Parsed<Val> {
         let (from, ty) = self.place(pointer, span)?;
         let dst = self.temp(span)?;
-        let site = self.sites.add(self.thread, span);
+        let site = self.sites.add(self.thread, span, C11::new(order));
         self.b.emit(Instr::Load { dst, from, ty: ty.value(), site });
         Ok(Val { op: Operand::Reg(dst), ty, temp: true })
     }
 
-    fn store(&mut self, pointer: Val, value: Val, span: &Range<usize>) -> Parsed<()> {
+    fn store(&mut self, pointer: Val, value: Val, order: Order, span: &Range<usize>) -> Parsed<()> {
         let (to, ty) = self.place(pointer, span)?;
-        let site = self.sites.add(self.thread, span);
+        let site = self.sites.add(self.thread, span, C11::new(order));
         // Memory is kept signed.
         self.b.emit(Instr::Store { to, value: value.op, ty: Int { signed: true, ..ty.value() }, site });
         Ok(())

@@ -21,7 +21,7 @@ use super::registers::{Registers, register};
 use super::shadow::{self, Hit, read};
 use super::slot::{END_SITE, NOTHING, Pending};
 use super::world::{World, world};
-use membar_core::{AccessKind, Barrier};
+use membar_core::{AccessKind, Barrier, C11, Order};
 use membar_explore::{Awaited, message};
 
 /// An access to one object by a hook that makes it itself.
@@ -31,6 +31,7 @@ pub struct Event {
     size: usize,
     kind: AccessKind,
     before: Barrier,
+    c11: C11,
     expected: Option<u64>,
     wait: Option<(u64, bool)>,
     site: Option<u32>,
@@ -40,13 +41,14 @@ pub struct Event {
 }
 
 impl Event {
-    /// An atomic access.
-    pub fn atomic(kind: AccessKind, addr: usize, size: usize) -> Event {
+    /// An atomic access of this memory order.
+    pub fn atomic(kind: AccessKind, addr: usize, size: usize, order: Order) -> Event {
         Event {
             addr,
             size,
             kind,
             before: Barrier::None,
+            c11: C11::new(order),
             expected: None,
             wait: None,
             site: None,
@@ -56,9 +58,41 @@ impl Event {
         }
     }
 
-    /// An operation that synchronises memory fully: the caller sets the barrier after it.
+    /// An operation on a synchronisation object. Memory with store buffers is synchronised fully: the caller sets the barrier after it.
+    /// For C11 it acquires and releases, unless told otherwise, and finds the last value there is.
     pub fn sync(addr: usize, size: usize) -> Event {
-        Event { before: Barrier::Full, ..Event::atomic(AccessKind::Rmw, addr, size) }
+        let event = Event::atomic(AccessKind::Rmw, addr, size, Order::AcqRel);
+        Event { before: Barrier::Full, c11: C11::new(Order::AcqRel).fresh(), ..event }
+    }
+
+    /// It takes something: for C11 it acquires.
+    pub fn takes(self) -> Event {
+        Event { c11: C11::new(Order::Acquire).fresh(), ..self }
+    }
+
+    /// The same if it can; otherwise it does not change the object, and orders nothing.
+    pub fn tries(self) -> Event {
+        Event { c11: C11::new(Order::Acquire).failing(Order::Relaxed).fresh(), ..self }
+    }
+
+    /// It gives something back: for C11 it releases.
+    pub fn gives(self) -> Event {
+        Event { c11: C11::new(Order::Release).fresh(), ..self }
+    }
+
+    /// For C11 it is no more than a plain write: others must not come to the object before or after it unordered.
+    pub fn unordered(self) -> Event {
+        Event { c11: C11::new(Order::Plain).fresh(), ..self }
+    }
+
+    /// It finds the last value there is.
+    pub fn fresh(self) -> Event {
+        Event { c11: self.c11.fresh(), ..self }
+    }
+
+    /// The memory order of a compare-exchange that fails.
+    pub fn failing(self, order: Order) -> Event {
+        Event { c11: self.c11.failing(order), ..self }
     }
 
     pub fn before(self, before: Barrier) -> Event {
@@ -157,6 +191,7 @@ impl Event {
             site,
             kind: self.kind,
             barrier: self.before,
+            c11: self.c11,
             compares: expected.is_some(),
             waits: self.wait.is_some(),
             counted: self.counted,
@@ -174,7 +209,7 @@ impl Event {
     #[cold]
     fn wait_for_part(self, cell: u32) {
         let site = self.site.unwrap_or_else(|| site(world()));
-        let mut pending = Pending { barrier: self.before, ..Pending::plain(cell, site, self.kind) };
+        let mut pending = Pending { barrier: self.before, c11: self.c11, ..Pending::plain(cell, site, self.kind) };
         let mut awaited = NOTHING;
         loop {
             World::announce::<true>(pending, awaited);
@@ -318,6 +353,7 @@ fn is_mortal(w: &World, addr: usize) -> bool {
 /// The thread that runs has ended, and with it its own visible cell.
 pub fn lose(cell: u32) {
     settle();
+    // For C11 the end of a variable is a write like others.
     let pending = Pending { barrier: Barrier::Full, ..Pending::plain(cell, END_SITE, AccessKind::Rmw) };
     World::announce::<true>(pending, NOTHING);
 }

@@ -5,7 +5,7 @@ use super::registers::{Registers, register, word_at};
 use super::shadow::read;
 use super::slot::{BEFORE, NO_STAMP, Pending, Slot, Stand};
 use super::world::{Mode, World, world};
-use membar_core::{AccessKind, Barrier};
+use membar_core::{AccessKind, Barrier, Fence};
 use membar_explore::{Awaited, Step};
 
 impl World {
@@ -18,7 +18,8 @@ impl World {
         let world = world();
         let thread = world.this();
         pending.barrier = pending.barrier.max(thread.barrier);
-        thread.barrier = Barrier::None;
+        pending.c11 = pending.c11.after(thread.fence);
+        (thread.barrier, thread.fence) = (Barrier::None, Fence::None);
         if !world.barriers.is_empty() {
             pending.barrier = pending.barrier.max(world.added_barrier(pending.site | BEFORE));
         }

@@ -7,7 +7,7 @@ use super::layout::{CHOICE, SECTIONS};
 use super::slot::{Pending, Stand};
 use super::tsan::barrier;
 use super::world::{World, world};
-use membar_core::{AccessKind, Barrier};
+use membar_core::{AccessKind, Barrier, C11, Order};
 use membar_explore::{Awaited, MAX_OUTCOMES};
 use std::ffi::c_int;
 
@@ -40,6 +40,7 @@ pub fn choose(outcomes: u32) -> u32 {
         site: site(w),
         kind: AccessKind::Load,
         barrier: Barrier::None,
+        c11: C11::new(Order::Relaxed).fresh(),
         compares: true,
         waits: true,
         counted: false,
@@ -109,7 +110,7 @@ pub extern "C-unwind" fn nondet_pointer() -> usize {
 
 /// `__VERIFIER_atomic_begin`: sections exclude each other.
 pub extern "C-unwind" fn section_begin() {
-    Event::sync(SECTIONS, 4).while_not(1).announce();
+    Event::sync(SECTIONS, 4).takes().while_not(1).announce();
     // SAFETY: a word of the control blocks, which are mapped; so below.
     unsafe { *(SECTIONS as *mut u32) = 1 };
     barrier(Barrier::Full);
@@ -117,7 +118,7 @@ pub extern "C-unwind" fn section_begin() {
 
 /// `__VERIFIER_atomic_end`.
 pub extern "C-unwind" fn section_end() {
-    Event::sync(SECTIONS, 4).announce();
+    Event::sync(SECTIONS, 4).gives().announce();
     unsafe { *(SECTIONS as *mut u32) = 0 };
     barrier(Barrier::Full);
 }

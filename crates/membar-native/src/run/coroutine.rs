@@ -7,7 +7,7 @@ use super::slot::{Slot, Stand};
 use super::switch::{Place, switch};
 use super::sync::waiters::Waits;
 use super::world::world;
-use membar_core::{Barrier, Rng};
+use membar_core::{Barrier, Fence, Rng};
 use membar_explore::Fault;
 
 /// A thread of the program.
@@ -32,6 +32,8 @@ pub struct ThreadState {
     pub kids: u32,
     /// The strongest barrier since its last access.
     pub barrier: Barrier,
+    /// The C11 fences since then.
+    pub fence: Fence,
     /// Where its own frames begin.
     pub entry: usize,
     /// The lowest stack pointer seen.
@@ -125,6 +127,7 @@ impl ThreadState {
             result: 0,
             kids: 0,
             barrier: Barrier::None,
+            fence: Fence::None,
             entry: 0,
             low: usize::MAX,
             dirty: false,
@@ -175,6 +178,7 @@ impl ThreadState {
             result,
             kids,
             barrier,
+            fence,
             entry,
             low,
             dirty,
@@ -231,6 +235,7 @@ impl ThreadState {
         self.result = *result;
         self.kids = *kids;
         self.barrier = *barrier;
+        self.fence = *fence;
         self.entry = *entry;
         self.low = *low;
         self.dirty = *dirty;

@@ -242,9 +242,9 @@ impl Native {
 }
 
 pub(super) fn access(pending: &Pending) -> Access {
-    let Pending { cell, site, kind, barrier, expected, compares, .. } = *pending;
+    let Pending { cell, site, kind, barrier, c11, expected, compares, .. } = *pending;
     let expected = compares.then_some(expected);
-    Access { kind, barrier, addr: cell, site, expected }
+    Access { kind, barrier, c11, addr: cell, site, expected }
 }
 
 impl Program for Native {

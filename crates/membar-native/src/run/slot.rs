@@ -1,7 +1,7 @@
 //! A thread's announcement, kept for each of its steps.
 
 use super::idle::Idle;
-use membar_core::{AccessKind, Barrier};
+use membar_core::{AccessKind, Barrier, C11};
 use membar_explore::{Awaited, Standing};
 
 /// Sites of accesses that no instruction of the program makes: the beginning and the end of a thread.
@@ -21,6 +21,7 @@ pub struct Pending {
     pub site: u32,
     pub kind: AccessKind,
     pub barrier: Barrier,
+    pub c11: C11,
     /// It writes only if the cell holds `expected`. A load that does is a choice among this many outcomes.
     pub compares: bool,
     /// It may be disabled: the thread's `awaited` says when. Or it is a choice: the thread does not simply continue.
@@ -40,7 +41,18 @@ impl Pending {
     /// A plain access.
     pub fn plain(cell: u32, site: u32, kind: AccessKind) -> Pending {
         let (compares, waits, counted, part) = (false, false, false, 0);
-        Pending { expected: 0, cell, site, kind, barrier: Barrier::None, compares, waits, counted, part }
+        Pending {
+            expected: 0,
+            cell,
+            site,
+            kind,
+            barrier: Barrier::None,
+            c11: C11::default(),
+            compares,
+            waits,
+            counted,
+            part,
+        }
     }
 }
 

@@ -95,7 +95,7 @@ pub fn end(result: usize) {
     if id != 0 || !world().alone {
         super::sync::abandon_mutexes();
         lose_memory(id);
-        Event::sync(control(id) + ENDED, 4).at(END_SITE).always().announce();
+        Event::sync(control(id) + ENDED, 4).gives().at(END_SITE).always().announce();
         // SAFETY: the control block is mapped.
         unsafe { *((control(id) + ENDED) as *mut u32) = 1 };
         world().threads[id].barrier = Barrier::Full;
@@ -180,7 +180,7 @@ pub fn exit_after_others() {
         at += 1;
         for nth in 0..world().threads[usize::from(parent)].kids {
             let Some(&id) = world().ids.get(&(parent, nth)) else { continue };
-            Event::sync(control(usize::from(id)) + ENDED, 4).at(END_SITE).while_not(0).always().announce();
+            Event::sync(control(usize::from(id)) + ENDED, 4).takes().at(END_SITE).while_not(0).always().announce();
             all[n] = id;
             n += 1;
         }

@@ -11,7 +11,7 @@ use super::shadow::{self, read};
 use super::slot::{END_SITE, START_SITE, Slot, Stand};
 use super::world::{World, world};
 use crate::process::{Remote, RemoteReply};
-use membar_core::{Access, AccessKind, Barrier, Performed};
+use membar_core::{Access, AccessKind, Barrier, C11, Performed};
 use membar_explore::{Control, Fault, Location, Next, Program, Step};
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +24,8 @@ pub struct Made {
     kind: u8,
     /// 0 none, 1 store, 2 full.
     barrier: u8,
+    /// Its memory order.
+    c11: u16,
     /// Which cell.
     pub addr: u32,
     /// Which instruction, as an offset in the object.
@@ -36,15 +38,27 @@ pub struct Made {
 
 impl Made {
     fn new(performed: &Performed) -> Made {
-        let Access { kind, barrier, addr, site, expected } = performed.access;
+        let Access { kind, barrier, c11, addr, site, expected } = performed.access;
         let Performed { thread, writes, old, new, .. } = *performed;
-        Made { thread, kind: kind as u8, barrier: barrier as u8, addr, site, expected, writes, old, new }
+        Made {
+            thread,
+            kind: kind as u8,
+            barrier: barrier as u8,
+            c11: c11.bits(),
+            addr,
+            site,
+            expected,
+            writes,
+            old,
+            new,
+        }
     }
 
     /// As the engine has it.
     pub fn performed(&self) -> Performed {
         let (kind, barrier) = (kind_of(self.kind), barrier_of(self.barrier));
-        let access = Access { kind, barrier, addr: self.addr, site: self.site, expected: self.expected };
+        let c11 = C11::from_bits(self.c11);
+        let access = Access { kind, barrier, c11, addr: self.addr, site: self.site, expected: self.expected };
         Performed { thread: self.thread, access, writes: self.writes, old: self.old, new: self.new }
     }
 }
@@ -206,10 +220,11 @@ impl Native {
             Remote::Next(thread) => match now(thread) {
                 Some((Stand::Access, slot)) => {
                     let pending = slot.pending;
-                    let Access { kind, barrier, addr, site, expected } = access(&pending);
+                    let Access { kind, barrier, c11, addr, site, expected } = access(&pending);
                     let value = read(&w.shadow.cells[pending.cell as usize]);
                     let blocked = pending.waits && slot.awaited.blocks(value);
-                    RemoteReply::Access { kind: kind as u8, barrier: barrier as u8, addr, site, expected, blocked }
+                    let (kind, barrier, c11) = (kind as u8, barrier as u8, c11.bits());
+                    RemoteReply::Access { kind, barrier, c11, addr, site, expected, blocked }
                 }
                 Some((Stand::Fault, _)) => RemoteReply::Fault,
                 Some((Stand::Done | Stand::Over | Stand::Dropped, _)) | None => RemoteReply::Done,

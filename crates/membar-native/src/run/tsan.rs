@@ -15,14 +15,22 @@
 use super::access::{self, Event, plain, whole_range};
 use super::shadow::wide;
 use super::world::world;
-use membar_core::{AccessKind, Barrier};
+use membar_core::{AccessKind, Barrier, Fence, Order};
 
-const RELEASE: i32 = 3;
-const ACQ_REL: i32 = 4;
-const SEQ_CST: i32 = 5;
+/// A memory order as the compiler passes it. Above it there may be hints.
+fn order(number: i32) -> Order {
+    match number & 0xff {
+        0 => Order::Relaxed,
+        // `consume` is an acquire.
+        1 | 2 => Order::Acquire,
+        3 => Order::Release,
+        4 => Order::AcqRel,
+        _ => Order::SeqCst,
+    }
+}
 
-fn before(order: i32) -> Barrier {
-    if matches!(order & 0xff, RELEASE | ACQ_REL | SEQ_CST) { Barrier::Store } else { Barrier::None }
+fn before(order: Order) -> Barrier {
+    if order.releases() { Barrier::Store } else { Barrier::None }
 }
 
 /// Adds a barrier after the last access of the thread that runs.
@@ -32,6 +40,13 @@ pub fn barrier(barrier: Barrier) {
     let w = world();
     let thread = &mut w.threads[w.current];
     thread.barrier = thread.barrier.max(barrier);
+}
+
+/// Adds a C11 fence there.
+fn fence(fence: Fence) {
+    let w = world();
+    let thread = &mut w.threads[w.current];
+    thread.fence = thread.fence.then(fence);
 }
 
 pub extern "C-unwind" fn read_plain<const N: usize>(addr: usize) {
@@ -61,7 +76,7 @@ pub extern "C-unwind" fn update_volatile<const N: usize>(addr: usize) {
 
 pub extern "C-unwind" fn read_volatile<const N: usize>(addr: usize) {
     if world().volatile_atomic {
-        Event::atomic(AccessKind::Load, addr, N).announce();
+        Event::atomic(AccessKind::Load, addr, N, Order::SeqCst).announce();
     } else {
         read_plain::<N>(addr);
     }
@@ -69,7 +84,7 @@ pub extern "C-unwind" fn read_volatile<const N: usize>(addr: usize) {
 
 pub extern "C-unwind" fn write_volatile<const N: usize>(addr: usize) {
     if world().volatile_atomic {
-        Event::atomic(AccessKind::Store, addr, N).before(Barrier::Store).announce();
+        Event::atomic(AccessKind::Store, addr, N, Order::SeqCst).before(Barrier::Store).announce();
         barrier(Barrier::Full);
     } else {
         write_plain::<N>(addr);
@@ -94,12 +109,13 @@ pub extern "C-unwind" fn vptr_update(addr: usize, value: usize) {
 
 pub extern "C-unwind" fn nothing() {}
 
-pub extern "C-unwind" fn thread_fence(order: i32) {
-    match order {
-        SEQ_CST => barrier(Barrier::Full),
-        RELEASE | ACQ_REL => barrier(Barrier::Store),
+pub extern "C-unwind" fn thread_fence(number: i32) {
+    match order(number) {
+        Order::SeqCst => barrier(Barrier::Full),
+        Order::Release | Order::AcqRel => barrier(Barrier::Store),
         _ => {}
     }
+    fence(Fence::of(order(number)));
 }
 
 /// Annotations of programs for a sanitizer: ignored, and the answer is 0.
@@ -131,17 +147,29 @@ fn announced_assembly(addr: usize, what: u32, rax: u64, rdx: u64) {
         2 if size > 8 => whole_range(addr, size, true),
         1 => plain(addr, size, false),
         2 => plain(addr, size, true),
-        3 => Event::atomic(AccessKind::Rmw, addr, size).before(Barrier::Store).announce(),
+        3 => Event::atomic(AccessKind::Rmw, addr, size, Order::SeqCst).before(Barrier::Store).announce(),
         4 => {
             let mask = if size >= 8 { u64::MAX } else { (1 << (8 * size)) - 1 };
-            Event::atomic(AccessKind::Rmw, addr, size).before(Barrier::Store).expects(rax & mask).announce();
+            Event::atomic(AccessKind::Rmw, addr, size, Order::SeqCst)
+                .before(Barrier::Store)
+                .expects(rax & mask)
+                .announce();
         }
-        5 => barrier(Barrier::Full),
-        6 => barrier(Barrier::Store),
+        5 => {
+            barrier(Barrier::Full);
+            fence(Fence::SeqCst);
+        }
+        6 => {
+            barrier(Barrier::Store);
+            fence(Fence::Release);
+        }
         8 => {
             let expected =
                 if size == 8 { rdx << 32 | rax & 0xffff_ffff } else { wide(u128::from(rdx) << 64 | u128::from(rax)) };
-            Event::atomic(AccessKind::Rmw, addr, size).before(Barrier::Store).expects(expected).announce();
+            Event::atomic(AccessKind::Rmw, addr, size, Order::SeqCst)
+                .before(Barrier::Store)
+                .expects(expected)
+                .announce();
         }
         9 => world().executed(addr as u64),
         10 => whole_range(addr, rax as usize, false),
@@ -177,23 +205,25 @@ macro_rules! int {
 }
 int!(u8: u64::from, u16: u64::from, u32: u64::from, u64: |v| v, u128: wide);
 
-pub extern "C-unwind" fn atomic_load<T: Int>(addr: *const T, _order: i32) -> T {
-    Event::atomic(AccessKind::Load, addr as usize, size_of::<T>()).announce();
+pub extern "C-unwind" fn atomic_load<T: Int>(addr: *const T, number: i32) -> T {
+    Event::atomic(AccessKind::Load, addr as usize, size_of::<T>(), order(number)).announce();
     // SAFETY: the program accesses this memory; a bad pointer is caught as a fault of the program.
     unsafe { addr.read_unaligned() }
 }
 
-pub extern "C-unwind" fn atomic_store<T: Int>(addr: *mut T, value: T, order: i32) {
-    Event::atomic(AccessKind::Store, addr as usize, size_of::<T>()).before(before(order)).announce();
+pub extern "C-unwind" fn atomic_store<T: Int>(addr: *mut T, value: T, number: i32) {
+    let order = order(number);
+    Event::atomic(AccessKind::Store, addr as usize, size_of::<T>(), order).before(before(order)).announce();
     // SAFETY: as above.
     unsafe { addr.write_unaligned(value) };
-    if order & 0xff == SEQ_CST {
+    if order == Order::SeqCst {
         barrier(Barrier::Full);
     }
 }
 
-fn update<T: Int>(addr: *mut T, order: i32, new: impl Fn(T) -> T) -> T {
-    Event::atomic(AccessKind::Rmw, addr as usize, size_of::<T>()).before(before(order)).announce();
+fn update<T: Int>(addr: *mut T, number: i32, new: impl Fn(T) -> T) -> T {
+    let order = order(number);
+    Event::atomic(AccessKind::Rmw, addr as usize, size_of::<T>(), order).before(before(order)).announce();
     // SAFETY: as above.
     unsafe {
         let old = addr.read_unaligned();
@@ -235,11 +265,11 @@ pub extern "C-unwind" fn atomic_compare_exchange<T: Int>(
     expected: *mut T,
     desired: T,
     order: i32,
-    _failure: i32,
+    failure: i32,
 ) -> i32 {
     // SAFETY: as above; `expected` is the caller's own.
     let wanted = unsafe { expected.read_unaligned() };
-    let old = atomic_compare_exchange_val(addr, wanted, desired, order, _failure);
+    let old = atomic_compare_exchange_val(addr, wanted, desired, order, failure);
     if old == wanted {
         return 1;
     }
@@ -251,11 +281,12 @@ pub extern "C-unwind" fn atomic_compare_exchange_val<T: Int>(
     addr: *mut T,
     wanted: T,
     desired: T,
-    order: i32,
-    _failure: i32,
+    success: i32,
+    failure: i32,
 ) -> T {
-    let event = Event::atomic(AccessKind::Rmw, addr as usize, size_of::<T>()).before(before(order));
-    event.expects(wanted.value()).announce();
+    let (success, failure) = (order(success), order(failure));
+    let event = Event::atomic(AccessKind::Rmw, addr as usize, size_of::<T>(), success).before(before(success));
+    event.failing(failure).expects(wanted.value()).announce();
     // SAFETY: as above.
     unsafe {
         let old = addr.read_unaligned();

@@ -47,7 +47,7 @@ use super::slot::{END_SITE, NO_STAMP, NOTHING, Pending, START_SITE, Slot, Stand}
 use super::snapshot::{Snapshots, used_from};
 use super::switch::{Place, begin, switch};
 use super::sync::waiters::Waits;
-use membar_core::{Access, AccessKind, Barrier, Performed, Rng};
+use membar_core::{Access, AccessKind, Barrier, C11, Fence, Order, Performed, Rng};
 use membar_explore::{Awaited, Fault, Standing, Step, Stop, Watched};
 use rustc_hash::FxHashMap;
 use std::cell::UnsafeCell;
@@ -296,7 +296,11 @@ impl World {
     /// Sets the next access of a thread that has not been started: to wait for its start.
     pub fn unborn(&mut self, id: usize) {
         let cell = self.shadow.number(control(id) + STARTED).expect("visible");
-        let pending = Pending { waits: true, ..Pending::plain(cell, START_SITE, AccessKind::Load) };
+        let pending = Pending {
+            waits: true,
+            c11: C11::new(Order::Acquire).fresh(),
+            ..Pending::plain(cell, START_SITE, AccessKind::Load)
+        };
         let new = self.threads[id].slots.is_empty();
         if new {
             self.set_value(cell, 0);
@@ -335,7 +339,7 @@ impl World {
             unsafe { std::ptr::write_bytes(from as *mut u8, 0, stack_base(id) - from) };
             thread.low = usize::MAX;
             thread.kids = 0;
-            thread.barrier = Barrier::None;
+            (thread.barrier, thread.fence) = (Barrier::None, Fence::None);
             (thread.dirty, thread.was_dirty) = (false, false);
             (thread.private, thread.suspect) = (0, 1000);
             thread.keys.clear();
@@ -645,7 +649,7 @@ impl World {
     /// It has made it: notes what it was, what was there before, and what is there now.
     #[inline(always)]
     fn end_step(&mut self, pending: &Pending) {
-        let &Pending { expected, cell, site, kind, barrier, compares, .. } = pending;
+        let &Pending { expected, cell, site, kind, barrier, c11, compares, .. } = pending;
         let (id, old, new) = (self.current, self.old, self.new);
         self.stepping = false;
         self.path.push(if compares { made_by(id, kind, old) } else { Step::of(id) });
@@ -655,7 +659,7 @@ impl World {
         }
         let writes = writes(pending, old);
         self.disturbed |= writes & self.watched.has(cell);
-        let access = Access { kind, barrier, addr: cell, site, expected: compares.then_some(expected) };
+        let access = Access { kind, barrier, c11, addr: cell, site, expected: compares.then_some(expected) };
         // SAFETY: the scheduler that asked for steps waits for them, and has made room for all.
         unsafe {
             let made = &mut *self.made;
@@ -764,8 +768,7 @@ impl World {
     #[cold]
     fn void_step(&mut self, step: Step) -> Performed {
         let id = step.thread();
-        let access =
-            Access { kind: AccessKind::Load, barrier: Barrier::None, addr: 0, site: START_SITE, expected: None };
+        let access = super::program::access(&Pending::plain(0, START_SITE, AccessKind::Load));
         self.live = usize::MAX;
         self.path.push(step);
         let value = self.values.first().copied().unwrap_or(0);

@@ -226,7 +226,7 @@ fn write_c(p: usize, code: &Code, rng: &mut Rng, before: u32) -> (String, BTreeM
                 }
                 Instr::Barrier(Barrier::Full) => "__atomic_thread_fence(__ATOMIC_SEQ_CST);".into(),
                 Instr::Barrier(Barrier::Store) => "__atomic_thread_fence(__ATOMIC_RELEASE);".into(),
-                Instr::Barrier(Barrier::None) => ";".into(),
+                Instr::Barrier(Barrier::None) | Instr::Fence(_) => ";".into(),
             };
             let _ = writeln!(text, "  l{pc}: __attribute__((unused)); {body}");
         }

@@ -282,7 +282,7 @@ impl Writer<'_> {
                 self.rmw(update, value, ty);
                 self.put(dst);
             }
-            Instr::Barrier(Barrier::None) => {}
+            Instr::Barrier(Barrier::None) | Instr::Fence(_) => {}
             Instr::Barrier(Barrier::Store) => dynasm!(self.ops ; .arch x64 ; sfence),
             Instr::Barrier(Barrier::Full) => dynasm!(self.ops ; .arch x64 ; mfence),
         }

@@ -235,11 +235,11 @@ fn races(steps: &[Performed]) -> Vec<(usize, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::{Access, AccessKind, Barrier};
+    use crate::core::{Access, AccessKind, Barrier, C11};
 
     fn step(thread: u32, addr: u32, writes: bool) -> Performed {
         let kind = if writes { AccessKind::Store } else { AccessKind::Load };
-        let access = Access { kind, barrier: Barrier::None, addr, site: 0, expected: None };
+        let access = Access { kind, barrier: Barrier::None, c11: C11::default(), addr, site: 0, expected: None };
         Performed { thread, access, writes, old: 0, new: 0 }
     }
 

@@ -1,7 +1,7 @@
 //! A small language of accesses that may block, a program in it, and brute force over everything that it can do.
 #![allow(dead_code)]
 
-use membar_core::{Access, AccessKind, Barrier, Performed};
+use membar_core::{Access, AccessKind, Barrier, C11, Performed};
 use membar_explore::{Awaited, End, Fault, Next, Observer, Program, Step, Waiting};
 use std::collections::BTreeMap;
 
@@ -132,7 +132,14 @@ impl Program for Blocking {
             _ => None,
         };
         let site = (thread * 100 + self.pc[thread]) as u32;
-        Next::Access(Access { kind: op.kind(), barrier: Barrier::None, addr: op.cell(), site, expected })
+        Next::Access(Access {
+            kind: op.kind(),
+            barrier: Barrier::None,
+            c11: C11::default(),
+            addr: op.cell(),
+            site,
+            expected,
+        })
     }
 
     fn waiting(&self, thread: usize) -> Waiting<'_> {

@@ -23,7 +23,7 @@ use crate::run::access::Event;
 use crate::run::layout::ENVIRONMENT;
 use crate::run::opaque::is_writable;
 use crate::run::tsan::barrier;
-use membar_core::Barrier;
+use membar_core::{Barrier, Order};
 
 /// The original environment, once the program has changed it: the list, and what it held.
 static KEPT: Mutex<Option<(usize, Vec<usize>)>> = Mutex::new(None);
@@ -98,7 +98,7 @@ fn reads(text: *const c_char) {
 
 pub extern "C-unwind" fn getenv(name: *const c_char) -> *mut c_char {
     reads(name);
-    Event::atomic(AccessKind::Load, ENVIRONMENT, 4).announce();
+    Event::atomic(AccessKind::Load, ENVIRONMENT, 4, Order::Acquire).fresh().announce();
     // SAFETY: the program asked for this.
     let found = unsafe { libc::getenv(name) };
     if found.is_null() || !is_writable(found as usize) {

@@ -28,7 +28,7 @@ use super::waiters::{
 };
 use super::*;
 use crate::run::layout::{FUTEX_CELLS, FUTEXES};
-use membar_core::AccessKind;
+use membar_core::{AccessKind, Order};
 
 const WAITERS: u32 = 1 << 31;
 const OWNER_DIED: u32 = 1 << 30;
@@ -100,7 +100,7 @@ fn is_limit(timeout: usize) -> bool {
 }
 
 fn load(addr: usize) -> u32 {
-    Event::atomic(AccessKind::Load, addr, 4).announce();
+    Event::atomic(AccessKind::Load, addr, 4, Order::Relaxed).fresh().announce();
     full();
     *word(addr)
 }

@@ -76,11 +76,11 @@ fn given<T>(at: usize, value: T) {
 }
 
 fn locked<T>(work: impl FnOnce() -> T) -> T {
-    Event::sync(LOCK, 4).while_not(1).announce();
+    Event::sync(LOCK, 4).takes().while_not(1).announce();
     *word(LOCK) = 1;
     full();
     let result = work();
-    Event::sync(LOCK, 4).announce();
+    Event::sync(LOCK, 4).gives().announce();
     *word(LOCK) = 0;
     full();
     result

@@ -63,7 +63,7 @@ impl Kind {
 
     /// A step to which others are not to come too late. The caller checks whether the object may be initialised.
     pub(super) fn begin(&self, object: usize) {
-        Event::sync(object, self.cell).announce();
+        Event::sync(object, self.cell).unordered().announce();
         full();
     }
 
@@ -106,14 +106,14 @@ pub(super) fn spin_used(lock: usize, does: &str) {
 }
 
 pub extern "C-unwind" fn spin_init(lock: usize, _: c_int) -> c_int {
-    Event::sync(lock, 4).announce();
+    Event::sync(lock, 4).unordered().announce();
     full();
     *word(lock) = SPIN_FREE;
     0
 }
 
 pub extern "C-unwind" fn spin_destroy(lock: usize) -> c_int {
-    Event::sync(lock, 4).announce();
+    Event::sync(lock, 4).unordered().announce();
     full();
     spin_used(lock, "destroys");
     if *word(lock) == SPIN_HELD {

@@ -90,7 +90,7 @@ pub extern "C-unwind" fn rwlock_rdlock(lock: usize) -> c_int {
         Event::sync(lock + GATE, 4).until(0).announce();
         full();
     }
-    Event::sync(lock, 4).while_not(u64::from(WRITER)).counted().announce();
+    Event::sync(lock, 4).takes().while_not(u64::from(WRITER)).counted().announce();
     RWLOCK.used(lock, "locks");
     *word(lock) += 1;
     note(lock + LAST, FOR_READING);
@@ -103,7 +103,7 @@ pub extern "C-unwind" fn rwlock_wrlock(lock: usize) -> c_int {
         return libc::EDEADLK;
     }
     at_gate(lock, 1);
-    Event::sync(lock, 4).until(0).announce();
+    Event::sync(lock, 4).takes().until(0).announce();
     RWLOCK.used(lock, "locks");
     *word(lock) = WRITER;
     note(lock + LAST, FOR_WRITING);
@@ -116,7 +116,7 @@ pub extern "C-unwind" fn rwlock_tryrdlock(lock: usize) -> c_int {
         RWLOCK.used(lock, "tries to lock");
         return libc::EBUSY;
     }
-    Event::sync(lock, 4).announce();
+    Event::sync(lock, 4).tries().announce();
     full();
     RWLOCK.used(lock, "tries to lock");
     if *word(lock) == WRITER {
@@ -128,7 +128,7 @@ pub extern "C-unwind" fn rwlock_tryrdlock(lock: usize) -> c_int {
 }
 
 pub extern "C-unwind" fn rwlock_trywrlock(lock: usize) -> c_int {
-    Event::sync(lock, 4).expects(0).announce();
+    Event::sync(lock, 4).tries().expects(0).announce();
     full();
     RWLOCK.used(lock, "tries to lock");
     if *word(lock) != 0 {
@@ -166,7 +166,7 @@ pub extern "C-unwind" fn rwlock_unlock(lock: usize) -> c_int {
     if *word(lock) == WRITER {
         at_gate(lock, -1);
     }
-    Event::sync(lock, 4).counted().announce();
+    Event::sync(lock, 4).gives().counted().announce();
     RWLOCK.used(lock, "unlocks");
     match *word(lock) {
         0 => RWLOCK.wrong(lock, "unlocks", "which nobody holds"),
@@ -180,7 +180,7 @@ pub extern "C-unwind" fn rwlock_unlock(lock: usize) -> c_int {
 // Spin locks.
 
 pub extern "C-unwind" fn spin_lock(lock: usize) -> c_int {
-    Event::sync(lock, 4).while_not(u64::from(SPIN_HELD)).announce();
+    Event::sync(lock, 4).takes().while_not(u64::from(SPIN_HELD)).announce();
     spin_used(lock, "locks");
     *word(lock) = SPIN_HELD;
     full();
@@ -188,7 +188,7 @@ pub extern "C-unwind" fn spin_lock(lock: usize) -> c_int {
 }
 
 pub extern "C-unwind" fn spin_trylock(lock: usize) -> c_int {
-    Event::sync(lock, 4).expects(u64::from(SPIN_FREE)).announce();
+    Event::sync(lock, 4).tries().expects(u64::from(SPIN_FREE)).announce();
     full();
     spin_used(lock, "tries to lock");
     if *word(lock) != SPIN_FREE {
@@ -199,7 +199,7 @@ pub extern "C-unwind" fn spin_trylock(lock: usize) -> c_int {
 }
 
 pub extern "C-unwind" fn spin_unlock(lock: usize) -> c_int {
-    Event::sync(lock, 4).announce();
+    Event::sync(lock, 4).gives().announce();
     spin_used(lock, "unlocks");
     if *word(lock) == SPIN_FREE {
         fault::raise(message!("unlocks the spin lock ", fault::name(lock), ", which nobody holds"));
@@ -280,7 +280,7 @@ pub extern "C-unwind" fn sem_destroy(semaphore: usize) -> c_int {
 }
 
 pub extern "C-unwind" fn sem_wait(semaphore: usize) -> c_int {
-    Event::sync(semaphore, 4).while_not(0).counted().announce();
+    Event::sync(semaphore, 4).takes().while_not(0).counted().announce();
     SEMAPHORE.used(semaphore, "waits for");
     *word(semaphore) -= 1;
     full();
@@ -288,7 +288,7 @@ pub extern "C-unwind" fn sem_wait(semaphore: usize) -> c_int {
 }
 
 pub extern "C-unwind" fn sem_trywait(semaphore: usize) -> c_int {
-    Event::sync(semaphore, 4).announce();
+    Event::sync(semaphore, 4).tries().announce();
     full();
     SEMAPHORE.used(semaphore, "tries to get");
     if *word(semaphore) == 0 {
@@ -310,7 +310,7 @@ pub extern "C-unwind" fn sem_clockwait(semaphore: usize, _: c_int, time: usize) 
 }
 
 pub extern "C-unwind" fn sem_post(semaphore: usize) -> c_int {
-    Event::sync(semaphore, 4).counted().announce();
+    Event::sync(semaphore, 4).gives().counted().announce();
     full();
     SEMAPHORE.used(semaphore, "posts to");
     if *word(semaphore) == SEM_VALUE_MAX {
@@ -321,7 +321,7 @@ pub extern "C-unwind" fn sem_post(semaphore: usize) -> c_int {
 }
 
 pub extern "C-unwind" fn sem_getvalue(semaphore: usize, out: *mut c_int) -> c_int {
-    Event::sync(semaphore, 4).announce();
+    Event::sync(semaphore, 4).tries().announce();
     SEMAPHORE.used(semaphore, "asks for the value of");
     let value = *word(semaphore) as c_int;
     full();

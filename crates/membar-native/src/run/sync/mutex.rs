@@ -92,7 +92,7 @@ pub extern "C-unwind" fn mutex_lock(mutex: usize) -> c_int {
             return libc::EDEADLK;
         }
     }
-    Event::sync(mutex, 4).while_not(1).announce();
+    Event::sync(mutex, 4).takes().while_not(1).announce();
     MUTEX.used(mutex, "locks");
     taken(mutex)
 }
@@ -103,7 +103,7 @@ pub extern "C-unwind" fn mutex_trylock(mutex: usize) -> c_int {
         return 0;
     }
     // A robust one can be had in two states.
-    let event = Event::sync(mutex, 4);
+    let event = Event::sync(mutex, 4).tries();
     if robust(mutex) { event } else { event.expects(0) }.announce();
     MUTEX.used(mutex, "tries to lock");
     if *word(mutex) == 1 {
@@ -142,7 +142,7 @@ pub extern "C-unwind" fn mutex_unlock(mutex: usize) -> c_int {
     if *word(mutex + DEPTH) > 0 {
         return 0;
     }
-    Event::sync(mutex, 4).announce();
+    Event::sync(mutex, 4).gives().announce();
     release(mutex);
     *word(mutex) = if std::mem::take(word(mutex + INCONSISTENT)) == 1 { LOST } else { 0 };
     full();
@@ -175,7 +175,7 @@ pub fn abandon_mutexes() {
             let message = message!("a thread ends while it holds a mutex (", fault::name(mutex), ")");
             fault::raise_here(Fault::clause(message));
         }
-        Event::sync(mutex, 4).at(END_SITE).announce();
+        Event::sync(mutex, 4).gives().at(END_SITE).announce();
         release(mutex);
         *word(mutex + DEPTH) = 0;
         // As often as it is not called consistent.

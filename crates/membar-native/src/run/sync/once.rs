@@ -1,9 +1,10 @@
 //! One-time initialisation: `pthread_once`, and static variables within functions.
 
 use super::*;
+use membar_core::{AccessKind, Order};
 
 pub extern "C-unwind" fn once(control: usize, function: usize) -> c_int {
-    Event::sync(control, 4).expects(0).while_not(1).announce();
+    Event::sync(control, 4).takes().expects(0).while_not(1).announce();
     full();
     if *word(control) == 2 {
         return 0;
@@ -13,7 +14,7 @@ pub extern "C-unwind" fn once(control: usize, function: usize) -> c_int {
     let undo = Undo(control, Registers::save());
     unsafe { thread::call_back(function, 0, 0) };
     std::mem::forget(undo);
-    Event::sync(control, 4).announce();
+    Event::sync(control, 4).gives().announce();
     *word(control) = 2;
     full();
     0
@@ -25,7 +26,7 @@ struct Undo(usize, Registers);
 impl Drop for Undo {
     fn drop(&mut self) {
         self.1.restore();
-        Event::sync(self.0, 4).announce();
+        Event::sync(self.0, 4).gives().announce();
         *word(self.0) = 0;
         full();
     }
@@ -33,10 +34,10 @@ impl Drop for Undo {
 
 /// The guard of a static variable within a function: byte 0 says that it is initialised, byte 4 on that somebody is at it.
 pub extern "C-unwind" fn guard_acquire(guard: usize) -> c_int {
-    Event::sync(guard + 4, 4).while_not(1).announce();
+    Event::sync(guard + 4, 4).takes().while_not(1).announce();
     *word(guard + 4) = 1;
     full();
-    Event::atomic(membar_core::AccessKind::Load, guard, 1).announce();
+    Event::atomic(AccessKind::Load, guard, 1, Order::Acquire).announce();
     // SAFETY: a guard of the program.
     if unsafe { *(guard as *const u8) } == 0 {
         return 1;
@@ -46,14 +47,14 @@ pub extern "C-unwind" fn guard_acquire(guard: usize) -> c_int {
 }
 
 pub extern "C-unwind" fn guard_release(guard: usize) {
-    Event::atomic(membar_core::AccessKind::Store, guard, 1).before(Barrier::Store).announce();
+    Event::atomic(AccessKind::Store, guard, 1, Order::Release).before(Barrier::Store).announce();
     // SAFETY: a guard of the program.
     unsafe { *(guard as *mut u8) = 1 };
     guard_abort(guard);
 }
 
 pub extern "C-unwind" fn guard_abort(guard: usize) {
-    Event::sync(guard + 4, 4).announce();
+    Event::sync(guard + 4, 4).gives().announce();
     *word(guard + 4) = 0;
     full();
 }

@@ -47,7 +47,7 @@ pub extern "C-unwind" fn create(out: usize, attributes: usize, start: usize, arg
     if detached {
         note(control(id) + FATE, DETACHED);
     }
-    Event::sync(control(id) + STARTED, 4).always().announce();
+    Event::sync(control(id) + STARTED, 4).gives().always().announce();
     *word(control(id) + STARTED) = 1;
     let w = world();
     w.unjoined += 1;
@@ -87,7 +87,7 @@ pub(super) fn join_thread(target: usize) -> usize {
         fault::raise("joins itself");
     }
     let id = decide(target, "joins", JOINED);
-    Event::sync(control(id) + ENDED, 4).while_not(0).always().announce();
+    Event::sync(control(id) + ENDED, 4).takes().while_not(0).always().announce();
     let w = world();
     w.unjoined -= 1;
     w.alone = w.unjoined == 0 && w.current == 0;
