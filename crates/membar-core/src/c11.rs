@@ -44,6 +44,31 @@ impl Order {
         matches!(self, Order::Release | Order::AcqRel | Order::SeqCst)
     }
 
+    /// The weakest order that is at least as strong as both.
+    #[must_use]
+    pub fn join(self, other: Order) -> Order {
+        match (self, other) {
+            (Order::SeqCst, _) | (_, Order::SeqCst) => Order::SeqCst,
+            (one, Order::Plain) | (Order::Plain, one) => one,
+            (one, other) => match (one.acquires() || other.acquires(), one.releases() || other.releases()) {
+                (true, true) => Order::AcqRel,
+                (true, false) => Order::Acquire,
+                (false, true) => Order::Release,
+                (false, false) => Order::Relaxed,
+            },
+        }
+    }
+
+    /// The same for an access that does not write.
+    #[must_use]
+    pub fn reading(self) -> Order {
+        match self {
+            Order::Release => Order::Relaxed,
+            Order::AcqRel => Order::Acquire,
+            other => other,
+        }
+    }
+
     /// Its name in C, without `memory_order_`.
     pub fn name(self) -> &'static str {
         match self {
@@ -180,6 +205,13 @@ impl C11 {
     #[must_use]
     pub fn after(self, fence: Fence) -> C11 {
         C11(self.0 & !(7 << C11::FENCE) | (fence.then(self.fence()) as u16) << C11::FENCE)
+    }
+
+    /// At least this order, for a compare-exchange whether it fails or not.
+    #[must_use]
+    pub fn strengthened(self, order: Order) -> C11 {
+        let (success, failure) = (self.order().join(order), self.failure().join(order.reading()));
+        C11(self.0 & !0x3f | success as u16 | (failure as u16) << C11::FAILURE)
     }
 
     /// The order of the access; of a compare-exchange, if it succeeds.

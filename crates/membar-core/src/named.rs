@@ -123,6 +123,8 @@ named! {
         Co = "co",
         /// The second overwrites what the first read.
         Fr = "fr",
+        /// The second reads what the first wrote, and the first happens before it.
+        Hb = "hb",
         /// The first had ended when the second began.
         Time = "time",
         /// The first started the second's thread.
@@ -229,10 +231,17 @@ macro_rules! names {
 
 names!(crate::AccessKind, Load = "load", Store = "store", Rmw = "rmw");
 names!(crate::Relaxation, Tso = "tso", Pso = "pso");
+names!(crate::ProgramModel, Tso = "tso", Pso = "pso", C11 = "c11");
 names!(crate::Compare, Nothing = "none", Threads = "local", Everything = "global");
 names!(crate::Undecided, Time = "time", Memory = "memory", Interrupted = "interrupted", Repeated = "repeated");
 
 impl fmt::Display for crate::AccessKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl fmt::Display for crate::ProgramModel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
     }

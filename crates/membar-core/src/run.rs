@@ -47,6 +47,15 @@ pub enum Barrier {
     Full,
 }
 
+/// Something that is tried at an instruction to make a program safe.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Remedy {
+    /// A barrier is added.
+    Barrier(Barrier),
+    /// Its memory order is at least this.
+    Order(Order),
+}
+
 /// An access that a thread is about to make.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Access {
@@ -56,6 +65,9 @@ pub struct Access {
     pub barrier: Barrier,
     /// Its memory order, and the C11 fences since the thread's previous access.
     pub c11: C11,
+    /// If it accesses only some bytes of what is one address: where they begin, times 16, and how many they are. 0 is all of
+    /// them.
+    pub part: u8,
     /// The address, a dense number.
     pub addr: u32,
     /// The instruction, a dense number over all threads: the same instruction has the same number each time it runs.
@@ -76,6 +88,17 @@ impl Access {
     #[inline]
     pub fn order(&self, writes: bool) -> Order {
         if writes || self.kind != AccessKind::Rmw { self.c11.order() } else { self.c11.failure() }
+    }
+
+    /// Whether two accesses to one address have a byte in common.
+    #[inline]
+    pub fn overlaps(&self, other: &Access) -> bool {
+        let bytes = |part: u8| match part {
+            0 => 0..u8::MAX,
+            part => part >> 4..(part >> 4) + (part & 15),
+        };
+        let (a, b) = (bytes(self.part), bytes(other.part));
+        a.start < b.end && b.start < a.end
     }
 
     /// Whether the access would write if it found this value at its address.
@@ -100,6 +123,15 @@ pub struct Performed {
     pub new: u64,
 }
 
+impl Performed {
+    /// The memory order that it had. An operation on a synchronisation object that changed nothing has failed.
+    #[inline]
+    pub fn order(&self) -> Order {
+        let unchanged = self.access.c11.is_fresh() && self.old == self.new;
+        self.access.order(self.writes && !unchanged)
+    }
+}
+
 /// A memory model weaker than sequential consistency, as a machine: which store buffers stand between threads and memory.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Relaxation {
@@ -107,6 +139,39 @@ pub enum Relaxation {
     Tso,
     /// One per thread and address. A full barrier waits until all are empty, an interlocked operation for its own address's.
     Pso,
+}
+
+/// A memory model that programs are verified under.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[repr(u8)]
+pub enum ProgramModel {
+    /// x86: [`Relaxation::Tso`].
+    Tso,
+    /// [`Relaxation::Pso`].
+    Pso,
+    /// RC11 (Lahav and others, 2017) with the release sequences of C++20: what compilers, Arm, RISC-V and Power may do to a C or C++
+    /// program, load buffering excepted.
+    C11,
+}
+
+impl ProgramModel {
+    /// The store buffers, if that is what the model is.
+    pub fn machine(self) -> Option<Relaxation> {
+        match self {
+            ProgramModel::Tso => Some(Relaxation::Tso),
+            ProgramModel::Pso => Some(Relaxation::Pso),
+            ProgramModel::C11 => None,
+        }
+    }
+}
+
+impl From<Relaxation> for ProgramModel {
+    fn from(machine: Relaxation) -> ProgramModel {
+        match machine {
+            Relaxation::Tso => ProgramModel::Tso,
+            Relaxation::Pso => ProgramModel::Pso,
+        }
+    }
 }
 
 /// A step of a machine with store buffers.

@@ -25,7 +25,7 @@
 //!     fn next(&self, thread: usize) -> Next {
 //!         let kind = match self.pc[thread] { 0 => AccessKind::Load, 1 => AccessKind::Store, _ => return Next::Done };
 //!         let site = (2 * thread + self.pc[thread]) as u32;
-//!         Next::Access(Access { kind, barrier: Barrier::None, c11: C11::default(), addr: 0, site, expected: None })
+//!         Next::Access(Access { kind, barrier: Barrier::None, c11: C11::default(), part: 0, addr: 0, site, expected: None })
 //!     }
 //!     fn waiting(&self, _: usize) -> Waiting<'_> { Waiting::default() }
 //!     fn value(&self, _: u32) -> u64 { self.value }

@@ -136,6 +136,7 @@ impl Program for Blocking {
             kind: op.kind(),
             barrier: Barrier::None,
             c11: C11::default(),
+            part: 0,
             addr: op.cell(),
             site,
             expected,
