@@ -15,7 +15,7 @@
 //! assert_eq!(code.sites[1].text, "r0 = y");
 //! ```
 
-use membar_core::{Barrier, C11};
+use membar_core::{Barrier, C11, Fence, Order};
 use membar_litmus::{Alu, Cell, Code, Instr, Int, Operand, Place, Reg, Site, ThreadCode, Update};
 
 /// A cell of memory.
@@ -77,7 +77,8 @@ impl Builder {
 
     /// A new thread.
     pub fn thread(&mut self, write: impl FnOnce(&mut Thread<'_>)) {
-        let mut thread = Thread { builder: self, written: ThreadCode::default(), line: 0, loops: Vec::new() };
+        let mut thread =
+            Thread { builder: self, written: ThreadCode::default(), line: 0, loops: Vec::new(), c11: C11::default() };
         write(&mut thread);
         let written = thread.written;
         self.code.threads.push(written);
@@ -97,6 +98,8 @@ pub struct Thread<'b> {
     line: u32,
     /// Of each loop around this place, the jumps out of it.
     loops: Vec<Vec<usize>>,
+    /// The order of the next access.
+    c11: C11,
 }
 
 impl Thread<'_> {
@@ -119,15 +122,13 @@ impl Thread<'_> {
 
     fn site(&mut self, text: impl FnOnce(&Code) -> String) -> u32 {
         let code = &mut self.builder.code;
-        let text = text(code);
+        let mut text = text(code);
+        let c11 = std::mem::take(&mut self.c11);
+        if c11 != C11::default() {
+            text.push_str(&format!(" ({c11:?})"));
+        }
         self.line += 1;
-        code.sites.push(Site {
-            thread: code.threads.len() as u32,
-            line: self.line,
-            column: 1,
-            text,
-            c11: C11::default(),
-        });
+        code.sites.push(Site { thread: code.threads.len() as u32, line: self.line, column: 1, text, c11 });
         code.sites.len() as u32 - 1
     }
 
@@ -147,6 +148,18 @@ impl Thread<'_> {
     /// `dst = a op b`
     pub fn assign(&mut self, dst: R, op: Alu, a: impl Value, b: impl Value) {
         self.push(Instr::Alu { op, dst: dst.0, a: a.operand(), b: b.operand(), ty: Int::I32 });
+    }
+
+    /// Gives the next access this order; without it, it is not atomic.
+    pub fn atomic(&mut self, order: Order) -> &mut Self {
+        self.c11 = C11::new(order);
+        self
+    }
+
+    /// Gives the next access, a compare-exchange, these orders: if it succeeds, and if it fails.
+    pub fn atomic_or(&mut self, success: Order, failure: Order) -> &mut Self {
+        self.c11 = C11::new(success).failing(failure);
+        self
     }
 
     /// Loads into a new register.
@@ -197,6 +210,14 @@ impl Thread<'_> {
         if barrier != Barrier::None {
             self.line += 1;
             self.push(Instr::Barrier(barrier));
+        }
+    }
+
+    /// A fence of C11, which is no barrier to machines.
+    pub fn c11_fence(&mut self, fence: Fence) {
+        for &part in fence.parts() {
+            self.line += 1;
+            self.push(Instr::Fence(part));
         }
     }
 

@@ -51,8 +51,8 @@
 //!
 //! [`programs`] answers for whole programs instead of traces: all executions of a [`Code`](membar_litmus::Code) on the
 //! machines with store buffers, whether one of them is not sequentially consistent, all final states, and how many
-//! sequentially consistent interleavings and classes there are. [`named`] has the well-known programs, [`random`] the
-//! others, and [`builder`] writes both.
+//! sequentially consistent interleavings and classes there are. [`rc11`] has all execution graphs of a program with C11's
+//! memory orders. [`named`] has the well-known programs, [`random`] the others, and [`builder`] writes both.
 //!
 //! ```
 //! use membar_core::Barrier;
@@ -79,6 +79,8 @@ pub mod named;
 pub mod orders;
 pub mod programs;
 pub mod random;
+pub mod rc11;
+pub mod shorthand;
 mod small;
 pub mod synchronized;
 mod wmo;

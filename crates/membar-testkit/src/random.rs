@@ -1,7 +1,10 @@
 //! Small random programs with everything that a program can have, to compare verifiers on.
+//!
+//! With [`Knobs::c11`], accesses have memory orders and fences are those of C11. Programs differ in the orders they
+//! prefer (`Orders::draw`): with all orders equally likely, few programs would be on either side by little.
 
 use crate::builder::{Builder, R, Thread, Var};
-use membar_core::Barrier;
+use membar_core::{Barrier, Fence, Order};
 use membar_litmus::{Alu, Code, Operand};
 use membar_simulate::Rng;
 
@@ -28,6 +31,8 @@ pub struct Knobs {
     pub waits: u32,
     /// Weight of critical sections behind a spinning exchange or compare-exchange.
     pub locks: u32,
+    /// Memory orders, and fences instead of barriers. Of 16 programs, this many have accesses that are not atomic.
+    pub c11: Option<u32>,
 }
 
 impl Knobs {
@@ -43,11 +48,69 @@ impl Knobs {
         branches: 0,
         waits: 0,
         locks: 0,
+        c11: None,
     };
     /// Everything but loops.
     pub const LOOP_FREE: Knobs = Knobs { rmws: 3, branches: 3, ..Knobs::PLAIN };
     /// All features.
     pub const ALL: Knobs = Knobs { waits: 2, locks: 1, ..Knobs::LOOP_FREE };
+    /// Everything but loops, with the memory orders of C11, for [`rc11`](crate::rc11).
+    pub const C11: Knobs = Knobs { accesses: (2, 4), total: 8, rmws: 2, branches: 2, c11: Some(4), ..Knobs::LOOP_FREE };
+}
+
+/// What a program with memory orders prefers.
+#[derive(Clone, Copy, Debug)]
+struct Orders {
+    /// Weights: relaxed, the acquire and release that fit the access, seq_cst.
+    weights: [u32; 3],
+    /// Of 16 places between accesses, how many have a fence.
+    fences: u32,
+    /// Of 16 loads and stores, how many are not atomic.
+    plain: u32,
+    /// The loads and stores of this cell are not atomic.
+    plain_cell: Option<Var>,
+}
+
+impl Orders {
+    fn draw(rng: &mut Rng, plain: u32, cells: &[Var]) -> Orders {
+        let weights = [[1, 1, 1], [4, 1, 1], [1, 4, 1], [1, 6, 0], [1, 1, 6], [0, 1, 12], [8, 1, 0]];
+        let weights = *rng.pick(&weights).expect("there are some");
+        let fences = if weights[0] == 8 { 9 } else { *rng.pick(&[0, 2, 5]).expect("there are some") };
+        let mut orders = Orders { weights, fences, plain: 0, plain_cell: None };
+        if rng.chance(plain, 16) {
+            match rng.below(3) {
+                0 => orders.plain = 8,
+                1 => orders.plain = 2,
+                _ => orders.plain_cell = rng.pick(cells).copied(),
+            }
+        }
+        orders
+    }
+
+    /// An order, where these are the ones between relaxed and seq_cst.
+    fn order(&self, rng: &mut Rng, middle: &[Order]) -> Order {
+        let [relaxed, halves, seq_cst] = self.weights;
+        let at = rng.below(relaxed + halves + seq_cst);
+        if at < relaxed {
+            Order::Relaxed
+        } else if at < relaxed + halves {
+            *rng.pick(middle).expect("there is one")
+        } else {
+            Order::SeqCst
+        }
+    }
+
+    /// The order of a load or store of this cell.
+    fn access(&self, rng: &mut Rng, cell: Var, middle: Order) -> Order {
+        let plain = self.plain_cell == Some(cell) || rng.chance(self.plain, 16);
+        if plain { Order::Plain } else { self.order(rng, &[middle]) }
+    }
+
+    /// The orders of a read-modify-write, and of a compare-exchange that fails.
+    fn rmw(&self, rng: &mut Rng) -> (Order, Order) {
+        let success = self.order(rng, &[Order::Acquire, Order::Release, Order::AcqRel, Order::AcqRel]);
+        (success, self.order(rng, &[Order::Acquire]))
+    }
 }
 
 /// A random program.
@@ -57,6 +120,7 @@ pub fn random_program(rng: &mut Rng, knobs: &Knobs) -> Code {
     let cells = rng.between(knobs.cells.0, knobs.cells.1).max(rng.between(knobs.cells.0, knobs.cells.1));
     let cells: Vec<Var> = ["x", "y", "z", "v", "w"].iter().take(cells as usize).map(|n| program.cell(n)).collect();
     let threads = rng.between(knobs.threads.0, knobs.threads.1);
+    let orders = knobs.c11.map(|plain| Orders::draw(rng, plain, &cells));
     let mut left = knobs.total;
     for thread in 0..threads {
         // The rest is shared evenly, so that the last threads are not always the short ones.
@@ -64,7 +128,8 @@ pub fn random_program(rng: &mut Rng, knobs: &Knobs) -> Code {
         let accesses = rng.between(knobs.accesses.0, share).max(rng.between(knobs.accesses.0, share));
         left = left.saturating_sub(accesses);
         program.thread(|t| {
-            Writer { rng: &mut *rng, knobs, cells: &cells, read: Vec::new(), left: accesses, depth: 0 }.write(t);
+            let (rng, cells) = (&mut *rng, &cells);
+            Writer { rng, knobs, orders, cells, read: Vec::new(), left: accesses, depth: 0 }.write(t);
         });
     }
     program.code()
@@ -73,6 +138,7 @@ pub fn random_program(rng: &mut Rng, knobs: &Knobs) -> Code {
 struct Writer<'a> {
     rng: &'a mut Rng,
     knobs: &'a Knobs,
+    orders: Option<Orders>,
     cells: &'a [Var],
     /// Registers that hold something read (0 where that was in a branch not taken).
     read: Vec<R>,
@@ -86,11 +152,22 @@ impl Writer<'_> {
     fn write(&mut self, t: &mut Thread<'_>) {
         let mut first = self.depth == 0;
         while self.left > 0 {
-            if !first && self.rng.chance(self.knobs.barriers, 16) {
+            if let Some(orders) = self.orders {
+                if !first && self.rng.chance(orders.fences, 16) {
+                    self.fence(t);
+                }
+            } else if !first && self.rng.chance(self.knobs.barriers, 16) {
                 t.barrier(if self.rng.chance(1, 2) { Barrier::Full } else { Barrier::Store });
             }
             first = false;
             self.item(t);
+        }
+    }
+
+    fn fence(&mut self, t: &mut Thread<'_>) {
+        t.c11_fence(*self.rng.pick(&Fence::ALL).expect("there are some"));
+        if self.rng.chance(1, 8) {
+            t.c11_fence(*self.rng.pick(&Fence::ALL).expect("there are some"));
         }
     }
 
@@ -137,8 +214,14 @@ impl Writer<'_> {
         self.left -= 1;
         let cell = self.cell();
         if self.rng.chance(1, 2) {
+            if let Some(orders) = self.orders {
+                t.atomic(orders.access(self.rng, cell, Order::Acquire));
+            }
             self.read.push(t.load(cell));
         } else {
+            if let Some(orders) = self.orders {
+                t.atomic(orders.access(self.rng, cell, Order::Release));
+            }
             t.store(cell, self.value());
         }
     }
@@ -146,7 +229,12 @@ impl Writer<'_> {
     fn rmw(&mut self, t: &mut Thread<'_>) {
         self.left -= 1;
         let (cell, value) = (self.cell(), self.value());
-        let register = match self.rng.below(3) {
+        let choice = self.rng.below(3);
+        if let Some(orders) = self.orders {
+            let (success, failure) = orders.rmw(self.rng);
+            t.atomic_or(success, if choice == 2 { failure } else { success });
+        }
+        let register = match choice {
             0 => t.exchange(cell, value),
             1 => t.fetch_add(cell, 1),
             _ => t.compare_exchange(cell, self.constant(), value),

@@ -4,4 +4,5 @@ mod agreement;
 mod models;
 mod named_programs;
 mod random_programs;
+mod rc11;
 mod synchronized;

@@ -1,0 +1,186 @@
+//! All execution graphs of a program under RC11, straight from the axioms.
+//!
+//! Problem: which executions does C11, as repaired by Lahav and others (RC11, PLDI 2017) and with the release sequences of
+//! C++20, allow a program ([`Code`]) to have? Are they all sequentially consistent, and is there a data race?
+//!
+//! An execution is a graph. Its events are accesses and fences; a read-modify-write is one event, and a compare-exchange
+//! that fails is a read of its failure order. The first write of a location is no event: it is before all others in mo
+//! and takes no part in hb. The relations are
+//! * po, program order; rf, from a write to the reads of it; mo, for each location a total order of its writes;
+//! * fr, from a read to the writes that are mo-after the one it reads, itself excepted; eco = (rf ∪ mo ∪ fr)⁺;
+//! * rs = \[W];(rf;\[RMW])*, release sequences;
+//! * sw = \[≥rel];(\[F];po)?;rs;rf;\[R];(po;\[F])?;\[≥acq], where W, R and RMW are atomic;
+//! * hb = (po ∪ sw)⁺;
+//! * scb = po ∪ po≠loc;hb;po≠loc ∪ hb|loc ∪ mo ∪ fr. A pair with a fence is in po≠loc and not in hb|loc;
+//! * psc = (\[SC] ∪ \[Fsc];hb?);scb;(\[SC] ∪ hb?;\[Fsc]) ∪ \[Fsc];(hb ∪ hb;eco;hb);\[Fsc].
+//!
+//! A graph is consistent if
+//! 1. hb;eco? is irreflexive (coherence),
+//! 2. nothing is in mo between a read-modify-write and the write it reads (atomicity),
+//! 3. psc is acyclic,
+//! 4. po ∪ rf is acyclic (no values out of thin air).
+//!
+//! It is sequentially consistent if atomicity holds and po ∪ rf ∪ mo ∪ fr is acyclic. It has a race if two events of
+//! different threads access one location, one of them writes, one of them is not atomic, and neither is hb-before the other.
+//!
+//! Algorithm: a graph grows by one access at a time, with the fences before it. Every thread is tried; a read reads every
+//! write that is there, a write goes to every place in mo, a read-modify-write right behind what it reads. Whatever breaks
+//! an axiom is dropped: every axiom that a graph breaks is broken by all graphs that it grows into. Since po ∪ rf has no
+//! cycle, a graph can be built in an order in which reads come after what they read, so none is missed. A graph that was
+//! built before, in another order, is dropped too: what all reads read and the order of all writes determine it.
+//! A fence behind the last access of a thread is left out. No edge of any relation leaves it, so it is on no cycle.
+//!
+//! Complexity: exponential; ten accesses have some thousand graphs, at some microseconds each.
+
+mod axioms;
+mod graph;
+
+use axioms::Relations;
+use graph::{Graph, Key};
+use membar_litmus::{Code, LitmusTest, Settled, Spot};
+use rustc_hash::FxHashSet;
+use std::collections::BTreeSet;
+
+/// How far to go.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// How many graphs are looked at, partial and inconsistent ones included.
+    pub graphs: usize,
+    /// How many accesses a thread may make.
+    pub accesses: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { graphs: 1_000_000, accesses: 12 }
+    }
+}
+
+/// Why there is no answer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum GaveUp {
+    /// There are more graphs than [`Limits::graphs`].
+    Graphs,
+    /// A thread makes more accesses than [`Limits::accesses`], or there are more than 64 events.
+    Accesses,
+    /// A thread crashes, or runs on without an access.
+    Stuck,
+}
+
+/// What the graphs of a program are like.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Answer {
+    /// How many consistent graphs there are in which all threads have ended.
+    pub rc11: usize,
+    /// How many of them are sequentially consistent.
+    pub sc: usize,
+    /// Whether every consistent graph is sequentially consistent, also those in which not all threads have ended.
+    pub robust: bool,
+    /// The pairs of sites that race in a consistent graph, the smaller site first.
+    pub races: BTreeSet<(u32, u32)>,
+    /// Those that race in a sequentially consistent graph.
+    pub sc_races: BTreeSet<(u32, u32)>,
+    /// The final states: the values of all registers, thread by thread, and then of all addresses.
+    pub states: BTreeSet<Vec<u64>>,
+    /// Those of sequentially consistent graphs.
+    pub sc_states: BTreeSet<Vec<u64>>,
+    /// How many graphs were looked at, partial and inconsistent ones included.
+    pub graphs: usize,
+}
+
+/// All graphs of a program.
+pub fn enumerate(code: &Code, limits: &Limits) -> Result<Answer, GaveUp> {
+    search(code, limits, true)
+}
+
+/// The values of the test's locations in a final state.
+pub fn observed(test: &LitmusTest, state: &[u64]) -> Vec<u64> {
+    let threads = &test.code.threads;
+    let first = |thread: usize| threads[..thread].iter().map(|thread| thread.regs.len()).sum::<usize>();
+    let at = |spot| match spot {
+        Spot::Reg { thread, reg } => first(thread as usize) + usize::from(reg),
+        Spot::Cell(cell) => first(threads.len()) + cell as usize,
+    };
+    test.locations.iter().map(|location| location.ty.wrap(state[at(location.spot)])).collect()
+}
+
+/// Unless told to `prune`, it tests graphs only when they are complete.
+fn search(code: &Code, limits: &Limits, prune: bool) -> Result<Answer, GaveUp> {
+    let mut answer = Answer { robust: true, ..Answer::default() };
+    let mut seen: FxHashSet<Key> = FxHashSet::default();
+    let mut open = vec![Graph::new(code)];
+    while let Some(graph) = open.pop() {
+        if !seen.insert(graph.key()) {
+            continue;
+        }
+        if seen.len() > limits.graphs {
+            return Err(GaveUp::Graphs);
+        }
+        let mut complete = true;
+        for t in 0..code.threads.len() {
+            match graph.next(t) {
+                Settled::Done => {}
+                Settled::Request(_) if graph.made(t) == limits.accesses => return Err(GaveUp::Accesses),
+                Settled::Request(_) => complete = false,
+                Settled::Crash(_) | Settled::Endless | Settled::Long => return Err(GaveUp::Stuck),
+            }
+        }
+        if prune || complete {
+            let events = graph.events();
+            if events.len() > 64 {
+                return Err(GaveUp::Accesses);
+            }
+            let relations = Relations::new(&events);
+            let sequential = relations.is_sequential();
+            if !relations.is_rc11() {
+                assert!(!sequential, "what SC allows, RC11 allows");
+                continue;
+            }
+            let races = relations.races();
+            answer.races.extend(&races);
+            answer.robust &= sequential;
+            if sequential {
+                answer.sc_races.extend(&races);
+            }
+            if complete {
+                let state = graph.state();
+                answer.rc11 += 1;
+                if sequential {
+                    answer.sc += 1;
+                    answer.sc_states.insert(state.clone());
+                }
+                answer.states.insert(state);
+            }
+        }
+        for t in 0..code.threads.len() {
+            graph.grow(t, &mut open);
+        }
+    }
+    answer.graphs = seen.len();
+    Ok(answer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::{Knobs, random_program};
+    use membar_core::Rng;
+
+    /// Dropping inconsistent graphs before they are complete changes no answer.
+    #[test]
+    fn pruning_changes_nothing() {
+        let limits = Limits { graphs: 8_000, ..Limits::default() };
+        let (mut compared, mut weak, mut racy) = (0, 0, 0);
+        for seed in 0..150 {
+            let code = random_program(&mut Rng::new(seed), &Knobs { total: 6, ..Knobs::C11 });
+            let Ok(mut plain) = search(&code, &limits, false) else { continue };
+            let answer = enumerate(&code, &limits).expect("there are fewer graphs");
+            plain.graphs = answer.graphs;
+            assert_eq!(answer, plain, "seed {seed}");
+            compared += 1;
+            weak += usize::from(!answer.robust);
+            racy += usize::from(!answer.races.is_empty());
+        }
+        assert!(compared > 110 && weak > 15 && racy > 20, "{compared} compared, {weak} not robust, {racy} with races");
+    }
+}
