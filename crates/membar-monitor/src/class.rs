@@ -92,175 +92,73 @@
 //! Burckhardt, Musuvathi: Effective program verification for relaxed memory models, CAV 2008. Burnim, Sen, Stergiou: Sound
 //! and complete monitoring of sequential consistency for relaxed memory models, TACAS 2011.
 
+use crate::sets::{Family, Growing, Monitored, NOBODY, Overtaken, Set, TooLong, contains, join, widen};
 use membar_core::{Access, AccessKind, Barrier, Performed, Relaxation};
 
-/// A violation: an access that could have come before a store that happened before it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Overtaken {
-    /// The store, as a position in the execution.
-    pub store: u32,
-    /// Its instruction.
-    pub store_site: u32,
-}
-
 /// The class-only monitor.
-#[derive(Clone, Debug)]
-pub struct ClassMonitor {
+pub type ClassMonitor = Growing<StoreBuffers>;
+
+/// What it monitors: executions of this many threads under this model.
+#[derive(Clone, Copy, Debug)]
+pub struct StoreBuffers {
     relaxation: Relaxation,
     threads: usize,
     undoable: bool,
-    sets: Sets,
 }
-
-/// Sets of up to 64, 256, … writes.
-#[derive(Clone, Debug)]
-enum Sets {
-    W1(Class<1>),
-    W4(Class<4>),
-    W32(Class<32>),
-    W256(Class<256>),
-}
-
-/// The most writes that an execution may have: writes beyond that are not monitored, and [`ClassMonitor::push`] says so.
-pub const MAX_WRITES: usize = 256 * 64;
-
-/// The execution has more than [`MAX_WRITES`] writes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct TooLong;
 
 impl ClassMonitor {
     /// A monitor for executions of this many threads.
     pub fn new(relaxation: Relaxation, threads: usize) -> ClassMonitor {
-        ClassMonitor::with(relaxation, threads, true)
+        Growing::of(StoreBuffers { relaxation, threads, undoable: true })
     }
 
-    /// The same for executions that are only ever taken back as a whole, by [`ClassMonitor::restart`].
+    /// The same for executions that are only ever taken back as a whole, by [`Growing::restart`].
     pub fn forward(relaxation: Relaxation, threads: usize) -> ClassMonitor {
-        ClassMonitor::with(relaxation, threads, false)
-    }
-
-    fn with(relaxation: Relaxation, threads: usize, undoable: bool) -> ClassMonitor {
-        ClassMonitor { relaxation, threads, undoable, sets: Sets::W1(Class::new(relaxation, threads, undoable)) }
+        Growing::of(StoreBuffers { relaxation, threads, undoable: false })
     }
 
     /// Takes the next access of the execution; the store that it could have overtaken, if there is one.
     #[inline(always)]
     pub fn push(&mut self, performed: &Performed) -> Result<Option<Overtaken>, TooLong> {
-        match &mut self.sets {
-            Sets::W1(class) if !class.is_full() => match class.push(performed) {
-                NOBODY => Ok(None),
-                write => Ok(Some(class.overtaken(write))),
-            },
-            // A copy, so that what is performed need not be in memory otherwise.
-            _ => self.push_wide(*performed),
-        }
-    }
-
-    /// Apart, because its stack frame is large.
-    #[cold]
-    #[inline(never)]
-    fn push_wide(&mut self, performed: Performed) -> Result<Option<Overtaken>, TooLong> {
-        if self.is_full() {
-            self.widen()?;
-        }
-        fn push<const W: usize>(class: &mut Class<W>, performed: &Performed) -> Option<Overtaken> {
-            let write = class.push(performed);
-            (write != NOBODY).then(|| class.overtaken(write))
-        }
-        Ok(match &mut self.sets {
-            Sets::W1(class) => push(class, &performed),
-            Sets::W4(class) => push(class, &performed),
-            Sets::W32(class) => push(class, &performed),
-            Sets::W256(class) => push(class, &performed),
-        })
-    }
-
-    /// Takes back the last access.
-    ///
-    /// # Panics
-    ///
-    /// If there is none, or the monitor only goes forward.
-    #[inline]
-    pub fn pop(&mut self) {
-        match &mut self.sets {
-            Sets::W1(class) => class.pop(),
-            _ => self.pop_wide(),
-        }
-    }
-
-    /// Apart, because its stack frame is large.
-    #[cold]
-    #[inline(never)]
-    fn pop_wide(&mut self) {
-        match &mut self.sets {
-            Sets::W1(class) => class.pop(),
-            Sets::W4(class) => class.pop(),
-            Sets::W32(class) => class.pop(),
-            Sets::W256(class) => class.pop(),
-        }
-    }
-
-    /// Takes back all accesses.
-    pub fn restart(&mut self) {
-        match &mut self.sets {
-            Sets::W1(class) => class.restart(),
-            // Executions that need more are the exception.
-            Sets::W4(_) | Sets::W32(_) | Sets::W256(_) => {
-                *self = ClassMonitor::with(self.relaxation, self.threads, self.undoable)
-            }
-        }
+        self.push_given(performed, &())
     }
 
     /// The store that this next access of the thread could overtake, if it were made now or later.
     pub fn tried(&self, thread: usize, access: Access) -> Option<Overtaken> {
-        match &self.sets {
-            Sets::W1(class) => class.tried(thread, access),
-            Sets::W4(class) => class.tried(thread, access),
-            Sets::W32(class) => class.tried(thread, access),
-            Sets::W256(class) => class.tried(thread, access),
+        self.tried_given(thread, access, &())
+    }
+}
+
+impl Family for StoreBuffers {
+    type Given = ();
+    type At<const W: usize> = Class<W>;
+
+    fn begin(&self) -> Class<1> {
+        let thread = ThreadSets { past: [0], loads: [0], stores: [0], all: [0] };
+        Class {
+            relaxation: self.relaxation,
+            threads: vec![thread; self.threads],
+            addrs: Vec::new(),
+            writes: Vec::new(),
+            made: 0,
+            execution: NO_EXECUTION + 1,
+            undo: Vec::new(),
+            undoable: self.undoable,
         }
     }
 
-    #[inline]
-    fn is_full(&self) -> bool {
-        match &self.sets {
-            Sets::W1(class) => class.is_full(),
-            Sets::W4(class) => class.is_full(),
-            Sets::W32(class) => class.is_full(),
-            Sets::W256(class) => class.is_full(),
+    fn wider<const W: usize, const V: usize>(from: &Class<W>) -> Class<V> {
+        Class {
+            relaxation: from.relaxation,
+            threads: from.threads.iter().map(ThreadSets::wider).collect(),
+            addrs: from.addrs.iter().map(AddrSets::wider).collect(),
+            writes: from.writes.clone(),
+            made: from.made,
+            execution: from.execution,
+            undo: from.undo.iter().map(Undo::wider).collect(),
+            undoable: from.undoable,
         }
     }
-
-    #[cold]
-    fn widen(&mut self) -> Result<(), TooLong> {
-        self.sets = match self.sets {
-            Sets::W1(ref class) => Sets::W4(class.wider()),
-            Sets::W4(ref class) => Sets::W32(class.wider()),
-            Sets::W32(ref class) => Sets::W256(class.wider()),
-            Sets::W256(_) => return Err(TooLong),
-        };
-        Ok(())
-    }
-}
-
-/// A set of writes.
-type Set<const W: usize> = [u64; W];
-
-#[inline]
-fn join<const W: usize>(into: &mut Set<W>, from: &Set<W>) {
-    for (into, from) in into.iter_mut().zip(from) {
-        *into |= from;
-    }
-}
-
-/// The same set with room for more.
-fn widen<const W: usize, const V: usize>(set: &Set<W>) -> Set<V> {
-    std::array::from_fn(|word| set.get(word).copied().unwrap_or(0))
-}
-
-#[inline]
-fn contains<const W: usize>(set: &Set<W>, write: u32) -> bool {
-    set[write as usize / 64] >> (write % 64) & 1 != 0
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -334,8 +232,9 @@ struct Write {
     old: u64,
 }
 
+/// The monitor with sets of W words.
 #[derive(Clone, Debug)]
-struct Class<const W: usize> {
+pub struct Class<const W: usize> {
     relaxation: Relaxation,
     threads: Vec<ThreadSets<W>>,
     addrs: Vec<AddrSets<W>>,
@@ -365,9 +264,6 @@ impl<const W: usize> Undo<W> {
         Undo { thread, addr, writes, thread_sets: thread_sets.wider(), addr_sets: addr_sets.wider() }
     }
 }
-
-/// No thread, no write.
-const NOBODY: u32 = u32::MAX;
 
 /// Executions are numbered from the one after it.
 const NO_EXECUTION: u32 = 0;
@@ -422,39 +318,21 @@ fn violation<const W: usize>(
     NOBODY
 }
 
-impl<const W: usize> Class<W> {
-    fn new(relaxation: Relaxation, threads: usize, undoable: bool) -> Class<W> {
-        let none = [0; W];
-        let thread = ThreadSets { past: none, loads: none, stores: none, all: none };
-        let (threads, addrs, writes, undo) = (vec![thread; threads], Vec::new(), Vec::new(), Vec::new());
-        Class { relaxation, threads, addrs, writes, made: 0, execution: NO_EXECUTION + 1, undo, undoable }
-    }
-
-    /// The same with wider sets.
-    fn wider<const V: usize>(&self) -> Class<V> {
-        Class {
-            relaxation: self.relaxation,
-            threads: self.threads.iter().map(ThreadSets::wider).collect(),
-            addrs: self.addrs.iter().map(AddrSets::wider).collect(),
-            writes: self.writes.clone(),
-            made: self.made,
-            execution: self.execution,
-            undo: self.undo.iter().map(Undo::wider).collect(),
-            undoable: self.undoable,
-        }
-    }
-
+impl<const W: usize> Monitored<()> for Class<W> {
     #[inline]
     fn is_full(&self) -> bool {
         self.writes.len() == 64 * W
     }
 
-    fn tried(&self, t: usize, access: Access) -> Option<Overtaken> {
+    fn tried(&self, t: usize, access: Access, (): &()) -> u32 {
         let mut thread = self.threads[t];
         thread.pass(access.barrier);
-        let cell = self.addrs.get(access.addr as usize).filter(|cell| cell.execution == self.execution)?;
-        let write = violation(t, &thread, cell, &self.writes, &thread.before(self.relaxation, access.kind), &access);
-        (write != NOBODY).then(|| self.overtaken(write))
+        match self.addrs.get(access.addr as usize).filter(|cell| cell.execution == self.execution) {
+            Some(cell) => {
+                violation(t, &thread, cell, &self.writes, &thread.before(self.relaxation, access.kind), &access)
+            }
+            None => NOBODY,
+        }
     }
 
     #[cold]
@@ -463,9 +341,8 @@ impl<const W: usize> Class<W> {
         Overtaken { store: at, store_site: site }
     }
 
-    /// Takes the next access, and returns the write that it could have overtaken, or [`NOBODY`].
     #[inline(always)]
-    fn push(&mut self, performed: &Performed) -> u32 {
+    fn push(&mut self, performed: &Performed, (): &()) -> u32 {
         let (t, access) = (performed.thread as usize, &performed.access);
         let thread = &mut self.threads[t];
         let addr = access.addr as usize;

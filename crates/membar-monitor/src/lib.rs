@@ -22,6 +22,7 @@
 //!
 //! Finding nothing on one interleaving says nothing about others: that is the explorer's job.
 
+pub mod c11;
 mod class;
 pub mod clocks;
 pub mod cycle;
@@ -29,18 +30,21 @@ mod event;
 mod groups;
 mod monitor;
 pub mod pso;
+mod sets;
 pub mod sober;
 pub mod tso;
 mod undo;
 pub mod witness;
 
-pub use class::{ClassMonitor, MAX_WRITES, Overtaken, TooLong};
+pub use c11::C11Monitor;
+pub use class::ClassMonitor;
 pub use clocks::Clocks;
 pub use cycle::{Cycle, Edge, Recorded, Window};
 pub use event::{Algorithm, Event, NO_SITE, Op, Violation, Write};
 pub use groups::{Group, Groups, Instruction};
 pub use monitor::{Mark, Monitor, Monitors, Rule};
 pub use pso::Pso;
+pub use sets::{Growing, MAX_WRITES, Overtaken, TooLong};
 pub use sober::Sober;
 pub use tso::Tso;
 pub use witness::{Witness, WitnessStep, witness};

@@ -169,7 +169,7 @@ fn assert_cycle(model: Relaxation, events: &[Recorded], violation: &Violation) {
             Relation::Fr => assert!(from.op.reads() && to.op.writes() && from.op.addr() == to.op.addr()),
             Relation::Start => assert_eq!(from.op, Op::Start { child: to.thread }),
             Relation::Join => assert_eq!(to.op, Op::Join { child: from.thread }),
-            Relation::Ppo | Relation::Time => panic!("not a relation of an interleaving: {edge:?}"),
+            Relation::Ppo | Relation::Hb | Relation::Time => panic!("not a relation of an interleaving: {edge:?}"),
         }
     }
     // The monitor found the store pending, so some program order of the cycle is one that the model does not keep.
