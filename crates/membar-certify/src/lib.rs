@@ -13,6 +13,7 @@
 //! * [`Certifier`]: the same with buffers that are kept, for many traces.
 //! * [`replay`](mod@replay): runs the steps of a program's claimed execution on a machine with store buffers, and says
 //!   whether it is sequentially consistent.
+//! * [`rc11`]: checks a claimed execution of a C or C++ program against the axioms of RC11.
 //!
 //! A certificate may be garbage: every index in it is checked, and nothing here panics on it.
 //!
@@ -79,6 +80,7 @@ mod locks;
 mod overwritten;
 mod past;
 mod proof;
+pub mod rc11;
 pub mod replay;
 mod witness;
 

@@ -171,6 +171,7 @@ impl Threads for Locks {
             kind,
             barrier: Barrier::None,
             c11: C11::default(),
+            part: 0,
             addr,
             site: 2 * t + self.made[thread],
             expected: None,
