@@ -13,6 +13,8 @@
 //! a store or an interlocked operation on another address. A full barrier between the two keeps any pair, a store barrier
 //! keeps a plain store before a store or an interlocked operation.
 //!
+//! For c11, (3) is the consistency of [`rc11`](crate::rc11) instead.
+//!
 //! **Algorithm.** Executions are built access by access, so every value is known when it is needed.
 //! 1. The lowest thread that can continue goes to its next access.
 //! 2. A write is put into `co` of its address, at each place where (1) and (2) allow it.
@@ -32,9 +34,10 @@
 
 use crate::code::Crash;
 use crate::code::{Instr, Place, Request};
+use crate::rc11;
 use crate::states::{Collector, Limits, Method, Model, Outcomes, checked};
 use crate::test::LitmusTest;
-use membar_core::{AccessKind, Barrier};
+use membar_core::{AccessKind, Barrier, C11};
 
 /// The write that put the initial value there.
 const INIT: u8 = u8::MAX;
@@ -53,6 +56,8 @@ struct Event {
     source: u8,
     /// The value it writes; 0 if it does not.
     value: u64,
+    writes: bool,
+    c11: C11,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -89,6 +94,8 @@ struct Partial {
     /// Writes that waiting threads have not all looked at yet, and the first that has not.
     fresh: Vec<(u8, u8)>,
     crash: Option<Crash>,
+    /// Relations are looked at as a whole.
+    is_c11: bool,
 }
 
 impl Partial {
@@ -102,6 +109,24 @@ impl Partial {
         self.regs.clone_from(&other.regs);
         self.fresh.clone_from(&other.fresh);
         self.crash = other.crash;
+        self.is_c11 = other.is_c11;
+    }
+
+    /// For c11: whether (3) holds. `None` if there is too much to tell.
+    fn is_consistent(&self) -> Option<bool> {
+        let access = |event: &Event| rc11::Access {
+            thread: event.thread,
+            kind: event.kind,
+            addr: event.addr,
+            c11: event.c11,
+            source: Some(event.source).filter(|&source| source != INIT && event.kind.reads()),
+            writes: event.writes,
+        };
+        let accesses: Vec<rc11::Access> = self.events.iter().map(access).collect();
+        let next = |write: u8| Some(write).filter(|&write| write != INIT);
+        let order = |&first: &u8| std::iter::successors(next(first), |&write| next(self.next[usize::from(write)]));
+        let orders: Vec<Vec<u8>> = self.first.iter().map(|first| order(first).collect()).collect();
+        rc11::is_consistent(&accesses, &orders)
     }
 
     /// The write after this one in `co` of the address.
@@ -111,6 +136,9 @@ impl Partial {
 
     /// Adds an edge to (3). Whether that makes no cycle.
     fn edge(&mut self, from: u8, to: u8) -> bool {
+        if self.is_c11 {
+            return true;
+        }
         let reached = self.reach[usize::from(to)] | 1 << to;
         if reached >> from & 1 == 1 {
             return false;
@@ -183,6 +211,7 @@ pub(crate) fn outcomes(test: &LitmusTest, model: Model, limits: &Limits) -> Opti
     let mut start = Partial {
         first: vec![INIT; test.code.cells.len()],
         view: vec![INIT; test.code.cells.len() * test.code.threads.len()],
+        is_c11: model == Model::C11,
         ..Partial::default()
     };
     for thread in &test.code.threads {
@@ -228,7 +257,11 @@ impl Search<'_> {
 
     /// Goes on from here in every way.
     fn run(&mut self, mut now: Partial) {
-        self.search(&mut now);
+        let consistent = if now.is_c11 { now.is_consistent() } else { Some(true) };
+        self.gave_up |= consistent.is_none();
+        if consistent == Some(true) {
+            self.search(&mut now);
+        }
         self.pool.push(now);
     }
 
@@ -316,7 +349,8 @@ impl Search<'_> {
         let (stores, fulls) = (now.threads[thread].stores, now.threads[thread].fulls);
         let (kind, addr) = (request.access.kind, request.access.addr);
         let event = now.events.len() as u8;
-        let new = Event { thread: thread as u8, kind, addr, stores, fulls, source: INIT, value: 0 };
+        let (thread, writes, c11) = (thread as u8, kind == AccessKind::Store, request.access.c11);
+        let new = Event { thread, kind, addr, stores, fulls, source: INIT, value: 0, writes, c11 };
         now.events.push(new);
         now.reach.push(0);
         now.next.push(INIT);
@@ -412,7 +446,8 @@ impl Search<'_> {
         }
         match written {
             Some(value) => {
-                now.events[usize::from(event)].value = value;
+                let new = &mut now.events[usize::from(event)];
+                (new.value, new.writes) = (value, true);
                 now.place(event, source)
             }
             None => {

@@ -7,7 +7,7 @@
 //! Values are 64-bit patterns. An integer of w bits is kept sign-extended from w bits if its type is signed and
 //! zero-extended otherwise, so two equal values have equal patterns.
 
-use membar_core::{Access, AccessKind, Barrier, C11, Fence};
+use membar_core::{Access, AccessKind, Barrier, C11, Fence, Remedy};
 
 /// A register of a thread.
 pub type Reg = u16;
@@ -358,12 +358,26 @@ impl Code {
             _ => None,
         };
         let c11 = self.sites[site as usize].c11.after(fence);
-        Settled::Request(Request { access: Access { kind, barrier, c11, addr, site, expected }, value, update, ty })
+        Settled::Request(Request {
+            access: Access { kind, barrier, c11, part: 0, addr, site, expected },
+            value,
+            update,
+            ty,
+        })
     }
 
-    /// The same program with a barrier right after each of these instructions. Jumps go where they went, past the barrier.
-    pub fn with_barriers(&self, barriers: &[(u32, Barrier)]) -> Code {
+    /// The same program with these remedies. Barriers come right after their instructions; jumps go where they went, past the barrier.
+    pub fn with_remedies(&self, remedies: &[(u32, Remedy)]) -> Code {
         let mut code = self.clone();
+        for &(site, remedy) in remedies {
+            if let (Remedy::Order(order), Some(site)) = (remedy, code.sites.get_mut(site as usize)) {
+                site.c11 = site.c11.strengthened(order);
+            }
+        }
+        let barriers: Vec<(u32, Barrier)> = remedies.iter().filter_map(barrier).collect();
+        if barriers.is_empty() {
+            return code;
+        }
         for thread in &mut code.threads {
             let added = |instr: &Instr| match *instr {
                 Instr::Load { site, .. } | Instr::Store { site, .. } | Instr::Rmw { site, .. } => {
@@ -399,5 +413,12 @@ impl Code {
             _ => {}
         }
         *pc += 1;
+    }
+}
+
+fn barrier(&(site, remedy): &(u32, Remedy)) -> Option<(u32, Barrier)> {
+    match remedy {
+        Remedy::Barrier(barrier) => Some((site, barrier)),
+        Remedy::Order(_) => None,
     }
 }

@@ -12,6 +12,9 @@ pub enum ErrorKind {
     /// The source of a program.
     #[error("this is the source of a program, not a litmus test")]
     NotLitmus,
+    /// A test in assembly, for a model that is about memory orders.
+    #[error("assembly has no memory orders, and c11 is about them")]
+    NoOrders,
     /// The text does not follow the grammar.
     #[error("expected {expected}, found {found}")]
     Syntax {
@@ -101,6 +104,7 @@ impl ErrorKind {
             ErrorKind::NotLitmus => {
                 "`membar verify` takes C and C++ programs; final states are for litmus tests".into()
             }
+            ErrorKind::NoOrders => "write the test in C, or take sc, tso or pso".into(),
             ErrorKind::Syntax { help, .. }
             | ErrorKind::Unsupported { help, .. }
             | ErrorKind::Unknown { help, .. }

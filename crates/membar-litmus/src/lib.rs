@@ -44,6 +44,7 @@ mod init;
 mod interp;
 mod lex;
 mod machine;
+mod rc11;
 mod record;
 mod regs;
 mod states;

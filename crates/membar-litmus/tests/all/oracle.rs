@@ -3,11 +3,14 @@
 //! `MEMBAR_ORACLE_PROGRAMS=20000 cargo test --release -p membar-litmus --test all oracle::` runs more of them.
 
 use membar_litmus::{
-    Arch, Code, Condition, Int, Limits, LitmusTest, Location, Method, Model, Prop, Quantifier, Spot, outcomes_by,
+    Arch, Code, Condition, Int, Limits, LitmusTest, Location, Method, Model, Prop, Quantifier, Spot, outcomes,
+    outcomes_by,
 };
 use membar_simulate::Rng;
 use membar_testkit::programs::{self, Memory};
 use membar_testkit::random::{Knobs, random_program};
+use membar_testkit::rc11;
+use membar_testkit::shorthand::{Known, corpus};
 use std::collections::BTreeSet;
 
 /// A test that shows every register and every cell, in the order of the oracle's values.
@@ -56,4 +59,37 @@ fn oracle_agrees_on_final_states() {
     }
     assert!(compared * 10 > programs * 27, "only {compared} compared");
     assert!(enumerated > programs, "only {enumerated} enumerated");
+}
+
+#[test]
+fn oracle_agrees_on_final_states_under_c11() {
+    let programs: u64 = std::env::var("MEMBAR_ORACLE_PROGRAMS").ok().and_then(|n| n.parse().ok()).unwrap_or(100);
+    let limits = rc11::Limits { graphs: 20_000, ..rc11::Limits::default() };
+    let (mut compared, mut weak) = (0, 0);
+    for seed in 0..programs {
+        let test = test(random_program(&mut Rng::new(6_000_000 + seed), &Knobs::C11));
+        let Ok(truth) = rc11::enumerate(&test.code, &limits) else { continue };
+        let outcomes = outcomes(&test, Model::C11, &Limits::default());
+        assert!(outcomes.complete && outcomes.crash.is_none());
+        assert_eq!(
+            outcomes.positive + outcomes.negative,
+            truth.rc11 as u64,
+            "seed {seed}: executions\n{:#?}",
+            test.code
+        );
+        let states: BTreeSet<Vec<u64>> = outcomes.states.into_iter().collect();
+        assert_eq!(states, truth.states, "seed {seed}\n{:#?}", test.code);
+        compared += 1;
+        weak += u64::from(truth.rc11 > truth.sc);
+    }
+    assert!(compared * 10 > programs * 7 && weak * 20 > programs, "only {compared} compared, {weak} not SC");
+}
+
+#[test]
+fn outcomes_of_the_c11_corpus() {
+    for Known { test, title, rc11, sc } in corpus() {
+        let outcomes = outcomes(&test, Model::C11, &Limits::default());
+        assert_eq!(outcomes.positive + outcomes.negative, rc11 as u64, "{title}");
+        assert_eq!(outcomes.positive > 0, rc11 != sc, "{title}");
+    }
 }
