@@ -25,8 +25,8 @@ mod shared;
 
 pub use serve::serve;
 
-use crate::run::{Divergence, Facts, Options, Traced};
-use membar_core::Barrier;
+use crate::run::{Divergence, Facts, Options, Traced, number_of};
+use membar_core::Remedy;
 use membar_explore::{Answer, Fault, FaultKind, Order, Step, Work};
 use membar_verify::{Seen, Settings};
 use serde::{Deserialize, Serialize};
@@ -62,7 +62,7 @@ enum Call {
     },
     Begin {
         facts: Facts,
-        barriers: Vec<(u32, u8)>,
+        remedies: Vec<(u32, u8)>,
         settings: Settings,
         stop_at_first: bool,
         poison: Vec<(Vec<Step>, Fault)>,
@@ -88,7 +88,7 @@ pub(crate) enum Remote {
 pub(crate) enum RemoteReply {
     Done,
     Fault,
-    Access { kind: u8, barrier: u8, c11: u16, addr: u32, site: u32, expected: Option<u64>, blocked: bool },
+    Access { kind: u8, barrier: u8, c11: u16, part: u8, addr: u32, site: u32, expected: Option<u64>, blocked: bool },
     Value(u64),
 }
 
@@ -164,8 +164,8 @@ impl Setup {
 pub struct Task {
     /// Everything known about the program.
     pub facts: Facts,
-    /// Barriers to add after accesses.
-    pub barriers: Vec<(u32, Barrier)>,
+    /// Changes to try.
+    pub remedies: Vec<(u32, Remedy)>,
     /// How to explore it.
     pub settings: Settings,
     /// Whether to stop at the first finding.
@@ -325,7 +325,7 @@ impl Process {
         self.task = Some(task.clone());
         let call = Call::Begin {
             facts: task.facts,
-            barriers: task.barriers.iter().map(|&(site, barrier)| (site, barrier as u8)).collect(),
+            remedies: task.remedies.iter().map(|&(site, change)| (site, number_of(change))).collect(),
             settings: task.settings,
             stop_at_first: task.stop_at_first,
             poison: self.poison.clone(),

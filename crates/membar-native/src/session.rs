@@ -6,7 +6,7 @@
 
 use crate::process::{Process, ProcessError, Remote, RemoteReply, Setup, Statistics, Task};
 use crate::run::{Divergence, Facts, Traced, barrier_of, kind_of};
-use membar_core::{Access, Barrier, C11, Halt, Threads};
+use membar_core::{Access, C11, Halt, Remedy, Threads};
 use membar_explore::{Step, Strategy};
 use membar_verify::{Checkpoint, Effort, Settings, Verification, Watching};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -67,17 +67,17 @@ impl Session {
     }
 
     /// Explores from a checkpoint, or from the beginning if that turns out to know too little, until it is done, `go_on` says
-    /// otherwise, or `stop` is set. `barriers` are added after accesses, by instruction. `go_on` also gets what is known.
+    /// otherwise, or `stop` is set. `remedies` are by instruction. `go_on` also gets what is known.
     pub fn verify(
         &mut self,
         checkpoint: Checkpoint,
         effort: Effort,
-        barriers: &[(u32, Barrier)],
+        remedies: &[(u32, Remedy)],
         stop: &AtomicBool,
         mut go_on: impl FnMut(&Verification<Process>, &Facts) -> bool,
     ) -> Result<Checkpoint, SessionError> {
         self.learn(checkpoint.settings, stop)?;
-        self.explore(checkpoint, effort, barriers, stop, &mut go_on)
+        self.explore(checkpoint, effort, remedies, stop, &mut go_on)
     }
 
     /// Finds out about the program, unless that has been done.
@@ -111,7 +111,7 @@ impl Session {
         &mut self,
         mut checkpoint: Checkpoint,
         effort: Effort,
-        barriers: &[(u32, Barrier)],
+        remedies: &[(u32, Remedy)],
         stop: &AtomicBool,
         mut go_on: impl FnMut(&Verification<Process>, &Facts) -> bool,
     ) -> Result<Checkpoint, SessionError> {
@@ -119,7 +119,7 @@ impl Session {
             let settings = checkpoint.settings;
             let task = Task {
                 facts: self.facts.clone(),
-                barriers: barriers.to_vec(),
+                remedies: remedies.to_vec(),
                 settings,
                 stop_at_first: effort.stop_at_first,
             };
@@ -185,9 +185,9 @@ impl Threads for RemoteThreads<'_> {
     fn next(&mut self, thread: usize) -> Result<Access, Halt> {
         match self.process.remote(Remote::Next(thread)) {
             Some(RemoteReply::Access { blocked: true, addr, .. }) => Err(Halt::Blocked { addr }),
-            Some(RemoteReply::Access { kind, barrier, c11, addr, site, expected, blocked: false }) => {
+            Some(RemoteReply::Access { kind, barrier, c11, part, addr, site, expected, blocked: false }) => {
                 let (kind, barrier, c11) = (kind_of(kind), barrier_of(barrier), C11::from_bits(c11));
-                Ok(Access { kind, barrier, c11, addr, site, expected })
+                Ok(Access { kind, barrier, c11, part, addr, site, expected })
             }
             Some(RemoteReply::Done) => Err(Halt::Ended),
             _ => Err(Halt::Fault),

@@ -21,6 +21,9 @@
 //! * *Fences*: every program-order edge of the cycle that the model does not keep. With a barrier at each of them all edges
 //!   of the cycle are kept, and the execution is impossible. (Other cycles may need other fences.)
 //!
+//! Under C11 there is no machine: the run is the SC execution with e at its end, which finds what was there before `last`. Instead of
+//! fences there are memory orders ([`Explanation::orders`]).
+//!
 //! # Guarantees
 //!
 //! Nothing is explained that has no order; others check whether the run is possible and not SC
@@ -31,8 +34,9 @@
 //! Near linear in the length of the schedule; under PSO a barrier costs as much as there are addresses in buffers.
 
 use crate::watch::Found;
-use membar_core::{Access, AccessKind, Barrier, Claim, MachineStep, Performed, Relation, Relaxation};
+use membar_core::{Access, AccessKind, Barrier, Claim, MachineStep, Order, Performed, Relation, Relaxation};
 use membar_explore::{Next, Program};
+use membar_monitor::c11::hb::HappensBefore;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -51,6 +55,10 @@ pub struct Explanation {
     pub run: Vec<RunStep>,
     /// Where barriers make it impossible.
     pub fences: Vec<Fence>,
+    /// Under C11: memory orders that make it impossible, of these events.
+    pub orders: Vec<(usize, Order)>,
+    /// Under C11: writes and reads of them by other threads that they happen before.
+    pub ordered: Vec<(usize, usize)>,
 }
 
 impl Explanation {
@@ -101,6 +109,54 @@ pub struct Link {
     pub relation: Relation,
 }
 
+impl Link {
+    fn unkept(self) -> Link {
+        match self.relation {
+            Relation::Ppo => Link { relation: Relation::Po, ..self },
+            _ => self,
+        }
+    }
+}
+
+/// Memory orders that make a cycle impossible which begins at the access that overtakes. If threads only pass on what they read,
+/// each write of that has to release and each read has to acquire: then what is overtaken happens before what overtakes. Otherwise
+/// everything has to be seq_cst.
+fn orders(events: &[Event], cycle: &[Link]) -> Vec<(usize, Order)> {
+    let crosses = |link: &&Link| events[link.from].thread != events[link.to].thread;
+    let Some((_, rest)) = cycle.split_first() else { return Vec::new() };
+    let passed: Vec<&Link> = rest.iter().filter(crosses).collect();
+    let mut wanted: Vec<(usize, Order)> = if passed.iter().all(|link| link.relation == Relation::Rf) {
+        passed.iter().flat_map(|link| [(link.from, Order::Release), (link.to, Order::Acquire)]).collect()
+    } else {
+        cycle.iter().map(|link| (link.from, Order::SeqCst)).collect()
+    };
+    wanted.retain(|&(event, _)| !events[event].access.c11.is_fresh());
+    wanted.sort_unstable();
+    wanted.dedup();
+    wanted
+}
+
+/// Which reads of other threads' writes are ordered by happens-before: `kept` are the steps that the events are, but for the last.
+fn ordered(steps: &[Performed], kept: &[usize], graph: &Graph) -> Vec<(usize, usize)> {
+    let threads = steps.iter().map(|step| step.thread as usize + 1).max().unwrap_or(0);
+    let mut hb = HappensBefore::new(threads, false);
+    let mut index: Vec<u32> = Vec::new();
+    let mut ordered = Vec::new();
+    for (event, &step) in kept.iter().enumerate() {
+        let step = &steps[step];
+        hb.push(step);
+        let now = hb.now(step.thread as usize);
+        index.push(now[step.thread as usize]);
+        if let Some(source) = graph.source[event].filter(|_| step.access.kind.reads())
+            && graph.events[source].thread != step.thread
+            && now[graph.events[source].thread as usize] >= index[source]
+        {
+            ordered.push((source, event));
+        }
+    }
+    ordered
+}
+
 fn program_order(kept: bool) -> Relation {
     if kept { Relation::Ppo } else { Relation::Po }
 }
@@ -127,7 +183,7 @@ pub struct Fence {
 
 /// Explains a violation. `program` is at its beginning, and is there again afterwards. `None` if the violation cannot be
 /// confirmed.
-pub fn explain<P: Program>(program: &mut P, found: &Found, model: Relaxation) -> Option<Explanation> {
+pub fn explain<P: Program>(program: &mut P, found: &Found) -> Option<Explanation> {
     let steps: Vec<Performed> = found.schedule.0.iter().map(|&step| program.repeat(step)).collect();
     let next = program.next(found.thread as usize);
     for _ in &steps {
@@ -137,11 +193,11 @@ pub fn explain<P: Program>(program: &mut P, found: &Found, model: Relaxation) ->
         Next::Access(access) => Some(access),
         _ => None,
     };
-    explain_run(&steps, next, found, model)
+    explain_run(&steps, next, found)
 }
 
 /// Explains a violation, given the steps of its schedule and what its thread would do next.
-pub fn explain_run(steps: &[Performed], next: Option<Access>, found: &Found, model: Relaxation) -> Option<Explanation> {
+pub fn explain_run(steps: &[Performed], next: Option<Access>, found: &Found) -> Option<Explanation> {
     let (before, access) = if found.tried {
         (steps, next?)
     } else {
@@ -163,12 +219,28 @@ pub fn explain_run(steps: &[Performed], next: Option<Access>, found: &Found, mod
     };
     events.push(Event { step: before.len() as u32, thread: found.thread, access, read, write });
 
-    let graph = Graph::new(events, store, model);
+    let Some(machine) = found.model.machine() else {
+        // Every program order may matter, and none is one that the model keeps by itself.
+        let graph = Graph::new(events, store, Relaxation::Pso);
+        let cycle = graph.cycle()?;
+        let cycle: Vec<Link> = cycle.into_iter().map(Link::unkept).collect();
+        let orders = orders(&graph.events, &cycle);
+        let mut run = Vec::new();
+        for (i, event) in graph.events.iter().enumerate() {
+            run.push(RunStep::Issue(i));
+            if event.access.kind == AccessKind::Store {
+                run.push(RunStep::Commit(i));
+            }
+        }
+        let ordered = ordered(before, &kept, &graph);
+        return Some(Explanation { events: graph.events, store, cycle, run, fences: Vec::new(), orders, ordered });
+    };
+    let graph = Graph::new(events, store, machine);
     let order = graph.order()?;
     let run = graph.run(&order);
     let cycle = graph.cycle()?;
     let fences = graph.fences(&cycle);
-    Some(Explanation { events: graph.events, store, cycle, run, fences })
+    Some(Explanation { events: graph.events, store, cycle, run, fences, orders: Vec::new(), ordered: Vec::new() })
 }
 
 impl Event {

@@ -20,22 +20,24 @@
 //! exists (1:EAX=1 /\\ 1:EBX=0)";
 //! let test = LitmusTest::parse("MP.litmus", text.as_bytes())?;
 //! let mut program = Interpreter::new(Arc::new(test.code));
-//! let settings = |model| Settings { model, strategy: Strategy::Dpor, watching: Watching::Class, max_steps: 1000 };
+//! let settings = |model| Settings { strategy: Strategy::Dpor, watching: Watching::Class, max_steps: 1000, ..Settings::new(model) };
 //!
 //! assert_eq!(verify(&program, settings(Relaxation::Tso)).verdict(), Verdict::Safe);
 //! let pso = verify(&program, settings(Relaxation::Pso));
 //! assert_eq!(pso.verdict(), Verdict::Unsafe);
-//! let explanation = explain(&mut program, &pso.seen.violations[0], Relaxation::Pso).unwrap();
+//! let explanation = explain(&mut program, &pso.seen.violations[0]).unwrap();
 //! assert_eq!(explanation.fences.len(), 1); // between the two stores
 //! # Ok::<(), membar_litmus::Error>(())
 //! ```
 
 mod explain;
+mod race;
 mod verify;
 mod watch;
 
 pub use explain::{Event, Explanation, Fence, Link, RunStep, explain, explain_run};
 /// The result of a verification.
 pub use membar_core::ProgramVerdict as Verdict;
-pub use verify::{Checkpoint, Effort, Settings, Verification, verify};
+pub use race::{RacingSteps, race};
+pub use verify::{Checkpoint, Effort, Models, Races, Settings, Verification, verify};
 pub use watch::{ErrorKind, Found, ProgramError, Seen, Watch, Watching};

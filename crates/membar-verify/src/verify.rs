@@ -1,18 +1,20 @@
 //! Exploration and monitor together.
 
 use crate::Verdict;
-use crate::watch::{Seen, Watch, Watching};
-use membar_core::Relaxation;
+use crate::watch::{ErrorKind, Seen, Watch, Watching};
+use membar_core::{ProgramModel, Relaxation};
 use membar_explore::{Counts, Local, Program, Search, SearchState, Strategy, Work};
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::sync::atomic::AtomicBool;
 
 /// How to verify a program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Settings {
-    /// Is it TSO or PSO?
-    #[serde(with = "relaxation")]
-    pub model: Relaxation,
+    /// The models.
+    pub models: Models,
+    /// Whether data races are errors.
+    pub races: Races,
     /// Which executions to run.
     pub strategy: Strategy,
     /// Which monitor looks at them.
@@ -38,27 +40,82 @@ impl Default for Effort {
     }
 }
 
-mod relaxation {
-    use membar_core::Relaxation;
-    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+/// Under which models data races are errors.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Races {
+    /// Under none.
+    Off,
+    /// Under C11, where a program with one means nothing.
+    #[default]
+    C11,
+    /// Under all.
+    On,
+}
 
-    pub fn serialize<S: Serializer>(model: &Relaxation, to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_str(model.name())
+/// Some of the models.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Models(u8);
+
+impl Models {
+    /// All of them.
+    pub const ALL: [ProgramModel; 3] = [ProgramModel::Tso, ProgramModel::Pso, ProgramModel::C11];
+
+    /// Whether this is one of them.
+    pub fn contains(self, model: ProgramModel) -> bool {
+        self.0 >> model as u8 & 1 != 0
     }
 
-    pub fn deserialize<'a, D: Deserializer<'a>>(from: D) -> Result<Relaxation, D::Error> {
-        match String::deserialize(from)?.as_str() {
-            "tso" => Ok(Relaxation::Tso),
-            "pso" => Ok(Relaxation::Pso),
-            other => Err(D::Error::custom(format!("`{other}` is not a model for programs"))),
-        }
+    /// Each of them.
+    pub fn iter(self) -> impl Iterator<Item = ProgramModel> {
+        Models::ALL.into_iter().filter(move |&model| self.contains(model))
+    }
+}
+
+impl FromIterator<ProgramModel> for Models {
+    fn from_iter<I: IntoIterator<Item = ProgramModel>>(models: I) -> Models {
+        Models(models.into_iter().fold(0, |all, model| all | 1 << model as u8))
+    }
+}
+
+impl<M: Into<ProgramModel>> From<M> for Models {
+    fn from(model: M) -> Models {
+        Models::from_iter([model.into()])
+    }
+}
+
+impl Serialize for Models {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_seq(self.iter().map(ProgramModel::name))
+    }
+}
+
+impl<'a> Deserialize<'a> for Models {
+    fn deserialize<D: Deserializer<'a>>(from: D) -> Result<Models, D::Error> {
+        let names = Vec::<String>::deserialize(from)?;
+        let model = |name: &String| {
+            let found = Models::ALL.into_iter().find(|model| model.name() == name);
+            found.ok_or_else(|| D::Error::custom(format!("`{name}` is not a model for programs")))
+        };
+        names.iter().map(model).collect()
     }
 }
 
 impl Settings {
     /// The complete and usual settings: one execution of each happens-before class, our monitor, 10,000 steps per thread.
-    pub fn new(model: Relaxation) -> Settings {
-        Settings { model, strategy: Strategy::Dpor, watching: Watching::Class, max_steps: 10_000 }
+    pub fn new(models: impl Into<Models>) -> Settings {
+        let (models, races) = (models.into(), Races::default());
+        Settings { models, races, strategy: Strategy::Dpor, watching: Watching::Class, max_steps: 10_000 }
+    }
+
+    /// Whether data races are looked for.
+    pub fn looks_for_races(&self) -> bool {
+        self.watching != Watching::Nothing
+            && match self.races {
+                Races::Off => false,
+                Races::C11 => self.models.contains(ProgramModel::C11),
+                Races::On => true,
+            }
     }
 
     /// Whether seeing no violation in all the executions of a complete search means that there is none.
@@ -66,11 +123,14 @@ impl Settings {
     /// Ours may be asked about one execution of each class. So may `sober-fixed`, for TSO. What Burnim, Sen and Stergiou's
     /// say depends on the interleaving, so they need all of them; SOBER as published misses some whatever it is shown.
     pub fn monitor_is_complete(&self) -> bool {
-        match (self.watching, self.model) {
-            (Watching::Class, _) | (Watching::SoberFixed, Relaxation::Tso) => true,
-            (Watching::Tso, Relaxation::Tso) | (Watching::Pso, Relaxation::Pso) => self.strategy != Strategy::Dpor,
+        self.models.iter().all(|model| match (self.watching, model.machine()) {
+            // The others are for store buffers.
+            (Watching::Class, _) | (_, None) | (Watching::SoberFixed, Some(Relaxation::Tso)) => true,
+            (Watching::Tso, Some(Relaxation::Tso)) | (Watching::Pso, Some(Relaxation::Pso)) => {
+                self.strategy != Strategy::Dpor
+            }
             _ => false,
-        }
+        })
     }
 }
 
@@ -105,6 +165,17 @@ impl Checkpoint {
             () if self.is_complete() => Verdict::Safe,
             () => Verdict::Undecided,
         }
+    }
+
+    /// The same as if only this model had been asked about.
+    pub fn under(&self, model: ProgramModel) -> Checkpoint {
+        let mut one = self.clone();
+        one.settings.models = model.into();
+        one.seen.violations.retain(|found| found.model == model);
+        if !one.settings.looks_for_races() {
+            one.seen.errors.retain(|error| !matches!(error.kind, ErrorKind::Race { .. }));
+        }
+        one
     }
 
     /// Counts of the runs so far.

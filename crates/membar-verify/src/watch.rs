@@ -6,17 +6,21 @@
 //! that shows it until that step is taken back, and all executions that end in between have it. Steps that are only
 //! repeated to get to a subtree count like others: the executions of the subtree have what they show.
 //!
+//! Races are told apart by their pair of instructions as well, and are errors.
+//!
 //! A monitor that gives up on a step because the execution is too long for it looks on as soon as that step is taken back,
 //! so what is seen in an execution does not depend on those before it.
 
 use crate::Settings;
-use membar_core::{Access, Performed};
+use membar_core::{Access, Performed, ProgramModel};
 use membar_explore::{End, Fault, Observer, Schedule, Step, Strategy};
-use membar_monitor::{ClassMonitor, Mark, Monitor, Pso, Rule, Sober, Tso};
+use membar_monitor::c11::Wanted;
+use membar_monitor::c11::races::Race;
+use membar_monitor::{C11Monitor, ClassMonitor, Mark, Monitor, Overtaken, Pso, Rule, Sober, Tso};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-/// Which monitor looks at each execution.
+/// Which monitor looks at each execution, for models of machines with store buffers. C11 has its own, unless it is none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Watching {
@@ -37,6 +41,9 @@ pub enum Watching {
 /// A violation, as the pair of instructions that causes it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Found {
+    /// The model.
+    #[serde(with = "model")]
+    pub model: ProgramModel,
     /// The instruction of the store that is delayed.
     pub store_site: u32,
     /// The instruction of the access that overtakes it.
@@ -53,7 +60,21 @@ pub struct Found {
     pub executions: u64,
 }
 
-/// Something that is wrong with the program whatever the memory model.
+mod model {
+    use crate::Models;
+    use membar_core::ProgramModel;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+
+    pub fn serialize<S: Serializer>(model: &ProgramModel, to: S) -> Result<S::Ok, S::Error> {
+        Models::from(*model).serialize(to)
+    }
+
+    pub fn deserialize<'a, D: Deserializer<'a>>(from: D) -> Result<ProgramModel, D::Error> {
+        Models::deserialize(from)?.iter().next().ok_or_else(|| D::Error::custom("no model"))
+    }
+}
+
+/// Something that is wrong with the program whatever the memory model; but races count only where that was asked for.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ProgramError {
     /// The error.
@@ -75,6 +96,11 @@ pub enum ErrorKind {
     },
     /// The program comes back to a state that it was in, although every thread that can run has run.
     Livelock,
+    /// These instructions have a data race, the smaller number first.
+    Race {
+        /// The instructions.
+        sites: (u32, u32),
+    },
     /// A thread cannot continue.
     Fault {
         /// The thread.
@@ -120,8 +146,7 @@ impl Seen {
     pub fn add_unknown(&mut self, other: Seen) -> usize {
         let before = self.violations.len() + self.errors.len();
         for found in other.violations {
-            let same = |mine: &Found| (mine.store_site, mine.access_site) == (found.store_site, found.access_site);
-            if !self.violations.iter().any(same) {
+            if !self.violations.iter().any(|mine| mine.key() == found.key()) {
                 self.violations.push(found);
             }
         }
@@ -136,8 +161,7 @@ impl Seen {
     /// Adds what was seen elsewhere.
     pub(crate) fn add(&mut self, other: Seen) {
         for found in other.violations {
-            let key = |f: &Found| (f.store_site, f.access_site);
-            match self.violations.iter_mut().find(|mine| key(mine) == key(&found)) {
+            match self.violations.iter_mut().find(|mine| mine.key() == found.key()) {
                 Some(mine) => {
                     let executions = mine.executions + found.executions;
                     if found.schedule.0.len() < mine.schedule.0.len() {
@@ -165,24 +189,47 @@ impl Seen {
     }
 }
 
-/// The observer: shows every step to a monitor.
+impl Found {
+    fn key(&self) -> Key {
+        Key::Violation { model: self.model, store_site: self.store_site, access_site: self.access_site }
+    }
+}
+
+/// What tells findings apart.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Key {
+    Violation { model: ProgramModel, store_site: u32, access_site: u32 },
+    Race { sites: (u32, u32) },
+}
+
+/// The observer: shows every step to a monitor for each model.
 #[derive(Clone, Debug)]
 pub struct Watch {
-    monitor: Any,
+    first: Lane,
+    more: Vec<Lane>,
     seen: Seen,
-    /// Violations of `seen` by their pair of instructions.
-    index: FxHashMap<(u32, u32), usize>,
-    /// Violations on the path, the same pair once.
+    /// Findings of `seen`: where they are in their list.
+    index: FxHashMap<Key, usize>,
+    /// Findings on the path, the same once.
     active: Vec<Active>,
+    /// Of the last step.
+    raced: Vec<Race>,
     executions: u64,
     stop_at_first: bool,
 }
 
-/// A violation on the path.
+/// A model and its monitor.
+#[derive(Clone, Debug)]
+struct Lane {
+    model: ProgramModel,
+    monitor: Any,
+}
+
+/// A finding on the path.
 #[derive(Clone, Copy, Debug)]
 struct Active {
-    store_site: u32,
-    access_site: u32,
+    key: Key,
+    /// The store that is overtaken, or the access of the race that came first.
     store: u32,
     thread: u32,
     tried: bool,
@@ -196,11 +243,19 @@ struct Active {
 enum Any {
     Nothing,
     Class(ClassMonitor),
+    C11(Box<C11Monitor>),
     /// It gave up at the step at this depth, of which it has seen nothing.
-    Lost(Box<ClassMonitor>, usize),
+    Lost(Box<Any>, usize),
     Tso(Published<Tso>),
     Pso(Published<Pso>),
     Sober(Published<Sober>),
+}
+
+/// The store of a violation, as a step and as an instruction.
+type Store = (u32, u32);
+
+fn store(found: Overtaken) -> Store {
+    (found.store, found.store_site)
 }
 
 #[derive(Clone, Debug)]
@@ -215,7 +270,7 @@ impl<R: Rule> Published<R> {
     }
 
     #[inline]
-    fn push(&mut self, performed: &Performed) -> Option<(u32, u32)> {
+    fn push(&mut self, performed: &Performed) -> Option<Store> {
         let at = self.marks.len() as u64;
         self.marks.push(self.monitor.mark());
         let found = self.monitor.performed(performed, at)?;
@@ -228,7 +283,7 @@ impl<R: Rule> Published<R> {
         self.monitor.rewind(mark);
     }
 
-    fn tried(&mut self, thread: usize, access: Access) -> Option<(u32, u32)> {
+    fn tried(&mut self, thread: usize, access: Access) -> Option<Store> {
         let writes = access.kind.may_write();
         let found = self.push(&Performed { thread: thread as u32, access, writes, old: 0, new: 0 });
         self.pop();
@@ -237,14 +292,68 @@ impl<R: Rule> Published<R> {
 }
 
 impl Any {
-    /// Shows a step to one of the published monitors, if it is one.
-    #[inline(never)]
-    fn push(&mut self, performed: Performed) -> Option<(u32, u32)> {
+    /// Shows it a step. Nothing if it cannot take it.
+    fn push(&mut self, performed: &Performed, raced: &mut Vec<Race>) -> Option<Option<Store>> {
+        Some(match self {
+            Any::Nothing | Any::Lost(..) => None,
+            Any::Class(monitor) => monitor.push(performed).ok()?.map(store),
+            Any::C11(monitor) => monitor.push(performed, |race| raced.push(race)).ok()?.map(store),
+            Any::Tso(monitor) => monitor.push(performed),
+            Any::Pso(monitor) => monitor.push(performed),
+            Any::Sober(monitor) => monitor.push(performed),
+        })
+    }
+
+    /// Takes back the step at this depth.
+    fn pop(&mut self, depth: usize) {
         match self {
-            Any::Nothing | Any::Lost(..) | Any::Class(_) => None,
-            Any::Tso(monitor) => monitor.push(&performed),
-            Any::Pso(monitor) => monitor.push(&performed),
-            Any::Sober(monitor) => monitor.push(&performed),
+            Any::Nothing => {}
+            Any::Lost(_, at) if *at < depth => {}
+            Any::Lost(..) => self.regain(),
+            Any::Class(monitor) => monitor.pop(),
+            Any::C11(monitor) => monitor.pop(),
+            Any::Tso(monitor) => monitor.pop(),
+            Any::Pso(monitor) => monitor.pop(),
+            Any::Sober(monitor) => monitor.pop(),
+        }
+    }
+
+    /// Takes back all of this many steps.
+    fn restart(&mut self, steps: usize) {
+        match self {
+            Any::Lost(..) => {
+                self.regain();
+                self.restart(steps);
+            }
+            Any::Class(monitor) => monitor.restart(),
+            Any::C11(monitor) => monitor.restart(),
+            _ => (1..=steps).rev().for_each(|depth| self.pop(depth)),
+        }
+    }
+
+    fn tried(&mut self, thread: usize, access: Access) -> Option<Store> {
+        match self {
+            Any::Nothing | Any::Lost(..) => None,
+            Any::Class(monitor) => monitor.tried(thread, access).map(store),
+            Any::C11(monitor) => monitor.tried(thread, access).map(store),
+            Any::Tso(monitor) => monitor.tried(thread, access),
+            Any::Pso(monitor) => monitor.tried(thread, access),
+            Any::Sober(monitor) => monitor.tried(thread, access),
+        }
+    }
+
+    /// It cannot take the step at this depth.
+    #[cold]
+    fn lose(&mut self, depth: usize) {
+        let monitor = std::mem::replace(self, Any::Nothing);
+        *self = Any::Lost(Box::new(monitor), depth);
+    }
+
+    /// That step is taken back.
+    #[cold]
+    fn regain(&mut self) {
+        if let Any::Lost(monitor, _) = std::mem::replace(self, Any::Nothing) {
+            *self = *monitor;
         }
     }
 }
@@ -252,75 +361,141 @@ impl Any {
 impl Watch {
     /// Watches a program of this many threads from its beginning. With `stop_at_first`, a violation or an error is enough.
     pub fn new(settings: &Settings, threads: usize, stop_at_first: bool) -> Watch {
-        let monitor = match settings.watching {
-            Watching::Nothing => Any::Nothing,
-            // Random executions are only ever taken back as a whole.
-            Watching::Class if matches!(settings.strategy, Strategy::Random { .. } | Strategy::Pct { .. }) => {
-                Any::Class(ClassMonitor::forward(settings.model, threads))
-            }
-            Watching::Class => Any::Class(ClassMonitor::new(settings.model, threads)),
-            Watching::Tso => Any::Tso(Published::new(Tso::default())),
-            Watching::Pso => Any::Pso(Published::new(Pso::default())),
-            Watching::Sober => Any::Sober(Published::new(Sober::published())),
-            Watching::SoberFixed => Any::Sober(Published::new(Sober::fixed())),
+        // Random executions are only ever taken back as a whole.
+        let undoable = !matches!(settings.strategy, Strategy::Random { .. } | Strategy::Pct { .. });
+        let c11 = |robustness: bool| {
+            let wanted = Wanted { robustness, races: settings.looks_for_races() };
+            Any::C11(Box::new(C11Monitor::new(wanted, threads, undoable)))
         };
+        let mut lanes = Vec::new();
+        for model in settings.models.iter() {
+            let monitor = match (settings.watching, model.machine()) {
+                (Watching::Nothing, _) => continue,
+                (_, None) => c11(true),
+                (Watching::Class, Some(machine)) if undoable => Any::Class(ClassMonitor::new(machine, threads)),
+                (Watching::Class, Some(machine)) => Any::Class(ClassMonitor::forward(machine, threads)),
+                (Watching::Tso, _) => Any::Tso(Published::new(Tso::default())),
+                (Watching::Pso, _) => Any::Pso(Published::new(Pso::default())),
+                (Watching::Sober, _) => Any::Sober(Published::new(Sober::published())),
+                (Watching::SoberFixed, _) => Any::Sober(Published::new(Sober::fixed())),
+            };
+            lanes.push(Lane { model, monitor });
+        }
+        if settings.looks_for_races() && !settings.models.contains(ProgramModel::C11) {
+            lanes.push(Lane { model: ProgramModel::C11, monitor: c11(false) });
+        }
+        let mut lanes = lanes.into_iter();
         Watch {
-            monitor,
+            first: lanes.next().unwrap_or(Lane { model: ProgramModel::Tso, monitor: Any::Nothing }),
+            more: lanes.collect(),
             seen: Seen::default(),
             index: FxHashMap::default(),
             active: Vec::new(),
+            raced: Vec::new(),
             executions: 0,
             stop_at_first,
         }
     }
 
+    fn lanes(&mut self) -> impl Iterator<Item = &mut Lane> {
+        std::iter::once(&mut self.first).chain(&mut self.more)
+    }
+
+    /// Shows a step to one of the monitors.
+    #[inline(never)]
+    fn show(&mut self, lane: usize, performed: Performed, path: &[Step]) {
+        let Lane { model, monitor } = match lane.checked_sub(1) {
+            None => &mut self.first,
+            Some(lane) => &mut self.more[lane],
+        };
+        let model = *model;
+        let Some(found) = monitor.push(&performed, &mut self.raced) else {
+            monitor.lose(path.len());
+            self.seen.too_long = true;
+            return;
+        };
+        let Performed { thread, access, .. } = performed;
+        if let Some(store) = found {
+            self.violation(model, store, thread, access.site, false, path);
+        }
+        while let Some(Race { earlier, earlier_site }) = self.raced.pop() {
+            let sites = (earlier_site.min(access.site), earlier_site.max(access.site));
+            self.found(Key::Race { sites }, earlier, thread, false, path);
+        }
+    }
+
     #[cold]
-    fn found(&mut self, (store, store_site): (u32, u32), thread: u32, access_site: u32, tried: bool, path: &[Step]) {
-        if self.active.iter().any(|known| (known.store_site, known.access_site) == (store_site, access_site)) {
+    fn violation(
+        &mut self,
+        model: ProgramModel,
+        (store, store_site): Store,
+        thread: u32,
+        access_site: u32,
+        tried: bool,
+        path: &[Step],
+    ) {
+        self.found(Key::Violation { model, store_site, access_site }, store, thread, tried, path);
+    }
+
+    #[cold]
+    fn found(&mut self, key: Key, store: u32, thread: u32, tried: bool, path: &[Step]) {
+        if self.active.iter().any(|known| known.key == key) {
             return;
         }
         let (depth, since) = (path.len() as u32, self.executions);
-        let active = Active { store_site, access_site, store, thread, tried, depth, since };
+        let active = Active { key, store, thread, tried, depth, since };
         self.active.push(active);
         self.note(&active, 0, path);
     }
 
-    /// Notes a violation, and this many executions more that have it.
+    /// Notes a finding, and this many executions more that have it.
     fn note(&mut self, active: &Active, executions: u64, path: &[Step]) {
-        let Active { store_site, access_site, store, thread, tried, depth, .. } = *active;
+        let Active { key, store, thread, tried, depth, .. } = *active;
         let path = &path[..depth as usize];
-        let violations = &mut self.seen.violations;
-        let id = *self.index.entry((store_site, access_site)).or_insert_with(|| {
-            let schedule = Schedule(path.to_vec());
-            violations.push(Found { store_site, access_site, schedule, store, thread, tried, executions: 0 });
-            violations.len() - 1
+        let schedule = || Schedule(path.to_vec());
+        let Seen { violations, errors, .. } = &mut self.seen;
+        let id = *self.index.entry(key).or_insert_with(|| match key {
+            Key::Violation { model, store_site, access_site } => {
+                let schedule = schedule();
+                violations.push(Found {
+                    model,
+                    store_site,
+                    access_site,
+                    schedule,
+                    store,
+                    thread,
+                    tried,
+                    executions: 0,
+                });
+                violations.len() - 1
+            }
+            Key::Race { sites } => {
+                let kind = ErrorKind::Race { sites };
+                errors.push(ProgramError { kind, schedule: schedule(), executions: 0 });
+                errors.len() - 1
+            }
         });
-        let known = &mut violations[id];
-        known.executions += executions;
-        if path.len() < known.schedule.0.len() {
-            known.schedule.0.clear();
-            known.schedule.0.extend_from_slice(path);
-            (known.store, known.thread, known.tried) = (store, thread, tried);
+        let shorter = |known: &mut Schedule| {
+            let shorter = path.len() < known.0.len();
+            if shorter {
+                known.0.clear();
+                known.0.extend_from_slice(path);
+            }
+            shorter
+        };
+        match key {
+            Key::Violation { .. } => {
+                let known = &mut violations[id];
+                known.executions += executions;
+                if shorter(&mut known.schedule) {
+                    (known.store, known.thread, known.tried) = (store, thread, tried);
+                }
+            }
+            Key::Race { .. } => {
+                errors[id].executions += executions;
+                shorter(&mut errors[id].schedule);
+            }
         }
-    }
-
-    /// The monitor cannot take the step at this depth.
-    #[cold]
-    fn lose(&mut self, depth: usize) {
-        self.seen.too_long = true;
-        self.monitor = match std::mem::replace(&mut self.monitor, Any::Nothing) {
-            Any::Class(monitor) => Any::Lost(Box::new(monitor), depth),
-            other => other,
-        };
-    }
-
-    /// That step is taken back.
-    #[cold]
-    fn regain(&mut self) {
-        self.monitor = match std::mem::replace(&mut self.monitor, Any::Nothing) {
-            Any::Lost(monitor, _) => Any::Class(*monitor),
-            other => other,
-        };
     }
 
     fn error(&mut self, kind: ErrorKind, path: &[Step]) {
@@ -334,18 +509,23 @@ impl Observer for Watch {
 
     #[inline(always)]
     fn push(&mut self, performed: &Performed, path: &[Step]) {
-        let found = match &mut self.monitor {
+        match &mut self.first.monitor {
             Any::Class(monitor) => match monitor.push(performed) {
-                Ok(found) => found.map(|found| (found.store, found.store_site)),
+                Ok(None) => {}
+                Ok(Some(found)) => {
+                    let model = self.first.model;
+                    self.violation(model, store(found), performed.thread, performed.access.site, false, path);
+                }
                 Err(_) => {
-                    self.lose(path.len());
-                    None
+                    self.seen.too_long = true;
+                    self.first.monitor.lose(path.len());
                 }
             },
-            other => other.push(*performed),
-        };
-        if let Some(found) = found {
-            self.found(found, performed.thread, performed.access.site, false, path);
+            Any::Nothing => {}
+            _ => self.show(0, *performed, path),
+        }
+        for lane in 0..self.more.len() {
+            self.show(lane + 1, *performed, path);
         }
     }
 
@@ -358,43 +538,29 @@ impl Observer for Watch {
             self.active.pop();
             self.note(&active, self.executions - active.since, path);
         }
-        match &mut self.monitor {
-            Any::Nothing => {}
-            Any::Lost(_, at) if *at < path.len() => {}
-            Any::Lost(..) => self.regain(),
+        match &mut self.first.monitor {
             Any::Class(monitor) => monitor.pop(),
-            Any::Tso(monitor) => monitor.pop(),
-            Any::Pso(monitor) => monitor.pop(),
-            Any::Sober(monitor) => monitor.pop(),
+            other => other.pop(path.len()),
+        }
+        for lane in &mut self.more {
+            lane.monitor.pop(path.len());
         }
     }
 
     fn restart(&mut self, path: &[Step]) {
-        if matches!(self.monitor, Any::Lost(..)) {
-            self.regain();
-        }
-        let Any::Class(monitor) = &mut self.monitor else {
-            for steps in (1..=path.len()).rev() {
-                self.pop(&path[..steps]);
-            }
-            return;
-        };
-        monitor.restart();
+        self.lanes().for_each(|lane| lane.monitor.restart(path.len()));
         while let Some(active) = self.active.pop() {
             self.note(&active, self.executions - active.since, path);
         }
     }
 
     fn tried(&mut self, thread: usize, access: Access, path: &[Step]) {
-        let found = match &mut self.monitor {
-            Any::Nothing | Any::Lost(..) => None,
-            Any::Class(monitor) => monitor.tried(thread, access).map(|found| (found.store, found.store_site)),
-            Any::Tso(monitor) => monitor.tried(thread, access),
-            Any::Pso(monitor) => monitor.tried(thread, access),
-            Any::Sober(monitor) => monitor.tried(thread, access),
-        };
-        if let Some(found) = found {
-            self.found(found, thread as u32, access.site, true, path);
+        for lane in 0..=self.more.len() {
+            let Some(Lane { model, monitor }) = self.lanes().nth(lane) else { continue };
+            let model = *model;
+            if let Some(store) = monitor.tried(thread, access) {
+                self.violation(model, store, thread as u32, access.site, true, path);
+            }
         }
     }
 

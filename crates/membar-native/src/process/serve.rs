@@ -2,7 +2,7 @@
 
 use super::shared::Shared;
 use super::{Call, Reply, Statistics, resident};
-use crate::run::{Native, Options, barrier_of};
+use crate::run::{Native, Options, remedy_of};
 use membar_explore::{Fault, Local, Order, Program, Strategy, Work};
 use membar_verify::{Settings, Watch};
 use std::ffi::{OsStr, OsString};
@@ -51,11 +51,11 @@ impl Server {
     fn answer(&mut self, call: Call) -> Result<Reply, Fault> {
         match call {
             Call::Load { object, args, shared, options, show } => self.load(object, &args, &shared, &options, show),
-            Call::Begin { facts, barriers, settings, stop_at_first, poison } => {
+            Call::Begin { facts, remedies, settings, stop_at_first, poison } => {
                 let mut program = self.take()?;
-                let barriers: Vec<_> = barriers.iter().map(|&(site, barrier)| (site, barrier_of(barrier))).collect();
+                let remedies: Vec<_> = remedies.iter().map(|&(site, change)| (site, remedy_of(change))).collect();
                 let sampling = matches!(settings.strategy, Strategy::Random { .. } | Strategy::Pct { .. });
-                program.prepare(&facts, &barriers, poison, sampling);
+                program.prepare(&facts, &remedies, poison, sampling);
                 Ok(self.begin(program, &settings, stop_at_first))
             }
             Call::Work(order) => self.work(&order),

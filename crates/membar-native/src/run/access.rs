@@ -323,7 +323,7 @@ fn visible(addr: usize, size: usize, write: bool, hit: Hit) {
         Hit::Exact(cell) | Hit::Part(cell) => {
             let site = site(w);
             let part = if let Hit::Part(_) = hit { w.part(cell, addr, size) } else { 0 };
-            let pending = Pending { part, ..Pending::plain(cell, site, kind) };
+            let pending = Pending { part, c11: w.this().plain(), ..Pending::plain(cell, site, kind) };
             if is_mortal(w, addr) {
                 World::announce::<true>(pending, NOTHING);
                 // It may no longer exist.
@@ -367,7 +367,8 @@ fn set_bytes(cell: u32, bytes: &[u8; 16]) {
 }
 
 fn step(cell: u32, kind: AccessKind, site: u32) {
-    World::announce::<true>(Pending::plain(cell, site, kind), NOTHING);
+    let c11 = world().this().plain();
+    World::announce::<true>(Pending { c11, ..Pending::plain(cell, site, kind) }, NOTHING);
 }
 
 /// Reads the cells in `sources` one by one, and announces the first of those in `targets`: the program reads and writes them

@@ -5,7 +5,7 @@ use super::registers::{Registers, register, word_at};
 use super::shadow::read;
 use super::slot::{BEFORE, NO_STAMP, Pending, Slot, Stand};
 use super::world::{Mode, World, world};
-use membar_core::{AccessKind, Barrier, Fence};
+use membar_core::{AccessKind, Barrier, Fence, Remedy};
 use membar_explore::{Awaited, Step};
 
 impl World {
@@ -20,8 +20,8 @@ impl World {
         pending.barrier = pending.barrier.max(thread.barrier);
         pending.c11 = pending.c11.after(thread.fence);
         (thread.barrier, thread.fence) = (Barrier::None, Fence::None);
-        if !world.barriers.is_empty() {
-            pending.barrier = pending.barrier.max(world.added_barrier(pending.site | BEFORE));
+        if !world.remedies.is_empty() {
+            world.remedy(&mut pending);
         }
         if world.parts.any && world.mode != Mode::Again {
             world.look_for_torn(pending.cell);
@@ -45,7 +45,7 @@ impl World {
             registers.restore();
         }
         let world = super::world::world();
-        if !world.barriers.is_empty() {
+        if !world.remedies.is_empty() {
             world.this().barrier = world.added_barrier(pending.site);
         }
     }
@@ -108,7 +108,22 @@ impl World {
     #[cold]
     #[inline(never)]
     fn added_barrier(&self, site: u32) -> Barrier {
-        self.barriers.get(&site).copied().unwrap_or(Barrier::None)
+        match self.remedies.get(&site) {
+            Some(&Remedy::Barrier(barrier)) => barrier,
+            _ => Barrier::None,
+        }
+    }
+
+    /// Changes an access that is about to be announced.
+    #[cold]
+    #[inline(never)]
+    fn remedy(&self, pending: &mut Pending) {
+        pending.barrier = pending.barrier.max(self.added_barrier(pending.site | BEFORE));
+        if let Some(&Remedy::Order(order)) = self.remedies.get(&pending.site)
+            && !pending.c11.is_fresh()
+        {
+            pending.c11 = pending.c11.strengthened(order);
+        }
     }
 
     /// The instruction that a report should name for a call from `pc`, which may be in code that only wraps.

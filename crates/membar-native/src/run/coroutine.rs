@@ -7,7 +7,7 @@ use super::slot::{Slot, Stand};
 use super::switch::{Place, switch};
 use super::sync::waiters::Waits;
 use super::world::world;
-use membar_core::{Barrier, Fence, Rng};
+use membar_core::{Barrier, C11, Fence, Order, Rng};
 use membar_explore::Fault;
 
 /// A thread of the program.
@@ -117,6 +117,13 @@ impl Thread {
 }
 
 impl ThreadState {
+    /// The memory order of a plain access. The compiler does not look into assembly, so C's rules about races are not for it: each
+    /// instruction is a relaxed access.
+    #[inline]
+    pub fn plain(&self) -> C11 {
+        if self.scratch == 0 { C11::default() } else { C11::new(Order::Relaxed) }
+    }
+
     /// Of a thread that has not been started.
     pub fn new() -> ThreadState {
         ThreadState {

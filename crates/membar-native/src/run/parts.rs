@@ -59,12 +59,6 @@ fn ends(part: u8, whole: u8) -> (u8, u8) {
     }
 }
 
-/// Whether two parts of a cell have a byte in common.
-pub fn overlap(one: u8, other: u8) -> bool {
-    let ((from, to), (start, end)) = (ends(one, u8::MAX), ends(other, u8::MAX));
-    from < end && start < to
-}
-
 impl World {
     /// The bytes of an access to a part of a cell, as [`Pending::part`] has them.
     #[cold]

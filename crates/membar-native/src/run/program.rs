@@ -17,7 +17,7 @@ use super::slot::{Pending, Slot, Stand};
 use super::snapshot;
 use super::switch::{begin, switch};
 use super::world::{World, install, world};
-use membar_core::{Access, AccessKind, Barrier, Performed};
+use membar_core::{Access, AccessKind, Performed, Remedy};
 use membar_explore::{Awaited, Fault, Next, Program, Standing, Step, Stop, Waiting, Watched};
 use serde::{Deserialize, Serialize};
 use std::ffi::{CString, OsStr, c_int, c_void};
@@ -199,19 +199,19 @@ impl Native {
         Ok(Native(PhantomData))
     }
 
-    /// Begins again, knowing this, with these barriers after accesses, and with these schedules not to be run but to be
+    /// Begins again, knowing this, with these remedies, and with these schedules not to be run but to be
     /// reported. `sampling` if executions are run from beginning to end, and no state is gone back to.
     pub fn prepare(
         &mut self,
         facts: &Facts,
-        barriers: &[(u32, Barrier)],
+        remedies: &[(u32, Remedy)],
         poison: Vec<(Vec<Step>, Fault)>,
         sampling: bool,
     ) {
         let w = world();
         w.sampling = sampling;
         w.know(facts);
-        w.barriers = barriers.iter().copied().collect();
+        w.remedies = remedies.iter().copied().collect();
         w.poison = poison;
         World::begin();
     }
@@ -242,9 +242,9 @@ impl Native {
 }
 
 pub(super) fn access(pending: &Pending) -> Access {
-    let Pending { cell, site, kind, barrier, c11, expected, compares, .. } = *pending;
+    let Pending { cell, site, kind, barrier, c11, part, expected, compares, .. } = *pending;
     let expected = compares.then_some(expected);
-    Access { kind, barrier, c11, addr: cell, site, expected }
+    Access { kind, barrier, c11, part, addr: cell, site, expected }
 }
 
 impl Program for Native {

@@ -11,7 +11,7 @@ use super::shadow::{self, read};
 use super::slot::{END_SITE, START_SITE, Slot, Stand};
 use super::world::{World, world};
 use crate::process::{Remote, RemoteReply};
-use membar_core::{Access, AccessKind, Barrier, C11, Performed};
+use membar_core::{Access, AccessKind, Barrier, C11, Order, Performed, Remedy};
 use membar_explore::{Control, Fault, Location, Next, Program, Step};
 use serde::{Deserialize, Serialize};
 
@@ -26,6 +26,8 @@ pub struct Made {
     barrier: u8,
     /// Its memory order.
     c11: u16,
+    /// Which bytes of the cell, as [`Access::part`] has it.
+    pub part: u8,
     /// Which cell.
     pub addr: u32,
     /// Which instruction, as an offset in the object.
@@ -38,13 +40,14 @@ pub struct Made {
 
 impl Made {
     fn new(performed: &Performed) -> Made {
-        let Access { kind, barrier, c11, addr, site, expected } = performed.access;
+        let Access { kind, barrier, c11, part, addr, site, expected } = performed.access;
         let Performed { thread, writes, old, new, .. } = *performed;
         Made {
             thread,
             kind: kind as u8,
             barrier: barrier as u8,
             c11: c11.bits(),
+            part,
             addr,
             site,
             expected,
@@ -58,7 +61,8 @@ impl Made {
     pub fn performed(&self) -> Performed {
         let (kind, barrier) = (kind_of(self.kind), barrier_of(self.barrier));
         let c11 = C11::from_bits(self.c11);
-        let access = Access { kind, barrier, c11, addr: self.addr, site: self.site, expected: self.expected };
+        let access =
+            Access { kind, barrier, c11, part: self.part, addr: self.addr, site: self.site, expected: self.expected };
         Performed { thread: self.thread, access, writes: self.writes, old: self.old, new: self.new }
     }
 }
@@ -71,6 +75,25 @@ pub(crate) fn kind_of(number: u8) -> AccessKind {
 /// A barrier, from its number.
 pub(crate) fn barrier_of(number: u8) -> Barrier {
     [Barrier::None, Barrier::Store, Barrier::Full][usize::from(number.min(2))]
+}
+
+/// Memory orders come behind barriers.
+const ORDERS: u8 = 8;
+
+/// A change as a number.
+pub(crate) fn number_of(change: Remedy) -> u8 {
+    match change {
+        Remedy::Barrier(barrier) => barrier as u8,
+        Remedy::Order(order) => ORDERS + order as u8,
+    }
+}
+
+/// A change, from its number.
+pub(crate) fn remedy_of(number: u8) -> Remedy {
+    match number.checked_sub(ORDERS) {
+        None => Remedy::Barrier(barrier_of(number)),
+        Some(order) => Remedy::Order(Order::ALL[usize::from(order.min(5))]),
+    }
 }
 
 /// A cell that was accessed.
@@ -93,15 +116,12 @@ pub struct TracedStep {
     pub made: Made,
     /// Return addresses, innermost first, as offsets in the object.
     pub stack: Vec<u32>,
-    /// If it is to a part of what is one location: where that begins, times 16, and how long it is.
-    #[serde(default)]
-    pub part: u8,
 }
 
 impl TracedStep {
     /// Whether two accesses to one location have a byte in common.
     pub fn overlaps(&self, other: &TracedStep) -> bool {
-        super::parts::overlap(self.part, other.part)
+        self.made.performed().access.overlaps(&other.made.performed().access)
     }
 }
 
@@ -159,13 +179,12 @@ impl Native {
                 break;
             }
             let stack = stack(thread);
-            let part = part(thread);
             let performed = self.repeat(step);
             locate(performed.access.addr, &mut traced.cells);
             for value in [performed.old, performed.new] {
                 point(value, &mut traced.pointees);
             }
-            traced.steps.push(TracedStep { made: Made::new(&performed), stack, part });
+            traced.steps.push(TracedStep { made: Made::new(&performed), stack });
         }
         for thread in 0..self.threads() {
             let standing = match self.next(thread) {
@@ -175,7 +194,7 @@ impl Native {
                     let value = self.value(access.addr);
                     let made = Performed { thread: thread as u32, access, writes: false, old: value, new: value };
                     let waits = !self.waiting(thread).round.is_empty();
-                    let step = TracedStep { made: Made::new(&made), stack: stack(thread), part: part(thread) };
+                    let step = TracedStep { made: Made::new(&made), stack: stack(thread) };
                     Standing::Access(step, waits)
                 }
                 Next::Done | Next::Long => Standing::Done,
@@ -220,11 +239,11 @@ impl Native {
             Remote::Next(thread) => match now(thread) {
                 Some((Stand::Access, slot)) => {
                     let pending = slot.pending;
-                    let Access { kind, barrier, c11, addr, site, expected } = access(&pending);
+                    let Access { kind, barrier, c11, part, addr, site, expected } = access(&pending);
                     let value = read(&w.shadow.cells[pending.cell as usize]);
                     let blocked = pending.waits && slot.awaited.blocks(value);
                     let (kind, barrier, c11) = (kind as u8, barrier as u8, c11.bits());
-                    RemoteReply::Access { kind, barrier, c11, addr, site, expected, blocked }
+                    RemoteReply::Access { kind, barrier, c11, part, addr, site, expected, blocked }
                 }
                 Some((Stand::Fault, _)) => RemoteReply::Fault,
                 Some((Stand::Done | Stand::Over | Stand::Dropped, _)) | None => RemoteReply::Done,
@@ -254,11 +273,6 @@ impl Native {
 fn now(thread: usize) -> Option<(Stand, Slot)> {
     let thread = world().threads.get(thread)?;
     Some((thread.stand, *thread.slots.last()?))
-}
-
-/// Which bytes of its cell the thread's next access is to.
-fn part(thread: usize) -> u8 {
-    now(thread).map_or(0, |(_, slot)| slot.pending.part)
 }
 
 /// Whether what the thread is about to do cannot be done now.

@@ -47,7 +47,7 @@ use super::slot::{END_SITE, NO_STAMP, NOTHING, Pending, START_SITE, Slot, Stand}
 use super::snapshot::{Snapshots, used_from};
 use super::switch::{Place, begin, switch};
 use super::sync::waiters::Waits;
-use membar_core::{Access, AccessKind, Barrier, C11, Fence, Order, Performed, Rng};
+use membar_core::{Access, AccessKind, Barrier, C11, Fence, Order, Performed, Remedy, Rng};
 use membar_explore::{Awaited, Fault, Standing, Step, Stop, Watched};
 use rustc_hash::FxHashMap;
 use std::cell::UnsafeCell;
@@ -130,7 +130,7 @@ pub struct World {
     /// Notes about assembly that has been executed.
     pub assembly: Vec<u64>,
     /// Barriers to add after accesses, by site.
-    pub barriers: FxHashMap<u32, Barrier>,
+    pub remedies: FxHashMap<u32, Remedy>,
     pub volatile_atomic: bool,
     /// Threads may wake up without a reason, and whether one has waited that might have.
     pub spurious_wakeups: bool,
@@ -259,7 +259,7 @@ impl World {
             path_number: 0,
             loop_list: Vec::new(),
             assembly: Vec::new(),
-            barriers: FxHashMap::default(),
+            remedies: FxHashMap::default(),
             volatile_atomic: false,
             spurious_wakeups: false,
             waits: false,
@@ -649,7 +649,7 @@ impl World {
     /// It has made it: notes what it was, what was there before, and what is there now.
     #[inline(always)]
     fn end_step(&mut self, pending: &Pending) {
-        let &Pending { expected, cell, site, kind, barrier, c11, compares, .. } = pending;
+        let &Pending { expected, cell, site, kind, barrier, c11, part, compares, .. } = pending;
         let (id, old, new) = (self.current, self.old, self.new);
         self.stepping = false;
         self.path.push(if compares { made_by(id, kind, old) } else { Step::of(id) });
@@ -659,7 +659,7 @@ impl World {
         }
         let writes = writes(pending, old);
         self.disturbed |= writes & self.watched.has(cell);
-        let access = Access { kind, barrier, c11, addr: cell, site, expected: compares.then_some(expected) };
+        let access = Access { kind, barrier, c11, part, addr: cell, site, expected: compares.then_some(expected) };
         // SAFETY: the scheduler that asked for steps waits for them, and has made room for all.
         unsafe {
             let made = &mut *self.made;

@@ -4,14 +4,13 @@
 //! its own. The interpreter and the native runner share the explorer and the monitor, but nothing of how a program comes to its
 //! next access; and the interpreter has been compared with brute force.
 
-use membar_core::{Barrier, Relaxation, Rng};
-use membar_explore::Strategy;
+use membar_core::{Barrier, Fence, Order, Rng};
 use membar_litmus::{Alu, Code, Instr, Int, Interpreter, Operand, Place, Update};
 use membar_native::build::{self, Request};
 use membar_native::session::Session;
 use membar_native::symbols::Symbols;
 use membar_testkit::random::{Knobs, random_program};
-use membar_verify::{Checkpoint, Effort, ErrorKind, Settings, Watching, verify};
+use membar_verify::{Checkpoint, Effort, ErrorKind, Models, Settings, verify};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fmt::Write;
@@ -56,8 +55,13 @@ fn batch_of(compiler: &str, from: u64, count: usize, totals: &mut Totals) {
     let mut programs = Vec::new();
     for i in 0..count {
         let mut rng = Rng::stream(7, from + i as u64);
-        let loops = rng.chance(1, 2);
-        let code = random_program(&mut rng, if loops { &Knobs::ALL } else { &Knobs::LOOP_FREE });
+        let (c11, loops) = (rng.chance(1, 3), rng.chance(1, 2));
+        let knobs = match (c11, loops) {
+            (true, _) => &Knobs::C11,
+            (false, true) => &Knobs::ALL,
+            (false, false) => &Knobs::LOOP_FREE,
+        };
+        let (code, loops) = (random_program(&mut rng, knobs), loops && !c11);
         let text = write_c(i, &code, &mut rng, line);
         line += text.0.lines().count() as u32;
         source.push_str(&text.0);
@@ -82,7 +86,10 @@ fn batch_of(compiler: &str, from: u64, count: usize, totals: &mut Totals) {
     }
 }
 
-/// The findings of a verification: violations as pairs of sites, and kinds of errors.
+/// Sites of races are numbered from here.
+const RACES: u32 = 1 << 20;
+
+/// The findings of a verification: violations and races as pairs of sites, and kinds of errors.
 type Result = (BTreeSet<(u32, u32)>, BTreeSet<&'static str>, u64);
 
 fn result(checkpoint: &Checkpoint, site: impl Fn(u32) -> u32) -> Result {
@@ -91,7 +98,14 @@ fn result(checkpoint: &Checkpoint, site: impl Fn(u32) -> u32) -> Result {
         ErrorKind::Deadlock { .. } => "deadlock",
         ErrorKind::Livelock => "livelock",
         ErrorKind::Fault { .. } => "fault",
+        ErrorKind::Race { .. } => "race",
     });
+    let races = checkpoint.seen.errors.iter().filter_map(|error| match error.kind {
+        ErrorKind::Race { sites: (one, other) } => Some((site(one), site(other))),
+        _ => None,
+    });
+    let races = races.map(|(one, other)| (RACES + one.min(other), one.max(other)));
+    let pairs = pairs.chain(races);
     assert!(checkpoint.search.is_complete(), "a limit was hit");
     (pairs.collect(), kinds.collect(), checkpoint.counts().executions)
 }
@@ -111,8 +125,10 @@ fn compare(
     let setup = crate::setup(object, dir, i);
     let mut session = Session::start(&setup, 1).expect("it starts");
     let interpreter = Interpreter::new(Arc::new(code.clone()));
-    for model in [Relaxation::Tso, Relaxation::Pso] {
-        let settings = Settings { model, strategy: Strategy::Dpor, watching: Watching::Class, max_steps: 500 };
+    let c11 = has_orders(code);
+    // Store buffers do not look at memory orders, and here nothing else is written for them.
+    for model in Models::ALL.into_iter().filter(|model| c11 == model.machine().is_none()) {
+        let settings = Settings { max_steps: 500, ..Settings::new(model) };
         let expected = verify(&interpreter, settings);
         if !expected.search.is_complete() {
             continue;
@@ -142,6 +158,33 @@ fn c_type(ty: Int) -> String {
     format!("{}int{}_t", if ty.signed { "" } else { "u" }, ty.bits)
 }
 
+fn has_orders(code: &Code) -> bool {
+    code.sites.iter().any(|site| site.c11.order() != Order::Plain)
+}
+
+fn spelled(order: Order) -> String {
+    format!("__ATOMIC_{}", order.name().to_uppercase())
+}
+
+fn thread_fence(fence: Fence) -> String {
+    let order = match fence {
+        Fence::Acquire => Order::Acquire,
+        Fence::Release => Order::Release,
+        Fence::SeqCst => Order::SeqCst,
+        _ => Order::AcqRel,
+    };
+    format!("__atomic_thread_fence({});", spelled(order))
+}
+
+/// The memory order of an access; none if it is to be plain. Where the program does not care, any will do.
+fn order(code: &Code, site: u32, c11: bool, atomic: bool) -> Option<String> {
+    match code.sites[site as usize].c11.order() {
+        Order::Plain if c11 => None,
+        Order::Plain => atomic.then(|| spelled(Order::Relaxed)),
+        order => Some(spelled(order)),
+    }
+}
+
 /// The program as C, from this line on, and the site of each line.
 fn write_c(p: usize, code: &Code, rng: &mut Rng, before: u32) -> (String, BTreeMap<u32, u32>) {
     let mut text = String::new();
@@ -157,6 +200,7 @@ fn write_c(p: usize, code: &Code, rng: &mut Rng, before: u32) -> (String, BTreeM
         Place::Cell(cell) => format!("c{p}_{cell}"),
         Place::At(_) => unreachable!("random programs have no pointers"),
     };
+    let c11 = has_orders(code);
     for (t, thread) in code.threads.iter().enumerate() {
         let _ = writeln!(text, "static void *f{p}_{t}(void *a) {{ (void)a;");
         for (reg, init) in thread.regs.iter().enumerate() {
@@ -192,22 +236,24 @@ fn write_c(p: usize, code: &Code, rng: &mut Rng, before: u32) -> (String, BTreeM
                 }
                 Instr::Load { dst, from, site, .. } => {
                     sites.insert(at, site);
-                    match atomic {
-                        true => format!("r{dst} = __atomic_load_n(&{}, __ATOMIC_RELAXED);", place(from)),
-                        false => format!("r{dst} = {};", place(from)),
+                    match order(code, site, c11, atomic) {
+                        Some(order) => format!("r{dst} = __atomic_load_n(&{}, {order});", place(from)),
+                        None => format!("r{dst} = {};", place(from)),
                     }
                 }
                 Instr::Store { to, value, site, .. } => {
                     sites.insert(at, site);
-                    match atomic {
-                        true => format!("__atomic_store_n(&{}, {}, __ATOMIC_RELAXED);", place(to), operand(value)),
-                        false => format!("{} = {};", place(to), operand(value)),
+                    match order(code, site, c11, atomic) {
+                        Some(order) => format!("__atomic_store_n(&{}, {}, {order});", place(to), operand(value)),
+                        None => format!("{} = {};", place(to), operand(value)),
                     }
                 }
                 Instr::Rmw { update, dst, at: cell, value, ty, site } => {
                     sites.insert(at, site);
                     let (cell, value) = (place(cell), operand(value));
-                    let apply = |name: &str| format!("r{dst} = __atomic_{name}(&{cell}, {value}, __ATOMIC_RELAXED);");
+                    let order = order(code, site, c11, true).unwrap_or_default();
+                    let failure = spelled(if c11 { code.sites[site as usize].c11.failure() } else { Order::Relaxed });
+                    let apply = |name: &str| format!("r{dst} = __atomic_{name}(&{cell}, {value}, {order});");
                     match update {
                         Update::Exchange => apply("exchange_n"),
                         Update::Apply(Alu::Add) => apply("fetch_add"),
@@ -217,8 +263,8 @@ fn write_c(p: usize, code: &Code, rng: &mut Rng, before: u32) -> (String, BTreeM
                         Update::Apply(Alu::Xor) => apply("fetch_xor"),
                         Update::Apply(other) => unreachable!("C has no atomic {other:?}"),
                         Update::CompareExchange { expected } => format!(
-                            "{{ {} e = {}; __atomic_compare_exchange_n(&{cell}, &e, {value}, 0, __ATOMIC_RELAXED, \
-                             __ATOMIC_RELAXED); r{dst} = e; }}",
+                            "{{ {} e = {}; __atomic_compare_exchange_n(&{cell}, &e, {value}, 0, {order}, {failure}); \
+                             r{dst} = e; }}",
                             c_type(ty),
                             operand(expected)
                         ),
@@ -226,7 +272,8 @@ fn write_c(p: usize, code: &Code, rng: &mut Rng, before: u32) -> (String, BTreeM
                 }
                 Instr::Barrier(Barrier::Full) => "__atomic_thread_fence(__ATOMIC_SEQ_CST);".into(),
                 Instr::Barrier(Barrier::Store) => "__atomic_thread_fence(__ATOMIC_RELEASE);".into(),
-                Instr::Barrier(Barrier::None) | Instr::Fence(_) => ";".into(),
+                Instr::Barrier(Barrier::None) => ";".into(),
+                Instr::Fence(fence) => fence.parts().iter().map(|part| thread_fence(*part)).collect(),
             };
             let _ = writeln!(text, "  l{pc}: __attribute__((unused)); {body}");
         }

@@ -70,7 +70,7 @@ pub fn run(programs: usize) {
         let mut session = Session::start(&setup, 1).expect("it starts");
         for model in [Relaxation::Tso, Relaxation::Pso] {
             let mut explore = |strategy| {
-                let settings = Settings { model, strategy, watching: Watching::Class, max_steps: 500 };
+                let settings = Settings { strategy, watching: Watching::Class, max_steps: 500, ..Settings::new(model) };
                 let (stop, began) = (AtomicBool::new(false), Instant::now());
                 let go_on = |_: &_, _: &_| {
                     stop.store(began.elapsed() > Duration::from_secs(60), Ordering::Relaxed);

@@ -34,7 +34,12 @@ fn safe_tests_have_the_states_of_sc() {
         };
         for (model, machine) in [(Relaxation::Tso, Model::Tso), (Relaxation::Pso, Model::Pso)] {
             let program = Interpreter::new(Arc::new(test.code.clone()));
-            let settings = Settings { model, strategy: Strategy::Dpor, watching: Watching::Class, max_steps: 1000 };
+            let settings = Settings {
+                strategy: Strategy::Dpor,
+                watching: Watching::Class,
+                max_steps: 1000,
+                ..Settings::new(model)
+            };
             let result = verify(&program, settings);
             assert!(result.search.is_complete(), "{name}");
             let more = states(machine) != states(Model::Sc);

@@ -15,7 +15,7 @@ use Verdict::{Safe, Unsafe};
 
 fn run(code: &Code, model: Relaxation, strategy: Strategy, watching: Watching) -> Checkpoint {
     let program = Interpreter::new(Arc::new(code.clone()));
-    let result = verify(&program, Settings { model, strategy, watching, max_steps: 1000 });
+    let result = verify(&program, Settings { strategy, watching, max_steps: 1000, ..Settings::new(model) });
     assert_eq!(result.counts().cut, 0);
     result
 }

@@ -6,7 +6,7 @@ use crate::common;
 
 use common::classes_by_brute_force;
 use membar_certify::replay;
-use membar_core::{Access, Claim, Performed, Relaxation};
+use membar_core::{Access, Claim, Performed, ProgramModel, Relaxation};
 use membar_explore::{End, Fault, Local, Observer, Program, Schedule, Search, SearchState, Step, Strategy};
 use membar_litmus::LitmusThreads;
 use membar_litmus::{Code, Interpreter};
@@ -23,7 +23,7 @@ fn programs() -> u64 {
 }
 
 fn settings(model: Relaxation, strategy: Strategy, watching: Watching) -> Settings {
-    Settings { model, strategy, watching, max_steps: 400 }
+    Settings { strategy, watching, max_steps: 400, ..Settings::new(model) }
 }
 
 /// Every strategy and monitor that claims to be complete for this model.
@@ -54,9 +54,9 @@ fn pairs(checkpoint: &Checkpoint) -> BTreeSet<(u32, u32)> {
 fn certify(code: &Arc<Code>, checkpoint: &Checkpoint, seed: u64) {
     let mut program = Interpreter::new(code.clone());
     for found in &checkpoint.seen.violations {
-        let model = checkpoint.settings.model;
+        let model = checkpoint.settings.models.iter().find_map(ProgramModel::machine).unwrap();
         let explanation =
-            explain(&mut program, found, model).unwrap_or_else(|| panic!("seed {seed}: {found:?} is not confirmed"));
+            explain(&mut program, found).unwrap_or_else(|| panic!("seed {seed}: {found:?} is not confirmed"));
         let (steps, claims) = (explanation.steps(), explanation.claims());
         replay::replay(&mut LitmusThreads::new(code), model, &steps).unwrap_or_else(|why| panic!("seed {seed}: {why}"));
         assert!(
