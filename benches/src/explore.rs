@@ -99,7 +99,7 @@ impl Watcher {
             Watcher::Published(Relaxation::Tso) => (Watching::Tso, Relaxation::Tso),
             Watcher::Published(Relaxation::Pso) => (Watching::Pso, Relaxation::Pso),
         };
-        Settings { model, strategy, watching, max_steps: MAX_STEPS }
+        Settings { strategy, watching, max_steps: MAX_STEPS, ..Settings::new(model) }
     }
 }
 

@@ -297,6 +297,7 @@ impl Measured<'_> {
                 self.note(what, "≥ 1.8 times".to_owned(), format!("{ratio:.2} times"), ratio >= 1.8, details);
             }
         }
+        self.c11(&plan)?;
         let [(few, before), (many, after)] = growth(quick)?;
         let details =
             format!("{:.2} MB after {few}, {:.2} MB after {many} executions", before as f64 / 1e6, after as f64 / 1e6);
@@ -318,6 +319,31 @@ impl Measured<'_> {
             let (wall, cpu) = first_of_command(&self.runner, self.args.best_of)?;
             let what = "membar verify dekker.c --stop-at-first".to_owned();
             self.note(what, floor, format!("{wall:.3} s"), wall <= 1.0, format!("cpu {cpu:.3} s"));
+        }
+        Ok(())
+    }
+
+    /// The cost of the monitors for C11, over exploration alone.
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    fn c11(&mut self, plan: &crate::speed::Plan) -> Result<(), Error> {
+        use crate::native::Source;
+        use membar_core::ProgramModel;
+        use membar_verify::{Races, Settings, Watching};
+        let c11 = Settings { max_steps: crate::native::MAX_STEPS, ..Settings::new(ProgramModel::C11) };
+        for (name, n) in [("dekker", 3), ("peterson", 3), ("bakery", 2)] {
+            let source = Source::atomic(name, n);
+            let bare = plan.measure_with(&source, Settings { watching: Watching::Nothing, ..c11 }, 1)?;
+            let robust = plan.measure_with(&source, Settings { races: Races::Off, ..c11 }, 1)?;
+            let races = plan.measure_with(&source, c11, 1)?;
+            let details =
+                |cost: &crate::native::Cost| format!("{:.0} against {:.0} executions/s", cost.rate(), bare.rate());
+            if name == "dekker" {
+                self.at_least(format!("c11, {}", source.name), 120_000.0, robust.rate(), "executions/s", String::new());
+            }
+            let ratio = bare.rate() / robust.rate();
+            self.at_most(format!("c11 over nothing, {}", source.name), 1.6, ratio, "times", details(&robust));
+            let ratio = robust.rate() / races.rate();
+            self.at_most(format!("c11, races over none, {}", source.name), 1.3, ratio, "times", details(&races));
         }
         Ok(())
     }

@@ -22,7 +22,7 @@ use tempfile::TempDir;
 
 /// As `membar verify` has them by default.
 const HEAP: usize = 64 << 20;
-const MAX_STEPS: usize = 1000;
+pub const MAX_STEPS: usize = 1000;
 
 /// The hidden command of this program that runs a program for another process of it.
 const SERVE: &str = "run-program";
@@ -44,6 +44,13 @@ impl Source {
         let file = if c.is_file() { c } else { directory.join(format!("{name}.cpp")) };
         let shown = n.map_or_else(|| name.to_owned(), |n| format!("{name}, N={n}"));
         Source { name: shown, file, flags: n.map(|n| format!("-DN={n}").into()).into_iter().collect() }
+    }
+
+    /// An example that uses `volatile`, with seq_cst atomics instead.
+    pub fn atomic(name: &str, n: u32) -> Source {
+        let mut source = Source::example(name, Some(n));
+        source.flags.push("-Dvolatile=_Atomic".into());
+        Source { name: format!("{} with atomics", source.name), ..source }
     }
 
     /// A source that was written somewhere.
@@ -118,7 +125,7 @@ impl Cost {
 
 /// Settings as `membar verify` has them.
 pub fn settings(model: Relaxation, strategy: Strategy, watching: Watching) -> Settings {
-    Settings { model, strategy, watching, max_steps: MAX_STEPS }
+    Settings { strategy, watching, max_steps: MAX_STEPS, ..Settings::new(model) }
 }
 
 impl Program {

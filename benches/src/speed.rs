@@ -8,7 +8,7 @@ use crate::native::{Cost, Program, Source, settings};
 use crate::table::Table;
 use membar_core::Relaxation;
 use membar_explore::Strategy;
-use membar_verify::{Effort, Watching};
+use membar_verify::{Effort, Settings, Watching};
 use std::process::ExitCode;
 use std::time::Instant;
 use tempfile::TempDir;
@@ -37,9 +37,13 @@ impl Plan {
 
     /// One core, with a monitor: the best of some times.
     pub fn measure(&self, source: &Source, strategy: Strategy, watching: Watching, jobs: usize) -> Result<Cost, Error> {
+        self.measure_with(source, settings(Relaxation::Tso, strategy, watching), jobs)
+    }
+
+    /// The same with any settings.
+    pub fn measure_with(&self, source: &Source, settings: Settings, jobs: usize) -> Result<Cost, Error> {
         let mut program = Program::open(source, jobs)?;
         let effort = Effort { jobs, max_executions: self.most, stop_at_first: false };
-        let settings = settings(Relaxation::Tso, strategy, watching);
         let mut best = program.timed(settings, effort, self.least)?;
         for _ in 1..self.best_of {
             best = best.best(program.timed(settings, effort, self.least)?);

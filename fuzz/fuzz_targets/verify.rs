@@ -23,7 +23,7 @@ fuzz_target!(|bytes: &[u8]| {
     for (model, machine) in [(Relaxation::Tso, Model::Tso), (Relaxation::Pso, Model::Pso)] {
         let mut safe = Vec::new();
         for strategy in [Strategy::Dpor, Strategy::Exhaustive] {
-            let settings = Settings { model, strategy, watching: Watching::Class, max_steps: 60 };
+            let settings = Settings { strategy, watching: Watching::Class, max_steps: 60, ..Settings::new(model) };
             let mut program = Interpreter::new(Arc::clone(&code));
             let effort = Effort { max_executions: 300, ..Effort::default() };
             let mut verification = Verification::local(Checkpoint::new(settings), program.clone(), effort);
@@ -32,7 +32,7 @@ fuzz_target!(|bytes: &[u8]| {
             }
             let checkpoint = verification.checkpoint();
             for found in &checkpoint.seen.violations {
-                let explained = explain(&mut program, found, model).expect("a violation can be explained");
+                let explained = explain(&mut program, found).expect("a violation can be explained");
                 let (steps, claims) = (explained.steps(), explained.claims());
                 assert!(
                     replay::confirms(&mut LitmusThreads::new(&code), model, &steps, &claims),

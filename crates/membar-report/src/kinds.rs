@@ -41,6 +41,8 @@ named! {
         Livelock = "livelock",
         /// A thread cannot continue.
         Fault = "fault",
+        /// Two accesses that nothing orders, one of them not atomic.
+        Race = "race",
     }
 }
 

@@ -224,7 +224,7 @@ impl CycleEdge {
     pub(crate) fn words(&self, last: bool) -> String {
         let (from, to) = (self.from.line, self.to.line);
         match self.by {
-            Relation::Po | Relation::Ppo | Relation::Time => {
+            Relation::Po | Relation::Ppo | Relation::Hb | Relation::Time => {
                 format!("line {from} is before line {to} in thread {}", self.from.thread)
             }
             Relation::Rf => format!("line {to} reads what line {from} wrote"),

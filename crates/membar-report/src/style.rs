@@ -191,7 +191,7 @@ pub fn with_command(said: &str, command: &str, width: usize) -> String {
 }
 
 /// `a`, `a and b`, `a, b and c`
-pub(crate) fn list(items: &[String], last: &str) -> String {
+pub fn list(items: &[String], last: &str) -> String {
     match items {
         [] => String::new(),
         [one] => one.clone(),

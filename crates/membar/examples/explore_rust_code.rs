@@ -37,7 +37,7 @@ fn main() {
                 println!("  wrong already without buffers: {:?}", error.kind);
             }
             for found in &result.seen.violations {
-                let Some(run) = explain(&mut program.clone(), found, model) else { continue };
+                let Some(run) = explain(&mut program.clone(), found) else { continue };
                 let certified = confirms(&mut program.clone(), model, &run.steps(), &run.claims());
                 let (thread, schedule) = (found.thread, &found.schedule);
                 println!("  thread {thread} overtakes a store (schedule {schedule}), certified: {certified}");

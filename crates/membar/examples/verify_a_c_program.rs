@@ -2,7 +2,7 @@
 //!
 //! `cargo run -p membar --example verify_a_c_program [FILE.c]`
 
-use membar::core::Relaxation;
+use membar::core::ProgramModel;
 use membar::report::Style;
 use membar::{Failure, VerifyOptions, verify};
 use std::error::Error;
@@ -42,17 +42,19 @@ fn main() -> Result<(), Box<dyn Error>> {
             file
         }
     };
-    for model in [Relaxation::Tso, Relaxation::Pso] {
-        match verify(&file, &VerifyOptions { model, ..VerifyOptions::default() }) {
-            Ok(report) => {
+    let models = [ProgramModel::Tso, ProgramModel::Pso].into_iter().collect();
+    match verify(&file, &VerifyOptions { models, ..VerifyOptions::default() }) {
+        Ok(reports) => {
+            for report in reports {
+                let (model, fences) = (report.model, report.plan.as_ref().map_or(0, Vec::len));
                 println!("{model}: {}, {} {}es explored", report.verdict, report.interleavings, report.unit);
-                println!("fences that repair it: {}", report.plan.as_ref().map_or(0, Vec::len));
+                println!("fences that repair it: {fences}");
                 report.text(Style::default(), 1, &mut std::io::stdout())?;
             }
-            // No compiler, say, or another system than Linux on x86-64.
-            Err(failure @ (Failure::Usage(_) | Failure::Input(_))) => println!("{failure}"),
-            Err(failure) => return Err(failure.into()),
         }
+        // No compiler, say, or another system than Linux on x86-64.
+        Err(failure @ (Failure::Usage(_) | Failure::Input(_))) => println!("{failure}"),
+        Err(failure) => return Err(failure.into()),
     }
     Ok(())
 }

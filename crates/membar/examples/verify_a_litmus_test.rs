@@ -31,7 +31,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             continue;
         }
         for found in &result.seen.violations {
-            let run = explain(&mut test.program(), found, model).ok_or("every violation has an execution")?;
+            let run = explain(&mut test.program(), found).ok_or("every violation has an execution")?;
             let certified = confirms(&mut LitmusThreads::new(&test.code), model, &run.steps(), &run.claims());
             println!("  {} steps, {} fences needed, certified: {certified}", run.run.len(), run.fences.len());
             for step in &run.run {

@@ -69,7 +69,7 @@
 //!
 //! let text = "X86 SB\n{ }\n P0 | P1 ;\n MOV [x],$1 | MOV [y],$1 ;\n MOV EAX,[y] | MOV EAX,[x] ;\nexists (0:EAX=0 /\\ 1:EAX=0)\n";
 //! let program = Input::Text { name: "SB.litmus".into(), text: text.into() };
-//! let report = verify(program, &VerifyOptions::default())?;
+//! let report = &verify(program, &VerifyOptions::default())?[0];
 //! assert_eq!(report.verdict, ProgramVerdict::Unsafe);
 //! assert_eq!(report.violations[0].fences.len(), 2); // one in each thread
 //! # Ok::<(), membar::Failure>(())
@@ -149,7 +149,7 @@
 //! let result = verify(&test.program(), Settings::new(Relaxation::Tso));
 //! assert_eq!((result.verdict(), result.counts().executions), (Verdict::Unsafe, 3));
 //!
-//! let run = explain(&mut test.program(), &result.seen.violations[0], Relaxation::Tso).expect("an execution");
+//! let run = explain(&mut test.program(), &result.seen.violations[0]).expect("an execution");
 //! assert!(confirms(&mut LitmusThreads::new(&test.code), Relaxation::Tso, &run.steps(), &run.claims()));
 //! assert_eq!(run.fences.len(), 2); // one in each thread
 //! # Ok::<(), membar::litmus::Error>(())

@@ -178,7 +178,7 @@ impl<F: Fn(usize, &[u64]) -> Then> FromFn<F> {
 
     fn access(&self, thread: usize, op: Op) -> Access {
         let site = (self.got[thread].len() * self.got.len() + thread) as u32;
-        Access { kind: op.kind, barrier: op.barrier, c11: op.c11, addr: op.addr, site, expected: op.expected }
+        Access { kind: op.kind, barrier: op.barrier, c11: op.c11, part: 0, addr: op.addr, site, expected: op.expected }
     }
 
     /// The thread makes its access and reads this value; what it writes.
@@ -327,7 +327,7 @@ mod tests {
             let result = verify(&program, Settings::new(model));
             assert_eq!(result.verdict(), expected, "{fence} {model:?}");
             for found in &result.seen.violations {
-                let explanation = explain(&mut program.clone(), found, model).expect("it has an execution");
+                let explanation = explain(&mut program.clone(), found).expect("it has an execution");
                 let (steps, claims) = (explanation.steps(), explanation.claims());
                 assert!(crate::certify::replay::confirms(&mut program.clone(), model, &steps, &claims));
             }
@@ -370,7 +370,7 @@ mod tests {
         for found in &result.seen.violations {
             let schedule = found.schedule.to_string();
             assert!(schedule.starts_with("a0[1]") && schedule.matches("[1]").count() == 2, "{schedule}");
-            let explanation = explain(&mut program.clone(), found, Relaxation::Tso).expect("it has an execution");
+            let explanation = explain(&mut program.clone(), found).expect("it has an execution");
             let (steps, claims) = (explanation.steps(), explanation.claims());
             assert!(crate::certify::replay::confirms(&mut program.clone(), Relaxation::Tso, &steps, &claims));
         }

@@ -4,13 +4,13 @@
   const data = JSON.parse(document.getElementById('data').textContent);
   const root = document.getElementById('page');
   const SVG = 'http://www.w3.org/2000/svg';
-  const KINDS = ['po', 'ppo', 'rf', 'co', 'fr', 'time'];
+  const KINDS = ['po', 'ppo', 'rf', 'hb', 'co', 'fr', 'time'];
   const MEANS = {
     po: 'program order', ppo: 'program order that the model keeps', rf: 'reads from: from a store to a read of its value',
     co: 'order of the writes to one address', fr: 'from-read: from a read to a later write of the address',
-    time: 'the one had ended before the other began',
+    hb: 'reads from, and happens before: what came before the write is visible after the read', time: 'the one had ended before the other began',
   };
-  const DASH = { po: '', ppo: '1 5', rf: '9 4', co: '3 4', fr: '11 4 2 4', time: '16 6' };
+  const DASH = { po: '', ppo: '1 5', rf: '9 4', hb: '', co: '3 4', fr: '11 4 2 4', time: '16 6' };
   const TONE = { allowed: 'good', safe: 'good', forbidden: 'bad', unsafe: 'bad', error: 'bad', undecided: 'open', holds: 'good', fails: 'bad', possible: 'plain', impossible: 'plain', ran: 'plain' };
   const SIGN = { good: '✓', bad: '✗', open: '?', plain: '▸' };
 

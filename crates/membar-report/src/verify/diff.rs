@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     fn edit(line: u32, column: u32, text: &str) -> EditRef {
-        EditRef { file: "t.c".into(), line, column, text: text.into() }
+        EditRef { file: "t.c".into(), line, column, text: text.into(), removes: 0 }
     }
 
     #[test]

@@ -2,12 +2,14 @@
 //! `replay` is about one schedule.
 
 mod diff;
+mod orders;
 mod repair;
 mod replay;
 mod sarif;
 mod text;
 
 pub use diff::diff;
+pub use orders::reordered;
 pub use repair::{edited, edits, proposals};
 pub use replay::{ReplayReport, ReplayStep};
 pub use sarif::SarifRun;
@@ -15,7 +17,7 @@ pub use sarif::SarifRun;
 use crate::data::{SCHEMA, Shape};
 use crate::kinds::{ErrorKind, MonitorName, NoteKind, StepKind, Unit};
 use crate::style::{quoted_path, safe};
-use membar_core::{AccessKind, ProgramVerdict, Relation, Relaxation};
+use membar_core::{AccessKind, Order, ProgramModel, ProgramVerdict, Relation};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::io::{self, Write};
@@ -28,9 +30,12 @@ pub struct VerifyReport {
     /// The first of its files.
     #[serde(skip)]
     pub main: String,
-    /// `tso` or `pso`.
+    /// `tso`, `pso` or `c11`.
     #[serde(with = "crate::kinds")]
-    pub model: Relaxation,
+    pub model: ProgramModel,
+    /// Whether data races were looked for, and are errors.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub races: bool,
     /// `safe`, `unsafe`, `error` or `undecided`.
     #[serde(with = "crate::kinds")]
     pub verdict: ProgramVerdict,
@@ -221,6 +226,9 @@ pub struct ViolationRef {
     /// The name of the cycle.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shape: Option<Shape>,
+    /// Under c11: events that write, and those that read from them and that they happen before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hb: Vec<(usize, usize)>,
     /// The same cycle, found from another of its ends.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub also: Vec<EndRef>,
@@ -260,9 +268,12 @@ pub struct LinkRef {
     /// `po`, `rf`, `co` or `fr`.
     #[serde(with = "crate::kinds")]
     pub relation: Relation,
-    /// Whether the model keeps this order between memory operations of a thread; only for `po`.
+    /// Whether the model keeps this order between memory operations of a thread; only for `po`, and not under c11.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept: Option<bool>,
+    /// Whether it happens before the read of what it wrote; only for `rf`, and under c11.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ordered: Option<bool>,
     /// Which event of the run it is: the same number in [`StepRef::event`].
     #[serde(default)]
     pub event: usize,
@@ -288,7 +299,7 @@ pub struct StepRef {
     pub event: usize,
 }
 
-/// A place for a fence.
+/// A place for a fence, or for a stronger memory order.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct FenceRef {
     /// The file.
@@ -300,6 +311,9 @@ pub struct FenceRef {
     pub thread_name: String,
     /// The code to write there.
     pub fence: String,
+    /// The memory order that it replaces.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replaces: Option<String>,
     /// The order it enforces, in words.
     #[serde(default)]
     pub order: String,
@@ -319,7 +333,7 @@ pub struct FenceRef {
     pub tried_before: bool,
 }
 
-/// Text to insert into a file.
+/// Text to insert into a file, or to replace.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct EditRef {
     /// The file.
@@ -330,12 +344,19 @@ pub struct EditRef {
     pub column: u32,
     /// The text to insert; whole lines have their ends.
     pub text: String,
+    /// How many bytes it replaces.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub removes: u32,
+}
+
+fn is_zero(n: &u32) -> bool {
+    *n == 0
 }
 
 /// An error of the program itself.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ErrorRef {
-    /// `deadlock`, `livelock` or `fault`.
+    /// `deadlock`, `livelock`, `fault` or `race`.
     #[serde(with = "crate::kinds")]
     pub kind: ErrorKind,
     /// In words; lines after the first say more.
@@ -343,6 +364,9 @@ pub struct ErrorRef {
     /// Where it happened, the innermost call first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stack: Vec<FrameRef>,
+    /// Of a race: where the other access is, the innermost call first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub other: Vec<FrameRef>,
     /// The program's output so far, its last 64 KiB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<String>,
@@ -376,6 +400,20 @@ pub fn order(after: &AccessRef, before: &AccessRef) -> String {
         AccessKind::Rmw => format!("`{}` is updated", before.address),
     };
     format!("`{}` ({}) must reach memory before {then} ({})", after.address, place(after), place(before))
+}
+
+/// The memory order that an access needs: `` `ready` (mp.c:31) must be written with release``.
+pub fn ordered(access: &AccessRef, order: Order) -> String {
+    let place = match &access.function {
+        None => format!("{} line {}", access.thread_name, access.line),
+        Some(_) => format!("{}:{}", text::base(&access.file), access.line),
+    };
+    let done = match access.kind {
+        AccessKind::Load => "read",
+        AccessKind::Store => "written",
+        AccessKind::Rmw => "updated",
+    };
+    format!("`{}` ({place}) must be {done} with {order}", access.address)
 }
 
 impl FrameRef {
@@ -416,6 +454,7 @@ mod tests {
         let message =
             "P1 cannot continue: assertion `x == 1' failed\n  at check, a.c:7\n  at main, a.c:\x1b[2J12".to_owned();
         let error = ErrorRef {
+            other: Vec::new(),
             kind: ErrorKind::Fault,
             message,
             stack: Vec::new(),
@@ -426,7 +465,8 @@ mod tests {
         let report = VerifyReport {
             program: "a.c".into(),
             main: "a.c".into(),
-            model: Relaxation::Tso,
+            model: ProgramModel::Tso,
+            races: false,
             verdict: ProgramVerdict::Error,
             complete: true,
             strategy: "dpor".into(),

@@ -89,7 +89,11 @@ pub fn edited(file: &str, text: &str, edits: &[EditRef]) -> String {
         while !out.is_char_boundary(at) {
             at -= 1;
         }
-        out.insert_str(at, &edit.text);
+        let mut end = (at + edit.removes as usize).min(out.len());
+        while !out.is_char_boundary(end) {
+            end += 1;
+        }
+        out.replace_range(at..end, &edit.text);
     }
     out
 }
@@ -103,7 +107,7 @@ fn include(fence: &FenceRef, text: &str) -> Option<EditRef> {
     }
     let first = text.lines().position(|line| line.trim_start().starts_with("#include"));
     let line = first.unwrap_or(0) as u32 + 1;
-    Some(EditRef { file: fence.file.clone(), line, column: 1, text: format!("#include {header}\n") })
+    Some(EditRef { file: fence.file.clone(), line, column: 1, text: format!("#include {header}\n"), removes: 0 })
 }
 
 /// Rows for a table of instructions: one below each access, with the fences of all threads there.
@@ -120,7 +124,10 @@ fn rows(fences: &[FenceRef], texts: &BTreeMap<&str, String>) -> Vec<FenceRef> {
     let put = |fence: &FenceRef| {
         let line = fence.after_line + 1;
         let text = format!(" {} ;\n", rows[&(fence.file.as_str(), line)].join(" | "));
-        FenceRef { edits: vec![EditRef { file: fence.file.clone(), line, column: 1, text }], ..fence.clone() }
+        FenceRef {
+            edits: vec![EditRef { file: fence.file.clone(), line, column: 1, text, removes: 0 }],
+            ..fence.clone()
+        }
     };
     fences.iter().map(put).collect()
 }
@@ -179,13 +186,25 @@ fn insertion(fence: &FenceRef, text: &str, starts: &[usize], at: usize) -> EditR
     let indent = |line: &str| line[..line.len() - line.trim_start().len()].to_owned();
     if !whole || number >= starts.len() {
         let column = (at - starts[number - 1]) as u32 + 1;
-        return EditRef { file: fence.file.clone(), line: number as u32, column, text: format!(" {code};") };
+        return EditRef {
+            file: fence.file.clone(),
+            line: number as u32,
+            column,
+            text: format!(" {code};"),
+            removes: 0,
+        };
     }
     // The first line of a block is indented as what follows.
     let opens = text[..at].ends_with('{');
     let next = text[starts[number]..].lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let indent = if opens { indent(next) } else { indent(line) };
-    EditRef { file: fence.file.clone(), line: number as u32 + 1, column: 1, text: format!("{indent}{code};\n") }
+    EditRef {
+        file: fence.file.clone(),
+        line: number as u32 + 1,
+        column: 1,
+        text: format!("{indent}{code};\n"),
+        removes: 0,
+    }
 }
 
 /// The offsets right behind each `;`, `{` and `}` of the code that is not in parentheses of its own block.
@@ -263,6 +282,7 @@ mod tests {
 
     fn fence(thread: &str, function: Option<&str>, after: (u32, u32), before: (u32, u32)) -> FenceRef {
         FenceRef {
+            replaces: None,
             file: "t".into(),
             function: function.map(Into::into),
             thread_name: thread.into(),

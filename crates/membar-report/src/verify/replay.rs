@@ -5,7 +5,7 @@ use super::text::printed;
 use crate::columns::{Row, columns};
 use crate::data::SCHEMA;
 use crate::style::{Style, count, safe, wrapped};
-use membar_core::Relaxation;
+use membar_core::ProgramModel;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Write};
 
@@ -18,7 +18,7 @@ pub struct ReplayReport {
     pub schedule: String,
     /// The model that accesses were examined under.
     #[serde(skip_serializing_if = "Option::is_none", default, with = "crate::kinds::optional")]
-    pub model: Option<Relaxation>,
+    pub model: Option<ProgramModel>,
     /// The steps.
     pub steps: Vec<ReplayStep>,
     /// The initial values of the variables that they use.

@@ -40,7 +40,7 @@ pub struct SarifRun<'a> {
 }
 
 /// Kinds of findings: id, name, what it is, and what to do.
-const RULES: [(&str, &str, &str, &str); 5] = [
+const RULES: [(&str, &str, &str, &str); 7] = [
     (
         "tso-violation",
         "NotSequentiallyConsistentUnderTso",
@@ -57,6 +57,21 @@ const RULES: [(&str, &str, &str, &str); 5] = [
         "Under PSO each address has a store buffer of its own, so stores of a thread also overtake each other. There is an \
          execution in which another thread sees that, and which no interleaving of the threads explains. Put a release fence \
          between two stores, a full fence between a store and a load, or use stronger memory orders.",
+    ),
+    (
+        "c11-violation",
+        "NotSequentiallyConsistentUnderC11",
+        "The program can leave sequential consistency on Arm, RISC-V and Power machines, or by the compiler",
+        "The memory orders of C11 and C++20 allow an execution that no interleaving of the threads explains. Use stronger orders: a \
+         release store and an acquire load make what came before the store visible after the load; `memory_order_seq_cst` keeps \
+         all of its accesses in one order. `membar verify --model c11 --html FILE` writes a page about the execution.",
+    ),
+    (
+        "race",
+        "DataRace",
+        "Two threads use a variable at once, and at least one of the accesses is not atomic",
+        "Such a program has no meaning in C and C++. Make the accesses atomic, or order them: by a mutex, or by a release store \
+         after the first one that an acquire load before the second one reads.",
     ),
     (
         "deadlock",
@@ -223,9 +238,22 @@ impl SarifRun<'_> {
             Some(frame) => self.frame(frame),
             None => self.location(&report.main, 0, 0, None),
         }]);
-        if !error.stack.is_empty() {
-            let frames: Vec<Value> = error.stack.iter().map(|frame| json!({ "location": self.frame(frame) })).collect();
-            result["stacks"] = json!([{ "frames": frames }]);
+        let stacks: Vec<Value> = [&error.stack, &error.other]
+            .into_iter()
+            .filter(|stack| !stack.is_empty())
+            .map(|stack| {
+                let frames: Vec<Value> = stack.iter().map(|frame| json!({ "location": self.frame(frame) })).collect();
+                json!({ "frames": frames })
+            })
+            .collect();
+        if !stacks.is_empty() {
+            result["stacks"] = stacks.into();
+        }
+        if let Some(other) = error.other.first() {
+            let mut place = self.frame(other);
+            place["id"] = 1.into();
+            place["message"] = json!({ "text": "the access that it races with" });
+            result["relatedLocations"] = json!([place]);
         }
         result["properties"] = self.properties(report, &error.schedule, error.executions).into();
         result
@@ -273,9 +301,9 @@ impl SarifRun<'_> {
     /// All of the fences, as they were tried.
     fn fix(&self, fences: &[FenceRef], checked: &str) -> Value {
         let mut files: BTreeMap<String, Vec<Value>> = BTreeMap::new();
-        for EditRef { file, line, column, text } in repair::edits(fences) {
-            let column = self.column(&file, line, column);
-            let at = json!({ "startLine": line, "startColumn": column, "endLine": line, "endColumn": column });
+        for EditRef { file, line, column, text, removes } in repair::edits(fences) {
+            let (column, end) = (self.column(&file, line, column), self.column(&file, line, column + removes));
+            let at = json!({ "startLine": line, "startColumn": column, "endLine": line, "endColumn": end });
             let replacement = json!({ "deletedRegion": at, "insertedContent": { "text": text } });
             files.entry(file).or_default().push(replacement);
         }
@@ -283,7 +311,8 @@ impl SarifRun<'_> {
             .into_iter()
             .map(|(file, replacements)| json!({ "artifactLocation": self.artifact(&file), "replacements": replacements }))
             .collect();
-        let text = format!("Insert {} ({checked})", count(fences.len(), "fence"));
+        let what = if fences.iter().any(|fence| fence.replaces.is_some()) { "stronger memory order" } else { "fence" };
+        let text = format!("Insert {} ({checked})", count(fences.len(), what));
         json!({ "description": { "text": text }, "artifactChanges": changes })
     }
 

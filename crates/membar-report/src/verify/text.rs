@@ -43,7 +43,8 @@ impl VerifyReport {
         };
         match self.verdict {
             ProgramVerdict::Safe => {
-                head("safe", &style.good("safe"), "every execution is sequentially consistent", out)?;
+                let races = if self.races { ", and there is no data race" } else { "" };
+                head("safe", &style.good("safe"), &format!("every execution is sequentially consistent{races}"), out)?;
             }
             ProgramVerdict::Unsafe => {
                 head("UNSAFE", &style.bad("UNSAFE"), &count(self.violations.len(), "distinct violation"), out)?;
@@ -96,9 +97,14 @@ impl VerifyReport {
             let what = wrapped(&format!("{} ({n})", safe(error.headline())), style.prose() - 8, "\n    ");
             writeln!(out, "\n{}: {what}", style.bad(error.kind))?;
             error.message.lines().skip(1).try_for_each(|line| writeln!(out, "    {}", safe(line)))?;
-            error.stack.iter().take(FRAMES).try_for_each(|frame| writeln!(out, "    {}", frame.text()))?;
-            if error.stack.len() > FRAMES {
-                writeln!(out, "    … {} more", error.stack.len() - FRAMES)?;
+            for (n, stack) in [&error.stack, &error.other].into_iter().enumerate() {
+                if n == 1 && !stack.is_empty() {
+                    writeln!(out, "  and")?;
+                }
+                stack.iter().take(FRAMES).try_for_each(|frame| writeln!(out, "    {}", frame.text()))?;
+                if stack.len() > FRAMES {
+                    writeln!(out, "    … {} more", stack.len() - FRAMES)?;
+                }
             }
             if let Some(output) = &error.output {
                 printed(output, PRINTED, out)?;
@@ -161,7 +167,7 @@ impl VerifyReport {
         let below = |text: &str| wrapped(text, style.prose() - 2, "\n  ");
         let execution = format!("An execution under {} that is not sequentially consistent:", self.model);
         writeln!(out, "  {}\n", below(&execution))?;
-        run(&violation.run, style, out)?;
+        run(&violation.run, violation.is_c11(), style, out)?;
         writeln!(out, "\n  {}", below("Each of these comes before the next, and the last before the first:"))?;
         for (i, link) in violation.cycle.iter().enumerate() {
             let next = &violation.cycle[(i + 1) % violation.cycle.len()];
@@ -169,9 +175,11 @@ impl VerifyReport {
             let words = wrapped(&format!("{} {words}", link.access.place()), style.prose() - 8, "\n        ");
             writeln!(out, "    {}  {words}", style.dim(link.relation))?;
         }
-        let orders = safe(&list(&orders(&violation.fences), "and")).replace(" must reach ", " reaches ");
-        let broken = format!("It cannot happen if {orders}");
-        writeln!(out, "  {}", wrapped(&broken, style.prose() - 4, "\n    "))?;
+        let orders = safe(&list(&orders(&violation.fences), "and"));
+        let orders = orders.replace(" must reach ", " reaches ").replace(" must be ", " is ");
+        if !orders.is_empty() {
+            writeln!(out, "  {}", wrapped(&format!("It cannot happen if {orders}"), style.prose() - 4, "\n    "))?;
+        }
         let said = format!("  In {}. See the SC execution:", self.seen_in(violation));
         let command = self.command.line(&violation.schedule, &format!(" --model {}", self.model));
         writeln!(out, "{}", with_command(&said, &command, style.prose()))
@@ -251,6 +259,9 @@ impl FenceRef {
     }
 
     pub(crate) fn place(&self) -> String {
+        if self.replaces.is_some() {
+            return format!("in line {}", self.edits.last().map_or(self.after_line, |edit| edit.line));
+        }
         if let Some(edit) = self.edits.last() {
             return match edit.text.ends_with('\n') {
                 true => format!("between lines {} and {}", edit.line.saturating_sub(1), edit.line),
@@ -289,10 +300,14 @@ pub(crate) fn orders(fences: &[FenceRef]) -> Vec<String> {
 pub(super) fn fences(all: &[FenceRef]) -> String {
     /// A part of the program, and places in it.
     type Part = (String, Vec<String>);
-    let mut kinds: Vec<(&str, Vec<Part>)> = Vec::new();
+    let mut kinds: Vec<(String, Vec<Part>)> = Vec::new();
     for fence in all {
-        let at = kinds.iter().position(|(kind, _)| *kind == fence.fence).unwrap_or_else(|| {
-            kinds.push((&fence.fence, Vec::new()));
+        let kind = match &fence.replaces {
+            None => format!("`{}`", fence.fence),
+            Some(from) => format!("`{}` instead of `{from}`", fence.fence),
+        };
+        let at = kinds.iter().position(|(known, _)| *known == kind).unwrap_or_else(|| {
+            kinds.push((kind, Vec::new()));
             kinds.len() - 1
         });
         let (parts, part, place) = (&mut kinds[at].1, fence.part(), fence.place());
@@ -303,9 +318,9 @@ pub(super) fn fences(all: &[FenceRef]) -> String {
         }
     }
     let part = |(part, places): &Part| format!("{part} {}", list(places, "and"));
-    let kind = |(kind, parts): &(&str, Vec<_>)| {
+    let kind = |(kind, parts): &(String, Vec<_>)| {
         let parts: Vec<String> = parts.iter().map(part).collect();
-        format!("`{kind}` {}", list(&parts, "and"))
+        format!("{kind} {}", list(&parts, "and"))
     };
     let mut words = kinds.iter().map(kind).collect::<Vec<_>>().join("; ");
     let mut includes: Vec<&str> = Vec::new();
@@ -345,8 +360,16 @@ impl ViolationRef {
         title.map_or_else(String::new, |title| format!(": {title}"))
     }
 
+    /// Whether the model has no store buffers.
+    pub(crate) fn is_c11(&self) -> bool {
+        self.cycle.iter().any(|link| link.relation == Relation::Po && link.kept.is_none())
+    }
+
     pub(crate) fn sentence(&self) -> String {
         let (store, access) = (&self.store, &self.access);
+        if self.is_c11() {
+            return self.stale();
+        }
         let done = match access.kind {
             AccessKind::Load => "reads",
             AccessKind::Store => "writes",
@@ -368,6 +391,46 @@ impl ViolationRef {
     }
 }
 
+impl ViolationRef {
+    /// Under c11: what may be read that is out of date, and what does not keep it from being read.
+    fn stale(&self) -> String {
+        let (store, access) = (&self.store, &self.access);
+        let address = safe(&access.address);
+        let Some(old) = access.read.as_ref().map(|old| safe(old)).filter(|_| access.kind != AccessKind::Store) else {
+            return format!(
+                "{} may come before {} in the order of the writes to `{address}`, although it is made after it",
+                access.short(),
+                store.short()
+            );
+        };
+        // Each link's access comes before the next one's; the last one's before the first.
+        let links = self.cycle.len();
+        let before = &self.cycle[links - 1];
+        let passes = links > 2 && self.cycle[links - 2].relation == Relation::Rf && before.relation == Relation::Po;
+        let seen = before.access.read.as_ref().filter(|_| passes && !before.access.control);
+        match seen {
+            Some(seen) => {
+                let line = |access: &AccessRef| match access.function {
+                    None => format!("line {}", access.line),
+                    Some(_) => access.position(),
+                };
+                let (first, second) = (line(&before.access), line(access));
+                format!(
+                    "{} may see {} while `{address}` is still {old} in {second}: nothing orders {second} after {first}, and both after {}",
+                    before.access.short(),
+                    safe(seen),
+                    store.short(),
+                )
+            }
+            None => format!(
+                "{} may still read `{address}` = {old}, from before {}, in an execution that no interleaving explains",
+                access.short(),
+                store.short()
+            ),
+        }
+    }
+}
+
 impl LinkRef {
     pub(crate) fn words(&self, next: &AccessRef, model: &str) -> String {
         let address = safe(&self.access.address);
@@ -383,8 +446,18 @@ impl LinkRef {
         };
         match (self.relation, self.kept) {
             (Relation::Po, Some(true)) => format!("is before {line} in its thread, and {model} keeps that order"),
-            (Relation::Po, _) => format!("is before {line} in its thread, but {model} does not keep that order"),
-            (Relation::Rf, _) => format!("writes the {address} that {} reads", next.place()),
+            (Relation::Po, Some(false)) => {
+                format!("is before {line} in its thread, but {model} does not keep that order")
+            }
+            (Relation::Po, None) => format!("is before {line} in its thread"),
+            (Relation::Rf, _) => {
+                let ordered = match self.ordered {
+                    None => "",
+                    Some(true) => ", and happens before it",
+                    Some(false) => ", but does not happen before it",
+                };
+                format!("writes the {address} that {} reads{ordered}", next.place())
+            }
             (Relation::Co, _) => format!("writes {address}, which {} overwrites", next.place()),
             _ => format!("reads the {address} that {} overwrites", next.place()),
         }
@@ -392,7 +465,7 @@ impl LinkRef {
 }
 
 /// The execution under the model.
-fn run(steps: &[StepRef], style: Style, out: &mut impl Write) -> io::Result<()> {
+fn run(steps: &[StepRef], is_c11: bool, style: Style, out: &mut impl Write) -> io::Result<()> {
     let mut rows = Vec::new();
     let mut at = 0;
     let files = steps.iter().filter(|step| !step.access.control).map(|step| &step.access.file);
@@ -407,6 +480,10 @@ fn run(steps: &[StepRef], style: Style, out: &mut impl Write) -> io::Result<()> 
             false => format!("{:>3}", access.line),
         };
         let mark = match (step.step, step.delayed, step.overtakes) {
+            (StepKind::Issue, true, _) if is_c11 => "not seen in time",
+            (StepKind::Issue, _, true) if is_c11 && access.kind == AccessKind::Load => "reads what was there before",
+            (StepKind::Issue, _, true) if is_c11 => "comes before it all the same",
+            _ if is_c11 => "",
             (StepKind::Commit, true, _) => "<- reaches memory now",
             (StepKind::Commit, ..) => "<- reaches memory",
             (StepKind::Issue, true, _) if access.kind == AccessKind::Rmw => "too late",

@@ -60,6 +60,8 @@ pub enum LitmusModel {
     Tso,
     /// Partial Store Order
     Pso,
+    /// C11's memory orders (RC11), for tests in C
+    C11,
 }
 
 /// How results of litmus tests are written.

@@ -3,7 +3,9 @@
 use super::{DataFormat, Memory, MemoryParser, Time, TimeParser};
 use clap::builder::{EnumValueParser, PossibleValue, TypedValueParser};
 use clap::{Arg, Args, ValueEnum};
+use membar::core::ProgramModel;
 use membar::programs::NativeOptions;
+use membar::verify::Models;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
@@ -16,7 +18,9 @@ Examples:
   membar verify SB.litmus tests/               litmus tests; each file of a directory
   make CC=\"membar cc\" && membar verify ./test -- 2 items
                                                a program with its own build, and its arguments
-  membar verify --model tso --model pso dekker.c
+  membar verify --model c11 queue.c            for Arm, RISC-V and the compiler; data races
+  membar verify --model all dekker.c           explored once, judged by every model
+  membar verify --races on counter.c           data races, whatever the machine
   membar verify --model pso --strategy bounded --preemptions 2 bakery.c
   membar verify --strategy pct --executions 100000 --seed 7 bakery.c
   membar verify --time 1h --jobs 2 --resume bakery.state bakery.c
@@ -26,7 +30,7 @@ Examples:
   membar verify --format sarif src/tests > membar.sarif
                                                for code review: places, executions, fixes
 
-membar explores sequentially consistent executions; a monitor finds what store buffers could change.
+membar explores sequentially consistent executions; monitors find what the models could change.
 Exit codes: 0 safe, 1 unsafe or a program error, 2 bad usage or input, 3 undecided,
 4 a bug in membar.")]
 pub struct Verify {
@@ -35,9 +39,13 @@ pub struct Verify {
     #[arg(required = true, value_name = "PROGRAM")]
     pub programs: Vec<PathBuf>,
 
-    /// Memory model of the machine; may be repeated.
+    /// Memory model; may be repeated: the program is explored once for all of them.
     #[arg(short, long = "model", default_value = "tso", value_name = "MODEL", value_parser = VerifyModelParser)]
     pub models: Vec<VerifyModel>,
+
+    /// Whether data races are errors.
+    #[arg(long, value_enum, default_value_t = RacesArg::Auto, value_name = "WHEN")]
+    pub races: RacesArg,
 
     /// Which executions to explore.
     #[arg(short, long, value_enum, default_value_t = StrategyName::Auto, value_name = "STRATEGY")]
@@ -215,6 +223,33 @@ pub enum VerifyModel {
     Tso,
     /// Partial Store Order: one store buffer per thread and address
     Pso,
+    /// C11 and C++20: what compilers, Arm, RISC-V and Power may make of the memory orders
+    C11,
+    /// All of them
+    All,
+}
+
+impl VerifyModel {
+    /// The models that it stands for.
+    pub fn models(self) -> &'static [ProgramModel] {
+        match self {
+            VerifyModel::Tso => &[ProgramModel::Tso],
+            VerifyModel::Pso => &[ProgramModel::Pso],
+            VerifyModel::C11 => &[ProgramModel::C11],
+            VerifyModel::All => &Models::ALL,
+        }
+    }
+}
+
+/// Whether data races are errors.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RacesArg {
+    /// Under c11
+    Auto,
+    /// Under every model
+    On,
+    /// Under none: robustness alone
+    Off,
 }
 
 /// Reads a model, and explains why others are not available here.
@@ -232,13 +267,13 @@ impl TypedValueParser for VerifyModelParser {
                 "every program is sequentially consistent under sc; --strategy exhaustive finds errors under any model"
             }
             "x86" | "x86-tso" | "x86_64" | "sparc" => "that is tso: --model tso",
-            "arm" | "armv8" | "aarch64" | "arm64" | "riscv" | "rvwmo" | "power" | "c11" | "rc11" | "wmo" => {
-                "programs are verified for machines with store buffers; pso, the weakest of them, is the closest"
+            "arm" | "armv8" | "aarch64" | "arm64" | "riscv" | "rvwmo" | "power" | "rc11" | "c++" | "c++20" | "wmo" => {
+                "what such a machine may do to a C or C++ program is c11: --model c11"
             }
             _ => return inner.parse_ref(command, arg, value),
         };
         let message = format!(
-            "there is no model `{}` for programs: {why} [possible values: tso, pso]\n",
+            "there is no model `{}` for programs: {why} [possible values: tso, pso, c11, all]\n",
             value.to_string_lossy()
         );
         Err(clap::Error::raw(clap::error::ErrorKind::InvalidValue, message).with_cmd(command))

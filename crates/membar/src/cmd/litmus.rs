@@ -6,7 +6,7 @@ use crate::files::{self, LITMUS_TESTS};
 use crate::page::{self, ToFile};
 use crate::progress::Progress;
 use crate::stop::{self, Stdout};
-use membar::litmus::{Error, ErrorKind, LitmusTest, Model, Outcomes, Record, crash_message, outcomes};
+use membar::litmus::{Arch, Error, ErrorKind, LitmusTest, Model, Outcomes, Record, crash_message, outcomes};
 use membar::programs::is_source;
 use membar::report::html::Way;
 use membar::report::litmus::LitmusResult;
@@ -196,6 +196,13 @@ fn answer(args: &Litmus, path: &Path, (models, all): (&[Model], Option<&[Model]>
             return answer;
         }
     };
+    if models.contains(&Model::C11) && test.arch != Arch::C {
+        (answer.bad, answer.unreadable) = (true, true);
+        let error = Error::whole_file(ErrorKind::NoOrders, &file);
+        answer.errors = error.render();
+        answer.json_errors.push(error.json().to_string());
+        return answer;
+    }
     let mut limits = membar::litmus::Limits { interrupt: Some(interrupt.0.clone()), ..Default::default() };
     limits.memory = args.limits.memory.0.unwrap_or(usize::MAX);
     let mut known = Vec::new();
@@ -247,7 +254,7 @@ fn shown(
 ) -> (Shown, Vec<(Model, Outcomes)>) {
     let mut limits = limits.clone();
     let mut results: Vec<(Model, Outcomes, LitmusResult)> = Vec::new();
-    for model in Model::ALL {
+    for model in Model::ALL.into_iter().chain(asked.iter().copied().filter(|&model| model == Model::C11)) {
         let time = if asked.contains(&model) { args.limits.time.0 } else { Some(membar::Decider::PER_MODEL) };
         limits.deadline = time.and_then(|time| Instant::now().checked_add(time));
         let started = Instant::now();
@@ -287,6 +294,7 @@ impl LitmusModel {
             LitmusModel::Sc => Model::Sc,
             LitmusModel::Tso => Model::Tso,
             LitmusModel::Pso => Model::Pso,
+            LitmusModel::C11 => Model::C11,
         }
     }
 }

@@ -36,12 +36,19 @@ fn list(style: Style) -> String {
         text,
         "\nThe first five are each weaker than the one before; the others order accesses by locks only."
     );
+    let _ = writeln!(text, "For programs there is also c11 (`membar verify --model c11`): `membar models show c11`.");
     let _ = writeln!(text, "`membar models diff A B` finds the smallest traces that tell two apart.");
     let _ = writeln!(text, "`membar models show NAME` prints one as a file; `--model FILE.toml` uses yours.");
     text
 }
 
+/// The model that is for programs only, in words.
+const C11: &str = include_str!("c11.txt");
+
 fn show(name: &str) -> Result<String, Failure> {
+    if name == "c11" {
+        return Ok(C11.to_owned());
+    }
     if let Some(text) = membar::model::source(name) {
         return Ok(text.to_owned());
     }

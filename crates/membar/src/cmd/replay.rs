@@ -1,13 +1,14 @@
 //! `membar replay`: runs one schedule of a program again, step by step.
 
 use super::programs::{check_flags, inputs};
-use super::verify::relaxation;
-use crate::cli::{DataFormat, Replay};
+use crate::cli::{DataFormat, Replay, VerifyModel};
 use crate::page::ToFile;
 use crate::stop;
 use membar::Failure;
+use membar::core::{Performed, ProgramModel};
 use membar::explore::Schedule;
-use membar::monitor::ClassMonitor;
+use membar::monitor::c11::Wanted;
+use membar::monitor::{C11Monitor, ClassMonitor, Overtaken};
 use membar::programs::{Input, Litmus, Native, Stand, Subject};
 use membar::report::verify::{ReplayReport, ReplayStep};
 use membar::report::{Style, safe};
@@ -74,11 +75,19 @@ fn replay<S: Subject>(subject: &mut S, text: &str, args: &Replay) -> Result<Repl
         let (step, text) = (run.steps.len() + 1, safe(text));
         return Err(Failure::Usage(format!("error: step {step} of `{text}`: thread {thread} {why}")));
     }
-    let mut monitor = args.model.map(|model| ClassMonitor::new(relaxation(model), threads));
+    let model = match args.model.map(VerifyModel::models) {
+        None => None,
+        Some(&[model]) => Some(model),
+        Some(_) => {
+            let message = "error: a schedule is replayed under one model\n = help: give tso, pso or c11";
+            return Err(Failure::Usage(message.into()));
+        }
+    };
+    let mut monitor = model.map(|model| monitor(model, threads));
     let events: Vec<Event> = run.steps.iter().enumerate().map(|(i, performed)| Event::new(i, performed)).collect();
     let mut steps = Vec::new();
     for (i, performed) in run.steps.iter().enumerate() {
-        let overtakes = monitor.as_mut().and_then(|monitor| monitor.push(performed).ok().flatten());
+        let overtakes = monitor.as_mut().and_then(|monitor| monitor(performed));
         steps.push(ReplayStep {
             access: subject.access(&run, &events[i]),
             overtakes: overtakes.map(|overtaken| overtaken.store + 1),
@@ -87,11 +96,27 @@ fn replay<S: Subject>(subject: &mut S, text: &str, args: &Replay) -> Result<Repl
     Ok(ReplayReport {
         program: subject.name().into(),
         schedule: schedule.to_string(),
-        model: args.model.map(relaxation),
+        model,
         steps,
         initial: membar::initial(subject, &run, &events),
         memory: subject.memory(&run),
         threads: (0..threads).map(|thread| subject.standing(&run, thread)).collect(),
         output: run.output.filter(|output| !output.is_empty()),
     })
+}
+
+/// Looks at each step for a store that it could overtake.
+type Looks = Box<dyn FnMut(&Performed) -> Option<Overtaken>>;
+
+fn monitor(model: ProgramModel, threads: usize) -> Looks {
+    match model.machine() {
+        Some(machine) => {
+            let mut monitor = ClassMonitor::forward(machine, threads);
+            Box::new(move |performed| monitor.push(performed).ok().flatten())
+        }
+        None => {
+            let mut monitor = C11Monitor::new(Wanted { robustness: true, races: false }, threads, false);
+            Box::new(move |performed| monitor.push(performed, |_| {}).ok().flatten())
+        }
+    }
 }

@@ -1,17 +1,17 @@
 //! `membar verify`: explores a program, says what was found, and keeps what is needed to continue.
 
 use super::programs::{check_flags, inputs};
-use crate::cli::{Cli, Command, StrategyName, Verify, VerifyFormat, VerifyModel, VerifyMonitor};
+use crate::cli::{Cli, Command, RacesArg, StrategyName, Verify, VerifyFormat, VerifyMonitor};
 use crate::page::{self, ToFile};
 use crate::progress::Line;
 use crate::stop::{self, Stdout};
 use clap::Parser;
-use membar::core::Relaxation;
+use membar::core::ProgramModel;
 use membar::explore::Strategy;
 use membar::programs::Input;
 use membar::report::verify::{SarifRun, VerifyReport, verify_json};
-use membar::report::{Style, count, quoted_path, safe};
-use membar::verify::{Verdict, Watching};
+use membar::report::{Style, count, list, quoted_path, safe};
+use membar::verify::{Models, Races, Verdict, Watching};
 use membar::{Failure, Interrupt, Listener, Now, VerifyOptions, verify_telling};
 use std::ffi::OsString;
 use std::io::{self, BufWriter, Write};
@@ -26,13 +26,7 @@ const DRAWN: u64 = 10_000;
 
 /// Runs the command.
 pub fn run(args: &Verify, style: Style) -> Result<u8, Failure> {
-    let mut models: Vec<VerifyModel> = Vec::new();
-    for &model in &args.models {
-        if !models.contains(&model) {
-            models.push(model);
-        }
-    }
-    let options = models.iter().map(|&model| options(args, model)).collect::<Result<Vec<_>, _>>()?;
+    let options = options(args)?;
     let mut batch = Batch::default();
     let (mut inputs, failures) = inputs(&args.programs);
     if !failures.is_empty() {
@@ -43,23 +37,21 @@ pub fn run(args: &Verify, style: Style) -> Result<u8, Failure> {
         batch.fail(failure)?;
     }
     check_flags(&inputs, &args.native.flags)?;
-    let tasks: Vec<Task> =
-        inputs.iter().flat_map(|input| options.iter().map(move |options| Task { input, options })).collect();
-    if args.resume.is_some() && tasks.len() > 1 {
-        let message = "error: --resume keeps the state of one program and model, but several were given\n \
+    if args.resume.is_some() && inputs.len() > 1 {
+        let message = "error: --resume keeps the state of one program, but several were given\n \
                        = help: give each its own command and file";
         return Err(Failure::Usage(message.into()));
     }
     let page = args.html.as_deref().map(ToFile::create).transpose()?;
-    let run = batch.run(args, &tasks, style);
+    let run = batch.run(args, &inputs, &options, style);
     if let Some(mut page) = page {
         batch.reports.iter().for_each(|report| page.add_program(report));
         for error in &batch.errors {
             let text = |name: &str| error[name].as_str().unwrap_or_default().to_owned();
             page.add_error(&text("file"), &text("message"));
         }
-        for task in &tasks[batch.begun..] {
-            page.add_missing(&task.input.name(), "not verified: the command was interrupted");
+        for input in &inputs[batch.begun..] {
+            page.add_missing(&input.name(), "not verified: the command was interrupted");
         }
         page.finish()?;
     }
@@ -70,12 +62,6 @@ pub fn run(args: &Verify, style: Style) -> Result<u8, Failure> {
         Err(Failure::Closed) => Ok(batch.code()),
         Err(failure) => Err(failure),
     }
-}
-
-/// One program, under one model.
-struct Task<'a> {
-    input: &'a Input,
-    options: &'a VerifyOptions,
 }
 
 /// The results of the programs so far.
@@ -89,7 +75,7 @@ struct Batch {
     /// Was something of that a bug of ours?
     internal: bool,
     interrupted: bool,
-    /// How many tasks were begun.
+    /// How many programs were begun.
     begun: usize,
     /// For a program there was not even time to begin, or it cannot be run at all.
     late: bool,
@@ -121,58 +107,58 @@ impl Batch {
     }
 
     /// The command was interrupted before these.
-    fn skip(&mut self, tasks: &[Task]) {
-        for task in tasks {
-            let (name, model) = (task.input.name(), task.options.model.name());
-            let message = format!("not verified under {model}: the command was interrupted");
-            let _ = writeln!(io::stderr(), "interrupted: {}: not verified under {model}", safe(&name));
+    fn skip(&mut self, inputs: &[Input]) {
+        for input in inputs {
+            let name = input.name();
+            let message = "not verified: the command was interrupted";
+            let _ = writeln!(io::stderr(), "interrupted: {}: not verified", safe(&name));
             self.skipped.push(serde_json::json!({
                 "file": name, "line": null, "column": null, "message": message, "help": "run the command again for this program",
             }));
         }
     }
 
-    fn run(&mut self, args: &Verify, tasks: &[Task], style: Style) -> Result<(), Failure> {
+    fn run(&mut self, args: &Verify, inputs: &[Input], options: &VerifyOptions, style: Style) -> Result<(), Failure> {
         let interrupt = stop::on_key();
         let mut out = BufWriter::new(Stdout::new(args.html.is_some()));
-        for (number, task) in (1..).zip(tasks) {
+        let options = VerifyOptions { interrupt: interrupt.clone(), ..options.clone() };
+        for (number, input) in (1..).zip(inputs) {
             if interrupt.pressed() && !self.reports.is_empty() {
                 self.interrupted = true;
-                self.skip(&tasks[number - 1..]);
+                self.skip(&inputs[number - 1..]);
                 break;
             }
             self.begun = number;
             let line = Line::new(args.quiet);
-            let options = VerifyOptions { interrupt: interrupt.clone(), ..task.options.clone() };
-            let listener =
-                OneOf { line: &line, number, of: tasks.len(), programs: &args.programs, model: options.model };
-            let report = match verify_telling(task.input, &options, &listener) {
-                Ok(report) => report,
+            let listener = OneOf { line: &line, number, of: inputs.len(), programs: &args.programs };
+            let reports = match verify_telling(input, &options, &listener) {
+                Ok(reports) => reports,
                 Err(failure) => {
                     out.flush()?;
                     self.fail(failure)?;
                     continue;
                 }
             };
-            let shown = args.format == VerifyFormat::Text && !(args.quiet && report.verdict == Verdict::Safe);
-            self.reports.push(report);
-            if shown {
-                let in_full = if args.verbose { usize::MAX } else { SHOWN };
-                self.reports[self.reports.len() - 1].text(style, in_full, &mut out)?;
-                out.flush()?;
+            for report in reports {
+                if args.format == VerifyFormat::Text && !(args.quiet && report.verdict == Verdict::Safe) {
+                    let in_full = if args.verbose { usize::MAX } else { SHOWN };
+                    report.text(style, in_full, &mut out)?;
+                    out.flush()?;
+                }
+                self.reports.push(report);
             }
         }
-        let several = tasks.len() != 1 || args.programs[0].is_dir();
+        let models = options.models.iter().count();
+        let several = models * inputs.len() != 1 || args.programs[0].is_dir();
         if args.format == VerifyFormat::Json {
             verify_json(&self.reports, &[&self.errors[..], &self.skipped].concat(), &mut out)?;
         } else if args.format == VerifyFormat::Sarif {
             self.sarif(&mut out)?;
         } else if several && !args.quiet && !self.reports.is_empty() {
-            let what = if tasks.iter().any(|task| task.options.model != tasks[0].options.model) {
-                "answer"
-            } else {
-                "program"
-            };
+            if models > 1 {
+                by_model(&self.reports, style, &mut out)?;
+            }
+            let what = if models > 1 { "answer" } else { "program" };
             let programs = count(self.reports.len(), what);
             let counts = [Verdict::Safe, Verdict::Unsafe, Verdict::Error, Verdict::Undecided]
                 .map(|verdict| (self.number(verdict), verdict));
@@ -223,7 +209,6 @@ struct OneOf<'a> {
     of: usize,
     /// As they were named.
     programs: &'a [PathBuf],
-    model: Relaxation,
 }
 
 impl Listener for OneOf<'_> {
@@ -246,26 +231,20 @@ impl Listener for OneOf<'_> {
     }
 
     fn kept(&self, state: &Path, program: &str) {
-        let command = again(self.programs, (program, self.model), state);
+        let command = again(self.programs, program, state);
         self.line.note(&format!("interrupted: the state is kept; this resumes where it stopped:\n  {command}"));
     }
 }
 
-/// This command, for one of its programs and models and with its state.
-fn again(programs: &[PathBuf], (program, model): (&str, Relaxation), state: &Path) -> String {
+/// This command, for one of its programs and with its state.
+fn again(programs: &[PathBuf], program: &str, state: &Path) -> String {
     let words: Vec<OsString> = std::env::args_os().skip(1).collect();
     let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
     let quoted = |word: &OsString| quoted_path(&word.to_string_lossy());
     let mut line = vec!["membar".to_owned()];
-    let mut own = words[..end].iter().filter(|word| !programs.iter().any(|program| program.as_os_str() == *word));
-    while let Some(word) = own.next() {
-        match word.to_string_lossy() {
-            flag if flag == "-m" || flag == "--model" => drop(own.next()),
-            flag if flag.starts_with("--model=") || flag.starts_with("-m") => {}
-            _ => line.push(quoted(word)),
-        }
-    }
-    line.extend(["--model".into(), model.name().to_owned(), program.to_owned()]);
+    let own = words[..end].iter().filter(|word| !programs.iter().any(|program| program.as_os_str() == *word));
+    line.extend(own.map(quoted));
+    line.push(program.to_owned());
     line.extend(["--resume".into(), quoted_path(&state.to_string_lossy())]);
     line.extend(words[end..].iter().map(quoted));
     line.join(" ")
@@ -278,26 +257,48 @@ pub fn examine(file: &str, interrupt: &Interrupt) -> Result<VerifyReport, Failur
     let (inputs, failures) = inputs(&args.programs);
     match (inputs.first(), failures.into_iter().next()) {
         (_, Some(failure)) => Err(failure),
-        (Some(input), None) => verify_telling(
-            input,
-            &VerifyOptions { interrupt: interrupt.clone(), ..options(&args, args.models[0])? },
-            &Line::new(args.quiet),
-        ),
+        (Some(input), None) => {
+            let options = VerifyOptions { interrupt: interrupt.clone(), ..options(&args)? };
+            let reports = verify_telling(input, &options, &Line::new(args.quiet))?;
+            reports.into_iter().next().ok_or_else(|| Failure::Internal("no model was asked about".into()))
+        }
         (None, None) => Err(Failure::Usage(format!("error: there is no program in {}", safe(file)))),
     }
 }
 
-/// The model as the machine that it is.
-pub fn relaxation(model: VerifyModel) -> Relaxation {
-    match model {
-        VerifyModel::Tso => Relaxation::Tso,
-        VerifyModel::Pso => Relaxation::Pso,
+/// The verdicts on each program, a column for each model.
+fn by_model(reports: &[VerifyReport], style: Style, out: &mut impl Write) -> io::Result<()> {
+    let programs = reports.chunk_by(|a, b| a.program == b.program);
+    let width = reports.iter().map(|report| report.program.chars().count()).max().unwrap_or(0);
+    for (i, row) in programs.enumerate() {
+        if i == 0 {
+            let names: String = row.iter().map(|report| format!("  {:<9}", report.model.name())).collect();
+            writeln!(out, "\n{:width$}{}", "", names.trim_end())?;
+        }
+        write!(out, "{:width$}", safe(&row[0].program))?;
+        for (n, report) in row.iter().enumerate() {
+            let word = match report.verdict {
+                Verdict::Safe => "safe",
+                Verdict::Unsafe => "UNSAFE",
+                Verdict::Error => "ERROR",
+                _ => "UNDECIDED",
+            };
+            let painted = match report.verdict {
+                Verdict::Safe => style.good(word).to_string(),
+                Verdict::Unsafe | Verdict::Error => style.bad(word).to_string(),
+                _ => style.open(word).to_string(),
+            };
+            let fill = if n + 1 == row.len() { 0 } else { 9 - word.len() };
+            write!(out, "  {painted}{:fill$}", "")?;
+        }
+        writeln!(out)?;
     }
+    Ok(())
 }
 
 /// The options that flags describe.
-fn options(args: &Verify, model: VerifyModel) -> Result<VerifyOptions, Failure> {
-    let model = relaxation(model);
+fn options(args: &Verify) -> Result<VerifyOptions, Failure> {
+    let models: Models = args.models.iter().flat_map(|model| model.models()).copied().collect();
     let watching = match args.monitor {
         VerifyMonitor::Auto => Watching::Class,
         VerifyMonitor::Tso => Watching::Tso,
@@ -306,15 +307,16 @@ fn options(args: &Verify, model: VerifyModel) -> Result<VerifyOptions, Failure> 
         VerifyMonitor::SoberFixed => Watching::SoberFixed,
     };
     let fits = match watching {
-        Watching::Tso | Watching::Sober | Watching::SoberFixed => model == Relaxation::Tso,
-        Watching::Pso => model == Relaxation::Pso,
+        Watching::Tso | Watching::Sober | Watching::SoberFixed => models == ProgramModel::Tso.into(),
+        Watching::Pso => models == ProgramModel::Pso.into(),
         Watching::Class | Watching::Nothing => true,
     };
     if !fits {
-        let other = if model == Relaxation::Tso { "pso" } else { "tso" };
+        let other = if watching == Watching::Pso { "pso" } else { "tso" };
+        let asked: Vec<String> = models.iter().map(|model| model.name().to_owned()).collect();
         let message = format!(
             "error: this monitor finds violations of {other}, not of {}\n = help: give --model {other}, or leave --monitor out",
-            model.name()
+            list(&asked, "and")
         );
         return Err(Failure::Usage(message));
     }
@@ -333,7 +335,12 @@ fn options(args: &Verify, model: VerifyModel) -> Result<VerifyOptions, Failure> 
         StrategyName::Pct => Strategy::Pct { executions, seed: args.seed, depth: args.depth },
     };
     Ok(VerifyOptions {
-        model,
+        models,
+        races: match args.races {
+            RacesArg::Auto => Races::C11,
+            RacesArg::On => Races::On,
+            RacesArg::Off => Races::Off,
+        },
         strategy,
         watching,
         max_steps: args.steps,

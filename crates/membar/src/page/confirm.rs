@@ -32,6 +32,8 @@ pub fn ways(test: &LitmusTest, file: &str, found: &[(Machine, &Outcomes)]) -> Op
     };
     let (model, state) = found
         .iter()
+        // C11 is not a machine.
+        .filter(|(model, _)| *model != Machine::C11)
         .find_map(|(model, outcomes)| Some((*model, outcomes.states.iter().find(|state| wanted(state))?)))?;
     let limits =
         membar::litmus::Limits { deadline: Instant::now().checked_add(Decider::PER_MODEL), ..Default::default() };

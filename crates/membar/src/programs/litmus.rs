@@ -1,9 +1,8 @@
 //! Litmus tests as programs to verify.
 
-use super::{About, Round, Run, Stand, Subject, Unedited, edited_texts, hash, shown};
+use super::{About, Round, Run, Stand, Subject, Unedited, confirmed, edited_texts, hash, shown};
 use crate::Failure;
-use crate::certify::replay;
-use crate::core::{Barrier, Relaxation};
+use crate::core::{Barrier, ProgramModel, Remedy};
 use crate::explore::{Next, Program, Step};
 use crate::litmus::{self, Arch, Code, Error, FILE_LIMIT, Interpreter, LitmusTest, Site};
 use crate::report::kinds::ErrorKind as ErrorName;
@@ -19,7 +18,7 @@ use std::sync::atomic::AtomicBool;
 pub struct Litmus {
     name: String,
     test: LitmusTest,
-    /// Its code, with the barriers of the last exploration.
+    /// Its code, with the remedies of the last exploration.
     code: Arc<Code>,
 }
 
@@ -74,11 +73,11 @@ impl Subject for Litmus {
         &mut self,
         checkpoint: Checkpoint,
         effort: Effort,
-        barriers: &[(u32, Barrier)],
+        remedies: &[(u32, Remedy)],
         stop: &AtomicBool,
         go_on: &mut dyn FnMut(&Round<'_>) -> bool,
     ) -> Result<Checkpoint, Failure> {
-        self.code = Arc::new(self.test.code.with_barriers(barriers));
+        self.code = Arc::new(self.test.code.with_remedies(remedies));
         let mut verification = Verification::local(checkpoint, Interpreter::new(Arc::clone(&self.code)), effort);
         while !verification.is_done() {
             verification.advance(stop);
@@ -110,9 +109,13 @@ impl Subject for Litmus {
         Ok(Run { steps, next, output: None, detail: (program.memory().to_vec(), waits) })
     }
 
-    fn confirms(&mut self, model: Relaxation, explanation: &Explanation) -> bool {
-        let mut threads = crate::litmus::LitmusThreads::new(&self.code);
-        replay::confirms(&mut threads, model, &explanation.steps(), &explanation.claims())
+    fn confirms(&mut self, model: ProgramModel, explanation: &Explanation) -> bool {
+        confirmed(&mut crate::litmus::LitmusThreads::new(&self.code), model, explanation)
+    }
+
+    fn refuses(&self, model: ProgramModel) -> Option<Failure> {
+        let assembly = model == ProgramModel::C11 && self.test.arch != Arch::C;
+        assembly.then(|| Error::whole_file(litmus::ErrorKind::NoOrders, &self.name).into())
     }
 
     fn place(&self, _: &Run<Self::Detail>, event: &Event) -> (String, u32, u32) {
@@ -153,6 +156,7 @@ impl Subject for Litmus {
             function: None,
             thread_name: after.thread_name.clone(),
             fence: fence.into(),
+            replaces: None,
             order: order(after, before),
             edits: Vec::new(),
             after_line: after.line,
@@ -183,9 +187,10 @@ impl Subject for Litmus {
             ErrorKind::Fault { thread, why } => {
                 (ErrorName::Fault, format!("P{thread} cannot continue: {}", why.message))
             }
+            ErrorKind::Race { .. } => (ErrorName::Race, "two accesses race".into()),
         };
-        let schedule = error.schedule.to_string();
-        Ok(ErrorRef { kind, message, stack: Vec::new(), output: None, schedule, executions: error.executions })
+        let (stack, other, schedule) = (Vec::new(), Vec::new(), error.schedule.to_string());
+        Ok(ErrorRef { kind, message, stack, other, output: None, schedule, executions: error.executions })
     }
 
     fn memory(&mut self, run: &Run<Self::Detail>) -> Vec<(String, String)> {

@@ -11,9 +11,12 @@ pub use litmus::Litmus;
 pub use native::{Native, compile, serve};
 
 use crate::Failure;
-use crate::core::{Access, Barrier, Performed, Relaxation};
+use crate::certify::{rc11, replay};
+use crate::core::{Access, Barrier, Performed, ProgramModel, Remedy, Threads};
 use crate::explore::{SearchState, Step, Work};
-use crate::report::verify::{AccessRef, EditRef, ErrorRef, FenceRef, NoteRef, ReplayCommand, StatisticsRef, edited};
+use crate::report::verify::{
+    AccessRef, EditRef, ErrorRef, FenceRef, FrameRef, NoteRef, ReplayCommand, StatisticsRef, edited,
+};
 use crate::verify::{Checkpoint, Effort, Event, Explanation, ProgramError, Seen, Verification};
 use serde_json::Value;
 use std::ffi::OsString;
@@ -276,12 +279,12 @@ pub trait Subject {
         true
     }
 
-    /// Explores it with these barriers ([`Subject::spot`]), until it is done or `go_on` says otherwise.
+    /// Explores it with these remedies (barriers: [`Subject::spot`]), until it is done or `go_on` says otherwise.
     fn explore(
         &mut self,
         checkpoint: Checkpoint,
         effort: Effort,
-        barriers: &[(u32, Barrier)],
+        remedies: &[(u32, Remedy)],
         stop: &AtomicBool,
         go_on: &mut dyn FnMut(&Round<'_>) -> bool,
     ) -> Result<Checkpoint, Failure>;
@@ -291,7 +294,7 @@ pub trait Subject {
         Ok(())
     }
 
-    /// Runs a schedule, with the barriers of the last exploration.
+    /// Runs a schedule, with the remedies of the last exploration.
     fn trace(&mut self, schedule: &[Step]) -> Result<Run<Self::Detail>, Failure>;
 
     /// Whether two accesses to one address have a byte in common.
@@ -305,7 +308,17 @@ pub trait Subject {
     }
 
     /// Whether a separate machine finds the execution possible and not sequentially consistent.
-    fn confirms(&mut self, model: Relaxation, explanation: &Explanation) -> bool;
+    fn confirms(&mut self, model: ProgramModel, explanation: &Explanation) -> bool;
+
+    /// Why it says nothing under this model.
+    fn refuses(&self, _model: ProgramModel) -> Option<Failure> {
+        None
+    }
+
+    /// The calls that led to a step of a run, the innermost first; none if the program has no functions.
+    fn stack(&self, _run: &Run<Self::Detail>, _step: usize) -> Vec<FrameRef> {
+        Vec::new()
+    }
 
     /// File, line and column of an event of a run.
     fn place(&self, run: &Run<Self::Detail>, event: &Event) -> (String, u32, u32);
@@ -365,4 +378,13 @@ pub fn source(file: &str) -> Option<String> {
     let path = Path::new(file);
     let size = std::fs::metadata(path).ok().filter(|meta| meta.is_file())?.len();
     (size <= MOST).then(|| std::fs::read(path).ok())?.map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Whether separate code finds the execution possible under the model and not sequentially consistent.
+fn confirmed(threads: &mut impl Threads, model: ProgramModel, explanation: &Explanation) -> bool {
+    let claims = explanation.claims();
+    match model.machine() {
+        Some(machine) => replay::confirms(threads, machine, &explanation.steps(), &claims),
+        None => rc11::confirms(threads, &claims, explanation.store).is_ok(),
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::{About, Input, Language, NativeOptions, Round, Run, Subject, Unedited};
 use crate::Failure;
-use crate::core::{Barrier, Relaxation};
+use crate::core::{Barrier, ProgramModel, Remedy};
 use crate::explore::Step;
 use crate::report::verify::{AccessRef, EditRef, ErrorRef, FenceRef};
 use crate::verify::{Checkpoint, Effort, Event, Explanation, ProgramError};
@@ -52,7 +52,7 @@ impl Subject for Native {
         &mut self,
         _: Checkpoint,
         _: Effort,
-        _: &[(u32, Barrier)],
+        _: &[(u32, Remedy)],
         _: &AtomicBool,
         _: &mut dyn FnMut(&Round<'_>) -> bool,
     ) -> Result<Checkpoint, Failure> {
@@ -67,7 +67,7 @@ impl Subject for Native {
         match *self {}
     }
 
-    fn confirms(&mut self, _: Relaxation, _: &Explanation) -> bool {
+    fn confirms(&mut self, _: ProgramModel, _: &Explanation) -> bool {
         match *self {}
     }
 

@@ -1,11 +1,11 @@
 //! From violations as they are found to what reports show, each confirmed.
 
 use crate::Failure;
-use crate::core::{Relation, Relaxation};
+use crate::core::{Order, ProgramModel, Relation};
 use crate::programs::{Run, Stand, Subject};
 use crate::report::kinds::StepKind;
 use crate::report::safe;
-use crate::report::verify::{EndRef, LinkRef, StepRef, ViolationRef, shape};
+use crate::report::verify::{AccessRef, EndRef, FenceRef, LinkRef, StepRef, ViolationRef, ordered, shape};
 use crate::verify::{Event, Explanation, Found, Link, RunStep, explain_run};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
@@ -19,7 +19,7 @@ pub struct Case<T> {
 }
 
 /// Runs the schedule of a violation again and explains what could happen there. `None` if it cannot be.
-pub fn case<S: Subject>(subject: &mut S, found: &Found, model: Relaxation) -> Result<Option<Case<S::Detail>>, Failure> {
+pub fn case<S: Subject>(subject: &mut S, found: &Found) -> Result<Option<Case<S::Detail>>, Failure> {
     let run = subject.trace(&found.schedule.0)?;
     let next = match run.next.get(found.thread as usize) {
         Some(Stand::Access(access)) => Some(*access),
@@ -28,7 +28,7 @@ pub fn case<S: Subject>(subject: &mut S, found: &Found, model: Relaxation) -> Re
     if run.steps.len() < found.schedule.0.len() {
         return Ok(None);
     }
-    let explanation = explain_run(&run.steps, next, found, model);
+    let explanation = explain_run(&run.steps, next, found);
     Ok(explanation.map(|explanation| Case { run, explanation }))
 }
 
@@ -46,14 +46,14 @@ pub struct Explained {
 pub fn violations<S: Subject>(
     subject: &mut S,
     found: &[Found],
-    model: Relaxation,
+    model: ProgramModel,
     until: Option<Instant>,
 ) -> Result<Explained, Failure> {
     let mut cases = Vec::new();
     let late = || until.is_some_and(|until| Instant::now() >= until);
     let (mut left, mut apart) = (0, 0);
     for found in found {
-        let case = if late() { Err(Failure::Late) } else { case(subject, found, model) };
+        let case = if late() { Err(Failure::Late) } else { case(subject, found) };
         let case = match case {
             Err(Failure::Late) => {
                 left += 1;
@@ -151,6 +151,25 @@ pub fn initial<S: Subject>(subject: &mut S, run: &Run<S::Detail>, events: &[Even
     accesses.filter_map(|access| Some((access.address, access.read?))).collect()
 }
 
+/// A memory order that an access needs.
+pub fn needed(event: &Event, access: &AccessRef, order: Order) -> FenceRef {
+    let order = event.access.c11.order().join(order);
+    FenceRef {
+        file: access.file.clone(),
+        function: access.function.clone(),
+        thread_name: access.thread_name.clone(),
+        fence: order.name().into(),
+        replaces: Some(event.access.c11.order().name().into()),
+        order: ordered(access, order),
+        edits: Vec::new(),
+        after_line: access.line,
+        after_column: access.column,
+        before_line: access.line,
+        before_column: access.column,
+        tried_before: false,
+    }
+}
+
 fn violation<S: Subject>(subject: &mut S, found: &Found, case: &Case<S::Detail>) -> ViolationRef {
     let Case { run, explanation } = case;
     let events: Vec<_> = explanation.events.iter().map(|event| subject.access(run, event)).collect();
@@ -158,10 +177,12 @@ fn violation<S: Subject>(subject: &mut S, found: &Found, case: &Case<S::Detail>)
     let link = |link: &Link| LinkRef {
         access: events[link.from].clone(),
         event: link.from,
+        ordered: (found.model.machine().is_none() && link.relation == Relation::Rf)
+            .then(|| explanation.ordered.contains(&(link.from, link.to))),
         relation: if link.relation == Relation::Ppo { Relation::Po } else { link.relation },
         kept: match link.relation {
             Relation::Ppo => Some(true),
-            Relation::Po => Some(false),
+            Relation::Po if found.model.machine().is_some() => Some(false),
             _ => None,
         },
     };
@@ -182,10 +203,15 @@ fn violation<S: Subject>(subject: &mut S, found: &Found, case: &Case<S::Detail>)
         access: events[overtaking].clone(),
         run: explanation.run.iter().map(step).collect(),
         initial: initial(subject, run, &explanation.events),
-        fences: fences.iter().map(|f| subject.fence(f.barrier, &events[f.after], &events[f.before])).collect(),
+        fences: fences
+            .iter()
+            .map(|f| subject.fence(f.barrier, &events[f.after], &events[f.before]))
+            .chain(explanation.orders.iter().map(|&(i, order)| needed(&explanation.events[i], &events[i], order)))
+            .collect(),
         schedule: found.schedule.to_string(),
         executions: found.executions,
         certified: true,
+        hb: explanation.ordered.clone(),
         also: Vec::new(),
     }
 }

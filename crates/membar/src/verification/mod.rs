@@ -6,11 +6,17 @@
 //! | `report` | the verdict and what it rests on |
 //! | `explain` | violations in words, each confirmed by separate code |
 //! | `size` | why a search does not end |
+//! | `race` | data races in words |
+//! | `buffering` | load buffering, which is not looked for |
 //! | `plan` | the fences that make a program safe |
+//! | `orders` | the memory orders that do, under C11 |
 //! | `resume` | the file that a verification resumes from |
 
+mod buffering;
 mod explain;
+mod orders;
 mod plan;
+mod race;
 mod report;
 mod resume;
 mod sample;
@@ -19,19 +25,21 @@ mod watchdog;
 
 pub use explain::initial;
 
-use crate::core::Relaxation;
+use crate::core::ProgramModel;
 use crate::explore::Strategy;
 use crate::programs::{Input, Litmus, Native, NativeOptions, Round, Subject};
 use crate::report::kinds::NoteKind;
 use crate::report::verify::{NoteRef, VerifyReport};
 use crate::report::{count, quoted_path};
-use crate::verify::{Checkpoint, Effort, Settings, Verdict, Watching};
+use crate::verify::{Checkpoint, Effort, Models, Races, Settings, Verdict, Watching};
 use crate::{Failure, Interrupt, Listener, Now};
 use sample::Sampling;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use watchdog::Watchdog;
 
+/// Why a search has stopped.
+const INTERRUPTED: &str = "interrupted";
 /// Time between two checkpoints on disk.
 const CHECKPOINT: Duration = Duration::from_secs(1);
 /// How much longer than it may be explored a program may run, so that what was found is explained.
@@ -40,8 +48,10 @@ pub(crate) const EXPLAINING: Duration = Duration::from_millis(900);
 /// How to verify a program. The default is what `membar verify` does.
 #[derive(Clone, Debug)]
 pub struct VerifyOptions {
-    /// The machine.
-    pub model: Relaxation,
+    /// The memory models.
+    pub models: Models,
+    /// Under which of them data races are errors.
+    pub races: Races,
     /// Which executions are explored.
     pub strategy: Strategy,
     /// The monitor that looks at each of them.
@@ -75,7 +85,8 @@ pub struct VerifyOptions {
 impl Default for VerifyOptions {
     fn default() -> VerifyOptions {
         VerifyOptions {
-            model: Relaxation::Tso,
+            models: ProgramModel::Tso.into(),
+            races: Races::default(),
             strategy: Strategy::Dpor,
             watching: Watching::Class,
             max_steps: 10_000,
@@ -96,12 +107,18 @@ impl Default for VerifyOptions {
 
 impl VerifyOptions {
     fn settings(&self) -> Settings {
-        Settings { model: self.model, strategy: self.strategy, watching: self.watching, max_steps: self.max_steps }
+        Settings {
+            models: self.models,
+            races: self.races,
+            strategy: self.strategy,
+            watching: self.watching,
+            max_steps: self.max_steps,
+        }
     }
 }
 
 /// Finds out whether a program stays sequentially consistent, and explains why not: a litmus test, C or C++ sources, or an
-/// executable that was built with `membar cc`.
+/// executable that was built with `membar cc`. There is a report for each model; the program is explored once.
 ///
 /// ```
 /// use membar::{ProgramVerdict, VerifyOptions, verify};
@@ -109,7 +126,7 @@ impl VerifyOptions {
 /// let text = "X86 SB\n{ }\n P0 | P1 ;\n MOV [x],$1 | MOV [y],$1 ;\n MOV EAX,[y] | MOV EAX,[x] ;\nexists (0:EAX=0)\n";
 /// let file = tempfile::Builder::new().suffix(".litmus").tempfile()?;
 /// std::fs::write(&file, text)?;
-/// let report = verify(file.path(), &VerifyOptions::default())?;
+/// let report = &verify(file.path(), &VerifyOptions::default())?[0];
 /// assert_eq!(report.verdict, ProgramVerdict::Unsafe);
 /// assert!(report.violations[0].certified);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -118,16 +135,17 @@ impl VerifyOptions {
 /// Programs are run in their own processes, which are this executable once more:
 ///
 /// ```no_run
-/// use membar::core::Relaxation;
+/// use membar::core::ProgramModel;
 /// use membar::{VerifyOptions, verify};
 ///
 /// membar::serve_programs(); // first of all: this may be such a process
-/// let options = VerifyOptions { model: Relaxation::Pso, ..VerifyOptions::default() };
-/// let report = verify("dekker.c", &options)?;
-/// println!("{}: {}", report.program, report.verdict);
+/// let options = VerifyOptions { models: ProgramModel::C11.into(), ..VerifyOptions::default() };
+/// for report in verify("dekker.c", &options)? {
+///     println!("{} under {}: {}", report.program, report.model, report.verdict);
+/// }
 /// # Ok::<(), membar::Failure>(())
 /// ```
-pub fn verify(program: impl Into<Input>, options: &VerifyOptions) -> Result<VerifyReport, Failure> {
+pub fn verify(program: impl Into<Input>, options: &VerifyOptions) -> Result<Vec<VerifyReport>, Failure> {
     verify_telling(&program.into(), options, &())
 }
 
@@ -136,7 +154,7 @@ pub fn verify_telling(
     program: &Input,
     options: &VerifyOptions,
     listener: &dyn Listener,
-) -> Result<VerifyReport, Failure> {
+) -> Result<Vec<VerifyReport>, Failure> {
     match program {
         Input::Litmus(path) => explored(&mut Litmus::open(path)?, options, listener),
         Input::Text { name, text } => explored(&mut Litmus::parse(name, text)?, options, listener),
@@ -151,8 +169,11 @@ fn explored<S: Subject>(
     subject: &mut S,
     options: &VerifyOptions,
     listener: &dyn Listener,
-) -> Result<VerifyReport, Failure> {
+) -> Result<Vec<VerifyReport>, Failure> {
     let (settings, interrupt) = (options.settings(), &options.interrupt);
+    if let Some(failure) = options.models.iter().find_map(|model| subject.refuses(model)) {
+        return Err(failure);
+    }
     let name = subject.name().to_owned();
     let mut said = Vec::new();
     say(&subject.about(0.0).notes, &mut said, listener);
@@ -177,7 +198,6 @@ fn explored<S: Subject>(
     let (mut stopped, mut failed) = (None, None);
     let late = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
     const FIRST: &str = "stopped at the first finding (--stop-at-first)";
-    const INTERRUPTED: &str = "interrupted";
     const LATE: &str = "the time limit was reached (--time)";
     // A round takes milliseconds, but with many steps an execution may take long: the flag stops it on time.
     let watchdog = Watchdog::new(deadline, interrupt);
@@ -246,20 +266,59 @@ fn explored<S: Subject>(
         let state = resume::State { checkpoint: checkpoint.clone(), facts: subject.facts(), seconds };
         resume::save(path, fingerprint, &state)?;
     }
+    let kept = kept.and_then(Result::ok);
+    if let Some(path) = &kept {
+        listener.kept(path, &about.command.program);
+    }
+    let done = Done { seconds, stopped, sampled, kept, deadline };
+    let mut reports = Vec::new();
+    for model in options.models.iter() {
+        reports.push(answer(subject, &checkpoint.under(model), model, options, &done, listener)?);
+    }
+    Ok(reports)
+}
+
+/// An exploration that is over.
+struct Done {
+    seconds: f64,
+    stopped: Option<&'static str>,
+    /// About samples, after the name of the strategy.
+    sampled: Option<String>,
+    /// The file that keeps its state.
+    kept: Option<PathBuf>,
+    deadline: Option<Instant>,
+}
+
+/// The answer for one of the models.
+fn answer<S: Subject>(
+    subject: &mut S,
+    checkpoint: &Checkpoint,
+    model: ProgramModel,
+    options: &VerifyOptions,
+    done: &Done,
+    listener: &dyn Listener,
+) -> Result<VerifyReport, Failure> {
+    let &Done { seconds, stopped, deadline, .. } = done;
     // Findings that cannot be explained soon are left out.
     let until = deadline.and_then(|deadline| deadline.checked_add(EXPLAINING));
-    let mut report = report::report(subject, &checkpoint, about, seconds, stopped, until)?;
-    if let Some(sampled) = sampled {
-        report.strategy += &sampled;
+    let about = subject.about(seconds);
+    let mut report = report::report(subject, checkpoint, model, about, seconds, stopped, until)?;
+    if model == ProgramModel::C11
+        && report.verdict == Verdict::Safe
+        && let Some(message) = buffering::shape(subject)
+    {
+        report.notes.push(NoteRef { kind: NoteKind::Untried, message, file: None, line: None });
+    }
+    if let Some(sampled) = &done.sampled {
+        report.strategy += sampled;
     }
     if report.verdict == Verdict::Undecided
         && stopped.is_some_and(|why| why != INTERRUPTED)
-        && let Some(size) = size::size(subject, &checkpoint)
+        && let Some(size) = size::size(subject, checkpoint)
     {
         (report.size, report.advice) = (size.races, Some(size.next));
     }
-    if let Some(Ok(path)) = kept {
-        listener.kept(&path, &report.command.program);
+    if let Some(path) = &done.kept {
         let path = quoted_path(&path.to_string_lossy());
         report.advice = Some(format!("to resume where it stopped: --resume {path}"));
     } else if options.resume.is_none()
@@ -270,8 +329,12 @@ fn explored<S: Subject>(
         let how = "to be able to resume where it stopped: --resume FILE";
         report.advice = Some(report.advice.take().map_or(how.into(), |advice| format!("{advice}; {how}")));
     }
-    if !report.violations.is_empty() && checkpoint.search.is_complete() && !interrupt.pressed() {
-        match plan::plan(subject, &checkpoint, deadline, interrupt, listener) {
+    if !report.violations.is_empty() && checkpoint.search.is_complete() && !options.interrupt.pressed() {
+        let planned = match model.machine() {
+            Some(machine) => plan::plan(subject, checkpoint, machine, deadline, &options.interrupt, listener),
+            None => orders::plan(subject, checkpoint, deadline, &options.interrupt, listener),
+        };
+        match planned {
             Ok(fences) => report.plan = Some(fences),
             Err(plan::Unfixed { why, needs }) => (report.unfixed, report.needs) = (Some(why), needs),
         }

@@ -7,7 +7,7 @@
 use super::explain::case;
 use super::watchdog::Watchdog;
 use crate::Now;
-use crate::core::{Barrier, Relaxation};
+use crate::core::{Barrier, Relaxation, Remedy};
 use crate::explore::Strategy;
 use crate::programs::{Subject, Unedited};
 use crate::report::verify::{AccessRef, FenceRef, edits, proposals};
@@ -17,8 +17,8 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 /// Time to look for them, and to try them in the source.
-const PLANNING: Duration = Duration::from_secs(5);
-const TRYING: Duration = Duration::from_secs(20);
+pub const PLANNING: Duration = Duration::from_secs(5);
+pub const TRYING: Duration = Duration::from_secs(20);
 
 /// Fences by where they are ([`Subject::spot`]): how strong, after what, and before what they are needed.
 type Plan = BTreeMap<u32, (Barrier, AccessRef, AccessRef)>;
@@ -35,41 +35,56 @@ pub struct Unfixed {
 pub fn plan<S: Subject>(
     subject: &mut S,
     checkpoint: &Checkpoint,
+    machine: Relaxation,
     limit: Option<Instant>,
     interrupt: &Interrupt,
     line: &dyn Listener,
 ) -> Result<Vec<FenceRef>, Unfixed> {
     let deadline = |time: Duration| limit.map_or(Instant::now() + time, |limit| limit.min(Instant::now() + time));
-    let found = search(subject, checkpoint, deadline(PLANNING), interrupt, line);
+    let found = search(subject, checkpoint, machine, deadline(PLANNING), interrupt, line);
     let unfixed = |why: &str, needs| Err(Unfixed { why: why.into(), needs });
     let Some(fences) = found else { return unfixed("there was no time to look for fences", Vec::new()) };
     let mut needs: Vec<String> = fences.iter().map(|fence| fence.order.clone()).collect();
     needs.dedup();
-    let (trying, began) = (deadline(TRYING), Instant::now());
+    tried(subject, checkpoint, &proposals(&fences, &crate::source), needs, deadline(TRYING), interrupt, line)
+}
+
+/// The first of these proposals with which the program is built and found safe.
+pub fn tried<S: Subject>(
+    subject: &S,
+    checkpoint: &Checkpoint,
+    proposals: &[Vec<FenceRef>],
+    needs: Vec<String>,
+    trying: Instant,
+    interrupt: &Interrupt,
+    line: &dyn Listener,
+) -> Result<Vec<FenceRef>, Unfixed> {
+    let unfixed = |why: &str, needs| Err(Unfixed { why: why.into(), needs });
+    let began = Instant::now();
     let settings = Settings { strategy: Strategy::Dpor, watching: Watching::Class, ..checkpoint.settings };
-    for proposal in proposals(&fences, &crate::source) {
+    for proposal in proposals {
         // A build takes as long as the one before, about.
         if Instant::now() >= trying || interrupt.pressed() {
-            return unfixed("there was no time to try fences in the source", needs);
+            return unfixed("there was no time to try a fix in the source", needs);
         }
-        let mut edited = match subject.edited(&edits(&proposal)) {
+        let mut edited = match subject.edited(&edits(proposal)) {
             Ok(edited) => edited,
             Err(Unedited::NotThis) => continue,
             Err(Unedited::Never(why)) => return unfixed(&why, needs),
         };
         let watchdog = Watchdog::new(Some(trying), interrupt);
         let result = edited.explore(Checkpoint::new(settings), Effort::default(), &[], &watchdog.stop, &mut |round| {
-            line.progress(&|| now(subject.name(), began, TRYING, "trying fences in the source"));
+            line.progress(&|| now(subject.name(), began, TRYING, "trying a fix in the source"));
             round.seen.violations.is_empty() && Instant::now() < trying && !interrupt.pressed()
         });
         if result.is_ok_and(|result| result.is_complete() && result.seen.violations.is_empty()) {
-            return Ok(proposal);
+            return Ok(proposal.clone());
         }
     }
-    unfixed("no fence on a line of the source does that", needs)
+    unfixed("no edit of the source that was tried does that", needs)
 }
 
-fn now(name: &str, began: Instant, limit: Duration, what: &str) -> Now {
+pub fn now(name: &str, began: Instant, limit: Duration, what: &str) -> Now {
     Now {
         name: name.to_owned(),
         share: None,
@@ -83,15 +98,16 @@ fn now(name: &str, began: Instant, limit: Duration, what: &str) -> Now {
 fn search<S: Subject>(
     subject: &mut S,
     checkpoint: &Checkpoint,
+    model: Relaxation,
     deadline: Instant,
     interrupt: &Interrupt,
     line: &dyn Listener,
 ) -> Option<Vec<FenceRef>> {
     let (began, name) = (Instant::now(), subject.name().to_owned());
-    let model = checkpoint.settings.model;
     let settings = Settings { strategy: Strategy::Dpor, watching: Watching::Class, ..checkpoint.settings };
     let check = |subject: &mut S, plan: &Plan| -> Option<Checkpoint> {
-        let barriers: Vec<(u32, Barrier)> = plan.iter().map(|(site, (barrier, ..))| (*site, *barrier)).collect();
+        let barriers: Vec<(u32, Remedy)> =
+            plan.iter().map(|(site, (barrier, ..))| (*site, Remedy::Barrier(*barrier))).collect();
         let watchdog = Watchdog::new(Some(deadline), interrupt);
         let over = || Instant::now() >= deadline || interrupt.pressed();
         let result =
@@ -106,7 +122,7 @@ fn search<S: Subject>(
     let mut seen = checkpoint.seen.clone();
     while !seen.violations.is_empty() {
         for found in &seen.violations {
-            let case = case(subject, found, model).ok()??;
+            let case = case(subject, found).ok()??;
             for fence in &case.explanation.fences {
                 let event = |i: usize| &case.explanation.events[i];
                 let (after, before) = (subject.access(&case.run, event(fence.after)), event(fence.before));

@@ -1,14 +1,14 @@
 //! From an exploration to its report: the verdict, what it rests on, and what was found in words.
 
-use super::{explain, size};
+use super::{explain, race, size};
 use crate::Failure;
-use crate::core::Relaxation;
+use crate::core::ProgramModel;
 use crate::explore::Strategy;
 use crate::programs::{About, Subject};
 use crate::report::count;
 use crate::report::kinds::{ErrorKind, MonitorName, NoteKind, Unit};
 use crate::report::verify::{ErrorRef, NoteRef, VerifyReport};
-use crate::verify::{Checkpoint, Settings, Verdict, Watching};
+use crate::verify::{Checkpoint, ErrorKind as FoundKind, Settings, Verdict, Watching};
 use std::time::Instant;
 
 /// The unit that an explored execution stands for.
@@ -20,12 +20,13 @@ pub fn unit(strategy: Strategy) -> Unit {
 pub fn report<S: Subject>(
     subject: &mut S,
     checkpoint: &Checkpoint,
+    model: ProgramModel,
     about: About,
     seconds: f64,
     stopped: Option<&str>,
     until: Option<Instant>,
 ) -> Result<VerifyReport, Failure> {
-    let Settings { model, strategy, watching, .. } = checkpoint.settings;
+    let Settings { strategy, watching, .. } = checkpoint.settings;
     let mut advice = None;
     let limit = checkpoint.seen.limit().and_then(|error| subject.limit(error));
     let incomplete = match stopped {
@@ -73,7 +74,11 @@ pub fn report<S: Subject>(
     };
     let (mut errors, mut unexplained) = (Vec::new(), 0);
     for error in checkpoint.seen.errors.iter().filter(|error| !error.kind.is_limit()) {
-        match subject.error(error) {
+        let told = match error.kind {
+            FoundKind::Race { .. } => race::told(subject, error),
+            _ => subject.error(error),
+        };
+        match told {
             Ok(error) => errors.push(error),
             Err(Failure::Late) => unexplained += 1,
             Err(failure) => return Err(failure),
@@ -104,7 +109,7 @@ pub fn report<S: Subject>(
     // It matters to who relies on the rest.
     notes.retain(|note| note.kind != NoteKind::Untried || verdict == Verdict::Safe);
     // Only a model that reorders stores could tell.
-    notes.retain(|note| note.kind != NoteKind::StoresOfParts || model == Relaxation::Pso);
+    notes.retain(|note| note.kind != NoteKind::StoresOfParts || model == ProgramModel::Pso);
     notes.iter_mut().filter(|note| note.kind == NoteKind::StoresOfParts).for_each(|note| note.kind = NoteKind::Parts);
     if apart > 0 && violations.is_empty() {
         let message = "what looks like a violation is about different bytes of an atomic word, which membar takes for one location";
@@ -114,7 +119,7 @@ pub fn report<S: Subject>(
     let unseen =
         notes.iter().find(|note| matches!(note.kind, NoteKind::Assembly | NoteKind::Opaque | NoteKind::Memory));
     // Threads that wait may have been released unseen.
-    let hung = |error: &&ErrorRef| error.kind != ErrorKind::Fault;
+    let hung = |error: &&ErrorRef| matches!(error.kind, ErrorKind::Deadlock | ErrorKind::Livelock);
     if unseen.is_some() && violations.is_empty() && !errors.is_empty() && errors.iter().all(|error| hung(&error)) {
         errors.clear();
     }
@@ -151,6 +156,7 @@ pub fn report<S: Subject>(
         program: subject.name().into(),
         main: subject.file().into(),
         model,
+        races: checkpoint.settings.looks_for_races(),
         verdict: match verdict {
             _ if unseen.is_some() || vacuous => Verdict::Undecided,
             verdict => verdict,

@@ -239,7 +239,8 @@ mod tests {
 
     fn step(thread: u32, addr: u32, writes: bool) -> Performed {
         let kind = if writes { AccessKind::Store } else { AccessKind::Load };
-        let access = Access { kind, barrier: Barrier::None, c11: C11::default(), addr, site: 0, expected: None };
+        let access =
+            Access { kind, barrier: Barrier::None, c11: C11::default(), part: 0, addr, site: 0, expected: None };
         Performed { thread, access, writes, old: 0, new: 0 }
     }
 

@@ -4,6 +4,7 @@ mod answers;
 mod bad_input;
 mod book;
 mod browser;
+mod c11;
 mod check;
 mod commands;
 mod common;

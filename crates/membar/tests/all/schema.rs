@@ -53,6 +53,8 @@ const COMMANDS: &[(&str, i32, &str)] = &[
     ("verify", 0, "verify message.c"),
     ("verify", 1, "verify copy.c --model pso"),
     ("verify", 3, "verify large.c --executions 100"),
+    ("verify", 1, "verify relaxed.c --model c11"),
+    ("verify", 1, "verify race.c --races on"),
     ("verify", 1, "verify deadlock.c"),
     ("verify", 1, "verify assert.c"),
     ("verify", 3, "verify notes.c -- -Wall -flto"),
@@ -209,6 +211,8 @@ fn files() -> Files {
         ("x86-wait.litmus", "corpus/litmus/x86-wait.litmus"),
         ("bakery.litmus", "corpus/native/bakery.litmus"),
         ("peterson.c", "examples/programs/peterson.c"),
+        ("relaxed.c", "corpus/c11/mp-relaxed.c"),
+        ("race.c", "corpus/c11/siblings.c"),
     ];
     let copied: Vec<(&str, Vec<u8>)> =
         copied.map(|(name, from)| (name, std::fs::read(repository().join(from)).expect("it is there"))).into();

@@ -10,10 +10,10 @@ use super::page::{
     Row, Source, Stopped, Value, WrongStep,
 };
 use super::short_name;
-use crate::kinds::{ShownVerdict, StepKind};
+use crate::kinds::{ErrorKind, ShownVerdict, StepKind};
 use crate::style::{capital, count, list};
 use crate::verify::{AccessRef, ErrorRef, FenceRef, StepRef, VerifyReport, ViolationRef, diff, edits};
-use membar_core::{AccessKind, ProgramVerdict, Relation, Relaxation, VerdictKind};
+use membar_core::{AccessKind, ProgramModel, ProgramVerdict, Relation, VerdictKind};
 use run::{Run, arrows, called, graph, kind_of, machine, pairs, sources, texts};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -81,8 +81,12 @@ fn plain(report: &VerifyReport, command: &str) -> Case {
         case.headline = vec![
             format!("{program} is safe under {}.", report.model),
             format!(
-                "Every execution under {} is sequentially consistent: store buffers change nothing that the program can see.",
-                report.model
+                "Every execution under {} is sequentially consistent: {} change nothing that the program can see.",
+                report.model,
+                match report.model {
+                    ProgramModel::C11 => "compilers and weaker machines",
+                    _ => "store buffers",
+                }
             ),
         ];
         return case;
@@ -115,14 +119,22 @@ fn failed(report: &VerifyReport, error: &ErrorRef, command: &str, read: Read<'_>
     case.verdict = ShownVerdict::Error;
     case.headline = vec![format!("{} has a {}.", short_name(&report.program), error.kind)];
     case.headline.extend(error.message.lines().map(str::to_owned));
-    case.headline.push("It happens under sequential consistency already: no store buffer is needed for it.".into());
+    case.headline.push(match error.kind {
+        ErrorKind::Race => "A C or C++ program with a data race has no meaning: anything may happen.".into(),
+        _ => "It happens under sequential consistency already: no store buffer is needed for it.".to_owned(),
+    });
     case.facts.push(Fact { name: "Seen in", value: count(error.executions as usize, "execution") });
     case.fixes = Fixes {
         title: "Where it happened".into(),
-        list: error.stack.iter().map(|frame| Fix { words: frame.text(), code: None, nodes: Vec::new() }).collect(),
+        list: error
+            .stack
+            .iter()
+            .chain(&error.other)
+            .map(|frame| Fix { words: frame.text(), code: None, nodes: Vec::new() })
+            .collect(),
         ..Fixes::default()
     };
-    case.sources = called(&error.stack, read);
+    case.sources = called(&[&error.stack[..], &error.other].concat(), read);
     case.copies.extend(printed(error.output.as_ref()));
     case.commands
         .push(Command { about: "The execution, step by step".into(), line: report.command.line(&error.schedule, "") });
@@ -138,7 +150,7 @@ pub(super) fn printed(output: Option<&String>) -> Option<Copy> {
 fn violated(report: &VerifyReport, violation: &ViolationRef, name: String, command: &str, read: Read<'_>) -> Case {
     let mut case = base(report, name, command);
     case.verdict = ShownVerdict::Unsafe;
-    let model = report.model.name();
+    let (model, is_c11) = (report.model.name(), report.model == ProgramModel::C11);
     case.headline = vec![
         format!("{} is not safe under {model}.", short_name(&report.program)),
         format!("{}.", violation.sentence()),
@@ -149,7 +161,11 @@ fn violated(report: &VerifyReport, violation: &ViolationRef, name: String, comma
     case.facts.push(Fact { name: "Seen in", value: report.seen_in(violation) });
     case.facts.push(Fact {
         name: "Certificate",
-        value: "run again on an independent machine with store buffers: not sequentially consistent".into(),
+        value: match is_c11 {
+            false => "run again on an independent machine with store buffers: not sequentially consistent".into(),
+            true => "checked by separate code against the axioms of RC11: consistent, and not sequentially consistent"
+                .into(),
+        },
     });
     case.models = Some(models(report.model));
     let run = Run::new(&violation.run, &violation.initial);
@@ -161,17 +177,23 @@ fn violated(report: &VerifyReport, violation: &ViolationRef, name: String, comma
     let index = &shown.index;
     case.sources = sources(&run, &shown.drawn, &violation.fences, read);
     case.graph = graph(&run, &shown, &reduced, &case.sources);
-    case.graph.arrows = arrows(&run, &violation.cycle, index);
+    case.graph.arrows = arrows(&run, &violation.cycle, &violation.hb, index);
     if let Some(node) = overtaking.and_then(|event| index.get(&event)) {
-        case.graph.nodes[*node].wrong = Some("overtakes");
+        case.graph.nodes[*node].wrong = Some(if is_c11 { "out of date" } else { "overtakes" });
     }
     case.shape = violation.shape.clone();
     case.lemmas = vec![lemma(violation, model, index)];
     case.read = overtaken(violation, &run, index, overtaking, delayed);
-    let what = "This is the execution that is not sequentially consistent.";
-    let mut machine = machine(&violation.run, &run, (model, what), &shown);
-    machine.wrong = overtaking.and_then(|event| wrong(violation, &machine, *index.get(&event)?));
-    case.machine = Some(machine);
+    if is_c11 {
+        let hb = "Where a read is joined to its write by hb and not by rf, everything before the write is visible after the read.";
+        case.no_machine =
+            Some(format!("C11 is a model of programs and not a machine: the arrows say what is ordered. {hb}"));
+    } else {
+        let what = "This is the execution that is not sequentially consistent.";
+        let mut machine = machine(&violation.run, &run, (model, what), &shown);
+        machine.wrong = overtaking.and_then(|event| wrong(violation, &machine, *index.get(&event)?));
+        case.machine = Some(machine);
+    }
     case.fixes = fixes(report, violation, &case.graph.nodes, &case.sources, read);
     case.commands.push(Command {
         about: "The interleaving that leads there, step by step".into(),
@@ -182,18 +204,25 @@ fn violated(report: &VerifyReport, violation: &ViolationRef, name: String, comma
 }
 
 /// The verdicts known by definition: the machine of the model did it, and no interleaving explains it.
-fn models(model: Relaxation) -> Models {
-    let weaker: &[&str] = if model == Relaxation::Tso { &WEAKER_THAN_TSO } else { &WEAKER_THAN_PSO };
+fn models(model: ProgramModel) -> Models {
+    let weaker: &[&str] = match model {
+        ProgramModel::Tso => &WEAKER_THAN_TSO,
+        ProgramModel::Pso => &WEAKER_THAN_PSO,
+        ProgramModel::C11 => &[],
+    };
     let answer = |name: &str, verdict| ModelVerdict { name: name.into(), title: String::new(), verdict };
     let mut all = vec![answer("sc", VerdictKind::Forbidden), answer(model.name(), VerdictKind::Allowed)];
     all.extend(weaker.iter().map(|name| answer(name, VerdictKind::Allowed)));
     let weaker: Vec<String> = weaker.iter().map(|name| (*name).to_owned()).collect();
     let words = match model {
-        Relaxation::Tso => "sc forbids this execution, tso allows it, and so does everything weaker.".to_owned(),
-        Relaxation::Pso => format!(
+        ProgramModel::Tso => "sc forbids this execution, tso allows it, and so does everything weaker.".to_owned(),
+        ProgramModel::Pso => format!(
             "sc forbids this execution, {model} allows it, and so do {}. For tso: membar verify --model tso.",
             list(&weaker, "and")
         ),
+        ProgramModel::C11 => {
+            "sc forbids this execution, c11 allows it. For machines: membar verify --model all.".into()
+        }
     };
     Models { strongest: vec![model.name().into()], weakest: vec!["rmo".into()], forbid: vec!["sc".into()], words, all }
 }
@@ -208,9 +237,16 @@ fn lemma(violation: &ViolationRef, model: &str, index: &BTreeMap<usize, usize>) 
         .map(|(i, (link, next))| {
             let says = match (link.relation, link.kept) {
                 (Relation::Po, Some(true)) => "Program order, which the model keeps here. Sequential consistency keeps all of it.",
+                (Relation::Po, None) => {
+                    "Program order. Sequential consistency keeps it; under C11 others need not see it, unless memory orders say so."
+                }
                 (Relation::Po, _) => {
                     "Program order. Sequential consistency keeps it; the model does not: the store may wait in a buffer while its \
                      thread goes on."
+                }
+                (Relation::Rf, _) if link.ordered == Some(false) => {
+                    "A read comes after the write whose value it returned. It does not acquire what a release would pass on, so what \
+                     came before the write need not be visible after the read."
                 }
                 (Relation::Rf, _) => "A read comes after the write whose value it returned.",
                 (Relation::Co, _) => "Writes to one address reach memory one after the other.",
@@ -316,8 +352,8 @@ fn fixes(report: &VerifyReport, violation: &ViolationRef, nodes: &[Node], source
     let (fences, about) = match &report.plan {
         Some(plan) => {
             let about = match plan.len() {
-                1 => "With this fence the program was verified again and is safe.",
-                _ => "With these fences the program was verified again and is safe; without any one of them it is not.",
+                1 => "With this edit the program was verified again and is safe.",
+                _ => "With these edits the program was verified again and is safe; without any one of them it is not.",
             };
             (plan, about.to_owned())
         }
@@ -351,7 +387,7 @@ pub(super) fn told(
     let shown = run.shown(&BTreeSet::new(), true, &mut case.notes);
     case.sources = sources(&run, &shown.drawn, &[], read);
     case.graph = graph(&run, &shown, &shown.drawn, &case.sources);
-    case.graph.arrows = arrows(&run, &[], &shown.index);
+    case.graph.arrows = arrows(&run, &[], &[], &shown.index);
     case.machine = Some(machine(steps, &run, machine_of, &shown));
     shown.index
 }

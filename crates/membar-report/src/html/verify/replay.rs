@@ -5,7 +5,7 @@ use super::{Read, printed, told};
 use crate::kinds::{ShownVerdict, StepKind};
 use crate::style::count;
 use crate::verify::{ReplayReport, StepRef};
-use membar_core::{AccessKind, Relaxation};
+use membar_core::{AccessKind, ProgramModel};
 
 /// Overtakings that are listed.
 const LISTED: usize = 100;
@@ -23,7 +23,7 @@ pub fn replayed(report: &ReplayReport, command: &str, read: Read<'_>) -> (Row, C
         .filter(|&(at, store)| store < at)
         .collect();
     let verdict = if overtaking.is_empty() { ShownVerdict::Ran } else { ShownVerdict::Unsafe };
-    let model = report.model.map_or("sc", Relaxation::name);
+    let model = report.model.map_or("sc", ProgramModel::name);
     let name = report.program.rsplit('/').next().unwrap_or(&report.program);
     let mut case = Case {
         name: report.program.clone(),

@@ -44,6 +44,8 @@ impl<'a> Run<'a> {
         let initial = initial.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         let mut run = Run { events: BTreeMap::new(), order: BTreeMap::new(), initial };
         let mut buffers: BTreeMap<u32, StoreBuffer<&str, usize>> = BTreeMap::new();
+        let event_of = |wanted: fn(&&StepRef) -> bool| steps.iter().find(wanted).map(|step| step.event);
+        let (delayed, overtaking) = (event_of(|step| step.delayed), event_of(|step| step.overtakes));
         for step in steps {
             let (access, event) = (&step.access, step.event);
             let address = access.address.as_str();
@@ -51,27 +53,37 @@ impl<'a> Run<'a> {
             if step.step == StepKind::Commit {
                 let Some(place) = buffer.entries().iter().position(|store| store.value == event) else { continue };
                 buffer.commit(place);
-                run.order.entry(address).or_default().push(event);
+                run.write(address, event, delayed.filter(|_| Some(event) == overtaking));
                 continue;
             }
             let mut source = None;
             if access.kind != AccessKind::Store {
-                source = buffer
-                    .newest(address)
-                    .copied()
-                    .or_else(|| run.order.get(address).and_then(|writes| writes.last().copied()));
+                let writes = run.order.get(address).map_or(&[][..], |writes| writes);
+                // Without buffers, what is overtaken is in memory already.
+                let place = writes.iter().position(|&write| step.overtakes && Some(write) == delayed);
+                source =
+                    buffer.newest(address).copied().or_else(|| writes[..place.unwrap_or(writes.len())].last().copied());
                 if let (None, Some(value)) = (source, &access.read) {
                     run.initial.entry(address).or_insert(value);
                 }
             }
             match access.kind {
                 AccessKind::Store => buffer.push(address, event),
-                AccessKind::Rmw if access.write.is_some() => run.order.entry(address).or_default().push(event),
+                AccessKind::Rmw if access.write.is_some() => {
+                    run.write(address, event, delayed.filter(|_| Some(event) == overtaking));
+                }
                 _ => {}
             }
             run.events.insert(event, Event { access, source });
         }
         run
+    }
+
+    /// The event writes, after all others or before this one if that has written already.
+    fn write(&mut self, address: &'a str, event: usize, before: Option<usize>) {
+        let writes = self.order.entry(address).or_default();
+        let place = writes.iter().position(|&write| Some(write) == before).unwrap_or(writes.len());
+        writes.insert(place, event);
     }
 
     /// These events with those that they read from.
@@ -176,7 +188,12 @@ pub(super) fn graph(run: &Run<'_>, shown: &Shown, reduced: &BTreeSet<usize>, sou
 }
 
 /// The cycle first, then all of rf, co and fr.
-pub(super) fn arrows(run: &Run<'_>, cycle: &[LinkRef], index: &BTreeMap<usize, usize>) -> Vec<Arrow> {
+pub(super) fn arrows(
+    run: &Run<'_>,
+    cycle: &[LinkRef],
+    ordered: &[(usize, usize)],
+    index: &BTreeMap<usize, usize>,
+) -> Vec<Arrow> {
     let mut arrows: Vec<Arrow> = Vec::new();
     let mut add = |from: usize, to: usize, kind: Relation, cycle: bool| {
         let (Some(&from), Some(&to)) = (index.get(&from), index.get(&to)) else { return };
@@ -188,9 +205,12 @@ pub(super) fn arrows(run: &Run<'_>, cycle: &[LinkRef], index: &BTreeMap<usize, u
     for (link, next) in pairs(cycle) {
         add(link.event, next.event, kind_of(link), true);
     }
+    for &(write, read) in ordered {
+        add(write, read, Relation::Hb, false);
+    }
     let drawn = || run.events.iter().filter(|(event, _)| index.contains_key(event));
     for (&event, known) in drawn() {
-        if let Some(source) = known.source {
+        if let Some(source) = known.source.filter(|&source| !ordered.contains(&(source, event))) {
             add(source, event, Relation::Rf, false);
         }
     }
@@ -215,7 +235,11 @@ pub(super) fn pairs(cycle: &[LinkRef]) -> impl Iterator<Item = (&LinkRef, &LinkR
 }
 
 pub(super) fn kind_of(link: &LinkRef) -> Relation {
-    if link.relation == Relation::Po && link.kept == Some(true) { Relation::Ppo } else { link.relation }
+    match (link.relation, link.kept, link.ordered) {
+        (Relation::Po, Some(true), _) => Relation::Ppo,
+        (Relation::Rf, _, Some(true)) => Relation::Hb,
+        (relation, ..) => relation,
+    }
 }
 
 /// The machine of the model (`sc`, `tso` or `pso`) doing these steps; `what` says what they are.

@@ -4,9 +4,10 @@ mod told;
 mod trouble;
 
 use super::{
-    About, Input, Language, Limit, NativeOptions, RUN, Round, Run, Stand, Subject, Unedited, edited_texts, hash, shown,
+    About, Input, Language, Limit, NativeOptions, RUN, Round, Run, Stand, Subject, Unedited, confirmed, edited_texts,
+    hash, shown,
 };
-use crate::core::{Barrier, Performed, Relaxation};
+use crate::core::{Barrier, Performed, ProgramModel, Relaxation, Remedy};
 use crate::explore::{FaultKind, Step, Strategy};
 use crate::report::kinds::ErrorKind as ErrorName;
 use crate::report::verify::{AccessRef, EditRef, ErrorRef, FenceRef, FrameRef, ReplayCommand, order};
@@ -202,7 +203,7 @@ impl Subject for Native {
     }
 
     fn has_parts(&self, run: &Run<Traced>) -> bool {
-        run.detail.steps.iter().any(|step| step.part != 0)
+        run.detail.steps.iter().any(|step| step.made.part != 0)
     }
 
     fn is_alone(&self) -> bool {
@@ -226,11 +227,11 @@ impl Subject for Native {
         &mut self,
         checkpoint: Checkpoint,
         effort: Effort,
-        barriers: &[(u32, Barrier)],
+        remedies: &[(u32, Remedy)],
         stop: &AtomicBool,
         go_on: &mut dyn FnMut(&Round<'_>) -> bool,
     ) -> Result<Checkpoint, Failure> {
-        let result = self.session.verify(checkpoint, effort, barriers, stop, |verification, facts| {
+        let result = self.session.verify(checkpoint, effort, remedies, stop, |verification, facts| {
             shown(verification, &|| serde_json::to_value(facts).unwrap_or_default(), go_on)
         });
         result.map_err(|error| trouble(&self.main, &self.words, &error))
@@ -238,7 +239,7 @@ impl Subject for Native {
 
     fn prepare(&mut self, learn: Option<Duration>, stop: &AtomicBool) -> Result<(), Failure> {
         let strategy = Strategy::Dpor;
-        let settings = Settings { model: Relaxation::Tso, strategy, watching: Watching::Nothing, max_steps: 10_000 };
+        let settings = Settings { strategy, watching: Watching::Nothing, ..Settings::new(Relaxation::Tso) };
         let learnt = match learn {
             None => self.session.learn(settings, stop),
             Some(time) => {
@@ -266,9 +267,12 @@ impl Subject for Native {
         })
     }
 
-    fn confirms(&mut self, model: Relaxation, explanation: &Explanation) -> bool {
-        let mut remote = self.session.remote();
-        crate::certify::replay::confirms(&mut remote, model, &explanation.steps(), &explanation.claims())
+    fn confirms(&mut self, model: ProgramModel, explanation: &Explanation) -> bool {
+        confirmed(&mut self.session.remote(), model, explanation)
+    }
+
+    fn stack(&self, run: &Run<Traced>, step: usize) -> Vec<FrameRef> {
+        run.detail.steps.get(step).map_or(Vec::new(), |step| self.frames(&step.stack))
     }
 
     fn place(&self, run: &Run<Traced>, event: &Event) -> (String, u32, u32) {
@@ -321,6 +325,7 @@ impl Subject for Native {
             function: anchor.function.clone(),
             thread_name: anchor.thread_name.clone(),
             fence: self.dialect.fence(barrier),
+            replaces: None,
             order: order(after, before),
             edits: Vec::new(),
             after_line: after_place.0,
@@ -374,9 +379,10 @@ impl Subject for Native {
                 stack = self.frames(&why.stack);
                 (ErrorName::Fault, self.sentence(*thread, why))
             }
+            ErrorKind::Race { .. } => (ErrorName::Race, "two accesses race".into()),
         };
-        let schedule = error.schedule.to_string();
-        Ok(ErrorRef { kind, message, stack, output, schedule, executions: error.executions })
+        let (other, schedule) = (Vec::new(), error.schedule.to_string());
+        Ok(ErrorRef { kind, message, stack, other, output, schedule, executions: error.executions })
     }
 
     fn is_assumption(&mut self, error: &ProgramError) -> bool {

@@ -1,0 +1,86 @@
+//! A data race in words: both places, and what would have ordered them.
+
+use crate::Failure;
+use crate::core::{AccessKind, Order};
+use crate::programs::{Run, Subject};
+use crate::report::kinds::ErrorKind as ErrorName;
+use crate::report::list;
+use crate::report::verify::{AccessRef, ErrorRef, ordered};
+use crate::verify::{ErrorKind, Event, ProgramError, race};
+
+/// The race as an error.
+pub fn told<S: Subject>(subject: &mut S, error: &ProgramError) -> Result<ErrorRef, Failure> {
+    let ErrorKind::Race { sites } = error.kind else {
+        return Err(Failure::Internal("an error that is no race".into()));
+    };
+    let run = subject.trace(&error.schedule.0)?;
+    let Some(found) = race(&run.steps, sites) else {
+        return Err(Failure::Internal(format!("a race could not be confirmed (schedule {})", error.schedule)));
+    };
+    let event = |step: usize| Event::new(step, &run.steps[step]);
+    let (earlier, later) = (event(found.earlier), event(found.later));
+    let (first, second) = (subject.access(&run, &earlier), subject.access(&run, &later));
+    let mut message = format!(
+        "data race on `{}`: {} at {}, and {} at {}, with nothing to order them",
+        second.address,
+        does(&first, &earlier),
+        place(&first),
+        does(&second, &later),
+        place(&second),
+    );
+    for access in [&first, &second] {
+        message += &format!("\n{}  `{}`", place(access), access.text);
+    }
+    message += &format!("\n{}", missing(subject, &run, &found.missing));
+    let output = run.output.clone().filter(|output| !output.is_empty());
+    Ok(ErrorRef {
+        kind: ErrorName::Race,
+        message,
+        stack: subject.stack(&run, found.later),
+        other: subject.stack(&run, found.earlier),
+        output,
+        schedule: error.schedule.to_string(),
+        executions: error.executions,
+    })
+}
+
+fn does(access: &AccessRef, event: &Event) -> String {
+    let what = match access.kind {
+        AccessKind::Load => "reads it",
+        AccessKind::Store => "writes it",
+        AccessKind::Rmw => "updates it",
+    };
+    let how = match event.access.c11.order() {
+        Order::Plain => String::new(),
+        order => format!(" ({order})"),
+    };
+    format!("{} {what}{how}", access.thread_name)
+}
+
+fn place(access: &AccessRef) -> String {
+    match access.function {
+        None => format!("line {}", access.line),
+        Some(_) => format!("{}:{}", access.file.rsplit('/').next().unwrap_or(&access.file), access.line),
+    }
+}
+
+/// The operations that pass something on from one thread to the other, but do not order anything.
+fn missing<S: Subject>(subject: &mut S, run: &Run<S::Detail>, missing: &[(usize, Order)]) -> String {
+    if missing.is_empty() {
+        return "one thread does not even learn that the other was there: use a mutex, or make both accesses atomic"
+            .into();
+    }
+    let mut needs: Vec<String> = Vec::new();
+    for &(step, order) in missing {
+        let event = Event::new(step, &run.steps[step]);
+        let access = subject.access(run, &event);
+        let need = match event.access.c11.order() {
+            Order::Plain => format!("`{}` ({}) must be atomic, with {order}", access.address, place(&access)),
+            _ => ordered(&access, order),
+        };
+        if !needs.contains(&need) {
+            needs.push(need);
+        }
+    }
+    format!("they would be ordered if: {}", list(&needs, "and").replace(" must be ", " were "))
+}
