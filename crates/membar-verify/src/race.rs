@@ -7,6 +7,7 @@
 use membar_core::{Order, Performed};
 use membar_monitor::C11Monitor;
 use membar_monitor::c11::Wanted;
+use membar_monitor::c11::hb::HappensBefore;
 use rustc_hash::FxHashMap;
 
 /// A race.
@@ -41,24 +42,27 @@ pub fn race(steps: &[Performed], (one, other): (u32, u32)) -> Option<RacingSteps
 
 /// Writes and reads on the way from one step to the last that do not synchronise.
 fn missing(steps: &[Performed], from: usize) -> Vec<(usize, Order)> {
-    // Of each step that is reached: how often the thread changes, and the step before it.
+    // Of each step that is reached: how often the thread changes, and the step before it. What is not atomic orders nothing.
     let mut reached: Vec<Option<(u32, usize)>> = vec![None; steps.len()];
-    let (mut threads, mut writes) = (FxHashMap::default(), FxHashMap::default());
+    let (mut threads, mut writes) = (FxHashMap::<u32, usize>::default(), FxHashMap::<u32, usize>::default());
+    let mut hb = HappensBefore::new(steps.iter().map(|step| step.thread as usize + 1).max().unwrap_or(0), false);
+    let (mut index, mut ordered) = (Vec::new(), Vec::new());
     for (at, step) in steps.iter().enumerate() {
-        let addr = step.access.addr;
+        let (thread, addr) = (step.thread as usize, step.access.addr);
+        hb.push(step);
+        let now = hb.now(thread);
+        index.push(now[thread]);
+        let source = writes.get(&addr).copied().filter(|_| step.access.kind.reads());
+        ordered.push(source.is_some_and(|source| now[steps[source].thread as usize] >= index[source]));
         if at == from {
             reached[at] = Some((0, at));
         } else if at > from {
-            let own = threads.get(&step.thread).and_then(|&last: &usize| Some((reached[last]?.0, last)));
-            // That the second access reads the first one's value orders nothing.
-            let source = writes
-                .get(&addr)
-                .filter(|&&source| step.access.kind.reads() && (source, at) != (from, steps.len() - 1));
-            let read = source.and_then(|&source: &usize| Some((reached[source]?.0 + 1, source)));
-            // A step of the same thread that is reached later is reached by way of one that was reached first.
+            let own = threads.get(&step.thread).and_then(|&last| Some((reached[last]?.0, last)));
+            let source = source.filter(|&source| step.order().is_atomic() && steps[source].order().is_atomic());
+            let read = source.and_then(|source| Some((reached[source]?.0 + 1, source)));
             reached[at] = [own, read].into_iter().flatten().min();
         }
-        if reached[at].is_some() || at < from {
+        if reached[at].is_some() {
             threads.insert(step.thread, at);
         }
         if step.writes {
@@ -68,7 +72,7 @@ fn missing(steps: &[Performed], from: usize) -> Vec<(usize, Order)> {
     let mut missing = Vec::new();
     let mut at = steps.len() - 1;
     while let Some((_, before)) = reached[at].filter(|_| at != from) {
-        if steps[before].thread != steps[at].thread {
+        if steps[before].thread != steps[at].thread && !ordered[at] {
             let (write, read) = (&steps[before], &steps[at]);
             if !read.order().acquires() {
                 missing.push((at, Order::Acquire));

@@ -65,6 +65,7 @@ impl ReplayReport {
         let rows = self.steps.iter().enumerate().map(|(i, step)| {
             let access = &step.access;
             let mark = match (step.overtakes, self.model) {
+                (Some(store), Some(ProgramModel::C11)) => format!(" c11: need not come after step {store}"),
                 (Some(store), Some(model)) => format!(" {model}: could overtake step {store}"),
                 _ => String::new(),
             };

@@ -2,7 +2,7 @@
 
 use super::{AccessRef, FenceRef, LinkRef, StatisticsRef, StepRef, VerifyReport, ViolationRef};
 use crate::columns::{Row, columns};
-use crate::kinds::{NoteKind, StepKind};
+use crate::kinds::{ErrorKind, NoteKind, StepKind};
 use crate::style::{self, Style, count, list, safe, with_command};
 use membar_core::{AccessKind, ProgramVerdict, Relation};
 use std::cmp::Ordering;
@@ -51,8 +51,14 @@ impl VerifyReport {
             }
             ProgramVerdict::Error => {
                 let verdict = style.bad("ERROR");
+                // Races count under some models only.
+                let under = match self.errors[0].kind {
+                    ErrorKind::Race => format!(" under {model}"),
+                    _ => String::new(),
+                };
                 let what = format!("{program}: {}", safe(self.errors[0].headline()));
-                writeln!(out, "{verdict}  {}", wrapped(&what, style.prose() - 7, "\n       "))?;
+                let room = style.prose().saturating_sub(7 + under.len());
+                writeln!(out, "{verdict}{under}  {}", wrapped(&what, room, "\n       "))?;
             }
             _ => {
                 let what = "no violation found, but not everything was explored";
@@ -76,6 +82,10 @@ impl VerifyReport {
                 }
             }
         }
+        if let (None, Some(plan)) = (self.violations.first(), &self.plan) {
+            let it = if plan.len() == 1 { "it" } else { "these" };
+            line("Fix: ", &format!("{} (checked: safe with {it})", fences(plan)), out)?;
+        }
         line("Seen:", &self.explored(), out)?;
         for note in self.notes.iter().filter(|note| note.kind == NoteKind::Untried) {
             line("Note:", &note.message, out)?;
@@ -96,9 +106,12 @@ impl VerifyReport {
             let n = count(error.executions as usize, "execution");
             let what = wrapped(&format!("{} ({n})", safe(error.headline())), style.prose() - 8, "\n    ");
             writeln!(out, "\n{}: {what}", style.bad(error.kind))?;
-            error.message.lines().skip(1).try_for_each(|line| writeln!(out, "    {}", safe(line)))?;
-            for (n, stack) in [&error.stack, &error.other].into_iter().enumerate() {
-                if n == 1 && !stack.is_empty() {
+            for line in error.message.lines().skip(1) {
+                writeln!(out, "    {}", wrapped(&safe(line), style.prose() - 6, "\n      "))?;
+            }
+            // Of a race, the access that came first.
+            for (n, stack) in [&error.other, &error.stack].into_iter().enumerate() {
+                if n == 1 && !error.other.is_empty() && !stack.is_empty() {
                     writeln!(out, "  and")?;
                 }
                 stack.iter().take(FRAMES).try_for_each(|frame| writeln!(out, "    {}", frame.text()))?;
@@ -239,11 +252,16 @@ impl AccessRef {
         })
     }
 
-    /// The source, as far as there is room for it.
+    /// The source, as far as there is room for it. Memory orders go without their prefix rather than be cut off.
     pub(super) fn source(&self) -> String {
-        match self.text.char_indices().nth(SOURCE) {
-            Some((at, _)) => format!("{}…", safe(&self.text[..at])),
-            None => safe(&self.text),
+        if self.text.chars().count() <= SOURCE {
+            return safe(&self.text);
+        }
+        let text = self.text.replace("std::memory_order", "memory_order");
+        let text = text.replace("memory_order_", "").replace("memory_order::", "");
+        match text.char_indices().nth(SOURCE) {
+            Some((at, _)) => format!("{}…", safe(&text[..at])),
+            None => safe(&text),
         }
     }
 }
@@ -415,12 +433,12 @@ impl ViolationRef {
                     Some(_) => access.position(),
                 };
                 let (first, second) = (line(&before.access), line(access));
-                format!(
-                    "{} may see {} while `{address}` is still {old} in {second}: nothing orders {second} after {first}, and both after {}",
-                    before.access.short(),
-                    safe(seen),
-                    store.short(),
-                )
+                let kept = match first == second {
+                    true => "nothing keeps the second of these accesses after the first".to_owned(),
+                    false => format!("nothing keeps {second} after {first}"),
+                };
+                let seer = before.access.short();
+                format!("{seer} may see {} while `{address}` is still {old} in {second}: {kept}", safe(seen))
             }
             None => format!(
                 "{} may still read `{address}` = {old}, from before {}, in an execution that no interleaving explains",

@@ -91,6 +91,40 @@ fn tests_of_the_corpus_have_their_verdicts() {
     }
 }
 
+/// Loops that wait, and locks: whatever the first graphs show is found.
+#[test]
+fn programs_with_loops() {
+    let programs = std::env::var("MEMBAR_ORACLE_PROGRAMS").ok().and_then(|n| n.parse().ok()).unwrap_or(PROGRAMS);
+    let knobs = Knobs { waits: 3, locks: 2, total: 7, ..Knobs::C11 };
+    let (mut weak, mut racy, mut safe) = (0, 0, 0);
+    for seed in 0..programs {
+        let code = Arc::new(random_program(&mut Rng::new(9_000_000 + seed), &knobs));
+        let Ok(answer) = rc11::beginnings(&code, &Limits { graphs: 6_000, accesses: 5 }) else { continue };
+        let mut program = Interpreter::new(Arc::clone(&code));
+        let alone = verify(&program, Settings { races: Races::Off, ..settings() });
+        if !answer.robust {
+            assert!(!alone.seen.violations.is_empty(), "seed {seed}: {:?}\n{code:?}", alone.verdict());
+            weak += 1;
+        }
+        for found in &alone.seen.violations {
+            let explanation = explain(&mut program, found).expect("an explanation");
+            let claims = explanation.claims();
+            assert_eq!(
+                certifier::confirms(&mut LitmusThreads::new(&code), &claims, explanation.store),
+                Ok(()),
+                "seed {seed}"
+            );
+        }
+        let both = verify(&program, settings());
+        if !answer.sc_races.is_empty() {
+            assert!(!both.seen.errors.is_empty(), "seed {seed}: {:?}\n{code:?}", answer.sc_races);
+            racy += 1;
+        }
+        safe += u64::from(both.verdict() == Verdict::Safe);
+    }
+    assert!(weak > programs / 20 && racy > programs / 40 && safe > programs / 40, "{weak} {racy} {safe}");
+}
+
 /// Other strategies find what systematic search finds, or part of it, and nothing else.
 #[test]
 fn strategies_agree() {

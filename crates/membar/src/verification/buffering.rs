@@ -1,9 +1,10 @@
 //! Load buffering: the shape that C11 allows and RC11, and so membar, does not have.
 //!
-//! One thread reads x and then writes y, another one reads y and then writes x, and nothing orders the read before the write: no
-//! acquire, no release, no fence between. Whether the write depends on the read is not known here. One execution is looked at.
+//! One thread reads x and then writes y, another one reads y and then writes x, and nothing orders the read before the write: the read does
+//! not acquire, the write does not release, and there is no fence between. Whether the write depends on the read is not known here.
+//! One execution is looked at, and two threads at a time, so this is a hint and no more.
 
-use crate::core::{AccessKind, Fence, Performed};
+use crate::core::{Fence, Performed};
 use crate::explore::Step;
 use crate::programs::Subject;
 use std::collections::BTreeMap;
@@ -59,7 +60,7 @@ fn pairs(steps: &[Performed]) -> Vec<Pair> {
     for (at, step) in steps.iter().enumerate() {
         let (thread, addr, order) = (step.thread, step.access.addr, step.order());
         let reads = open.entry(thread).or_default();
-        if step.access.c11.is_fresh() || step.access.c11.fence() != Fence::None || order.acquires() {
+        if step.access.c11.fence() != Fence::None {
             reads.clear();
         }
         if step.access.c11.is_fresh() {
@@ -69,7 +70,7 @@ fn pairs(steps: &[Performed]) -> Vec<Pair> {
             let later = reads.iter().filter(|(read, _)| *read != addr);
             pairs.extend(later.map(|&read| Pair { thread, read, write: (addr, at) }));
         }
-        if step.access.kind == AccessKind::Load && order.is_atomic() && !order.acquires() {
+        if step.access.kind.reads() && order.is_atomic() && !order.acquires() {
             reads.push((addr, at));
         }
     }

@@ -329,7 +329,12 @@ fn answer<S: Subject>(
         let how = "to be able to resume where it stopped: --resume FILE";
         report.advice = Some(report.advice.take().map_or(how.into(), |advice| format!("{advice}; {how}")));
     }
-    if !report.violations.is_empty() && checkpoint.search.is_complete() && !options.interrupt.pressed() {
+    // With store buffers, races are another matter.
+    let fixable = match model {
+        ProgramModel::C11 => !orders::is_fine(&checkpoint.seen),
+        _ => !report.violations.is_empty(),
+    };
+    if fixable && checkpoint.search.is_complete() && !options.interrupt.pressed() {
         let planned = match model.machine() {
             Some(machine) => plan::plan(subject, checkpoint, machine, deadline, &options.interrupt, listener),
             None => orders::plan(subject, checkpoint, deadline, &options.interrupt, listener),

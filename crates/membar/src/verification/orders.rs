@@ -1,6 +1,6 @@
 //! Which memory orders make a program safe under C11.
 //!
-//! The orders that each violation needs are put in, and of those that are left then, until there are none. Then each is tried without, and
+//! The orders that each violation and each race needs are put in, and of those that are left then, until there are none. Then each is tried without, and
 //! weaker: relaxed before acquire and release, those before acq_rel, that before seq_cst. What is left is minimal: nothing can be
 //! dropped or weakened. Then the orders are written into a copy of the source, which is built and verified. Every try is a whole
 //! verification.
@@ -12,7 +12,7 @@ use crate::core::{AccessKind, Order, Remedy};
 use crate::explore::Strategy;
 use crate::programs::Subject;
 use crate::report::verify::{AccessRef, FenceRef, reordered};
-use crate::verify::{Checkpoint, Effort, Event, Settings, Watching};
+use crate::verify::{Checkpoint, Effort, ErrorKind, Event, ProgramError, Seen, Settings, Watching, race};
 use crate::{Interrupt, Listener};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -48,7 +48,7 @@ pub fn plan<S: Subject>(
     }
     let needs: Vec<String> = orders.iter().map(|order| order.order.clone()).collect();
     match reordered(&orders, &crate::source) {
-        Some(proposal) => tried(subject, checkpoint, &[proposal], needs, deadline(TRYING), interrupt, line),
+        Some(proposal) => tried(subject, checkpoint, (&[proposal], is_fine), needs, deadline(TRYING), interrupt, line),
         None => unfixed("no memory order is written there", needs),
     }
 }
@@ -63,6 +63,7 @@ fn search<S: Subject>(
 ) -> Result<Plan, &'static str> {
     const LATE: &str = "there was no time to look for memory orders";
     const NONE: &str = "memory orders alone do not do it";
+    const RACES: &str = "no memory order keeps all of the accesses that race apart";
     let (began, name) = (Instant::now(), subject.name().to_owned());
     let settings = Settings { strategy: Strategy::Dpor, watching: Watching::Class, ..checkpoint.settings };
     let check = |subject: &mut S, plan: &Plan| -> Option<Checkpoint> {
@@ -72,7 +73,7 @@ fn search<S: Subject>(
         let over = || Instant::now() >= deadline || interrupt.pressed();
         let result =
             subject.explore(Checkpoint::new(settings), Effort::default(), &remedies, &watchdog.stop, &mut |round| {
-                let enough = !round.seen.violations.is_empty() && round.search.counts().executions > 10_000;
+                let enough = !is_fine(round.seen) && round.search.counts().executions > 10_000;
                 line.progress(&|| now(&name, began, PLANNING, "looking for memory orders that make it safe"));
                 !over() && !enough
             });
@@ -80,14 +81,31 @@ fn search<S: Subject>(
     };
     let mut plan = Plan::new();
     let mut seen = checkpoint.seen.clone();
-    while !seen.violations.is_empty() {
+    while !is_fine(&seen) {
         let before: Vec<(u32, Order)> = plan.iter().map(|(&site, &(order, ..))| (site, order)).collect();
+        for error in &seen.errors {
+            let ErrorKind::Race { sites } = error.kind else { continue };
+            let run = subject.trace(&error.schedule.0).map_err(|_| LATE)?;
+            let raced = race(&run.steps, sites).ok_or(RACES)?;
+            if raced.missing.is_empty() {
+                return Err(RACES);
+            }
+            for (step, order) in raced.missing {
+                let event = Event::new(step, &run.steps[step]);
+                if !event.access.c11.is_fresh() {
+                    let access = subject.access(&run, &event);
+                    let known = plan.entry(event.access.site).or_insert((order, event, access));
+                    known.0 = known.0.join(order);
+                }
+            }
+        }
         for found in &seen.violations {
             let case = case(subject, found).ok().flatten().ok_or(LATE)?;
             for &(i, order) in &case.explanation.orders {
                 let event = case.explanation.events[i];
                 if event.access.c11.order() == Order::Plain {
-                    return Err(NONE);
+                    // Others may do.
+                    continue;
                 }
                 let access = subject.access(&case.run, &event);
                 let known = plan.entry(event.access.site).or_insert((order, event, access));
@@ -95,13 +113,13 @@ fn search<S: Subject>(
             }
         }
         if plan.iter().map(|(&site, &(order, ..))| (site, order)).eq(before) {
-            return Err(NONE);
+            return Err(if seen.violations.is_empty() { RACES } else { NONE });
         }
         seen = check(subject, &plan).ok_or(LATE)?.seen;
     }
     let mut works = |plan: &Plan| -> Result<bool, &'static str> {
         let result = check(subject, plan).ok_or(LATE)?;
-        Ok(result.is_complete() && result.seen.violations.is_empty())
+        Ok(result.is_complete() && is_fine(&result.seen))
     };
     for site in plan.keys().copied().collect::<Vec<_>>() {
         let whole = plan.clone();
@@ -121,6 +139,12 @@ fn search<S: Subject>(
     }
     // As the program has them, before anything was strengthened.
     Ok(plan)
+}
+
+/// Whether there is nothing that memory orders could be for.
+pub fn is_fine(seen: &Seen) -> bool {
+    let races = |error: &ProgramError| matches!(error.kind, ErrorKind::Race { .. });
+    seen.violations.is_empty() && !seen.errors.iter().any(races)
 }
 
 /// The orders below this one that such an access can have, the weakest first.

@@ -11,7 +11,7 @@ use crate::core::{Barrier, Relaxation, Remedy};
 use crate::explore::Strategy;
 use crate::programs::{Subject, Unedited};
 use crate::report::verify::{AccessRef, FenceRef, edits, proposals};
-use crate::verify::{Checkpoint, Effort, Settings, Watching};
+use crate::verify::{Checkpoint, Effort, Seen, Settings, Watching};
 use crate::{Interrupt, Listener};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -46,14 +46,19 @@ pub fn plan<S: Subject>(
     let Some(fences) = found else { return unfixed("there was no time to look for fences", Vec::new()) };
     let mut needs: Vec<String> = fences.iter().map(|fence| fence.order.clone()).collect();
     needs.dedup();
-    tried(subject, checkpoint, &proposals(&fences, &crate::source), needs, deadline(TRYING), interrupt, line)
+    let proposals = proposals(&fences, &crate::source);
+    let is_fine = |seen: &Seen| seen.violations.is_empty();
+    tried(subject, checkpoint, (&proposals, is_fine), needs, deadline(TRYING), interrupt, line)
 }
+
+/// Whether nothing is left that a fix is for.
+type IsFine = fn(&Seen) -> bool;
 
 /// The first of these proposals with which the program is built and found safe.
 pub fn tried<S: Subject>(
     subject: &S,
     checkpoint: &Checkpoint,
-    proposals: &[Vec<FenceRef>],
+    (proposals, is_fine): (&[Vec<FenceRef>], IsFine),
     needs: Vec<String>,
     trying: Instant,
     interrupt: &Interrupt,
@@ -75,9 +80,9 @@ pub fn tried<S: Subject>(
         let watchdog = Watchdog::new(Some(trying), interrupt);
         let result = edited.explore(Checkpoint::new(settings), Effort::default(), &[], &watchdog.stop, &mut |round| {
             line.progress(&|| now(subject.name(), began, TRYING, "trying a fix in the source"));
-            round.seen.violations.is_empty() && Instant::now() < trying && !interrupt.pressed()
+            is_fine(round.seen) && Instant::now() < trying && !interrupt.pressed()
         });
-        if result.is_ok_and(|result| result.is_complete() && result.seen.violations.is_empty()) {
+        if result.is_ok_and(|result| result.is_complete() && is_fine(&result.seen)) {
             return Ok(proposal.clone());
         }
     }

@@ -67,17 +67,12 @@ fn place(access: &AccessRef) -> String {
 /// The operations that pass something on from one thread to the other, but do not order anything.
 fn missing<S: Subject>(subject: &mut S, run: &Run<S::Detail>, missing: &[(usize, Order)]) -> String {
     if missing.is_empty() {
-        return "one thread does not even learn that the other was there: use a mutex, or make both accesses atomic"
-            .into();
+        return "no atomic variable or lock passes anything from one to the other: use one, or make both accesses atomic".into();
     }
     let mut needs: Vec<String> = Vec::new();
     for &(step, order) in missing {
         let event = Event::new(step, &run.steps[step]);
-        let access = subject.access(run, &event);
-        let need = match event.access.c11.order() {
-            Order::Plain => format!("`{}` ({}) must be atomic, with {order}", access.address, place(&access)),
-            _ => ordered(&access, order),
-        };
+        let need = ordered(&subject.access(run, &event), event.access.c11.order().join(order));
         if !needs.contains(&need) {
             needs.push(need);
         }

@@ -84,6 +84,8 @@ pub fn report<S: Subject>(
             Err(failure) => return Err(failure),
         }
     }
+    // Others say more.
+    errors.sort_by_key(|error| error.kind == ErrorKind::Race);
     let explain::Explained { violations, left, apart } =
         explain::violations(subject, &checkpoint.seen.violations, model, until)?;
     unexplained += left;

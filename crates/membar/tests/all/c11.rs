@@ -96,7 +96,7 @@ fn relaxed_message_passing_is_explained_and_fixed() {
     for words in [
         "UNSAFE under c11  mp.c: 1 distinct violation",
         "may see 1 while `data` is still 0 in mp.c:19",
-        "nothing orders mp.c:19 after mp.c:18",
+        "nothing keeps mp.c:19 after mp.c:18",
         "(checked: safe with these)",
         "violation 1 of 1: MP, message passing",
     ] {
@@ -198,6 +198,44 @@ fn locks_threads_and_initialisation_synchronise() {
         }
     }
     assert!(checked >= 20, "{checked}");
+}
+
+/// The programs of the book's chapter: broken, fixed, and broken again by weakening any order of the fixed one.
+#[test]
+fn programs_to_port() {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/programs");
+    let names = ["arm-ring.c", "arm-seqlock.c", "arm-once.cpp", "arm-ticket.c", "arm-refcount.cpp"];
+    let mut mutants = 0;
+    for name in names {
+        let (stem, ending) = name.split_once('.').expect("an ending");
+        let fixed = format!("{stem}-fixed.{ending}");
+        let read = |name: &str| std::fs::read_to_string(directory.join(name)).expect("an example");
+        let (broken_text, fixed_text) = (read(name), read(&fixed));
+        let files = Files::new(&[(name, broken_text.as_bytes()), (&fixed, fixed_text.as_bytes())]);
+        assert_eq!(files.run(&["verify", name]).code, 0, "{name} under tso");
+        let broken = files.run(&["verify", "--model", "c11", name]);
+        assert_eq!(broken.code, 1, "{name}: {}{}", broken.out, broken.err);
+        // What is suggested was tried.
+        assert!(
+            broken.out.contains("  Fix:  ") && broken.out.contains("(checked: safe with "),
+            "{name}: {}",
+            broken.out
+        );
+        let fine = files.run(&["verify", "--model", "all", &fixed]);
+        assert_eq!(fine.code, 0, "{fixed}: {}{}", fine.out, fine.err);
+        for order in ["release", "acquire", "acq_rel", "seq_cst"] {
+            for (at, found) in fixed_text.match_indices(&format!("memory_order_{order}")) {
+                let (before, after) = (&fixed_text[..at], &fixed_text[at + found.len()..]);
+                let weakened = format!("{before}memory_order_relaxed{after}");
+                let mutant = Files::new(&[(&fixed, weakened.as_bytes())]);
+                let ran = mutant.run(&["verify", "--model", "c11", &fixed]);
+                let line = before.lines().count();
+                assert_eq!(ran.code, 1, "{fixed} without {order} in line {line}: {}{}", ran.out, ran.err);
+                mutants += 1;
+            }
+        }
+    }
+    assert!(mutants >= 15, "{mutants}");
 }
 
 #[test]

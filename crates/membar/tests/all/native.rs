@@ -265,7 +265,7 @@ int main(void)
         assert_eq!((ran.code, ran.err.as_str()), (1, ""), "{name}: {}", ran.out);
         assert!(ran.out.starts_with("ERROR  ") || ran.out.starts_with("UNSAFE"), "{}", ran.out);
         assert!(ran.out.contains(&format!("\n{kind}: ")) && ran.out.contains(message), "{name}: {}", ran.out);
-        assert!(ran.out.contains(place), "{name}: {}", ran.out);
+        assert!(ran.out.replace("\n      ", " ").contains(place), "{name}: {}", ran.out);
         let line = ran.out.lines().find(|line| line.contains("See it: ")).unwrap_or_default();
         let words: Vec<&str> = line.trim().trim_start_matches("See it: membar ").split(' ').collect();
         let words: Vec<&str> = words.iter().map(|word| word.trim_matches('\'')).collect();

@@ -167,7 +167,7 @@ fn violated(report: &VerifyReport, violation: &ViolationRef, name: String, comma
                 .into(),
         },
     });
-    case.models = Some(models(report.model));
+    case.models = (!is_c11).then(|| models(report.model));
     let run = Run::new(&violation.run, &violation.initial);
     let in_cycle: BTreeSet<usize> = violation.cycle.iter().map(|link| link.event).collect();
     let overtaking = violation.run.iter().find(|step| step.overtakes).map(|step| step.event);
@@ -220,9 +220,7 @@ fn models(model: ProgramModel) -> Models {
             "sc forbids this execution, {model} allows it, and so do {}. For tso: membar verify --model tso.",
             list(&weaker, "and")
         ),
-        ProgramModel::C11 => {
-            "sc forbids this execution, c11 allows it. For machines: membar verify --model all.".into()
-        }
+        ProgramModel::C11 => String::new(),
     };
     Models { strongest: vec![model.name().into()], weakest: vec!["rmo".into()], forbid: vec!["sc".into()], words, all }
 }

@@ -40,6 +40,10 @@ pub fn replayed(report: &ReplayReport, command: &str, read: Read<'_>) -> (Row, C
     match (report.model, overtaking.len()) {
         (None, _) => case.headline.push("Overtaking was not checked: add `--model tso`.".into()),
         (Some(model), 0) => case.headline.push(format!("Under {model} no access of it could overtake a store.")),
+        (Some(ProgramModel::C11), n) => case.headline.push(format!(
+            "Under c11, {} need not come after a store that came before. The execution is then no longer an interleaving.",
+            count(n, "access")
+        )),
         (Some(model), n) => case.headline.push(format!(
             "Under {model}, {} could overtake a store that waits in a buffer. The execution is then no longer an interleaving.",
             count(n, "access")
