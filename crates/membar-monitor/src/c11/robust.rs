@@ -110,10 +110,13 @@ impl Family for Rc11 {
             writes: Vec::new(),
             execution: NO_EXECUTION + 1,
             undo: Vec::new(),
+            packed: Packed::default(),
         }
     }
 
     fn wider<const W: usize, const V: usize>(from: &Class<W>) -> Class<V> {
+        let mut packed = from.packed.clone();
+        from.undo.iter().for_each(|undo| packed.push(undo));
         Class {
             family: from.family,
             threads: from.threads.iter().map(Thread::wider).collect(),
@@ -126,7 +129,8 @@ impl Family for Rc11 {
                 .collect(),
             writes: from.writes.clone(),
             execution: from.execution,
-            undo: from.undo.iter().map(Undo::wider).collect(),
+            undo: Vec::new(),
+            packed,
         }
     }
 }
@@ -151,6 +155,16 @@ impl<const W: usize> Reach<W> {
     fn insert(&mut self, write: u32) {
         insert(&mut self.made, write);
         insert(&mut self.seen, write);
+    }
+
+    fn each(&self, work: &mut impl FnMut(&[u64])) {
+        work(&self.made);
+        work(&self.seen);
+    }
+
+    fn each_mut(&mut self, work: &mut impl FnMut(&mut [u64])) {
+        work(&mut self.made);
+        work(&mut self.seen);
     }
 
     fn wider<const V: usize>(&self) -> Reach<V> {
@@ -180,6 +194,15 @@ impl<const W: usize> Carried<W> {
         self.fences.join(&from.fences);
         self.apart.join(&from.apart);
         self.fence.join(&from.fence);
+    }
+
+    fn each(&self, work: &mut impl FnMut(&[u64])) {
+        [&self.hb, &self.fences, &self.apart, &self.fence].into_iter().for_each(|reach| reach.each(work));
+    }
+
+    fn each_mut(&mut self, work: &mut impl FnMut(&mut [u64])) {
+        let Carried { hb, fences, apart, fence } = self;
+        [hb, fences, apart, fence].into_iter().for_each(|reach| reach.each_mut(work));
     }
 
     fn wider<const V: usize>(&self) -> Carried<V> {
@@ -218,6 +241,19 @@ impl<const W: usize> Thread<W> {
         before: Reach::NONE,
         addr: NOBODY,
     };
+
+    fn each(&self, work: &mut impl FnMut(&[u64])) {
+        work(&self.past);
+        [&self.now, &self.pending, &self.released].into_iter().for_each(|carried| carried.each(work));
+        [&self.own, &self.open, &self.before].into_iter().for_each(|reach| reach.each(work));
+    }
+
+    fn each_mut(&mut self, work: &mut impl FnMut(&mut [u64])) {
+        let Thread { past, now, pending, released, own, open, before, .. } = self;
+        work(past);
+        [now, pending, released].into_iter().for_each(|carried| carried.each_mut(work));
+        [own, open, before].into_iter().for_each(|reach| reach.each_mut(work));
+    }
 
     fn wider<const V: usize>(&self) -> Thread<V> {
         Thread {
@@ -307,6 +343,19 @@ impl<const W: usize> Cell<W> {
         }
     }
 
+    fn each(&self, work: &mut impl FnMut(&[u64])) {
+        [&self.writes, &self.write_past, &self.read_past].into_iter().for_each(|set| work(set));
+        self.passed.each(work);
+        [&self.reached, &self.fences, &self.fences_written].into_iter().for_each(|reach| reach.each(work));
+    }
+
+    fn each_mut(&mut self, work: &mut impl FnMut(&mut [u64])) {
+        let Cell { writes, write_past, read_past, passed, reached, fences, fences_written, .. } = self;
+        [writes, write_past, read_past].into_iter().for_each(|set| work(set));
+        passed.each_mut(work);
+        [reached, fences, fences_written].into_iter().for_each(|reach| reach.each_mut(work));
+    }
+
     fn wider<const V: usize>(&self) -> Cell<V> {
         Cell {
             writes: widen(&self.writes),
@@ -355,8 +404,9 @@ pub struct Class<const W: usize> {
     writes: Vec<Write>,
     /// Goes up when all accesses are taken back: sets of an address that are about another execution count as empty.
     execution: u32,
-    /// The state that each access replaced, to go back. Empty if nobody will.
+    /// The state that each access replaced, to go back. Empty if nobody will, or the sets are packed.
     undo: Vec<Undo<W>>,
+    packed: Packed,
 }
 
 /// An access, and the sets before it.
@@ -369,10 +419,62 @@ struct Undo<const W: usize> {
     cell: Cell<W>,
 }
 
-impl<const W: usize> Undo<W> {
-    fn wider<const V: usize>(&self) -> Undo<V> {
-        let Undo { thread, addr, writes, ref thread_sets, ref cell } = *self;
-        Undo { thread, addr, writes, thread_sets: thread_sets.wider(), cell: cell.wider() }
+/// The same for sets of more than one word: without the words at the end that are 0, so whatever their size.
+#[derive(Clone, Debug, Default)]
+struct Packed {
+    /// Set by set.
+    words: Vec<u64>,
+    /// How many words of each set are kept.
+    lengths: Vec<u16>,
+    entries: Vec<Entry>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    thread: u32,
+    addr: u32,
+    writes: bool,
+    /// [`Thread::addr`] and [`Cell::last`].
+    thread_addr: u32,
+    last: u32,
+    /// Where its words begin.
+    words: usize,
+}
+
+/// How many sets a thread and an address have.
+const SETS: usize = 48;
+
+impl Packed {
+    fn push<const W: usize>(&mut self, undo: &Undo<W>) {
+        let &Undo { thread, addr, writes, ref thread_sets, ref cell } = undo;
+        let words = self.words.len();
+        self.entries.push(Entry { thread, addr, writes, thread_addr: thread_sets.addr, last: cell.last, words });
+        let mut keep = |set: &[u64]| {
+            let length = set.iter().rposition(|&word| word != 0).map_or(0, |last| last + 1);
+            self.words.extend_from_slice(&set[..length]);
+            self.lengths.push(length as u16);
+        };
+        thread_sets.each(&mut keep);
+        cell.each(&mut keep);
+    }
+
+    fn pop<const W: usize>(&mut self, threads: &mut [Thread<W>], addrs: &mut [Cell<W>]) -> Option<Entry> {
+        let entry = self.entries.pop()?;
+        let (thread, cell) = (&mut threads[entry.thread as usize], &mut addrs[entry.addr as usize]);
+        (thread.addr, cell.last) = (entry.thread_addr, entry.last);
+        let first = self.lengths.len() - SETS;
+        let (mut words, mut lengths) = (&self.words[entry.words..], self.lengths[first..].iter());
+        let mut restore = |set: &mut [u64]| {
+            let (kept, rest) = words.split_at(usize::from(lengths.next().copied().unwrap_or(0)));
+            set[..kept.len()].copy_from_slice(kept);
+            set[kept.len()..].fill(0);
+            words = rest;
+        };
+        thread.each_mut(&mut restore);
+        cell.each_mut(&mut restore);
+        self.words.truncate(entry.words);
+        self.lengths.truncate(first);
+        Some(entry)
     }
 }
 
@@ -461,7 +563,8 @@ impl<const W: usize> Monitored<HappensBefore> for Class<W> {
         if self.family.undoable {
             let (thread_sets, cell) = (*thread, *cell);
             let Performed { thread, writes, .. } = *performed;
-            self.undo.push(Undo { thread, addr: access.addr, writes, thread_sets, cell });
+            let undo = Undo { thread, addr: access.addr, writes, thread_sets, cell };
+            if W == 1 { self.undo.push(undo) } else { self.packed.push(&undo) }
         }
         if access.c11.fence() != Fence::None {
             thread.pass(access.c11.fence());
@@ -560,10 +663,17 @@ impl<const W: usize> Monitored<HappensBefore> for Class<W> {
 
     #[inline]
     fn pop(&mut self) {
-        let Undo { thread, addr, writes, thread_sets, cell } = self.undo.pop().expect("an access to take back");
         let n = self.threads.len();
-        self.threads[thread as usize] = thread_sets;
-        self.addrs[addr as usize] = cell;
+        let (thread, addr, writes) = if W == 1 {
+            let Undo { thread, addr, writes, thread_sets, cell } = self.undo.pop().expect("an access to take back");
+            self.threads[thread as usize] = thread_sets;
+            self.addrs[addr as usize] = cell;
+            (thread, addr, writes)
+        } else {
+            let packed = self.packed.pop(&mut self.threads, &mut self.addrs);
+            let Entry { thread, addr, writes, .. } = packed.expect("an access to take back");
+            (thread, addr, writes)
+        };
         let logged = self.log.pop().expect("an access to take back");
         self.last[n * addr as usize + thread as usize] = logged.previous;
         if writes {
@@ -582,6 +692,7 @@ impl<const W: usize> Monitored<HappensBefore> for Class<W> {
         self.writes.clear();
         self.log.clear();
         self.undo.clear();
+        self.packed = Packed::default();
     }
 }
 

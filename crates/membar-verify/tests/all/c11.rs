@@ -1,9 +1,9 @@
 //! Robustness against RC11 and data races, compared with the enumeration of all RC11 graphs.
 
 use membar_certify::rc11 as certifier;
-use membar_core::{Barrier, Claim, Fence, Order, ProgramModel, Rng};
+use membar_core::{Barrier, C11, Claim, Fence, Order, ProgramModel, Rng};
 use membar_explore::Strategy;
-use membar_litmus::{Code, Instr, Interpreter, LitmusTest, LitmusThreads};
+use membar_litmus::{Cell, Code, Instr, Interpreter, LitmusTest, LitmusThreads, Operand, Place, Site};
 use membar_testkit::random::{Knobs, random_program};
 use membar_testkit::rc11::{self, Limits};
 use membar_testkit::shorthand::{Known, corpus};
@@ -232,4 +232,47 @@ fn what_is_safe_under_c11_is_safe_with_store_buffers() {
         }
     }
     assert!(safe > 500 && stronger > 20, "{safe} {stronger}");
+}
+
+/// The program with stores in front of each thread that nobody else sees, so that the monitor needs wider sets.
+fn padded(code: &Code, stores: u32) -> Code {
+    let mut code = code.clone();
+    let like = code.cells[0].clone();
+    for t in 0..code.threads.len() {
+        let (cell, site) = (code.cells.len() as u32, code.sites.len() as u32);
+        code.cells.push(Cell { name: format!("pad{t}"), pointer: 0x1000_0000 + u64::from(cell), ..like.clone() });
+        code.sites.push(Site { c11: C11::new(Order::Relaxed), thread: t as u32, ..code.sites[0].clone() });
+        let thread = &mut code.threads[t];
+        for instr in &mut thread.instrs {
+            if let Instr::Jump { to } | Instr::Branch { to, .. } = instr {
+                *to += stores;
+            }
+        }
+        let store = Instr::Store { to: Place::Cell(cell), value: Operand::Value(1), ty: like.ty, site };
+        thread.instrs.splice(..0, vec![store; stores as usize]);
+    }
+    code
+}
+
+/// Executions of more than 64, and of more than 256 writes.
+#[test]
+fn long_executions_are_judged_like_short_ones() {
+    let mut weak = 0;
+    for seed in 0..60 {
+        let code = random_program(&mut Rng::new(4000 + seed), &Knobs::C11);
+        let settings = Settings { max_steps: 1000, ..settings() };
+        let seen = |code: Code| {
+            let seen = verify(&Interpreter::new(Arc::new(code)), settings).seen;
+            let pairs: BTreeSet<(u32, u32)> =
+                seen.violations.iter().map(|found| (found.store_site, found.access_site)).collect();
+            let races: BTreeSet<String> = seen.errors.iter().map(|error| format!("{:?}", error.kind)).collect();
+            (pairs, races, seen.too_long)
+        };
+        let short = seen(code.clone());
+        weak += usize::from(!short.0.is_empty());
+        for stores in [33, 140] {
+            assert_eq!(short, seen(padded(&code, stores)), "seed {seed}, {stores} stores more in each thread");
+        }
+    }
+    assert!(weak > 3, "{weak}");
 }
