@@ -61,7 +61,7 @@
 //! # Data
 //!
 //! Sets of *writes*, a bit each, in the order in which they were made, as in the monitor for store buffers. For an SC event s, P(s) are the writes w with
-//! o psc* s for an o ∈ out(w), and P'(s) the same with out'(w); both are kept side by side ([`Reach`]), since everything that is done to one is done
+//! o psc* s for an o ∈ out(w), and P'(s) the same with out'(w); both are kept side by side (`Reach`), since everything that is done to one is done
 //! to the other. All psc edges go forward, so P(s) is known when s is made:
 //!
 //! * In(y), for any access y, is the union of P(s) over SC events s with s scb y or s hb? x scb y (a fence). By po that is the thread's own
@@ -70,7 +70,7 @@
 //!   thread to the address that its clock covers (`log`).
 //! * P(y) of a seq_cst access is In(y), and y if it writes. P(f) of a fence is what happens before it (`hb`), and In of everything that
 //!   does (`fence`), to which a read b of v adds the fences before accesses up to v: those with f hb;eco b.
-//! * hb carries `hb`, `fences`, `apart` and `fence` from a release to an acquire ([`Carried`]), as it carries clocks.
+//! * hb carries `hb`, `fences`, `apart` and `fence` from a release to an acquire (`Carried`), as it carries clocks.
 //!   `apart` takes up P(s) at the thread's next event elsewhere (`open` until then).
 //!
 //! # Complexity

@@ -56,17 +56,20 @@ fn written(order: &FenceRef, text: &str) -> Option<FenceRef> {
     let behind = |token: &&Token<'_>| token.line > order.after_line || token.at + 1 >= order.after_column as usize;
     let fits = |token: &&Token<'_>| token.order() == Some(from);
     let first = tokens.iter().filter(behind).find(fits).or_else(|| tokens.iter().find(fits))?;
-    let mut edits = vec![first.edit(&order.file, wanted)];
+    let mut changes = vec![(first, from, wanted)];
     let at = tokens.iter().position(|token| (token.line, token.at) == (first.line, first.at))?;
     let line = text.lines().nth(order.after_line.checked_sub(1)? as usize).unwrap_or_default();
     let failure = tokens.get(at + 1).filter(|_| line.contains("compare_exchange") || line.contains("cmpxchg"));
     if let Some(failure) = failure
         && let Some(now) = failure.order()
-        && now.join(wanted.reading()) != now
     {
-        edits.push(failure.edit(&order.file, now.join(wanted.reading())));
+        changes.push((failure, now, now.join(wanted.reading())));
     }
-    Some(FenceRef { fence: first.spelled(wanted), replaces: Some(first.spelled(from)), edits, ..order.clone() })
+    // It may be the failure alone.
+    changes.retain(|(_, from, to)| from != to);
+    let &(token, from, to) = changes.first()?;
+    let edits = changes.iter().map(|(token, _, to)| token.edit(&order.file, *to)).collect();
+    Some(FenceRef { fence: token.spelled(to), replaces: Some(token.spelled(from)), edits, ..order.clone() })
 }
 
 /// The orders that are written in the statement that begins in this line or goes on there.
@@ -163,6 +166,9 @@ mod tests {
         let text = "x.compare_exchange_strong(e, 1, memory_order_relaxed, memory_order_relaxed);";
         let acquire = "x.compare_exchange_strong(e, 1, memory_order_acq_rel, memory_order_acquire);";
         assert_eq!(rewritten(text, order(1, 1, "relaxed", "acq_rel")).as_deref(), Some(acquire));
+        let alone = "x.compare_exchange_strong(e, 1, memory_order_acquire, memory_order_relaxed);";
+        let both = "x.compare_exchange_strong(e, 1, memory_order_acquire, memory_order_acquire);";
+        assert_eq!(rewritten(alone, order(1, 1, "acquire", "acquire")).as_deref(), Some(both));
         let release = "x.compare_exchange_strong(e, 1, memory_order_release, memory_order_relaxed);";
         assert_eq!(rewritten(text, order(1, 1, "relaxed", "release")).as_deref(), Some(release));
     }

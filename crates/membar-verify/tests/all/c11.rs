@@ -276,3 +276,23 @@ fn long_executions_are_judged_like_short_ones() {
     }
     assert!(weak > 3, "{weak}");
 }
+
+#[test]
+#[ignore = "needs the published collections in MEMBAR_PUBLISHED"]
+fn published_programs_have_their_verdicts() {
+    let published = std::env::var_os("MEMBAR_PUBLISHED").expect("MEMBAR_PUBLISHED names the published collections");
+    let directory = std::path::Path::new(&published).join("c11");
+    let verdicts = std::fs::read_to_string(directory.join("verdicts.tsv")).expect("the verdicts");
+    let mut compared = 0;
+    for line in verdicts.lines() {
+        let [name, robust, _, sc] = line.split('\t').collect::<Vec<_>>()[..] else { panic!("four columns: {line}") };
+        // Those with a compare-exchange are there as C programs only.
+        let Ok(text) = std::fs::read(directory.join(format!("{name}.litmus"))) else { continue };
+        let test = LitmusTest::parse(name, &text).expect("a test");
+        let result = verify(&Interpreter::new(Arc::new(test.code)), settings());
+        let expected = if robust == "robust" { Verdict::Safe } else { Verdict::Unsafe };
+        assert_eq!((result.verdict(), result.counts().executions.to_string().as_str()), (expected, sc), "{name}");
+        compared += 1;
+    }
+    assert!(compared > 300, "{compared}");
+}
