@@ -80,6 +80,11 @@ impl Event {
         Event { c11: C11::new(Order::Release).fresh(), ..self }
     }
 
+    /// For C11 it orders nothing: what it is part of does, where it does.
+    pub fn silent(self) -> Event {
+        Event { c11: C11::new(Order::Relaxed).fresh(), ..self }
+    }
+
     /// For C11 it is no more than a plain write: others must not come to the object before or after it unordered.
     pub fn unordered(self) -> Event {
         Event { c11: C11::new(Order::Plain).fresh(), ..self }

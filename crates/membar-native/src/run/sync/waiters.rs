@@ -67,12 +67,12 @@ pub fn mine() -> &'static mut Waits {
 
 /// The next step is one on the queue.
 pub fn enter(cell: usize) {
-    enter_with(cell, Event::sync(cell, 8));
+    enter_with(cell, Event::sync(cell, 8).silent());
 }
 
 /// The same for a thread that has waited: if it has been taken from the queue, the queue may no longer exist.
 fn enter_again(cell: usize) {
-    enter_with(cell, Event::sync(cell, 8).may_outlive());
+    enter_with(cell, Event::sync(cell, 8).silent().may_outlive());
 }
 
 fn enter_with(cell: usize, event: Event) {
@@ -100,7 +100,7 @@ pub fn lock(cell: usize) {
 
 /// Gives back the lock of a queue, which may have changed meanwhile.
 pub fn unlock(cell: usize) {
-    Event::sync(cell, 8).announce();
+    Event::sync(cell, 8).silent().announce();
     full();
     changed(cell);
 }
@@ -246,7 +246,7 @@ pub fn wake_marked() {
     };
     while let Some(id) = marked() {
         world().threads[id].own.waits.waker = 0;
-        Event::sync(control(id) + WOKEN, 4).always().announce();
+        Event::sync(control(id) + WOKEN, 4).gives().always().announce();
         *word(control(id) + WOKEN) = 1;
         full();
     }
@@ -255,7 +255,7 @@ pub fn wake_marked() {
 /// Sleeps until somebody wakes this thread.
 pub fn sleep() {
     let woken = control(current()) + WOKEN;
-    Event::sync(woken, 4).while_not(0).always().announce();
+    Event::sync(woken, 4).takes().while_not(0).always().announce();
     *word(woken) = 0;
     full();
 }
