@@ -11,15 +11,20 @@ use std::collections::BTreeMap;
 /// Lines that a statement may have.
 const LINES: usize = 8;
 
-/// The same orders with the edits that write them, and as the source spells them. `None` if one is not written there.
-pub fn reordered(orders: &[FenceRef], source: &dyn Fn(&str) -> Option<String>) -> Option<Vec<FenceRef>> {
+/// Ways to write these orders into the source, each with its edits and as the source spells them: without changing the orders of
+/// compare-exchanges that fail, and with. Empty if one is not written there.
+pub fn reordered(orders: &[FenceRef], source: &dyn Fn(&str) -> Option<String>) -> Vec<Vec<FenceRef>> {
     let mut texts: BTreeMap<&str, String> = BTreeMap::new();
     for order in orders {
         if !texts.contains_key(order.file.as_str()) {
-            texts.insert(&order.file, source(&order.file)?);
+            let Some(text) = source(&order.file) else { return Vec::new() };
+            texts.insert(&order.file, text);
         }
     }
-    orders.iter().map(|order| written(order, &texts[order.file.as_str()])).collect()
+    let all = |failures| orders.iter().map(|order| written(order, &texts[order.file.as_str()], failures)).collect();
+    let mut proposals: Vec<Vec<FenceRef>> = [false, true].into_iter().filter_map(all).collect();
+    proposals.dedup();
+    proposals
 }
 
 /// An order in the text.
@@ -49,7 +54,7 @@ impl Token<'_> {
     }
 }
 
-fn written(order: &FenceRef, text: &str) -> Option<FenceRef> {
+fn written(order: &FenceRef, text: &str, failures: bool) -> Option<FenceRef> {
     let wanted = Order::ALL.into_iter().find(|known| known.name() == order.fence)?;
     let from = Order::ALL.into_iter().find(|known| Some(known.name()) == order.replaces.as_deref())?;
     let tokens = tokens(text, order.after_line);
@@ -59,7 +64,8 @@ fn written(order: &FenceRef, text: &str) -> Option<FenceRef> {
     let mut changes = vec![(first, from, wanted)];
     let at = tokens.iter().position(|token| (token.line, token.at) == (first.line, first.at))?;
     let line = text.lines().nth(order.after_line.checked_sub(1)? as usize).unwrap_or_default();
-    let failure = tokens.get(at + 1).filter(|_| line.contains("compare_exchange") || line.contains("cmpxchg"));
+    let compares = line.contains("compare_exchange") || line.contains("cmpxchg");
+    let failure = tokens.get(at + 1).filter(|_| compares && failures);
     if let Some(failure) = failure
         && let Some(now) = failure.order()
     {
@@ -133,8 +139,8 @@ mod tests {
     }
 
     fn rewritten(text: &str, order: FenceRef) -> Option<String> {
-        let orders = reordered(&[order], &|_| Some(text.to_owned()))?;
-        Some(edited("t.c", text, &orders[0].edits))
+        let proposals = reordered(&[order], &|_| Some(text.to_owned()));
+        Some(edited("t.c", text, &proposals.last()?[0].edits))
     }
 
     #[test]

@@ -192,7 +192,8 @@ impl SarifRun<'_> {
             None => format!("Needed: {}.", super::text::orders(&violation.fences).join("; ")),
         };
         let (store, access) = (&violation.store, &violation.access);
-        let mut related = vec![self.access(store, 1, "the store that is delayed")];
+        let told = if violation.is_c11() { "the store that is not seen" } else { "the store that is delayed" };
+        let mut related = vec![self.access(store, 1, told)];
         let places = fences.iter().filter(|fence| fence.after_line.max(fence.before_line) > 0);
         for (id, fence) in (2..).zip(places) {
             let place = if fence.after_line > 0 { fence.after_line } else { fence.before_line };
@@ -280,14 +281,17 @@ impl SarifRun<'_> {
     /// The execution, one flow per thread.
     fn flow(&self, report: &VerifyReport, violation: &ViolationRef) -> Value {
         let mut threads: BTreeMap<u32, (String, Vec<Value>)> = BTreeMap::new();
-        for (order, step) in (1..).zip(&violation.run) {
+        let is_c11 = violation.is_c11();
+        // Without buffers a store is one step.
+        let steps = violation.run.iter().filter(|step| !is_c11 || step.step == StepKind::Issue);
+        for (order, step) in (1..).zip(steps) {
             let access = &step.access;
             let essential = step.delayed || step.overtakes;
             if (access.control || access.line == 0) && !essential {
                 continue;
             }
             let importance = if essential { "essential" } else { "important" };
-            let location = self.access(access, 0, &does(step));
+            let location = self.access(access, 0, &does(step, is_c11));
             let flow = threads.entry(access.thread).or_insert_with(|| (access.thread_name.clone(), Vec::new()));
             flow.1.push(json!({ "location": location, "executionOrder": order, "importance": importance }));
         }
@@ -387,9 +391,12 @@ fn program(report: &VerifyReport) -> Value {
 }
 
 /// The effect of a step of the machine, in words.
-fn does(step: &StepRef) -> String {
+fn does(step: &StepRef, is_c11: bool) -> String {
     let effect = step.access.effect(true);
     let what = match (step.step, step.delayed, step.overtakes) {
+        (_, true, _) if is_c11 => "is not seen in time",
+        (_, _, true) if is_c11 => "comes before it all the same",
+        _ if is_c11 => "",
         (StepKind::Commit, ..) => "reaches memory",
         (_, true, _) if step.access.kind == AccessKind::Rmw => "comes too late",
         (_, true, _) => "is delayed in the store buffer",

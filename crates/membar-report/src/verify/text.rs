@@ -107,7 +107,10 @@ impl VerifyReport {
             let what = wrapped(&format!("{} ({n})", safe(error.headline())), style.prose() - 8, "\n    ");
             writeln!(out, "\n{}: {what}", style.bad(error.kind))?;
             for line in error.message.lines().skip(1) {
-                writeln!(out, "    {}", wrapped(&safe(line), style.prose() - 6, "\n      "))?;
+                // Indented lines stay indented.
+                let fits = line.chars().count() <= style.prose() - 6;
+                let line = if fits { safe(line) } else { wrapped(&safe(line), style.prose() - 6, "\n      ") };
+                writeln!(out, "    {line}")?;
             }
             // Of a race, the access that came first.
             for (n, stack) in [&error.other, &error.stack].into_iter().enumerate() {

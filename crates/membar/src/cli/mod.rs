@@ -134,7 +134,7 @@ pub enum Command {
     Check(Check),
     /// Cut a forbidden trace down to its smallest forbidden part
     Shrink(Shrink),
-    /// Verify that a program stays sequentially consistent on x86, on Arm, after the compiler
+    /// Verify that a program stays sequentially consistent on x86 or Arm
     Verify(Verify),
     /// Run one schedule of a program, step by step
     Replay(Replay),

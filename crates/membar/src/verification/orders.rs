@@ -47,9 +47,9 @@ pub fn plan<S: Subject>(
         }
     }
     let needs: Vec<String> = orders.iter().map(|order| order.order.clone()).collect();
-    match reordered(&orders, &crate::source) {
-        Some(proposal) => tried(subject, checkpoint, (&[proposal], is_fine), needs, deadline(TRYING), interrupt, line),
-        None => unfixed("no memory order is written there", needs),
+    match &reordered(&orders, &crate::source)[..] {
+        [] => unfixed("the order is not written there in a way that can be edited", needs),
+        proposals => tried(subject, checkpoint, (proposals, is_fine), needs, deadline(TRYING), interrupt, line),
     }
 }
 

@@ -53,6 +53,8 @@ pub extern "C-unwind" fn calloc(n: usize, size: usize) -> usize {
     let Some(size) = n.checked_mul(size) else { return fails(libc::ENOMEM) };
     let block = allocate(size, 16);
     if block != 0 {
+        // Whoever gets the block from another thread may miss these writes, as any others.
+        whole_range(block, size, true);
         // SAFETY: a new block of that size.
         unsafe { std::ptr::write_bytes(block as *mut u8, 0, size) };
     }
