@@ -269,7 +269,24 @@ impl Code {
     /// `at` is called with the index of each instruction that is come to, the access itself included, and the registers
     /// at that time: the search for loops sees every visit to their heads.
     #[inline]
-    pub fn settle(&self, thread: usize, pc: &mut u32, regs: &mut [u64], mut at: impl FnMut(u32, &[u64])) -> Settled {
+    pub fn settle(&self, thread: usize, pc: &mut u32, regs: &mut [u64], at: impl FnMut(u32, &[u64])) -> Settled {
+        self.run::<true>(thread, pc, regs, at)
+    }
+
+    /// The same without memory orders and fences of C11: for machines, where every nanosecond between two accesses counts.
+    #[inline]
+    pub fn settle_fast(&self, thread: usize, pc: &mut u32, regs: &mut [u64]) -> Settled {
+        self.run::<false>(thread, pc, regs, |_, _| {})
+    }
+
+    #[inline]
+    fn run<const ORDERS: bool>(
+        &self,
+        thread: usize,
+        pc: &mut u32,
+        regs: &mut [u64],
+        mut at: impl FnMut(u32, &[u64]),
+    ) -> Settled {
         let instrs = &self.threads[thread].instrs;
         let (mut barrier, mut fence) = (Barrier::None, Fence::None);
         // Brent's cycle detection: compare with the state after 256, 512, 1024, … instructions.
@@ -304,13 +321,14 @@ impl Code {
                     }
                 }
                 Instr::Barrier(b) => barrier = barrier.max(b),
-                Instr::Fence(f) => fence = fence.then(f),
+                Instr::Fence(f) if ORDERS => fence = fence.then(f),
+                Instr::Fence(_) => {}
                 Instr::Load { from, ty, site, .. } => {
-                    return self.request(AccessKind::Load, (barrier, fence), from, site, regs, 0, None, ty);
+                    return self.request::<ORDERS>(AccessKind::Load, (barrier, fence), from, site, regs, 0, None, ty);
                 }
                 Instr::Store { to, value: v, ty, site } => {
                     let v = ty.wrap(value(v, regs));
-                    return self.request(AccessKind::Store, (barrier, fence), to, site, regs, v, None, ty);
+                    return self.request::<ORDERS>(AccessKind::Store, (barrier, fence), to, site, regs, v, None, ty);
                 }
                 Instr::Rmw { update, at, value: v, ty, site, .. } => {
                     let change = match update {
@@ -319,7 +337,16 @@ impl Code {
                         Update::CompareExchange { expected } => Change::CompareExchange(ty.wrap(value(expected, regs))),
                     };
                     let v = ty.wrap(value(v, regs));
-                    return self.request(AccessKind::Rmw, (barrier, fence), at, site, regs, v, Some(change), ty);
+                    return self.request::<ORDERS>(
+                        AccessKind::Rmw,
+                        (barrier, fence),
+                        at,
+                        site,
+                        regs,
+                        v,
+                        Some(change),
+                        ty,
+                    );
                 }
             }
             *pc = next;
@@ -329,7 +356,7 @@ impl Code {
 
     #[allow(clippy::too_many_arguments)]
     #[inline]
-    fn request(
+    fn request<const ORDERS: bool>(
         &self,
         kind: AccessKind,
         (barrier, fence): (Barrier, Fence),
@@ -357,7 +384,7 @@ impl Code {
             Some(Change::CompareExchange(expected)) => Some(expected),
             _ => None,
         };
-        let c11 = self.sites[site as usize].c11.after(fence);
+        let c11 = if ORDERS { self.sites[site as usize].c11.after(fence) } else { C11::default() };
         Settled::Request(Request {
             access: Access { kind, barrier, c11, part: 0, addr, site, expected },
             value,

@@ -144,7 +144,7 @@ fn interpret(
 ) -> Result<(), Trouble> {
     let (mut pc, mut accesses) = (0, 0_u32);
     loop {
-        match code.settle(thread, &mut pc, regs, |_, _| {}) {
+        match code.settle_fast(thread, &mut pc, regs) {
             Settled::Done => return Ok(()),
             Settled::Crash(crash) => return Err(Trouble::Crash(crash)),
             Settled::Request(request) => {
