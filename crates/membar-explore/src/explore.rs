@@ -17,8 +17,10 @@ pub enum Strategy {
         /// The most preemptions: switches away from a thread that could continue.
         preemptions: u32,
     },
-    /// One of each happens-before class.
+    /// One of each happens-before class, without rounds of loops that change nothing ([`crate::tree`]).
     Dpor,
+    /// One of each happens-before class, rounds that change nothing included: each once for the values that it reads.
+    Strict,
     /// This many, each step by a thread chosen at random.
     Random {
         /// How many.
@@ -55,6 +57,13 @@ pub struct SearchState {
     done: bool,
 }
 
+impl Strategy {
+    /// Whether it runs one execution of each class.
+    pub fn is_dpor(self) -> bool {
+        matches!(self, Strategy::Dpor | Strategy::Strict)
+    }
+}
+
 impl SearchState {
     /// At the beginning.
     pub fn new(strategy: Strategy) -> SearchState {
@@ -89,7 +98,7 @@ impl SearchState {
     /// Whether every execution of the program (dpor: every class) has been run to its end.
     pub fn is_complete(&self) -> bool {
         let systematic = match self.strategy {
-            Strategy::Exhaustive | Strategy::Dpor => true,
+            Strategy::Exhaustive | Strategy::Dpor | Strategy::Strict => true,
             Strategy::Bounded { .. } => !self.bounded,
             Strategy::Random { .. } | Strategy::Pct { .. } => false,
         };
@@ -117,7 +126,7 @@ impl SearchState {
             Strategy::Random { executions, .. } | Strategy::Pct { executions, .. } => {
                 Some(self.drawn as f64 / executions.max(1) as f64)
             }
-            Strategy::Dpor => None,
+            Strategy::Dpor | Strategy::Strict => None,
             Strategy::Exhaustive | Strategy::Bounded { .. } => Some(self.frontier.share.min(1.0)),
         }
     }
@@ -185,7 +194,8 @@ impl<W: Work + Send> Search<W> {
     pub fn advance(&mut self, stop: &AtomicBool, mut seen: impl FnMut(W::Part)) {
         match self.state.strategy {
             Strategy::Exhaustive => self.search(Mode::Exhaustive, stop, &mut seen),
-            Strategy::Dpor => self.search(Mode::Dpor, stop, &mut seen),
+            Strategy::Dpor => self.search(Mode::Dpor { strict: false }, stop, &mut seen),
+            Strategy::Strict => self.search(Mode::Dpor { strict: true }, stop, &mut seen),
             Strategy::Bounded { preemptions } => {
                 let mode = Mode::Bounded { bound: self.state.bound, seen: self.state.seen };
                 let before = self.state.counts;

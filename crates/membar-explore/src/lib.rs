@@ -69,6 +69,7 @@ mod races;
 mod sample;
 mod schedule;
 mod set;
+mod symmetry;
 mod tree;
 mod work;
 mod worker;

@@ -179,6 +179,30 @@ pub trait Program {
         false
     }
 
+    /// Whether threads may have twins. It does not change while a search goes on.
+    fn is_symmetric(&self) -> bool {
+        false
+    }
+
+    /// The thread created just before this one, if nothing but their numbers distinguishes the two ([`crate::symmetry`]). Asked of
+    /// threads that have been created.
+    fn twin(&self, _thread: usize) -> Option<usize> {
+        None
+    }
+
+    /// The thread has turned out to be different from those before it in its group: what has been explored does not count.
+    fn tell_apart(&mut self, _thread: usize) {}
+
+    /// Where in the thread's own memory this address is, if it is there.
+    fn own_place(&self, _thread: usize, _addr: u32) -> Option<u64> {
+        None
+    }
+
+    /// Where in the thread's own memory this value points, if it does.
+    fn own_value(&self, _thread: usize, _value: u64) -> Option<u64> {
+        None
+    }
+
     /// Whether an assumption of the program does not hold in this execution, so that it counts for nothing. A thread has
     /// stopped there then; what others do before that can be seen has happened all the same.
     fn is_dropped(&self) -> bool {

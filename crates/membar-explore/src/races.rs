@@ -41,6 +41,11 @@
 //! An initial of v can run before c: what its event waited for is what was there before c, or a write of v would happen
 //! before it.
 //!
+//! # Decrees
+//!
+//! A step may have to come after a certain step of another thread ([`crate::symmetry`]). That is an edge of happens-before like
+//! others, but no race.
+//!
 //! # Invariants
 //!
 //! Events are in the order of the execution, so every edge of happens-before goes from a lower to a higher number. The
@@ -124,9 +129,16 @@ impl Races {
         }
     }
 
-    /// Takes the next event. `awaited` is what disables it, if it was a blocking access.
+    /// Takes the next event. `awaited` is what disables it, if it was a blocking access; `decree` is a thread and which of its
+    /// events, from 0, comes before this one.
     #[inline]
-    pub fn push<S: Set>(&mut self, performed: &Performed, awaited: Option<Awaited>, turns: &mut impl Turns<S>) {
+    pub fn push<S: Set>(
+        &mut self,
+        performed: &Performed,
+        awaited: Option<Awaited>,
+        decree: Option<(usize, usize)>,
+        turns: &mut impl Turns<S>,
+    ) {
         let thread = performed.thread as usize;
         let (addr, writes) = (performed.access.addr as usize, performed.writes);
         if addr >= self.cells.len() {
@@ -136,6 +148,7 @@ impl Races {
         self.clock_of_thread(thread, &mut clock);
         clock[thread] += 1;
         let index = clock[thread];
+        self.join_decree(decree, &mut clock);
 
         // Candidates from the latest to the earliest.
         let cell = &self.cells[addr];
@@ -160,7 +173,7 @@ impl Races {
                 && Some(c) == last_write
                 && awaited.blocks(self.events[c as usize].old)
             {
-                self.turn_blocking(thread, addr, writes, awaited, turns);
+                self.turn_blocking(thread, addr, writes, awaited, decree, turns);
             } else if let Some(initials) = self.initials(c as usize, thread, &clock, turns.known(c)) {
                 turns.turn(Turn { depth: c, initials });
             }
@@ -196,7 +209,7 @@ impl Races {
     /// The races of a blocking access that is disabled where an execution ends.
     pub fn at_end<S: Set>(&mut self, thread: usize, writes: bool, awaited: &Awaited, turns: &mut impl Turns<S>) {
         if (awaited.addr as usize) < self.cells.len() {
-            self.turn_blocking(thread, awaited.addr as usize, writes, awaited, turns);
+            self.turn_blocking(thread, awaited.addr as usize, writes, awaited, None, turns);
         }
     }
 
@@ -207,10 +220,12 @@ impl Races {
         addr: usize,
         writes: bool,
         awaited: &Awaited,
+        decree: Option<(usize, usize)>,
         turns: &mut impl Turns<S>,
     ) {
         let mut base = std::mem::take(&mut self.base);
         self.clock_of_thread(thread, &mut base);
+        self.join_decree(decree, &mut base);
         let mut found = None;
         for &c in self.cells[addr].writes.iter().rev() {
             let event = self.events[c as usize];
@@ -239,6 +254,15 @@ impl Races {
             }
         }
         self.base = base;
+    }
+
+    /// Adds what happens before an event by decree.
+    #[inline]
+    fn join_decree(&self, decree: Option<(usize, usize)>, clock: &mut [u32]) {
+        if let Some((leader, nth)) = decree {
+            let other = &self.clocks[self.own[leader][nth] as usize * self.threads..][..self.threads];
+            clock.iter_mut().zip(other).for_each(|(a, &b)| *a = (*a).max(b));
+        }
     }
 
     /// The clock of the thread's last event.

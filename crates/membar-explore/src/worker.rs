@@ -28,6 +28,7 @@
 
 use crate::races::{Races, Turn, Turns};
 use crate::set::{Many, Set};
+use crate::symmetry::Symmetry;
 use crate::tree::Task;
 use crate::{Awaited, MAX_OUTCOMES, Next, Observer, Program, Standing, Step, Stop, Watched};
 use membar_core::Performed;
@@ -45,7 +46,23 @@ pub enum Mode {
         bound: u32,
         seen: Option<u32>,
     },
-    Dpor,
+    /// With `strict`, a thread goes on after an idle round once it has something else to read.
+    Dpor {
+        strict: bool,
+    },
+}
+
+impl Mode {
+    #[inline]
+    fn is_dpor(self) -> bool {
+        matches!(self, Mode::Dpor { .. })
+    }
+
+    /// Whether threads stop for good after an idle round.
+    #[inline]
+    fn stops(self) -> bool {
+        self == Mode::Dpor { strict: false }
+    }
 }
 
 /// How an execution ended.
@@ -210,6 +227,8 @@ pub(crate) struct Worker<P, O, S> {
     made: Vec<usize>,
     path: Vec<Step>,
     races: Races,
+    /// The trails of threads, if there are twins.
+    symmetry: Option<Symmetry>,
     /// The threads that are taken care of at the nodes of the prefix.
     known: Vec<S>,
     nodes: Vec<Node<S>>,
@@ -237,6 +256,7 @@ impl<P: Program, O: Observer, S: Set> Worker<P, O, S> {
             made: vec![0; threads],
             path: Vec::new(),
             races: Races::new(threads),
+            symmetry: (mode.is_dpor() && program.is_symmetric()).then(|| Symmetry::new(threads)),
             known: Vec::new(),
             nodes: Vec::new(),
             counts: Counts::default(),
@@ -310,21 +330,26 @@ impl<P: Program, O: Observer, S: Set> Worker<P, O, S> {
         }
     }
 
-    /// If the thread's next access is a blocking one: the condition it waits for.
+    /// If the thread's next access is a blocking one, or would close its idle round again: the condition it waits for.
     #[inline]
     fn awaited(&self, thread: usize) -> Option<Awaited> {
         if !self.waiting.has(thread) {
             return None;
         }
         let waiting = self.program.waiting(thread);
-        waiting.blocking.then(|| waiting.round[0])
+        (waiting.blocking || !self.mode.stops() && waiting.is_closing()).then(|| waiting.round[waiting.repeated])
     }
 
     /// Whether a waiting thread is disabled: see [`crate::tree`].
     fn is_blocked(&self, thread: usize) -> bool {
         match self.mode {
-            Mode::Dpor => {
+            Mode::Dpor { strict } => {
                 let waiting = self.program.waiting(thread);
+                if strict && !waiting.blocking {
+                    // Of the round, only the value that its last read conflicts on may count.
+                    return waiting.parked
+                        || waiting.is_closing() && unchanged(&self.program, &waiting.round[waiting.repeated..]);
+                }
                 !waiting.blocking || unchanged(&self.program, waiting.round)
             }
             _ => self.program.is_blocked(thread),
@@ -345,16 +370,44 @@ impl<P: Program, O: Observer, S: Set> Worker<P, O, S> {
                 enabled &= !S::one(thread);
             }
         }
+        if let Some(symmetry) = &self.symmetry {
+            enabled &= !self.led(symmetry, enabled);
+        }
         enabled
+    }
+
+    /// Those of the threads that have to wait for their leaders.
+    #[cold]
+    fn led(&self, symmetry: &Symmetry, threads: S) -> S {
+        let waits = |&thread: &usize| match symmetry.decree(&self.program, thread) {
+            // One that has ended, unlike its follower, is not waited for: that tells them apart.
+            Some(Err(leader)) => (self.ready | self.long).has(leader),
+            _ => false,
+        };
+        threads.iter().filter(waits).fold(S::NONE, |led, thread| led | S::one(thread))
+    }
+
+    /// How many steps more a thread may make in one go without changing who can run: not further than its leader, and one at
+    /// a time if somebody waits for it.
+    #[cold]
+    fn led_more(&self, symmetry: &Symmetry, thread: usize) -> usize {
+        let waits = |other: usize| symmetry.decree(&self.program, other) == Some(Err(thread));
+        if self.ready.iter().any(waits) { 0 } else { symmetry.steps(&self.program, thread).saturating_sub(1) }
+    }
+
+    /// The step that the thread's next step has to come after.
+    #[inline]
+    fn decree(&self, thread: usize) -> Option<(usize, usize)> {
+        self.symmetry.as_ref()?.decree(&self.program, thread)?.ok()
     }
 
     /// Makes a step of a path that has been run before.
     fn forward(&mut self, step: Step) {
         let thread = step.thread();
-        let awaited = self.awaited(thread);
+        let (awaited, decree) = (self.awaited(thread), self.decree(thread));
         let performed = self.program.repeat(step);
-        if self.mode == Mode::Dpor {
-            self.races.push::<S>(&performed, awaited, &mut Settled);
+        if self.mode.is_dpor() {
+            self.races.push::<S>(&performed, awaited, decree, &mut Settled);
         }
         self.made(step, &performed);
         self.look(thread);
@@ -364,6 +417,11 @@ impl<P: Program, O: Observer, S: Set> Worker<P, O, S> {
     #[inline]
     fn made(&mut self, step: Step, performed: &Performed) {
         self.made[step.thread()] += 1;
+        if let Some(symmetry) = &mut self.symmetry
+            && symmetry.push(&self.program, performed)
+        {
+            self.program.tell_apart(step.thread());
+        }
         self.path.push(step);
         self.observer.push(performed, &self.path);
     }
@@ -374,8 +432,11 @@ impl<P: Program, O: Observer, S: Set> Worker<P, O, S> {
         let thread = self.path.pop().expect("a step to take back").thread();
         self.program.undo();
         self.made[thread] -= 1;
-        if self.mode == Mode::Dpor {
+        if self.mode.is_dpor() {
             self.races.pop();
+        }
+        if let Some(symmetry) = &mut self.symmetry {
+            symmetry.pop(thread);
         }
         self.look(thread);
     }
@@ -415,7 +476,7 @@ impl<P: Program, O: Observer, S: Set> Worker<P, O, S> {
                     return (node, enabled != node.todo);
                 }
             }
-            Mode::Dpor => {
+            Mode::Dpor { .. } => {
                 node.asleep = asleep;
                 let awake = enabled & !asleep;
                 // Go on with the same thread if it is not waiting: schedules with few switches are easier to read.
@@ -506,7 +567,8 @@ impl<P: Program, O: Observer, S: Set> Worker<P, O, S> {
     fn more(&self, thread: usize) -> usize {
         let depth = self.path.len() + 1;
         let look = LONG.iter().find(|&&long| long >= depth).map_or(LONGEST, |long| long - depth);
-        (self.max_steps - self.made[thread] - 1).min(look).min(LONGEST)
+        let more = (self.max_steps - self.made[thread] - 1).min(look).min(LONGEST);
+        self.symmetry.as_ref().map_or(more, |symmetry| more.min(self.led_more(symmetry, thread)))
     }
 
     /// The conditions that the other waiting threads wait for.
@@ -517,7 +579,7 @@ impl<P: Program, O: Observer, S: Set> Worker<P, O, S> {
         while waiting.is_some() {
             let awaited = self.program.waiting(waiting.first());
             // Nothing that others do lets a stopped thread continue.
-            if awaited.blocking || self.mode != Mode::Dpor {
+            if awaited.blocking || !self.mode.stops() {
                 watched.add_round(&awaited);
             }
             waiting = waiting.rest();
@@ -530,7 +592,7 @@ impl<P: Program, O: Observer, S: Set> Worker<P, O, S> {
     #[inline]
     fn take(&mut self, step: Step, from: &Node<S>, asleep: S) {
         let thread = step.thread();
-        let mut asleep = if self.mode == Mode::Dpor { asleep } else { S::NONE };
+        let mut asleep = if self.mode.is_dpor() { asleep } else { S::NONE };
         let preempted = self.last().is_some_and(|last| last != thread && from.enabled.has(last));
         let preemptions = from.preemptions + u32::from(preempted);
         let mut awaited = self.awaited(thread);
@@ -544,9 +606,10 @@ impl<P: Program, O: Observer, S: Set> Worker<P, O, S> {
         // As it stands between two steps of the run.
         self.waiting &= !bit;
         for (i, performed) in run.iter().enumerate() {
-            if self.mode == Mode::Dpor {
+            if self.mode.is_dpor() {
+                let decree = self.decree(thread);
                 let mut path = Path { known: &self.known, nodes: &mut self.nodes, above: &mut self.turns };
-                self.races.push(performed, awaited.take(), &mut path);
+                self.races.push(performed, awaited.take(), decree, &mut path);
             }
             self.made(step, performed);
             self.counts.events += 1;
@@ -598,14 +661,18 @@ impl<P: Program, O: Observer, S: Set> Worker<P, O, S> {
     }
 
     /// Looks for races of the blocking accesses that are disabled where an execution ends or is given up.
-    fn blocked_races(&mut self, blocked: S) {
+    fn blocked_races(&mut self, mut blocked: S) {
+        if let Some(symmetry) = &self.symmetry {
+            // Their leaders are blocked by the same.
+            blocked &= !self.led(symmetry, blocked);
+        }
         for thread in blocked.iter() {
             let waiting = self.program.waiting(thread);
-            if !waiting.blocking {
+            if !waiting.blocking && (self.mode.stops() || waiting.parked) {
                 // It makes no more accesses.
                 continue;
             }
-            let awaited = waiting.round[0];
+            let awaited = waiting.round[waiting.repeated];
             // A waiting read-modify-write, once it succeeds, may write.
             let writes = matches!(self.program.next(thread), Next::Access(a) if a.kind.may_write());
             let mut path = Path { known: &self.known, nodes: &mut self.nodes, above: &mut self.turns };
@@ -616,7 +683,7 @@ impl<P: Program, O: Observer, S: Set> Worker<P, O, S> {
     /// No thread can run.
     fn end(&mut self, preemptions: u32) {
         if self.long.is_some() {
-            if self.mode == Mode::Dpor {
+            if self.mode.is_dpor() {
                 self.blocked_races(self.ready);
             }
             let period = self.period();
@@ -628,7 +695,7 @@ impl<P: Program, O: Observer, S: Set> Worker<P, O, S> {
             let program = &self.program;
             dropped = blocked.iter().any(|thread| !unchanged(program, program.waiting(thread).round))
                 || is_stirred(program, blocked);
-            if self.mode == Mode::Dpor {
+            if self.mode.is_dpor() {
                 self.blocked_races(blocked);
             }
         }

@@ -139,6 +139,8 @@ pub struct Setup {
     pub volatile_atomic: bool,
     /// Threads may wake up without a reason.
     pub spurious_wakeups: bool,
+    /// Threads that are alike are explored up to renaming.
+    pub symmetry: bool,
     /// Uninstrumented code touches nothing that threads share.
     pub opaque_private: bool,
     /// The range of values that `__VERIFIER_nondet_int` and similar functions return: from this number to that.
@@ -306,6 +308,7 @@ impl Process {
                 heap: setup.heap,
                 volatile_atomic: setup.volatile_atomic,
                 spurious_wakeups: setup.spurious_wakeups,
+                symmetry: setup.symmetry,
                 opaque_private: setup.opaque_private,
                 nondet: setup.nondet,
                 wrappers: setup.wrappers.clone(),

@@ -126,9 +126,7 @@ impl Settings {
         self.models.iter().all(|model| match (self.watching, model.machine()) {
             // The others are for store buffers.
             (Watching::Class, _) | (_, None) | (Watching::SoberFixed, Some(Relaxation::Tso)) => true,
-            (Watching::Tso, Some(Relaxation::Tso)) | (Watching::Pso, Some(Relaxation::Pso)) => {
-                self.strategy != Strategy::Dpor
-            }
+            (Watching::Tso, Some(Relaxation::Tso)) | (Watching::Pso, Some(Relaxation::Pso)) => !self.strategy.is_dpor(),
             _ => false,
         })
     }

@@ -2,4 +2,5 @@
 
 mod blocking;
 mod common;
+mod symmetry;
 mod workers;

@@ -27,6 +27,10 @@ impl World {
             world.look_for_torn(pending.cell);
         }
         let thread = world.this();
+        thread.ties.busy = true;
+        if let Some(first) = thread.ties.joining {
+            world.goes_on_without(first, pending.cell);
+        }
         (thread.private, thread.suspect) = (0, 1000);
         thread.low = thread.low.min(register(0));
         thread.frame = (register(0), register(2));

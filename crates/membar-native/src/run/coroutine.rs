@@ -6,6 +6,7 @@ use super::libc_hooks::Thrown;
 use super::slot::{Slot, Stand};
 use super::switch::{Place, switch};
 use super::sync::waiters::Waits;
+use super::twins::Ties;
 use super::world::world;
 use membar_core::{Barrier, C11, Fence, Order, Rng};
 use membar_explore::Fault;
@@ -30,6 +31,8 @@ pub struct ThreadState {
     pub result: usize,
     /// How many threads it has created.
     pub kids: u32,
+    /// What may distinguish it from other threads.
+    pub ties: Ties,
     /// The strongest barrier since its last access.
     pub barrier: Barrier,
     /// The C11 fences since then.
@@ -133,6 +136,7 @@ impl ThreadState {
             creator: 0,
             result: 0,
             kids: 0,
+            ties: Ties::NEW,
             barrier: Barrier::None,
             fence: Fence::None,
             entry: 0,
@@ -184,6 +188,7 @@ impl ThreadState {
             creator,
             result,
             kids,
+            ties,
             barrier,
             fence,
             entry,
@@ -241,6 +246,7 @@ impl ThreadState {
         self.creator = *creator;
         self.result = *result;
         self.kids = *kids;
+        self.ties = *ties;
         self.barrier = *barrier;
         self.fence = *fence;
         self.entry = *entry;

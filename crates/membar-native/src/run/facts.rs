@@ -34,6 +34,12 @@ pub struct Facts {
     /// Accesses to different parts of a cell, which could overtake each other unseen.
     #[serde(default)]
     pub torn: Vec<Torn>,
+    /// Some threads are like others, and those that turned out not to be ([`super::twins`]).
+    #[serde(default)]
+    pub twins: bool,
+    /// See `twins`.
+    #[serde(default)]
+    pub apart: Vec<(u8, u32)>,
 }
 
 /// The program did something else the second time.
@@ -67,6 +73,8 @@ impl World {
             unseen: self.opaque.unseen.clone(),
             assembly: self.assembly.clone(),
             torn: self.parts.torn.clone(),
+            twins: self.twins,
+            apart: self.apart.clone(),
         }
     }
 
@@ -103,6 +111,8 @@ impl World {
             }
         }
         self.waits = facts.waits;
+        self.twins = facts.twins;
+        self.apart.clone_from(&facts.apart);
         self.shadow.exact = facts.exact.iter().map(|&page| self.module.address(page as usize)).collect();
         self.know_unseen(&facts.unseen);
         self.parts = Parts { torn: facts.torn.clone(), ..self.parts };

@@ -47,6 +47,7 @@ mod sync;
 mod thread;
 mod trace;
 mod tsan;
+mod twins;
 mod world;
 
 pub use facts::{Divergence, Facts};

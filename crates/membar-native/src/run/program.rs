@@ -34,6 +34,8 @@ pub struct Options {
     pub volatile_atomic: bool,
     /// Threads may wake up without a reason.
     pub spurious_wakeups: bool,
+    /// Threads that are alike are explored up to renaming.
+    pub symmetry: bool,
     /// Uninstrumented code touches nothing that threads share.
     pub opaque_private: bool,
     /// The range of values that `__VERIFIER_nondet_int` and similar functions return: from this number to that.
@@ -186,6 +188,7 @@ impl Native {
         }
         w.volatile_atomic = options.volatile_atomic;
         w.spurious_wakeups = options.spurious_wakeups;
+        w.symmetry = options.symmetry;
         w.nondet = options.nondet;
         if !options.wrappers.is_empty() {
             w.wrappers = vec![0; w.module.len.div_ceil(64)];
@@ -315,6 +318,27 @@ impl Program for Native {
             deed.kind != AccessKind::Load && found.addr == awaited.addr && !awaited.blocks(deed.new)
         };
         waiting.round.iter().chain(waiting.lock).any(|awaited| round.iter().any(|access| lets_go(awaited, access)))
+    }
+
+    fn is_symmetric(&self) -> bool {
+        world().twins
+    }
+
+    fn twin(&self, thread: usize) -> Option<usize> {
+        world().threads[thread].ties.twin.map(usize::from)
+    }
+
+    fn tell_apart(&mut self, thread: usize) {
+        world().tell_apart(thread);
+    }
+
+    fn own_place(&self, thread: usize, addr: u32) -> Option<u64> {
+        let w = world();
+        w.own_memory(thread, w.shadow.cells.get(addr as usize)?.at as usize)
+    }
+
+    fn own_value(&self, thread: usize, value: u64) -> Option<u64> {
+        world().own_memory(thread, value as usize)
     }
 
     fn is_dropped(&self) -> bool {

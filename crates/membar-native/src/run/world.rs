@@ -47,6 +47,7 @@ use super::slot::{END_SITE, NO_STAMP, NOTHING, Pending, START_SITE, Slot, Stand}
 use super::snapshot::{Snapshots, used_from};
 use super::switch::{Place, begin, switch};
 use super::sync::waiters::Waits;
+use super::twins::Ties;
 use membar_core::{Access, AccessKind, Barrier, C11, Fence, Order, Performed, Remedy, Rng};
 use membar_explore::{Awaited, Fault, Standing, Step, Stop, Watched};
 use rustc_hash::FxHashMap;
@@ -135,6 +136,10 @@ pub struct World {
     /// Threads may wake up without a reason, and whether one has waited that might have.
     pub spurious_wakeups: bool,
     pub waits: bool,
+    /// Whether threads may have twins, whether some have, and threads that have turned out to differ ([`super::twins`]).
+    pub symmetry: bool,
+    pub twins: bool,
+    pub apart: Vec<(u8, u32)>,
     /// The range of any numbers given to the program.
     pub nondet: Option<(i64, i64)>,
     /// The handlers run at the end, and those that exist when an execution begins.
@@ -263,6 +268,9 @@ impl World {
             volatile_atomic: false,
             spurious_wakeups: false,
             waits: false,
+            symmetry: false,
+            twins: false,
+            apart: Vec::new(),
             nondet: None,
             handlers: Handlers::default(),
             first_handlers: Handlers::default(),
@@ -339,6 +347,7 @@ impl World {
             unsafe { std::ptr::write_bytes(from as *mut u8, 0, stack_base(id) - from) };
             thread.low = usize::MAX;
             thread.kids = 0;
+            thread.ties = Ties::NEW;
             (thread.barrier, thread.fence) = (Barrier::None, Fence::None);
             (thread.dirty, thread.was_dirty) = (false, false);
             (thread.private, thread.suspect) = (0, 1000);

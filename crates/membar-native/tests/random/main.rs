@@ -26,6 +26,7 @@ fn setup(object: &Path, dir: &Path, program: usize) -> Setup {
         heap: 1 << 20,
         volatile_atomic: false,
         spurious_wakeups: false,
+        symmetry: true,
         opaque_private: false,
         nondet: None,
         wrappers: Vec::new(),

@@ -59,6 +59,10 @@ pub struct Verify {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub executions: Option<u64>,
 
+    /// Also explore rounds of waiting and retry loops that change nothing, as the papers do.
+    #[arg(long)]
+    pub strict: bool,
+
     /// With --strategy pct: how many ordering constraints a bug may need.
     #[arg(long, default_value_t = 3, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
     pub depth: u32,
@@ -127,6 +131,10 @@ pub struct NativeArgs {
     #[arg(long, value_enum, value_name = "WHAT")]
     pub assume: Vec<Assumption>,
 
+    /// Tell threads apart that differ in their number only.
+    #[arg(long)]
+    pub no_symmetry: bool,
+
     /// The numbers that `__VERIFIER_nondet_int` and similar functions return; all are explored.
     #[arg(long, value_name = "LOW..HIGH", value_parser = range, allow_hyphen_values = true)]
     pub nondet: Option<(i64, i64)>,
@@ -188,6 +196,7 @@ impl NativeArgs {
             cc: self.cc.clone(),
             volatile_atomic: self.assumes(Assumption::VolatileAtomic, Assumption::VolatilePlain),
             spurious_wakeups: self.assume.contains(&Assumption::SpuriousWakeups),
+            symmetry: !self.no_symmetry,
             opaque_private: self.assumes(Assumption::OpaquePrivate, Assumption::OpaqueWatched),
             nondet: self.nondet,
             heap: self.heap.map_or(NativeOptions::HEAP, |heap| heap.0.unwrap_or(NativeOptions::UNLIMITED)),

@@ -326,8 +326,14 @@ fn options(args: &Verify) -> Result<VerifyOptions, Failure> {
         let message = "error: --preemptions is for --strategy bounded\n = help: leave one of the two out";
         return Err(Failure::Usage(message.into()));
     }
+    if args.strict && (args.preemptions.is_some() || !matches!(args.strategy, StrategyName::Auto | StrategyName::Dpor))
+    {
+        let message = "error: --strict is for --strategy dpor\n = help: leave one of the two out";
+        return Err(Failure::Usage(message.into()));
+    }
     let strategy = match args.strategy {
         StrategyName::Auto if args.preemptions.is_some() => Strategy::Bounded { preemptions },
+        StrategyName::Auto | StrategyName::Dpor if args.strict => Strategy::Strict,
         StrategyName::Auto | StrategyName::Dpor => Strategy::Dpor,
         StrategyName::Exhaustive => Strategy::Exhaustive,
         StrategyName::Bounded => Strategy::Bounded { preemptions },

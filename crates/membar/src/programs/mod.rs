@@ -92,6 +92,8 @@ pub struct NativeOptions {
     pub volatile_atomic: bool,
     /// Threads may wake up without a reason.
     pub spurious_wakeups: bool,
+    /// Threads that nothing distinguishes are explored up to renaming.
+    pub symmetry: bool,
     /// Code that is not instrumented touches nothing that threads share.
     pub opaque_private: bool,
     /// The range of values that `__VERIFIER_nondet_int` and its kin return: from the first to the last.
@@ -118,6 +120,7 @@ impl Default for NativeOptions {
             cc: None,
             volatile_atomic: false,
             spurious_wakeups: false,
+            symmetry: true,
             opaque_private: false,
             nondet: None,
             heap: NativeOptions::HEAP,

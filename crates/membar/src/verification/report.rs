@@ -13,7 +13,7 @@ use std::time::Instant;
 
 /// The unit that an explored execution stands for.
 pub fn unit(strategy: Strategy) -> Unit {
-    if strategy == Strategy::Dpor { Unit::Class } else { Unit::Interleaving }
+    if strategy.is_dpor() { Unit::Class } else { Unit::Interleaving }
 }
 
 /// The report on an exploration, complete or not.
@@ -171,6 +171,7 @@ pub fn report<S: Subject>(
                 None => "bounded".into(),
             },
             Strategy::Dpor => "dpor".into(),
+            Strategy::Strict => "dpor, strict".into(),
             Strategy::Random { seed, .. } => format!("random, seed {seed}"),
             Strategy::Pct { seed, depth, .. } => format!("pct, depth {depth}, seed {seed}"),
         },

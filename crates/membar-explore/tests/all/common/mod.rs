@@ -30,6 +30,8 @@ pub enum Op {
     Born(u32),
     /// Chooses a number below this, at a cell that nobody writes.
     Choose(u32, u64),
+    /// Loads what counts as chosen.
+    Take(u32),
     /// Adds what was chosen last.
     AddChosen(u32),
 }
@@ -39,7 +41,7 @@ use Op::*;
 impl Op {
     pub fn cell(self) -> u32 {
         match self {
-            Load(c) | Store(c, _) | Lock(c) | TryLock(c) | Unlock(c) | Down(c) => c,
+            Load(c) | Take(c) | Store(c, _) | Lock(c) | TryLock(c) | Unlock(c) | Down(c) => c,
             Add(c, _) | LockToRead(c) | LockToWrite(c) | Born(c) | Choose(c, _) | AddChosen(c) => c,
         }
     }
@@ -47,7 +49,7 @@ impl Op {
     /// The value it writes if it finds this value; nothing if it cannot be made: the meaning of the language, for brute force.
     fn act(self, old: u64, chosen: u64) -> Option<Option<u64>> {
         match self {
-            Load(_) | Choose(..) => Some(None),
+            Load(_) | Take(_) | Choose(..) => Some(None),
             AddChosen(_) => Some(Some(old.wrapping_add(chosen))),
             Store(_, value) => Some(Some(value)),
             Lock(_) => (old != 1).then_some(Some(1)),
@@ -75,7 +77,7 @@ impl Op {
 
     fn kind(self) -> AccessKind {
         match self {
-            Load(_) | Born(_) | Choose(..) => AccessKind::Load,
+            Load(_) | Take(_) | Born(_) | Choose(..) => AccessKind::Load,
             Store(..) | Unlock(_) => AccessKind::Store,
             _ => AccessKind::Rmw,
         }
@@ -98,6 +100,8 @@ pub struct Blocking {
     back: Vec<(usize, u64, u64)>,
     /// Threads that still wait when thread 0 has ended may wait forever.
     main: bool,
+    /// For each thread the one before it that runs the same code, if they are to be explored up to renaming.
+    twins: Vec<Option<usize>>,
 }
 
 impl Blocking {
@@ -111,7 +115,15 @@ impl Blocking {
             chosen: vec![0; threads.len()],
             back: Vec::new(),
             main,
+            twins: vec![None; threads.len()],
         }
+    }
+
+    /// Threads with the same code are explored up to renaming.
+    pub fn with_twins(mut self) -> Blocking {
+        let same = |thread: usize| (0..thread).rev().find(|&other| self.threads[other] == self.threads[thread]);
+        self.twins = (0..self.threads.len()).map(same).collect();
+        self
     }
 
     fn op(&self, thread: usize) -> Option<Op> {
@@ -131,7 +143,7 @@ impl Program for Blocking {
             Choose(_, outcomes) => Some(outcomes),
             _ => None,
         };
-        let site = (thread * 100 + self.pc[thread]) as u32;
+        let site = self.pc[thread] as u32;
         Next::Access(Access {
             kind: op.kind(),
             barrier: Barrier::None,
@@ -148,6 +160,18 @@ impl Program for Blocking {
         Waiting { round, blocking: true, ..Waiting::default() }
     }
 
+    fn is_symmetric(&self) -> bool {
+        self.twins.iter().any(Option::is_some)
+    }
+
+    fn twin(&self, thread: usize) -> Option<usize> {
+        self.twins[thread]
+    }
+
+    fn tell_apart(&mut self, thread: usize) {
+        panic!("thread {thread} has a twin that does something else");
+    }
+
     fn may_wait(&self, thread: usize) -> bool {
         matches!(self.op(thread), Some(Born(_))) || self.main && self.op(0).is_none()
     }
@@ -161,6 +185,9 @@ impl Program for Blocking {
         let old = self.memory[access.addr as usize];
         let written = op.act(old, self.chosen[thread]).expect("what is disabled is not run");
         self.back.push((thread, old, self.chosen[thread]));
+        if let Take(_) = op {
+            self.chosen[thread] = old;
+        }
         self.pc[thread] += 1;
         self.memory[access.addr as usize] = written.unwrap_or(old);
         Performed { thread: thread as u32, access, writes: written.is_some(), old, new: written.unwrap_or(old) }
@@ -246,7 +273,12 @@ pub fn by_brute_force(program: &Blocking, eager: bool) -> Classes {
             path.push((thread as u32, op.cell(), written.is_some(), old));
             program.memory[cell] = written.unwrap_or(old);
             program.pc[thread] += 1;
+            let before = program.chosen[thread];
+            if let Take(_) = op {
+                program.chosen[thread] = old;
+            }
             run(program, path, classes, eager);
+            program.chosen[thread] = before;
             program.pc[thread] -= 1;
             program.memory[cell] = old;
             path.pop();

@@ -87,6 +87,7 @@ pub extern "C-unwind" fn select(files: c_int, _: usize, _: usize, _: usize, time
 
 fn random_bits() -> u64 {
     let w = world();
+    w.asks_who_it_is();
     let id = w.current;
     let thread = &mut w.threads[id];
     thread.dirty = true;
@@ -162,6 +163,7 @@ pub fn thread_number(id: usize) -> c_int {
 }
 
 pub extern "C-unwind" fn gettid() -> c_int {
+    world().asks_who_it_is();
     thread_number(world().current)
 }
 

@@ -11,7 +11,7 @@ pub extern "C-unwind" fn thrd_create(out: usize, start: usize, arg: usize) -> c_
 }
 
 pub extern "C-unwind" fn thrd_join(target: usize, result: *mut c_int) -> c_int {
-    let value = join_thread(target);
+    let value = join_thread(target, !result.is_null());
     if !result.is_null() {
         plain(result as usize, 4, true);
         // SAFETY: the program's own variable.

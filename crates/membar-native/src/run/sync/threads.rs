@@ -3,6 +3,7 @@
 use super::*;
 use crate::run::access::whole_range;
 use crate::run::layout::{GUARD, STACK_SIZE, stack_base};
+use crate::run::twins::asks_who_it_is;
 
 unsafe extern "C" {
     fn pthread_attr_getdetachstate(attributes: usize, state: &mut c_int) -> c_int;
@@ -44,6 +45,8 @@ pub extern "C-unwind" fn create(out: usize, attributes: usize, start: usize, arg
         }
     }
     crate::run::stack::wanted(id, size);
+    w.threads[id].ties.attributes = (detached, size);
+    w.find_twin(parent, nth, id);
     if detached {
         note(control(id) + FATE, DETACHED);
     }
@@ -52,6 +55,7 @@ pub extern "C-unwind" fn create(out: usize, attributes: usize, start: usize, arg
     let w = world();
     w.unjoined += 1;
     w.alone = false;
+    w.threads[parent].ties.busy = false;
     w.crowd();
     full();
     if out != 0 {
@@ -82,7 +86,8 @@ fn decide(target: usize, verb: &str, fate: u32) -> usize {
     id
 }
 
-pub(super) fn join_thread(target: usize) -> usize {
+/// Waits for a thread's end. `wanted` if somebody looks at its result.
+pub(super) fn join_thread(target: usize, wanted: bool) -> usize {
     if target == handle(current()) {
         fault::raise("joins itself");
     }
@@ -91,12 +96,13 @@ pub(super) fn join_thread(target: usize) -> usize {
     let w = world();
     w.unjoined -= 1;
     w.alone = w.unjoined == 0 && w.current == 0;
+    w.joins(id, wanted);
     full();
     w.threads[id].result
 }
 
 pub extern "C-unwind" fn join(target: usize, result: *mut usize) -> c_int {
-    let value = join_thread(target);
+    let value = join_thread(target, !result.is_null());
     if !result.is_null() {
         plain(result as usize, 8, true);
         // SAFETY: the program's own variable.
@@ -112,6 +118,7 @@ pub extern "C-unwind" fn detach(target: usize) -> c_int {
 
 /// The attributes of a thread: where its stack is, of the size that it asked for, and whether it is detached.
 pub extern "C-unwind" fn attributes_of(target: usize, attributes: usize) -> c_int {
+    asks_who_it_is();
     let Some(id) = thread_of(target) else { return libc::ESRCH };
     whole_range(attributes, size_of::<libc::pthread_attr_t>(), true);
     let most = STACK_SIZE - GUARD;
@@ -129,6 +136,7 @@ pub extern "C-unwind" fn attributes_of(target: usize, attributes: usize) -> c_in
 }
 
 pub extern "C-unwind" fn this_thread() -> usize {
+    asks_who_it_is();
     handle(current())
 }
 

@@ -108,11 +108,13 @@ impl Native {
             program_args.extend(args.flags.iter().cloned());
         }
         let (volatile_atomic, spurious_wakeups) = (args.volatile_atomic, args.spurious_wakeups);
-        let opaque_private = args.opaque_private;
+        let (opaque_private, symmetry) = (args.opaque_private, args.symmetry);
         let heap = args.heap;
         let object = std::fs::read(&built.object).map_err(|error| problem(&error))?;
-        let how =
-            format!("{program_args:?} {volatile_atomic} {spurious_wakeups} {opaque_private} {heap} {:?}", args.nondet);
+        let how = format!(
+            "{program_args:?} {volatile_atomic} {spurious_wakeups} {symmetry} {opaque_private} {heap} {:?}",
+            args.nondet
+        );
         let fingerprint = hash(&object) ^ hash(how.as_bytes());
         let runner = args.runner.clone().map_or_else(std::env::current_exe, Ok);
         let exe = runner.map_err(|error| problem(&error))?;
@@ -125,6 +127,7 @@ impl Native {
             heap,
             volatile_atomic,
             spurious_wakeups,
+            symmetry,
             opaque_private,
             nondet: args.nondet,
             wrappers: symbols.wrappers(),
