@@ -148,6 +148,7 @@ impl Program {
             heap: HEAP,
             volatile_atomic: false,
             spurious_wakeups: false,
+            symmetry: true,
             opaque_private: false,
             wrappers: symbols.wrappers(),
             nondet: None,

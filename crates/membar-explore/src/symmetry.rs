@@ -9,7 +9,7 @@
 //!
 //! The program names for each thread the *twin* created just before it, if there is one ([`crate::Program::twin`]). Threads
 //! linked in this way are a group. A thread's *trail* is what it has done, in order: that it has begun, that it has read this write, that
-//! it has accessed memory of its own that nobody else wrote. Two threads of a group have the same trail until one of them writes what is
+//! it has accessed memory of its own that nobody else wrote since it was started. Two threads of a group have the same trail until one of them writes what is
 //! not its own, or they read from different writes. The *leader* of a thread j that has made m steps is the nearest thread before it in
 //! its group whose first m steps have the same trail. If the leader has made m steps, j is disabled. Otherwise j's next step
 //! happens after the leader's step m + 1, by decree.
@@ -67,11 +67,12 @@ struct Mark {
     replaced: Option<(u32, Written)>,
 }
 
-/// The writes to an address: how many, and whose the last one is.
+/// The writes to an address: how many, whose the last one is, and which step of the execution.
 #[derive(Clone, Copy, Debug, Default)]
 struct Written {
     times: u32,
     by: u32,
+    at: u32,
 }
 
 /// The trails of all threads.
@@ -79,6 +80,9 @@ struct Written {
 pub(crate) struct Symmetry {
     marks: Vec<Vec<Mark>>,
     written: Vec<Written>,
+    /// The steps made, and for each thread the one that started it.
+    steps: u32,
+    started: Vec<u32>,
 }
 
 const BEGINNING: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -89,7 +93,7 @@ fn mix(hash: u64, word: u64) -> u64 {
 
 impl Symmetry {
     pub fn new(threads: usize) -> Symmetry {
-        Symmetry { marks: vec![Vec::new(); threads], written: Vec::new() }
+        Symmetry { marks: vec![Vec::new(); threads], written: Vec::new(), steps: 0, started: vec![0; threads] }
     }
 
     fn trail(&self, thread: usize, steps: usize) -> u64 {
@@ -143,11 +147,12 @@ impl Symmetry {
             self.written.resize(addr + 1, Written::default());
         }
         let before = self.written[addr];
+        if steps == 0 {
+            self.started[thread] = before.at + 1;
+        }
         // What a thread has in common with others of its group.
         let common = match own {
-            // It has been started.
-            Some(_) if steps == 0 => true,
-            Some(_) => before.times == 0 || before.by == performed.thread,
+            Some(_) => before.times == 0 || before.by == performed.thread || before.at < self.started[thread],
             None => !performed.writes,
         };
         let which = if common { u64::from(before.times) << 1 } else { u64::from(performed.thread) << 1 | 1 };
@@ -156,9 +161,10 @@ impl Symmetry {
         let left = performed.new;
         let trail = [what, which, expected, found, left].into_iter().fold(self.trail(thread, steps), mix);
         let replaced = performed.writes.then(|| {
-            self.written[addr] = Written { times: before.times + 1, by: performed.thread };
+            self.written[addr] = Written { times: before.times + 1, by: performed.thread, at: self.steps };
             (access.addr, before)
         });
+        self.steps += 1;
         self.marks[thread].push(Mark { what, expected, found, left, trail, replaced });
         let Some(leader) = leader else { return false };
         let Some(before) = self.marks[leader].get(steps) else { return true };
@@ -171,6 +177,7 @@ impl Symmetry {
 
     /// Takes back the thread's last step.
     pub fn pop(&mut self, thread: usize) {
+        self.steps -= 1;
         if let Some(Mark { replaced: Some((addr, before)), .. }) = self.marks[thread].pop() {
             self.written[addr as usize] = before;
         }

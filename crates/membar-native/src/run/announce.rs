@@ -27,7 +27,9 @@ impl World {
             world.look_for_torn(pending.cell);
         }
         let thread = world.this();
-        thread.ties.busy = true;
+        if !thread.ties.busy {
+            thread.ties.announces(pending.cell);
+        }
         if let Some(first) = thread.ties.joining {
             world.goes_on_without(first, pending.cell);
         }

@@ -9,7 +9,7 @@
 //!
 //! A thread is the twin of the one that the same thread created before it if both run the same function with equal arguments and
 //! attributes, and their creator made no step between the two. Arguments are equal if they are the same number, or blocks of
-//! the heap with the same contents: `std::thread` makes such blocks.
+//! the heap with the same contents, which their creator may have prepared in between: `std::thread` makes such blocks.
 //!
 //! That they are *treated* alike is taken for granted until the program shows otherwise. Then they are told apart for good, which
 //! is a fact like others ([`super::facts`]), and the search begins again:
@@ -37,8 +37,10 @@ pub struct Ties {
     pub twin: Option<u8>,
     /// Whether it was created detached, and with how much stack.
     pub attributes: (bool, usize),
-    /// It has announced something since it created a thread.
+    /// It has announced something since it created a thread, other than accesses to these cells.
     pub busy: bool,
+    between: [u32; BETWEEN],
+    cells: u8,
     /// Somebody has waited for its end.
     pub joined: bool,
     /// It has joined some threads of a group, and not all: the first of the group.
@@ -47,8 +49,33 @@ pub struct Ties {
 
 impl Ties {
     /// Those of a thread that has not been created.
-    pub const NEW: Ties = Ties { twin: None, attributes: (false, 0), busy: true, joined: false, joining: None };
+    pub const NEW: Ties = Ties {
+        twin: None,
+        attributes: (false, 0),
+        busy: true,
+        between: [0; BETWEEN],
+        cells: 0,
+        joined: false,
+        joining: None,
+    };
+
+    /// It has created a thread.
+    pub fn created(&mut self) {
+        (self.busy, self.cells) = (false, 0);
+    }
+
+    /// It announces an access to this cell, the first since it created a thread or one of few.
+    #[cold]
+    pub fn announces(&mut self, cell: u32) {
+        match self.between.get_mut(usize::from(self.cells)) {
+            Some(place) => (*place, self.cells) = (cell, self.cells + 1),
+            None => self.busy = true,
+        }
+    }
 }
+
+/// How many accesses may be made to the argument of a thread before it is created.
+const BETWEEN: usize = 12;
 
 /// Kinds of memory that is a thread's own.
 const KIND: u64 = 1 << 40;
@@ -69,10 +96,25 @@ impl World {
         a.size == b.size && bytes(&a) == bytes(&b)
     }
 
+    /// Whether the thread has done nothing since it created another one but prepare this argument.
+    fn only_prepared(&self, thread: usize, arg: usize) -> bool {
+        let Ties { busy, between, cells, .. } = self.threads[thread].ties;
+        let cells = &between[..usize::from(cells)];
+        !busy
+            && (cells.is_empty()
+                || self.heap.block(arg).is_ok_and(|block| {
+                    let at = |&cell: &u32| self.shadow.cells[cell as usize].at as usize;
+                    cells.iter().all(|cell| (block.start..block.start + block.size).contains(&at(cell)))
+                }))
+    }
+
     /// The thread, the n-th that `parent` creates, has its function and argument: looks for its twin.
     pub fn find_twin(&mut self, parent: usize, nth: u32, id: usize) {
         self.threads[id].ties.twin = None;
-        if !self.symmetry || self.threads[parent].ties.busy || self.apart.contains(&(parent as u8, nth)) {
+        if !self.symmetry
+            || !self.only_prepared(parent, self.threads[id].arg)
+            || self.apart.contains(&(parent as u8, nth))
+        {
             return;
         }
         let Some(&before) = nth.checked_sub(1).and_then(|nth| self.ids.get(&(parent as u8, nth))) else { return };

@@ -55,7 +55,7 @@ pub extern "C-unwind" fn create(out: usize, attributes: usize, start: usize, arg
     let w = world();
     w.unjoined += 1;
     w.alone = false;
-    w.threads[parent].ties.busy = false;
+    w.threads[parent].ties.created();
     w.crowd();
     full();
     if out != 0 {
