@@ -1,10 +1,12 @@
 //! One search for all strategies: advanced in rounds, watched, stopped, saved and taken up again.
 
+use crate::estimate::Estimate;
 use crate::sample::{self, Choice};
 use crate::tree::{self, Frontier};
 use crate::work::{Answer, Order, Work};
 use crate::worker::{Counts, Mode};
 use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
 
 /// Which executions to run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
@@ -55,6 +57,8 @@ pub struct SearchState {
     /// The length of the first of them.
     steps: u32,
     done: bool,
+    #[serde(default)]
+    estimate: Estimate,
 }
 
 impl Strategy {
@@ -77,6 +81,7 @@ impl SearchState {
             drawn: 0,
             steps: 0,
             done: false,
+            estimate: Estimate::default(),
         }
     }
 
@@ -131,6 +136,11 @@ impl SearchState {
         }
     }
 
+    /// How many executions there are, as far as can be guessed. With dpor, guesses begin after a second.
+    pub fn estimate(&self) -> Estimate {
+        self.estimate
+    }
+
     /// How many subtrees are known to be left.
     pub fn branches_left(&self) -> usize {
         self.frontier.branches()
@@ -160,7 +170,12 @@ pub struct Search<W> {
     state: SearchState,
     workers: Vec<W>,
     max_executions: u64,
+    estimated: Instant,
 }
+
+/// How often the number of executions is guessed anew, and how many guesses are made at a time.
+const EVERY: Duration = Duration::from_secs(1);
+const PROBES: u32 = 64;
 
 impl<W: Work + Send> Search<W> {
     /// A search that begins or continues at `state`. All workers, of which there is at least one, have the same program. After
@@ -171,7 +186,7 @@ impl<W: Work + Send> Search<W> {
     /// If there is no worker.
     pub fn new(state: SearchState, workers: Vec<W>, max_executions: u64) -> Search<W> {
         assert!(!workers.is_empty(), "a search needs a worker");
-        Search { state, workers, max_executions }
+        Search { state, workers, max_executions, estimated: Instant::now() }
     }
 
     /// Where the search is.
@@ -184,6 +199,18 @@ impl<W: Work + Send> Search<W> {
         &mut self.workers
     }
 
+    /// Guesses again, if it is time to.
+    fn probe(&mut self, mode: Mode, stop: &AtomicBool) {
+        if self.estimated.elapsed() < EVERY {
+            return;
+        }
+        let seed = self.state.counts.events;
+        if let Answer::Probed(guesses) = self.workers[0].work(&Order::Probe { mode, seed, probes: PROBES }, stop) {
+            guesses.into_iter().for_each(|guess| self.state.estimate.add(guess));
+        }
+        self.estimated = Instant::now();
+    }
+
     /// The workers, for another search.
     pub fn into_workers(self) -> Vec<W> {
         self.workers
@@ -194,8 +221,11 @@ impl<W: Work + Send> Search<W> {
     pub fn advance(&mut self, stop: &AtomicBool, mut seen: impl FnMut(W::Part)) {
         match self.state.strategy {
             Strategy::Exhaustive => self.search(Mode::Exhaustive, stop, &mut seen),
-            Strategy::Dpor => self.search(Mode::Dpor { strict: false }, stop, &mut seen),
-            Strategy::Strict => self.search(Mode::Dpor { strict: true }, stop, &mut seen),
+            Strategy::Dpor | Strategy::Strict => {
+                let mode = Mode::Dpor { strict: self.state.strategy == Strategy::Strict };
+                self.search(mode, stop, &mut seen);
+                self.probe(mode, stop);
+            }
             Strategy::Bounded { preemptions } => {
                 let mode = Mode::Bounded { bound: self.state.bound, seen: self.state.seen };
                 let before = self.state.counts;

@@ -61,6 +61,7 @@
 //! assert_eq!(count(Strategy::Dpor), 4);
 //! ```
 
+mod estimate;
 mod explore;
 mod fault;
 mod observer;
@@ -74,6 +75,7 @@ mod tree;
 mod work;
 mod worker;
 
+pub use estimate::Estimate;
 pub use explore::{Search, SearchState, Strategy};
 pub use fault::{Control, Fault, FaultKind, Form, Location, Message, Piece};
 pub use observer::{Blind, Observer};

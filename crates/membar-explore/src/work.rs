@@ -40,6 +40,15 @@ pub enum Order {
         /// Executions after which what is left is handed back.
         budget: u64,
     },
+    /// Guess how many executions there are.
+    Probe {
+        /// Of which schedules.
+        mode: Mode,
+        /// Where the random numbers begin.
+        seed: u64,
+        /// How many guesses to make.
+        probes: u32,
+    },
     /// Run executions chosen at random.
     Draw {
         /// How they are chosen.
@@ -60,6 +69,8 @@ pub enum Answer<T> {
     Begun(Result<Node, Outcome<T>>),
     /// Of [`Order::Run`].
     Ran(Outcome<T>),
+    /// Of [`Order::Probe`]: the guesses ([`crate::estimate`]).
+    Probed(Vec<f64>),
     /// Of [`Order::Draw`]: one after the other from the first; not all if the worker was stopped, or has seen enough.
     Drawn(Drawn<T>),
     /// Nothing: the worker could not do it. The order will be given again, to the next worker; a worker that will never
@@ -102,7 +113,7 @@ impl<P: Program, O: Observer, S: Set> Running<P, O, S> {
     /// For such orders.
     fn new(order: &Order, program: P, observer: O, max_steps: usize) -> Running<P, O, S> {
         match order {
-            Order::Begin { mode } | Order::Run { mode, .. } => {
+            Order::Begin { mode } | Order::Run { mode, .. } | Order::Probe { mode, .. } => {
                 Running::Tree(Box::new(Worker::new(program, observer, *mode, max_steps)))
             }
             Order::Draw { .. } => Running::Sample(Sampler::new(program, observer, max_steps)),
@@ -112,7 +123,9 @@ impl<P: Program, O: Observer, S: Set> Running<P, O, S> {
     /// Whether it can do what the order says.
     fn fits(&self, order: &Order) -> bool {
         let fits = match (self, order) {
-            (Running::Tree(worker), Order::Begin { mode } | Order::Run { mode, .. }) => worker.mode() == *mode,
+            (Running::Tree(worker), Order::Begin { mode } | Order::Run { mode, .. } | Order::Probe { mode, .. }) => {
+                worker.mode() == *mode
+            }
             (Running::Sample(_), Order::Draw { .. }) => true,
             _ => false,
         };
@@ -122,6 +135,9 @@ impl<P: Program, O: Observer, S: Set> Running<P, O, S> {
     fn work(&mut self, order: &Order, stop: &AtomicBool) -> Answer<O::Part> {
         match (self, order) {
             (Running::Tree(worker), Order::Begin { .. }) => Answer::Begun(worker.begin()),
+            (Running::Tree(worker), Order::Probe { seed, probes, .. }) => {
+                Answer::Probed(worker.probe(*seed, *probes, stop))
+            }
             (Running::Tree(worker), Order::Run { task, budget, .. }) => Answer::Ran(worker.run(task, *budget, stop)),
             (Running::Sample(sampler), Order::Draw { choice, seed, from, to }) => {
                 Answer::Drawn(sampler.draw(*choice, *seed, *from..*to, stop))

@@ -213,7 +213,7 @@ pub struct Outcome<T> {
 /// Runs subtrees; one for each worker. Its program has no more threads than its sets have room for.
 pub(crate) struct Worker<P, O, S> {
     program: P,
-    observer: O,
+    pub(crate) observer: O,
     mode: Mode,
     max_steps: usize,
     threads: usize,
@@ -221,11 +221,11 @@ pub(crate) struct Worker<P, O, S> {
     /// threads that are not run any further because they have made as many steps as they may.
     ready: S,
     waiting: S,
-    choosing: S,
+    pub(crate) choosing: S,
     long: S,
     /// Steps that each thread has made.
     made: Vec<usize>,
-    path: Vec<Step>,
+    pub(crate) path: Vec<Step>,
     races: Races,
     /// The trails of threads, if there are twins.
     symmetry: Option<Symmetry>,
@@ -357,7 +357,7 @@ impl<P: Program, O: Observer, S: Set> Worker<P, O, S> {
     }
 
     #[inline]
-    fn enabled(&self) -> S {
+    pub(crate) fn enabled(&self) -> S {
         if self.choosing.is_some() {
             return self.choosing.lowest();
         }
@@ -402,7 +402,7 @@ impl<P: Program, O: Observer, S: Set> Worker<P, O, S> {
     }
 
     /// Makes a step of a path that has been run before.
-    fn forward(&mut self, step: Step) {
+    pub(crate) fn forward(&mut self, step: Step) -> Performed {
         let thread = step.thread();
         let (awaited, decree) = (self.awaited(thread), self.decree(thread));
         let performed = self.program.repeat(step);
@@ -411,6 +411,7 @@ impl<P: Program, O: Observer, S: Set> Worker<P, O, S> {
         }
         self.made(step, &performed);
         self.look(thread);
+        performed
     }
 
     /// Notes a step that has been made.
@@ -450,7 +451,7 @@ impl<P: Program, O: Observer, S: Set> Worker<P, O, S> {
 
     /// How many outcomes the choice has that is to be made here.
     #[cold]
-    fn outcomes(&self) -> u16 {
+    pub(crate) fn outcomes(&self) -> u16 {
         match self.program.next(self.choosing.first()) {
             Next::Access(access) => access.outcomes().unwrap_or(1).clamp(1, u64::from(MAX_OUTCOMES)) as u16,
             _ => 1,
@@ -492,7 +493,7 @@ impl<P: Program, O: Observer, S: Set> Worker<P, O, S> {
 
     /// Which of the threads in `asleep` stay so after this step.
     #[inline]
-    fn still_asleep(&self, mut asleep: S, performed: &Performed) -> S {
+    pub(crate) fn still_asleep(&self, mut asleep: S, performed: &Performed) -> S {
         let mut left = asleep;
         while left.is_some() {
             let thread = left.first();
@@ -508,7 +509,7 @@ impl<P: Program, O: Observer, S: Set> Worker<P, O, S> {
     }
 
     /// Goes to the state at the end of `path` from wherever the last item ended.
-    fn go_to(&mut self, path: &[Step]) {
+    pub(crate) fn go_to(&mut self, path: &[Step]) {
         let common = self.path.iter().zip(path).take_while(|(a, b)| a == b).count();
         while self.path.len() > common {
             self.back();

@@ -34,12 +34,19 @@ pub struct Facts {
     /// Accesses to different parts of a cell, which could overtake each other unseen.
     #[serde(default)]
     pub torn: Vec<Torn>,
-    /// Some threads are like others, and those that turned out not to be ([`super::twins`]).
+    /// Threads that seemed to be like the ones before them, and those that turned out not to be ([`super::twins`]).
     #[serde(default)]
-    pub twins: bool,
+    pub twins: Vec<(u8, u32)>,
     /// See `twins`.
     #[serde(default)]
     pub apart: Vec<(u8, u32)>,
+}
+
+impl Facts {
+    /// Whether there are threads that are explored up to renaming.
+    pub fn is_symmetric(&self) -> bool {
+        self.twins.iter().any(|twin| !self.apart.contains(twin))
+    }
 }
 
 /// The program did something else the second time.
@@ -73,7 +80,7 @@ impl World {
             unseen: self.opaque.unseen.clone(),
             assembly: self.assembly.clone(),
             torn: self.parts.torn.clone(),
-            twins: self.twins,
+            twins: self.twins.clone(),
             apart: self.apart.clone(),
         }
     }
@@ -111,7 +118,7 @@ impl World {
             }
         }
         self.waits = facts.waits;
-        self.twins = facts.twins;
+        self.twins.clone_from(&facts.twins);
         self.apart.clone_from(&facts.apart);
         self.shadow.exact = facts.exact.iter().map(|&page| self.module.address(page as usize)).collect();
         self.know_unseen(&facts.unseen);

@@ -321,7 +321,7 @@ impl Program for Native {
     }
 
     fn is_symmetric(&self) -> bool {
-        world().twins
+        !world().twins.is_empty()
     }
 
     fn twin(&self, thread: usize) -> Option<usize> {

@@ -126,8 +126,11 @@ impl World {
             && self.equal_arguments(this.arg, that.arg);
         if same {
             self.threads[id].ties.twin = Some(before);
-            self.grown |= !self.twins && !self.sampling;
-            self.twins = true;
+            let key = (parent as u8, nth);
+            if !self.sampling && !self.twins.contains(&key) {
+                self.twins.push(key);
+                self.grown = true;
+            }
         }
     }
 
@@ -171,7 +174,7 @@ impl World {
 
     /// The thread that runs asks for something that no other thread would be told.
     pub fn asks_who_it_is(&mut self) {
-        if self.twins {
+        if !self.twins.is_empty() {
             self.scatter(self.first_of(self.current));
         }
     }
@@ -179,7 +182,7 @@ impl World {
     /// The thread that runs has waited for the end of this one, and wants its result or does not.
     pub fn joins(&mut self, id: usize, result: bool) {
         self.threads[id].ties.joined = true;
-        if !self.twins {
+        if self.twins.is_empty() {
             return;
         }
         let first = self.first_of(id);

@@ -136,9 +136,9 @@ pub struct World {
     /// Threads may wake up without a reason, and whether one has waited that might have.
     pub spurious_wakeups: bool,
     pub waits: bool,
-    /// Whether threads may have twins, whether some have, and threads that have turned out to differ ([`super::twins`]).
+    /// Whether threads may have twins, those that seem to have, and those that have turned out to differ ([`super::twins`]).
     pub symmetry: bool,
-    pub twins: bool,
+    pub twins: Vec<(u8, u32)>,
     pub apart: Vec<(u8, u32)>,
     /// The range of any numbers given to the program.
     pub nondet: Option<(i64, i64)>,
@@ -269,7 +269,7 @@ impl World {
             spurious_wakeups: false,
             waits: false,
             symmetry: false,
-            twins: false,
+            twins: Vec::new(),
             apart: Vec::new(),
             nondet: None,
             handlers: Handlers::default(),

@@ -51,7 +51,14 @@ pub struct VerifyReport {
     pub unit: Unit,
     /// Executions explored; with dpor one of each happens-before class.
     pub interleavings: u64,
-    /// Of these, executions that were cut because they were too long.
+    /// Further executions, each ended where a thread had made a round that changed nothing and had something else to read: one
+    /// of `interleavings` stands for each of them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub blocked: u64,
+    /// Whether `interleavings` are all up to renaming of threads that nothing else distinguishes.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub symmetric: bool,
+    /// Of `interleavings`, executions that were cut because they were too long.
     pub cut: u64,
     /// Accesses made.
     pub events: u64,
@@ -349,8 +356,8 @@ pub struct EditRef {
     pub removes: u32,
 }
 
-fn is_zero(n: &u32) -> bool {
-    *n == 0
+fn is_zero<N: Default + PartialEq>(n: &N) -> bool {
+    *n == N::default()
 }
 
 /// An error of the program itself.
@@ -473,6 +480,8 @@ mod tests {
             monitor: MonitorName::Class,
             unit: Unit::Class,
             interleavings: 1,
+            blocked: 0,
+            symmetric: false,
             cut: 0,
             events: 2,
             seconds: 0.0,

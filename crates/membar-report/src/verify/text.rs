@@ -175,7 +175,13 @@ impl VerifyReport {
         let all = if self.complete && self.interleavings > 1 { "all " } else { "" };
         let rate = self.interleavings as f64 / self.seconds.max(1e-6);
         let speed = if self.seconds > 0.5 { format!(", {rate:.0}/s") } else { String::new() };
-        format!("{all}{unit} ({}, {:.2} s{speed})", self.strategy, self.seconds)
+        let renamed = if self.symmetric { ", up to renaming of threads" } else { "" };
+        let blocked = match self.blocked {
+            0 => String::new(),
+            n if self.symmetric => format!(" and {}", count(n as usize, "blocked execution")),
+            n => format!(", and {}", count(n as usize, "blocked execution")),
+        };
+        format!("{all}{unit}{renamed}{blocked} ({}, {:.2} s{speed})", self.strategy, self.seconds)
     }
 
     fn violation(&self, violation: &ViolationRef, style: Style, out: &mut impl Write) -> io::Result<()> {

@@ -243,6 +243,8 @@ pub struct About {
     pub statistics: Option<StatisticsRef>,
     /// How to replay a schedule.
     pub command: ReplayCommand,
+    /// Whether threads were explored up to renaming.
+    pub symmetric: bool,
 }
 
 /// Something that the program does and that cannot be run.

@@ -3,7 +3,7 @@
 use super::{explain, race, size};
 use crate::Failure;
 use crate::core::ProgramModel;
-use crate::explore::Strategy;
+use crate::explore::{SearchState, Strategy};
 use crate::programs::{About, Subject};
 use crate::report::count;
 use crate::report::kinds::{ErrorKind, MonitorName, NoteKind, Unit};
@@ -14,6 +14,15 @@ use std::time::Instant;
 /// The unit that an explored execution stands for.
 pub fn unit(strategy: Strategy) -> Unit {
     if strategy.is_dpor() { Unit::Class } else { Unit::Interleaving }
+}
+
+/// How many there are in all, with what the guess may be off by. Nothing where nobody knows.
+pub fn total(search: &SearchState, unit: Unit) -> Option<String> {
+    let (total, off) = search.estimate().total()?;
+    // Two digits are more than it is worth.
+    let digits = total.max(1.0).log10().floor() as i32 - 1;
+    let (total, off) = ((total / 10f64.powi(digits.max(0))).round() * 10f64.powi(digits.max(0)), (100.0 * off).ceil());
+    Some(format!("about {} in all (± {off} %)", count(total as usize, unit.name())))
 }
 
 /// The report on an exploration, complete or not.
@@ -38,7 +47,10 @@ pub fn report<S: Subject>(
             Some(share) => format!("{why}; by a rough guess {:.1} % were explored", 100.0 * share),
             None => {
                 let branches = count(checkpoint.search.branches_left(), "branch");
-                format!("{why}; {branches} known to be left, of unknown size")
+                match total(&checkpoint.search, unit(strategy)) {
+                    Some(total) => format!("{why}; by a rough guess there are {total}"),
+                    None => format!("{why}; {branches} known to be left, of unknown size"),
+                }
             }
         }),
         None if checkpoint.counts().cut > 0 => {
@@ -103,7 +115,7 @@ pub fn report<S: Subject>(
         Verdict::Error | Verdict::Unsafe => Verdict::Undecided,
         verdict => verdict,
     };
-    let About { compiler, mut notes, statistics, command } = about;
+    let About { compiler, mut notes, statistics, command, symmetric } = about;
     if subject.is_alone() {
         let message = "it has only one thread: there was nothing to interleave".into();
         notes.push(NoteRef { kind: NoteKind::Untried, message, file: None, line: None });
@@ -185,6 +197,8 @@ pub fn report<S: Subject>(
         },
         unit: unit(strategy),
         interleavings: checkpoint.counts().executions,
+        blocked: checkpoint.counts().blocked,
+        symmetric: symmetric && strategy.is_dpor(),
         cut: checkpoint.counts().cut,
         events: checkpoint.counts().events,
         seconds,

@@ -128,6 +128,7 @@ impl Native {
                 seconds_per_access: seconds / (statistics.steps + statistics.replayed).max(1) as f64,
                 restarts: self.session.restarts,
             }),
+            symmetric: self.session.facts().is_symmetric(),
             command: match self.session.restarts {
                 0 => self.command.clone(),
                 // The facts learnt on the way have to be known again for a schedule to mean the same.
