@@ -178,6 +178,7 @@ impl C11 {
     const FAILURE: u32 = 3;
     const FENCE: u32 = 6;
     const FRESH: u16 = 1 << 9;
+    const MEETS: u16 = 1 << 10;
 
     /// An access of this order, whether it writes or not, without fences.
     #[inline]
@@ -198,6 +199,14 @@ impl C11 {
     #[must_use]
     pub const fn fresh(self) -> C11 {
         C11(self.0 | C11::FRESH)
+    }
+
+    /// An access to a barrier at which threads meet: the order of arrivals makes no difference to anybody, and all of them come
+    /// before each departure.
+    #[inline]
+    #[must_use]
+    pub const fn meeting(self) -> C11 {
+        C11(self.0 | C11::MEETS)
     }
 
     /// These fences before it, and then those that it had.
@@ -236,6 +245,12 @@ impl C11 {
     #[inline]
     pub fn is_fresh(self) -> bool {
         self.0 & C11::FRESH != 0
+    }
+
+    /// Whether it is an arrival at a barrier, or a departure.
+    #[inline]
+    pub fn meets(self) -> bool {
+        self.0 & C11::MEETS != 0
     }
 
     /// As a number, for messages between processes.

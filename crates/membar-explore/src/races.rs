@@ -41,6 +41,14 @@
 //! An initial of v can run before c: what its event waited for is what was there before c, or a write of v would happen
 //! before it.
 //!
+//! # Barriers
+//!
+//! Threads that meet at a barrier ([`membar_core::C11::meeting`]) arrive in an order that nobody can tell: an arrival is
+//! like a read, which conflicts with writes only. A departure is disabled until all have arrived, and happens after each of them. It could
+//! not come before one, so that is no race. Nor is anything else to be had by another order of arrivals: the count that an
+//! arrival finds is not shown to its thread, and whoever arrives for the next time has departed before, so that the arrivals of two
+//! rounds are never concurrent (the program sees to that: at most as many threads use such a barrier as meet there).
+//!
 //! # Decrees
 //!
 //! A step may have to come after a certain step of another thread ([`crate::symmetry`]). That is an edge of happens-before like
@@ -86,6 +94,7 @@ pub(crate) struct Races {
 struct Event {
     thread: u8,
     writes: bool,
+    arrives: bool,
     addr: u32,
     /// Which event of its thread it is, from 1.
     index: u32,
@@ -140,7 +149,8 @@ impl Races {
         turns: &mut impl Turns<S>,
     ) {
         let thread = performed.thread as usize;
-        let (addr, writes) = (performed.access.addr as usize, performed.writes);
+        let meets = performed.access.c11.meets();
+        let (addr, writes) = (performed.access.addr as usize, performed.writes && !meets);
         if addr >= self.cells.len() {
             self.cells.resize_with(addr + 1, Cell::default);
         }
@@ -149,6 +159,9 @@ impl Races {
         clock[thread] += 1;
         let index = clock[thread];
         self.join_decree(decree, &mut clock);
+        if meets && !performed.writes {
+            self.join_arrivals(addr, &mut clock);
+        }
 
         // Candidates from the latest to the earliest.
         let cell = &self.cells[addr];
@@ -182,7 +195,8 @@ impl Races {
         let at = self.events.len() as u32;
         self.clocks.extend_from_slice(&clock);
         self.clock = clock;
-        self.events.push(Event { thread: thread as u8, writes, addr: addr as u32, index, old: performed.old });
+        let arrives = meets && performed.writes;
+        self.events.push(Event { thread: thread as u8, writes, arrives, addr: addr as u32, index, old: performed.old });
         self.own[thread].push(at);
         let cell = &mut self.cells[addr];
         if writes {
@@ -262,6 +276,17 @@ impl Races {
         if let Some((leader, nth)) = decree {
             let other = &self.clocks[self.own[leader][nth] as usize * self.threads..][..self.threads];
             clock.iter_mut().zip(other).for_each(|(a, &b)| *a = (*a).max(b));
+        }
+    }
+
+    /// Adds everything that happens before arrivals at a barrier.
+    #[cold]
+    fn join_arrivals(&self, addr: usize, clock: &mut [u32]) {
+        for &at in &self.cells[addr].reads {
+            if self.events[at as usize].arrives {
+                let other = &self.clocks[at as usize * self.threads..][..self.threads];
+                clock.iter_mut().zip(other).for_each(|(a, &b)| *a = (*a).max(b));
+            }
         }
     }
 

@@ -151,14 +151,23 @@ impl Symmetry {
             self.started[thread] = before.at + 1;
         }
         // What a thread has in common with others of its group.
+        let meets = access.c11.meets();
         let common = match own {
+            // The order of arrivals at a barrier makes no difference.
+            _ if meets => true,
             Some(_) => before.times == 0 || before.by == performed.thread || before.at < self.started[thread],
             None => !performed.writes,
         };
-        let which = if common { u64::from(before.times) << 1 } else { u64::from(performed.thread) << 1 | 1 };
+        let which = if meets {
+            0
+        } else if common {
+            u64::from(before.times) << 1
+        } else {
+            u64::from(performed.thread) << 1 | 1
+        };
         let expected = access.expected.unwrap_or(0);
-        let found = if access.kind == AccessKind::Store { 0 } else { performed.old };
-        let left = performed.new;
+        let found = if access.kind == AccessKind::Store || meets { 0 } else { performed.old };
+        let left = if meets { 0 } else { performed.new };
         let trail = [what, which, expected, found, left].into_iter().fold(self.trail(thread, steps), mix);
         let replaced = performed.writes.then(|| {
             self.written[addr] = Written { times: before.times + 1, by: performed.thread, at: self.steps };

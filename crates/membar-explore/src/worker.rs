@@ -500,6 +500,7 @@ impl<P: Program, O: Observer, S: Set> Worker<P, O, S> {
             left = left.rest();
             if let Next::Access(access) = self.program.next(thread)
                 && access.addr == performed.access.addr
+                && !(access.c11.meets() && performed.access.c11.meets())
                 && (performed.writes || access.writes_on(performed.old))
             {
                 asleep &= !S::one(thread);

@@ -90,6 +90,16 @@ impl Event {
         Event { c11: C11::new(Order::Plain).fresh(), ..self }
     }
 
+    /// It is an arrival at a barrier, if it writes, or a departure.
+    pub fn meets(self) -> Event {
+        Event { c11: self.c11.fresh().meeting(), ..self }
+    }
+
+    /// A departure from a barrier.
+    pub fn departure(addr: usize, size: usize) -> Event {
+        Event::atomic(AccessKind::Load, addr, size, Order::Acquire).before(Barrier::Full).meets()
+    }
+
     /// It finds the last value there is.
     pub fn fresh(self) -> Event {
         Event { c11: self.c11.fresh(), ..self }

@@ -40,6 +40,9 @@ pub struct Facts {
     /// See `twins`.
     #[serde(default)]
     pub apart: Vec<(u8, u32)>,
+    /// Barriers that more threads use than meet there, as addresses like those of cells.
+    #[serde(default)]
+    pub crowded: Vec<u64>,
 }
 
 impl Facts {
@@ -82,6 +85,7 @@ impl World {
             torn: self.parts.torn.clone(),
             twins: self.twins.clone(),
             apart: self.apart.clone(),
+            crowded: self.crowded.clone(),
         }
     }
 
@@ -120,6 +124,7 @@ impl World {
         self.waits = facts.waits;
         self.twins.clone_from(&facts.twins);
         self.apart.clone_from(&facts.apart);
+        self.crowded.clone_from(&facts.crowded);
         self.shadow.exact = facts.exact.iter().map(|&page| self.module.address(page as usize)).collect();
         self.know_unseen(&facts.unseen);
         self.parts = Parts { torn: facts.torn.clone(), ..self.parts };

@@ -140,6 +140,8 @@ pub struct World {
     pub symmetry: bool,
     pub twins: Vec<(u8, u32)>,
     pub apart: Vec<(u8, u32)>,
+    /// Barriers that more threads use than meet there, as addresses like those of cells.
+    pub crowded: Vec<u64>,
     /// The range of any numbers given to the program.
     pub nondet: Option<(i64, i64)>,
     /// The handlers run at the end, and those that exist when an execution begins.
@@ -271,6 +273,7 @@ impl World {
             symmetry: false,
             twins: Vec::new(),
             apart: Vec::new(),
+            crowded: Vec::new(),
             nondet: None,
             handlers: Handlers::default(),
             first_handlers: Handlers::default(),

@@ -1,4 +1,4 @@
-//! Reader-writer locks, spin locks, barriers and semaphores.
+//! Reader-writer locks, spin locks and semaphores.
 
 use super::*;
 
@@ -205,49 +205,6 @@ pub extern "C-unwind" fn spin_unlock(lock: usize) -> c_int {
         fault::raise(message!("unlocks the spin lock ", fault::name(lock), ", which nobody holds"));
     }
     *word(lock) = SPIN_FREE;
-    full();
-    0
-}
-
-// Barriers.
-
-const GENERATION: usize = 4;
-const WANTED: usize = 8;
-
-pub extern "C-unwind" fn barrier_init(object: usize, _: usize, count: u32) -> c_int {
-    if count == 0 || count > i32::MAX as u32 {
-        return libc::EINVAL;
-    }
-    BARRIER.begin(object);
-    if BARRIER.is_initialised(object) && *word(object) > 0 {
-        BARRIER.wrong(object, "initialises", "at which threads wait");
-    }
-    // A thread that has been let go and has not come back yet must not wait for the next round.
-    let generation = *word(object + GENERATION);
-    BARRIER.initialise(object);
-    (*word(object + GENERATION), *word(object + WANTED)) = (generation, count);
-    0
-}
-
-/// No thread may wait. One that has been let go and has not come back yet does not wait.
-pub extern "C-unwind" fn barrier_destroy(object: usize) -> c_int {
-    BARRIER.destroy(object, || (*word(object) > 0).then(|| "at which threads wait".into()))
-}
-
-pub extern "C-unwind" fn barrier_wait(object: usize) -> c_int {
-    Event::sync(object, 4).announce();
-    BARRIER.used(object, "waits at");
-    let generation = *word(object + GENERATION);
-    *word(object) += 1;
-    full();
-    if *word(object) == *word(object + WANTED) {
-        *word(object) = 0;
-        Event::sync(object + GENERATION, 4).announce();
-        *word(object + GENERATION) += 1;
-        full();
-        return libc::PTHREAD_BARRIER_SERIAL_THREAD;
-    }
-    Event::sync(object + GENERATION, 4).while_not(u64::from(generation)).may_outlive().announce();
     full();
     0
 }

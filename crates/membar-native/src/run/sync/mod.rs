@@ -13,6 +13,7 @@
 //! * *timed* operations do not wait: what is available now is taken, otherwise the time is up. The scheduler decides how much others
 //!   have done by then, so both outcomes are explored.
 
+mod barriers;
 mod c11;
 mod cond;
 mod futex;
@@ -25,6 +26,7 @@ mod once;
 mod threads;
 pub mod waiters;
 
+pub use barriers::*;
 pub use c11::*;
 pub use cond::*;
 pub use futex::futex;
