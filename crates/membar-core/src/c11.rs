@@ -207,6 +207,13 @@ impl C11 {
         C11(self.0 & !(7 << C11::FENCE) | (fence.then(self.fence()) as u16) << C11::FENCE)
     }
 
+    /// The fences that it had, and then this one.
+    #[inline]
+    #[must_use]
+    pub fn right_after(self, fence: Fence) -> C11 {
+        C11(self.0 & !(7 << C11::FENCE) | (self.fence().then(fence) as u16) << C11::FENCE)
+    }
+
     /// At least this order, for a compare-exchange whether it fails or not.
     #[must_use]
     pub fn strengthened(self, order: Order) -> C11 {

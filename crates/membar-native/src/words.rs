@@ -17,7 +17,7 @@
 
 use crate::run::{Located, Standing, Traced};
 use crate::symbols::{Frame, Named, Scalar, Symbols};
-use membar_core::Barrier;
+use membar_core::Order;
 use membar_explore::{Control, Fault, FaultKind, Location, Piece};
 use rustc_hash::FxHashMap;
 
@@ -403,18 +403,11 @@ pub enum Dialect {
 }
 
 impl Dialect {
-    fn order(self, barrier: Barrier) -> &'static str {
-        match (self, barrier) {
-            (Dialect::C, Barrier::Full) => "memory_order_seq_cst",
-            (Dialect::C, _) => "memory_order_release",
-            (Dialect::Cxx, Barrier::Full) => "std::memory_order_seq_cst",
-            (Dialect::Cxx, _) => "std::memory_order_release",
-        }
-    }
-
     /// A fence as the source would have it.
-    pub fn fence(self, barrier: Barrier) -> String {
-        let name = if self == Dialect::C { "atomic_thread_fence" } else { "std::atomic_thread_fence" };
-        format!("{name}({})", self.order(barrier))
+    pub fn fence(self, order: Order) -> String {
+        match self {
+            Dialect::C => format!("atomic_thread_fence(memory_order_{order})"),
+            Dialect::Cxx => format!("std::atomic_thread_fence(std::memory_order_{order})"),
+        }
     }
 }

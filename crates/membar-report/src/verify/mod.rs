@@ -248,12 +248,12 @@ pub struct EndRef {
 }
 
 /// The name of a happens-before cycle.
-pub fn shape(cycle: &[LinkRef]) -> Option<Shape> {
+pub fn shape(cycle: &[LinkRef], same_location: &dyn Fn(usize, usize) -> bool) -> Option<Shape> {
     let edge = |(link, next): (&LinkRef, &LinkRef)| crate::shape::Edge {
         kind: link.relation,
         from: Some(link.access.thread),
         to: Some(next.access.thread),
-        one_address: link.access.address == next.access.address,
+        one_address: same_location(link.event, next.event),
     };
     let edges: Vec<_> = cycle.iter().zip(cycle.iter().cycle().skip(1)).map(edge).collect();
     crate::shape::shape(&edges)

@@ -325,7 +325,10 @@ pub(super) fn fences(all: &[FenceRef]) -> String {
     for fence in all {
         let kind = match &fence.replaces {
             None => format!("`{}`", fence.fence),
-            Some(from) => format!("`{}` instead of `{from}`", fence.fence),
+            Some(from) => match &fence.edits[..] {
+                [_, failure] => format!("`{}` (`{}` if it fails) instead of `{from}`", fence.fence, failure.text),
+                _ => format!("`{}` instead of `{from}`", fence.fence),
+            },
         };
         let at = kinds.iter().position(|(known, _)| *known == kind).unwrap_or_else(|| {
             kinds.push((kind, Vec::new()));
@@ -346,10 +349,9 @@ pub(super) fn fences(all: &[FenceRef]) -> String {
     let mut words = kinds.iter().map(kind).collect::<Vec<_>>().join("; ");
     let mut includes: Vec<&str> = Vec::new();
     for fence in all {
-        if let [include, _] = &fence.edits[..]
-            && !includes.contains(&include.text.trim())
-        {
-            includes.push(include.text.trim());
+        let include = fence.edits.first().map_or("", |edit| edit.text.trim());
+        if include.starts_with("#include") && !includes.contains(&include) {
+            includes.push(include);
         }
     }
     for include in includes {

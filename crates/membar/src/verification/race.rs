@@ -36,8 +36,8 @@ pub fn told<S: Subject>(subject: &mut S, error: &ProgramError) -> Result<ErrorRe
     Ok(ErrorRef {
         kind: ErrorName::Race,
         message,
-        stack: subject.stack(&run, found.later),
-        other: subject.stack(&run, found.earlier),
+        stack: subject.stack(&run, &later),
+        other: subject.stack(&run, &earlier),
         output,
         schedule: error.schedule.to_string(),
         executions: error.executions,

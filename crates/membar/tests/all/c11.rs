@@ -106,6 +106,94 @@ fn relaxed_message_passing_is_explained_and_fixed() {
     assert_eq!(verdict(&json(&files, &["mp.c"])), ("safe".into(), 0, 0));
 }
 
+/// Two threads, `BODY` run by the first, `MAIN` by the second.
+const PAIR: &str = "#include <pthread.h>
+#include <stdatomic.h>
+HEAD
+static void *writer(void *arg)
+{
+    BODY
+    return arg;
+}
+
+int main(void)
+{
+    pthread_t thread;
+    int r = 0;
+    pthread_create(&thread, 0, writer, 0);
+    MAIN
+    pthread_join(thread, 0);
+    return r == 7;
+}
+";
+
+fn pair(head: &str, body: &str, main: &str) -> String {
+    PAIR.replace("HEAD", head).replace("BODY", body).replace("MAIN", main)
+}
+
+/// What the plan puts in, sorted, each once.
+fn planned(document: &Value) -> Vec<String> {
+    let plan = document["results"][0]["plan"].as_array().unwrap_or_else(|| panic!("no plan: {document}"));
+    let mut planned: Vec<String> = plan.iter().map(|put| put["fence"].as_str().unwrap_or_default().into()).collect();
+    planned.sort();
+    planned.dedup();
+    planned
+}
+
+#[test]
+fn fences_where_no_order_is_written() {
+    let macros = "#define LOAD(p) atomic_load_explicit(p, memory_order_relaxed)\n\
+                  #define STORE(p, v) atomic_store_explicit(p, v, memory_order_relaxed)\n";
+    let functions = "static int LOAD(atomic_int *p) { return atomic_load_explicit(p, 0); }\n\
+                     static void STORE(atomic_int *p, int v) { atomic_store_explicit(p, v, 0); }\n";
+    let assembly = "static int LOAD(atomic_int *p) { int r; __asm__ volatile(\"movl %1, %0\" : \"=r\"(r) : \"m\"(*p)); return r; }\n\
+                    static void STORE(atomic_int *p, int v) { __asm__ volatile(\"movl %1, %0\" : \"=m\"(*p) : \"r\"(v)); }\n";
+    let (acquire, release, seq_cst) =
+        ["acquire", "release", "seq_cst"].map(|order| format!("atomic_thread_fence(memory_order_{order})")).into();
+    let passing = vec![acquire, release];
+    let buffering = vec![seq_cst];
+    for (how, loads) in [("macros", macros), ("functions", functions), ("assembly", assembly)] {
+        let head = format!("{loads}static atomic_int x, y;\nstatic int data;");
+        for (what, body, main, plan) in [
+            ("race", "data = 42; STORE(&y, 1);", "if (LOAD(&y))\n        r = data;", &passing),
+            ("loop", "data = 42; STORE(&y, 1);", "while (!LOAD(&y)) {}\n    r = data;", &passing),
+            ("MP", "STORE(&x, 42); STORE(&y, 1);", "r = LOAD(&y); r += LOAD(&x);", &passing),
+            ("SB", "STORE(&x, 1); LOAD(&y);", "STORE(&y, 1); r = LOAD(&x);", &buffering),
+        ] {
+            let text = pair(&head, body, main);
+            let files = Files::new(&[("t.c", text.as_bytes())]);
+            let document = json(&files, &["--model", "c11", "t.c"]);
+            assert_eq!(&planned(&document), plan, "{what} with {how}");
+        }
+    }
+}
+
+/// A function is told the order by its callers: that is where it can be changed. One is written, one is not.
+#[test]
+fn orders_are_changed_where_they_are_written() {
+    let head = "static int get(atomic_int *p, memory_order mo) { return atomic_load_explicit(p, mo); }\n\
+                static atomic_int y;\nstatic int data;\n#define WEAK memory_order_relaxed";
+    let body = "data = 42; atomic_store_explicit(&y, 1, WEAK);";
+    let text = pair(head, body, "if (get(&y, memory_order_relaxed)) r = data;");
+    let files = Files::new(&[("t.c", text.as_bytes())]);
+    let document = json(&files, &["--model", "c11", "t.c"]);
+    assert_eq!(planned(&document), ["atomic_thread_fence(memory_order_release)", "memory_order_acquire"]);
+}
+
+#[test]
+fn variables_of_one_name_are_two_locations() {
+    let head = "static atomic_int *one, *two;";
+    let body =
+        "atomic_store_explicit(one, 42, memory_order_relaxed); atomic_store_explicit(two, 1, memory_order_relaxed);";
+    let main = "r = atomic_load_explicit(two, memory_order_relaxed);\n    r += atomic_load_explicit(one, memory_order_relaxed);";
+    let text = pair(head, body, main)
+        .replace("int r = 0;", "atomic_int cell = 0; one = &cell; { atomic_int cell = 0; two = &cell; int r = 0;")
+        .replace("return r == 7;", "return r == 7; }");
+    let files = Files::new(&[("t.c", text.as_bytes())]);
+    let document = json(&files, &["--model", "c11", "t.c"]);
+    assert_eq!(document["results"][0]["violations"][0]["shape"]["name"], "MP");
+}
+
 #[test]
 fn races_are_errors_with_both_places() {
     let files = Files::new(&[("mp.c", MP.as_bytes())]);

@@ -7,7 +7,7 @@ use super::{
     About, Input, Language, Limit, NativeOptions, RUN, Round, Run, Stand, Subject, Unedited, confirmed, edited_texts,
     hash, shown,
 };
-use crate::core::{Barrier, Performed, ProgramModel, Relaxation, Remedy};
+use crate::core::{Barrier, Order, Performed, ProgramModel, Relaxation, Remedy};
 use crate::explore::{FaultKind, Step, Strategy};
 use crate::report::kinds::ErrorKind as ErrorName;
 use crate::report::verify::{AccessRef, EditRef, ErrorRef, FenceRef, FrameRef, ReplayCommand, order};
@@ -19,7 +19,7 @@ use membar_native::process::Setup;
 use membar_native::session::Session;
 use membar_native::symbols::Symbols;
 use membar_native::words::{Dialect, Place, Words};
-use membar_native::{BEFORE, Standing, Traced, TracedStep};
+use membar_native::{Standing, Traced, TracedStep};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -271,8 +271,8 @@ impl Subject for Native {
         confirmed(&mut self.session.remote(), model, explanation)
     }
 
-    fn stack(&self, run: &Run<Traced>, step: usize) -> Vec<FrameRef> {
-        run.detail.steps.get(step).map_or(Vec::new(), |step| self.frames(&step.stack))
+    fn stack(&self, run: &Run<Traced>, event: &Event) -> Vec<FrameRef> {
+        self.step(run, event).map_or(Vec::new(), |step| self.frames(&step.stack))
     }
 
     fn place(&self, run: &Run<Traced>, event: &Event) -> (String, u32, u32) {
@@ -309,7 +309,11 @@ impl Subject for Native {
     /// A full fence is just behind the store, as a stronger memory order of that store would have it; one for stores is just
     /// before the later one.
     fn spot(&self, barrier: Barrier, after: u32, before: u32) -> u32 {
-        if barrier == Barrier::Full { after } else { before | BEFORE }
+        if barrier == Barrier::Full { after } else { before | Remedy::BEFORE }
+    }
+
+    fn fence_of(&self, order: Order) -> String {
+        self.dialect.fence(order)
     }
 
     fn fence(&self, barrier: Barrier, after: &AccessRef, before: &AccessRef) -> FenceRef {
@@ -324,7 +328,7 @@ impl Subject for Native {
             file: anchor.file.clone(),
             function: anchor.function.clone(),
             thread_name: anchor.thread_name.clone(),
-            fence: self.dialect.fence(barrier),
+            fence: self.fence_of(if full { Order::SeqCst } else { Order::Release }),
             replaces: None,
             order: order(after, before),
             edits: Vec::new(),
