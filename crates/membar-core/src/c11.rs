@@ -178,6 +178,7 @@ impl C11 {
     const FAILURE: u32 = 3;
     const FENCE: u32 = 6;
     const FRESH: u16 = 1 << 9;
+    const ASSEMBLY: u16 = 1 << 10;
 
     /// An access of this order, whether it writes or not, without fences.
     #[inline]
@@ -198,6 +199,13 @@ impl C11 {
     #[must_use]
     pub const fn fresh(self) -> C11 {
         C11(self.0 | C11::FRESH)
+    }
+
+    /// An access by inline assembly: nobody has given it an order, it is assumed.
+    #[inline]
+    #[must_use]
+    pub const fn assembly(self) -> C11 {
+        C11(self.0 | C11::ASSEMBLY)
     }
 
     /// These fences before it, and then those that it had.
@@ -243,6 +251,12 @@ impl C11 {
     #[inline]
     pub fn is_fresh(self) -> bool {
         self.0 & C11::FRESH != 0
+    }
+
+    /// Whether inline assembly makes it.
+    #[inline]
+    pub fn is_assembly(self) -> bool {
+        self.0 & C11::ASSEMBLY != 0
     }
 
     /// As a number, for messages between processes.

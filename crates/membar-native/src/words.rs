@@ -102,6 +102,17 @@ impl Words {
         Place { function, file, line, column, text }
     }
 
+    /// Whether the C++ library makes an access that these return addresses lead to, the innermost first. `std::atomic` only wraps it.
+    pub fn is_library(&self, stack: &[u32]) -> bool {
+        const WRAPPERS: [&str; 5] = ["atomic", "atomic.h", "atomic_base.h", "c11.h", "cxx_atomic_impl.h"];
+        let frames = stack.iter().flat_map(|pc| self.symbols.place(u64::from(*pc)));
+        let mut inner = frames.take_while(|frame| !self.symbols.is_user_file(&frame.file));
+        inner.any(|Frame { file, .. }| {
+            let name = file.rsplit('/').next().unwrap_or(&file);
+            file.contains("/c++/") && !WRAPPERS.contains(&name)
+        })
+    }
+
     /// The function at an offset, in quotes.
     pub fn function(&self, offset: u32) -> String {
         let frame = self.symbols.place(u64::from(offset) + 1).into_iter().next_back();

@@ -15,8 +15,8 @@ pub use replay::{ReplayReport, ReplayStep};
 pub use sarif::SarifRun;
 
 use crate::data::{SCHEMA, Shape};
-use crate::kinds::{ErrorKind, MonitorName, NoteKind, StepKind, Unit};
-use crate::style::{quoted_path, safe};
+use crate::kinds::{ErrorKind, Maker, MonitorName, NoteKind, StepKind, Unit};
+use crate::style::{list, quoted_path, safe};
 use membar_core::{AccessKind, Order, ProgramModel, ProgramVerdict, Relation};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -199,6 +199,9 @@ pub struct AccessRef {
     /// There are others on its line, so the column matters.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub crowded: bool,
+    /// What makes it, if not the program's own C or C++.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<Maker>,
 }
 
 /// A violation.
@@ -414,6 +417,25 @@ pub fn ordered(access: &AccessRef, order: Order) -> String {
         AccessKind::Rmw => "updated",
     };
     format!("`{}` ({place}) must be {done} with {order}", access.address)
+}
+
+/// Inline assembly as C11 sees it.
+pub const ASSEMBLY: &str =
+    "assembly has no memory orders: its loads and stores are taken as relaxed, locked instructions as seq_cst";
+
+/// Remarks about those of these accesses that the program's own C or C++ does not make.
+pub fn remarks<'a>(accesses: impl IntoIterator<Item = &'a AccessRef>) -> Vec<String> {
+    let (mut assembly, mut calls): (bool, Vec<String>) = (false, Vec::new());
+    for access in accesses {
+        let call = format!("{}:{}", text::base(&access.file), access.line);
+        assembly |= access.by == Some(Maker::Assembly);
+        if access.by == Some(Maker::Library) && !calls.contains(&call) {
+            calls.push(call);
+        }
+    }
+    let library =
+        (!calls.is_empty()).then(|| format!("it is inside the C++ library, called at {}", list(&calls, "and")));
+    library.into_iter().chain(assembly.then(|| ASSEMBLY.into())).collect()
 }
 
 impl FrameRef {

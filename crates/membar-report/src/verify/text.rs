@@ -1,6 +1,6 @@
 //! A verified program in words.
 
-use super::{AccessRef, FenceRef, LinkRef, StatisticsRef, StepRef, VerifyReport, ViolationRef};
+use super::{AccessRef, FenceRef, LinkRef, StatisticsRef, StepRef, VerifyReport, ViolationRef, remarks};
 use crate::columns::{Row, columns};
 use crate::kinds::{ErrorKind, NoteKind, StepKind};
 use crate::style::{self, Style, count, list, safe, with_command};
@@ -195,6 +195,9 @@ impl VerifyReport {
         let orders = orders.replace(" must reach ", " reaches ").replace(" must be ", " is ");
         if !orders.is_empty() {
             writeln!(out, "  {}", wrapped(&format!("It cannot happen if {orders}"), style.prose() - 4, "\n    "))?;
+        }
+        for remark in remarks(violation.cycle.iter().map(|link| &link.access)).iter().filter(|_| violation.is_c11()) {
+            writeln!(out, "  {}", wrapped(&format!("Note: {}", safe(remark)), style.prose() - 4, "\n    "))?;
         }
         let said = format!("  In {}. See the SC execution:", self.seen_in(violation));
         let command = self.command.line(&violation.schedule, &format!(" --model {}", self.model));

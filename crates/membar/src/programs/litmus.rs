@@ -139,6 +139,7 @@ impl Subject for Litmus {
             write: value(event.write),
             control: false,
             crowded: false,
+            by: None,
         }
     }
 

@@ -194,6 +194,48 @@ fn variables_of_one_name_are_two_locations() {
     assert_eq!(document["results"][0]["violations"][0]["shape"]["name"], "MP");
 }
 
+/// What makes the accesses of a violation, if that is not the program's own C: told, and part of the document.
+#[test]
+fn assembly_and_the_library_are_named() {
+    let assembly = include_str!("../../../../corpus/c11/assembly.c");
+    let latch = "#include <latch>\n#include <thread>\nint main()\n{\n    std::latch done(1);\n    \
+                 std::thread writer([&] { done.count_down(); });\n    done.wait();\n    writer.join();\n}\n";
+    let locked = "#include <pthread.h>\nstatic int lock, data;\n\
+        static int swap(int *p, int v) { __asm__ volatile(\"xchgl %0, %1\" : \"+r\"(v), \"+m\"(*p) :: \"memory\"); return v; }\n\
+        static void *run(void *a) { while (swap(&lock, 1)) {} data++; swap(&lock, 0); return a; }\n\
+        int main(void) { pthread_t t; pthread_create(&t, 0, run, 0); run(0); pthread_join(t, 0); return data != 2; }\n";
+    let files = Files::new(&[
+        ("assembly.c", assembly.as_bytes()),
+        ("latch.cpp", latch.as_bytes()),
+        ("locked.c", locked.as_bytes()),
+    ]);
+    let by = |args: &[&str]| json(&files, args)["results"][0]["violations"][0]["access"]["by"].clone();
+    assert_eq!(by(&["--model", "c11", "assembly.c"]), "assembly");
+    assert_eq!(by(&["--model", "c11", "latch.cpp", "--", "-std=c++20"]), "library");
+    let text = |args: &[&str]| {
+        let out = files.run(&[&["verify", "--model", "c11"], args].concat()).out;
+        out.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let words = "Note: assembly has no memory orders";
+    assert!(text(&["assembly.c"]).contains(words));
+    assert!(text(&["locked.c"]).contains(words));
+    let latch = text(&["latch.cpp", "--", "-std=c++20"]);
+    assert!(latch.contains("Note: it is inside the C++ library, called at latch.cpp:7 and latch.cpp:6"), "{latch}");
+}
+
+#[test]
+fn weak_compare_exchanges_are_named() {
+    let text = "#include <atomic>\n#include <thread>\nstatic std::atomic<int> n;\n\
+                static void add() { int old = n; while (!n.compare_exchange_KIND(old, old + 1)) {} }\n\
+                int main() { std::thread t(add); add(); t.join(); return n != 2; }\n";
+    for (kind, told) in [("weak", true), ("strong", false)] {
+        let files = Files::new(&[("t.cpp", text.replace("KIND", kind).as_bytes())]);
+        let ran = files.run(&["verify", "--model", "c11", "t.cpp"]);
+        assert_eq!(ran.code, 0, "{}", ran.out);
+        assert_eq!(ran.out.contains("fail without a reason were not tried (t.cpp:4)"), told, "{}", ran.out);
+    }
+}
+
 #[test]
 fn races_are_errors_with_both_places() {
     let files = Files::new(&[("mp.c", MP.as_bytes())]);
@@ -350,6 +392,16 @@ fn load_buffering_is_named() {
     let strong = text.replacen("memory_order_relaxed", "memory_order_acquire", 1);
     let files = Files::new(&[("LB.litmus", strong.as_bytes())]);
     assert!(!files.run(&["verify", "--model", "c11", "LB.litmus"]).out.contains("load buffering"));
+    // Over three threads.
+    let thread = |n: u32, from: &str, to: &str| {
+        format!(
+            "P{n} (atomic_int* {from}, atomic_int* {to}) {{ int r = atomic_load_explicit({from}, memory_order_relaxed); \
+             atomic_store_explicit({to}, 1, memory_order_relaxed); }}\n"
+        )
+    };
+    let three = [thread(0, "x", "y"), thread(1, "y", "z"), thread(2, "z", "x")].concat();
+    let files = Files::new(&[("LB3.litmus", format!("C LB3\n{{ }}\n{three}exists (0:r=1)\n").as_bytes())]);
+    assert!(files.run(&["verify", "--model", "c11", "LB3.litmus"]).out.contains("load buffering was not looked for"));
     // The states are those of RC11.
     let files = Files::new(&[("LB.litmus", text.as_bytes())]);
     let ran = files.run(&["litmus", "--model", "c11", "LB.litmus"]);

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::core::{Barrier, Order, Performed, ProgramModel, Relaxation, Remedy};
 use crate::explore::{FaultKind, Step, Strategy};
-use crate::report::kinds::ErrorKind as ErrorName;
+use crate::report::kinds::{ErrorKind as ErrorName, Maker};
 use crate::report::verify::{AccessRef, EditRef, ErrorRef, FenceRef, FrameRef, ReplayCommand, order};
 use crate::verification::EXPLAINING;
 use crate::verify::{Checkpoint, Effort, ErrorKind, Event, Explanation, ProgramError, Settings, Watching};
@@ -282,7 +282,14 @@ impl Subject for Native {
 
     fn access(&mut self, run: &Run<Traced>, event: &Event) -> AccessRef {
         let Place { function, file, line, column, text } = self.place_of(run, event);
-        let (traced, addr) = (&run.detail, event.access.addr);
+        let (traced, addr, c11) = (&run.detail, event.access.addr, event.access.c11);
+        let is_library = |step: &TracedStep| self.words.is_library(&step.stack);
+        let by = match () {
+            () if c11.is_assembly() => Some(Maker::Assembly),
+            // Plain accesses are the user's business: containers only pass them on.
+            () if !c11.order().is_atomic() || c11.is_fresh() => None,
+            () => self.step(run, event).is_some_and(is_library).then_some(Maker::Library),
+        };
         let address = self.words.address(traced, addr);
         let mut value = |value: Option<u64>| value.map(|value| self.words.value(traced, addr, value));
         AccessRef {
@@ -299,6 +306,7 @@ impl Subject for Native {
             write: value(event.write),
             control: self.words.is_control(traced, addr),
             crowded: false,
+            by,
         }
     }
 
