@@ -194,6 +194,31 @@ fn variables_of_one_name_are_two_locations() {
     assert_eq!(document["results"][0]["violations"][0]["shape"]["name"], "MP");
 }
 
+/// Memory that the C library allocates and fills for its caller is written by the caller.
+#[test]
+fn results_of_the_c_library_are_published() {
+    let head =
+        "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <wchar.h>\nstatic _Atomic(char *) box;";
+    let main = "char *s = atomic_load_explicit(&box, ORDER);\n    if (s) r = *s;";
+    for fill in [
+        "s = strdup(\"a\")",
+        "asprintf(&s, \"%d\", 42)",
+        "s = (char *)wcsdup(L\"a\")",
+        "s = realpath(\"/\", 0)",
+        "size_t n = 0; getline(&s, &n, fmemopen(\"a\\n\", 2, \"r\"))",
+        "size_t n = 0; getdelim(&s, &n, ',', fmemopen(\"a,\", 2, \"r\"))",
+    ] {
+        let body = format!("char *s = 0; {fill};\n    atomic_store_explicit(&box, s, ORDER);");
+        let text = format!("#define _GNU_SOURCE\n{}", pair(head, &body, main));
+        let files = Files::new(&[("t.c", text.as_bytes())]);
+        let found = |order: &str| {
+            let order = format!("-DORDER=memory_order_{order}");
+            verdict(&json(&files, &["--model", "c11", "t.c", "--", "-w", &order])).0
+        };
+        assert_eq!((found("relaxed"), found("seq_cst")), ("error".into(), "safe".into()), "{fill}");
+    }
+}
+
 /// What makes the accesses of a violation, if that is not the program's own C: told, and part of the document.
 #[test]
 fn assembly_and_the_library_are_named() {
