@@ -2,6 +2,7 @@
 #![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 
 use crate::common::{Files, run};
+use membar_testkit::shorthand::{Counted, counted, program};
 use serde_json::Value;
 use std::path::Path;
 
@@ -391,6 +392,28 @@ fn programs_to_port() {
         }
     }
     assert!(mutants >= 15, "{mutants}");
+}
+
+/// Every n-th of the programs whose graphs others have counted, as C.
+fn counted_programs(step: usize) {
+    for Counted { threads, rc11, sc } in counted().into_iter().step_by(step) {
+        let files = Files::new(&[("t.c", program(&threads).as_bytes())]);
+        let document = json(&files, &["--model", "c11", "t.c"]);
+        let expected = if rc11 == sc { "safe" } else { "unsafe" };
+        let result = &document["results"][0];
+        assert_eq!((&result["verdict"], &result["interleavings"]), (&expected.into(), &sc.into()), "{threads}");
+    }
+}
+
+#[test]
+fn some_counted_programs() {
+    counted_programs(40);
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn all_counted_programs() {
+    counted_programs(1);
 }
 
 #[test]
