@@ -1,7 +1,7 @@
 //! `membar verify --model c11`, as a user sees it.
 #![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 
-use crate::common::{Files, run};
+use crate::common::{Files, page_data, run};
 use membar_testkit::shorthand::{Counted, counted, program};
 use serde_json::Value;
 use std::path::Path;
@@ -167,6 +167,24 @@ fn fences_where_no_order_is_written() {
             assert_eq!(&planned(&document), plan, "{what} with {how}");
         }
     }
+}
+
+/// Documents and pages have the fix of a race as the text does.
+#[test]
+fn races_have_their_fix_everywhere() {
+    let head = "#define LOAD(p) atomic_load_explicit(p, memory_order_relaxed)\nstatic atomic_int y;\nstatic int data;";
+    let body = "data = 42;\n    atomic_store_explicit(&y, 1, memory_order_relaxed);";
+    let text = pair(head, body, "if (LOAD(&y))\n        r = data;");
+    let files = Files::new(&[("t.c", text.as_bytes())]);
+    let ran = files.run(&["verify", "--model", "c11", "t.c", "--html", "page.html"]);
+    let wanted = ["atomic_thread_fence(memory_order_acquire)", "memory_order_release"];
+    assert!(wanted.iter().all(|fix| ran.out.contains(fix)), "{}", ran.out);
+    assert_eq!(planned(&json(&files, &["--model", "c11", "t.c"])), wanted);
+    let case = &page_data(&files.path("page.html"))["cases"][0];
+    let fixes: Vec<&str> =
+        case["fixes"]["list"].as_array().unwrap().iter().filter_map(|fix| fix["code"].as_str()).collect();
+    assert!(wanted.iter().all(|fix| fixes.contains(fix)), "{fixes:?}");
+    assert!(!case["fixes"]["diff"].is_null());
 }
 
 /// A function is told the order by its callers: that is where it can be changed. One is written, one is not.
