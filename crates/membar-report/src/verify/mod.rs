@@ -388,6 +388,9 @@ pub struct FrameRef {
     pub file: String,
     /// The line, from 1.
     pub line: u32,
+    /// The column, from 1; 0 if it is not known.
+    #[serde(skip)]
+    pub column: u32,
 }
 
 /// The order that a fence between two accesses of a thread enforces: `the store to `x` (line 3) must reach memory before …`.

@@ -4,7 +4,7 @@ use super::{AccessRef, FenceRef, LinkRef, StatisticsRef, StepRef, VerifyReport, 
 use crate::columns::{Row, columns};
 use crate::kinds::{ErrorKind, NoteKind, StepKind};
 use crate::style::{self, Style, count, list, safe, with_command};
-use membar_core::{AccessKind, ProgramVerdict, Relation};
+use membar_core::{AccessKind, ProgramModel, ProgramVerdict, Relation};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -68,23 +68,21 @@ impl VerifyReport {
         let line = |label: &str, text: &str, out: &mut dyn Write| {
             writeln!(out, "  {label} {}", wrapped(text, style.prose() - 8, "\n        "))
         };
-        if let Some(first) = self.violations.first() {
+        let first = self.violations.first();
+        if let Some(first) = first {
             line("What:", &first.sentence(), out)?;
-            match &self.plan {
-                Some(plan) => {
-                    let it = if plan.len() == 1 { "it" } else { "these" };
-                    line("Fix: ", &format!("{} (checked: safe with {it})", fences(plan)), out)?;
-                }
-                None => {
-                    let orders = if self.needs.is_empty() { orders(&first.fences) } else { self.needs.clone() };
-                    let why = self.unfixed.as_ref().map_or(String::new(), |why| format!(" ({why})"));
-                    line("Need:", &format!("{}{why}", safe(&list(&orders, "and"))), out)?;
-                }
-            }
         }
-        if let (None, Some(plan)) = (self.violations.first(), &self.plan) {
-            let it = if plan.len() == 1 { "it" } else { "these" };
-            line("Fix: ", &format!("{} (checked: safe with {it})", fences(plan)), out)?;
+        let orders = match first {
+            Some(first) if self.needs.is_empty() => orders(&first.fences),
+            _ => self.needs.clone(),
+        };
+        match &self.plan {
+            Some(plan) => line("Fix: ", &format!("{} ({})", fences(plan), self.checked(plan)), out)?,
+            None if !orders.is_empty() => {
+                let why = self.unfixed.as_ref().map_or(String::new(), |why| format!(" ({why})"));
+                line("Need:", &format!("{}{why}", safe(&list(&orders, "and"))), out)?;
+            }
+            None => {}
         }
         line("Seen:", &self.explored(), out)?;
         for note in self.notes.iter().filter(|note| note.kind == NoteKind::Untried) {
@@ -141,6 +139,17 @@ impl VerifyReport {
             }
         }
         Ok(())
+    }
+
+    /// What was found with the plan. Errors that it is not for are still there.
+    fn checked(&self, plan: &[FenceRef]) -> String {
+        let it = if plan.len() == 1 { "it" } else { "these" };
+        let is_c11 = self.model == ProgramModel::C11;
+        match self.errors.iter().all(|error| is_c11 && error.kind == ErrorKind::Race) {
+            true => format!("checked: safe with {it}"),
+            false if is_c11 => format!("checked: no violation and no race with {it}"),
+            false => format!("checked: no violation with {it}"),
+        }
     }
 
     /// Finds out which lines have accesses in more than one column.

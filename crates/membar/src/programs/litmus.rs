@@ -143,7 +143,7 @@ impl Subject for Litmus {
         }
     }
 
-    fn fence_of(&self, order: Order) -> String {
+    fn fence_of(&self, _: &str, order: Order) -> String {
         format!("atomic_thread_fence(memory_order_{order});")
     }
 
@@ -153,8 +153,8 @@ impl Subject for Litmus {
             (Arch::X86, _) => "SFENCE",
             (Arch::X86_64, Barrier::Full) => "mfence",
             (Arch::X86_64, _) => "sfence",
-            (Arch::C, Barrier::Full) => &self.fence_of(Order::SeqCst),
-            (Arch::C, _) => &self.fence_of(Order::Release),
+            (Arch::C, Barrier::Full) => &self.fence_of("", Order::SeqCst),
+            (Arch::C, _) => &self.fence_of("", Order::Release),
         };
         FenceRef {
             file: self.name.clone(),

@@ -336,8 +336,8 @@ pub trait Subject {
         after
     }
 
-    /// A fence of C11 as the source would have it.
-    fn fence_of(&self, order: Order) -> String;
+    /// A fence of C11 as this file would have it.
+    fn fence_of(&self, file: &str, order: Order) -> String;
 
     /// A fence between two accesses.
     fn fence(&self, barrier: Barrier, after: &AccessRef, before: &AccessRef) -> FenceRef;

@@ -83,7 +83,7 @@ impl Subject for Native {
         match *self {}
     }
 
-    fn fence_of(&self, _: Order) -> String {
+    fn fence_of(&self, _: &str, _: Order) -> String {
         match *self {}
     }
 

@@ -57,9 +57,9 @@ impl Put {
         let depth = self.stacks.iter().map(Vec::len).min().unwrap_or(0);
         let calls = |level: usize| {
             let mut calls: Vec<AccessRef> = Vec::new();
-            for FrameRef { function, file, line } in self.stacks.iter().map(|stack| &stack[level]) {
+            for FrameRef { function, file, line, column } in self.stacks.iter().map(|stack| &stack[level]) {
                 let (file, function) = (file.clone(), Some(function.clone()));
-                let call = AccessRef { file, function, line: *line, column: 0, ..self.access.clone() };
+                let call = AccessRef { file, function, line: *line, column: *column, ..self.access.clone() };
                 if !calls.contains(&call) {
                     calls.push(call);
                 }
@@ -83,7 +83,7 @@ impl Put {
             let place = |shown: bool| if shown { (access.line, access.column) } else { (0, 0) };
             let ((after_line, after_column), (before_line, before_column)) = (place(!before), place(before));
             FenceRef {
-                fence: subject.fence_of(self.order),
+                fence: subject.fence_of(&access.file, self.order),
                 replaces: None,
                 after_line,
                 after_column,

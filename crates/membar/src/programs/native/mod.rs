@@ -179,6 +179,7 @@ impl Native {
             function: frame.function,
             file: frame.file,
             line: frame.line,
+            column: frame.column,
         };
         self.words.stack(stack).into_iter().map(frame).collect()
     }
@@ -320,8 +321,14 @@ impl Subject for Native {
         if barrier == Barrier::Full { after } else { before | Remedy::BEFORE }
     }
 
-    fn fence_of(&self, order: Order) -> String {
-        self.dialect.fence(order)
+    fn fence_of(&self, file: &str, order: Order) -> String {
+        let dialect = match build::Language::of(Path::new(file)) {
+            Some(build::Language::C) => Dialect::C,
+            Some(build::Language::Cxx) => Dialect::Cxx,
+            // A header speaks what most of the program speaks.
+            None => self.dialect,
+        };
+        dialect.fence(order)
     }
 
     fn fence(&self, barrier: Barrier, after: &AccessRef, before: &AccessRef) -> FenceRef {
@@ -336,7 +343,7 @@ impl Subject for Native {
             file: anchor.file.clone(),
             function: anchor.function.clone(),
             thread_name: anchor.thread_name.clone(),
-            fence: self.fence_of(if full { Order::SeqCst } else { Order::Release }),
+            fence: self.fence_of(&anchor.file, if full { Order::SeqCst } else { Order::Release }),
             replaces: None,
             order: order(after, before),
             edits: Vec::new(),
