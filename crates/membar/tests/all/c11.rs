@@ -169,6 +169,22 @@ fn fences_where_no_order_is_written() {
     }
 }
 
+/// Litmus tests with the kernel's macros have no orders to write.
+#[test]
+fn fences_in_litmus_tests() {
+    let test = |one: &str, two: &str| {
+        let thread = |n: u32, body: &str| format!("P{n}(int *x, int *y)\n{{\n{body}\n}}\n");
+        format!("C t\n{{}}\n{}{}exists (x=1)\n", thread(0, one), thread(1, two))
+    };
+    let passing = test("WRITE_ONCE(*x, 1);\nWRITE_ONCE(*y, 1);", "int r0 = READ_ONCE(*y);\nint r1 = READ_ONCE(*x);");
+    let buffering = test("WRITE_ONCE(*x, 1);\nint r0 = READ_ONCE(*y);", "WRITE_ONCE(*y, 1);\nint r0 = READ_ONCE(*x);");
+    for (text, orders) in [(passing, &["acquire", "release"][..]), (buffering, &["seq_cst"])] {
+        let files = Files::new(&[("t.litmus", text.as_bytes())]);
+        let wanted: Vec<String> = orders.iter().map(|o| format!("atomic_thread_fence(memory_order_{o});")).collect();
+        assert_eq!(planned(&json(&files, &["--model", "c11", "t.litmus"])), wanted);
+    }
+}
+
 /// Two languages in one program; each file gets its own fences.
 #[test]
 fn fences_speak_the_language_of_the_file() {
