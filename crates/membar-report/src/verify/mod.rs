@@ -410,6 +410,17 @@ pub fn order(after: &AccessRef, before: &AccessRef) -> String {
 
 /// The memory order that an access needs: `` `ready` (mp.c:31) must be written with release``.
 pub fn ordered(access: &AccessRef, order: Order) -> String {
+    format!("{} with {order}", must_be(access))
+}
+
+/// The fence that an access needs right before it, or right after: `` `x` (line 3) must be read after a seq_cst fence ``.
+pub fn fenced(access: &AccessRef, order: Order, before: bool) -> String {
+    let side = if before { "after" } else { "before" };
+    let article = if matches!(order, Order::Acquire | Order::AcqRel) { "an" } else { "a" };
+    format!("{} {side} {article} {order} fence", must_be(access))
+}
+
+fn must_be(access: &AccessRef) -> String {
     let place = match &access.function {
         None => format!("{} line {}", access.thread_name, access.line),
         Some(_) => format!("{}:{}", text::base(&access.file), access.line),
@@ -419,7 +430,7 @@ pub fn ordered(access: &AccessRef, order: Order) -> String {
         AccessKind::Store => "written",
         AccessKind::Rmw => "updated",
     };
-    format!("`{}` ({place}) must be {done} with {order}", access.address)
+    format!("`{}` ({place}) must be {done}", access.address)
 }
 
 /// Inline assembly as C11 sees it.

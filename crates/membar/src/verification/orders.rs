@@ -14,7 +14,7 @@ use super::watchdog::Watchdog;
 use crate::core::{AccessKind, Fence, Order, Remedy};
 use crate::explore::Strategy;
 use crate::programs::{Run, Subject};
-use crate::report::verify::{AccessRef, FenceRef, FrameRef, proposals, reordered};
+use crate::report::verify::{AccessRef, FenceRef, FrameRef, fenced, proposals, reordered};
 use crate::verify::{Checkpoint, Effort, ErrorKind, Event, ProgramError, Seen, Settings, Watching, race};
 use crate::{Interrupt, Listener};
 use std::collections::BTreeMap;
@@ -90,6 +90,7 @@ impl Put {
                 before_line,
                 before_column,
                 tried_before: before,
+                order: fenced(access, self.order, before),
                 ..needed(&self.event, access, self.order)
             }
         };
@@ -152,8 +153,11 @@ pub fn plan<S: Subject>(
             }
         };
         let mut needs: Vec<String> = Vec::new();
-        for put in found.values() {
-            let need = needed(&put.event, &put.access, put.order).order;
+        for (spot, put) in &found {
+            let need = match put.fence {
+                true => fenced(&put.access, put.order, spot & Remedy::BEFORE != 0),
+                false => needed(&put.event, &put.access, put.order).order,
+            };
             if !needs.contains(&need) {
                 needs.push(need);
             }

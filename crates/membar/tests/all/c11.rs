@@ -185,6 +185,19 @@ fn fences_in_litmus_tests() {
     }
 }
 
+/// Where a fence has no place in the source, it is said where one is needed; a stronger order of that access would not do.
+#[test]
+fn fences_without_a_place_are_needed() {
+    let head = "#define LOAD(p) atomic_load_explicit(p, memory_order_relaxed)\n\
+                #define STORE(p, v) atomic_store_explicit(p, v, memory_order_relaxed)\nstatic atomic_int x, y;";
+    let text = pair(head, "(void)(STORE(&x, 1), LOAD(&y));", "r = (STORE(&y, 1), LOAD(&x));");
+    let files = Files::new(&[("t.c", text.as_bytes())]);
+    let document = json(&files, &["--model", "c11", "t.c"]);
+    let needs = document["results"][0]["needs"].as_array().expect("needs");
+    assert_eq!(needs.len(), 2, "{needs:?}");
+    assert!(needs.iter().all(|need| need.as_str().unwrap().ends_with("a seq_cst fence")), "{needs:?}");
+}
+
 /// Two languages in one program; each file gets its own fences.
 #[test]
 fn fences_speak_the_language_of_the_file() {
