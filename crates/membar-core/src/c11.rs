@@ -178,7 +178,8 @@ impl C11 {
     const FAILURE: u32 = 3;
     const FENCE: u32 = 6;
     const FRESH: u16 = 1 << 9;
-    const MEETS: u16 = 1 << 10;
+    const ASSEMBLY: u16 = 1 << 10;
+    const MEETS: u16 = 1 << 11;
 
     /// An access of this order, whether it writes or not, without fences.
     #[inline]
@@ -209,11 +210,25 @@ impl C11 {
         C11(self.0 | C11::MEETS)
     }
 
+    /// An access by inline assembly: nobody has given it an order, it is assumed.
+    #[inline]
+    #[must_use]
+    pub const fn assembly(self) -> C11 {
+        C11(self.0 | C11::ASSEMBLY)
+    }
+
     /// These fences before it, and then those that it had.
     #[inline]
     #[must_use]
     pub fn after(self, fence: Fence) -> C11 {
         C11(self.0 & !(7 << C11::FENCE) | (fence.then(self.fence()) as u16) << C11::FENCE)
+    }
+
+    /// The fences that it had, and then this one.
+    #[inline]
+    #[must_use]
+    pub fn right_after(self, fence: Fence) -> C11 {
+        C11(self.0 & !(7 << C11::FENCE) | (self.fence().then(fence) as u16) << C11::FENCE)
     }
 
     /// At least this order, for a compare-exchange whether it fails or not.
@@ -251,6 +266,12 @@ impl C11 {
     #[inline]
     pub fn meets(self) -> bool {
         self.0 & C11::MEETS != 0
+    }
+
+    /// Whether inline assembly makes it.
+    #[inline]
+    pub fn is_assembly(self) -> bool {
+        self.0 & C11::ASSEMBLY != 0
     }
 
     /// As a number, for messages between processes.

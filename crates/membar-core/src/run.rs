@@ -5,7 +5,7 @@
 //! [`Performed`]. Barriers touch no memory and are not accesses; each access carries the strongest [`Barrier`] that its
 //! thread went through since its previous access, and what C11 says about it.
 
-use crate::{C11, Order};
+use crate::{C11, Fence, Order};
 
 /// The effect of an access.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -54,6 +54,13 @@ pub enum Remedy {
     Barrier(Barrier),
     /// Its memory order is at least this.
     Order(Order),
+    /// A fence of C11 is added.
+    Fence(Fence),
+}
+
+impl Remedy {
+    /// With this bit in the number of the instruction, a barrier or fence comes right before it; otherwise right after it.
+    pub const BEFORE: u32 = 1 << 31;
 }
 
 /// An access that a thread is about to make.

@@ -393,7 +393,8 @@ impl Code {
         })
     }
 
-    /// The same program with these remedies. Barriers come right after their instructions; jumps go where they went, past the barrier.
+    /// The same program with these remedies. Jumps go where they went: past a barrier or fence that comes right after the instruction before,
+    /// but to one that comes right before the instruction.
     pub fn with_remedies(&self, remedies: &[(u32, Remedy)]) -> Code {
         let mut code = self.clone();
         for &(site, remedy) in remedies {
@@ -401,24 +402,27 @@ impl Code {
                 site.c11 = site.c11.strengthened(order);
             }
         }
-        let barriers: Vec<(u32, Barrier)> = remedies.iter().filter_map(barrier).collect();
-        if barriers.is_empty() {
-            return code;
-        }
+        let added = |spot: u32| {
+            let here = remedies.iter().filter(move |(at, _)| *at == spot);
+            here.filter_map(|&(_, remedy)| match remedy {
+                Remedy::Barrier(barrier) => Some(Instr::Barrier(barrier)),
+                Remedy::Fence(fence) => Some(Instr::Fence(fence)),
+                Remedy::Order(_) => None,
+            })
+        };
         for thread in &mut code.threads {
-            let added = |instr: &Instr| match *instr {
-                Instr::Load { site, .. } | Instr::Store { site, .. } | Instr::Rmw { site, .. } => {
-                    barriers.iter().filter(|(at, _)| *at == site).map(|(_, barrier)| *barrier).max()
-                }
-                _ => None,
-            };
-            // Where each instruction goes: behind all barriers that come before it.
+            // Where each instruction goes.
             let mut places = Vec::with_capacity(thread.instrs.len());
             let mut instrs = Vec::with_capacity(thread.instrs.len());
             for instr in &thread.instrs {
                 places.push(instrs.len() as u32);
+                let site = match *instr {
+                    Instr::Load { site, .. } | Instr::Store { site, .. } | Instr::Rmw { site, .. } => Some(site),
+                    _ => None,
+                };
+                instrs.extend(site.into_iter().flat_map(|site| added(site | Remedy::BEFORE)));
                 instrs.push(*instr);
-                instrs.extend(added(instr).map(Instr::Barrier));
+                instrs.extend(site.into_iter().flat_map(added));
             }
             let end = instrs.len() as u32;
             for instr in &mut instrs {
@@ -440,12 +444,5 @@ impl Code {
             _ => {}
         }
         *pc += 1;
-    }
-}
-
-fn barrier(&(site, remedy): &(u32, Remedy)) -> Option<(u32, Barrier)> {
-    match remedy {
-        Remedy::Barrier(barrier) => Some((site, barrier)),
-        Remedy::Order(_) => None,
     }
 }

@@ -19,4 +19,4 @@ pub mod session;
 pub mod symbols;
 pub mod words;
 
-pub use run::{BEFORE, Cell, Divergence, Facts, Located, Made, Standing, Torn, Traced, TracedStep, Unseen};
+pub use run::{Cell, Divergence, Facts, Located, Made, Standing, Torn, Traced, TracedStep, Unseen};

@@ -17,7 +17,7 @@
 
 use crate::run::{Located, Standing, Traced};
 use crate::symbols::{Frame, Named, Scalar, Symbols};
-use membar_core::Barrier;
+use membar_core::Order;
 use membar_explore::{Control, Fault, FaultKind, Location, Piece};
 use rustc_hash::FxHashMap;
 
@@ -100,6 +100,17 @@ impl Words {
         let text = self.symbols.statement(&file, line, column).filter(|text| text.contains(char::is_alphanumeric));
         let text = text.unwrap_or_default();
         Place { function, file, line, column, text }
+    }
+
+    /// Whether the C++ library makes an access that these return addresses lead to, the innermost first. `std::atomic` only wraps it.
+    pub fn is_library(&self, stack: &[u32]) -> bool {
+        const WRAPPERS: [&str; 5] = ["atomic", "atomic.h", "atomic_base.h", "c11.h", "cxx_atomic_impl.h"];
+        let frames = stack.iter().flat_map(|pc| self.symbols.place(u64::from(*pc)));
+        let mut inner = frames.take_while(|frame| !self.symbols.is_user_file(&frame.file));
+        inner.any(|Frame { file, .. }| {
+            let name = file.rsplit('/').next().unwrap_or(&file);
+            file.contains("/c++/") && !WRAPPERS.contains(&name)
+        })
     }
 
     /// The function at an offset, in quotes.
@@ -403,18 +414,11 @@ pub enum Dialect {
 }
 
 impl Dialect {
-    fn order(self, barrier: Barrier) -> &'static str {
-        match (self, barrier) {
-            (Dialect::C, Barrier::Full) => "memory_order_seq_cst",
-            (Dialect::C, _) => "memory_order_release",
-            (Dialect::Cxx, Barrier::Full) => "std::memory_order_seq_cst",
-            (Dialect::Cxx, _) => "std::memory_order_release",
-        }
-    }
-
     /// A fence as the source would have it.
-    pub fn fence(self, barrier: Barrier) -> String {
-        let name = if self == Dialect::C { "atomic_thread_fence" } else { "std::atomic_thread_fence" };
-        format!("{name}({})", self.order(barrier))
+    pub fn fence(self, order: Order) -> String {
+        match self {
+            Dialect::C => format!("atomic_thread_fence(memory_order_{order})"),
+            Dialect::Cxx => format!("std::atomic_thread_fence(std::memory_order_{order})"),
+        }
     }
 }

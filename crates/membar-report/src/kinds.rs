@@ -32,6 +32,16 @@ named! {
     }
 }
 
+/// What makes an access, if not the program's own C or C++.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Maker {
+    /// Inline assembly, which has no memory orders.
+    Assembly,
+    /// The C++ library.
+    Library,
+}
+
 named! {
     /// Kinds of errors that a program has whatever the memory model.
     pub enum ErrorKind {

@@ -44,6 +44,10 @@ fn statement(text: &str) -> String {
     }
 }
 
+fn body(thread: &str) -> String {
+    thread.split(';').map(|part| statement(part.trim())).collect::<Vec<_>>().join("\n")
+}
+
 /// The test with these threads.
 ///
 /// # Panics
@@ -52,12 +56,27 @@ fn statement(text: &str) -> String {
 pub fn litmus(name: &str, threads: &str, exists: &str) -> LitmusTest {
     let mut text = format!("C {name}\n{{}}\n");
     for (t, thread) in threads.split("||").enumerate() {
-        let body: Vec<String> = thread.split(';').map(|part| statement(part.trim())).collect();
         let parameters = ["x", "y", "z"].map(|cell| format!("atomic_int* {cell}")).join(", ");
-        text.push_str(&format!("P{t} ({parameters}) {{\n{}\n}}\n", body.join("\n")));
+        text.push_str(&format!("P{t} ({parameters}) {{\n{}\n}}\n", body(thread)));
     }
     text.push_str(&format!("exists ({exists})\n"));
     LitmusTest::parse(name, text.as_bytes()).unwrap_or_else(|error| panic!("{name}: {error}\n{text}"))
+}
+
+/// The same threads as a C program with POSIX threads.
+///
+/// # Panics
+///
+/// If they are not written as the module says.
+pub fn program(threads: &str) -> String {
+    let mut text = "#include <pthread.h>\n#include <stdatomic.h>\nstatic atomic_int cells[3];\n".to_owned();
+    text.push_str("#define x (&cells[0])\n#define y (&cells[1])\n#define z (&cells[2])\n");
+    let threads: Vec<&str> = threads.split("||").collect();
+    let each = |words: &dyn Fn(usize) -> String| (0..threads.len()).map(words).collect::<String>();
+    text.push_str(&each(&|t| format!("static void *t{t}(void *arg)\n{{\n{}\nreturn arg;\n}}\n", body(threads[t]))));
+    let created = each(&|t| format!("pthread_create(&t[{t}], 0, t{t}, 0);\n"));
+    let joined = each(&|t| format!("pthread_join(t[{t}], 0);\n"));
+    text + &format!("int main(void)\n{{\npthread_t t[{}];\n{created}{joined}return 0;\n}}\n", threads.len())
 }
 
 /// A test of the corpus.
@@ -93,6 +112,33 @@ pub fn corpus() -> Vec<Known> {
             rc11: number(rc11),
             sc: number(sc),
         }
+    };
+    text.lines().filter(|line| !line.starts_with('#')).map(row).collect()
+}
+
+/// A program of `corpus/litmus/graphs.tsv`.
+#[derive(Clone, Debug)]
+pub struct Counted {
+    /// Its threads, in shorthand.
+    pub threads: String,
+    /// How many consistent graphs RC11 has.
+    pub rc11: usize,
+    /// How many SC has. If they are as many, the program is robust.
+    pub sc: usize,
+}
+
+/// The programs of `corpus/litmus/graphs.tsv`.
+///
+/// # Panics
+///
+/// If the file is not there, or not as its first line says.
+pub fn counted() -> Vec<Counted> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/litmus/graphs.tsv");
+    let text = std::fs::read_to_string(path).expect("the corpus");
+    let row = |line: &str| {
+        let [threads, rc11, sc] = line.split('\t').collect::<Vec<_>>()[..] else { panic!("three columns: {line}") };
+        let number = |text: &str| text.parse().unwrap_or_else(|_| panic!("a number: {line}"));
+        Counted { threads: threads.into(), rc11: number(rc11), sc: number(sc) }
     };
     text.lines().filter(|line| !line.starts_with('#')).map(row).collect()
 }

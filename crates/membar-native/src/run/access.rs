@@ -105,6 +105,11 @@ impl Event {
         Event { c11: self.c11.fresh(), ..self }
     }
 
+    /// Inline assembly makes it.
+    pub fn assembly(self) -> Event {
+        Event { c11: self.c11.assembly(), ..self }
+    }
+
     /// The memory order of a compare-exchange that fails.
     pub fn failing(self, order: Order) -> Event {
         Event { c11: self.c11.failing(order), ..self }

@@ -3,7 +3,7 @@
 use super::coroutine::Thread;
 use super::registers::{Registers, register, word_at};
 use super::shadow::read;
-use super::slot::{BEFORE, NO_STAMP, Pending, Slot, Stand};
+use super::slot::{NO_STAMP, Pending, Slot, Stand};
 use super::world::{Mode, World, world};
 use membar_core::{AccessKind, Barrier, Fence, Remedy};
 use membar_explore::{Awaited, Step};
@@ -52,7 +52,9 @@ impl World {
         }
         let world = super::world::world();
         if !world.remedies.is_empty() {
-            world.this().barrier = world.added_barrier(pending.site);
+            let (barrier, fence) = world.added(pending.site);
+            let thread = world.this();
+            (thread.barrier, thread.fence) = (barrier, fence);
         }
     }
 
@@ -110,13 +112,14 @@ impl World {
         next.is_some()
     }
 
-    /// The barrier to add at a site.
+    /// The barrier and the fence to add at a site.
     #[cold]
     #[inline(never)]
-    fn added_barrier(&self, site: u32) -> Barrier {
+    fn added(&self, site: u32) -> (Barrier, Fence) {
         match self.remedies.get(&site) {
-            Some(&Remedy::Barrier(barrier)) => barrier,
-            _ => Barrier::None,
+            Some(&Remedy::Barrier(barrier)) => (barrier, Fence::None),
+            Some(&Remedy::Fence(fence)) => (Barrier::None, fence),
+            _ => (Barrier::None, Fence::None),
         }
     }
 
@@ -124,7 +127,9 @@ impl World {
     #[cold]
     #[inline(never)]
     fn remedy(&self, pending: &mut Pending) {
-        pending.barrier = pending.barrier.max(self.added_barrier(pending.site | BEFORE));
+        let (barrier, fence) = self.added(pending.site | Remedy::BEFORE);
+        pending.barrier = pending.barrier.max(barrier);
+        pending.c11 = pending.c11.right_after(fence);
         if let Some(&Remedy::Order(order)) = self.remedies.get(&pending.site)
             && !pending.c11.is_fresh()
         {

@@ -124,7 +124,7 @@ impl ThreadState {
     /// instruction is a relaxed access.
     #[inline]
     pub fn plain(&self) -> C11 {
-        if self.scratch == 0 { C11::default() } else { C11::new(Order::Relaxed) }
+        if self.scratch == 0 { C11::default() } else { C11::new(Order::Relaxed).assembly() }
     }
 
     /// Of a thread that has not been started.

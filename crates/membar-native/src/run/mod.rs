@@ -55,6 +55,5 @@ pub use opaque::Unseen;
 pub use parts::Torn;
 pub(crate) use program::{Native, Options};
 pub use shadow::Cell;
-pub use slot::BEFORE;
 pub use trace::{Located, Made, Standing, Traced, TracedStep};
 pub(crate) use trace::{barrier_of, kind_of, number_of, remedy_of};

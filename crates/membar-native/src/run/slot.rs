@@ -9,9 +9,6 @@ pub const START_SITE: u32 = u32::MAX - 1;
 /// See [`START_SITE`].
 pub const END_SITE: u32 = u32::MAX - 2;
 
-/// A barrier for a site with this bit comes before the access, otherwise after it.
-pub const BEFORE: u32 = 1 << 31;
-
 /// The next access of a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Pending {

@@ -11,7 +11,7 @@ use super::shadow::{self, read};
 use super::slot::{END_SITE, START_SITE, Slot, Stand};
 use super::world::{World, world};
 use crate::process::{Remote, RemoteReply};
-use membar_core::{Access, AccessKind, Barrier, C11, Order, Performed, Remedy};
+use membar_core::{Access, AccessKind, Barrier, C11, Fence, Order, Performed, Remedy};
 use membar_explore::{Control, Fault, Location, Next, Program, Step};
 use serde::{Deserialize, Serialize};
 
@@ -77,22 +77,26 @@ pub(crate) fn barrier_of(number: u8) -> Barrier {
     [Barrier::None, Barrier::Store, Barrier::Full][usize::from(number.min(2))]
 }
 
-/// Memory orders come behind barriers.
+/// Memory orders come behind barriers, and fences behind those.
 const ORDERS: u8 = 8;
+const FENCES: u8 = 16;
 
 /// A change as a number.
 pub(crate) fn number_of(change: Remedy) -> u8 {
     match change {
         Remedy::Barrier(barrier) => barrier as u8,
         Remedy::Order(order) => ORDERS + order as u8,
+        Remedy::Fence(fence) => FENCES + fence as u8,
     }
 }
 
 /// A change, from its number.
 pub(crate) fn remedy_of(number: u8) -> Remedy {
-    match number.checked_sub(ORDERS) {
-        None => Remedy::Barrier(barrier_of(number)),
-        Some(order) => Remedy::Order(Order::ALL[usize::from(order.min(5))]),
+    let at_most = |number: u8| usize::from(number.min(5));
+    match number {
+        FENCES.. => Remedy::Fence(Fence::ALL[at_most(number - FENCES)]),
+        ORDERS.. => Remedy::Order(Order::ALL[at_most(number - ORDERS)]),
+        _ => Remedy::Barrier(barrier_of(number)),
     }
 }
 

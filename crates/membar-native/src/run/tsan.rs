@@ -142,18 +142,16 @@ fn scratch() -> u64 {
 
 fn announced_assembly(addr: usize, what: u32, rax: u64, rdx: u64) {
     let size = (what & 0xff) as usize;
+    let locked = || Event::atomic(AccessKind::Rmw, addr, size, Order::SeqCst).before(Barrier::Store).assembly();
     match what >> 8 {
         1 if size > 8 => whole_range(addr, size, false),
         2 if size > 8 => whole_range(addr, size, true),
         1 => plain(addr, size, false),
         2 => plain(addr, size, true),
-        3 => Event::atomic(AccessKind::Rmw, addr, size, Order::SeqCst).before(Barrier::Store).announce(),
+        3 => locked().announce(),
         4 => {
             let mask = if size >= 8 { u64::MAX } else { (1 << (8 * size)) - 1 };
-            Event::atomic(AccessKind::Rmw, addr, size, Order::SeqCst)
-                .before(Barrier::Store)
-                .expects(rax & mask)
-                .announce();
+            locked().expects(rax & mask).announce();
         }
         5 => {
             barrier(Barrier::Full);
@@ -166,10 +164,7 @@ fn announced_assembly(addr: usize, what: u32, rax: u64, rdx: u64) {
         8 => {
             let expected =
                 if size == 8 { rdx << 32 | rax & 0xffff_ffff } else { wide(u128::from(rdx) << 64 | u128::from(rax)) };
-            Event::atomic(AccessKind::Rmw, addr, size, Order::SeqCst)
-                .before(Barrier::Store)
-                .expects(expected)
-                .announce();
+            locked().expects(expected).announce();
         }
         9 => world().executed(addr as u64),
         10 => whole_range(addr, rax as usize, false),

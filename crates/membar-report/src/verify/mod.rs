@@ -15,8 +15,8 @@ pub use replay::{ReplayReport, ReplayStep};
 pub use sarif::SarifRun;
 
 use crate::data::{SCHEMA, Shape};
-use crate::kinds::{ErrorKind, MonitorName, NoteKind, StepKind, Unit};
-use crate::style::{quoted_path, safe};
+use crate::kinds::{ErrorKind, Maker, MonitorName, NoteKind, StepKind, Unit};
+use crate::style::{list, quoted_path, safe};
 use membar_core::{AccessKind, Order, ProgramModel, ProgramVerdict, Relation};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -206,6 +206,9 @@ pub struct AccessRef {
     /// There are others on its line, so the column matters.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub crowded: bool,
+    /// What makes it, if not the program's own C or C++.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<Maker>,
 }
 
 /// A violation.
@@ -255,12 +258,12 @@ pub struct EndRef {
 }
 
 /// The name of a happens-before cycle.
-pub fn shape(cycle: &[LinkRef]) -> Option<Shape> {
+pub fn shape(cycle: &[LinkRef], same_location: &dyn Fn(usize, usize) -> bool) -> Option<Shape> {
     let edge = |(link, next): (&LinkRef, &LinkRef)| crate::shape::Edge {
         kind: link.relation,
         from: Some(link.access.thread),
         to: Some(next.access.thread),
-        one_address: link.access.address == next.access.address,
+        one_address: same_location(link.event, next.event),
     };
     let edges: Vec<_> = cycle.iter().zip(cycle.iter().cycle().skip(1)).map(edge).collect();
     crate::shape::shape(&edges)
@@ -392,6 +395,9 @@ pub struct FrameRef {
     pub file: String,
     /// The line, from 1.
     pub line: u32,
+    /// The column, from 1; 0 if it is not known.
+    #[serde(skip)]
+    pub column: u32,
 }
 
 /// The order that a fence between two accesses of a thread enforces: `the store to `x` (line 3) must reach memory before …`.
@@ -411,6 +417,17 @@ pub fn order(after: &AccessRef, before: &AccessRef) -> String {
 
 /// The memory order that an access needs: `` `ready` (mp.c:31) must be written with release``.
 pub fn ordered(access: &AccessRef, order: Order) -> String {
+    format!("{} with {order}", must_be(access))
+}
+
+/// The fence that an access needs right before it, or right after: `` `x` (line 3) must be read after a seq_cst fence ``.
+pub fn fenced(access: &AccessRef, order: Order, before: bool) -> String {
+    let side = if before { "after" } else { "before" };
+    let article = if matches!(order, Order::Acquire | Order::AcqRel) { "an" } else { "a" };
+    format!("{} {side} {article} {order} fence", must_be(access))
+}
+
+fn must_be(access: &AccessRef) -> String {
     let place = match &access.function {
         None => format!("{} line {}", access.thread_name, access.line),
         Some(_) => format!("{}:{}", text::base(&access.file), access.line),
@@ -420,7 +437,26 @@ pub fn ordered(access: &AccessRef, order: Order) -> String {
         AccessKind::Store => "written",
         AccessKind::Rmw => "updated",
     };
-    format!("`{}` ({place}) must be {done} with {order}", access.address)
+    format!("`{}` ({place}) must be {done}", access.address)
+}
+
+/// Inline assembly as C11 sees it.
+pub const ASSEMBLY: &str =
+    "assembly has no memory orders: its loads and stores are taken as relaxed, locked instructions as seq_cst";
+
+/// Remarks about those of these accesses that the program's own C or C++ does not make.
+pub fn remarks<'a>(accesses: impl IntoIterator<Item = &'a AccessRef>) -> Vec<String> {
+    let (mut assembly, mut calls): (bool, Vec<String>) = (false, Vec::new());
+    for access in accesses {
+        let call = format!("{}:{}", text::base(&access.file), access.line);
+        assembly |= access.by == Some(Maker::Assembly);
+        if access.by == Some(Maker::Library) && !calls.contains(&call) {
+            calls.push(call);
+        }
+    }
+    let library =
+        (!calls.is_empty()).then(|| format!("it is inside the C++ library, called at {}", list(&calls, "and")));
+    library.into_iter().chain(assembly.then(|| ASSEMBLY.into())).collect()
 }
 
 impl FrameRef {

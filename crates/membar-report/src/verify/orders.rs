@@ -4,7 +4,7 @@
 //! access, from its column on. Of a compare-exchange the second one, if it has one, is the order of a failure, which is
 //! strengthened as far as it needs.
 
-use super::{EditRef, FenceRef};
+use super::{EditRef, FenceRef, edits};
 use membar_core::Order;
 use std::collections::BTreeMap;
 
@@ -24,7 +24,17 @@ pub fn reordered(orders: &[FenceRef], source: &dyn Fn(&str) -> Option<String>) -
     let all = |failures| orders.iter().map(|order| written(order, &texts[order.file.as_str()], failures)).collect();
     let mut proposals: Vec<Vec<FenceRef>> = [false, true].into_iter().filter_map(all).collect();
     proposals.dedup();
+    // A line that says nothing about where it writes its orders could be read as one order for two accesses.
+    proposals.retain(|orders| !is_torn(orders));
     proposals
+}
+
+/// Whether two edits want to replace the same text by something different.
+fn is_torn(orders: &[FenceRef]) -> bool {
+    let edits = edits(orders);
+    edits
+        .windows(2)
+        .any(|pair| (&pair[0].file, pair[0].line, pair[0].column) == (&pair[1].file, pair[1].line, pair[1].column))
 }
 
 /// An order in the text.
@@ -60,7 +70,8 @@ fn written(order: &FenceRef, text: &str, failures: bool) -> Option<FenceRef> {
     let tokens = tokens(text, order.after_line);
     let behind = |token: &&Token<'_>| token.line > order.after_line || token.at + 1 >= order.after_column as usize;
     let fits = |token: &&Token<'_>| token.order() == Some(from);
-    let first = tokens.iter().filter(behind).find(fits).or_else(|| tokens.iter().find(fits))?;
+    // The arguments of a template come before the call.
+    let first = tokens.iter().filter(behind).find(fits).or_else(|| tokens.iter().rfind(fits))?;
     let mut changes = vec![(first, from, wanted)];
     let at = tokens.iter().position(|token| (token.line, token.at) == (first.line, first.at))?;
     let line = text.lines().nth(order.after_line.checked_sub(1)? as usize).unwrap_or_default();
@@ -165,6 +176,17 @@ mod tests {
         let text = "r = a.load(memory_order_relaxed) + b.load(memory_order_relaxed);";
         let second = "r = a.load(memory_order_relaxed) + b.load(memory_order_acquire);";
         assert_eq!(rewritten(text, order(1, 36, "relaxed", "acquire")).as_deref(), Some(second));
+    }
+
+    #[test]
+    fn one_order_is_not_replaced_twice() {
+        let text = "put<memory_order_relaxed>(x, get<memory_order_relaxed>(y));";
+        let both = [order(1, 4, "relaxed", "release"), order(1, 5, "relaxed", "acquire")];
+        assert!(reordered(&both, &|_| Some(text.to_owned())).is_empty());
+        assert_eq!(reordered(&both[..1], &|_| Some(text.to_owned())).len(), 1);
+        // Of a template, the one before the call.
+        let second = "put<memory_order_relaxed>(x, get<memory_order_acquire>(y));";
+        assert_eq!(rewritten(text, order(1, 55, "relaxed", "acquire")).as_deref(), Some(second));
     }
 
     #[test]

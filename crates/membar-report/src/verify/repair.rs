@@ -10,7 +10,7 @@
 //! Nothing is taken for granted: this only proposes, and the caller builds the edited program and verifies it. In C and C++
 //! a fence can stand right after each `;`, `{` and `}` that is not within parentheses, in a comment, a string or a directive.
 //! Of those the ones between the two accesses come first, nearest to where the fence was found to work; then the nearest ones
-//! on the other side. The header that the fence needs is included if it is missing. In the table of a litmus test a fence is
+//! on the other side. Behind a condition whose branch has no braces, it gets some. The header that the fence needs is included if it is missing. In the table of a litmus test a fence is
 //! a cell of a row below the access.
 //!
 //! # Guarantees
@@ -42,7 +42,8 @@ pub fn proposals(fences: &[FenceRef], source: &dyn Fn(&str) -> Option<String>) -
     if fences.iter().all(|fence| table(fence).is_some()) {
         return vec![rows(fences, &texts)];
     }
-    let places: Vec<Vec<EditRef>> = fences.iter().map(|fence| places(fence, &texts[fence.file.as_str()])).collect();
+    let places: Vec<Vec<Vec<EditRef>>> =
+        fences.iter().map(|fence| places(fence, &texts[fence.file.as_str()])).collect();
     if places.iter().any(Vec::is_empty) {
         return Vec::new();
     }
@@ -51,10 +52,10 @@ pub fn proposals(fences: &[FenceRef], source: &dyn Fn(&str) -> Option<String>) -
     let one = (0..fences.len()).map(|i| (0..fences.len()).map(|at| usize::from(at == i)).collect());
     let mut proposals: Vec<Vec<FenceRef>> = Vec::new();
     for choice in all.chain(one) {
-        let put = |((fence, places), n): ((&FenceRef, &Vec<EditRef>), &usize)| {
-            let edit = places[(*n).min(places.len() - 1)].clone();
+        let put = |((fence, places), n): ((&FenceRef, &Vec<Vec<EditRef>>), &usize)| {
+            let edits = places[(*n).min(places.len() - 1)].clone();
             FenceRef {
-                edits: include(fence, &texts[fence.file.as_str()]).into_iter().chain([edit]).collect(),
+                edits: include(fence, &texts[fence.file.as_str()]).into_iter().chain(edits).collect(),
                 ..fence.clone()
             }
         };
@@ -146,8 +147,8 @@ fn thread_column(fence: &FenceRef, lines: &[&str]) -> Option<usize> {
     (head + 1 < fence.after_line as usize && column < row.split('|').count()).then_some(column)
 }
 
-/// Places for a fence in C, the likeliest first.
-fn places(fence: &FenceRef, text: &str) -> Vec<EditRef> {
+/// Places for a fence in C, the likeliest first, each with its edits, that of the fence last.
+fn places(fence: &FenceRef, text: &str) -> Vec<Vec<EditRef>> {
     let starts: Vec<usize> = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
     let offset = |line: u32, column: u32| {
         let start = *starts.get((line as usize).checked_sub(1)?)?;
@@ -169,11 +170,70 @@ fn places(fence: &FenceRef, text: &str) -> Vec<EditRef> {
             ahead(before).take_while(|end| *end > after).chain(ahead(after).take(1)).take(PLACES).collect()
         }
         (_, Some(before)) if fence.tried_before => ahead(before).take(2).collect(),
+        // A fence behind a `return` is never reached.
+        (Some(after), _) if words(text, &ends, after).1.starts_with("return") => Vec::new(),
         (Some(after), _) => behind(after).take(2).collect(),
         (None, Some(before)) => ahead(before).take(2).collect(),
         (None, None) => Vec::new(),
     };
-    chosen.into_iter().map(|at| insertion(fence, text, &starts, at)).collect()
+    let branch = after.filter(|_| before.is_none()).and_then(|after| branch(text, &ends, after));
+    let braced = branch.map(|branch| braced(fence, text, &starts, branch));
+    braced.into_iter().chain(chosen.into_iter().map(|at| vec![insertion(fence, text, &starts, at)])).collect()
+}
+
+/// The statement of this offset without the comments before it, and where that begins.
+fn words<'a>(text: &'a str, ends: &[usize], at: usize) -> (usize, &'a str) {
+    let mut start = ends[..ends.partition_point(|end| *end <= at)].last().copied().unwrap_or(0);
+    loop {
+        let rest = &text[start..];
+        start += rest.len() - rest.trim_start().len();
+        let rest = &text[start..];
+        let comment = match rest.get(..2) {
+            Some("//") => rest.find('\n'),
+            Some("/*") => rest.find("*/").map(|end| end + 2),
+            _ => None,
+        };
+        match comment.filter(|end| start + end <= at) {
+            Some(end) => start += end,
+            None => return (start, rest),
+        }
+    }
+}
+
+/// If the offset is in the condition of an `if` with a branch of one statement without braces: where the condition and the branch end.
+fn branch(text: &str, ends: &[usize], at: usize) -> Option<(usize, usize)> {
+    let (start, statement) = words(text, ends, at);
+    let statement = statement.strip_prefix("else").map_or(statement, str::trim_start);
+    statement.strip_prefix("if").filter(|rest| rest.trim_start().starts_with('('))?;
+    let mut depth = 0;
+    let closes = |(_, letter): &(usize, char)| {
+        depth += i32::from(*letter == '(') - i32::from(*letter == ')');
+        *letter == ')' && depth == 0
+    };
+    let close = start + text[start..].char_indices().find(closes)?.0 + 1;
+    let end = *ends.get(ends.partition_point(|end| *end <= close))?;
+    (at < close && text[..end].ends_with(';')).then_some((close, end))
+}
+
+/// Braces around a branch, with the fence at its beginning.
+fn braced(fence: &FenceRef, text: &str, starts: &[usize], (close, end): (usize, usize)) -> Vec<EditRef> {
+    let code = fence.fence.trim_end_matches(';');
+    let indent = |at: usize| {
+        let line = &text[starts[starts.partition_point(|start| *start <= at) - 1]..];
+        &line[..line.len() - line.trim_start().len()]
+    };
+    let body = close + text[close..].len() - text[close..].trim_start().len();
+    let insert = |at: usize, text: String| {
+        let line = starts.partition_point(|start| *start <= at);
+        let column = (at - starts[line - 1]) as u32 + 1;
+        EditRef { file: fence.file.clone(), line: line as u32, column, text, removes: 0 }
+    };
+    match text[close..body].contains('\n') {
+        true => {
+            vec![insert(end, format!("\n{}}}", indent(close))), insert(close, format!(" {{\n{}{code};", indent(body)))]
+        }
+        false => vec![insert(end, " }".into()), insert(close, format!(" {{ {code};"))],
+    }
 }
 
 /// The fence right behind this offset: as a line if the rest of that line is blank or a comment.
@@ -310,6 +370,21 @@ mod tests {
         let text = format!("{HEAD}void f() {{\n  x = 1; // then\n\n  y;\n}}\n");
         let first = format!("{HEAD}void f() {{\n  x = 1; // then\n  mfence;\n\n  y;\n}}\n");
         assert_eq!(tried(&text, &[fence("T1", Some("f"), (3, 3), (5, 3))])[0], first);
+    }
+
+    #[test]
+    fn behind_a_condition() {
+        let after = |line, column| fence("T1", Some("f"), (line, column), (0, 0));
+        let text = format!("{HEAD}void f() {{\n  // then\n  if (x)\n    y = 1;\n  else\n    z = 1;\n}}\n");
+        let first = format!(
+            "{HEAD}void f() {{\n  // then\n  if (x) {{\n    mfence;\n    y = 1;\n  }}\n  else\n    z = 1;\n}}\n"
+        );
+        assert_eq!(tried(&text, &[after(4, 7)])[0], first);
+        let text = format!("{HEAD}void f() {{ if (g(x)) y = 1; }}\n");
+        let first = format!("{HEAD}void f() {{ if (g(x)) {{ mfence; y = 1; }} }}\n");
+        assert_eq!(tried(&text, &[after(2, 18)])[0], first);
+        let text = format!("{HEAD}int f() {{ return x; }}\n");
+        assert!(tried(&text, &[after(2, 19)]).is_empty());
     }
 
     #[test]

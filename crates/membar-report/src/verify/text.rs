@@ -1,10 +1,10 @@
 //! A verified program in words.
 
-use super::{AccessRef, FenceRef, LinkRef, StatisticsRef, StepRef, VerifyReport, ViolationRef};
+use super::{AccessRef, FenceRef, LinkRef, StatisticsRef, StepRef, VerifyReport, ViolationRef, remarks};
 use crate::columns::{Row, columns};
 use crate::kinds::{ErrorKind, NoteKind, StepKind};
 use crate::style::{self, Style, count, list, safe, with_command};
-use membar_core::{AccessKind, ProgramVerdict, Relation};
+use membar_core::{AccessKind, ProgramModel, ProgramVerdict, Relation};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -68,23 +68,21 @@ impl VerifyReport {
         let line = |label: &str, text: &str, out: &mut dyn Write| {
             writeln!(out, "  {label} {}", wrapped(text, style.prose() - 8, "\n        "))
         };
-        if let Some(first) = self.violations.first() {
+        let first = self.violations.first();
+        if let Some(first) = first {
             line("What:", &first.sentence(), out)?;
-            match &self.plan {
-                Some(plan) => {
-                    let it = if plan.len() == 1 { "it" } else { "these" };
-                    line("Fix: ", &format!("{} (checked: safe with {it})", fences(plan)), out)?;
-                }
-                None => {
-                    let orders = if self.needs.is_empty() { orders(&first.fences) } else { self.needs.clone() };
-                    let why = self.unfixed.as_ref().map_or(String::new(), |why| format!(" ({why})"));
-                    line("Need:", &format!("{}{why}", safe(&list(&orders, "and"))), out)?;
-                }
-            }
         }
-        if let (None, Some(plan)) = (self.violations.first(), &self.plan) {
-            let it = if plan.len() == 1 { "it" } else { "these" };
-            line("Fix: ", &format!("{} (checked: safe with {it})", fences(plan)), out)?;
+        let orders = match first {
+            Some(first) if self.needs.is_empty() => orders(&first.fences),
+            _ => self.needs.clone(),
+        };
+        match &self.plan {
+            Some(plan) => line("Fix: ", &format!("{} ({})", fences(plan), self.checked(plan)), out)?,
+            None if !orders.is_empty() => {
+                let why = self.unfixed.as_ref().map_or(String::new(), |why| format!(" ({why})"));
+                line("Need:", &format!("{}{why}", safe(&list(&orders, "and"))), out)?;
+            }
+            None => {}
         }
         line("Seen:", &self.explored(), out)?;
         for note in self.notes.iter().filter(|note| note.kind == NoteKind::Untried) {
@@ -141,6 +139,17 @@ impl VerifyReport {
             }
         }
         Ok(())
+    }
+
+    /// What was found with the plan. Errors that it is not for are still there.
+    fn checked(&self, plan: &[FenceRef]) -> String {
+        let it = if plan.len() == 1 { "it" } else { "these" };
+        let is_c11 = self.model == ProgramModel::C11;
+        match self.errors.iter().all(|error| is_c11 && error.kind == ErrorKind::Race) {
+            true => format!("checked: safe with {it}"),
+            false if is_c11 => format!("checked: no violation and no race with {it}"),
+            false => format!("checked: no violation with {it}"),
+        }
     }
 
     /// Finds out which lines have accesses in more than one column.
@@ -201,6 +210,9 @@ impl VerifyReport {
         let orders = orders.replace(" must reach ", " reaches ").replace(" must be ", " is ");
         if !orders.is_empty() {
             writeln!(out, "  {}", wrapped(&format!("It cannot happen if {orders}"), style.prose() - 4, "\n    "))?;
+        }
+        for remark in remarks(violation.cycle.iter().map(|link| &link.access)).iter().filter(|_| violation.is_c11()) {
+            writeln!(out, "  {}", wrapped(&format!("Note: {}", safe(remark)), style.prose() - 4, "\n    "))?;
         }
         let said = format!("  In {}. See the SC execution:", self.seen_in(violation));
         let command = self.command.line(&violation.schedule, &format!(" --model {}", self.model));
@@ -331,7 +343,10 @@ pub(super) fn fences(all: &[FenceRef]) -> String {
     for fence in all {
         let kind = match &fence.replaces {
             None => format!("`{}`", fence.fence),
-            Some(from) => format!("`{}` instead of `{from}`", fence.fence),
+            Some(from) => match &fence.edits[..] {
+                [_, failure] => format!("`{}` (`{}` if it fails) instead of `{from}`", fence.fence, failure.text),
+                _ => format!("`{}` instead of `{from}`", fence.fence),
+            },
         };
         let at = kinds.iter().position(|(known, _)| *known == kind).unwrap_or_else(|| {
             kinds.push((kind, Vec::new()));
@@ -352,10 +367,9 @@ pub(super) fn fences(all: &[FenceRef]) -> String {
     let mut words = kinds.iter().map(kind).collect::<Vec<_>>().join("; ");
     let mut includes: Vec<&str> = Vec::new();
     for fence in all {
-        if let [include, _] = &fence.edits[..]
-            && !includes.contains(&include.text.trim())
-        {
-            includes.push(include.text.trim());
+        let include = fence.edits.first().map_or("", |edit| edit.text.trim());
+        if include.starts_with("#include") && !includes.contains(&include) {
+            includes.push(include);
         }
     }
     for include in includes {

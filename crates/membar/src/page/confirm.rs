@@ -78,6 +78,7 @@ fn told(test: &LitmusTest, file: &str, steps: &[Transition]) -> Vec<StepRef> {
             write: step.write.map(value),
             control: false,
             crowded: false,
+            by: None,
         };
         told.push(StepRef { step: StepKind::Issue, access, delayed: false, overtakes: false, event });
         if step.kind == AccessKind::Store {

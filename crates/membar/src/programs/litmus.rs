@@ -2,7 +2,7 @@
 
 use super::{About, Round, Run, Stand, Subject, Unedited, confirmed, edited_texts, hash, shown};
 use crate::Failure;
-use crate::core::{Barrier, ProgramModel, Remedy};
+use crate::core::{Barrier, Order, ProgramModel, Remedy};
 use crate::explore::{Next, Program, Step};
 use crate::litmus::{self, Arch, Code, Error, FILE_LIMIT, Interpreter, LitmusTest, Site};
 use crate::report::kinds::ErrorKind as ErrorName;
@@ -139,7 +139,12 @@ impl Subject for Litmus {
             write: value(event.write),
             control: false,
             crowded: false,
+            by: None,
         }
+    }
+
+    fn fence_of(&self, _: &str, order: Order) -> String {
+        format!("atomic_thread_fence(memory_order_{order});")
     }
 
     fn fence(&self, barrier: Barrier, after: &AccessRef, before: &AccessRef) -> FenceRef {
@@ -148,8 +153,8 @@ impl Subject for Litmus {
             (Arch::X86, _) => "SFENCE",
             (Arch::X86_64, Barrier::Full) => "mfence",
             (Arch::X86_64, _) => "sfence",
-            (Arch::C, Barrier::Full) => "atomic_thread_fence(memory_order_seq_cst);",
-            (Arch::C, _) => "atomic_thread_fence(memory_order_release);",
+            (Arch::C, Barrier::Full) => &self.fence_of("", Order::SeqCst),
+            (Arch::C, _) => &self.fence_of("", Order::Release),
         };
         FenceRef {
             file: self.name.clone(),

@@ -12,7 +12,7 @@ pub use native::{Native, compile, serve};
 
 use crate::Failure;
 use crate::certify::{rc11, replay};
-use crate::core::{Access, Barrier, Performed, ProgramModel, Remedy, Threads};
+use crate::core::{Access, Barrier, Order, Performed, ProgramModel, Remedy, Threads};
 use crate::explore::{SearchState, Step, Work};
 use crate::report::verify::{
     AccessRef, EditRef, ErrorRef, FenceRef, FrameRef, NoteRef, ReplayCommand, StatisticsRef, edited,
@@ -320,8 +320,8 @@ pub trait Subject {
         None
     }
 
-    /// The calls that led to a step of a run, the innermost first; none if the program has no functions.
-    fn stack(&self, _run: &Run<Self::Detail>, _step: usize) -> Vec<FrameRef> {
+    /// The calls that led to an event of a run, the innermost first; none if the program has no functions.
+    fn stack(&self, _run: &Run<Self::Detail>, _event: &Event) -> Vec<FrameRef> {
         Vec::new()
     }
 
@@ -340,6 +340,9 @@ pub trait Subject {
     fn spot(&self, _: Barrier, after: u32, _before: u32) -> u32 {
         after
     }
+
+    /// A fence of C11 as this file would have it.
+    fn fence_of(&self, file: &str, order: Order) -> String;
 
     /// A fence between two accesses.
     fn fence(&self, barrier: Barrier, after: &AccessRef, before: &AccessRef) -> FenceRef;

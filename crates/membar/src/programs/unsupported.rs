@@ -2,7 +2,7 @@
 
 use super::{About, Input, Language, NativeOptions, Round, Run, Subject, Unedited};
 use crate::Failure;
-use crate::core::{Barrier, ProgramModel, Remedy};
+use crate::core::{Barrier, Order, ProgramModel, Remedy};
 use crate::explore::Step;
 use crate::report::verify::{AccessRef, EditRef, ErrorRef, FenceRef};
 use crate::verify::{Checkpoint, Effort, Event, Explanation, ProgramError};
@@ -80,6 +80,10 @@ impl Subject for Native {
     }
 
     fn edited(&self, _: &[EditRef]) -> Result<Native, Unedited> {
+        match *self {}
+    }
+
+    fn fence_of(&self, _: &str, _: Order) -> String {
         match *self {}
     }
 

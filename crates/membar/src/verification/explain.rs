@@ -196,8 +196,9 @@ fn violation<S: Subject>(subject: &mut S, found: &Found, case: &Case<S::Detail>)
     };
     let fences = &explanation.fences;
     let cycle: Vec<LinkRef> = explanation.cycle.iter().map(link).collect();
+    let addr = |i: usize| explanation.events[i].access.addr;
     ViolationRef {
-        shape: shape(&cycle),
+        shape: shape(&cycle, &|one, other| addr(one) == addr(other)),
         cycle,
         store: events[explanation.store].clone(),
         access: events[overtaking].clone(),

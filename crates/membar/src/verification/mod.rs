@@ -12,7 +12,6 @@
 //! | `orders` | the memory orders that do, under C11 |
 //! | `resume` | the file that a verification resumes from |
 
-mod buffering;
 mod explain;
 mod orders;
 mod plan;
@@ -21,6 +20,7 @@ mod report;
 mod resume;
 mod sample;
 mod size;
+mod untried;
 mod watchdog;
 
 pub use explain::initial;
@@ -303,11 +303,9 @@ fn answer<S: Subject>(
     let until = deadline.and_then(|deadline| deadline.checked_add(EXPLAINING));
     let about = subject.about(seconds);
     let mut report = report::report(subject, checkpoint, model, about, seconds, stopped, until)?;
-    if model == ProgramModel::C11
-        && report.verdict == Verdict::Safe
-        && let Some(message) = buffering::shape(subject)
-    {
-        report.notes.push(NoteRef { kind: NoteKind::Untried, message, file: None, line: None });
+    if model == ProgramModel::C11 && report.verdict == Verdict::Safe {
+        let note = |message| NoteRef { kind: NoteKind::Untried, message, file: None, line: None };
+        report.notes.extend(untried::notes(subject).into_iter().map(note));
     }
     if let Some(sampled) = &done.sampled {
         report.strategy += sampled;

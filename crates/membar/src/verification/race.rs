@@ -5,7 +5,7 @@ use crate::core::{AccessKind, Order};
 use crate::programs::{Run, Subject};
 use crate::report::kinds::ErrorKind as ErrorName;
 use crate::report::list;
-use crate::report::verify::{AccessRef, ErrorRef, ordered};
+use crate::report::verify::{AccessRef, ErrorRef, ordered, remarks};
 use crate::verify::{ErrorKind, Event, ProgramError, race};
 
 /// The race as an error.
@@ -32,12 +32,16 @@ pub fn told<S: Subject>(subject: &mut S, error: &ProgramError) -> Result<ErrorRe
         message += &format!("\n{}  `{}`", place(access), access.text);
     }
     message += &format!("\n{}", missing(subject, &run, &found.missing));
+    let passing: Vec<AccessRef> = found.missing.iter().map(|&(step, _)| subject.access(&run, &event(step))).collect();
+    for remark in remarks(passing.iter().chain([&first, &second])) {
+        message += &format!("\nnote: {remark}");
+    }
     let output = run.output.clone().filter(|output| !output.is_empty());
     Ok(ErrorRef {
         kind: ErrorName::Race,
         message,
-        stack: subject.stack(&run, found.later),
-        other: subject.stack(&run, found.earlier),
+        stack: subject.stack(&run, &later),
+        other: subject.stack(&run, &earlier),
         output,
         schedule: error.schedule.to_string(),
         executions: error.executions,

@@ -54,6 +54,7 @@ const COMMANDS: &[(&str, i32, &str)] = &[
     ("verify", 1, "verify copy.c --model pso"),
     ("verify", 3, "verify large.c --executions 100"),
     ("verify", 1, "verify relaxed.c --model c11"),
+    ("verify", 1, "verify assembly.c --model c11"),
     ("verify", 1, "verify race.c --races on"),
     ("verify", 1, "verify deadlock.c"),
     ("verify", 1, "verify assert.c"),
@@ -213,6 +214,7 @@ fn files() -> Files {
         ("peterson.c", "examples/programs/peterson.c"),
         ("relaxed.c", "corpus/c11/mp-relaxed.c"),
         ("race.c", "corpus/c11/siblings.c"),
+        ("assembly.c", "corpus/c11/assembly.c"),
     ];
     let copied: Vec<(&str, Vec<u8>)> =
         copied.map(|(name, from)| (name, std::fs::read(repository().join(from)).expect("it is there"))).into();

@@ -141,22 +141,32 @@ pub extern "C-unwind" fn print_list_in_file(
     print_file(file, format, arguments)
 }
 
-/// Prints to at most `n` bytes.
-fn print(to: usize, n: usize, format: *const c_char, arguments: *mut List) -> c_int {
-    let mut text = [0u8; ROOM];
+/// Prints into memory that nobody else knows, as far as there is room for it, but says how long the whole is.
+fn formatted(text: &mut [u8; ROOM], format: *const c_char, arguments: *mut List) -> c_int {
     // SAFETY: the list of the caller.
     let list = unsafe { *arguments };
     let mut reads = false;
     let known = strings_of(format, list, |text, _| reads |= crate::run::opaque::is_writable(text));
     // SAFETY: the program asked for this; the text is as long as it says.
     let mut work = || unsafe { vsnprintf(text.as_mut_ptr().cast(), ROOM, format, arguments) };
-    let length = if known && !reads { work() } else { during("snprintf", snprintf as *const () as usize, work) };
+    if known && !reads { work() } else { during("snprintf", snprintf as *const () as usize, work) }
+}
+
+/// Text of this length is made here.
+fn fits(length: usize) {
+    if length >= ROOM {
+        fault::limit(format!("prints or reads {length} bytes of text at once; membar has room for {ROOM}"));
+    }
+}
+
+/// Prints to at most `n` bytes.
+fn print(to: usize, n: usize, format: *const c_char, arguments: *mut List) -> c_int {
+    let mut text = [0u8; ROOM];
+    let length = formatted(&mut text, format, arguments);
     if length < 0 || n == 0 {
         return length;
     }
-    if length as usize >= ROOM {
-        fault::limit(format!("prints {length} bytes into memory at once; membar has room for {ROOM}"));
-    }
+    fits(length as usize);
     let kept = (length as usize).min(n - 1);
     copy(to, text.as_ptr() as usize, kept, false);
     memset(to + kept, 0, 1);
@@ -177,6 +187,45 @@ pub extern "C-unwind" fn print_list(to: usize, n: usize, format: *const c_char, 
 
 pub extern "C-unwind" fn print_list_unbounded(to: usize, format: *const c_char, arguments: *mut List) -> c_int {
     print(to, usize::MAX, format, arguments)
+}
+
+/// A new block with this text, and a zero behind it.
+fn block_of(text: &[u8]) -> usize {
+    let block = allocate(text.len() + 1, 16);
+    if block != 0 {
+        copy(block, text.as_ptr() as usize, text.len(), false);
+        memset(block + text.len(), 0, 1);
+    }
+    block
+}
+
+/// Writes a word of the program's.
+fn put_word(at: usize, word: usize) {
+    plain(at, 8, true);
+    // SAFETY: the program asked for this.
+    unsafe { *(at as *mut usize) = word };
+}
+
+/// Reads one.
+fn word(at: usize) -> usize {
+    plain(at, 8, false);
+    // SAFETY: the program asked for this.
+    unsafe { *(at as *const usize) }
+}
+
+/// Prints to a new block.
+pub extern "C-unwind" fn print_list_new(to: usize, format: *const c_char, arguments: *mut List) -> c_int {
+    let mut text = [0u8; ROOM];
+    let length = formatted(&mut text, format, arguments);
+    if length >= 0 {
+        fits(length as usize);
+        put_word(to, block_of(&text[..length as usize]));
+    }
+    length
+}
+
+extern "C-unwind" fn print_new(to: usize, format: *const c_char, arguments: *mut List) -> c_int {
+    print_list_new(to, format, arguments)
 }
 
 /// A function with a list of arguments of any length, of which some have names: makes a list of the others, as the ABI has
@@ -220,6 +269,7 @@ variadic!(print_to_output, "8", "rsi", print_out);
 variadic!(print_to_file, "16", "rdx", print_in_file);
 variadic!(print_to, "24", "rcx", print_bounded);
 variadic!(print_all_to, "16", "rdx", print_unbounded);
+variadic!(print_to_new, "16", "rdx", print_new);
 
 /// Copies a string as it is read, byte by byte, up to its end or a byte that is not `wanted`. Its length; `None` if it is longer
 /// than what there is room for.
@@ -521,6 +571,59 @@ pub extern "C-unwind" fn fgets(to: usize, n: c_int, file: *mut libc::FILE) -> us
     }
     memset(to + done, 0, 1);
     to
+}
+
+pub extern "C-unwind" fn getline(line: usize, room: usize, file: *mut libc::FILE) -> isize {
+    getdelim(line, room, c_int::from(b'\n'), file)
+}
+
+pub extern "C-unwind" fn getdelim(line: usize, room: usize, end: c_int, file: *mut libc::FILE) -> isize {
+    let mut text = [0u8; ROOM];
+    let mut length = 0;
+    loop {
+        // SAFETY: the program's own file.
+        let byte = unsafe { libc::fgetc(file) };
+        if byte < 0 {
+            break;
+        }
+        fits(length + 1);
+        text[length] = byte as u8;
+        length += 1;
+        if byte == end {
+            break;
+        }
+    }
+    if length == 0 {
+        return -1;
+    }
+    let old = word(line);
+    if old != 0 && word(room) > length {
+        copy(old, text.as_ptr() as usize, length, false);
+        memset(old + length, 0, 1);
+    } else {
+        free(old);
+        put_word(line, block_of(&text[..length]));
+        put_word(room, length + 1);
+    }
+    length as isize
+}
+
+pub extern "C-unwind" fn wcsdup(from: usize) -> usize {
+    // SAFETY: a string of the program.
+    let size = 4 * (unsafe { libc::wcslen(from as *const libc::wchar_t) } + 1);
+    let block = allocate(size, 16);
+    if block != 0 { memcpy(block, from, size) } else { 0 }
+}
+
+pub extern "C-unwind" fn realpath(path: usize, to: usize) -> usize {
+    length(path, usize::MAX);
+    let mut text = [0u8; libc::PATH_MAX as usize];
+    // SAFETY: a string of the program; there is room for every path.
+    if unsafe { libc::realpath(path as *const c_char, text.as_mut_ptr().cast()) }.is_null() {
+        return 0;
+    }
+    let length = text.iter().position(|byte| *byte == 0).unwrap_or(0);
+    if to == 0 { block_of(&text[..length]) } else { memcpy(to, text.as_ptr() as usize, length + 1) }
 }
 
 /// The text is read as steps; the C library does the rest.

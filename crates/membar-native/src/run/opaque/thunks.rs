@@ -151,7 +151,6 @@ const KERNEL: &[&str] = &[
     "readlink",
     "symlink",
     "link",
-    "realpath",
     "truncate",
     "chmod",
     "chown",

@@ -12,7 +12,7 @@ use super::page::{
 use super::short_name;
 use crate::kinds::{ErrorKind, ShownVerdict, StepKind};
 use crate::style::{capital, count, list};
-use crate::verify::{AccessRef, ErrorRef, FenceRef, StepRef, VerifyReport, ViolationRef, diff, edits};
+use crate::verify::{AccessRef, ErrorRef, FenceRef, StepRef, VerifyReport, ViolationRef, diff, edits, remarks};
 use membar_core::{AccessKind, ProgramModel, ProgramVerdict, Relation, VerdictKind};
 use run::{Run, arrows, called, graph, kind_of, machine, pairs, sources, texts};
 use std::collections::{BTreeMap, BTreeSet};
@@ -135,6 +135,12 @@ fn failed(report: &VerifyReport, error: &ErrorRef, command: &str, read: Read<'_>
         ..Fixes::default()
     };
     case.sources = called(&[&error.stack[..], &error.other].concat(), read);
+    if let Some(plan) = report.plan.as_ref().filter(|_| error.kind == ErrorKind::Race) {
+        let stacks: Vec<String> = case.fixes.list.iter().map(|frame| frame.words.clone()).collect();
+        let about = "where the two accesses are made, the later one first".into();
+        case.copies.push(Copy { name: "Stacks", about, text: stacks.join("\n") });
+        case.fixes = planned(plan, &|_| Vec::new(), read);
+    }
     case.copies.extend(printed(error.output.as_ref()));
     case.commands
         .push(Command { about: "The execution, step by step".into(), line: report.command.line(&error.schedule, "") });
@@ -158,6 +164,10 @@ fn violated(report: &VerifyReport, violation: &ViolationRef, name: String, comma
     case.headline.push(format!(
         "The execution below is possible under {model}, and no interleaving of the threads explains what it reads."
     ));
+    if is_c11 {
+        let remarks = remarks(violation.cycle.iter().map(|link| &link.access));
+        case.headline.extend(remarks.iter().map(|remark| format!("{}.", capital(remark))));
+    }
     case.facts.push(Fact { name: "Seen in", value: report.seen_in(violation) });
     case.facts.push(Fact {
         name: "Certificate",
@@ -341,37 +351,41 @@ fn fixes(report: &VerifyReport, violation: &ViolationRef, nodes: &[Node], source
         let at = |line: u32| nodes.iter().position(|node| file.is_some_and(|file| node.place == Some((file, line))));
         [fence.after_line, fence.before_line].iter().filter_map(|&line| at(line)).collect::<Vec<_>>()
     };
+    if let Some(plan) = &report.plan {
+        return planned(plan, &near, read);
+    }
+    let need = |fence: &FenceRef| Fix { words: capital(&fence.order), code: None, nodes: near(fence) };
+    let about = match &report.unfixed {
+        Some(why) => format!("This makes the cycle above impossible; no edit is suggested: {why}."),
+        None => "This makes the cycle above impossible; other violations may need more.".to_owned(),
+    };
+    let list = distinct(violation.fences.iter().map(need));
+    Fixes { title: "What would fix it".into(), about, list, diff: None, beside: true }
+}
+
+/// Edits with which the program is safe.
+fn planned(plan: &[FenceRef], near: &dyn Fn(&FenceRef) -> Vec<usize>, read: Read<'_>) -> Fixes {
     let fix = |fence: &FenceRef| Fix {
         words: capital(&format!("{} {}", fence.part(), fence.place())),
         code: Some(fence.fence.clone()),
         nodes: near(fence),
     };
-    let need = |fence: &FenceRef| Fix { words: capital(&fence.order), code: None, nodes: near(fence) };
-    let (fences, about) = match &report.plan {
-        Some(plan) => {
-            let about = match plan.len() {
-                1 => "With this edit the program was verified again and is safe.",
-                _ => "With these edits the program was verified again and is safe; without any one of them it is not.",
-            };
-            (plan, about.to_owned())
-        }
-        None => (
-            &violation.fences,
-            match &report.unfixed {
-                Some(why) => format!("This makes the cycle above impossible; no edit is suggested: {why}."),
-                None => "This makes the cycle above impossible; other violations may need more.".to_owned(),
-            },
-        ),
+    let about = match plan.len() {
+        1 => "With this edit the program was verified again and is safe.",
+        _ => "With these edits the program was verified again and is safe; without any one of them it is not.",
     };
+    let (list, diff) = (distinct(plan.iter().map(fix)), diff(&edits(plan), read));
+    Fixes { title: "What would fix it".into(), about: about.into(), list, diff, beside: true }
+}
+
+fn distinct(fixes: impl Iterator<Item = Fix>) -> Vec<Fix> {
     let mut list: Vec<Fix> = Vec::new();
-    for fence in fences {
-        let fix = if report.plan.is_some() { fix(fence) } else { need(fence) };
+    for fix in fixes {
         if !list.iter().any(|known| known.words == fix.words && known.code == fix.code) {
             list.push(fix);
         }
     }
-    let diff = report.plan.as_ref().and_then(|plan| diff(&edits(plan), read));
-    Fixes { title: "What would fix it".into(), about, list, diff, beside: true }
+    list
 }
 
 /// Draws a run that is given step by step, with its sources and its machine. Returns the nodes of the events.

@@ -7,9 +7,9 @@ use super::{
     About, Input, Language, Limit, NativeOptions, RUN, Round, Run, Stand, Subject, Unedited, confirmed, edited_texts,
     hash, shown,
 };
-use crate::core::{Barrier, Performed, ProgramModel, Relaxation, Remedy};
+use crate::core::{Barrier, Order, Performed, ProgramModel, Relaxation, Remedy};
 use crate::explore::{FaultKind, Step, Strategy};
-use crate::report::kinds::ErrorKind as ErrorName;
+use crate::report::kinds::{ErrorKind as ErrorName, Maker};
 use crate::report::verify::{AccessRef, EditRef, ErrorRef, FenceRef, FrameRef, ReplayCommand, order};
 use crate::verification::EXPLAINING;
 use crate::verify::{Checkpoint, Effort, ErrorKind, Event, Explanation, ProgramError, Settings, Watching};
@@ -19,7 +19,7 @@ use membar_native::process::Setup;
 use membar_native::session::Session;
 use membar_native::symbols::Symbols;
 use membar_native::words::{Dialect, Place, Words};
-use membar_native::{BEFORE, Standing, Traced, TracedStep};
+use membar_native::{Standing, Traced, TracedStep};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -182,6 +182,7 @@ impl Native {
             function: frame.function,
             file: frame.file,
             line: frame.line,
+            column: frame.column,
         };
         self.words.stack(stack).into_iter().map(frame).collect()
     }
@@ -274,8 +275,8 @@ impl Subject for Native {
         confirmed(&mut self.session.remote(), model, explanation)
     }
 
-    fn stack(&self, run: &Run<Traced>, step: usize) -> Vec<FrameRef> {
-        run.detail.steps.get(step).map_or(Vec::new(), |step| self.frames(&step.stack))
+    fn stack(&self, run: &Run<Traced>, event: &Event) -> Vec<FrameRef> {
+        self.step(run, event).map_or(Vec::new(), |step| self.frames(&step.stack))
     }
 
     fn place(&self, run: &Run<Traced>, event: &Event) -> (String, u32, u32) {
@@ -285,7 +286,14 @@ impl Subject for Native {
 
     fn access(&mut self, run: &Run<Traced>, event: &Event) -> AccessRef {
         let Place { function, file, line, column, text } = self.place_of(run, event);
-        let (traced, addr) = (&run.detail, event.access.addr);
+        let (traced, addr, c11) = (&run.detail, event.access.addr, event.access.c11);
+        let is_library = |step: &TracedStep| self.words.is_library(&step.stack);
+        let by = match () {
+            () if c11.is_assembly() => Some(Maker::Assembly),
+            // Plain accesses are the user's business: containers only pass them on.
+            () if !c11.order().is_atomic() || c11.is_fresh() => None,
+            () => self.step(run, event).is_some_and(is_library).then_some(Maker::Library),
+        };
         let address = self.words.address(traced, addr);
         let mut value = |value: Option<u64>| value.map(|value| self.words.value(traced, addr, value));
         AccessRef {
@@ -302,6 +310,7 @@ impl Subject for Native {
             write: value(event.write),
             control: self.words.is_control(traced, addr),
             crowded: false,
+            by,
         }
     }
 
@@ -312,7 +321,17 @@ impl Subject for Native {
     /// A full fence is just behind the store, as a stronger memory order of that store would have it; one for stores is just
     /// before the later one.
     fn spot(&self, barrier: Barrier, after: u32, before: u32) -> u32 {
-        if barrier == Barrier::Full { after } else { before | BEFORE }
+        if barrier == Barrier::Full { after } else { before | Remedy::BEFORE }
+    }
+
+    fn fence_of(&self, file: &str, order: Order) -> String {
+        let dialect = match build::Language::of(Path::new(file)) {
+            Some(build::Language::C) => Dialect::C,
+            Some(build::Language::Cxx) => Dialect::Cxx,
+            // A header speaks what most of the program speaks.
+            None => self.dialect,
+        };
+        dialect.fence(order)
     }
 
     fn fence(&self, barrier: Barrier, after: &AccessRef, before: &AccessRef) -> FenceRef {
@@ -327,7 +346,7 @@ impl Subject for Native {
             file: anchor.file.clone(),
             function: anchor.function.clone(),
             thread_name: anchor.thread_name.clone(),
-            fence: self.dialect.fence(barrier),
+            fence: self.fence_of(&anchor.file, if full { Order::SeqCst } else { Order::Release }),
             replaces: None,
             order: order(after, before),
             edits: Vec::new(),
