@@ -216,6 +216,7 @@ fn oracle_ends_with_waiting_loops() {
         }
         let (few, every) = (ends(&code, Strategy::Dpor), ends(&code, Strategy::Exhaustive));
         assert_eq!(few, every, "seed {seed}\n{code:#?}");
+        assert_eq!(ends(&code, Strategy::Strict), every, "strict, seed {seed}\n{code:#?}");
         compared += 1;
         stuck += u64::from(every.iter().any(|(complete, _)| !complete));
         several += u64::from(every.len() > 1);
@@ -232,6 +233,7 @@ fn workers_and_interruptions_change_nothing() {
         let program = Interpreter::new(code.clone());
         for strategy in [
             Strategy::Dpor,
+            Strategy::Strict,
             Strategy::Bounded { preemptions: 1 },
             Strategy::Random { executions: 700, seed },
             Strategy::Pct { executions: 700, seed, depth: 3 },

@@ -25,6 +25,7 @@ mod pages;
 mod programs;
 mod progress;
 mod readable;
+mod reduce;
 mod sarif;
 mod schema;
 mod simulate;

@@ -1,0 +1,26 @@
+// expect: error
+// The barrier is destroyed after an odd number of meetings, perhaps while somebody arrives again.
+#include <pthread.h>
+
+static pthread_barrier_t barrier;
+
+static void *run(void *p)
+{
+    pthread_barrier_wait(&barrier);
+    if (p != NULL)
+        pthread_barrier_destroy(&barrier);
+    else
+        pthread_barrier_wait(&barrier);
+    return NULL;
+}
+
+int main(void)
+{
+    pthread_t threads[2];
+
+    pthread_barrier_init(&barrier, NULL, 2);
+    for (long i = 0; i < 2; i++)
+        pthread_create(&threads[i], NULL, run, (void *)i);
+    pthread_join(threads[1], NULL);
+    return 0;
+}

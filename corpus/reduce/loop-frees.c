@@ -1,0 +1,41 @@
+// expect: error
+// A backoff gives something up.
+#include <assert.h>
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+static atomic_int x;
+
+static void *waits(void *p)
+{
+    int *spare = malloc(sizeof *spare);
+
+    while (!atomic_load(&x)) {
+        free(spare);
+        spare = NULL;
+    }
+    assert(spare != NULL);
+    free(spare);
+    return p;
+}
+
+static void *writes(void *p)
+{
+    atomic_store(&x, 1);
+    return p;
+}
+
+int main(void)
+{
+    pthread_t a, b;
+
+    pthread_create(&a, NULL, waits, NULL);
+    pthread_create(&b, NULL, writes, NULL);
+    pthread_join(a, NULL);
+    pthread_join(b, NULL);
+    return 0;
+}

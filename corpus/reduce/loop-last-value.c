@@ -1,0 +1,38 @@
+// expect: error
+// What a round read is looked at after the loop.
+#include <assert.h>
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+static atomic_int x;
+
+static void *waits(void *p)
+{
+    int last = 0, now;
+
+    while ((now = atomic_load(&x)) < 2)
+        last = now;
+    assert(last != 1);
+    return p;
+}
+
+static void *writes(void *p)
+{
+    atomic_store(&x, 1); atomic_store(&x, 2);
+    return p;
+}
+
+int main(void)
+{
+    pthread_t a, b;
+
+    pthread_create(&a, NULL, waits, NULL);
+    pthread_create(&b, NULL, writes, NULL);
+    pthread_join(a, NULL);
+    pthread_join(b, NULL);
+    return 0;
+}

@@ -1,0 +1,25 @@
+// expect: error
+// counts: same
+// The program ends when one of two threads has.
+#include <pthread.h>
+#include <stdatomic.h>
+#include <assert.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <sys/syscall.h>
+atomic_int x;
+void *f(void *a)
+{
+    atomic_fetch_add(&x, 1);
+    return 0;
+}
+int main(void)
+{
+    pthread_t t[2];
+    for (int i = 0; i < 2; i++)
+        pthread_create(&t[i], 0, f, 0);
+    pthread_join(t[1], 0);
+    int v = atomic_load(&x);
+    assert(v == 2);
+    exit(0);
+}
