@@ -17,9 +17,9 @@ use crate::{Failure, Problem, REPORT_BUG};
 use membar_native::build::{self, BuildError, Built, Note, Request};
 use membar_native::process::Setup;
 use membar_native::session::Session;
-use membar_native::symbols::Symbols;
 use membar_native::words::{Dialect, Place, Words};
 use membar_native::{BEFORE, Standing, Traced, TracedStep};
+use membar_symbols::Symbols;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -175,11 +175,8 @@ impl Native {
 
     /// Where these return addresses lead to, in the user's files.
     fn frames(&self, stack: &[u32]) -> Vec<FrameRef> {
-        let frame = |frame: membar_native::symbols::Frame| FrameRef {
-            function: frame.function,
-            file: frame.file,
-            line: frame.line,
-        };
+        let frame =
+            |frame: membar_symbols::Frame| FrameRef { function: frame.function, file: frame.file, line: frame.line };
         self.words.stack(stack).into_iter().map(frame).collect()
     }
 }
