@@ -47,7 +47,7 @@ impl Style {
     }
 
     /// A line that begins with a verdict: programs look for it, so it is broken only where it does not fit a narrow terminal.
-    pub(crate) fn head(self, text: &str) -> String {
+    pub fn head(self, text: &str) -> String {
         if self.is_narrow() { wrapped(text, self.width, "\n  ") } else { text.to_owned() }
     }
 

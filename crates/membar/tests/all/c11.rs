@@ -94,7 +94,7 @@ fn relaxed_message_passing_is_explained_and_fixed() {
     let ran = files.run(&["verify", "--model", "c11", "mp.c"]);
     assert_eq!(ran.code, 1);
     for words in [
-        "UNSAFE under c11  mp.c: 1 distinct violation",
+        "UNSAFE under c11  mp.c: 1 violation",
         "may see 1 while `data` is still 0 in mp.c:19",
         "nothing keeps mp.c:19 after mp.c:18",
         "(checked: safe with these)",
