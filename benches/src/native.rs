@@ -11,7 +11,7 @@ use membar_explore::{Counts, Strategy};
 use membar_native::build::{Request, build};
 use membar_native::process::Setup;
 use membar_native::session::Session;
-use membar_native::symbols::Symbols;
+use membar_symbols::Symbols;
 use membar_verify::{Checkpoint, Effort, Settings, Watching};
 use std::collections::BTreeMap;
 use std::ffi::OsString;

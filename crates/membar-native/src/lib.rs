@@ -5,8 +5,7 @@
 //!   processes only, so whatever a program does to memory stays in one.
 //! * [`process`]: the same in their own processes, which are the workers of the explorer.
 //! * [`session`]: a program under verification, with what is learnt about it.
-//! * [`symbols`]: source lines and names of variables, from debug information.
-//! * [`words`]: the names of threads, places, variables and values in reports.
+//! * [`words`]: the names of threads, places, variables and values in reports, from debug information ([`membar_symbols`]).
 //!
 //! For Linux with the GNU C library on x86-64; anywhere else the crate is empty.
 
@@ -16,7 +15,6 @@ pub mod build;
 pub mod process;
 mod run;
 pub mod session;
-pub mod symbols;
 pub mod words;
 
 pub use run::{Cell, Divergence, Facts, Located, Made, Standing, Torn, Traced, TracedStep, Unseen};

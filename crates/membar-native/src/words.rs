@@ -16,9 +16,9 @@
 //! Everything has a name, if need be an ugly one. Names are not made harmless for a terminal.
 
 use crate::run::{Located, Standing, Traced};
-use crate::symbols::{Frame, Named, Scalar, Symbols};
 use membar_core::Order;
 use membar_explore::{Control, Fault, FaultKind, Location, Piece};
+use membar_symbols::{Frame, Named, Scalar, Symbols};
 use rustc_hash::FxHashMap;
 
 /// The byte that the run side fills new blocks with.

@@ -71,6 +71,7 @@ impl<'a> Decided<'a> {
 
 impl Report {
     /// The report on a decided trace. The verdict's certificate must hold for the trace.
+    #[inline] // there may be a million of them, and this crate is not optimised
     pub fn new(decided: &Decided<'_>) -> Report {
         let Decided { trace, model, verdict, .. } = *decided;
         let words = Words::new(trace, model);
@@ -127,6 +128,7 @@ fn left_out(left: &LeftOut) -> LeftOutRef {
 }
 
 /// The first line of a trace that is neither blank nor a comment.
+#[inline]
 pub fn first_line(trace: &Trace) -> u64 {
     let declared = trace.inits.first().map(|line| line.line);
     let lines = [

@@ -193,7 +193,7 @@ impl Monitored {
     fn others(&self, style: Style, out: &mut impl Write) -> io::Result<()> {
         let distinct = self.violations.len();
         if self.total > 1 {
-            let pairs = format!("{} ({} in all)", count(distinct, "distinct violation"), self.total);
+            let pairs = format!("{}, seen {} times", count(distinct, "violation"), self.total);
             writeln!(out, "\n  {}", style.heading(pairs))?;
             for (k, other) in self.violations.iter().take(MORE).enumerate() {
                 let (store, access) = (other.store.long(), other.access.long());

@@ -47,7 +47,7 @@ impl Style {
     }
 
     /// A line that begins with a verdict: programs look for it, so it is broken only where it does not fit a narrow terminal.
-    pub(crate) fn head(self, text: &str) -> String {
+    pub fn head(self, text: &str) -> String {
         if self.is_narrow() { wrapped(text, self.width, "\n  ") } else { text.to_owned() }
     }
 
@@ -105,6 +105,7 @@ pub fn count(n: usize, what: &str) -> String {
 pub(crate) struct Count<'a>(pub(crate) usize, pub(crate) &'a str);
 
 impl fmt::Display for Count<'_> {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Count(n, what) = *self;
         let plural = match what {
@@ -120,6 +121,7 @@ impl fmt::Display for Count<'_> {
 pub(crate) struct Safe<'a>(pub(crate) &'a str);
 
 impl fmt::Display for Safe<'_> {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let harmless = |byte: u8| byte == b' ' || byte.is_ascii_graphic();
         if self.0.bytes().all(harmless) { f.write_str(self.0) } else { f.write_str(&safe(self.0)) }

@@ -323,6 +323,7 @@ impl Text<'_> {
 struct Place<'a>(&'a Report);
 
 impl fmt::Display for Place<'_> {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Report { file, trace, line, ops, threads, addresses, locks, .. } = self.0;
         let (ops, threads) = (Count(*ops, "operation"), Count(*threads, "thread"));

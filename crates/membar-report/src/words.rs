@@ -36,6 +36,7 @@ fn a(kind: OpKind) -> String {
 }
 
 impl<'a> Words<'a> {
+    #[inline]
     pub(crate) fn new(trace: &'a Trace, model: &'a Model) -> Words<'a> {
         Words {
             trace,

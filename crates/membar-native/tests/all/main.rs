@@ -1,4 +1,3 @@
 //! The tests of `membar-native`, in one program: it links once.
 
 mod build;
-mod symbols;

@@ -8,7 +8,7 @@ use membar_core::{Barrier, Fence, Order, Rng};
 use membar_litmus::{Alu, Code, Instr, Int, Interpreter, Operand, Place, Update};
 use membar_native::build::{self, Request};
 use membar_native::session::Session;
-use membar_native::symbols::Symbols;
+use membar_symbols::Symbols;
 use membar_testkit::random::{Knobs, random_program};
 use membar_verify::{Checkpoint, Effort, ErrorKind, Models, Settings, verify};
 use std::collections::{BTreeMap, BTreeSet};

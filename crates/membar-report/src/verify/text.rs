@@ -47,7 +47,7 @@ impl VerifyReport {
                 head("safe", &style.good("safe"), &format!("every execution is sequentially consistent{races}"), out)?;
             }
             ProgramVerdict::Unsafe => {
-                head("UNSAFE", &style.bad("UNSAFE"), &count(self.violations.len(), "distinct violation"), out)?;
+                head("UNSAFE", &style.bad("UNSAFE"), &count(self.violations.len(), "violation"), out)?;
             }
             ProgramVerdict::Error => {
                 let verdict = style.bad("ERROR");

@@ -35,10 +35,13 @@
 //!
 //! Complexity: O(n), a few dozen steps for each operation.
 
+mod directory;
+
 use super::clock::{Clock, Cores, Moved};
 use super::{Buffer, Bug, Setup};
 use crate::program::{Kind, NONE};
 use crate::{Program, Record, Rng, Run, Times};
+use directory::{Down, Home, Up};
 use membar_core::Mask;
 use std::collections::VecDeque;
 
@@ -70,40 +73,6 @@ struct Line {
     line: u32,
     state: State,
     data: Data,
-}
-
-/// From a core to the directory.
-#[derive(Clone, Copy)]
-enum Up {
-    /// Asks for a line, to own it or not.
-    Get { owned: bool },
-    /// Gives a modified line back.
-    Put(Data),
-    /// Answers an invalidation or a call: the modified data, and whether a copy stays.
-    Ack { data: Option<Data>, kept: bool },
-}
-
-/// From the directory to a core.
-#[derive(Clone, Copy)]
-enum Down {
-    Grant(State, Data),
-    Invalidate,
-    /// Calls an owned line back; with `all`, no copy may stay.
-    Call {
-        all: bool,
-    },
-}
-
-/// The directory's entry for a line.
-struct Home {
-    data: Data,
-    owner: u32,
-    /// The core whose request is being served.
-    busy: u32,
-    busy_owned: bool,
-    /// Answers that it waits for.
-    acks: u32,
-    waiting: VecDeque<(u32, bool)>,
 }
 
 #[derive(Clone, Copy)]
@@ -231,8 +200,7 @@ fn memory(program: &Program) -> (Vec<(u32, u8)>, Vec<Home>) {
             let offset = program.offset(addr);
             // Addresses come in the order of their offsets.
             if last.replace(offset / LINE_BYTES) != Some(offset / LINE_BYTES) {
-                let waiting = VecDeque::new();
-                homes.push(Home { data: [0; 8], owner: NONE, busy: NONE, busy_owned: false, acks: 0, waiting });
+                homes.push(Home::new());
             }
             let (line, word) = (homes.len() - 1, (offset % LINE_BYTES / 8) as u8);
             homes[line].data[word as usize] = program.initial[addr as usize];
@@ -599,101 +567,6 @@ impl Machine<'_> {
             self.retire(c, rng);
         } else if self.program.kind[i].atomic() && self.cores[c].owns(line) {
             self.retire(c, rng);
-        }
-    }
-
-    /// Delivers a message of core `c` to the directory.
-    fn send(&mut self, c: usize) -> bool {
-        let Some((line, message)) = self.cores[c].outbox.pop_front() else { return false };
-        let home = &mut self.homes[line as usize];
-        match message {
-            Up::Get { owned } if home.busy != NONE => home.waiting.push_back((c as u32, owned)),
-            Up::Get { owned } => self.serve(line, c as u32, owned),
-            Up::Put(data) => {
-                home.data = data;
-                if home.owner == c as u32 {
-                    home.owner = NONE;
-                }
-            }
-            Up::Ack { data, kept } => {
-                if let Some(data) = data {
-                    home.data = data;
-                }
-                home.acks -= 1;
-                if home.owner == c as u32 {
-                    home.owner = NONE;
-                    if kept {
-                        self.sharers[line as usize * self.words + c / 64] |= 1 << (c % 64);
-                    }
-                }
-                if self.homes[line as usize].acks == 0 {
-                    self.grant(line);
-                }
-            }
-        }
-        true
-    }
-
-    fn tell(&mut self, c: u32, line: u32, message: Down) {
-        self.cores[c as usize].inbox.push_back((line, message));
-        self.sent = true;
-    }
-
-    /// Begins to serve a request: calls or invalidates all copies that are in the way.
-    fn serve(&mut self, line: u32, c: u32, owned: bool) {
-        let home = &mut self.homes[line as usize];
-        home.busy = c;
-        home.busy_owned = owned;
-        // An owner that asks has dropped the line while it was clean.
-        if home.owner == c {
-            home.owner = NONE;
-        }
-        let owner = home.owner;
-        if owner != NONE {
-            home.acks = 1;
-            self.tell(owner, line, Down::Call { all: owned });
-            return;
-        }
-        if owned {
-            let from = line as usize * self.words;
-            for word in 0..self.words {
-                let mut bits = self.sharers[from + word];
-                self.sharers[from + word] = 0;
-                while bits != 0 {
-                    let sharer = word as u32 * 64 + bits.trailing_zeros();
-                    bits &= bits - 1;
-                    if sharer != c {
-                        self.homes[line as usize].acks += 1;
-                        self.tell(sharer, line, Down::Invalidate);
-                    }
-                }
-            }
-        }
-        if self.homes[line as usize].acks == 0 {
-            self.grant(line);
-        }
-    }
-
-    /// Grants the line that is being served, and begins with the next request.
-    fn grant(&mut self, line: u32) {
-        let from = line as usize * self.words;
-        let home = &mut self.homes[line as usize];
-        let (c, data) = (std::mem::replace(&mut home.busy, NONE), home.data);
-        let alone = self.sharers[from..from + self.words].iter().all(|&bits| bits == 0);
-        let state = match (home.busy_owned, alone) {
-            (true, _) => State::Modified,
-            (false, true) => State::Exclusive,
-            (false, false) => State::Shared,
-        };
-        if state.owned() {
-            home.owner = c;
-        } else {
-            self.sharers[from + c as usize / 64] |= 1 << (c % 64);
-        }
-        let next = home.waiting.pop_front();
-        self.tell(c, line, Down::Grant(state, data));
-        if let Some((c, owned)) = next {
-            self.serve(line, c, owned);
         }
     }
 }

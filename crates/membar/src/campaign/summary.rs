@@ -64,43 +64,50 @@ impl Campaign {
         let mut text = String::new();
         let model = safe(&plan.model.arg);
         let names: Vec<String> = plan.profiles.iter().map(|chosen| safe(&chosen.profile.name)).collect();
-        let head = match self.verdict() {
+        let (found, head) = match self.verdict() {
             VerdictKind::Forbidden => {
-                style.bad(format!("{} found", count(c.violations.len(), "violation"))).to_string()
+                let found = format!("{} found", count(c.violations.len(), "violation"));
+                (found.clone(), style.bad(found).to_string())
             }
-            VerdictKind::Undecided if c.tests == 0 => style.open("nothing was tested").to_string(),
             VerdictKind::Undecided => {
-                style.open(format!("{} undecided", count(c.undecided as usize, "test"))).to_string()
+                let found = match c.tests {
+                    0 => "nothing was tested".into(),
+                    _ => format!("{} undecided", count(c.undecided as usize, "test")),
+                };
+                (found.clone(), style.open(found).to_string())
             }
-            _ => style.good("no violation found").to_string(),
+            VerdictKind::Allowed => ("no violation found".into(), style.good("no violation found").to_string()),
         };
-        let _ = writeln!(text, "{head}: {} against {model}, profile {}", source.name(), names.join(", "));
+        let about = format!(": {} against {model}, profile {}", source.name(), names.join(", "));
+        // Programs look for this line, so it is broken only where it does not fit a narrow terminal.
+        let _ = writeln!(text, "{}", style.head(&format!("{found}{about}")).replacen(&found, &head, 1));
         let last = plan.seed.wrapping_add(c.tests.saturating_sub(1));
         let ended = match self.stopped {
             Stopped::Interrupted => ", interrupted",
             Stopped::Time => ", time limit reached",
             _ => "",
         };
-        let _ = writeln!(
-            text,
-            "  Ran    {} (seeds {} to {last}), {} operations in {:.1} s{ended}",
+        let labelled =
+            |label: &str, said: &str| format!("  {label:<5}  {}\n", wrapped(said, style.prose() - 9, "\n         "));
+        let ran = format!(
+            "{} (seeds {} to {last}), {} operations in {:.1} s{ended}",
             count(c.tests as usize, "test"),
             plan.seed,
             short(c.operations as f64),
             c.seconds,
         );
-        let _ = write!(text, "  Speed  {} operations per second", short(c.rate(c.seconds)));
+        text += &labelled("Ran", &ran);
+        let mut speed = format!("{} operations per second", short(c.rate(c.seconds)));
         if c.check_seconds > 0.0 {
-            let _ = write!(text, "; the checker alone: {}", short(c.operations as f64 / c.check_seconds));
+            speed += &format!("; the checker alone: {}", short(c.operations as f64 / c.check_seconds));
         }
-        text.push('\n');
+        text += &labelled("Speed", &speed);
         if c.allowed > 0 {
-            let first = c.first_percent();
-            let _ = write!(text, "  Seen   {first:.1}% of the allowed traces ordered at the first attempt");
+            let mut seen = format!("{:.1}% of the allowed traces ordered at the first attempt", c.first_percent());
             if c.sampled > 0 {
-                let _ = write!(text, "; {} of {} sampled were not sequentially consistent", c.relaxed, c.sampled);
+                seen += &format!("; {} of {} sampled were not sequentially consistent", c.relaxed, c.sampled);
             }
-            text.push('\n');
+            text += &labelled("Seen", &seen);
         }
         for found in c.violations.iter().take(LISTED) {
             let place = format!(
@@ -110,8 +117,7 @@ impl Campaign {
                 short(found.operations as f64)
             );
             let _ = writeln!(text, "\n{} {place}", style.bad("violation:"));
-            let what = wrapped(&safe(&found.what.replace('\n', " ")), style.prose() - 9, "\n         ");
-            let _ = writeln!(text, "  What   {what}");
+            text += &labelled("What", &safe(&found.what.replace('\n', " ")));
             let _ = writeln!(text, "  Kept   {}", safe(&found.bundle));
             let _ = writeln!(text, "{}", with_command("  Again ", &safe(&found.command), style.prose()));
         }

@@ -116,12 +116,12 @@ pub fn report<S: Subject>(
         verdict => verdict,
     };
     let About { compiler, mut notes, statistics, command, symmetric } = about;
-    if subject.is_alone() {
+    // It matters to who relies on the rest.
+    notes.retain(|note| note.kind != NoteKind::Untried || verdict == Verdict::Safe);
+    if subject.is_alone() && matches!(verdict, Verdict::Safe | Verdict::Undecided) {
         let message = "it has only one thread: there was nothing to interleave".into();
         notes.push(NoteRef { kind: NoteKind::Untried, message, file: None, line: None });
     }
-    // It matters to who relies on the rest.
-    notes.retain(|note| note.kind != NoteKind::Untried || verdict == Verdict::Safe);
     // Only a model that reorders stores could tell.
     notes.retain(|note| note.kind != NoteKind::StoresOfParts || model == ProgramModel::Pso);
     notes.iter_mut().filter(|note| note.kind == NoteKind::StoresOfParts).for_each(|note| note.kind = NoteKind::Parts);

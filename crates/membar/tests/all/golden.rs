@@ -98,6 +98,21 @@ fn programs_fit_narrow_terminals() {
     }
 }
 
+/// So are the results of campaigns.
+#[test]
+fn campaigns_fit_narrow_terminals() {
+    let files = Files::new(&[]);
+    for bug in [&["--bug", "stale-forward"][..], &[]] {
+        let mut command = common::command();
+        command.args(["simulate", "--machine", "mesi-tso", "--tests", "20"]).args(bug);
+        let output = command.current_dir(files.0.path()).env("COLUMNS", "60").output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        // Paths are not broken.
+        let wide: Vec<&str> = text.lines().filter(|line| line.chars().count() > 60 && !line.contains('/')).collect();
+        assert!(text.contains("  Speed  ") && wide.is_empty(), "{wide:#?} in {text}");
+    }
+}
+
 /// Event, reason and next step: all in the first lines, whatever the proof.
 #[test]
 fn the_first_lines_answer_three_questions() {

@@ -338,6 +338,10 @@ static int random_bit(void)
         let document = json(&files.run(&["verify", "--format", "json", name]));
         assert_eq!(document["errors"].as_array().map(Vec::len), Some(1), "{document}");
     }
+    // Once for all models, and with its place.
+    let document = json(&files.run(&["verify", "--format", "json", "--model", "tso,pso", "bad.c"]));
+    let error = &document["errors"][0];
+    assert_eq!((&error["file"], &error["line"], &error["column"]), (&"bad.c".into(), &3.into(), &16.into()), "{error}");
     // Others continue.
     let ran = files.run(&["verify", "bad.c", "--format", "json", &corpus("SB.litmus")]);
     assert_eq!((ran.code, json(&ran)["results"][0]["verdict"].clone()), (2, "unsafe".into()), "{}", ran.err);
@@ -545,6 +549,16 @@ fn choices_are_replayed_and_every_way_to_explore_agrees() {
     for strategy in ["exhaustive", "bounded", "random", "pct"] {
         let other = json(&run(&["verify", &file, "--format", "json", "--strategy", strategy]));
         assert_eq!(other["errors"][0]["message"], whole["errors"][0]["message"], "{strategy}");
+    }
+}
+
+#[test]
+fn programs_of_one_thread_are_a_note() {
+    let files = Files::new(&[("one.c", b"int x;\nint main(void) { x = 1; return x - 1; }\n")]);
+    for (args, code) in [(&["verify", "one.c"][..], 0), (&["verify", "one.c", "--strategy", "random"], 3)] {
+        let ran = files.run(args);
+        assert_eq!(ran.code, code, "{}", ran.err);
+        assert!(ran.out.contains("only one thread: there was nothing to interleave"), "{}", ran.out);
     }
 }
 

@@ -17,9 +17,9 @@ use crate::{Failure, Problem, REPORT_BUG};
 use membar_native::build::{self, BuildError, Built, Note, Request};
 use membar_native::process::Setup;
 use membar_native::session::Session;
-use membar_native::symbols::Symbols;
 use membar_native::words::{Dialect, Place, Words};
 use membar_native::{Standing, Traced, TracedStep};
+use membar_symbols::Symbols;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -178,7 +178,7 @@ impl Native {
 
     /// Where these return addresses lead to, in the user's files.
     fn frames(&self, stack: &[u32]) -> Vec<FrameRef> {
-        let frame = |frame: membar_native::symbols::Frame| FrameRef {
+        let frame = |frame: membar_symbols::Frame| FrameRef {
             function: frame.function,
             file: frame.file,
             line: frame.line,

@@ -28,7 +28,25 @@ pub(super) fn failed(file: &str, error: &BuildError) -> Failure {
     let message = error.to_string();
     // The compiler's messages have their own places.
     let file = if matches!(error, BuildError::File { .. }) { "" } else { file };
-    Problem::failure(file, 0, message.trim_end(), &error.help())
+    let mut failure = Problem::failure(file, 0, message.trim_end(), &error.help());
+    if let (Failure::Input(problem), BuildError::Compile { file, stderr }) = (&mut failure, error) {
+        let source = file.to_string_lossy().into_owned();
+        let (line, column) = first_error(&source, stderr).unzip();
+        problem.json["file"] = source.into();
+        problem.json["line"] = line.into();
+        problem.json["column"] = column.into();
+    }
+    failure
+}
+
+/// The line and column of a compiler's first error in this source: `file:line:column: error: …`.
+fn first_error(source: &str, messages: &str) -> Option<(u32, u32)> {
+    messages.lines().find_map(|message| {
+        let (place, _) = message.strip_prefix(source)?.strip_prefix(':')?.split_once(": ")?;
+        let (line, column) = place.split_once(':')?;
+        let error = message.contains(": error: ") || message.contains(": fatal error: ");
+        error.then(|| Some((line.parse().ok()?, column.parse().ok()?)))?
+    })
 }
 
 /// How to replay a schedule of a program that was asked for so.

@@ -1,17 +1,17 @@
 //! One entry of the debug information: the attributes that are of use here, decoded.
 
-use super::image::Slice;
+use crate::image::Slice;
 use gimli::{AttributeValue, DebugAddrIndex, Dwarf, EndianSlice, EntriesRaw, Expression, Operation, Unit, UnitOffset};
 use rustc_hash::FxHashMap;
 
 /// An entry, by its offset in `.debug_info`.
-pub(super) type Die = u64;
+pub(crate) type Die = u64;
 
 /// The ranges of one entry that are examined; real code has no more.
 const MAX_RANGES: usize = 4096;
 
 /// A unit, with what is needed to follow its references.
-pub(super) struct Reader<'a> {
+pub(crate) struct Reader<'a> {
     pub dwarf: &'a Dwarf<Slice<'a>>,
     pub unit: Unit<Slice<'a>>,
     /// Type units (`-fdebug-types-section`) by their signature.
@@ -20,7 +20,7 @@ pub(super) struct Reader<'a> {
 
 /// The contents of an entry; missing parts are `None` or `false`.
 #[derive(Default)]
-pub(super) struct Entry<'a> {
+pub(crate) struct Entry<'a> {
     pub name: Option<&'a [u8]>,
     pub ty: Option<Die>,
     /// The entry that says the rest: `DW_AT_specification` or `DW_AT_abstract_origin`.
@@ -51,7 +51,7 @@ pub(super) struct Entry<'a> {
 
 /// Where a variable with one place for the whole run is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Static {
+pub(crate) enum Static {
     /// At an address.
     Address(u64),
     /// In the thread's own block.
@@ -228,6 +228,6 @@ fn flag(value: &AttributeValue<EndianSlice<'_, gimli::RunTimeEndian>>) -> bool {
 }
 
 /// A name as text. Names are ASCII in practice; anything else must not stop a report.
-pub(super) fn text(name: &[u8]) -> Box<str> {
+pub(crate) fn text(name: &[u8]) -> Box<str> {
     String::from_utf8_lossy(name).into()
 }

@@ -4,7 +4,7 @@
 //! stand next to the source they are about. Each is built by gcc and clang, with and without optimisation, with
 //! DWARF 4 and 5.
 
-use membar_native::symbols::{Frame, Scalar, SymbolError, Symbols, source_line};
+use membar_symbols::{Frame, Scalar, SymbolError, Symbols, source_line};
 use object::{Object, ObjectSymbol};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -3,7 +3,7 @@
 //! With debug information this is never asked.
 
 /// The name without argument types: `_ZN2ns4lockEv` is `ns::lock`.
-pub(super) fn short(symbol: &str) -> String {
+pub(crate) fn short(symbol: &str) -> String {
     let symbol = symbol.split('@').next().unwrap_or(symbol);
     demangled(symbol).unwrap_or_else(|| plain(symbol))
 }

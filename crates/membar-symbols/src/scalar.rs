@@ -58,7 +58,7 @@ impl Scalar {
     }
 
     /// The rest of the type when only a part of the value is accessed.
-    pub(super) fn part(self) -> Scalar {
+    pub(crate) fn part(self) -> Scalar {
         match self {
             Scalar::Signed | Scalar::Unsigned | Scalar::Bool | Scalar::Char => Scalar::Unsigned,
             _ => Scalar::Unknown,

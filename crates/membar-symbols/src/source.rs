@@ -114,11 +114,11 @@ pub fn source_line(file: &str, line: u32) -> Option<String> {
     cached_line(Path::new(file), line)
 }
 
-pub(super) fn cached_line(file: &Path, line: u32) -> Option<String> {
+pub(crate) fn cached_line(file: &Path, line: u32) -> Option<String> {
     cached_statement(file, line, 0)
 }
 
-pub(super) fn cached_statement(file: &Path, line: u32, column: u32) -> Option<String> {
+pub(crate) fn cached_statement(file: &Path, line: u32, column: u32) -> Option<String> {
     static CACHE: OnceLock<Mutex<SourceFiles>> = OnceLock::new();
     let cache = CACHE.get_or_init(Mutex::default);
     // The cache is whole between any two statements, so that a panic elsewhere does not spoil it.

@@ -19,10 +19,10 @@
 //!   the mutex. A record of the user's inside one (`std::optional<node>`) speaks again.
 //! * At most [`MAX_STEPS`] types are examined, whatever the debug information says.
 
-use super::Scalar;
-use super::entry::Die;
-use super::index::Index;
-use super::types::{Kind, Member, Type};
+use crate::Scalar;
+use crate::entry::Die;
+use crate::index::Index;
+use crate::types::{Kind, Member, Type};
 
 /// How many types one walk looks at.
 const MAX_STEPS: u32 = 2048;
@@ -33,7 +33,7 @@ const MAX_LISTED: usize = 4;
 
 /// Bytes within something.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Reach {
+pub(crate) struct Reach {
     /// From its start.
     pub at: u64,
     /// At least 1.
@@ -42,7 +42,7 @@ pub(super) struct Reach {
 
 /// The meaning of some bytes.
 #[derive(Debug)]
-pub(super) struct Spot {
+pub(crate) struct Spot {
     /// The path after the variable's name.
     pub path: String,
     pub ty: Scalar,
@@ -60,12 +60,12 @@ enum Voice {
 }
 
 /// The path of these bytes in a variable of this type.
-pub(super) fn spot(index: &Index, ty: Die, reach: Reach) -> Spot {
+pub(crate) fn spot(index: &Index, ty: Die, reach: Reach) -> Spot {
     Walk { index, steps: MAX_STEPS }.go(ty, reach, Voice::Loud, MAX_DEPTH)
 }
 
 /// The path of the largest thing that begins here, arrays apart: the target of a pointer to here. None if nothing does.
-pub(super) fn object(index: &Index, ty: Die, at: u64) -> Option<String> {
+pub(crate) fn object(index: &Index, ty: Die, at: u64) -> Option<String> {
     let walk = Walk { index, steps: MAX_STEPS };
     let (mut die, mut at, mut path) = (ty, at, String::new());
     for _ in 0..MAX_DEPTH {

@@ -3,9 +3,10 @@
 //! The bytes are shared ([`Arc`]), so that the reader of lines can keep them without borrowing. Symbols are sorted by
 //! address and found by binary search.
 
-use super::{Named, Scalar, SymbolError, demangle};
+use crate::{Named, Scalar, SymbolError, demangle};
 use gimli::{Dwarf, EhFrame, EndianArcSlice, EndianSlice, RunTimeEndian, SectionId};
-use object::{Object, ObjectSection, ObjectSymbol, SectionKind, SymbolKind};
+use object::read::elf::ElfFile64;
+use object::{Endianness, Object, ObjectSection, ObjectSymbol, SectionKind, SymbolKind};
 use rustc_hash::FxHashMap;
 use std::convert::Infallible;
 use std::fs;
@@ -14,15 +15,15 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// The reader that everything but the line tables uses: it costs nothing to copy.
-pub(super) type Slice<'a> = EndianSlice<'a, RunTimeEndian>;
+pub(crate) type Slice<'a> = EndianSlice<'a, RunTimeEndian>;
 /// The reader of the line tables: it keeps the file.
-pub(super) type Shared = EndianArcSlice<RunTimeEndian>;
+pub(crate) type Shared = EndianArcSlice<RunTimeEndian>;
 
 /// The largest file that is read.
 const LARGEST: u64 = 1 << 30;
 
 #[derive(Debug)]
-pub(super) struct Image {
+pub(crate) struct Image {
     bytes: Arc<[u8]>,
     endian: RunTimeEndian,
     sections: FxHashMap<&'static str, Section>,
@@ -59,7 +60,7 @@ impl Image {
     }
 
     fn new(bytes: Arc<[u8]>) -> Result<Image, object::Error> {
-        let file = object::File::parse(&*bytes)?;
+        let file = ElfFile64::<Endianness>::parse(&*bytes)?;
         let endian = if file.is_little_endian() { RunTimeEndian::Little } else { RunTimeEndian::Big };
         let mut sections = FxHashMap::default();
         for name in SECTIONS.map(|id| id.name()) {

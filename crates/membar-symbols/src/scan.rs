@@ -11,14 +11,14 @@
 //!
 //! A damaged unit keeps what was read of it before the damage. Time and memory are linear in the size of the section.
 
-use super::Scalar;
-use super::demangle;
-use super::entry::{Die, Entry, Reader, Static, text};
-use super::files::{Files, join};
-use super::image::{Image, Slice};
-use super::index::{Declared, FunctionRange, Index, Variable, complete};
-use super::names::{Function, ROOT, Scope, ScopeId, ScopeKind, Scopes};
-use super::types::{Kind, Member, Type, Types};
+use crate::Scalar;
+use crate::demangle;
+use crate::entry::{Die, Entry, Reader, Static, text};
+use crate::files::{Files, join};
+use crate::image::{Image, Slice};
+use crate::index::{Declared, FunctionRange, Index, Variable, complete};
+use crate::names::{Function, ROOT, Scope, ScopeId, ScopeKind, Scopes};
+use crate::types::{Kind, Member, Type, Types};
 use gimli::{DwTag, Dwarf, Unit, UnitType};
 use rustc_hash::FxHashMap;
 
@@ -40,7 +40,7 @@ struct Open {
     ty: Option<usize>,
 }
 
-pub(super) fn scan(image: &Image, files: &Files) -> Index {
+pub(crate) fn scan(image: &Image, files: &Files) -> Index {
     let dwarf = image.dwarf();
     let signatures = signatures(&dwarf);
     let mut scan = Scan { scopes: vec![Scope { parent: ROOT, kind: ScopeKind::Root }], ..Scan::default() };

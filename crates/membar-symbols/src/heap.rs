@@ -21,12 +21,12 @@
 //! It is a guess: two types of one size on one line can be confused. The size always fits, so a wrong guess names
 //! the wrong member but never one that is not there.
 
-use super::entry::Die;
-use super::index::Index;
-use super::locals::Locals;
-use super::path::{Reach, spot};
-use super::types::{Kind, Type};
-use super::{Named, Scalar};
+use crate::entry::Die;
+use crate::index::Index;
+use crate::locals::Locals;
+use crate::path::{Reach, spot};
+use crate::types::{Kind, Type};
+use crate::{Named, Scalar};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// How many words of a line, and how many types of one name, are tried.
@@ -38,7 +38,7 @@ const SHARED_COUNTS: u64 = 16;
 
 /// The types of a program by what a line may call them.
 #[derive(Debug)]
-pub(super) struct HeapTypes {
+pub(crate) struct HeapTypes {
     named: FxHashMap<Box<str>, Vec<Die>>,
     /// The types that variables and members of these names point to.
     pointed: FxHashMap<Box<str>, Vec<Die>>,
@@ -48,7 +48,7 @@ pub(super) struct HeapTypes {
 
 /// How a block is divided.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Shape {
+pub(crate) struct Shape {
     ty: Die,
     /// The size of one element.
     size: u64,

@@ -4,12 +4,12 @@
 //! is, in this order: the full path, for a system header; the path relative to the current directory; the path
 //! relative to the compiler's directory; the full path.
 
-use super::image::Image;
+use crate::image::Image;
 use std::path::PathBuf;
 
 /// The directories that file names are relative to.
 #[derive(Debug, Default)]
-pub(super) struct Files {
+pub(crate) struct Files {
     /// The current directory, without a slash at the end.
     here: Option<String>,
     /// Where the compiler ran, for each unit; without repetitions.
@@ -125,7 +125,7 @@ fn normal(path: &str) -> String {
 }
 
 /// A path from the parts that the line table keeps apart.
-pub(super) fn join(parts: &[&str]) -> String {
+pub(crate) fn join(parts: &[&str]) -> String {
     let mut path = String::new();
     for part in parts.iter().filter(|part| !part.is_empty()) {
         if part.starts_with('/') {

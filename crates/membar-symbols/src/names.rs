@@ -4,14 +4,14 @@
 //! `DW_AT_abstract_origin`); the declaration is where name and scope are found. Names are kept short: namespaces that
 //! the reader did not write (anonymous ones, `__cxx11`) are left out, and so are long template arguments.
 
-use super::entry::Die;
-use super::types::{Kind, Type, Types};
+use crate::entry::Die;
+use crate::types::{Kind, Type, Types};
 
 /// A scope's number in [`Scopes::list`].
-pub(super) type ScopeId = u32;
+pub(crate) type ScopeId = u32;
 
 /// The scope of a unit: names in it need no qualification.
-pub(super) const ROOT: ScopeId = 0;
+pub(crate) const ROOT: ScopeId = 0;
 
 /// How far declarations are followed, and how many scopes of a name are shown.
 const MAX_STEPS: u32 = 16;
@@ -19,13 +19,13 @@ const MAX_STEPS: u32 = 16;
 const LONG: usize = 32;
 
 #[derive(Debug)]
-pub(super) struct Scope {
+pub(crate) struct Scope {
     pub parent: ScopeId,
     pub kind: ScopeKind,
 }
 
 #[derive(Debug)]
-pub(super) enum ScopeKind {
+pub(crate) enum ScopeKind {
     Root,
     /// None if it has no name.
     Namespace(Option<Box<str>>),
@@ -35,7 +35,7 @@ pub(super) enum ScopeKind {
 
 /// A function, or a copy of one that was inlined somewhere.
 #[derive(Debug)]
-pub(super) struct Function {
+pub(crate) struct Function {
     pub die: Die,
     pub origin: Option<Die>,
     pub name: Option<Box<str>>,
@@ -43,7 +43,7 @@ pub(super) struct Function {
 }
 
 #[derive(Debug)]
-pub(super) struct Scopes {
+pub(crate) struct Scopes {
     pub list: Vec<Scope>,
     /// Sorted by entry.
     functions: Vec<Function>,
@@ -163,7 +163,7 @@ const PLAIN: [(&str, &str); 8] = [
 ];
 
 /// A name without long template arguments, as the source would have it.
-pub(super) fn shortened(name: &str) -> String {
+pub(crate) fn shortened(name: &str) -> String {
     let mut plain = name.to_owned();
     for (long, short) in PLAIN {
         // Twice for `>`: each replacement takes two of them.

@@ -3,17 +3,17 @@
 //! `addr2line` finds them. The names of functions come from the index instead of the mangled names that `addr2line`
 //! has, so that they read like the source and need no demangling.
 
-use super::Frame;
-use super::demangle;
-use super::files::Files;
-use super::image::{Image, Shared};
-use super::index::Index;
+use crate::Frame;
+use crate::demangle;
+use crate::files::Files;
+use crate::image::{Image, Shared};
+use crate::index::Index;
 use addr2line::Context;
 
 /// How many calls that were inlined into each other are shown.
 const MAX_INLINED: usize = 64;
 
-pub(super) struct Lines {
+pub(crate) struct Lines {
     context: Context<Shared>,
 }
 

@@ -6,9 +6,9 @@
 //! they are read: an entry may refer to nothing, to itself or round in circles, so everything that follows them counts
 //! its steps.
 
-use super::Scalar;
-use super::entry::Die;
-use super::names::{ScopeId, Scopes};
+use crate::Scalar;
+use crate::entry::Die;
+use crate::names::{ScopeId, Scopes};
 use rustc_hash::FxHashMap;
 
 /// How many qualifiers and typedefs are looked through.
@@ -17,7 +17,7 @@ const MAX_ALIASES: u32 = 64;
 const MAX_NAMES: usize = 1024;
 
 #[derive(Debug)]
-pub(super) struct Type {
+pub(crate) struct Type {
     pub die: Die,
     pub name: Option<Box<str>>,
     pub scope: ScopeId,
@@ -30,7 +30,7 @@ pub(super) struct Type {
 }
 
 #[derive(Debug)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// A number.
     Base(Scalar),
     /// A pointer or a reference, to nothing if `void`.
@@ -56,7 +56,7 @@ pub(super) enum Kind {
 
 /// A member or a base class.
 #[derive(Debug)]
-pub(super) struct Member {
+pub(crate) struct Member {
     /// None for a base class, an anonymous struct or an anonymous union.
     pub name: Option<Box<str>>,
     pub ty: Option<Die>,
@@ -67,7 +67,7 @@ pub(super) struct Member {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Types {
+pub(crate) struct Types {
     list: Vec<Type>,
     /// The definition of every record that has a name.
     definitions: FxHashMap<Box<str>, Die>,

@@ -14,7 +14,7 @@
 //! With optimisation the user's code may be inlined into a function of a system header, as a thread's lambda is. So each
 //! call in such a function is examined: if a function of the user's makes it, it stays the user's.
 
-use super::Symbols;
+use crate::Symbols;
 
 /// The length of a direct call, and its first byte.
 const CALL: u64 = 5;

@@ -16,12 +16,12 @@
 //!    that place at another time (in another block, or where the compiler lost sight of it) is given if it is the only
 //!    one.
 
-use super::Named;
-use super::entry::{Die, Entry, Reader, text};
-use super::image::{Image, Slice};
-use super::index::{Declared, FunctionRange, Index};
-use super::names::ROOT;
-use super::path::Reach;
+use crate::Named;
+use crate::entry::{Die, Entry, Reader, text};
+use crate::image::{Image, Slice};
+use crate::index::{Declared, FunctionRange, Index};
+use crate::names::ROOT;
+use crate::path::Reach;
 use gimli::{AttributeValue, BaseAddresses, CfaRule, DebugInfoOffset, EhFrame, Expression, Operation};
 use gimli::{Register, UnwindContext, UnwindSection};
 
@@ -36,7 +36,7 @@ type Range = (u64, u64);
 
 /// The variables of a function that may be in memory, the inner blocks' after the outer ones'.
 #[derive(Debug, Default)]
-pub(super) struct Locals {
+pub(crate) struct Locals {
     base: Option<Base>,
     list: Vec<Local>,
 }

@@ -4,11 +4,11 @@
 //!
 //! All vectors are sorted: variables by address, ranges of functions by their start.
 
-use super::Named;
-use super::entry::{Die, Static};
-use super::names::{ScopeId, Scopes};
-use super::path::{Reach, object, spot};
-use super::types::Types;
+use crate::Named;
+use crate::entry::{Die, Static};
+use crate::names::{ScopeId, Scopes};
+use crate::path::{Reach, object, spot};
+use crate::types::Types;
 use rustc_hash::FxHashMap;
 
 /// How many variables below an address are tried: they hardly ever overlap.
@@ -17,7 +17,7 @@ const MAX_TRIES: usize = 8;
 const MAX_STEPS: u32 = 16;
 
 #[derive(Debug)]
-pub(super) struct Index {
+pub(crate) struct Index {
     pub types: Types,
     pub scopes: Scopes,
     pub variables: Vec<Variable>,
@@ -31,7 +31,7 @@ pub(super) struct Index {
 
 /// A variable with its own place.
 #[derive(Debug)]
-pub(super) struct Variable {
+pub(crate) struct Variable {
     pub start: u64,
     pub size: u64,
     pub name: String,
@@ -40,7 +40,7 @@ pub(super) struct Variable {
 
 /// A stretch of code of a function that was not inlined.
 #[derive(Debug)]
-pub(super) struct FunctionRange {
+pub(crate) struct FunctionRange {
     pub low: u64,
     pub high: u64,
     pub die: Die,
@@ -50,7 +50,7 @@ pub(super) struct FunctionRange {
 
 /// The description of a variable in one entry, which may be incomplete.
 #[derive(Debug)]
-pub(super) struct Declared {
+pub(crate) struct Declared {
     pub name: Option<Box<str>>,
     pub scope: ScopeId,
     pub ty: Option<Die>,
@@ -59,7 +59,7 @@ pub(super) struct Declared {
 }
 
 /// Everything known about a variable when all its entries are read.
-pub(super) struct Complete<'a> {
+pub(crate) struct Complete<'a> {
     pub name: &'a str,
     pub scope: ScopeId,
     pub ty: Option<Die>,
@@ -119,7 +119,7 @@ fn covering(variables: &[Variable], offset: u64) -> Option<&Variable> {
 }
 
 /// As [`Index::complete`], while the index is made.
-pub(super) fn complete<'a>(declared: &'a FxHashMap<Die, Declared>, own: &'a Declared) -> Option<Complete<'a>> {
+pub(crate) fn complete<'a>(declared: &'a FxHashMap<Die, Declared>, own: &'a Declared) -> Option<Complete<'a>> {
     let (mut name, mut ty, mut last) = (own.name.as_deref(), own.ty, own);
     for _ in 0..MAX_STEPS {
         let Some(origin) = last.origin.and_then(|origin| declared.get(&origin)) else { break };
