@@ -149,6 +149,7 @@ impl Program {
             volatile_atomic: false,
             spurious_wakeups: false,
             symmetry: true,
+            whole_stacks: false,
             opaque_private: false,
             wrappers: symbols.wrappers(),
             nondet: None,

@@ -147,6 +147,8 @@ pub struct Setup {
     pub nondet: Option<(i64, i64)>,
     /// Code that reports do not name, as ranges of offsets in the object.
     pub wrappers: Vec<(u32, u32)>,
+    /// Waiting loops are recognised by everything on a stack, live or not: for comparison.
+    pub whole_stacks: bool,
     /// Whether the program's output is shown.
     pub show: bool,
     /// When a process is killed, whatever it is doing.
@@ -312,6 +314,7 @@ impl Process {
                 opaque_private: setup.opaque_private,
                 nondet: setup.nondet,
                 wrappers: setup.wrappers.clone(),
+                whole_stacks: setup.whole_stacks,
             },
             show: setup.show,
         };

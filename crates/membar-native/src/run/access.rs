@@ -300,7 +300,8 @@ fn suspect(addr: usize, write: bool, atomic: bool) {
     let w = world();
     let id = w.current;
     let thread = &mut w.threads[id];
-    let state = |thread: &Thread| super::idle::state(register(0), thread.entry, &thread.written, thread.scratch);
+    let liveness = &mut w.liveness;
+    let mut state = |thread: &Thread| super::idle::state(liveness, thread);
     let own = addr.wrapping_sub(stack_base(id) - STACK_SIZE) < STACK_SIZE;
     let patience = if !own {
         1

@@ -175,7 +175,7 @@ impl World {
     /// access, whose `idle` is what was known before.
     #[inline(always)]
     fn look(&mut self, thread: &mut Thread, made: Option<&Pending>, pending: &Pending, slot: &mut Slot) {
-        let &Pending { cell, kind, waits, expected, .. } = pending;
+        let &Pending { cell, kind, waits, expected, part, .. } = pending;
         let Slot { stamped, idle, .. } = slot;
         if waits && !self.sampling {
             let value = read(&self.shadow.cells[cell as usize]);
@@ -203,8 +203,9 @@ impl World {
             let pc = self.module.offset(word_at(register(0)));
             if self.stamp(pc, stamped) {
                 // The subject of the call is in registers that it may change.
-                let about = (u64::from(cell) << 32 ^ expected).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-                let state = super::idle::state(register(0), thread.entry, &thread.written, thread.scratch);
+                let about =
+                    (u64::from(cell) << 32 ^ u64::from(part) << 24 ^ expected).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                let state = super::idle::state(&mut self.liveness, thread);
                 idle.visit(pc, state ^ about, &mut thread.history);
             }
         }

@@ -12,7 +12,8 @@
 //! the callee may change hold nothing that is used later. So when a thread comes to an access for the second time, with the
 //! same saved registers, the same stack up to its first frame (return addresses included), the same contents of whatever
 //! else it has written that is its own, having changed no shared memory in between, it is in the state that it was in then.
-//! Where we have put the call in ourselves ([`crate::build`]), the compiler knows nothing of it, and all registers count.
+//! Of registers and stack only what may still be used counts ([`super::live`]). Where we have put the call in ourselves
+//! ([`crate::build`]), the compiler knows nothing of it, and all registers count.
 //!
 //! Only instructions that a thread comes to more than once are examined; they are learnt like visible cells. A loop may count
 //! its tries and begin again at some number: then several rounds of the loop together are one idle round.
@@ -24,15 +25,13 @@
 //! A round found to be idle is idle, except for states that differ and have the same 64-bit hash, and for memory that code
 //! without instrumentation writes. A round that is not recognised costs executions, never an answer.
 //!
-//! # Deviations
-//!
-//! The interpreter of litmus tests compares only what is live; here a variable that is dead but differs hides a round.
-//! Then one round more is explored.
-//!
 //! # Complexity
 //!
-//! Linear in the depth of the stack at instructions in loops; nothing elsewhere.
+//! Linear in the depth of the stack, at most, at instructions in loops; nothing elsewhere.
 
+use super::coroutine::Thread;
+use super::live::{Live, mix};
+use super::registers::register;
 use super::shadow::Cell;
 use super::slot::Pending;
 use membar_core::{AccessKind, Barrier};
@@ -240,31 +239,12 @@ impl Idle {
     }
 }
 
-/// Everything on the stack from the return address of a stub's caller up to the thread's first frame, and the registers
-/// that the caller's callers rely on, and what the thread has written elsewhere, as one number.
+/// All that the thread that runs knows and may still use, as one number: on its stack and in its registers ([`Live`]), and what it
+/// has written elsewhere.
 #[inline]
-pub fn state(from: usize, to: usize, written: &[(usize, usize)], scratch: u64) -> u64 {
-    const A: u64 = 0x9e37_79b9_7f4a_7c15;
-    let mix = |hash: u64, word: u64| (hash ^ word).wrapping_mul(A).rotate_left(29);
-    // Four lanes: a chain of multiplications would take longer than everything else.
-    let mut lanes = [from as u64, 1, 2, 3];
-    for i in 1..7 {
-        lanes[i % 4] = mix(lanes[i % 4], super::registers::register(i) as u64);
-    }
-    let words = (to.saturating_sub(from)) / 8;
-    // SAFETY: the stack of a running thread, between its stack pointer and its first frame.
-    let stack = unsafe { std::slice::from_raw_parts(from as *const u64, words) };
-    let mut chunks = stack.chunks_exact(4);
-    for chunk in &mut chunks {
-        for (lane, &word) in lanes.iter_mut().zip(chunk) {
-            *lane = mix(*lane, word);
-        }
-    }
-    for (lane, &word) in lanes.iter_mut().zip(chunks.remainder()) {
-        *lane = mix(*lane, word);
-    }
-    let stack = lanes.iter().fold(words as u64 ^ scratch, |hash, &lane| mix(hash, lane));
-    written.iter().fold(stack, |hash, &(addr, size)| {
+pub fn state(liveness: &mut Live, thread: &Thread) -> u64 {
+    let stack = liveness.state(register(0), thread.entry) ^ thread.scratch;
+    thread.written.iter().fold(stack, |hash, &(addr, size)| {
         let cell = Cell { at: addr as u64, size: size.min(16) as u8, atomic: false };
         mix(mix(hash, addr as u64), super::shadow::read(&cell))
     })

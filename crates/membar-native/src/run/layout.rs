@@ -7,7 +7,7 @@
 /// one instruction.
 pub const TABLE: usize = 0x1000_0000;
 /// Where the stubs leave the caller's registers: `rsp` (which points to the return address), `rbx`, `rbp`, `r12`, `r13`,
-/// `r14`, `r15`.
+/// `r14`, `r15`. The word after them is 0.
 pub const REGS: usize = TABLE + 0x8000;
 /// Bytes of both.
 pub const TABLE_LEN: usize = 0x9000;

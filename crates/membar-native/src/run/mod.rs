@@ -29,6 +29,7 @@ mod hooks;
 mod idle;
 mod layout;
 mod libc_hooks;
+mod live;
 mod module;
 mod opaque;
 mod output;

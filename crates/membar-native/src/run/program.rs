@@ -42,6 +42,8 @@ pub struct Options {
     pub nondet: Option<(i64, i64)>,
     /// Code that reports do not name, as ranges of offsets in the object.
     pub wrappers: Vec<(u32, u32)>,
+    /// Waiting loops are recognised by everything on a stack, live or not.
+    pub whole_stacks: bool,
 }
 
 /// A loaded program, at some state of an execution. There can be one per process, and it stays on the thread that loaded
@@ -190,6 +192,7 @@ impl Native {
         w.spurious_wakeups = options.spurious_wakeups;
         w.symmetry = options.symmetry;
         w.nondet = options.nondet;
+        w.whole_stacks = options.whole_stacks;
         if !options.wrappers.is_empty() {
             w.wrappers = vec![0; w.module.len.div_ceil(64)];
             for &(from, to) in &options.wrappers {
@@ -214,6 +217,9 @@ impl Native {
         let w = world();
         w.sampling = sampling;
         w.know(facts);
+        if !w.loop_list.is_empty() && !w.whole_stacks {
+            w.liveness.load(Path::new(&w.object), w.module.base);
+        }
         w.remedies = remedies.iter().copied().collect();
         w.poison = poison;
         World::begin();

@@ -115,4 +115,5 @@ fn registers(text: &mut String, stack: &str) {
     for (i, register) in [stack, "rbx", "rbp", "r12", "r13", "r14", "r15"].iter().enumerate() {
         let _ = writeln!(text, "\tmovq %{register}, {}", REGS + 8 * i);
     }
+    let _ = writeln!(text, "\tmovq $0, {}", REGS + 8 * 7);
 }

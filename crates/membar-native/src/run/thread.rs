@@ -137,6 +137,7 @@ fn own_registers(id: usize) {
     unsafe {
         *regs = world().threads[id].entry;
         *regs.add(2) = 0;
+        *regs.add(7) = 0;
     }
 }
 

@@ -13,6 +13,7 @@
 //! Every read-modify-write is interlocked, compare-exchanges that fail included. Everything else is plain.
 
 use super::access::{self, Event, plain, whole_range};
+use super::registers::operand;
 use super::shadow::wide;
 use super::world::world;
 use membar_core::{AccessKind, Barrier, Fence, Order};
@@ -216,43 +217,44 @@ pub extern "C-unwind" fn atomic_store<T: Int>(addr: *mut T, value: T, number: i3
     }
 }
 
-fn update<T: Int>(addr: *mut T, number: i32, new: impl Fn(T) -> T) -> T {
+fn update<T: Int>(addr: *mut T, value: T, number: i32, new: impl Fn(T, T) -> T) -> T {
+    operand(value.value());
     let order = order(number);
     Event::atomic(AccessKind::Rmw, addr as usize, size_of::<T>(), order).before(before(order)).announce();
     // SAFETY: as above.
     unsafe {
         let old = addr.read_unaligned();
-        addr.write_unaligned(new(old));
+        addr.write_unaligned(new(old, value));
         old
     }
 }
 
 pub extern "C-unwind" fn atomic_exchange<T: Int>(addr: *mut T, value: T, order: i32) -> T {
-    update(addr, order, |_| value)
+    update(addr, value, order, |_, value| value)
 }
 
 pub extern "C-unwind" fn atomic_fetch_add<T: Int>(addr: *mut T, value: T, order: i32) -> T {
-    update(addr, order, |old| old.add(value))
+    update(addr, value, order, T::add)
 }
 
 pub extern "C-unwind" fn atomic_fetch_sub<T: Int>(addr: *mut T, value: T, order: i32) -> T {
-    update(addr, order, |old| old.sub(value))
+    update(addr, value, order, T::sub)
 }
 
 pub extern "C-unwind" fn atomic_fetch_and<T: Int>(addr: *mut T, value: T, order: i32) -> T {
-    update(addr, order, |old| old.and(value))
+    update(addr, value, order, T::and)
 }
 
 pub extern "C-unwind" fn atomic_fetch_or<T: Int>(addr: *mut T, value: T, order: i32) -> T {
-    update(addr, order, |old| old.or(value))
+    update(addr, value, order, T::or)
 }
 
 pub extern "C-unwind" fn atomic_fetch_xor<T: Int>(addr: *mut T, value: T, order: i32) -> T {
-    update(addr, order, |old| old.xor(value))
+    update(addr, value, order, T::xor)
 }
 
 pub extern "C-unwind" fn atomic_fetch_nand<T: Int>(addr: *mut T, value: T, order: i32) -> T {
-    update(addr, order, |old| old.nand(value))
+    update(addr, value, order, T::nand)
 }
 
 pub extern "C-unwind" fn atomic_compare_exchange<T: Int>(
@@ -279,6 +281,7 @@ pub extern "C-unwind" fn atomic_compare_exchange_val<T: Int>(
     success: i32,
     failure: i32,
 ) -> T {
+    operand(desired.value());
     let (success, failure) = (order(success), order(failure));
     let event = Event::atomic(AccessKind::Rmw, addr as usize, size_of::<T>(), success).before(before(success));
     event.failing(failure).expects(wanted.value()).announce();

@@ -38,6 +38,7 @@ use super::handlers::Handlers;
 use super::heap::Heap;
 use super::idle::Idle;
 use super::layout::{self, CHOICE, CONTROL, MAX_THREADS, STARTED, control, stack_base};
+use super::live::Live;
 use super::module::Module;
 use super::opaque::Opaque;
 use super::pages::Pages;
@@ -162,6 +163,10 @@ pub struct World {
     pub args: [usize; 3],
     /// One bit for each byte of the object: whether it is code that reports should not name but its caller.
     pub wrappers: Vec<u64>,
+    /// What is live in the program's code.
+    pub liveness: Live,
+    /// It does not matter.
+    pub whole_stacks: bool,
     /// Where the C library keeps `errno`.
     pub errno: *mut i32,
     /// How the first thread begins to calculate: its constructors may have chosen. And whether the program can choose at all, or look.
@@ -286,6 +291,8 @@ impl World {
             black_box_len: 0,
             args: [0; 3],
             wrappers: Vec::new(),
+            liveness: Live::default(),
+            whole_stacks: false,
             // SAFETY: the C library's own.
             errno: unsafe { libc::__errno_location() },
             float: super::float::DEFAULT,

@@ -1,8 +1,10 @@
 //! Random programs, compiled and explored. This test is its own child process, so it has no harness.
 //!
-//! `--ignored` runs more of them; `MEMBAR_NATIVE_PROGRAMS=n` and `MEMBAR_MIXED_PROGRAMS=n` set how many.
+//! `--ignored` runs more of them; `MEMBAR_NATIVE_PROGRAMS=n`, `MEMBAR_MIXED_PROGRAMS=n` and `MEMBAR_LOOP_PROGRAMS=n` set how
+//! many.
 
 mod litmus;
+mod loops;
 mod mixed;
 
 use membar_native::process::{self, Setup};
@@ -30,6 +32,7 @@ fn setup(object: &Path, dir: &Path, program: usize) -> Setup {
         opaque_private: false,
         nondet: None,
         wrappers: Vec::new(),
+        whole_stacks: false,
         show: false,
         until: None,
     }
@@ -42,6 +45,7 @@ fn main() {
         _ => {
             litmus::run(programs("MEMBAR_NATIVE_PROGRAMS", 40, 160));
             mixed::run(programs("MEMBAR_MIXED_PROGRAMS", 40, 100));
+            loops::run(programs("MEMBAR_LOOP_PROGRAMS", 40, 400));
         }
     }
 }

@@ -9,6 +9,7 @@
 //! ([`crate::run::facts`]): it has one word for arrivals and one for the generation, and all orders are explored.
 
 use super::*;
+use crate::run::registers::{register, word_at};
 
 /// The word of the other rounds; of a crowded barrier, the generation.
 const ODD: usize = 4;
@@ -73,6 +74,7 @@ pub extern "C-unwind" fn barrier_wait(object: usize) -> c_int {
     if is_crowded(object) {
         return crowded_wait(object);
     }
+    let ignored = result_is_ignored();
     let rounds = *word(object + ROUND) >> 16;
     let at = object + (rounds & 1) as usize * ODD;
     Event::sync(at, 4).meets().announce();
@@ -89,7 +91,7 @@ pub extern "C-unwind" fn barrier_wait(object: usize) -> c_int {
     full();
     Event::departure(at, 4).until(u64::from(all)).may_outlive().announce();
     full();
-    if result_is_ignored() {
+    if ignored {
         return 0;
     }
     // The first to depart in each round is told.
@@ -104,7 +106,10 @@ pub extern "C-unwind" fn barrier_wait(object: usize) -> c_int {
 
 /// Whether the caller does not look at what it is returned.
 fn result_is_ignored() -> bool {
-    false
+    let w = world();
+    let base = w.module.base;
+    w.liveness.load(std::path::Path::new(&w.object), base);
+    !w.liveness.result(word_at(register(0)))
 }
 
 fn crowded_wait(object: usize) -> c_int {

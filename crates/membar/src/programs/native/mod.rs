@@ -131,6 +131,7 @@ impl Native {
             opaque_private,
             nondet: args.nondet,
             wrappers: symbols.wrappers(),
+            whole_stacks: false,
             show: false,
             until: time.and_then(|time| Instant::now().checked_add(time + EXPLAINING)),
         };

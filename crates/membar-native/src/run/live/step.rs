@@ -1,0 +1,470 @@
+//! The effect of one instruction, and the state after it.
+
+use super::code::{Callee, Hook};
+use super::flow::{ALL, ARGUMENTS, Effect, FLAGS, RAX, RBP, RCX, RDI, RDX, RSI, RSP, SAVED, Span, State, Value, set};
+use iced_x86::{
+    ConditionCode, FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register, RflagsBits,
+    UsedMemory,
+};
+
+/// The flags that calculations set.
+const STATUS: u32 = RflagsBits::OF | RflagsBits::SF | RflagsBits::ZF | RflagsBits::AF | RflagsBits::CF | RflagsBits::PF;
+
+/// The registers that a function may change.
+const SCRATCH: [usize; 9] = [RAX, RCX, RDX, RSI, RDI, 8, 9, 10, 11];
+
+/// What is found out about a function on the way.
+pub struct Step {
+    info: InstructionInfoFactory,
+    pub escapes: bool,
+    pub above: bool,
+}
+
+/// Where an instruction accesses memory.
+enum Place {
+    Frame(Span),
+    /// The return address, or what is above it.
+    Beyond(Span),
+    /// It cannot fail.
+    Fixed,
+    Elsewhere,
+}
+
+fn number(register: Register) -> Option<usize> {
+    let full = register.full_register();
+    full.is_gpr64().then(|| full.number())
+}
+
+fn reads(access: OpAccess) -> bool {
+    use OpAccess::{CondRead, Read, ReadCondWrite, ReadWrite};
+    matches!(access, Read | CondRead | ReadWrite | ReadCondWrite)
+}
+
+fn writes(access: OpAccess) -> bool {
+    use OpAccess::{CondWrite, ReadCondWrite, ReadWrite, Write};
+    matches!(access, Write | CondWrite | ReadWrite | ReadCondWrite)
+}
+
+/// Whether an instruction only calculates: if nobody uses the results, it might as well not be there.
+fn is_pure(instruction: &Instruction) -> bool {
+    use Mnemonic as M;
+    #[rustfmt::skip]
+    const PURE: &[Mnemonic] = &[
+        M::Adc, M::Add, M::And, M::Bsf, M::Bsr, M::Bswap, M::Cbw, M::Cdq, M::Cdqe, M::Cmp, M::Cqo, M::Cwd, M::Cwde, M::Dec,
+        M::Imul, M::Inc, M::Lea, M::Mov, M::Movsx, M::Movsxd, M::Movzx, M::Neg, M::Not, M::Or, M::Rol, M::Ror, M::Sar, M::Sbb,
+        M::Shl, M::Shr, M::Sub, M::Test, M::Xor,
+    ];
+    PURE.contains(&instruction.mnemonic()) && !instruction.has_lock_prefix() || is_conditional(instruction)
+}
+
+/// Whether it is a conditional move, or sets a byte to a condition.
+fn is_conditional(instruction: &Instruction) -> bool {
+    let next = instruction.flow_control() == FlowControl::Next;
+    next && instruction.op_count() <= 2 && instruction.condition_code() != ConditionCode::None
+}
+
+impl Step {
+    pub fn new(info: InstructionInfoFactory) -> Step {
+        Step { info, escapes: false, above: false }
+    }
+
+    /// An address in the frame, or something made of one, is used by somebody else.
+    fn escape(&mut self, value: Value) {
+        self.escapes = true;
+        self.above |= !matches!(value, Value::Frame(at) if at < 8);
+    }
+
+    /// Makes an instruction. `above` tells whether a function may access what is above its return address. None if the instruction is
+    /// not understood.
+    pub fn make(
+        &mut self,
+        instruction: &Instruction,
+        callee: Option<Callee>,
+        state: &mut State,
+        above: impl FnMut(u64) -> bool,
+    ) -> Option<Effect> {
+        let depth = state.depth()?;
+        let effect = match instruction.flow_control() {
+            FlowControl::Return => self.leave(state, set(&[RAX, RDX]))?,
+            FlowControl::UnconditionalBranch => Effect::default(),
+            FlowControl::Call | FlowControl::IndirectCall => self.call(instruction, callee?, state, above)?,
+            FlowControl::Next | FlowControl::ConditionalBranch => self.plain(instruction, state, depth)?,
+            _ => Effect { acts: true, ..Effect::default() },
+        };
+        if effect.writes & 1 << RSP != 0 {
+            state.depth()?;
+        }
+        Some(effect)
+    }
+
+    /// The function ends here. Its caller finds its registers as they were.
+    pub fn leave(&mut self, state: &State, uses: u32) -> Option<Effect> {
+        let restored = SAVED.iter().all(|&register| state.registers[register] == Value::Entry(register));
+        let mut results = (0..16).filter(|register| uses >> register & 1 != 0).map(|i| state.registers[i]);
+        if let Some(value) = results.clone().find(|value| value.is_frame()) {
+            self.escape(value);
+        }
+        let odd = results.any(|value| matches!(value, Value::Entry(_)));
+        let top = state.depth() == Some(0);
+        (top && restored && !odd).then_some(Effect { always: uses, acts: true, ..Effect::default() })
+    }
+
+    fn call(
+        &mut self,
+        instruction: &Instruction,
+        callee: Callee,
+        state: &mut State,
+        mut above: impl FnMut(u64) -> bool,
+    ) -> Option<Effect> {
+        let mut effect = Effect { acts: true, call: Some(callee), ..Effect::default() };
+        // What is below the stack pointer is anybody's from now on.
+        let depth = state.depth()?;
+        state.words.retain(|&at, _| at >= depth);
+        let (arguments, stack) = match callee {
+            // It leaves everything as it was.
+            Callee::Hook(Hook::Assembly) => return Some(Effect { always: set(&ARGUMENTS), ..effect }),
+            Callee::Hook(Hook::Nothing) => (0, false),
+            Callee::Hook(Hook::Access) => (1, false),
+            Callee::Hook(Hook::Range) => (2, false),
+            Callee::Hook(Hook::Atomic { arguments, expected }) => {
+                if let (Some(bytes), Value::Frame(at)) = (expected, state.registers[RSI]) {
+                    // It is compared with what is there, and gets it if that is something else.
+                    self.weaken(state, (at, i32::from(bytes)));
+                    effect.load = Some((at, i32::from(bytes)));
+                    if at + i32::from(bytes) > 0 {
+                        return None;
+                    }
+                }
+                (usize::from(arguments), false)
+            }
+            Callee::Few => (ARGUMENTS.len(), false),
+            Callee::Function(target) => (ARGUMENTS.len(), above(target)),
+            Callee::Unknown => (ARGUMENTS.len(), true),
+            Callee::Twice => return None,
+        };
+        let announces = matches!(callee, Callee::Hook(Hook::Access | Hook::Range));
+        for (i, &register) in ARGUMENTS[..arguments].iter().enumerate() {
+            let value = state.registers[register];
+            let compared = i == 1 && effect.load.is_some();
+            if value.is_frame() && !compared && !(announces && i == 0) {
+                self.escape(value);
+            }
+            if let Value::Entry(_) = value {
+                return None;
+            }
+        }
+        effect.always = set(&ARGUMENTS[..arguments]);
+        if instruction.flow_control() == FlowControl::IndirectCall {
+            effect.always |= self.address(instruction, state)?;
+        }
+        let scratch = set(&SCRATCH) | FLAGS;
+        if let Callee::Hook(_) = callee {
+            (effect.writes, effect.kills) = (scratch, scratch);
+        } else {
+            // A compiler that has seen the function may know that some are left alone.
+            (effect.writes, effect.stack) = (scratch, stack);
+            if stack && let Callee::Function(_) = callee {
+                // Assembly, perhaps, that takes its arguments from anywhere.
+                effect.always |= ALL;
+            }
+            if stack && let Some(&value) = state.words.values().find(|value| value.is_frame()) {
+                self.escape(value);
+            }
+        }
+        for register in SCRATCH {
+            let value = &mut state.registers[register];
+            let keeps = !matches!(callee, Callee::Hook(_)) && value.is_frame();
+            *value = if keeps { Value::Maybe } else { Value::Other };
+        }
+        Some(effect)
+    }
+
+    /// The registers that the target of an indirect call is found by.
+    fn address(&mut self, instruction: &Instruction, state: &State) -> Option<u32> {
+        let mut used = 0;
+        for register in [instruction.op0_register(), instruction.memory_base(), instruction.memory_index()] {
+            if let Some(register) = number(register) {
+                used |= 1 << register;
+                match state.registers[register] {
+                    Value::Entry(_) => return None,
+                    value if value.is_frame() && register != RSP && register != RBP => self.escape(value),
+                    _ => {}
+                }
+            }
+        }
+        // A pointer in the frame: that it is read is all there is to it, but how much of the frame that is may not be known.
+        let base = number(instruction.memory_base());
+        if base.is_some_and(|base| state.registers[base].is_frame()) {
+            self.escapes = true;
+        }
+        Some(used)
+    }
+
+    /// Bytes of the frame have been written.
+    fn forget(&mut self, state: &mut State, (at, len): Span) {
+        let near: Vec<i32> = state.words.range(at - 7..at + len).map(|(&word, _)| word).collect();
+        for word in near {
+            let covered = at <= word && word + 8 <= at + len;
+            if !covered && state.word(word).is_frame() {
+                state.words.insert(word, Value::Maybe);
+            } else {
+                state.words.remove(&word);
+            }
+        }
+    }
+
+    /// They may have been.
+    fn weaken(&mut self, state: &mut State, (at, len): Span) {
+        for (_, value) in state.words.range_mut(at - 7..at + len) {
+            *value = if value.is_frame() { Value::Maybe } else { Value::Other };
+        }
+        state.words.retain(|_, value| *value != Value::Other);
+    }
+
+    fn put(&mut self, state: &mut State, span: Span, value: Value) {
+        self.forget(state, span);
+        if value != Value::Other {
+            state.words.insert(span.0, value);
+        }
+    }
+
+    /// Where an access is. None if the stack is not used as it should be.
+    fn place(&mut self, instruction: &Instruction, memory: &UsedMemory, state: &State) -> Option<Place> {
+        let value = |register| number(register).map_or(Value::Other, |register| state.registers[register]);
+        let (base, index) = (value(memory.base()), value(memory.index()));
+        if matches!(base, Value::Entry(_)) || matches!(index, Value::Entry(_)) {
+            return None;
+        }
+        let size = memory.memory_size().size() as i32;
+        let exact = memory.index() == Register::None && size > 0 && !instruction.is_string_instruction();
+        let bits = matches!(instruction.mnemonic(), Mnemonic::Bt | Mnemonic::Bts | Mnemonic::Btr | Mnemonic::Btc);
+        match base {
+            Value::Frame(at) if exact && !bits => {
+                let at = at.checked_add(i32::try_from(memory.displacement() as i64).ok()?)?;
+                if at + size <= 0 {
+                    return Some(Place::Frame((at, size)));
+                }
+                (at >= 0).then_some(Place::Beyond((at, size)))
+            }
+            _ if base.is_frame() || index.is_frame() => {
+                self.escape(Value::Maybe);
+                Some(Place::Elsewhere)
+            }
+            _ if matches!(memory.base(), Register::None | Register::RIP) && memory.index() == Register::None => {
+                Some(Place::Fixed)
+            }
+            _ => Some(Place::Elsewhere),
+        }
+    }
+
+    /// An instruction that neither calls nor returns.
+    fn plain(&mut self, instruction: &Instruction, state: &mut State, depth: i32) -> Option<Effect> {
+        use Mnemonic::{Add, Cmp, Endbr64, Enter, Int, Lea, Leave, Mov, Nop, Pop, Push, Sub, Syscall, Sysenter, Test};
+        use Mnemonic::{Rol, Ror, Sar, Shl, Shld, Shr, Shrd};
+        let (op0, op1) = (instruction.op0_register(), instruction.op1_register());
+        let pushes = instruction.stack_pointer_increment() != 0;
+        match instruction.mnemonic() {
+            Nop | Endbr64 => return Some(Effect::default()),
+            Push if op0.is_gpr64() => {
+                let register = number(op0)?;
+                let at = depth - 8;
+                self.put(state, (at, 8), state.registers[register]);
+                state.registers[RSP] = Value::Frame(at);
+                let effect = Effect { uses: 1 << register, store: Some((at, 8)), whole: true, ..Effect::default() };
+                return (register != RSP).then_some(Effect { writes: 1 << RSP, ..effect });
+            }
+            Push if instruction.op0_kind() != OpKind::Register && instruction.op0_kind() != OpKind::Memory => {
+                self.forget(state, (depth - 8, 8));
+                state.registers[RSP] = Value::Frame(depth - 8);
+                let effect = Effect { store: Some((depth - 8, 8)), whole: true, writes: 1 << RSP, ..Effect::default() };
+                return (instruction.stack_pointer_increment() == -8).then_some(effect);
+            }
+            Pop if op0.is_gpr64() && op0 != Register::RSP && depth < 0 => {
+                let register = number(op0)?;
+                state.registers[register] = state.word(depth);
+                state.registers[RSP] = Value::Frame(depth + 8);
+                let (kills, load) = (1 << register, Some((depth, 8)));
+                return Some(Effect { kills, writes: kills | 1 << RSP, load, ..Effect::default() });
+            }
+            Leave => {
+                let Value::Frame(at) = state.registers[RBP] else { return None };
+                state.registers[RSP] = Value::Frame(at + 8);
+                state.registers[RBP] = state.word(at);
+                let writes = 1 << RSP | 1 << RBP;
+                let effect = Effect { kills: 1 << RBP, writes, load: Some((at, 8)), ..Effect::default() };
+                return (at < 0).then_some(effect);
+            }
+            Push | Pop | Enter | Int | Syscall | Sysenter => return None,
+            _ if pushes => return None,
+            _ => {}
+        }
+        let info = self.info.info(instruction).clone();
+        let mut effect = Effect { acts: !is_pure(instruction), ..Effect::default() };
+        let data = |register: Register| {
+            (0..instruction.op_count()).any(|i| {
+                instruction.op_kind(i) == OpKind::Register
+                    && reads(info.op_access(i))
+                    && instruction.op_register(i).full_register() == register
+            })
+        };
+        let moves = instruction.mnemonic() == Mov && instruction.op_count() == 2;
+        // What ends up in the first operand, if it is a whole register.
+        let mut result = Value::Other;
+        for memory in info.used_memory() {
+            let place = self.place(instruction, memory, state)?;
+            match place {
+                Place::Frame(span) => {
+                    if reads(memory.access()) {
+                        // There is one operand in memory, except where the place is not exact.
+                        effect.load = Some(span);
+                        let (at, len) = span;
+                        let whole = moves && len == 8 && op0.is_gpr64();
+                        if whole {
+                            result = state.word(at);
+                        }
+                        for (&word, &value) in state.words.range(at - 7..at + len) {
+                            match value {
+                                _ if whole && word == at => {}
+                                Value::Entry(_) => return None,
+                                Value::Other => {}
+                                value => self.escape(value),
+                            }
+                        }
+                    }
+                    if writes(memory.access()) {
+                        effect.store = Some(span);
+                        effect.whole = memory.access() == OpAccess::Write && !instruction.has_op_mask();
+                    }
+                }
+                Place::Beyond(span) => {
+                    self.above |= span.0 + span.1 > 8;
+                    if writes(memory.access()) {
+                        effect.acts = true;
+                        if span.0 < 8 {
+                            return None;
+                        }
+                    }
+                }
+                Place::Fixed => effect.acts |= writes(memory.access()),
+                Place::Elsewhere => effect.acts = true,
+            }
+        }
+        // Where an address is calculated and not used, the registers are operands.
+        let lea = instruction.mnemonic() == Lea;
+        let constant = matches!(instruction.mnemonic(), Add | Sub)
+            && op0.is_gpr64()
+            && instruction.op1_kind() != OpKind::Register
+            && instruction.op1_kind() != OpKind::Memory;
+        let compares = matches!(instruction.mnemonic(), Cmp | Test);
+        for used in info.used_registers() {
+            let Some(register) = number(used.register()) else { continue };
+            let value = state.registers[register];
+            if reads(used.access()) {
+                effect.uses |= 1 << register;
+                if let Value::Entry(_) = value
+                    && !(moves && op0.is_gpr64())
+                    && !(moves && effect.store.is_some_and(|(_, len)| len == 8))
+                {
+                    return None;
+                }
+                let full = used.register().full_register();
+                let only_base = !lea && !data(full) && instruction.memory_base().full_register() == full;
+                // Two bytes are not enough for an address, and who wants the others has to read them.
+                let narrow = used.register().size() < 4;
+                if value.is_frame() && !narrow && !(only_base && is_simple(instruction)) {
+                    let followed = lea || constant || compares || moves && (op0.is_gpr64() || op1.is_gpr64());
+                    if !followed {
+                        self.escape(value);
+                    }
+                }
+            }
+        }
+        if lea {
+            let value = |register| number(register).map_or(Value::Other, |register| state.registers[register]);
+            let (base, index) = (value(instruction.memory_base()), value(instruction.memory_index()));
+            result = match base {
+                Value::Frame(at) if instruction.memory_index() == Register::None && op0.is_gpr64() => {
+                    Value::Frame(at.checked_add(i32::try_from(instruction.memory_displacement64() as i64).ok()?)?)
+                }
+                _ if base.is_frame() || index.is_frame() => {
+                    self.escape(Value::Maybe);
+                    Value::Other
+                }
+                _ => Value::Other,
+            };
+        } else if constant && let Value::Frame(at) = state.registers[number(op0)?] {
+            let by = i32::try_from(instruction.immediate(1) as i64).ok()?;
+            let by = if instruction.mnemonic() == Sub { by.checked_neg()? } else { by };
+            result = Value::Frame(at.checked_add(by)?);
+        } else if constant && state.registers[number(op0)?] == Value::Maybe {
+            result = Value::Maybe;
+        } else if moves && op0.is_gpr64() && op1.is_gpr64() {
+            result = state.registers[number(op1)?];
+        }
+        if let Value::Frame(at) = result {
+            self.above |= at >= 8;
+        }
+        if let Some(span) = effect.store {
+            let source = number(op1).map_or(Value::Other, |register| state.registers[register]);
+            let tracked = moves && span.1 == 8 && op1.is_gpr64();
+            if effect.whole {
+                self.put(state, span, if tracked { source } else { Value::Other });
+            } else {
+                self.weaken(state, span);
+            }
+        } else if moves && instruction.op0_kind() == OpKind::Memory && op1.is_gpr64() {
+            // Into memory that is not followed.
+            let source = state.registers[number(op1)?];
+            if source.is_frame() {
+                self.escape(source);
+            }
+        }
+        for used in info.used_registers() {
+            let Some(register) = number(used.register()) else { continue };
+            if !writes(used.access()) {
+                continue;
+            }
+            effect.writes |= 1 << register;
+            let narrow = used.register().size() < 4;
+            let sure = matches!(used.access(), OpAccess::Write | OpAccess::ReadWrite);
+            let value = &mut state.registers[register];
+            if sure && !narrow {
+                if used.access() == OpAccess::Write {
+                    effect.kills |= 1 << register;
+                }
+                *value = if number(op0) == Some(register) { result } else { Value::Other };
+            } else {
+                *value = if value.is_frame() { Value::Maybe } else { Value::Other };
+            }
+        }
+        if instruction.rflags_read() != 0 {
+            effect.uses |= FLAGS;
+        }
+        if instruction.rflags_modified() != 0 {
+            effect.writes |= FLAGS;
+            // A shift by nothing leaves them as they are.
+            let shifts = matches!(instruction.mnemonic(), Shl | Shr | Sar | Rol | Ror | Shld | Shrd);
+            if instruction.rflags_modified() & STATUS == STATUS && !shifts {
+                effect.kills |= FLAGS;
+            }
+        }
+        if instruction.flow_control() == FlowControl::ConditionalBranch {
+            effect.acts = true;
+        }
+        Some(effect)
+    }
+}
+
+/// Whether the registers that an instruction uses are those that are written in it.
+fn is_simple(instruction: &Instruction) -> bool {
+    use Mnemonic as M;
+    #[rustfmt::skip]
+    const SIMPLE: &[Mnemonic] = &[
+        M::Adc, M::Add, M::And, M::Cmp, M::Dec, M::Inc, M::Mov, M::Movaps, M::Movd, M::Movdqa, M::Movdqu, M::Movq, M::Movsx,
+        M::Movsxd, M::Movups, M::Movzx, M::Neg, M::Not, M::Or, M::Sbb, M::Sub, M::Test, M::Xor,
+    ];
+    // Nothing else uses these two but as addresses.
+    let pointer = matches!(instruction.memory_base(), Register::RSP | Register::RBP);
+    let plain = SIMPLE.contains(&instruction.mnemonic()) || is_conditional(instruction);
+    !instruction.is_string_instruction() && (plain || pointer)
+}
