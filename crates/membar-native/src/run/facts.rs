@@ -43,6 +43,9 @@ pub struct Facts {
     /// Barriers that more threads use than meet there, as addresses like those of cells.
     #[serde(default)]
     pub crowded: Vec<u64>,
+    /// Barriers whose results are looked at, in the same way.
+    #[serde(default)]
+    pub asked: Vec<u64>,
 }
 
 impl Facts {
@@ -86,6 +89,7 @@ impl World {
             twins: self.twins.clone(),
             apart: self.apart.clone(),
             crowded: self.crowded.clone(),
+            asked: self.asked.clone(),
         }
     }
 
@@ -125,6 +129,7 @@ impl World {
         self.twins.clone_from(&facts.twins);
         self.apart.clone_from(&facts.apart);
         self.crowded.clone_from(&facts.crowded);
+        self.asked.clone_from(&facts.asked);
         self.shadow.exact = facts.exact.iter().map(|&page| self.module.address(page as usize)).collect();
         self.know_unseen(&facts.unseen);
         self.parts = Parts { torn: facts.torn.clone(), ..self.parts };

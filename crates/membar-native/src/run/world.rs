@@ -141,8 +141,9 @@ pub struct World {
     pub symmetry: bool,
     pub twins: Vec<(u8, u32)>,
     pub apart: Vec<(u8, u32)>,
-    /// Barriers that more threads use than meet there, as addresses like those of cells.
+    /// Barriers that more threads use than meet there, and those whose results are looked at, as addresses like those of cells.
     pub crowded: Vec<u64>,
+    pub asked: Vec<u64>,
     /// The range of any numbers given to the program.
     pub nondet: Option<(i64, i64)>,
     /// The handlers run at the end, and those that exist when an execution begins.
@@ -279,6 +280,7 @@ impl World {
             twins: Vec::new(),
             apart: Vec::new(),
             crowded: Vec::new(),
+            asked: Vec::new(),
             nondet: None,
             handlers: Handlers::default(),
             first_handlers: Handlers::default(),

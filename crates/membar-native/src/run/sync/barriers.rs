@@ -3,13 +3,15 @@
 //! Two words count arrivals, one in even and one in odd rounds. A thread that has arrived waits until the word of its round is what it
 //! is when all have. Nobody arrives there for the round after next before everybody has departed, as long as no more threads use
 //! the barrier than meet at it. So the order of arrivals makes no difference, and is not explored (`membar-explore`'s
-//! `races.rs`). Which thread is told that it is the last one is nobody's to predict: the first to depart is.
+//! `races.rs`). Which thread is told that it is the last one is nobody's to predict: the first to depart is. If nobody looks
+//! at what the barrier returns ([`crate::run::live`]), that need not be decided.
 //!
 //! If more threads use the barrier, who meets whom depends on the order. Such a barrier is *crowded*, which is a fact learnt
 //! ([`crate::run::facts`]): it has one word for arrivals and one for the generation, and all orders are explored.
 
 use super::*;
 use crate::run::registers::{register, word_at};
+use crate::run::world::World;
 
 /// The word of the other rounds; of a crowded barrier, the generation.
 const ODD: usize = 4;
@@ -31,15 +33,21 @@ fn is_crowded(object: usize) -> bool {
     !w.crowded.is_empty() && w.crowded.contains(&(w.module.portable(object) as u64))
 }
 
-/// More threads use it than meet.
+/// Notes something about a barrier that has to be known from the beginning.
 #[cold]
-fn crowd(object: usize) {
+fn learn(barriers: fn(&mut World) -> &mut Vec<u64>, object: usize) {
     let w = world();
     let at = w.module.portable(object) as u64;
-    if !w.crowded.contains(&at) {
-        w.crowded.push(at);
+    if !barriers(w).contains(&at) {
+        barriers(w).push(at);
         w.grown = true;
     }
+}
+
+/// Whether a thread looks at what it is returned.
+fn is_asked(object: usize) -> bool {
+    let w = world();
+    !w.asked.is_empty() && w.asked.contains(&(w.module.portable(object) as u64))
 }
 
 pub extern "C-unwind" fn barrier_init(object: usize, _: usize, count: u32) -> c_int {
@@ -74,7 +82,9 @@ pub extern "C-unwind" fn barrier_wait(object: usize) -> c_int {
     if is_crowded(object) {
         return crowded_wait(object);
     }
-    let ignored = result_is_ignored();
+    if !is_asked(object) && !result_is_ignored() {
+        learn(|w| &mut w.asked, object);
+    }
     let rounds = *word(object + ROUND) >> 16;
     let at = object + (rounds & 1) as usize * ODD;
     Event::sync(at, 4).meets().announce();
@@ -82,7 +92,7 @@ pub extern "C-unwind" fn barrier_wait(object: usize) -> c_int {
     let (id, wanted) = (current(), *word(object + WANTED));
     *word(object + USERS) |= 1u32.checked_shl(id as u32).unwrap_or(0);
     if id >= 32 || word(object + USERS).count_ones() > wanted {
-        crowd(object);
+        learn(|w| &mut w.crowded, object);
     }
     let arrived = *word(object + ROUND) & 0xffff;
     let all = word(at).wrapping_sub(arrived).wrapping_add(wanted);
@@ -91,7 +101,7 @@ pub extern "C-unwind" fn barrier_wait(object: usize) -> c_int {
     full();
     Event::departure(at, 4).until(u64::from(all)).may_outlive().announce();
     full();
-    if ignored {
+    if !is_asked(object) {
         return 0;
     }
     // The first to depart in each round is told.
