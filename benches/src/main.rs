@@ -60,6 +60,8 @@ mod native;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod published;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod reductions;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod results;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod speed;

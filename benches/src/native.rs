@@ -46,6 +46,13 @@ impl Source {
         Source { name: shown, file, flags: n.map(|n| format!("-DN={n}").into()).into_iter().collect() }
     }
 
+    /// One of benches/programs, with these flags.
+    pub fn bench(name: &str, flags: &[&str]) -> Source {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("programs").join(format!("{name}.c"));
+        let shown = [&[name], flags].concat().join(" ");
+        Source { name: shown, file, flags: flags.iter().map(Into::into).collect() }
+    }
+
     /// An example that uses `volatile`, with seq_cst atomics instead.
     pub fn atomic(name: &str, n: u32) -> Source {
         let mut source = Source::example(name, Some(n));
@@ -131,6 +138,11 @@ pub fn settings(model: Relaxation, strategy: Strategy, watching: Watching) -> Se
 impl Program {
     /// Compiles and loads a program.
     pub fn open(source: &Source, jobs: usize) -> Result<Program, Error> {
+        Program::open_with(source, jobs, true)
+    }
+
+    /// The same; without `symmetry`, threads that are alike are told apart.
+    pub fn open_with(source: &Source, jobs: usize, symmetry: bool) -> Result<Program, Error> {
         let wrong = |message: String| Error::Program { name: source.name.clone(), message };
         let directory = TempDir::new()?;
         let start = Instant::now();
@@ -148,7 +160,7 @@ impl Program {
             heap: HEAP,
             volatile_atomic: false,
             spurious_wakeups: false,
-            symmetry: true,
+            symmetry,
             whole_stacks: false,
             opaque_private: false,
             wrappers: symbols.wrappers(),

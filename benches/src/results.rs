@@ -8,6 +8,7 @@ use crate::error::Error;
 use crate::host::{Progress, Results, machine};
 use crate::native::{Program, Run, Source, settings};
 use crate::published::{BENCHMARKS, Bounded, Published, SOBER};
+use crate::reductions;
 use crate::table::Table;
 use membar_core::Relaxation;
 use membar_explore::Strategy;
@@ -81,7 +82,8 @@ impl Made<'_> {
     }
 
     fn open(&mut self, source: &Source) -> Result<Program, Error> {
-        let program = Program::open(source, self.args.jobs)?;
+        // As the papers count.
+        let program = Program::open_with(source, self.args.jobs, false)?;
         if !self.compilers.contains(&program.compiler) {
             self.compilers.push(program.compiler.clone());
         }
@@ -132,6 +134,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
     tables.push(complete(&mut made, &mut progress)?);
     tables.push(fixed(&mut made, &mut progress)?);
     drop(progress);
+    tables.push(reduced(&mut made)?);
     for table in &tables {
         results.table(table);
     }
@@ -143,6 +146,19 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
     results.say("The shape agrees: violations under TSO and under PSO where there must be, fixed versions safe.");
     write(args, &made.compilers, &tables)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The programs of benches/programs and the examples, with and without reductions of the search.
+fn reduced(made: &mut Made<'_>) -> Result<Table, Error> {
+    let mut sources = reductions::programs();
+    for name in PROGRAMS.iter().map(|(name, _)| name).filter(|name| made.wants(name)) {
+        sources.extend([Source::example(name, None), Source::example(&format!("{name}-fixed"), None)]);
+    }
+    let mut progress = Progress::new(sources.len());
+    let time = Duration::from_secs(made.args.time.min(20));
+    let (table, wrong) = reductions::table(&sources, time, |name| progress.next(name))?;
+    made.wrong.extend(wrong);
+    Ok(table)
 }
 
 /// Puts the tables between the marks.
@@ -304,7 +320,7 @@ fn complete(made: &mut Made<'_>, progress: &mut Progress) -> Result<Table, Error
             continue;
         }
         let mut program = made.open(&Source::example(name, None))?;
-        let both = made.both(name, &mut program, Strategy::Dpor)?;
+        let both = made.both(name, &mut program, Strategy::Strict)?;
         made.check(name, "dpor", &both, unsafe_on_tso);
         table.row(vec![
             name.to_owned(),
@@ -330,7 +346,7 @@ fn fixed(made: &mut Made<'_>, progress: &mut Progress) -> Result<Table, Error> {
             continue;
         }
         let mut program = made.open(&Source::example(&shown, None))?;
-        let both = made.both(&shown, &mut program, Strategy::Dpor)?;
+        let both = made.both(&shown, &mut program, Strategy::Strict)?;
         let mut verdicts = Vec::new();
         for (run, model) in both.runs.iter().zip(MODELS) {
             let mut verdict = (run.checkpoint.verdict(), "safe".to_owned());

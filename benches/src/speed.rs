@@ -5,12 +5,13 @@ use crate::cli::Native;
 use crate::error::Error;
 use crate::host::{Progress, Results};
 use crate::native::{Cost, Program, Source, settings};
+use crate::reductions;
 use crate::table::Table;
 use membar_core::Relaxation;
 use membar_explore::Strategy;
 use membar_verify::{Effort, Settings, Watching};
 use std::process::ExitCode;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// How an exploration is measured.
@@ -101,6 +102,9 @@ pub fn run(args: &Native) -> Result<ExitCode, Error> {
     }
     results.table(&memory(args.quick)?);
     results.table(&first(runner.as_ref(), plan.best_of)?);
+    let programs = reductions::programs();
+    let programs = if args.quick { &programs[..1] } else { &programs[..] };
+    results.table(&reductions::table(programs, Duration::from_secs(20), |_| {})?.0);
     results.end()?;
     Ok(ExitCode::SUCCESS)
 }

@@ -176,6 +176,8 @@ pub struct Search<W> {
 /// How often the number of executions is guessed anew, and how many guesses are made at a time.
 const EVERY: Duration = Duration::from_secs(1);
 const PROBES: u32 = 64;
+/// After fewer executions a search may be slow, but is not known to be large.
+const MANY: u64 = 1000;
 
 impl<W: Work + Send> Search<W> {
     /// A search that begins or continues at `state`. All workers, of which there is at least one, have the same program. After
@@ -201,10 +203,11 @@ impl<W: Work + Send> Search<W> {
 
     /// Guesses again, if it is time to.
     fn probe(&mut self, mode: Mode, stop: &AtomicBool) {
-        if self.estimated.elapsed() < EVERY {
+        let counts = self.state.counts;
+        if self.state.done || counts.runs() < MANY || self.estimated.elapsed() < EVERY {
             return;
         }
-        let seed = self.state.counts.events;
+        let seed = counts.events;
         if let Answer::Probed(guesses) = self.workers[0].work(&Order::Probe { mode, seed, probes: PROBES }, stop) {
             guesses.into_iter().for_each(|guess| self.state.estimate.add(guess));
         }

@@ -48,6 +48,15 @@
 //! Violations that need an idle round *and* something that its thread does afterwards are not reported: the execution without
 //! the round is sequentially consistent, or has a violation that is reported. Those in which the round comes last are.
 //!
+//! *Strict* search keeps idle rounds: after one, a thread is disabled at the read that would close the same round again while the
+//! address of that read is unchanged, and no longer. Enabledness must depend on the one address that the access conflicts on; an
+//! execution that ends although another value of the round has changed is the beginning of one in which that round comes later,
+//! and is blocked. What is not run is a second round with the values of the one just before it.
+//!
+//! # Threads that are alike
+//!
+//! Dpor runs them up to renaming: [`crate::symmetry`] has the rule and the proof.
+//!
 //! # Blocking accesses
 //!
 //! An access that is made only when it can be (to take a lock, to begin as a thread that somebody starts) is disabled by

@@ -152,24 +152,33 @@ impl World {
         (1..self.known).filter(move |&id| World::is_started(id) && self.first_of(id) == first)
     }
 
-    /// The thread differs from those before it in its group.
+    /// These threads differ from those before them in their groups. Not if there is something else to be known first, because
+    /// of which they may only seem to.
     #[cold]
-    pub fn tell_apart(&mut self, id: usize) {
-        let key = self.ids.iter().find_map(|(&key, &other)| (usize::from(other) == id).then_some(key));
-        if let Some(key) = key
-            && !self.sampling
-            && !self.apart.contains(&key)
-        {
-            self.apart.push(key);
-            (self.grown, self.void) = (true, true);
+    fn differ(&mut self, threads: &[usize]) {
+        if self.sampling || self.void || self.grown || self.shadow.grown {
+            return;
         }
+        let key = |id: &usize| self.ids.iter().find_map(|(&key, other)| (usize::from(*other) == *id).then_some(key));
+        let keys: Vec<(u8, u32)> = threads.iter().filter_map(key).collect();
+        for key in keys {
+            if !self.apart.contains(&key) {
+                self.apart.push(key);
+                (self.grown, self.void) = (true, true);
+            }
+        }
+    }
+
+    /// The thread differs from those before it in its group.
+    pub fn tell_apart(&mut self, id: usize) {
+        self.differ(&[id]);
     }
 
     /// All threads of a group differ.
     #[cold]
     fn scatter(&mut self, first: usize) {
         let group: Vec<usize> = self.group(first).filter(|&id| id != first).collect();
-        group.into_iter().for_each(|id| self.tell_apart(id));
+        self.differ(&group);
     }
 
     /// The thread that runs asks for something that no other thread would be told.

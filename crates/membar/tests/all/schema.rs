@@ -51,6 +51,7 @@ const COMMANDS: &[(&str, i32, &str)] = &[
     ("verify", 1, "verify peterson.c -v"),
     ("verify", 1, "verify message.c --model pso"),
     ("verify", 0, "verify message.c"),
+    ("verify", 0, "verify alike.c"),
     ("verify", 1, "verify copy.c --model pso"),
     ("verify", 3, "verify large.c --executions 100"),
     ("verify", 1, "verify relaxed.c --model c11"),
@@ -170,6 +171,12 @@ fn files() -> Files {
         ("deadlock.litmus", DEADLOCK_LITMUS.into()),
         ("never.litmus", NEVER_LITMUS.into()),
         ("wrong.litmus", "X86 wrong\n{ x=0; }\n P0 ;\n JUMP x ;\nexists (x=0)\n".into()),
+        (
+            "alike.c",
+            b"#include <pthread.h>\n#include <stdatomic.h>\natomic_int n;\nvoid *f(void *p) { n++; return p; }\n\
+              int main(void)\n{\n    pthread_t a, b;\n    pthread_create(&a, 0, f, 0);\n    pthread_create(&b, 0, f, 0);\n\
+              pthread_join(a, 0);\n    pthread_join(b, 0);\n    return 0;\n}\n",
+        ),
         (
             "message.c",
             threads(
