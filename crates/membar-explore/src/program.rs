@@ -193,6 +193,9 @@ pub trait Program {
     /// The thread has turned out to be different from those before it in its group: what has been explored does not count.
     fn tell_apart(&mut self, _thread: usize) {}
 
+    /// The thread has let others know an address of its own memory.
+    fn shows_address(&mut self, _thread: usize) {}
+
     /// Where in the thread's own memory this address is, if it is there.
     fn own_place(&self, _thread: usize, _addr: u32) -> Option<u64> {
         None

@@ -38,8 +38,8 @@
 //! trail have to be about to make the same access (in memory of their own: at the same place of it), and to store the same value
 //! if they find the same. If they do not, they are told apart ([`crate::Program::tell_apart`]), and everything begins again.
 //! What else tells them apart is the program's to notice: a thread asks who it is, or somebody waits for
-//! one of them and goes on without the others. The same holds for a thread that tells its own memory from another's by
-//! comparing addresses as numbers, and does nothing else with them: that is not noticed.
+//! one of them and goes on without the others. A thread that lets others know an address of its own memory may be told apart by it, since
+//! addresses can be compared as numbers. One that calculates with such an address and keeps it to itself is not noticed.
 //!
 //! # Guarantees
 //!
@@ -73,6 +73,16 @@ struct Written {
     times: u32,
     by: u32,
     at: u32,
+}
+
+/// What a step shows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Shown {
+    Nothing,
+    /// The thread is not like its leader.
+    Difference,
+    /// The thread has let others know an address of its own memory.
+    Address,
 }
 
 /// The trails of all threads.
@@ -130,8 +140,8 @@ impl Symmetry {
         }
     }
 
-    /// A thread has made a step. Whether it has shown that it is not like its leader.
-    pub fn push(&mut self, program: &impl Program, performed: &Performed) -> bool {
+    /// A thread has made a step. What that shows.
+    pub fn push(&mut self, program: &impl Program, performed: &Performed) -> Shown {
         let thread = performed.thread as usize;
         let leader = self.leader(program, thread);
         let steps = self.marks[thread].len();
@@ -175,13 +185,17 @@ impl Symmetry {
         });
         self.steps += 1;
         self.marks[thread].push(Mark { what, expected, found, left, trail, replaced });
-        let Some(leader) = leader else { return false };
-        let Some(before) = self.marks[leader].get(steps) else { return true };
+        if performed.writes && own.is_none() && program.own_value(thread, left).is_some() {
+            return Shown::Address;
+        }
+        let Some(leader) = leader else { return Shown::Nothing };
+        let Some(before) = self.marks[leader].get(steps) else { return Shown::Difference };
         let same = |theirs: u64, ours: u64| {
             let own = program.own_value(thread, ours);
             theirs == ours || own.is_some() && own == program.own_value(leader, theirs)
         };
-        before.what != what || !same(before.expected, expected) || before.found == found && !same(before.left, left)
+        let other = !same(before.expected, expected) || before.found == found && !same(before.left, left);
+        if other || before.what != what { Shown::Difference } else { Shown::Nothing }
     }
 
     /// Takes back the thread's last step.

@@ -28,7 +28,7 @@
 
 use crate::races::{Races, Turn, Turns};
 use crate::set::{Many, Set};
-use crate::symmetry::Symmetry;
+use crate::symmetry::{Shown, Symmetry};
 use crate::tree::Task;
 use crate::{Awaited, MAX_OUTCOMES, Next, Observer, Program, Standing, Step, Stop, Watched};
 use membar_core::Performed;
@@ -418,10 +418,12 @@ impl<P: Program, O: Observer, S: Set> Worker<P, O, S> {
     #[inline]
     fn made(&mut self, step: Step, performed: &Performed) {
         self.made[step.thread()] += 1;
-        if let Some(symmetry) = &mut self.symmetry
-            && symmetry.push(&self.program, performed)
-        {
-            self.program.tell_apart(step.thread());
+        if let Some(symmetry) = &mut self.symmetry {
+            match symmetry.push(&self.program, performed) {
+                Shown::Nothing => {}
+                Shown::Difference => self.program.tell_apart(step.thread()),
+                Shown::Address => self.program.shows_address(step.thread()),
+            }
         }
         self.path.push(step);
         self.observer.push(performed, &self.path);

@@ -39,7 +39,7 @@ pub struct Race {
 }
 
 /// Kinds of accesses: what they conflict with.
-const KINDS: usize = 6;
+const KINDS: usize = 7;
 const PLAIN_READ: usize = 0;
 const PLAIN_WRITE: usize = 1;
 const ATOMIC_READ: usize = 2;
@@ -48,6 +48,8 @@ const ATOMIC_WRITE: usize = 3;
 const SYNC: usize = 4;
 /// Its initialisation or destruction.
 const LIFE: usize = 5;
+/// A thread leaves a barrier, which may no longer be there: that waits for nobody, and no one has to wait for it.
+const DEPARTURE: usize = 6;
 
 /// Of each kind the ones that it races with, a bit each.
 const CONFLICTS: [u8; KINDS] = [
@@ -57,11 +59,13 @@ const CONFLICTS: [u8; KINDS] = [
     1 << PLAIN_READ | 1 << PLAIN_WRITE | 1 << LIFE,
     1 << LIFE,
     0x3f,
+    0,
 ];
 
 fn kind(performed: &Performed) -> usize {
     let Performed { access, writes, .. } = performed;
     match (access.c11.is_fresh(), performed.order().is_atomic(), writes) {
+        (true, true, false) if access.c11.meets() => DEPARTURE,
         (true, true, _) => SYNC,
         (true, false, _) => LIFE,
         (false, false, false) => PLAIN_READ,

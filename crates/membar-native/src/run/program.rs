@@ -338,6 +338,10 @@ impl Program for Native {
         world().tell_apart(thread);
     }
 
+    fn shows_address(&mut self, thread: usize) {
+        world().stands_out(thread);
+    }
+
     fn own_place(&self, thread: usize, addr: u32) -> Option<u64> {
         let w = world();
         w.own_memory(thread, w.shadow.cells.get(addr as usize)?.at as usize)

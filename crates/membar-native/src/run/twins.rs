@@ -14,7 +14,8 @@
 //! That they are *treated* alike is taken for granted until the program shows otherwise. Then they are told apart for good, which
 //! is a fact like others ([`super::facts`]), and the search begins again:
 //!
-//! * one of them asks who it is (`pthread_self`, `gettid`), or for random numbers that nobody else gets;
+//! * one of them asks who it is (`pthread_self`, `gettid`), for random numbers that nobody else gets, or joins another one;
+//! * one of them lets others know an address of its own memory: such addresses can be compared;
 //! * with the same past they do different things, which the search notices;
 //! * a thread joins one of them and makes another step before it has joined all of them, or wants its result.
 //!
@@ -23,7 +24,8 @@
 //! # Guarantees
 //!
 //! The thread that would take the other's part in an execution that is left out takes its own part in one that is run, and asks the
-//! same questions there. So whatever tells threads apart is seen, except numbers made of addresses of their own memory.
+//! same questions there. So whatever tells threads apart is seen, except for a thread that calculates with addresses of its own memory
+//! and shows them to nobody.
 
 use super::layout::{
     CONTROL_SIZE, HEAP_SIZE, HEAPS, STACK_SIZE, STACKS, STARTED, TLS, TLS_SIZE, control, owner, stack_base,
@@ -181,10 +183,22 @@ impl World {
         self.differ(&group);
     }
 
+    /// The thread can be told from all others of its group.
+    pub fn stands_out(&mut self, id: usize) {
+        if !self.twins.is_empty() {
+            self.scatter(self.first_of(id));
+        }
+    }
+
     /// The thread that runs asks for something that no other thread would be told.
     pub fn asks_who_it_is(&mut self) {
-        if !self.twins.is_empty() {
-            self.scatter(self.first_of(self.current));
+        self.stands_out(self.current);
+    }
+
+    /// The thread that runs has got hold of a thread of its own group.
+    pub fn knows(&mut self, id: usize) {
+        if self.first_of(id) == self.first_of(self.current) {
+            self.stands_out(id);
         }
     }
 

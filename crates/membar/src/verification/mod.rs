@@ -372,8 +372,7 @@ fn now(name: &str, round: &Round<'_>, options: &VerifyOptions, seconds: f64) -> 
     });
     counts.push(format!("{:.0}/s", executions as f64 / seconds));
     if search.share().is_none() {
-        counts.push(format!("{} known to be left", count(search.branches_left(), "branch")));
-        counts.push(report::total(search, unit).unwrap_or("no idea yet of the whole".into()));
+        counts.push(report::total(search, unit).unwrap_or("no idea yet how many in all".into()));
     }
     counts.push(count(round.seen.violations.len(), "violation"));
     let limit = options.time.map(|time| time.as_secs_f64());

@@ -173,9 +173,10 @@ fn files() -> Files {
         ("wrong.litmus", "X86 wrong\n{ x=0; }\n P0 ;\n JUMP x ;\nexists (x=0)\n".into()),
         (
             "alike.c",
-            b"#include <pthread.h>\n#include <stdatomic.h>\natomic_int n;\nvoid *f(void *p) { n++; return p; }\n\
+            "#include <pthread.h>\n#include <stdatomic.h>\natomic_int n;\nvoid *f(void *p) { n++; return p; }\n\
               int main(void)\n{\n    pthread_t a, b;\n    pthread_create(&a, 0, f, 0);\n    pthread_create(&b, 0, f, 0);\n\
-              pthread_join(a, 0);\n    pthread_join(b, 0);\n    return 0;\n}\n",
+              pthread_join(a, 0);\n    pthread_join(b, 0);\n    return 0;\n}\n"
+                .into(),
         ),
         (
             "message.c",

@@ -58,12 +58,12 @@ pub extern "C-unwind" fn barrier_init(object: usize, _: usize, count: u32) -> c_
     if BARRIER.is_initialised(object) && awaits(object) {
         BARRIER.wrong(object, "initialises", "at which threads wait");
     }
-    // A thread that has been let go and has not come back yet must not wait for the next round.
-    let kept = [0, ODD, ROUND, TOLD].map(|at| (at, *word(object + at)));
+    // A thread that has been let go and has not come back yet must not wait for the next round, if this is not the barrier's
+    // first life.
+    let kept = BARRIER.has_lived(object).then(|| [0, ODD, ROUND, TOLD].map(|at| (at, *word(object + at))));
     BARRIER.initialise(object);
-    kept.into_iter()
-        .filter(|&(at, _)| at > 0 || !is_crowded(object))
-        .for_each(|(at, value)| *word(object + at) = value);
+    let kept = kept.into_iter().flatten().filter(|&(at, _)| at > 0 || !is_crowded(object));
+    kept.for_each(|(at, value)| *word(object + at) = value);
     *word(object + WANTED) = count;
     0
 }
@@ -122,20 +122,27 @@ fn result_is_ignored() -> bool {
     !w.liveness.result(word_at(register(0)))
 }
 
+/// A round is complete with its last arrival, and the thread that made it then lets the others go. Who arrives in between
+/// is of the next round.
 fn crowded_wait(object: usize) -> c_int {
     Event::sync(object, 4).announce();
     BARRIER.used(object, "waits at");
-    let generation = *word(object + ODD);
+    let round = *word(object + ROUND);
+    let mut open = *word(object + ODD);
     *word(object) += 1;
     full();
     if *word(object) == *word(object + WANTED) {
         *word(object) = 0;
+        *word(object + ROUND) = round + 1;
         Event::sync(object + ODD, 4).announce();
-        *word(object + ODD) += 1;
+        *word(object + ODD) = (round + 1).max(*word(object + ODD));
         full();
         return libc::PTHREAD_BARRIER_SERIAL_THREAD;
     }
-    Event::sync(object + ODD, 4).while_not(u64::from(generation)).may_outlive().announce();
-    full();
+    while open <= round {
+        Event::sync(object + ODD, 4).while_not(u64::from(open)).may_outlive().announce();
+        full();
+        open = *word(object + ODD);
+    }
     0
 }

@@ -61,6 +61,11 @@ impl Kind {
         matches!(noted(object + self.note), Some((INITIALISED, _)))
     }
 
+    /// Whether it has been initialised at some time, other than statically, destroyed or not.
+    pub(super) fn has_lived(&self, object: usize) -> bool {
+        noted(object + self.note).is_some()
+    }
+
     /// A step to which others are not to come too late. The caller checks whether the object may be initialised.
     pub(super) fn begin(&self, object: usize) {
         Event::sync(object, self.cell).unordered().announce();

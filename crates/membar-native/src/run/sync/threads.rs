@@ -75,6 +75,7 @@ const DETACHED: u32 = 2;
 /// Says what becomes of a thread, which can be said once.
 fn decide(target: usize, verb: &str, fate: u32) -> usize {
     let Some(id) = thread_of(target) else { fault::raise(format!("{verb} a thread that does not exist")) };
+    world().knows(id);
     let at = control(id) + FATE;
     Event::sync(at, 4).announce();
     full();
@@ -89,6 +90,7 @@ fn decide(target: usize, verb: &str, fate: u32) -> usize {
 /// Waits for a thread's end. `wanted` if somebody looks at its result.
 pub(super) fn join_thread(target: usize, wanted: bool) -> usize {
     if target == handle(current()) {
+        asks_who_it_is();
         fault::raise("joins itself");
     }
     let id = decide(target, "joins", JOINED);
