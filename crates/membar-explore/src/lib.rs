@@ -64,6 +64,7 @@
 mod estimate;
 mod explore;
 mod fault;
+mod mirror;
 mod observer;
 mod program;
 mod races;

@@ -196,6 +196,16 @@ pub trait Program {
     /// The thread has let others know an address of its own memory.
     fn shows_address(&mut self, _thread: usize) {}
 
+    /// What the thread has written, so far, that is no step: for each write where, or where in its own memory.
+    fn private_writes(&self, _thread: usize) -> Vec<u64> {
+        Vec::new()
+    }
+
+    /// Whether the address is one by which others wait for the thread, or start it.
+    fn is_control(&self, _thread: usize, _addr: u32) -> bool {
+        false
+    }
+
     /// Where in the thread's own memory this address is, if it is there.
     fn own_place(&self, _thread: usize, _addr: u32) -> Option<u64> {
         None

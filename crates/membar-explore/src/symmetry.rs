@@ -168,12 +168,12 @@ impl Symmetry {
             Some(_) => before.times == 0 || before.by == performed.thread || before.at < self.started[thread],
             None => !performed.writes,
         };
-        let which = if meets {
-            0
-        } else if common {
-            u64::from(before.times) << 1
-        } else {
-            u64::from(performed.thread) << 1 | 1
+        // Which write it reads; in memory of its own, the value says enough.
+        let which = match (common, own) {
+            (true, Some(_)) => 0,
+            (true, None) if meets => 0,
+            (true, None) => u64::from(before.times) << 1,
+            (false, _) => u64::from(performed.thread) << 1 | 1,
         };
         let expected = access.expected.unwrap_or(0);
         let found = if access.kind == AccessKind::Store || meets { 0 } else { performed.old };

@@ -287,6 +287,9 @@ impl<P: Program, O: Observer, S: Set> Worker<P, O, S> {
     /// The state at the beginning, or the outcome of a program in which no thread can run.
     pub fn begin(&mut self) -> Result<Node, Outcome<O::Part>> {
         self.go_to(&[]);
+        if self.symmetry.is_some() {
+            crate::mirror::compare_twins(&mut self.program);
+        }
         let enabled = self.enabled();
         if enabled.is_some() {
             return Ok(self.node(enabled, S::NONE, 0).0.many());

@@ -8,8 +8,8 @@ use super::heap::Heap;
 use super::hooks;
 use super::idle::Deed;
 use super::layout::{
-    self, ARENA, ARENA_LEN, HEAP_SIZE, HEAPS, LIBRARY_SHADOW, LIFE, MAX_THREADS, MODULE_SHADOW, SHADOW, STACK_SIZE,
-    STACKS, TABLE, TABLE_LEN, stack_base,
+    self, ARENA, ARENA_LEN, CONTROL_SIZE, HEAP_SIZE, HEAPS, LIBRARY_SHADOW, LIFE, MAX_THREADS, MODULE_SHADOW, SHADOW,
+    STACK_SIZE, STACKS, TABLE, TABLE_LEN, control, stack_base,
 };
 use super::module::{LoadError, Module};
 use super::shadow::{self, read};
@@ -340,6 +340,20 @@ impl Program for Native {
 
     fn shows_address(&mut self, thread: usize) {
         world().stands_out(thread);
+    }
+
+    fn private_writes(&self, thread: usize) -> Vec<u64> {
+        let w = world();
+        let place = |&(at, size): &(usize, usize)| {
+            let own = w.own_memory(thread, at).map_or(at as u64, |place| !place);
+            own.wrapping_mul(32).wrapping_add(size as u64)
+        };
+        w.threads[thread].written.iter().map(place).collect()
+    }
+
+    fn is_control(&self, thread: usize, addr: u32) -> bool {
+        let cell = world().shadow.cells.get(addr as usize);
+        cell.is_some_and(|cell| (cell.at as usize).wrapping_sub(control(thread)) < CONTROL_SIZE)
     }
 
     fn own_place(&self, thread: usize, addr: u32) -> Option<u64> {
