@@ -19,7 +19,7 @@ pub enum Strategy {
         /// The most preemptions: switches away from a thread that could continue.
         preemptions: u32,
     },
-    /// One of each happens-before class, without rounds of loops that change nothing ([`crate::tree`]).
+    /// One of each happens-before class, without rounds of loops that change nothing (`tree.rs`).
     Dpor,
     /// One of each happens-before class, rounds that change nothing included: each once for the values that it reads.
     Strict,

@@ -184,7 +184,7 @@ pub trait Program {
         false
     }
 
-    /// The thread created just before this one, if nothing but their numbers distinguishes the two ([`crate::symmetry`]). Asked of
+    /// The thread created just before this one, if nothing but their numbers distinguishes the two (`symmetry.rs`). Asked of
     /// threads that have been created.
     fn twin(&self, _thread: usize) -> Option<usize> {
         None

@@ -69,7 +69,7 @@ pub enum Answer<T> {
     Begun(Result<Node, Outcome<T>>),
     /// Of [`Order::Run`].
     Ran(Outcome<T>),
-    /// Of [`Order::Probe`]: the guesses ([`crate::estimate`]).
+    /// Of [`Order::Probe`]: the guesses ([`crate::Estimate`]).
     Probed(Vec<f64>),
     /// Of [`Order::Draw`]: one after the other from the first; not all if the worker was stopped, or has seen enough.
     Drawn(Drawn<T>),

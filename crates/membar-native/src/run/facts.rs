@@ -34,7 +34,7 @@ pub struct Facts {
     /// Accesses to different parts of a cell, which could overtake each other unseen.
     #[serde(default)]
     pub torn: Vec<Torn>,
-    /// Threads that seemed to be like the ones before them, and those that turned out not to be ([`super::twins`]).
+    /// Threads that seemed to be like the ones before them, and those that turned out not to be (`twins.rs`).
     #[serde(default)]
     pub twins: Vec<(u8, u32)>,
     /// See `twins`.

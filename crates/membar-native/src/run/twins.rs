@@ -28,7 +28,7 @@
 //! and shows them to nobody.
 
 use super::layout::{
-    CONTROL_SIZE, HEAP_SIZE, HEAPS, STACK_SIZE, STACKS, STARTED, TLS, TLS_SIZE, control, owner, stack_base,
+    CONTROL_SIZE, HEAP_SIZE, HEAPS, MAX_THREADS, STACK_SIZE, STACKS, STARTED, TLS, TLS_SIZE, control, owner, stack_base,
 };
 use super::world::{World, world};
 
@@ -231,7 +231,7 @@ impl World {
         let (kind, offset) = if at.wrapping_sub(control(thread)) < CONTROL_SIZE {
             (1, at - control(thread))
         } else if owner(at) == Some(thread) {
-            let on_stack = at >= STACKS && at < STACKS + super::layout::MAX_THREADS * STACK_SIZE;
+            let on_stack = (STACKS..STACKS + MAX_THREADS * STACK_SIZE).contains(&at);
             if on_stack { (2, stack_base(thread) - at) } else { (3, at - TLS - thread * TLS_SIZE) }
         } else if at.wrapping_sub(HEAPS + thread * HEAP_SIZE) < HEAP_SIZE {
             (4, at - HEAPS - thread * HEAP_SIZE)
