@@ -3,7 +3,7 @@
 //! Two words count arrivals, one in even and one in odd rounds. A thread that has arrived waits until the word of its round is what it
 //! is when all have. Nobody arrives there for the round after next before everybody has departed, as long as no more threads use
 //! the barrier than meet at it. So the order of arrivals makes no difference, and is not explored (`membar-explore`'s
-//! `races.rs`). Which thread is told that it is the last one is nobody's to predict: the first to depart is. If nobody looks
+//! `races.rs`). Which thread is told that it is the last one is nobody's to predict: the first to come is. If nobody looks
 //! at what the barrier returns ([`crate::run::live`]), that need not be decided.
 //!
 //! If more threads use the barrier, who meets whom depends on the order. Such a barrier is *crowded*, which is a fact learnt
@@ -86,6 +86,7 @@ pub extern "C-unwind" fn barrier_wait(object: usize) -> c_int {
         learn(|w| &mut w.asked, object);
     }
     let rounds = *word(object + ROUND) >> 16;
+    let told = is_asked(object) && comes_first(object, rounds);
     let at = object + (rounds & 1) as usize * ODD;
     Event::sync(at, 4).meets().announce();
     BARRIER.used(object, "waits at");
@@ -101,17 +102,18 @@ pub extern "C-unwind" fn barrier_wait(object: usize) -> c_int {
     full();
     Event::departure(at, 4).until(u64::from(all)).may_outlive().announce();
     full();
-    if !is_asked(object) {
-        return 0;
-    }
-    // The first to depart in each round is told.
-    Event::sync(object + TOLD, 4).silent().expects(u64::from(rounds)).announce();
+    if told { libc::PTHREAD_BARRIER_SERIAL_THREAD } else { 0 }
+}
+
+/// The first to come in each round will be told, before it arrives: when it departs, the barrier may be gone.
+fn comes_first(object: usize, round: u32) -> bool {
+    Event::sync(object + TOLD, 4).silent().expects(u64::from(round)).announce();
     full();
-    if *word(object + TOLD) != rounds {
-        return 0;
+    let first = *word(object + TOLD) == round;
+    if first {
+        *word(object + TOLD) = (round + 1) & 0xffff;
     }
-    *word(object + TOLD) = (rounds + 1) & 0xffff;
-    libc::PTHREAD_BARRIER_SERIAL_THREAD
+    first
 }
 
 /// Whether the caller does not look at what it is returned.
