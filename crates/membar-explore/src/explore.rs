@@ -1,10 +1,11 @@
 //! One search for all strategies: advanced in rounds, watched, stopped, saved and taken up again.
 
+use crate::end::Counts;
 use crate::estimate::Estimate;
 use crate::sample::{self, Choice};
 use crate::tree::{self, Frontier};
 use crate::work::{Answer, Order, Work};
-use crate::worker::{Counts, Mode};
+use crate::worker::Mode;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 

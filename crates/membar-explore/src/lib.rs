@@ -61,10 +61,12 @@
 //! assert_eq!(count(Strategy::Dpor), 4);
 //! ```
 
+mod end;
 mod estimate;
 mod explore;
 mod fault;
 mod mirror;
+mod node;
 mod observer;
 mod program;
 mod races;
@@ -76,6 +78,7 @@ mod tree;
 mod work;
 mod worker;
 
+pub use end::{Counts, End};
 pub use estimate::Estimate;
 pub use explore::{Search, SearchState, Strategy};
 pub use fault::{Control, Fault, FaultKind, Form, Location, Message, Piece};
@@ -84,4 +87,3 @@ pub use program::{Awaited, MAX_OUTCOMES, MAX_THREADS, Next, Program, Standing, S
 pub use schedule::{BadSchedule, Schedule, Step};
 pub use set::Many;
 pub use work::{Answer, Local, Order, Work};
-pub use worker::{Counts, End};

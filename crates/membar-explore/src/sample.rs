@@ -16,8 +16,8 @@
 //! workers nor an interruption changes what is run. Waiting threads are treated as in exhaustive search
 //! ([`crate::tree`]); a waiting thread cannot run, so PCT never starves the one it waits for.
 
+use crate::end::{Counts, End};
 use crate::set::Set;
-use crate::worker::{Counts, End};
 use crate::{MAX_OUTCOMES, Next, Observer, Program, Standing, Step, Stop, Watched};
 use membar_core::{Performed, Rng};
 use std::marker::PhantomData;

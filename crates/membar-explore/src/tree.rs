@@ -96,10 +96,12 @@
 //! of each class, each exactly once.
 
 use crate::Step;
+use crate::end::Counts;
+use crate::node::Node;
 use crate::races::Turn;
 use crate::set::{Many, Set};
 use crate::work::{Answer, Order, Work};
-use crate::worker::{Counts, Mode, Node};
+use crate::worker::Mode;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Executions that an item may run before what is left of it is split.

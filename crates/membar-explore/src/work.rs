@@ -14,10 +14,11 @@
 //!
 //! An order takes a worker milliseconds, unless executions are very long: the cost of passing it on hardly shows.
 
+use crate::node::Node;
 use crate::sample::{Choice, Drawn, Sampler};
 use crate::set::{Many, Set};
 use crate::tree::Task;
-use crate::worker::{Mode, Node, Outcome, Worker};
+use crate::worker::{Mode, Outcome, Worker};
 use crate::{Observer, Program};
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::AtomicBool;

@@ -26,8 +26,10 @@
 //!
 //! An execution costs the steps that it does not share with the one before; a step O(P) and what the races cost.
 
+use crate::end::{Counts, End, is_stirred, unchanged};
+use crate::node::Node;
 use crate::races::{Races, Turn, Turns};
-use crate::set::{Many, Set};
+use crate::set::Set;
 use crate::symmetry::{Shown, Symmetry};
 use crate::tree::Task;
 use crate::{Awaited, MAX_OUTCOMES, Next, Observer, Program, Standing, Step, Stop, Watched};
@@ -63,98 +65,6 @@ impl Mode {
     fn stops(self) -> bool {
         self == Mode::Dpor { strict: false }
     }
-}
-
-/// How an execution ended.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum End {
-    /// Every thread has ended (or stopped at a fault, or may wait forever).
-    Complete,
-    /// These threads wait for values that nobody will write, and should not ([`crate::Program::may_wait`]).
-    Deadlock {
-        /// Those threads.
-        waiting: Many,
-    },
-    /// An assumption of the program does not hold ([`crate::Program::is_dropped`]): the execution counts for nothing.
-    Dropped,
-    /// The limit of steps was reached.
-    Cut {
-        /// The program came back to a state that it had been in, this many steps before.
-        period: Option<u32>,
-    },
-}
-
-impl End {
-    /// No thread can run, and these threads wait.
-    pub(crate) fn waiting(program: &impl Program, blocked: impl Set) -> End {
-        if program.is_dropped() {
-            return End::Dropped;
-        }
-        if is_stirred(program, blocked) {
-            return End::Complete;
-        }
-        let must = |thread: &usize| !program.may_wait(*thread);
-        let waiting = blocked.iter().filter(must).fold(Many::NONE, |waiting, thread| waiting | Many::one(thread));
-        if waiting == Many::NONE { End::Complete } else { End::Deadlock { waiting } }
-    }
-}
-
-/// Counts of the runs made.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize, serde::Deserialize)]
-pub struct Counts {
-    /// Executions that ended (or were cut), each a different one.
-    pub executions: u64,
-    /// Accesses made.
-    pub events: u64,
-    /// Executions given up because everything that could follow has been seen. Only dpor has them.
-    pub redundant: u64,
-    /// Executions that end with a thread stopped after an idle round which would have something else to read by now. Another
-    /// execution stands for each of them. Only dpor has them.
-    #[serde(default)]
-    pub blocked: u64,
-    /// Executions that reached the limit of steps.
-    pub cut: u64,
-    /// Executions in which an assumption of the program does not hold. A systematic search does not count them as executions.
-    #[serde(default)]
-    pub dropped: u64,
-    /// Whether a choice was left out because of the bound on preemptions.
-    pub bounded: bool,
-}
-
-impl Counts {
-    /// Executions that were run to their end, those that count for nothing included.
-    pub fn runs(&self) -> u64 {
-        self.executions + self.blocked + self.dropped
-    }
-
-    pub(crate) fn add(&mut self, other: &Counts) {
-        self.executions += other.executions;
-        self.events += other.events;
-        self.redundant += other.redundant;
-        self.blocked += other.blocked;
-        self.cut += other.cut;
-        self.dropped += other.dropped;
-        self.bounded |= other.bounded;
-    }
-}
-
-/// A state of the program on the current path.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
-pub struct Node<S = Many> {
-    /// Threads that can run.
-    pub(crate) enabled: S,
-    /// Threads to run.
-    pub(crate) todo: S,
-    /// Those of them that have been, or are sure to be.
-    pub(crate) done: S,
-    /// Threads that need not be run: their next actions have been explored elsewhere.
-    pub(crate) asleep: S,
-    /// Preemptions so far.
-    pub(crate) preemptions: u32,
-    /// If the one thread that can run makes a choice: how many outcomes it has, and how many of them, from 0, have been run or
-    /// are sure to be.
-    pub(crate) outcomes: u16,
-    pub(crate) chosen: u16,
 }
 
 /// The path to the current state, as the race detection sees it.
@@ -773,84 +683,4 @@ impl<P: Program, O: Observer, S: Set> Worker<P, O, S> {
         }
         found
     }
-}
-
-impl Node {
-    /// The same, for callers with other sets.
-    fn few<S: Set>(&self) -> Node<S> {
-        let Node { enabled, todo, done, asleep, preemptions, outcomes, chosen } = *self;
-        let (enabled, todo, done, asleep) = (S::few(enabled), S::few(todo), S::few(done), S::few(asleep));
-        Node { enabled, todo, done, asleep, preemptions, outcomes, chosen }
-    }
-}
-
-impl<S: Set> Node<S> {
-    /// No thread is to be run.
-    #[inline]
-    fn new(enabled: S, preemptions: u32) -> Node<S> {
-        Node { enabled, todo: S::NONE, done: S::NONE, asleep: S::NONE, preemptions, outcomes: 0, chosen: 0 }
-    }
-
-    /// The same, for others.
-    fn many(&self) -> Node {
-        let Node { enabled, todo, done, asleep, preemptions, outcomes, chosen } = *self;
-        let (enabled, todo, done, asleep) = (enabled.many(), todo.many(), done.many(), asleep.many());
-        Node { enabled, todo, done, asleep, preemptions, outcomes, chosen }
-    }
-
-    /// Threads that are still to be run.
-    #[inline]
-    pub(crate) fn left(&self) -> S {
-        self.todo & !self.done & !self.asleep
-    }
-
-    /// The thread, which is left, is to be run now: the step that it makes.
-    #[inline]
-    pub(crate) fn take(&mut self, thread: usize) -> Step {
-        if self.outcomes != 0 {
-            return self.take_outcome(thread);
-        }
-        self.done |= S::one(thread);
-        Step::of(thread)
-    }
-
-    #[cold]
-    fn take_outcome(&mut self, thread: usize) -> Step {
-        let outcome = self.chosen;
-        self.chosen += 1;
-        if self.chosen == self.outcomes {
-            self.done |= S::one(thread);
-        }
-        Step::choice(thread, u32::from(outcome))
-    }
-
-    /// How many ways there are to continue from here, and how many of them have not been taken.
-    pub(crate) fn ways(&self) -> (u32, u32) {
-        if self.outcomes != 0 {
-            return (u32::from(self.outcomes), u32::from(self.outcomes - self.chosen));
-        }
-        ((self.todo & !self.asleep).count(), self.left().count())
-    }
-
-    /// Makes sure that one of these threads is run from here.
-    pub(crate) fn add(&mut self, initials: S) {
-        if (initials & (self.todo | self.asleep)).is_none() {
-            let able = initials & self.enabled;
-            // An initial that cannot run here would be a waiting read; then anything that can run will do.
-            self.todo |= if able.is_some() { able.lowest() } else { self.enabled };
-        }
-    }
-}
-
-/// Whether one of these threads, none of which can run, is parked, and would let another one run if it continued.
-fn is_stirred(program: &impl Program, blocked: impl Set) -> bool {
-    blocked
-        .iter()
-        .filter(|&thread| program.waiting(thread).parked)
-        .any(|parked| blocked.iter().any(|other| other != parked && program.stirs(parked, other)))
-}
-
-/// Whether every read of the round would wait again.
-pub(crate) fn unchanged(program: &impl Program, round: &[Awaited]) -> bool {
-    round.iter().all(|awaited| awaited.blocks(program.value(awaited.addr)))
 }

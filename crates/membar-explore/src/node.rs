@@ -1,0 +1,90 @@
+//! A state on the path of a search, with the threads that are to be run from it.
+
+use crate::Step;
+use crate::set::{Many, Set};
+
+/// A state of the program on the current path.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+pub struct Node<S = Many> {
+    /// Threads that can run.
+    pub(crate) enabled: S,
+    /// Threads to run.
+    pub(crate) todo: S,
+    /// Those of them that have been, or are sure to be.
+    pub(crate) done: S,
+    /// Threads that need not be run: their next actions have been explored elsewhere.
+    pub(crate) asleep: S,
+    /// Preemptions so far.
+    pub(crate) preemptions: u32,
+    /// If the one thread that can run makes a choice: how many outcomes it has, and how many of them, from 0, have been run or
+    /// are sure to be.
+    pub(crate) outcomes: u16,
+    pub(crate) chosen: u16,
+}
+
+impl Node {
+    /// The same, for callers with other sets.
+    pub(crate) fn few<S: Set>(&self) -> Node<S> {
+        let Node { enabled, todo, done, asleep, preemptions, outcomes, chosen } = *self;
+        let (enabled, todo, done, asleep) = (S::few(enabled), S::few(todo), S::few(done), S::few(asleep));
+        Node { enabled, todo, done, asleep, preemptions, outcomes, chosen }
+    }
+}
+
+impl<S: Set> Node<S> {
+    /// No thread is to be run.
+    #[inline]
+    pub(crate) fn new(enabled: S, preemptions: u32) -> Node<S> {
+        Node { enabled, todo: S::NONE, done: S::NONE, asleep: S::NONE, preemptions, outcomes: 0, chosen: 0 }
+    }
+
+    /// The same, for others.
+    pub(crate) fn many(&self) -> Node {
+        let Node { enabled, todo, done, asleep, preemptions, outcomes, chosen } = *self;
+        let (enabled, todo, done, asleep) = (enabled.many(), todo.many(), done.many(), asleep.many());
+        Node { enabled, todo, done, asleep, preemptions, outcomes, chosen }
+    }
+
+    /// Threads that are still to be run.
+    #[inline]
+    pub(crate) fn left(&self) -> S {
+        self.todo & !self.done & !self.asleep
+    }
+
+    /// The thread, which is left, is to be run now: the step that it makes.
+    #[inline]
+    pub(crate) fn take(&mut self, thread: usize) -> Step {
+        if self.outcomes != 0 {
+            return self.take_outcome(thread);
+        }
+        self.done |= S::one(thread);
+        Step::of(thread)
+    }
+
+    #[cold]
+    fn take_outcome(&mut self, thread: usize) -> Step {
+        let outcome = self.chosen;
+        self.chosen += 1;
+        if self.chosen == self.outcomes {
+            self.done |= S::one(thread);
+        }
+        Step::choice(thread, u32::from(outcome))
+    }
+
+    /// How many ways there are to continue from here, and how many of them have not been taken.
+    pub(crate) fn ways(&self) -> (u32, u32) {
+        if self.outcomes != 0 {
+            return (u32::from(self.outcomes), u32::from(self.outcomes - self.chosen));
+        }
+        ((self.todo & !self.asleep).count(), self.left().count())
+    }
+
+    /// Makes sure that one of these threads is run from here.
+    pub(crate) fn add(&mut self, initials: S) {
+        if (initials & (self.todo | self.asleep)).is_none() {
+            let able = initials & self.enabled;
+            // An initial that cannot run here would be a waiting read; then anything that can run will do.
+            self.todo |= if able.is_some() { able.lowest() } else { self.enabled };
+        }
+    }
+}
