@@ -39,6 +39,8 @@ pub use proof::{Assumption, Event, Flip, Lemma, Proof, ProofStep, Rule, Undecide
 pub use repeated::LeftOut;
 pub use resolve::{Malformed, ResolveScratch};
 pub use rng::Rng;
-pub use run::{Access, AccessKind, Barrier, Claim, MachineStep, Performed, ProgramModel, Relaxation, Remedy};
+pub use run::{
+    Access, AccessKind, Barrier, Claim, GraphModel, MachineStep, Performed, ProgramModel, Relaxation, Remedy, WeakStep,
+};
 pub use threads::{Halt, Threads};
 pub use trace::{AddrName, Final, Guard, Init, Op, OpKind, OrderLine, Span, Trace};

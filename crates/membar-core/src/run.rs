@@ -193,6 +193,75 @@ pub enum MachineStep {
     Commit(u32, u32),
 }
 
+/// A memory model as a predicate over execution graphs: sequential consistency, and those that programs are verified under.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[repr(u8)]
+pub enum GraphModel {
+    /// Sequential consistency.
+    Sc,
+    /// As [`ProgramModel::Tso`].
+    Tso,
+    /// As [`ProgramModel::Pso`].
+    Pso,
+    /// As [`ProgramModel::C11`].
+    C11,
+}
+
+impl GraphModel {
+    /// All of them.
+    pub const ALL: [GraphModel; 4] = [GraphModel::Sc, GraphModel::Tso, GraphModel::Pso, GraphModel::C11];
+
+    /// `sc`, `tso`, `pso` or `c11`.
+    pub fn name(self) -> &'static str {
+        match self {
+            GraphModel::Sc => "sc",
+            GraphModel::Tso => "tso",
+            GraphModel::Pso => "pso",
+            GraphModel::C11 => "c11",
+        }
+    }
+
+    /// The store buffers, if that is what the model is.
+    pub fn machine(self) -> Option<Relaxation> {
+        match self {
+            GraphModel::Tso => Some(Relaxation::Tso),
+            GraphModel::Pso => Some(Relaxation::Pso),
+            GraphModel::Sc | GraphModel::C11 => None,
+        }
+    }
+}
+
+impl From<ProgramModel> for GraphModel {
+    fn from(model: ProgramModel) -> GraphModel {
+        match model {
+            ProgramModel::Tso => GraphModel::Tso,
+            ProgramModel::Pso => GraphModel::Pso,
+            ProgramModel::C11 => GraphModel::C11,
+        }
+    }
+}
+
+/// A step of an execution that need not be sequentially consistent: a thread makes its next access as if the last `behind` writes
+/// to its address had not been made yet. A read finds what was there before them, and a write goes before them in co; so a
+/// read-modify-write reads the write before them, and its own goes right after that one. Steps come in an order in which
+/// each is after those before it in its thread, and after the write that it reads.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct WeakStep {
+    /// The thread that makes it.
+    pub thread: u32,
+    /// The outcome, if the next access is a choice ([`Access::outcomes`]). A choice is behind nothing: nobody writes its address.
+    pub choice: Option<u64>,
+    /// How many of the writes to its address, of those before it in the list, it comes before in co.
+    pub behind: u32,
+}
+
+impl WeakStep {
+    /// The thread makes its next access, which is not a choice, after all writes so far.
+    pub const fn of(thread: u32) -> WeakStep {
+        WeakStep { thread, choice: None, behind: 0 }
+    }
+}
+
 /// An access that an execution is claimed to have: who makes it, which instruction it is, and what it reads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Claim {

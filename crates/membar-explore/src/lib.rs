@@ -9,7 +9,8 @@
 //!   (which other outcomes to try);
 //! * random schedules and PCT: the module `sample`.
 //!
-//! Waiting loops end, and accesses may block: see [`Waiting`]. Threads may choose, see [`Program`]. A [`Schedule`] is a short string that can be run again.
+//! Waiting loops end, and accesses may block: see [`Waiting`]. Threads may choose, see [`Program`]. A [`Schedule`] is a short string that can be run again, and a
+//! [`WeakSchedule`] one of an execution that is not sequentially consistent.
 //!
 //! ```
 //! use membar_core::{Access, AccessKind, Barrier, C11, Performed};
@@ -75,6 +76,7 @@ mod schedule;
 mod set;
 mod symmetry;
 mod tree;
+mod weak_schedule;
 mod work;
 mod worker;
 
@@ -86,4 +88,5 @@ pub use observer::{Blind, Observer};
 pub use program::{Awaited, MAX_OUTCOMES, MAX_THREADS, Next, Program, Standing, Stop, Waiting, Watched};
 pub use schedule::{BadSchedule, Schedule, Step};
 pub use set::Many;
+pub use weak_schedule::WeakSchedule;
 pub use work::{Answer, Local, Order, Work};

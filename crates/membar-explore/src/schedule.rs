@@ -65,27 +65,45 @@ pub struct Schedule(pub Vec<Step>);
 /// The longest schedule that is read from text.
 const MAX_STEPS: usize = 10_000_000;
 
+/// A part of a schedule's text, about the thread before it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Part {
+    /// It makes this many steps.
+    Steps(usize),
+    /// It makes a step that is behind this many writes.
+    Behind(u32),
+    /// It makes a choice with this outcome.
+    Choice(u32),
+}
+
+/// Writes the parts, each with its thread.
+pub(crate) fn write(f: &mut fmt::Formatter<'_>, parts: impl Iterator<Item = (usize, Part)>) -> fmt::Result {
+    let mut last = None;
+    for (thread, part) in parts {
+        let chooses = matches!(part, Part::Choice(_));
+        if !chooses || last != Some(thread) {
+            match thread as u8 {
+                t @ 0..26 => write!(f, "{}", char::from(b'a' + t))?,
+                t @ 26..52 => write!(f, "{}", char::from(b'A' + t - 26))?,
+                t => write!(f, "{{{t}}}")?,
+            }
+        }
+        match part {
+            Part::Choice(outcome) if last == Some(thread) => write!(f, "[{outcome}]")?,
+            Part::Choice(outcome) => write!(f, "0[{outcome}]")?,
+            Part::Behind(writes) => write!(f, "~{writes}")?,
+            Part::Steps(1) => {}
+            Part::Steps(count) => write!(f, "{count}")?,
+        }
+        last = Some(thread);
+    }
+    Ok(())
+}
+
 impl fmt::Display for Schedule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut last = None;
-        for run in self.0.chunk_by(|a, b| a == b && a.outcome().is_none()) {
-            let (thread, outcome) = (run[0].thread(), run[0].outcome());
-            if outcome.is_none() || last != Some(thread) {
-                match thread as u8 {
-                    t @ 0..26 => write!(f, "{}", char::from(b'a' + t))?,
-                    t @ 26..52 => write!(f, "{}", char::from(b'A' + t - 26))?,
-                    t => write!(f, "{{{t}}}")?,
-                }
-            }
-            match outcome {
-                Some(outcome) if last == Some(thread) => write!(f, "[{outcome}]")?,
-                Some(outcome) => write!(f, "0[{outcome}]")?,
-                None if run.len() > 1 => write!(f, "{}", run.len())?,
-                None => {}
-            }
-            last = Some(thread);
-        }
-        Ok(())
+        let runs = self.0.chunk_by(|a, b| a == b && a.outcome().is_none());
+        write(f, runs.map(|run| (run[0].thread(), run[0].outcome().map_or(Part::Steps(run.len()), Part::Choice))))
     }
 }
 
@@ -120,6 +138,14 @@ pub enum BadSchedule {
         /// The position of the count, from 1.
         at: usize,
     },
+    /// A `~` that is not right after a thread, or without a number.
+    #[error(
+        "character {at} of the schedule: `~` comes right after a thread, and then how many writes its step is behind, from 1"
+    )]
+    BadBehind {
+        /// The position of the `~`, from 1.
+        at: usize,
+    },
 }
 
 impl From<Schedule> for String {
@@ -140,54 +166,76 @@ impl FromStr for Schedule {
     type Err = BadSchedule;
 
     fn from_str(text: &str) -> Result<Schedule, BadSchedule> {
-        let mut chars = text.chars().zip(1..).peekable();
         let mut steps = Vec::new();
-        while let Some((c, at)) = chars.next() {
-            let thread = match c {
-                'a'..='z' => c as u8 - b'a',
-                'A'..='Z' => c as u8 - b'A' + 26,
-                '{' => {
-                    let mut number = String::new();
-                    while let Some((c, _)) = chars.next_if(|(c, _)| c.is_ascii_digit()) {
-                        number.push(c);
-                    }
-                    let closed = chars.next_if(|(c, _)| *c == '}').is_some();
-                    match number.parse::<u8>() {
-                        Ok(thread) if closed && usize::from(thread) < MAX_THREADS => thread,
-                        _ => return Err(BadSchedule::BadNumber { at }),
-                    }
-                }
-                _ => return Err(BadSchedule::NoThread { at, found: c }),
-            };
-            let mut count = None;
-            while let Some((c, at)) = chars.next_if(|(c, _)| c.is_ascii_digit()) {
-                let digit = c as usize - '0' as usize;
-                let (first, so_far) = count.unwrap_or((at, 0));
-                count = Some((first, (so_far * 10 + digit).min(MAX_STEPS + 1)));
-            }
-            let (at, count) = count.unwrap_or((at, 1));
-            let chooses = chars.peek().is_some_and(|(c, _)| *c == '[');
-            if count == 0 && !chooses || steps.len() + count > MAX_STEPS {
-                return Err(BadSchedule::BadCount { at });
-            }
-            let thread = usize::from(thread);
-            steps.resize(steps.len() + count, Step::of(thread));
-            while let Some((_, at)) = chars.next_if(|(c, _)| *c == '[') {
+        read(text, false, |thread, part| match part {
+            Part::Steps(count) => steps.resize(steps.len() + count, Step::of(thread)),
+            Part::Choice(outcome) => steps.push(Step::choice(thread, outcome)),
+            Part::Behind(_) => unreachable!("not asked for"),
+        })?;
+        Ok(Schedule(steps))
+    }
+}
+
+/// Reads a text part by part, each with its thread; `weak` ones have steps that are behind.
+pub(crate) fn read(text: &str, weak: bool, mut take: impl FnMut(usize, Part)) -> Result<(), BadSchedule> {
+    let mut chars = text.chars().zip(1..).peekable();
+    let mut total = 0;
+    while let Some((c, at)) = chars.next() {
+        let thread = match c {
+            'a'..='z' => c as u8 - b'a',
+            'A'..='Z' => c as u8 - b'A' + 26,
+            '{' => {
                 let mut number = String::new();
                 while let Some((c, _)) = chars.next_if(|(c, _)| c.is_ascii_digit()) {
                     number.push(c);
                 }
-                let closed = chars.next_if(|(c, _)| *c == ']').is_some();
-                match number.parse::<u32>() {
-                    Ok(outcome) if closed && outcome <= MAX_OUTCOMES && steps.len() < MAX_STEPS => {
-                        steps.push(Step::choice(thread, outcome));
-                    }
-                    _ => return Err(BadSchedule::BadOutcome { at }),
+                let closed = chars.next_if(|(c, _)| *c == '}').is_some();
+                match number.parse::<u8>() {
+                    Ok(thread) if closed && usize::from(thread) < MAX_THREADS => thread,
+                    _ => return Err(BadSchedule::BadNumber { at }),
                 }
             }
+            '~' if weak => return Err(BadSchedule::BadBehind { at }),
+            _ => return Err(BadSchedule::NoThread { at, found: c }),
+        };
+        let thread = usize::from(thread);
+        let behind = if weak { chars.next_if(|(c, _)| *c == '~') } else { None };
+        let mut count = None;
+        while let Some((c, at)) = chars.next_if(|(c, _)| c.is_ascii_digit()) {
+            let digit = c as usize - '0' as usize;
+            let (first, so_far) = count.unwrap_or((at, 0));
+            count = Some((first, (so_far * 10 + digit).min(MAX_STEPS + 1)));
         }
-        Ok(Schedule(steps))
+        let part = match (behind, count) {
+            (Some((_, at)), writes) => match writes {
+                Some((_, writes)) if (1..=MAX_STEPS).contains(&writes) => Part::Behind(writes as u32),
+                _ => return Err(BadSchedule::BadBehind { at }),
+            },
+            (None, count) => Part::Steps(count.map_or(1, |(_, count)| count)),
+        };
+        let steps = if let Part::Steps(count) = part { count } else { 1 };
+        let chooses = chars.peek().is_some_and(|(c, _)| *c == '[');
+        if steps == 0 && !chooses || total + steps > MAX_STEPS {
+            return Err(BadSchedule::BadCount { at: count.map_or(at, |(at, _)| at) });
+        }
+        total += steps;
+        take(thread, part);
+        while let Some((_, at)) = chars.next_if(|(c, _)| *c == '[') {
+            let mut number = String::new();
+            while let Some((c, _)) = chars.next_if(|(c, _)| c.is_ascii_digit()) {
+                number.push(c);
+            }
+            let closed = chars.next_if(|(c, _)| *c == ']').is_some();
+            match number.parse::<u32>() {
+                Ok(outcome) if closed && outcome <= MAX_OUTCOMES && total < MAX_STEPS => {
+                    total += 1;
+                    take(thread, Part::Choice(outcome));
+                }
+                _ => return Err(BadSchedule::BadOutcome { at }),
+            }
+        }
     }
+    Ok(())
 }
 
 #[cfg(test)]
