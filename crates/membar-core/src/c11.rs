@@ -180,6 +180,7 @@ impl C11 {
     const FRESH: u16 = 1 << 9;
     const ASSEMBLY: u16 = 1 << 10;
     const MEETS: u16 = 1 << 11;
+    const ENDS: u16 = 1 << 12;
 
     /// An access of this order, whether it writes or not, without fences.
     #[inline]
@@ -208,6 +209,13 @@ impl C11 {
     #[must_use]
     pub const fn meeting(self) -> C11 {
         C11(self.0 | C11::MEETS)
+    }
+
+    /// An access that ends the life of what is there: a block is freed, or the thread that a variable belongs to ends.
+    #[inline]
+    #[must_use]
+    pub const fn ending(self) -> C11 {
+        C11(self.0 | C11::ENDS)
     }
 
     /// An access by inline assembly: nobody has given it an order, it is assumed.
@@ -266,6 +274,12 @@ impl C11 {
     #[inline]
     pub fn meets(self) -> bool {
         self.0 & C11::MEETS != 0
+    }
+
+    /// Whether the life of what is there ends with it.
+    #[inline]
+    pub fn ends(self) -> bool {
+        self.0 & C11::ENDS != 0
     }
 
     /// Whether inline assembly makes it.

@@ -55,6 +55,9 @@ pub struct Counts {
     /// Executions in which an assumption of the program does not hold. A systematic search does not count them as executions.
     #[serde(default)]
     pub dropped: u64,
+    /// Of the executions of a model: those that are not sequentially consistent.
+    #[serde(default)]
+    pub not_sc: u64,
     /// Whether a choice was left out because of the bound on preemptions.
     pub bounded: bool,
 }
@@ -72,6 +75,7 @@ impl Counts {
         self.blocked += other.blocked;
         self.cut += other.cut;
         self.dropped += other.dropped;
+        self.not_sc += other.not_sc;
         self.bounded |= other.bounded;
     }
 }

@@ -1,0 +1,912 @@
+//! Enumerates the consistent execution graphs of a program, each once.
+//!
+//! # Problem
+//!
+//! Given a program ([`Weak`]) and a model, run one execution for each complete consistent execution graph, in memory that is
+//! polynomial in the size of a graph.
+//!
+//! # Algorithm
+//!
+//! Truly stateless, optimal dynamic partial order reduction (TruSt). A graph is extended by the next event of the first thread that
+//! has one:
+//!
+//! 1. A read: one branch for each write that it may read from.
+//! 2. A write: one branch for each place in co. Then, for each read r of its address that is not in its past (po ∪ rf), the write
+//!    *revisits* r: the events that were decided on after r and are not in the past of the write are deleted, and r reads from the
+//!    write. So that no graph comes up twice, this is done only if r and the deleted events were all *maximal*: each read read the last write in
+//!    co, each write was the last in co, among the events decided on before it and those in the past of the new write.
+//! 3. A choice: one branch for each outcome; the first is the maximal one.
+//!
+//! *Accesses that block* ([`crate::Waiting`]) are made only with values that let them. Where the last write in co blocks, one more branch
+//! decides to wait: the access is made only with a write that is added later. Waiting is the maximal choice then. A write
+//! that blocks a read that it revisits makes that one wait; this is of use only at the end of co.
+//!
+//! *Waiting loops*: a thread that has gone round without effect goes no further, because the round could be left out. If one of the reads of the round
+//! missed a write that was there, the branch is given up: such a thread can no longer be freed by a revisit. At the end of an execution a
+//! thread that waits for something which has come counts for nothing: the execution in which it looks later stands for
+//! this one. One that waits for something which has not come waits forever.
+//!
+//! *Running the program.* Events are in an order that extends po ∪ rf; a revisited read moves to the end of it. A thread's next action depends on
+//! nothing but what it has read, so the program is run along in that order and each access finds what the graph says. After each step memory holds the last write
+//! in co. When the graph has changed, the steps that it does not share with what was run are taken back.
+//!
+//! # Invariants
+//!
+//! A frame's alternatives begin at the graph that has `depth` events. `stamp` is the order of decisions; a revisited read keeps
+//! its own. The graph is consistent, but for the read of a read-modify-write whose write has not been added.
+//!
+//! # Guarantees
+//!
+//! Models that are prefix-closed, extensible and have acyclic po ∪ rf: every complete graph is visited exactly once (Kokologiannakis and
+//! others, 2022). Waiting is a restriction of their treatment of blocked reads, which read the last write in co and stop: a decision to wait that ends is
+//! the same read decided on later. Tests compare the number of graphs and their final states with enumeration.
+//!
+//! # Complexity
+//!
+//! Each event costs a search of the graph for each write to its address; each revisit a copy of it.
+//!
+//! # Deviations
+//!
+//! Blocked reads are decided on again instead of being revisited. Rounds of waiting loops that miss a write are not explored.
+//!
+//! # References
+//!
+//! Kokologiannakis, Marmanis, Gladstein, Vafeiadis: Truly stateless, optimal dynamic partial order reduction, POPL 2022.
+
+use super::Weak;
+use super::graph::{After, Event, Graph, INIT, Made, What};
+use super::models::{self, Reach};
+use crate::end::{End, is_stirred, unchanged};
+use crate::set::{Many, Set};
+use crate::{Awaited, Counts, Fault, Next};
+use membar_core::{Access, AccessKind, GraphModel, Order, Performed, WeakStep};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Watches the executions of a model.
+pub trait Spectator {
+    /// Everything seen since the last [`Spectator::take`].
+    type Part: Send;
+
+    /// An execution has ended; `sc` if it is sequentially consistent.
+    fn end(&mut self, end: End, sc: bool, steps: &dyn Fn() -> Vec<WeakStep>);
+
+    /// A thread cannot continue after these steps.
+    fn fault(&mut self, thread: usize, fault: Fault, sc: bool, steps: &dyn Fn() -> Vec<WeakStep>);
+
+    /// The last of these steps races with an earlier one, by this thread at this instruction.
+    fn race(&mut self, earlier: (u32, u32), later: (u32, u32), sc: bool, steps: &dyn Fn() -> Vec<WeakStep>);
+
+    /// Whether enough has been seen.
+    fn enough(&self) -> bool {
+        false
+    }
+
+    /// Everything seen since the last time.
+    fn take(&mut self) -> Self::Part;
+}
+
+/// A part of the search: the graph that these alternatives lead to, and all alternatives there from this one on.
+#[derive(Clone, PartialEq, Eq, Debug, Default, serde::Serialize, serde::Deserialize)]
+pub struct GraphTask {
+    path: Vec<u32>,
+    next: u32,
+}
+
+/// The result of a task.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+pub struct GraphOutcome<T> {
+    pub(crate) counts: Counts,
+    pub(crate) part: T,
+    /// What is left of it.
+    pub(crate) rest: Vec<GraphTask>,
+}
+
+/// A read's way to go on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Way {
+    From(u32),
+    Wait,
+}
+
+/// Something with alternatives, at a graph of `depth` events.
+struct Frame {
+    depth: usize,
+    /// How many have been taken.
+    taken: u32,
+    kind: Kind,
+}
+
+enum Kind {
+    Read {
+        thread: usize,
+        ways: Vec<Way>,
+    },
+    Choice {
+        thread: usize,
+        outcomes: u32,
+    },
+    Write(Box<Writing>),
+    /// A write revisits a read: the graph before that, and what it does in the new one.
+    Revisit {
+        saved: Box<Graph>,
+        read: Box<Event>,
+        write: Box<Event>,
+        places: Vec<usize>,
+    },
+}
+
+/// A write that is to be added.
+struct Writing {
+    event: Event,
+    /// Where.
+    places: Vec<usize>,
+    /// The reads to revisit, once they are known.
+    revisits: Option<Vec<u32>>,
+}
+
+/// The search; see the module.
+pub struct Graphs<P, O> {
+    program: P,
+    spectator: O,
+    model: GraphModel,
+    races: bool,
+    max_steps: usize,
+    begin: Vec<After>,
+    graph: Graph,
+    frames: Vec<Frame>,
+    /// The numbers of the steps that the program has made.
+    made: Vec<u32>,
+    serial: u32,
+    counts: Counts,
+    reach: Reach,
+    spare: Vec<Box<Graph>>,
+    past: Vec<u32>,
+    /// The path to a task is being taken: all this has been seen.
+    again: bool,
+}
+
+/// How far an alternative has led.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Came {
+    /// To a graph that can be extended.
+    On,
+    /// To one that is of no use.
+    Nowhere,
+    /// To a frame of its own, for a write that revisits a read.
+    Revisits,
+}
+
+impl<P: Weak, O: Spectator> Graphs<P, O> {
+    /// A search with a program at its beginning. `races` are looked for if the model is C11. A thread is not run any further after
+    /// `max_steps` steps.
+    pub fn new(program: P, spectator: O, model: GraphModel, races: bool, max_steps: usize) -> Graphs<P, O> {
+        let threads = program.threads();
+        let begin = (0..threads).map(|thread| stand(&program, thread)).collect();
+        Graphs {
+            program,
+            spectator,
+            model,
+            races: races && model == GraphModel::C11,
+            max_steps,
+            begin,
+            graph: Graph::new(threads),
+            frames: Vec::new(),
+            made: Vec::new(),
+            serial: 0,
+            counts: Counts::default(),
+            reach: Reach::default(),
+            spare: Vec::new(),
+            past: Vec::new(),
+            again: false,
+        }
+    }
+
+    /// The model, and whether races are looked for.
+    pub fn model(&self) -> (GraphModel, bool) {
+        (self.model, self.races)
+    }
+
+    /// The program.
+    pub fn program(&self) -> &P {
+        &self.program
+    }
+
+    /// The program, at its beginning again, and the spectator.
+    pub fn into_parts(mut self) -> (P, O) {
+        self.program.restart(self.made.len());
+        (self.program, self.spectator)
+    }
+
+    /// Runs a task until it is done, this many executions have been run, or it is time to stop.
+    pub fn run(&mut self, task: &GraphTask, budget: u64, stop: &AtomicBool) -> GraphOutcome<O::Part> {
+        self.counts = Counts::default();
+        while let Some(frame) = self.frames.pop() {
+            self.recycle(frame);
+        }
+        self.graph.clear();
+        self.again = true;
+        let mut opened = self.open();
+        for &taken in &task.path {
+            let Some(frame) = self.frames.last_mut() else { break };
+            frame.taken = taken;
+            opened = self.take() != Some(Came::On) || self.open();
+        }
+        self.again = false;
+        let floor = task.path.len();
+        if let Some(frame) = self.frames.get_mut(floor) {
+            frame.taken = task.next;
+        } else if !opened {
+            // The program makes no step at all.
+            self.end();
+        }
+        let mut rest = Vec::new();
+        while self.frames.len() > floor && !self.program.is_void() {
+            if self.counts.runs() + self.counts.redundant >= budget
+                || stop.load(Ordering::Relaxed)
+                || self.spectator.enough()
+            {
+                rest = self.rest(floor);
+                break;
+            }
+            match self.take() {
+                Some(Came::On) => {
+                    if !self.open() {
+                        self.end();
+                    }
+                }
+                Some(Came::Nowhere) => self.counts.redundant += 1,
+                Some(Came::Revisits) => {}
+                None => self.close(),
+            }
+        }
+        GraphOutcome { counts: std::mem::take(&mut self.counts), part: self.spectator.take(), rest }
+    }
+
+    /// The tasks that are left from this frame on, the deepest last.
+    fn rest(&self, floor: usize) -> Vec<GraphTask> {
+        let path: Vec<u32> = self.frames.iter().map(|frame| frame.taken.saturating_sub(1)).collect();
+        let task = |at: usize| GraphTask { path: path[..at].to_vec(), next: self.frames[at].taken };
+        (floor..self.frames.len()).map(task).collect()
+    }
+
+    fn recycle(&mut self, frame: Frame) {
+        if let Kind::Revisit { saved, .. } = frame.kind {
+            self.spare.push(saved);
+        }
+    }
+
+    /// All alternatives of the last frame have been taken.
+    fn close(&mut self) {
+        let Some(frame) = self.frames.pop() else { return };
+        self.cut_to(frame.depth);
+        if let Kind::Revisit { mut saved, .. } = frame.kind {
+            std::mem::swap(&mut self.graph, &mut saved);
+            self.spare.push(saved);
+        }
+    }
+
+    fn cut_to(&mut self, depth: usize) {
+        while self.graph.len() > depth {
+            self.graph.pop();
+        }
+    }
+
+    /// How the thread stands.
+    #[inline]
+    fn stands(&self, thread: usize) -> After {
+        match self.graph.threads[thread].last() {
+            None => self.begin[thread],
+            Some(&last) => self.graph.event(last).after,
+        }
+    }
+
+    /// Opens a frame for the next event, if there is one.
+    fn open(&mut self) -> bool {
+        if self.program.is_void() {
+            return false;
+        }
+        let threads = self.begin.len();
+        // The write of a read-modify-write comes right after its read.
+        for thread in 0..threads {
+            let Some(&last) = self.graph.threads[thread].last() else { continue };
+            let read = *self.graph.event(last);
+            if read.is_read() && read.paired {
+                self.open_update(&read);
+                return true;
+            }
+        }
+        for thread in 0..threads {
+            let After { next, blocking, idle } = self.stands(thread);
+            let Next::Access(access) = next else { continue };
+            if idle.is_some() || self.graph.threads[thread].len() >= self.max_steps {
+                continue;
+            }
+            let depth = self.graph.len();
+            if let Some(outcomes) = access.outcomes() {
+                let kind = Kind::Choice { thread, outcomes: outcomes as u32 };
+                self.frames.push(Frame { depth, taken: 0, kind });
+                return true;
+            }
+            if access.kind == AccessKind::Store {
+                self.open_store(thread, access);
+                return true;
+            }
+            self.know(access.addr);
+            let ways = self.ways(thread, &access, blocking);
+            if !ways.is_empty() {
+                self.frames.push(Frame { depth, taken: 0, kind: Kind::Read { thread, ways } });
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Finds out about the initial value of an address.
+    fn know(&mut self, addr: u32) {
+        if self.graph.place(addr).and_then(|place| place.init).is_none() {
+            self.sync();
+            let value = self.program.memory(addr);
+            self.graph.place_mut(addr).init = Some(value);
+        }
+    }
+
+    /// An event of a thread that comes next.
+    fn event(&self, thread: usize, what: What, access: Access) -> Event {
+        Event {
+            thread: thread as u32,
+            index: self.graph.threads[thread].len() as u32,
+            stamp: self.graph.top,
+            what,
+            access,
+            order: Order::Plain,
+            value: 0,
+            source: INIT,
+            paired: false,
+            after: After { next: Next::Done, blocking: None, idle: None },
+            made: None,
+            wrote: 0,
+            since: self.graph.top,
+        }
+    }
+
+    /// The ways for a thread's next access, which reads, to go on.
+    fn ways(&mut self, thread: usize, access: &Access, blocking: Option<Awaited>) -> Vec<Way> {
+        let addr = access.addr;
+        let since = self.graph.waits_since(thread);
+        let mut ways = Vec::new();
+        // The last one first: that is what happens most.
+        for at in (0..=self.graph.co(addr).len()).rev() {
+            let source = if at == 0 { INIT } else { self.graph.co(addr)[at - 1] };
+            let is_new = since.is_none_or(|since| source != INIT && self.graph.event(source).stamp > since);
+            let value = self.graph.value(addr, source);
+            if !is_new || blocking.is_some_and(|awaited| awaited.blocks(value)) {
+                continue;
+            }
+            if at == self.graph.co(addr).len() || self.is_admitted(self.read(thread, access, source)) {
+                ways.push(Way::From(source));
+            }
+        }
+        let last = self.graph.value(addr, self.graph.last(addr));
+        if !ways.is_empty() && blocking.is_some_and(|awaited| awaited.blocks(last)) {
+            ways.push(Way::Wait);
+        }
+        ways
+    }
+
+    /// The thread's next access, reading from there.
+    fn read(&self, thread: usize, access: &Access, source: u32) -> Event {
+        let value = self.graph.value(access.addr, source);
+        let order = access.order(access.writes_on(value));
+        Event { order, value, source, ..self.event(thread, What::Read, *access) }
+    }
+
+    /// Whether the graph with one more event, not a write, is consistent.
+    fn is_admitted(&mut self, event: Event) -> bool {
+        let id = self.graph.push(event, 0, self.model);
+        let admitted = models::admits(self.model, &self.graph, id, &mut self.reach);
+        self.graph.pop();
+        admitted
+    }
+
+    /// Where in co a write may stand, the last place first.
+    fn places(&mut self, event: &Event) -> Vec<usize> {
+        let addr = event.access.addr;
+        let end = self.graph.co(addr).len();
+        let mut places = Vec::new();
+        for at in (0..=end).rev() {
+            if !self.graph.is_gap(addr, at) {
+                continue;
+            }
+            let id = self.graph.push(*event, at, self.model);
+            if at == end || models::admits(self.model, &self.graph, id, &mut self.reach) {
+                places.push(at);
+            }
+            self.graph.pop();
+        }
+        places
+    }
+
+    /// The write of a read-modify-write whose read is the last event of its thread.
+    fn open_update(&mut self, read: &Event) {
+        let event = Event {
+            value: read.wrote,
+            order: read.order,
+            paired: true,
+            after: read.after,
+            ..self.event(read.thread as usize, What::Write, read.access)
+        };
+        self.open_write(event);
+    }
+
+    fn open_store(&mut self, thread: usize, access: Access) {
+        let addr = access.addr;
+        self.know(addr);
+        self.sync();
+        let last = self.graph.last(addr);
+        let (found, dead) = (self.graph.value(addr, last), self.is_dead(last));
+        let (performed, made) = self.make(thread, found, dead);
+        let (value, order) = (performed.new, performed.order());
+        self.program.leave(addr, value);
+        let event = Event {
+            value,
+            order,
+            after: stand(&self.program, thread),
+            made: Some(made),
+            access: performed.access,
+            ..self.event(thread, What::Write, access)
+        };
+        self.open_write(event);
+    }
+
+    fn open_write(&mut self, event: Event) {
+        let places = if event.paired { self.place_of_update(&event) } else { self.places(&event) };
+        let depth = self.graph.len();
+        let kind = Kind::Write(Box::new(Writing { event, places, revisits: None }));
+        self.frames.push(Frame { depth, taken: 0, kind });
+    }
+
+    /// The write of a read-modify-write has one place, unless that is taken.
+    fn place_of_update(&mut self, event: &Event) -> Vec<usize> {
+        let addr = event.access.addr;
+        let read = self.graph.threads[event.thread as usize].last().map_or(INIT, |&read| self.graph.event(read).source);
+        let at = self.graph.position(addr, read);
+        let taken = self.graph.places[addr as usize].reads.iter().any(|&other| {
+            let other = self.graph.event(other);
+            other.paired && other.source == read && other.thread != event.thread && self.has_written(other)
+        });
+        if taken || !self.graph.is_gap(addr, at) {
+            return Vec::new();
+        }
+        let id = self.graph.push(*event, at, self.model);
+        let admitted = models::admits(self.model, &self.graph, id, &mut self.reach);
+        self.graph.pop();
+        if admitted { vec![at] } else { Vec::new() }
+    }
+
+    /// Whether the write of a read-modify-write is in the graph.
+    fn has_written(&self, read: &Event) -> bool {
+        self.graph.threads[read.thread as usize].len() > read.index as usize + 1
+    }
+
+    /// Whether what this write left there has come to its end.
+    fn is_dead(&self, source: u32) -> bool {
+        source != INIT && self.graph.event(source).access.c11.ends()
+    }
+
+    /// Lets the program make a step, which finds this.
+    fn make(&mut self, thread: usize, found: u64, dead: bool) -> (Performed, Made) {
+        let performed = self.program.step_finding(thread, found, dead);
+        self.serial += 1;
+        self.made.push(self.serial);
+        self.counts.events += u64::from(!self.again);
+        (performed, Made { serial: self.serial, found, dead, left: performed.new })
+    }
+
+    /// Takes the program to where the graph is.
+    fn sync(&mut self) {
+        let steps = &self.graph.steps;
+        let same = |(&id, &serial): (&u32, &u32)| self.graph.event(id).made.is_some_and(|made| made.serial == serial);
+        let shared = steps.iter().zip(&self.made).take_while(|&pair| same(pair)).count();
+        for _ in shared..self.made.len() {
+            self.program.undo();
+        }
+        self.made.truncate(shared);
+        for at in shared..steps.len() {
+            let event = self.graph.event(self.graph.steps[at]);
+            let Some(made) = event.made else { continue };
+            if event.what == What::Choice {
+                self.program.choose(event.thread as usize, event.value as u32);
+            } else {
+                self.program.step_finding(event.thread as usize, made.found, made.dead);
+                self.program.leave(event.access.addr, made.left);
+            }
+            self.made.push(made.serial);
+        }
+    }
+
+    /// Takes the next alternative of the last frame, if there is one.
+    fn take(&mut self) -> Option<Came> {
+        let frame = self.frames.last_mut()?;
+        let (depth, taken) = (frame.depth, frame.taken as usize);
+        frame.taken += 1;
+        match &frame.kind {
+            Kind::Read { thread, ways } => {
+                let (thread, way) = (*thread, *ways.get(taken)?);
+                self.cut_to(depth);
+                Some(self.take_read(thread, way))
+            }
+            &Kind::Choice { thread, outcomes } => {
+                if taken as u32 >= outcomes {
+                    return None;
+                }
+                self.cut_to(depth);
+                self.take_choice(thread, taken as u32);
+                Some(Came::On)
+            }
+            Kind::Write(writing) => {
+                if let Some(&at) = writing.places.get(taken) {
+                    let event = writing.event;
+                    self.cut_to(depth);
+                    self.take_write(event, at);
+                    return Some(Came::On);
+                }
+                let revisit = taken - writing.places.len();
+                if writing.revisits.is_none() {
+                    let event = writing.event;
+                    self.cut_to(depth);
+                    let revisits = self.revisits(&event);
+                    let Some(Frame { kind: Kind::Write(writing), .. }) = self.frames.last_mut() else { return None };
+                    writing.revisits = Some(revisits);
+                }
+                let Some(Frame { kind: Kind::Write(writing), .. }) = self.frames.last() else { return None };
+                let read = *writing.revisits.as_ref()?.get(revisit)?;
+                let event = writing.event;
+                self.cut_to(depth);
+                self.revisit(event, read);
+                Some(Came::Revisits)
+            }
+            Kind::Revisit { read, write, places, .. } => {
+                let (&at, read, write) = (places.get(taken)?, **read, **write);
+                self.cut_to(depth);
+                Some(self.take_revisit(read, write, at))
+            }
+        }
+    }
+
+    /// Adds an event for good.
+    fn add(&mut self, event: Event, at: usize) -> u32 {
+        let id = self.graph.push(event, at, self.model);
+        self.graph.top = self.graph.top.max(event.stamp + 1);
+        if self.graph.sc[id as usize] {
+            self.graph.sc[id as usize] = models::is_sc(&self.graph, id, &mut self.reach);
+        }
+        id
+    }
+
+    fn take_choice(&mut self, thread: usize, outcome: u32) {
+        self.sync();
+        let Next::Access(access) = self.stands(thread).next else { return };
+        self.program.choose(thread, outcome);
+        self.serial += 1;
+        self.made.push(self.serial);
+        let made = Made { serial: self.serial, found: 0, dead: false, left: 0 };
+        let (value, after) = (u64::from(outcome), stand(&self.program, thread));
+        let event = Event { value, after, made: Some(made), ..self.event(thread, What::Choice, access) };
+        self.add(event, 0);
+        self.look(thread);
+    }
+
+    fn take_read(&mut self, thread: usize, way: Way) -> Came {
+        let Next::Access(access) = self.stands(thread).next else { return Came::Nowhere };
+        match way {
+            Way::From(source) => self.make_read(self.read(thread, &access, source)),
+            Way::Wait => {
+                self.add(self.event(thread, What::Wait, access), 0);
+                Came::On
+            }
+        }
+    }
+
+    /// Makes a read and adds it.
+    fn make_read(&mut self, event: Event) -> Came {
+        let (thread, addr, source) = (event.thread as usize, event.access.addr, event.source);
+        self.sync();
+        let (performed, made) = self.make(thread, event.value, self.is_dead(source));
+        let last = self.graph.last(addr);
+        let is_last = performed.writes && source == last;
+        let left = if is_last { performed.new } else { self.graph.value(addr, last) };
+        self.program.leave(addr, left);
+        let after = stand(&self.program, thread);
+        let event = Event {
+            order: performed.order(),
+            paired: performed.writes,
+            wrote: performed.new,
+            after,
+            made: Some(Made { left, ..made }),
+            ..event
+        };
+        let id = self.add(event, 0);
+        self.look(thread);
+        self.race(id);
+        if self.is_in_vain(&event) { Came::Nowhere } else { Came::On }
+    }
+
+    /// Whether the thread has gone round a waiting loop in which it missed a write that was there.
+    fn is_in_vain(&self, event: &Event) -> bool {
+        let Some(reads) = event.after.idle else { return false };
+        let events = self.graph.threads[event.thread as usize].iter().rev();
+        events.map(|&id| self.graph.event(id)).filter(|event| event.is_read()).take(reads as usize).any(|read| {
+            let addr = read.access.addr;
+            let later = &self.graph.co(addr)[self.graph.position(addr, read.source)..];
+            later.iter().any(|&write| self.graph.event(write).stamp < read.stamp)
+        })
+    }
+
+    fn take_write(&mut self, mut event: Event, at: usize) {
+        let addr = event.access.addr;
+        if let Some(made) = &mut event.made {
+            let co = self.graph.co(addr);
+            let dead = at > 0 && self.is_dead(co[at - 1]);
+            let left = if at == co.len() { event.value } else { self.graph.value(addr, self.graph.last(addr)) };
+            if (dead, left) != (made.dead, made.left) {
+                self.serial += 1;
+                let again = dead != made.dead;
+                (made.serial, made.dead, made.left) = (self.serial, dead, left);
+                let id = self.add(event, at);
+                if again {
+                    self.sync();
+                    self.graph.events[id as usize].after = stand(&self.program, event.thread as usize);
+                }
+                self.look(event.thread as usize);
+                return self.race(id);
+            }
+        }
+        let id = self.add(event, at);
+        if !event.paired {
+            self.look(event.thread as usize);
+        }
+        self.race(id);
+    }
+
+    /// The reads that a write, which is not in the graph, revisits.
+    fn revisits(&mut self, write: &Event) -> Vec<u32> {
+        let mut past = std::mem::take(&mut self.past);
+        self.graph.past_of_next(write.thread as usize, &mut past);
+        let reads = &self.graph.places[write.access.addr as usize].reads;
+        let in_past = |event: &Event| past[event.thread as usize] > event.index;
+        let revisits = reads.iter().copied().filter(|&read| {
+            let event = self.graph.event(read);
+            event.thread != write.thread && !in_past(event) && {
+                let deleted =
+                    |other: &Event| other.stamp >= event.stamp && (other.what == What::Wait || !in_past(other));
+                (0..self.graph.len() as u32)
+                    .filter(|&id| deleted(self.graph.event(id)))
+                    .all(|id| self.is_maximal(id, &past))
+            }
+        });
+        let revisits = revisits.collect();
+        self.past = past;
+        revisits
+    }
+
+    /// Whether the event is the one that is chosen first, given those decided on before it and this past.
+    fn is_maximal(&self, id: u32, past: &[u32]) -> bool {
+        let graph = &self.graph;
+        let event = graph.event(id);
+        let addr = event.access.addr;
+        let known = |id: u32| {
+            let other = graph.event(id);
+            other.stamp <= event.stamp || past[other.thread as usize] > other.index
+        };
+        match event.what {
+            What::Choice => event.value == 0,
+            What::Read => {
+                let later = &graph.co(addr)[graph.position(addr, event.source)..];
+                (event.source == INIT || known(event.source)) && !later.iter().any(|&write| known(write))
+            }
+            What::Write => {
+                let later = &graph.co(addr)[graph.position(addr, id)..];
+                let read = |&&read: &&u32| graph.event(read).source == id;
+                !later.iter().any(|&write| known(write))
+                    && !graph.places[addr as usize].reads.iter().filter(read).any(|&read| known(read))
+            }
+            What::Wait => {
+                let last = graph.co(addr).iter().rev().copied().find(|&write| known(write)).unwrap_or(INIT);
+                self.condition(event).is_some_and(|awaited| awaited.blocks(graph.value(addr, last)))
+            }
+        }
+    }
+
+    /// The condition that an access, which may block, waits for.
+    fn condition(&self, event: &Event) -> Option<Awaited> {
+        let thread = event.thread as usize;
+        match (event.index as usize).checked_sub(1) {
+            None => self.begin[thread].blocking,
+            Some(before) => self.graph.event(self.graph.threads[thread][before]).after.blocking,
+        }
+    }
+
+    /// Opens a frame in which the write revisits the read.
+    fn revisit(&mut self, write: Event, read: u32) {
+        let mut past = std::mem::take(&mut self.past);
+        self.graph.past_of_next(write.thread as usize, &mut past);
+        let read = *self.graph.event(read);
+        let condition = self.condition(&read);
+        let threads = self.begin.len();
+        let mut graph = self.spare.pop().unwrap_or_else(|| Box::new(Graph::new(threads)));
+        graph.clear();
+        std::mem::swap(&mut self.graph, &mut graph);
+        let saved = graph;
+        for (addr, place) in saved.places.iter().enumerate() {
+            if place.init.is_some() {
+                self.graph.place_mut(addr as u32).init = place.init;
+            }
+        }
+        let mut number = vec![INIT; saved.len()];
+        for (id, event) in saved.events.iter().enumerate() {
+            let in_past = event.what != What::Wait && past[event.thread as usize] > event.index;
+            if event.stamp >= read.stamp && !in_past {
+                continue;
+            }
+            let mut event = *event;
+            let mut at = 0;
+            if event.is_read() && event.source != INIT {
+                event.source = number[event.source as usize];
+            }
+            if event.is_write() {
+                let co = saved.co(event.access.addr).iter().take_while(|&&write| write as usize != id);
+                at = co.filter(|&&write| number[write as usize] != INIT).count();
+            }
+            number[id] = self.add(event, at);
+        }
+        self.past = past;
+        let mut places = if write.paired { self.place_of_update(&write) } else { self.places(&write) };
+        if condition.is_some_and(|awaited| awaited.blocks(write.value)) {
+            let end = self.graph.co(write.access.addr).len();
+            places.retain(|&at| at == end);
+        }
+        let depth = self.graph.len();
+        let kind = Kind::Revisit { saved, read: Box::new(read), write: Box::new(write), places };
+        self.frames.push(Frame { depth, taken: 0, kind });
+    }
+
+    /// The write, which stands there, is what the read reads from.
+    fn take_revisit(&mut self, read: Event, write: Event, at: usize) -> Came {
+        self.take_write(write, at);
+        let thread = read.thread as usize;
+        let source = self.graph.len() as u32 - 1;
+        let After { next: Next::Access(access), blocking, .. } = self.stands(thread) else { return Came::Nowhere };
+        if blocking.is_some_and(|awaited| awaited.blocks(write.value)) {
+            let wait = Event { stamp: read.stamp, ..self.event(thread, What::Wait, access) };
+            self.add(wait, 0);
+            return Came::On;
+        }
+        let event = Event { stamp: read.stamp, ..self.read(thread, &access, source) };
+        if self.is_admitted(event) { self.make_read(event) } else { Came::Nowhere }
+    }
+
+    /// Tells of a thread that cannot continue.
+    fn look(&mut self, thread: usize) {
+        if self.again || self.stands(thread).next != Next::Fault {
+            return;
+        }
+        self.sync();
+        let (fault, sc) = (self.program.fault(thread), self.graph.sc.last().is_none_or(|&sc| sc));
+        let graph = &self.graph;
+        self.spectator.fault(thread, fault, sc, &|| steps(graph));
+    }
+
+    /// Looks for data races of the event.
+    fn race(&mut self, id: u32) {
+        if !self.races || self.again {
+            return;
+        }
+        let (graph, event) = (&self.graph, self.graph.event(id));
+        let place = &graph.places[event.access.addr as usize];
+        let mut found = None;
+        for &other in place.co.iter().chain(&place.reads) {
+            let earlier = graph.event(other);
+            if earlier.thread != event.thread
+                && conflict(earlier, event)
+                && !models::c11::happens_before(graph, other, id)
+            {
+                found = Some((earlier.thread, earlier.access.site));
+                break;
+            }
+        }
+        if let Some(earlier) = found {
+            let sc = graph.sc.last().is_none_or(|&sc| sc);
+            self.spectator.race(earlier, (event.thread, event.access.site), sc, &|| steps(graph));
+        }
+    }
+
+    /// No event can be added.
+    fn end(&mut self) {
+        if self.program.is_void() {
+            return;
+        }
+        self.sync();
+        let (mut waiting, mut cut, mut dropped) = (Many::NONE, false, false);
+        for thread in 0..self.begin.len() {
+            match self.stands(thread) {
+                After { next: Next::Long, .. } => cut = true,
+                After { next: Next::Access(access), blocking, idle } => {
+                    if idle.is_some() {
+                        dropped |= !unchanged(&self.program, self.program.waiting(thread).round);
+                    } else if let Some(awaited) = blocking {
+                        let last = self.graph.last(access.addr);
+                        dropped |= self.graph.place(access.addr).is_some_and(|place| place.init.is_some())
+                            && !awaited.blocks(self.graph.value(access.addr, last));
+                    } else {
+                        cut = true;
+                    }
+                    waiting |= Many::one(thread);
+                }
+                After { next: Next::Done | Next::Fault, .. } => {}
+            }
+        }
+        let sc = self.graph.sc.last().is_none_or(|&sc| sc);
+        let graph = &self.graph;
+        if cut {
+            self.counts.cut += 1;
+            self.counts.executions += 1;
+            return self.spectator.end(End::Cut { period: None }, sc, &|| steps(graph));
+        }
+        if dropped || is_stirred(&self.program, waiting) {
+            self.counts.blocked += 1;
+            return;
+        }
+        let end = End::waiting(&self.program, waiting);
+        if end == End::Dropped {
+            self.counts.dropped += 1;
+        } else {
+            self.counts.executions += 1;
+            self.counts.not_sc += u64::from(!sc);
+        }
+        self.spectator.end(end, sc, &|| steps(graph));
+    }
+}
+
+/// How a thread of the program stands.
+fn stand(program: &impl Weak, thread: usize) -> After {
+    let next = program.next(thread);
+    let waiting = program.waiting(thread);
+    let mut after = After { next, blocking: None, idle: None };
+    if waiting.blocking {
+        after.blocking = waiting.round.get(waiting.repeated).copied();
+    } else if !waiting.round.is_empty() {
+        after.idle = Some(if waiting.parked { 0 } else { waiting.round.len() as u32 });
+    }
+    after
+}
+
+/// Whether two accesses to one address race if nothing orders them.
+fn conflict(one: &Event, other: &Event) -> bool {
+    let departs = |event: &Event| event.access.c11.meets() && event.is_read();
+    let sync = |event: &Event| event.access.c11.is_fresh() && event.order.is_atomic();
+    let plain = |event: &Event| !event.order.is_atomic();
+    let life = |event: &Event| event.access.c11.is_fresh() && plain(event);
+    if departs(one) || departs(other) {
+        return false;
+    }
+    if sync(one) || sync(other) {
+        return life(one) || life(other);
+    }
+    (one.is_write() || other.is_write() || life(one) || life(other)) && (plain(one) || plain(other))
+}
+
+/// The execution, as steps.
+fn steps(graph: &Graph) -> Vec<WeakStep> {
+    let step = |&id: &u32| {
+        let event = graph.event(id);
+        let addr = event.access.addr;
+        let behind = |from: usize| graph.co(addr)[from..].iter().filter(|&&write| write < id).count() as u32;
+        let (choice, behind) = match event.what {
+            What::Read => (None, behind(graph.position(addr, event.source))),
+            What::Write => (None, behind(graph.position(addr, id))),
+            What::Choice | What::Wait => (Some(event.value), 0),
+        };
+        WeakStep { thread: event.thread, choice, behind }
+    };
+    graph.steps.iter().map(step).collect()
+}
