@@ -51,8 +51,9 @@
 //!
 //! [`programs`] answers for whole programs instead of traces: all executions of a [`Code`](membar_litmus::Code) on the
 //! machines with store buffers, whether one of them is not sequentially consistent, all final states, and how many
-//! sequentially consistent interleavings and classes there are. [`rc11`] has all execution graphs of a program with C11's
-//! memory orders. [`named`] has the well-known programs, [`random`] the others, and [`builder`] writes both.
+//! sequentially consistent interleavings and classes there are. [`graphs`] counts all execution graphs of a program under a
+//! model, from its axioms; [`rc11`] has the axioms of C11, and data races. [`named`] has the well-known programs, [`random`]
+//! the others, and [`builder`] writes both.
 //!
 //! ```
 //! use membar_core::Barrier;
@@ -72,6 +73,7 @@ mod cycle;
 pub mod figures;
 pub mod fixpoint;
 pub mod frontier;
+pub mod graphs;
 mod interleaving;
 pub mod location;
 pub mod machine;

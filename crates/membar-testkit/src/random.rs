@@ -5,7 +5,7 @@
 
 use crate::builder::{Builder, R, Thread, Var};
 use membar_core::{Barrier, Fence, Order};
-use membar_litmus::{Alu, Code, Operand};
+use membar_litmus::{Alu, Arch, Code, Condition, Int, LitmusTest, Location, Operand, Prop, Quantifier, Spot};
 use membar_simulate::Rng;
 
 /// The shape of random programs.
@@ -133,6 +133,31 @@ pub fn random_program(rng: &mut Rng, knobs: &Knobs) -> Code {
         });
     }
     program.code()
+}
+
+/// A test that shows every register and every cell, in the order of the oracles' final states.
+pub fn as_test(code: Code) -> LitmusTest {
+    let mut locations = Vec::new();
+    for (thread, text) in (0..).zip(&code.threads) {
+        for reg in 0..text.regs.len() as u16 {
+            let name = format!("{thread}:r{reg}");
+            locations.push(Location { name, spot: Spot::Reg { thread, reg }, ty: Int::I64 });
+        }
+    }
+    for (cell, text) in (0..).zip(&code.cells) {
+        locations.push(Location { name: format!("[{}]", text.name), spot: Spot::Cell(cell), ty: text.ty });
+    }
+    LitmusTest {
+        name: "random".into(),
+        arch: Arch::C,
+        doc: None,
+        meta: Vec::new(),
+        shown: locations.len(),
+        locations,
+        code,
+        filter: None,
+        condition: Condition { quantifier: Quantifier::Exists, prop: Prop::And(Vec::new()) },
+    }
 }
 
 struct Writer<'a> {

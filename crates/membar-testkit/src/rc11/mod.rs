@@ -23,49 +23,17 @@
 //! It is sequentially consistent if atomicity holds and po ∪ rf ∪ mo ∪ fr is acyclic. It has a race if two events of
 //! different threads access one location, one of them writes, one of them is not atomic, and neither is hb-before the other.
 //!
-//! Algorithm: a graph grows by one access at a time, with the fences before it. Every thread is tried; a read reads every
-//! write that is there, a write goes to every place in mo, a read-modify-write right behind what it reads. Whatever breaks
-//! an axiom is dropped: every axiom that a graph breaks is broken by all graphs that it grows into. Since po ∪ rf has no
-//! cycle, a graph can be built in an order in which reads come after what they read, so none is missed. A graph that was
-//! built before, in another order, is dropped too: what all reads read and the order of all writes determine it.
-//! A fence behind the last access of a thread is left out. No edge of any relation leaves it, so it is on no cycle.
-//!
-//! Complexity: exponential; ten accesses have some thousand graphs, at some microseconds each.
+//! Algorithm: that of [`graphs`](crate::graphs), which asks these axioms. A fence behind the last access of a thread is left
+//! out. No edge of any relation leaves it, so it is on no cycle.
 
 mod axioms;
-mod graph;
 
-use axioms::Relations;
-use graph::{Graph, Key};
-use membar_litmus::{Code, LitmusTest, Settled, Spot};
-use rustc_hash::FxHashSet;
+use crate::graphs::relations::Relations;
+pub use crate::graphs::{GaveUp, Limits};
+use crate::graphs::{Grown, Loops, grow};
+use axioms::Ordered;
+use membar_litmus::{Code, LitmusTest, Spot};
 use std::collections::BTreeSet;
-
-/// How far to go.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// How many graphs are looked at, partial and inconsistent ones included.
-    pub graphs: usize,
-    /// How many accesses a thread may make.
-    pub accesses: usize,
-}
-
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits { graphs: 1_000_000, accesses: 12 }
-    }
-}
-
-/// Why there is no answer.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum GaveUp {
-    /// There are more graphs than [`Limits::graphs`].
-    Graphs,
-    /// A thread makes more accesses than [`Limits::accesses`], or there are more than 64 events.
-    Accesses,
-    /// A thread crashes, or runs on without an access.
-    Stuck,
-}
 
 /// What the graphs of a program are like.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -122,67 +90,43 @@ pub fn observed(test: &LitmusTest, state: &[u64]) -> Vec<u64> {
     test.locations.iter().map(|location| location.ty.wrap(state[at(location.spot)])).collect()
 }
 
+/// Whether a graph with these relations is consistent.
+pub(crate) fn is_consistent(relations: Relations<'_>) -> bool {
+    Ordered::new(relations).is_rc11()
+}
+
 fn search(code: &Code, limits: &Limits, look: Look) -> Result<Answer, GaveUp> {
-    #[cfg(test)]
-    let prune = look != Look::All;
-    #[cfg(not(test))]
-    let prune = true;
+    let loops = if look == Look::Beginnings { Loops::Beginnings } else { Loops::GiveUp };
     let mut answer = Answer { robust: true, ..Answer::default() };
-    let mut seen: FxHashSet<Key> = FxHashSet::default();
-    let mut open = vec![Graph::new(code)];
-    while let Some(graph) = open.pop() {
-        if !seen.insert(graph.key()) {
-            continue;
+    answer.graphs = grow(code, limits, loops, |Grown { graph, complete }| {
+        #[cfg(test)]
+        if look == Look::All && !complete {
+            return Ok(true);
         }
-        if seen.len() > limits.graphs {
-            match look {
-                Look::Beginnings => break,
-                _ => return Err(GaveUp::Graphs),
-            }
+        let events = graph.events()?;
+        let relations = Ordered::new(Relations::new(&events));
+        let sequential = relations.is_sequential();
+        if !relations.is_rc11() {
+            assert!(!sequential, "what SC allows, RC11 allows");
+            return Ok(false);
         }
-        let mut complete = true;
-        for t in 0..code.threads.len() {
-            match graph.next(t) {
-                Settled::Done => {}
-                Settled::Request(_) if graph.made(t) == limits.accesses && look != Look::Beginnings => {
-                    return Err(GaveUp::Accesses);
-                }
-                Settled::Request(_) => complete = false,
-                Settled::Crash(_) | Settled::Endless | Settled::Long => return Err(GaveUp::Stuck),
-            }
+        let races = relations.races();
+        answer.races.extend(&races);
+        answer.robust &= sequential;
+        if sequential {
+            answer.sc_races.extend(&races);
         }
-        if prune || complete {
-            let events = graph.events();
-            if events.len() > 64 {
-                return Err(GaveUp::Accesses);
-            }
-            let relations = Relations::new(&events);
-            let sequential = relations.is_sequential();
-            if !relations.is_rc11() {
-                assert!(!sequential, "what SC allows, RC11 allows");
-                continue;
-            }
-            let races = relations.races();
-            answer.races.extend(&races);
-            answer.robust &= sequential;
+        if complete {
+            let state = graph.state();
+            answer.rc11 += 1;
             if sequential {
-                answer.sc_races.extend(&races);
+                answer.sc += 1;
+                answer.sc_states.insert(state.clone());
             }
-            if complete {
-                let state = graph.state();
-                answer.rc11 += 1;
-                if sequential {
-                    answer.sc += 1;
-                    answer.sc_states.insert(state.clone());
-                }
-                answer.states.insert(state);
-            }
+            answer.states.insert(state);
         }
-        for t in (0..code.threads.len()).filter(|&t| graph.made(t) < limits.accesses) {
-            graph.grow(t, &mut open);
-        }
-    }
-    answer.graphs = seen.len();
+        Ok(true)
+    })?;
     Ok(answer)
 }
 

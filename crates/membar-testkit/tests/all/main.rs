@@ -1,6 +1,7 @@
 //! The tests of `membar-testkit`, in one program: it links once.
 
 mod agreement;
+mod graphs;
 mod models;
 mod named_programs;
 mod random_programs;

@@ -1,22 +1,18 @@
 //! Execution graphs as they are built: every thread's accesses so far, what they read, and the order of writes.
 
-use super::axioms::Event;
-use membar_core::{Access, Fence, Order};
+use super::GaveUp;
+use super::idle::Idle;
+use super::relations::Event;
+use crate::programs::{self, Id, Trace};
+use membar_core::{Access, AccessKind, Fence, Order};
 use membar_litmus::{Code, Settled};
 
-/// An access: number `index` of `thread`, from 0.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Id {
-    thread: u8,
-    index: u8,
-}
-
 /// All that determines a graph: the sources of all reads, thread by thread, and the writes of each location.
-pub(super) type Key = Box<[u16]>;
+pub(crate) type Key = Box<[u16]>;
 
 /// A graph. A source that is `None` is the first write of the location.
 #[derive(Clone)]
-pub(super) struct Graph<'c> {
+pub(crate) struct Graph<'c> {
     code: &'c Code,
     threads: Vec<Thread>,
     /// For each location its writes.
@@ -30,6 +26,8 @@ struct Thread {
     next: Settled,
     /// Its accesses, in program order.
     made: Vec<Made>,
+    /// For each of them, the instruction and the registers before it.
+    visits: Vec<(u32, Vec<u64>)>,
 }
 
 #[derive(Clone, Copy)]
@@ -43,24 +41,39 @@ struct Made {
 
 impl<'c> Graph<'c> {
     /// The graph without events.
-    pub(super) fn new(code: &'c Code) -> Graph<'c> {
+    pub(crate) fn new(code: &'c Code) -> Graph<'c> {
         let mut graph = Graph { code, threads: Vec::new(), mo: vec![Vec::new(); code.cells.len()] };
         for (t, thread) in code.threads.iter().enumerate() {
             let (mut pc, mut regs) = (0, thread.regs.clone());
             let next = code.settle(t, &mut pc, &mut regs, |_, _| {});
-            graph.threads.push(Thread { pc, regs, next, made: Vec::new() });
+            graph.threads.push(Thread { pc, regs, next, made: Vec::new(), visits: Vec::new() });
         }
         graph
     }
 
     /// What the thread is about to do.
-    pub(super) fn next(&self, t: usize) -> Settled {
+    pub(crate) fn next(&self, t: usize) -> Settled {
         self.threads[t].next
     }
 
+    /// Whether the thread is about to store.
+    pub(crate) fn stores_next(&self, t: usize) -> bool {
+        matches!(self.next(t), Settled::Request(request) if request.access.kind == AccessKind::Store)
+    }
+
     /// How many accesses the thread has made.
-    pub(super) fn made(&self, t: usize) -> usize {
+    pub(crate) fn made(&self, t: usize) -> usize {
         self.threads[t].made.len()
+    }
+
+    /// Whether a thread is about to make an access where it has only read since it was there before, with the same registers.
+    pub(crate) fn is_idle(&self, idle: &Idle) -> bool {
+        self.threads.iter().enumerate().any(|(t, thread)| {
+            let visits = thread.made.iter().zip(&thread.visits).rev();
+            let mut since = visits.take_while(|(made, _)| made.written.is_none());
+            matches!(thread.next, Settled::Request(_))
+                && since.any(|(_, (pc, regs))| *pc == thread.pc && idle.same(t, *pc, regs, &thread.regs))
+        })
     }
 
     /// The value that a location had at some time.
@@ -72,7 +85,7 @@ impl<'c> Graph<'c> {
     }
 
     /// Adds the graphs that have one more access of the thread.
-    pub(super) fn grow(&self, t: usize, grown: &mut Vec<Graph<'c>>) {
+    pub(crate) fn grow(&self, t: usize, grown: &mut Vec<Graph<'c>>) {
         let Settled::Request(request) = self.threads[t].next else { return };
         let access = request.access;
         let writes = &self.mo[access.addr as usize];
@@ -95,6 +108,7 @@ impl<'c> Graph<'c> {
         let Settled::Request(request) = thread.next else { panic!("thread {t} has no access to make") };
         let read = self.value(request.access.addr, source);
         let id = Id { thread: t as u8, index: thread.made.len() as u8 };
+        thread.visits.push((thread.pc, thread.regs.clone()));
         thread.made.push(Made { access: request.access, source, written: request.written(read) });
         self.code.complete(t, &mut thread.pc, &mut thread.regs, read);
         thread.next = self.code.settle(t, &mut thread.pc, &mut thread.regs, |_, _| {});
@@ -105,13 +119,13 @@ impl<'c> Graph<'c> {
     }
 
     /// The values of all registers, thread by thread, and then of all locations.
-    pub(super) fn state(&self) -> Vec<u64> {
+    pub(crate) fn state(&self) -> Vec<u64> {
         let memory = self.mo.iter().zip(0..).map(|(writes, addr)| self.value(addr, writes.last().copied()));
         self.threads.iter().flat_map(|thread| thread.regs.iter().copied()).chain(memory).collect()
     }
 
     /// All that determines the graph.
-    pub(super) fn key(&self) -> Key {
+    pub(crate) fn key(&self) -> Key {
         const END: u16 = u16::MAX;
         const NONE: u16 = u16::MAX - 1;
         let number = |id: Id| u16::from(id.thread) << 8 | u16::from(id.index);
@@ -127,8 +141,22 @@ impl<'c> Graph<'c> {
         key.into()
     }
 
-    /// The events, thread by thread in program order, fences included.
-    pub(super) fn events(&self) -> Vec<Event> {
+    /// The same graph as the machines of [`programs`] describe theirs.
+    pub(crate) fn trace(&self) -> Trace {
+        let event = |t: usize, index: usize, made: &Made| programs::Event {
+            id: Id { thread: t as u8, index: index as u8 },
+            access: made.access,
+            wrote: made.written.is_some(),
+            source: made.source,
+        };
+        let thread = |(t, thread): (usize, &Thread)| {
+            thread.made.iter().enumerate().map(|(index, made)| event(t, index, made)).collect()
+        };
+        Trace { threads: self.threads.iter().enumerate().map(thread).collect(), order: self.mo.clone() }
+    }
+
+    /// The events, thread by thread in program order, fences included; at most 64.
+    pub(crate) fn events(&self) -> Result<Vec<Event>, GaveUp> {
         let mut events = Vec::new();
         // Where each access is in the list.
         let mut place: Vec<Vec<usize>> = vec![Vec::new(); self.threads.len()];
@@ -139,6 +167,8 @@ impl<'c> Graph<'c> {
                 events.push(Event {
                     thread: t,
                     location: Some(made.access.addr),
+                    kind: Some(made.access.kind),
+                    barrier: made.access.barrier,
                     site: made.access.site,
                     order: made.access.order(made.written.is_some()),
                     reads: made.access.kind.reads(),
@@ -159,7 +189,7 @@ impl<'c> Graph<'c> {
                 events[at(id)].position = Some(position);
             }
         }
-        events
+        if events.len() > 64 { Err(GaveUp::Accesses) } else { Ok(events) }
     }
 }
 
