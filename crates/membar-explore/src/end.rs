@@ -68,7 +68,8 @@ impl Counts {
         self.executions + self.blocked + self.dropped
     }
 
-    pub(crate) fn add(&mut self, other: &Counts) {
+    /// Adds others.
+    pub fn add(&mut self, other: &Counts) {
         self.executions += other.executions;
         self.events += other.events;
         self.redundant += other.redundant;

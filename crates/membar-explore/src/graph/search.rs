@@ -95,10 +95,12 @@ pub struct GraphTask {
 /// The result of a task.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct GraphOutcome<T> {
-    pub(crate) counts: Counts,
-    pub(crate) part: T,
-    /// What is left of it.
-    pub(crate) rest: Vec<GraphTask>,
+    /// Counts of the runs made.
+    pub counts: Counts,
+    /// What was seen.
+    pub part: T,
+    /// What is left of it, to be done from the last one on.
+    pub rest: Vec<GraphTask>,
 }
 
 /// A read's way to go on.

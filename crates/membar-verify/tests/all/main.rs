@@ -2,6 +2,7 @@
 
 mod c11;
 mod common;
+mod graphs;
 mod litmus;
 mod named;
 mod oracle;

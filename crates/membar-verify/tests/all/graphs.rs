@@ -1,0 +1,151 @@
+//! Executions of the models themselves, compared with the enumeration of all execution graphs from the axioms.
+//!
+//! Catches what no other test does: a graph that the search misses, or visits twice.
+
+use membar_core::{GraphModel, Rng, WeakStep};
+use membar_explore::{Counts, End, Fault, GraphTask, Graphs, Next, Program, Spectator, Weak};
+use membar_litmus::{Cell, Code, Interpreter};
+use membar_testkit::graphs::{GaveUp, Limits, Model, count_awaiting};
+use membar_testkit::random::{Knobs, random_program};
+use membar_testkit::shorthand::{Counted, counted, litmus};
+use std::collections::{BTreeSet, HashSet};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+const MODELS: [(GraphModel, Model); 4] = [
+    (GraphModel::Sc, Model::SC),
+    (GraphModel::Tso, Model::TSO),
+    (GraphModel::Pso, Model::PSO),
+    (GraphModel::C11, Model::Rc11),
+];
+
+/// Programs to compare; more with `MEMBAR_ORACLE_PROGRAMS`.
+fn how_many(default: u64) -> u64 {
+    std::env::var("MEMBAR_ORACLE_PROGRAMS").ok().and_then(|n| n.parse().ok()).unwrap_or(default)
+}
+
+/// Keeps all executions.
+#[derive(Default)]
+struct All {
+    executions: Vec<Vec<WeakStep>>,
+    sc: u64,
+    deadlocks: u64,
+}
+
+impl Spectator for All {
+    type Part = ();
+
+    fn end(&mut self, end: End, sc: bool, steps: &dyn Fn() -> Vec<WeakStep>) {
+        match end {
+            End::Complete => {
+                self.executions.push(steps());
+                self.sc += u64::from(sc);
+            }
+            _ => self.deadlocks += 1,
+        }
+    }
+    fn fault(&mut self, _: usize, _: Fault, _: bool, _: &dyn Fn() -> Vec<WeakStep>) {}
+    fn race(&mut self, _: (u32, u32), _: (u32, u32), _: bool, _: &dyn Fn() -> Vec<WeakStep>) {}
+    fn take(&mut self) {}
+}
+
+/// An event: its thread, and its place there.
+type Id = (u32, u32);
+
+/// What makes an execution what it is: for each thread what its accesses read from, and for each address its writes in order.
+type Shape = (Vec<Vec<Option<Id>>>, Vec<Vec<Id>>);
+
+/// The shape of an execution, and its final state: all registers, and then all addresses.
+fn shape(code: &Arc<Code>, steps: &[WeakStep]) -> (Shape, Vec<u64>) {
+    let mut program = Interpreter::new(Arc::clone(code));
+    let mut sources = vec![Vec::new(); program.threads()];
+    let mut order: Vec<Vec<(Id, u64)>> = vec![Vec::new(); code.cells.len()];
+    for step in steps {
+        let thread = step.thread as usize;
+        let Next::Access(access) = program.next(thread) else { panic!("{steps:?}") };
+        let (addr, id) = (access.addr as usize, (step.thread, sources[thread].len() as u32));
+        let at = order[addr].len() - step.behind as usize;
+        let (source, value) = match at.checked_sub(1) {
+            Some(before) => (Some(order[addr][before].0), order[addr][before].1),
+            None => (None, code.cells[addr].init),
+        };
+        let performed = program.step_finding(thread, value, false);
+        sources[thread].push(source.filter(|_| access.kind.reads()));
+        if performed.writes {
+            order[addr].insert(at, (id, performed.new));
+        }
+    }
+    let mut state: Vec<u64> = (0..program.threads()).flat_map(|thread| program.registers(thread).to_vec()).collect();
+    let last = |(cell, writes): (&Cell, &Vec<(Id, u64)>)| writes.last().map_or(cell.init, |&(_, value)| value);
+    state.extend(code.cells.iter().zip(&order).map(last));
+    let ids = |writes: Vec<(Id, u64)>| writes.into_iter().map(|(id, _)| id).collect();
+    ((sources, order.into_iter().map(ids).collect()), state)
+}
+
+/// Runs everything in pieces of this many executions.
+fn explore(code: &Arc<Code>, model: GraphModel, budget: u64) -> (All, Counts) {
+    let program = Interpreter::new(Arc::clone(code));
+    let mut search = Graphs::new(program, All::default(), model, false, 100);
+    let (mut tasks, mut counts) = (vec![GraphTask::default()], Counts::default());
+    while let Some(task) = tasks.pop() {
+        let outcome = search.run(&task, budget, &AtomicBool::new(false));
+        counts.add(&outcome.counts);
+        tasks.extend(outcome.rest);
+    }
+    (search.into_parts().1, counts)
+}
+
+/// Compares one program under all models. Whether it was small enough, and under how many models it is not SC.
+fn compare(code: Code, name: &str, loops: bool) -> Result<usize, GaveUp> {
+    let code = Arc::new(code);
+    let limits = Limits { graphs: 20_000, ..Limits::default() };
+    let mut weaker = 0;
+    for (model, oracle) in MODELS {
+        let expected = count_awaiting(&code, oracle, &limits)?;
+        let (all, counts) = explore(&code, model, u64::MAX);
+        let found = all.executions.len();
+        let (distinct, states): (HashSet<Shape>, BTreeSet<Vec<u64>>) =
+            all.executions.iter().map(|steps| shape(&code, steps)).unzip();
+        assert_eq!(distinct.len(), found, "{name}, {model:?}: each once\n{code:?}");
+        assert_eq!(states, expected.states, "{name}, {model:?}: final states\n{code:?}");
+        if loops {
+            // Both leave out idle rounds, but need not agree where a round begins.
+            assert!(found >= expected.complete, "{name}, {model:?}: graphs ({counts:?})\n{code:?}");
+        } else {
+            assert_eq!(found, expected.complete, "{name}, {model:?}: graphs ({counts:?})\n{code:?}");
+            assert_eq!(all.sc as usize, expected.sc, "{name}, {model:?}: SC graphs\n{code:?}");
+        }
+        assert_eq!(counts.executions, found as u64 + all.deadlocks);
+        weaker += usize::from(expected.sc < expected.complete);
+        // The same in pieces.
+        let (pieces, in_pieces) = explore(&code, model, 3);
+        assert_eq!((pieces.executions.len(), in_pieces.executions), (found, counts.executions), "{name}, {model:?}");
+    }
+    Ok(weaker)
+}
+
+#[test]
+fn counted_programs() {
+    let mut weaker = 0;
+    for Counted { threads, .. } in counted() {
+        let test = litmus("counted", &threads, "x=0");
+        weaker += compare(test.code, &threads, false).expect("small enough");
+    }
+    assert!(weaker > 300, "{weaker} are not SC");
+}
+
+#[test]
+fn oracle_random_programs() {
+    for knobs in [Knobs::LOOP_FREE, Knobs::C11, Knobs::ALL] {
+        let (mut compared, mut weaker) = (0, 0);
+        let programs = how_many(60);
+        for seed in 0..programs {
+            let code = random_program(&mut Rng::new(9_000_000 + seed), &knobs);
+            if let Ok(weak) = compare(code, &format!("seed {seed}"), knobs.waits > 0) {
+                compared += 1;
+                weaker += weak as u64;
+            }
+        }
+        assert!(compared * 2 > programs && weaker * 10 > programs, "{compared} compared, {weaker} not SC");
+    }
+}
