@@ -17,6 +17,7 @@
 //! | `columns` | threads side by side, for a terminal |
 //! | [`campaign`] | what came of a campaign of random tests, data |
 //! | [`litmus`] | what came of litmus tests, data |
+//! | [`listing`] | small programs as litmus tests and as C |
 //! | [`monitor`] | what monitors found on an interleaving, data and text |
 //! | [`html`] | one page with every view, for a browser |
 //! | [`json`] | written while results arrive, so that memory does not grow with their number |
@@ -43,6 +44,7 @@ mod data;
 pub mod html;
 pub mod json;
 pub mod kinds;
+pub mod listing;
 pub mod litmus;
 pub mod monitor;
 mod readable;

@@ -2,17 +2,12 @@
 //!
 //! Only what both can say without loss: loads, stores, read-modify-writes as exchanges, and full barriers.
 
-use membar_core::{AddrId, AddrName, OpId, OpKind, ThreadId, Trace};
+use crate::listing::{Line, Listing, Place};
+use membar_core::{AddrId, AddrName, OpKind, ThreadId, Trace};
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 
 /// Operations of a test at most.
 const MOST: usize = 40;
-const REGISTERS: [&str; 6] = ["EAX", "EBX", "ECX", "EDX", "ESI", "EDI"];
-
-/// The program, but for what depends on the trace. Its own names have an underscore, or capitals, as no name of a trace that is
-/// kept has.
-const PROGRAM: &str = include_str!("test.c.in");
 
 /// Names that mean something in C or in a litmus test.
 const TAKEN: [&str; 48] = [
@@ -70,114 +65,53 @@ fn names(trace: &Trace) -> Vec<String> {
     trace.addr_names().iter().enumerate().map(name).collect()
 }
 
-fn threads(trace: &Trace) -> impl Iterator<Item = (usize, &[OpId])> {
-    (0..trace.threads()).map(|t| (t, trace.thread_ops(ThreadId(t as u32))))
-}
-
 /// The addresses that are used.
 fn used(trace: &Trace) -> BTreeSet<AddrId> {
     let finals = trace.finals.iter().map(|end| end.addr);
     trace.ops().map(|op| trace.addr(op)).filter(|&addr| addr != AddrId::NONE).chain(finals).collect()
 }
 
-/// The test in herd's x86 dialect.
-pub(super) fn litmus(trace: &Trace) -> Result<String, Why> {
+/// The trace as a program whose outcome is what it read.
+fn listing(trace: &Trace) -> Result<Listing, Why> {
     expressible(trace)?;
     let names = names(trace);
-    let mut columns: Vec<Vec<String>> = Vec::new();
-    let mut condition: Vec<String> = Vec::new();
-    let mut start = String::new();
-    for addr in used(trace) {
-        let _ = write!(start, "{}={}; ", names[addr.index()], trace.initial(addr));
-    }
-    for (t, ops) in threads(trace) {
-        let mut column = vec![format!("P{t}")];
-        let mut free = REGISTERS.iter();
-        for &op in ops {
-            let name = if trace.addr(op) == AddrId::NONE { "" } else { &names[trace.addr(op).index()] };
-            match trace.kind(op) {
-                OpKind::Store => column.push(format!("MOV [{name}],${}", trace.write(op))),
-                OpKind::Load => {
-                    let register = free.next().ok_or("a thread has more reads than registers")?;
-                    column.push(format!("MOV {register},[{name}]"));
-                    condition.push(format!("{t}:{register}={}", trace.read(op)));
-                }
-                OpKind::Rmw => {
-                    let register = free.next().ok_or("a thread has more reads than registers")?;
-                    column.push(format!("MOV {register},${}", trace.write(op)));
-                    column.push(format!("XCHG [{name}],{register}"));
-                    condition.push(format!("{t}:{register}={}", trace.read(op)));
-                }
-                _ => column.push("MFENCE".into()),
+    let used: Vec<AddrId> = used(trace).into_iter().collect();
+    let place = |addr: AddrId| used.binary_search(&addr).unwrap_or(0) as u32;
+    let mut outcome = Vec::new();
+    let mut threads = Vec::new();
+    for t in 0..trace.threads() {
+        let mut lines = Vec::new();
+        for &op in trace.thread_ops(ThreadId(t as u32)) {
+            let (addr, into, value) = (place(trace.addr(op)), outcome.len(), trace.write(op));
+            lines.push(match trace.kind(op) {
+                OpKind::Store => Line::Store { addr, value },
+                OpKind::Load => Line::Load { into, addr },
+                OpKind::Rmw => Line::Exchange { into, addr, value },
+                _ => Line::Barrier,
+            });
+            if trace.kind(op).reads() {
+                outcome.push((Place::Register(into), trace.read(op)));
             }
         }
-        columns.push(column);
+        threads.push(lines);
     }
-    condition.extend(trace.finals.iter().map(|end| format!("{}={}", names[end.addr.index()], end.value)));
-    if condition.is_empty() {
+    outcome.extend(trace.finals.iter().map(|end| (Place::Memory(place(end.addr)), end.value)));
+    if outcome.is_empty() {
         return Err("nothing is read");
     }
-    let mut text = format!("X86 from-trace\n{{ {start}}}\n");
-    let widths: Vec<usize> = columns.iter().map(|column| column.iter().map(String::len).max().unwrap_or(0)).collect();
-    for row in 0..columns.iter().map(Vec::len).max().unwrap_or(0) {
-        let cell = |(column, width): (&Vec<String>, &usize)| {
-            format!(" {:width$} ", column.get(row).map_or("", String::as_str))
-        };
-        let cells: Vec<String> = columns.iter().zip(&widths).map(cell).collect();
-        let _ = writeln!(text, "{};", cells.join("|"));
-    }
-    let _ = writeln!(text, "exists ({})", condition.join(" /\\ "));
-    Ok(text)
+    let memory = used.iter().map(|&addr| (names[addr.index()].clone(), trace.initial(addr))).collect();
+    Ok(Listing { memory, threads, outcome })
+}
+
+/// A litmus test, for x86 if its registers are enough.
+pub(super) fn litmus(trace: &Trace) -> Result<String, Why> {
+    let listing = listing(trace)?;
+    Ok(listing.x86("from-trace").unwrap_or_else(|| listing.c_litmus("from-trace", "")))
 }
 
 /// A C program that runs the threads many times and counts how often they end like this.
 pub(super) fn c_test(trace: &Trace) -> Result<String, Why> {
-    expressible(trace)?;
-    let names = names(trace);
-    let reads: Vec<OpId> = trace.ops().filter(|&op| trace.kind(op).reads()).collect();
-    if reads.is_empty() && trace.finals.is_empty() {
-        return Err("nothing is read");
-    }
-    let register = |op: OpId| format!("r{}", reads.iter().position(|&read| read == op).unwrap_or(0));
-    let used = used(trace);
-    let mut variables: Vec<String> =
-        used.iter().map(|addr| format!("static _Alignas(64) atomic_int {};", names[addr.index()])).collect();
-    if !reads.is_empty() {
-        let all: Vec<String> = reads.iter().map(|&op| register(op)).collect();
-        variables.push(format!("static int {};", all.join(", ")));
-    }
-    let mut bodies = String::new();
-    for (t, ops) in threads(trace) {
-        let _ = writeln!(bodies, "static void thread_{t}(void)\n{{");
-        for &op in ops {
-            let name = if trace.addr(op) == AddrId::NONE { "" } else { &names[trace.addr(op).index()] };
-            let line = match trace.kind(op) {
-                OpKind::Store => {
-                    format!("atomic_store_explicit(&{name}, {}, memory_order_relaxed);", trace.write(op))
-                }
-                OpKind::Load => {
-                    format!("{} = atomic_load_explicit(&{name}, memory_order_relaxed);", register(op))
-                }
-                OpKind::Rmw => format!("{} = atomic_exchange(&{name}, {});", register(op), trace.write(op)),
-                _ => "atomic_thread_fence(memory_order_seq_cst);".into(),
-            };
-            // A compiler may move relaxed accesses; the machine is what is tested.
-            let _ = writeln!(bodies, "    {line}\n    atomic_signal_fence(memory_order_seq_cst);");
-        }
-        bodies.push_str("}\n\n");
-    }
-    let all: Vec<String> = (0..trace.threads()).map(|t| format!("thread_{t}")).collect();
-    let reset =
-        |addr: &AddrId| format!("            atomic_store(&{}, {});", names[addr.index()], trace.initial(*addr));
-    let mut outcome: Vec<String> = reads.iter().map(|&op| format!("{} == {}", register(op), trace.read(op))).collect();
-    outcome.extend(trace.finals.iter().map(|end| format!("{} == {}", names[end.addr.index()], end.value)));
-    Ok(PROGRAM
-        .replace("@count@", &trace.threads().to_string())
-        .replace("@variables@", &variables.join("\n"))
-        .replace("@threads@\n", &bodies)
-        .replace("@bodies@", &all.join(", "))
-        .replace("@reset@", &used.iter().map(reset).collect::<Vec<_>>().join("\n"))
-        .replace("@outcome@", &outcome.join(" && ")))
+    Ok(listing(trace)?.counting())
 }
 
 #[cfg(test)]
@@ -202,6 +136,13 @@ X86 from-trace
 exists (0:EAX=0 /\\ 1:EAX=0 /\\ x=1)
 ";
         assert_eq!(text.as_deref(), Ok(expected));
+    }
+
+    #[test]
+    fn a_thread_with_many_reads_is_a_litmus_test_in_c() {
+        let text = litmus(&trace(&format!("{}1: x := 1\ncheck\n", "0: x == 0\n".repeat(7)))).unwrap();
+        assert!(text.starts_with("C from-trace\n{ uint64_t x = 0; }\n"), "{text}");
+        assert!(text.contains("0:r5=0 /\\ 0:r6=0)"), "{text}");
     }
 
     #[test]

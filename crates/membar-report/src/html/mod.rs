@@ -14,7 +14,7 @@
 //! | `litmus` | from litmus tests: final states by model, histograms |
 //! | `machine` | a memory order as steps of a machine with buffers |
 //! | `rules` | what rules and axioms say |
-//! | `copies` | a trace as a litmus test and as a C program |
+//! | `copies` | a trace as a small program ([`crate::listing`]) |
 //!
 //! Guarantees: a page is at most [`MOST_BYTES`] long; parts that do not fit are named.
 

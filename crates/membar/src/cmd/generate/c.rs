@@ -6,6 +6,7 @@
 //!
 //! Locks are spin locks with full barriers around what they protect, which is what every model with locks allows.
 
+use super::known;
 use membar::core::Mask;
 use membar::simulate::{Instr, Program};
 use std::fmt::Write;
@@ -44,7 +45,11 @@ pub fn text(program: &Program, command: &str) -> Result<String, String> {
                 Instr::Cas { addr, value } => {
                     let expected = match program.expects(i) {
                         None => format!("{}u", program.initial(addr)),
-                        Some(from) => known(program, from, word_of[from - first]),
+                        Some(from) => {
+                            let word = word_of[from - first];
+                            let swapped = format!("log[{word}] == log[{}]", word + 1);
+                            known(program.instr(from), &format!("log[{word}]"), &swapped, "u")
+                        }
                     };
                     let _ = writeln!(bodies, "\tlog[{}] = {expected};", word + 1);
                     writeln!(bodies, "\tlog[{word}] = cas(CELL({addr}), log[{}], {value}u);", word + 1)
@@ -96,16 +101,6 @@ pub fn text(program: &Program, command: &str) -> Result<String, String> {
         ("@MASKS@", masks.join(", ")),
     ];
     Ok(replaced.iter().fold(TEMPLATE.to_owned(), |text, (mark, with)| text.replace(mark, with)))
-}
-
-/// The value that a thread knows an address to hold after an instruction whose result is at this word of the log.
-fn known(program: &Program, from: usize, word: usize) -> String {
-    match program.instr(from) {
-        Instr::Store { value, .. } | Instr::Exchange { value, .. } => format!("{value}u"),
-        Instr::Add { by, .. } => format!("log[{word}] + {by}u"),
-        Instr::Cas { value, .. } => format!("log[{word}] == log[{}] ? {value}u : log[{word}]", word + 1),
-        _ => format!("log[{word}]"),
-    }
 }
 
 const TEMPLATE: &str = include_str!("template.c");

@@ -12,7 +12,7 @@ use membar::Failure;
 use membar::Now;
 use membar::campaign::{ChosenProfile, Simulated};
 use membar::report::{quoted_path, safe};
-use membar::simulate::{Observe, Program, run_seed, trace};
+use membar::simulate::{Instr, Observe, Program, run_seed, trace};
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::time::Instant;
@@ -132,5 +132,16 @@ impl One<'_> {
         }
         words.extend(["--seed".to_owned(), self.seed.to_string()]);
         words.iter().map(|word| quoted_path(word)).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// The value that a thread knows an address to hold after its instruction, as an expression in C: `read` is what the instruction
+/// read, `swapped` whether it wrote, if it is a compare-exchange, and constants end with `suffix`.
+fn known(instr: Instr, read: &str, swapped: &str, suffix: &str) -> String {
+    match instr {
+        Instr::Store { value, .. } | Instr::Exchange { value, .. } => format!("{value}{suffix}"),
+        Instr::Add { by, .. } => format!("{read} + {by}{suffix}"),
+        Instr::Cas { value, .. } => format!("{swapped} ? {value}{suffix} : {read}"),
+        _ => read.to_owned(),
     }
 }
