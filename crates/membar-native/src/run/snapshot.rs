@@ -137,7 +137,7 @@ impl Snapshot {
         for (id, thread) in w.threads[..w.known].iter().enumerate() {
             let mut from = stack_base(id);
             if thread.place != 0 {
-                from = used_from(id, thread.low);
+                from = used_from(id, &thread.own);
                 if self.memory.len() + stack_base(id) - from > MOST_BYTES {
                     return false;
                 }
@@ -159,7 +159,7 @@ impl Snapshot {
     fn put_back(&self, w: &mut World) {
         for (id, (kept, thread)) in self.threads.iter().zip(&mut w.threads).enumerate() {
             if thread.place != 0 {
-                let used = used_from(id, thread.low);
+                let used = used_from(id, &thread.own);
                 if used < kept.from {
                     // SAFETY: the stack is mapped and nobody runs on it.
                     unsafe { std::ptr::write_bytes(used as *mut u8, 0, kept.from - used) };
@@ -220,12 +220,16 @@ impl World {
     }
 }
 
-/// From where on a thread's stack has been used, if this is the lowest stack pointer that it announced something with.
-/// Below that there is what hooks and other functions have left, down to the first kilobyte that is clean.
-pub fn used_from(id: usize, low: usize) -> usize {
+/// From where on a thread's stack has been used. All is above the lowest stack pointer that it announced something with, and the
+/// one that it was left with: a hook may keep a clean kilobyte in between. Below, there is what hooks and other functions have
+/// left, down to the first kilobyte that is clean.
+pub fn used_from(id: usize, thread: &ThreadState) -> usize {
     const STRIDE: usize = 1024;
     let limit = super::stack::floor(id);
-    let mut from = low.min(stack_base(id)).saturating_sub(STRIDE).max(limit);
+    let stack = limit..stack_base(id);
+    // One that has gone wrong was left on another stack.
+    let left = if stack.contains(&thread.place) { thread.place } else { stack.end };
+    let mut from = thread.low.min(left).saturating_sub(STRIDE).max(limit);
     while from - limit >= STRIDE {
         // SAFETY: within the stack, on which nobody runs.
         let below = unsafe { &*((from - STRIDE) as *const [u8; STRIDE]) };

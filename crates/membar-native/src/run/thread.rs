@@ -107,7 +107,7 @@ pub fn end(result: usize) {
 fn lose_memory(id: usize) {
     let w = world();
     if id == 0 {
-        let from = used_from(id, w.threads[id].low);
+        let from = used_from(id, &w.threads[id].own);
         let (locals, len) = w.module.thread_local_block(id);
         w.shadow.claim(id, from, stack_base(id) - from);
         w.shadow.claim(id, locals, len);

@@ -333,9 +333,9 @@ impl World {
                 continue;
             }
             // The frames on its stack are the program's and ours, and own nothing.
+            let from = used_from(id, &thread.own);
             thread.place = 0;
             // Variables that a program does not initialise are then the same in every execution.
-            let from = used_from(id, thread.low);
             // SAFETY: the stack is mapped and nobody runs on it.
             unsafe { std::ptr::write_bytes(from as *mut u8, 0, stack_base(id) - from) };
             thread.low = usize::MAX;

@@ -228,9 +228,15 @@ impl World {
             None => known.is_empty(),
         };
         let Some((_, fault)) = self.endless.iter().find(|(known, _)| is(known)) else { return false };
-        let thread = &mut self.threads[step.map_or(0, Step::thread)];
-        (thread.fault, thread.stand) = (Some(fault.clone()), Stand::Fault);
+        self.stop_instead(step.map_or(0, Step::thread), fault.clone());
         true
+    }
+
+    /// The thread is not run but stopped: the step is still its own, not one of the thread that ran last.
+    fn stop_instead(&mut self, id: usize, fault: Fault) {
+        let thread = &mut self.threads[id];
+        (thread.fault, thread.stand) = (Some(fault), Stand::Fault);
+        (self.current, self.this) = (id, &raw mut *thread);
     }
 
     /// The thread that runs would run forever. Noted if this is the first time that it is here.
@@ -247,8 +253,7 @@ impl World {
         let id = step.thread();
         let is = |path: &[Step]| path.split_last() == Some((&step, &self.path[..]));
         let Some((_, fault)) = self.poison.iter().find(|(path, _)| is(path)) else { return false };
-        self.threads[id].fault = Some(fault.clone());
-        self.threads[id].stand = Stand::Fault;
+        self.stop_instead(id, fault.clone());
         true
     }
 }
