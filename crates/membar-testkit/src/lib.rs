@@ -52,7 +52,7 @@
 //! [`programs`] answers for whole programs instead of traces: all executions of a [`Code`](membar_litmus::Code) on the
 //! machines with store buffers, whether one of them is not sequentially consistent, all final states, and how many
 //! sequentially consistent interleavings and classes there are. [`rc11`] has all execution graphs of a program with C11's
-//! memory orders. [`named`] has the well-known programs, [`random`] the others, and [`builder`] writes both.
+//! memory orders, [`weak`] the executions that somebody else allows. [`named`] has the well-known programs, [`random`] the others, and [`builder`] writes both.
 //!
 //! ```
 //! use membar_core::Barrier;
@@ -83,6 +83,7 @@ pub mod rc11;
 pub mod shorthand;
 mod small;
 pub mod synchronized;
+pub mod weak;
 mod wmo;
 
 pub use corrupt::{Corrupted, corrupt, rebuilt};
