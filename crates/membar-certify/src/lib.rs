@@ -14,6 +14,7 @@
 //! * [`replay`](mod@replay): runs the steps of a program's claimed execution on a machine with store buffers, and says
 //!   whether it is sequentially consistent.
 //! * [`rc11`]: checks a claimed execution of a C or C++ program against the axioms of RC11.
+//! * [`weak`]: checks a claimed execution of a program, and how it ends, against the axioms of a memory model.
 //!
 //! A certificate may be garbage: every index in it is checked, and nothing here panics on it.
 //!
@@ -75,13 +76,17 @@
 //! assert_eq!(flaw.to_string(), "op1 read another value than 0, which this order gives it");
 //! ```
 
+mod axioms;
+mod execution;
 mod flaw;
 mod locks;
+mod matrix;
 mod overwritten;
 mod past;
 mod proof;
 pub mod rc11;
 pub mod replay;
+pub mod weak;
 mod witness;
 
 pub use flaw::{Flaw, Reason};

@@ -54,6 +54,8 @@
 //! sequentially consistent interleavings and classes there are. [`graphs`] counts all execution graphs of a program under a
 //! model, from its axioms; [`rc11`] has the axioms of C11, and data races. [`named`] has the well-known programs, [`random`]
 //! the others, and [`builder`] writes both.
+//! sequentially consistent interleavings and classes there are. [`rc11`] has all execution graphs of a program with C11's
+//! memory orders, [`weak`] the executions that somebody else allows. [`named`] has the well-known programs, [`random`] the others, and [`builder`] writes both.
 //!
 //! ```
 //! use membar_core::Barrier;
@@ -85,6 +87,7 @@ pub mod rc11;
 pub mod shorthand;
 mod small;
 pub mod synchronized;
+pub mod weak;
 mod wmo;
 
 pub use corrupt::{Corrupted, corrupt, rebuilt};

@@ -5,4 +5,5 @@ mod oracle_proof;
 mod oracle_witness;
 mod proof;
 mod replay;
+mod weak;
 mod witness;
