@@ -33,6 +33,8 @@ pub enum Command {
     Litmus(Litmus),
     /// C and C++ programs: executions per second, the cost of a reset and of an event, memory, time to the first violation
     Native(Native),
+    /// Executions of the models themselves: graphs per second beside classes per second, time to the first failing assertion
+    Weak(Weak),
     /// Makes the tables of docs/results.md: the benchmarks of the papers; exit code 1 if their shape does not agree
     Results(Results),
     /// Compares time and memory with what was promised; exit code 1 if something is missed
@@ -65,6 +67,21 @@ pub struct Common {
     /// Measure the libraries in this program, without the membar command
     #[arg(long)]
     pub in_process: bool,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// What `weak` explores.
+#[derive(Args, Debug)]
+pub struct Weak {
+    /// C or C++ files to explore instead of the usual programs
+    pub files: Vec<PathBuf>,
+    /// Flags for the compiler, separated by spaces
+    #[arg(long, default_value = "", allow_hyphen_values = true)]
+    pub flags: String,
+    /// Seconds that a search may take
+    #[arg(long, default_value_t = 10)]
+    pub time: u64,
     #[command(flatten)]
     pub output: Output,
 }

@@ -7,6 +7,7 @@
 //! cargo run --release -p membar-bench -- explore            interleavings and classes per second, with and without monitors
 //! cargo run --release -p membar-bench -- monitor            events per second against threads and length
 //! cargo run --release -p membar-bench -- litmus             litmus tests per second
+//! cargo run --release -p membar-bench -- weak               executions of the models: graphs per second beside classes per second
 //! cargo run --release -p membar-bench -- native             C and C++ programs: executions per second, memory, first violation
 //! cargo run --release -p membar-bench -- locks              figures 4 and 5 of the MODV paper: locks and time
 //! cargo run --release -p membar-bench -- detect             tests and operations until each bug of a simulated machine is found
@@ -65,6 +66,8 @@ mod reductions;
 mod results;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod speed;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod weak;
 
 use clap::Parser;
 use cli::{Cli, Command};
@@ -96,9 +99,11 @@ fn run(command: Command) -> Result<ExitCode, Error> {
         #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
         Command::Results(args) => results::run(&args),
         #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+        Command::Weak(args) => weak::run(&args),
+        #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
         Command::RunProgram => native::serve(),
         #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
-        Command::Native(_) | Command::Results(_) | Command::RunProgram => Err(Error::Platform),
+        Command::Native(_) | Command::Results(_) | Command::Weak(_) | Command::RunProgram => Err(Error::Platform),
         Command::Floors(args) => floors::run(&args),
         Command::Write(args) => case::write(&args),
         Command::WriteSmall(args) => case::write_small(&args),

@@ -60,6 +60,13 @@ impl Source {
         Source { name: format!("{} with atomics", source.name), ..source }
     }
 
+    /// A file, with these flags.
+    pub fn file(file: &Path, flags: &str) -> Source {
+        let shown = file.file_name().unwrap_or_default().to_string_lossy();
+        let name = if flags.is_empty() { shown.into_owned() } else { format!("{shown} {flags}") };
+        Source { name, file: file.to_owned(), flags: flags.split_whitespace().map(Into::into).collect() }
+    }
+
     /// A source that was written somewhere.
     pub fn at(file: &Path, flag: String) -> Source {
         Source { name: flag.clone(), file: file.to_owned(), flags: vec![flag.into()] }

@@ -2,10 +2,12 @@
 
 use crate::end::Counts;
 use crate::estimate::Estimate;
+use crate::graph::GraphTask;
 use crate::sample::{self, Choice};
 use crate::tree::{self, Frontier};
 use crate::work::{Answer, Order, Work};
 use crate::worker::Mode;
+use membar_core::GraphModel;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
@@ -24,6 +26,14 @@ pub enum Strategy {
     Dpor,
     /// One of each happens-before class, rounds that change nothing included: each once for the values that it reads.
     Strict,
+    /// One of each execution graph of a memory model itself (`graph/search.rs`).
+    Graphs {
+        /// The model.
+        #[serde(with = "model")]
+        model: GraphModel,
+        /// Whether data races are looked for, if the model is C11.
+        races: bool,
+    },
     /// This many, each step by a thread chosen at random.
     Random {
         /// How many.
@@ -42,12 +52,30 @@ pub enum Strategy {
     },
 }
 
+pub(crate) mod model {
+    use super::GraphModel;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+
+    pub fn serialize<S: Serializer>(model: &GraphModel, to: S) -> Result<S::Ok, S::Error> {
+        model.name().serialize(to)
+    }
+
+    pub fn deserialize<'a, D: Deserializer<'a>>(from: D) -> Result<GraphModel, D::Error> {
+        let name = String::deserialize(from)?;
+        let found = GraphModel::ALL.into_iter().find(|model| model.name() == name);
+        found.ok_or_else(|| D::Error::custom(format!("`{name}` is not a model")))
+    }
+}
+
 /// A search between two rounds: everything that is needed to continue.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct SearchState {
     strategy: Strategy,
     counts: Counts,
     frontier: Frontier,
+    /// Parts of a search of graphs that are left, to be done from the last one on.
+    #[serde(default)]
+    graphs: Vec<GraphTask>,
     /// The bound on preemptions that is being explored, and the one before it.
     bound: u32,
     seen: Option<u32>,
@@ -76,6 +104,7 @@ impl SearchState {
             strategy,
             counts: Counts::default(),
             frontier: Frontier::new(),
+            graphs: vec![GraphTask::default()],
             bound: 0,
             seen: None,
             bounded: false,
@@ -104,7 +133,7 @@ impl SearchState {
     /// Whether every execution of the program (dpor: every class) has been run to its end.
     pub fn is_complete(&self) -> bool {
         let systematic = match self.strategy {
-            Strategy::Exhaustive | Strategy::Dpor | Strategy::Strict => true,
+            Strategy::Exhaustive | Strategy::Dpor | Strategy::Strict | Strategy::Graphs { .. } => true,
             Strategy::Bounded { .. } => !self.bounded,
             Strategy::Random { .. } | Strategy::Pct { .. } => false,
         };
@@ -132,7 +161,7 @@ impl SearchState {
             Strategy::Random { executions, .. } | Strategy::Pct { executions, .. } => {
                 Some(self.drawn as f64 / executions.max(1) as f64)
             }
-            Strategy::Dpor | Strategy::Strict => None,
+            Strategy::Dpor | Strategy::Strict | Strategy::Graphs { .. } => None,
             Strategy::Exhaustive | Strategy::Bounded { .. } => Some(self.frontier.share.min(1.0)),
         }
     }
@@ -230,6 +259,7 @@ impl<W: Work + Send> Search<W> {
                 self.search(mode, stop, &mut seen);
                 self.probe(mode, stop);
             }
+            Strategy::Graphs { model, races } => self.graphs(model, races, stop, &mut seen),
             Strategy::Bounded { preemptions } => {
                 let mode = Mode::Bounded { bound: self.state.bound, seen: self.state.seen };
                 let before = self.state.counts;
@@ -251,6 +281,31 @@ impl<W: Work + Send> Search<W> {
                 self.draw(choice, executions, seed, stop, &mut seen);
             }
         }
+    }
+
+    /// Has workers do the parts of a search of graphs that were left last. Which ones, and how much of each, does not depend on the
+    /// number of workers.
+    fn graphs(&mut self, model: GraphModel, races: bool, stop: &AtomicBool, seen: &mut impl FnMut(W::Part)) {
+        const PARTS: usize = 8;
+        const BUDGET: u64 = 1000;
+        let left = &mut self.state.graphs;
+        let tasks = left.split_off(left.len().saturating_sub(PARTS));
+        let budget = if self.state.counts.runs() < BUDGET { 64 } else { BUDGET };
+        let budget = budget.min(self.max_executions.saturating_sub(self.state.counts.executions).max(1));
+        let orders: Vec<Order> = tasks.into_iter().map(|task| Order::Graphs { model, races, task, budget }).collect();
+        let answers = tree::in_parallel(&mut self.workers, &orders, stop);
+        for (order, answer) in orders.into_iter().zip(answers) {
+            match (answer, order) {
+                (Answer::Graphed(outcome), _) => {
+                    self.state.counts.add(&outcome.counts);
+                    self.state.graphs.extend(outcome.rest);
+                    seen(outcome.part);
+                }
+                (_, Order::Graphs { task, .. }) => self.state.graphs.push(task),
+                _ => {}
+            }
+        }
+        self.state.done = self.state.graphs.is_empty();
     }
 
     fn search(&mut self, mode: Mode, stop: &AtomicBool, seen: &mut impl FnMut(W::Part)) {

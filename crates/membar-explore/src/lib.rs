@@ -85,7 +85,7 @@ pub use end::{Counts, End};
 pub use estimate::Estimate;
 pub use explore::{Search, SearchState, Strategy};
 pub use fault::{Control, Fault, FaultKind, Form, Location, Message, Piece};
-pub use graph::{GraphOutcome, GraphTask, Graphs, Spectator, Weak};
+pub use graph::{GraphOutcome, GraphTask, Graphs};
 pub use observer::{Blind, Observer};
 pub use program::{Awaited, MAX_OUTCOMES, MAX_THREADS, Next, Program, Standing, Stop, Waiting, Watched};
 pub use schedule::{BadSchedule, Schedule, Step};

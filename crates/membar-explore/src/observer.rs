@@ -1,7 +1,7 @@
 //! Observers of an exploration.
 
 use crate::{End, Fault, Step};
-use membar_core::{Access, Performed};
+use membar_core::{Access, Performed, WeakStep};
 
 /// Watches executions step by step, forwards and backwards.
 pub trait Observer {
@@ -30,6 +30,16 @@ pub trait Observer {
 
     /// In the execution that has ended, a thread stopped at a fault.
     fn fault(&mut self, thread: usize, fault: Fault, path: &[Step]);
+
+    /// An execution of a memory model has ended that had not been seen before; `sc` if it is sequentially consistent. `steps` are
+    /// those of the execution.
+    fn weak_end(&mut self, _end: End, _sc: bool, _steps: &dyn Fn() -> Vec<WeakStep>) {}
+
+    /// In an execution of a memory model a thread has stopped at a fault.
+    fn weak_fault(&mut self, _thread: usize, _fault: Fault, _steps: &dyn Fn() -> Vec<WeakStep>) {}
+
+    /// In an execution of a memory model these accesses, by their instructions, have a data race.
+    fn weak_race(&mut self, _sites: (u32, u32), _steps: &dyn Fn() -> Vec<WeakStep>) {}
 
     /// Whether enough has been seen: then the search stops as soon as it can.
     fn enough(&self) -> bool {

@@ -280,6 +280,27 @@ pub trait Program {
         }
     }
 
+    /// The value of an address in memory, for a search of the executions of a model.
+    fn memory(&mut self, addr: u32) -> u64 {
+        self.value(addr)
+    }
+
+    /// Makes the next access of a thread, which is no choice, as [`Program::step`] does, but as if its address held `found`. If `dead`, the
+    /// object there has come to its end. [`Program::leave`] has to follow.
+    fn step_finding(&mut self, thread: usize, found: u64, _dead: bool) -> Performed {
+        unreachable!("thread {thread} finds {found} in a program that is run on one memory only")
+    }
+
+    /// After the last step, its address holds this.
+    fn leave(&mut self, addr: u32, value: u64) {
+        unreachable!("address {addr} holds {value} in a program that is run on one memory only")
+    }
+
+    /// Whether what was explored does not count: the program has shown something new about itself.
+    fn is_void(&self) -> bool {
+        false
+    }
+
     /// Adds everything that decides the future (memory and all threads) to `state`; two equal states have equal futures.
     fn state(&self, state: &mut Vec<u64>);
 

@@ -14,12 +14,14 @@
 //!
 //! An order takes a worker milliseconds, unless executions are very long: the cost of passing it on hardly shows.
 
+use crate::graph::{GraphOutcome, GraphTask, Graphs};
 use crate::node::Node;
 use crate::sample::{Choice, Drawn, Sampler};
 use crate::set::{Many, Set};
 use crate::tree::Task;
 use crate::worker::{Mode, Outcome, Worker};
 use crate::{Observer, Program};
+use membar_core::GraphModel;
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::AtomicBool;
 
@@ -38,6 +40,18 @@ pub enum Order {
         mode: Mode,
         /// The subtree.
         task: Task,
+        /// Executions after which what is left is handed back.
+        budget: u64,
+    },
+    /// Run a part of the executions of a memory model.
+    Graphs {
+        /// The model.
+        #[serde(with = "crate::explore::model")]
+        model: GraphModel,
+        /// Whether data races are looked for.
+        races: bool,
+        /// The part.
+        task: GraphTask,
         /// Executions after which what is left is handed back.
         budget: u64,
     },
@@ -70,6 +84,8 @@ pub enum Answer<T> {
     Begun(Result<Node, Outcome<T>>),
     /// Of [`Order::Run`].
     Ran(Outcome<T>),
+    /// Of [`Order::Graphs`].
+    Graphed(GraphOutcome<T>),
     /// Of [`Order::Probe`]: the guesses ([`crate::Estimate`]).
     Probed(Vec<f64>),
     /// Of [`Order::Draw`]: one after the other from the first; not all if the worker was stopped, or has seen enough.
@@ -107,6 +123,7 @@ enum State<P, O> {
 /// A program that is being run.
 enum Running<P, O, S> {
     Tree(Box<Worker<P, O, S>>),
+    Graphs(Box<Graphs<P, O>>),
     Sample(Sampler<P, O, S>),
 }
 
@@ -116,6 +133,9 @@ impl<P: Program, O: Observer, S: Set> Running<P, O, S> {
         match order {
             Order::Begin { mode } | Order::Run { mode, .. } | Order::Probe { mode, .. } => {
                 Running::Tree(Box::new(Worker::new(program, observer, *mode, max_steps)))
+            }
+            Order::Graphs { model, races, .. } => {
+                Running::Graphs(Box::new(Graphs::new(program, observer, *model, *races, max_steps)))
             }
             Order::Draw { .. } => Running::Sample(Sampler::new(program, observer, max_steps)),
         }
@@ -127,6 +147,7 @@ impl<P: Program, O: Observer, S: Set> Running<P, O, S> {
             (Running::Tree(worker), Order::Begin { mode } | Order::Run { mode, .. } | Order::Probe { mode, .. }) => {
                 worker.mode() == *mode
             }
+            (Running::Graphs(graphs), Order::Graphs { model, races, .. }) => graphs.is_for(*model, *races),
             (Running::Sample(_), Order::Draw { .. }) => true,
             _ => false,
         };
@@ -140,6 +161,9 @@ impl<P: Program, O: Observer, S: Set> Running<P, O, S> {
                 Answer::Probed(worker.probe(*seed, *probes, stop))
             }
             (Running::Tree(worker), Order::Run { task, budget, .. }) => Answer::Ran(worker.run(task, *budget, stop)),
+            (Running::Graphs(graphs), Order::Graphs { task, budget, .. }) => {
+                Answer::Graphed(graphs.run(task, *budget, stop))
+            }
             (Running::Sample(sampler), Order::Draw { choice, seed, from, to }) => {
                 Answer::Drawn(sampler.draw(*choice, *seed, *from..*to, stop))
             }
@@ -150,6 +174,7 @@ impl<P: Program, O: Observer, S: Set> Running<P, O, S> {
     fn program(&self) -> &P {
         match self {
             Running::Tree(worker) => worker.program(),
+            Running::Graphs(graphs) => graphs.program(),
             Running::Sample(sampler) => sampler.program(),
         }
     }
@@ -157,6 +182,7 @@ impl<P: Program, O: Observer, S: Set> Running<P, O, S> {
     fn into_parts(self) -> (P, O) {
         match self {
             Running::Tree(worker) => worker.into_parts(),
+            Running::Graphs(graphs) => graphs.into_parts(),
             Running::Sample(sampler) => sampler.into_parts(),
         }
     }

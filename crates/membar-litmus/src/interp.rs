@@ -22,7 +22,7 @@
 
 use crate::code::{Code, Crash, Instr, Operand, Place, Reg, Settled, ThreadCode, Update};
 use membar_core::{Access, Performed};
-use membar_explore::{Awaited, Fault, Next, Program, Waiting, Weak};
+use membar_explore::{Awaited, Fault, Next, Program, Waiting};
 use std::sync::Arc;
 
 /// A running program.
@@ -264,6 +264,20 @@ impl Program for Interpreter {
         self.saved.truncate(from);
     }
 
+    fn step_finding(&mut self, thread: usize, found: u64, _: bool) -> Performed {
+        let Next::Access(access) = self.next(thread) else { panic!("thread {thread} has no access to make") };
+        let before = std::mem::replace(&mut self.memory[access.addr as usize], found);
+        let performed = self.step(thread);
+        if let Some(frame) = self.frames.last_mut() {
+            frame.old = before;
+        }
+        performed
+    }
+
+    fn leave(&mut self, addr: u32, value: u64) {
+        self.memory[addr as usize] = value;
+    }
+
     fn state(&self, state: &mut Vec<u64>) {
         state.extend_from_slice(&self.memory);
         state.extend_from_slice(&self.regs);
@@ -287,26 +301,6 @@ impl Program for Interpreter {
             Settled::Endless => "it loops forever without accessing memory".into(),
             Settled::Request(_) | Settled::Done | Settled::Long => String::new(),
         })
-    }
-}
-
-impl Weak for Interpreter {
-    fn memory(&mut self, addr: u32) -> u64 {
-        self.memory[addr as usize]
-    }
-
-    fn step_finding(&mut self, thread: usize, found: u64, _: bool) -> Performed {
-        let Next::Access(access) = self.next(thread) else { panic!("thread {thread} has no access to make") };
-        let before = std::mem::replace(&mut self.memory[access.addr as usize], found);
-        let performed = self.step(thread);
-        if let Some(frame) = self.frames.last_mut() {
-            frame.old = before;
-        }
-        performed
-    }
-
-    fn leave(&mut self, addr: u32, value: u64) {
-        self.memory[addr as usize] = value;
     }
 }
 

@@ -53,9 +53,7 @@
 //! machines with store buffers, whether one of them is not sequentially consistent, all final states, and how many
 //! sequentially consistent interleavings and classes there are. [`graphs`] counts all execution graphs of a program under a
 //! model, from its axioms; [`rc11`] has the axioms of C11, and data races. [`named`] has the well-known programs, [`random`]
-//! the others, and [`builder`] writes both.
-//! sequentially consistent interleavings and classes there are. [`rc11`] has all execution graphs of a program with C11's
-//! memory orders, [`weak`] the executions that somebody else allows. [`named`] has the well-known programs, [`random`] the others, and [`builder`] writes both.
+//! the others, and [`builder`] writes both. [`weak`] has the executions that somebody else allows.
 //!
 //! ```
 //! use membar_core::Barrier;

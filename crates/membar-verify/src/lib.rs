@@ -40,4 +40,4 @@ pub use explain::{Event, Explanation, Fence, Link, RunStep, explain, explain_run
 pub use membar_core::ProgramVerdict as Verdict;
 pub use race::{RacingSteps, race};
 pub use verify::{Checkpoint, Effort, Models, Races, Settings, Verification, verify};
-pub use watch::{ErrorKind, Found, ProgramError, Seen, Watch, Watching};
+pub use watch::{ErrorKind, Found, ProgramError, Seen, Watch, Watching, WeakError};

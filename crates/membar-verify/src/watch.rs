@@ -12,8 +12,8 @@
 //! so what is seen in an execution does not depend on those before it.
 
 use crate::Settings;
-use membar_core::{Access, Performed, ProgramModel};
-use membar_explore::{End, Fault, Observer, Schedule, Step, Strategy};
+use membar_core::{Access, Performed, ProgramModel, WeakStep};
+use membar_explore::{End, Fault, Observer, Schedule, Step, Strategy, WeakSchedule};
 use membar_monitor::c11::Wanted;
 use membar_monitor::c11::races::Race;
 use membar_monitor::{C11Monitor, ClassMonitor, Mark, Monitor, Overtaken, Pso, Rule, Sober, Tso};
@@ -117,6 +117,17 @@ impl ErrorKind {
     }
 }
 
+/// Something that goes wrong in an execution of a memory model.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct WeakError {
+    /// The error.
+    pub kind: ErrorKind,
+    /// The shortest execution that shows it.
+    pub schedule: WeakSchedule,
+    /// In how many of the explored executions it was seen.
+    pub executions: u64,
+}
+
 /// Everything seen.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Seen {
@@ -124,6 +135,9 @@ pub struct Seen {
     pub violations: Vec<Found>,
     /// Distinct errors.
     pub errors: Vec<ProgramError>,
+    /// Distinct errors in executions of a memory model itself.
+    #[serde(default)]
+    pub weak_errors: Vec<WeakError>,
     /// The monitor gave up on an execution because it was too long for it.
     pub too_long: bool,
     /// An execution that reached the limit of steps.
@@ -137,9 +151,14 @@ impl Seen {
         self.errors.iter().find(|error| error.kind.is_limit())
     }
 
+    /// The same in executions of a memory model.
+    pub fn weak_limit(&self) -> Option<&WeakError> {
+        self.weak_errors.iter().find(|error| error.kind.is_limit())
+    }
+
     /// Whether there is a violation or an error.
     pub fn has_found(&self) -> bool {
-        !(self.violations.is_empty() && self.errors.is_empty())
+        !(self.violations.is_empty() && self.errors.is_empty() && self.weak_errors.is_empty())
     }
 
     /// Adds the violations and errors among these that are not known yet. How many they are.
@@ -182,6 +201,18 @@ impl Seen {
                     mine.executions = executions;
                 }
                 None => self.errors.push(error),
+            }
+        }
+        for error in other.weak_errors {
+            match self.weak_errors.iter_mut().find(|mine| mine.kind == error.kind) {
+                Some(mine) => {
+                    let executions = mine.executions + error.executions;
+                    if error.schedule.0.len() < mine.schedule.0.len() {
+                        *mine = error;
+                    }
+                    mine.executions = executions;
+                }
+                None => self.weak_errors.push(error),
             }
         }
         self.too_long |= other.too_long;
@@ -498,6 +529,11 @@ impl Watch {
         }
     }
 
+    fn weak_error(&mut self, kind: ErrorKind, steps: &dyn Fn() -> Vec<WeakStep>) {
+        let weak_errors = vec![WeakError { kind, schedule: WeakSchedule(steps()), executions: 1 }];
+        self.seen.add(Seen { weak_errors, ..Seen::default() });
+    }
+
     fn error(&mut self, kind: ErrorKind, path: &[Step]) {
         let schedule = Schedule(path.to_vec());
         self.seen.add(Seen { errors: vec![ProgramError { kind, schedule, executions: 1 }], ..Seen::default() });
@@ -588,6 +624,26 @@ impl Observer for Watch {
 
     fn fault(&mut self, thread: usize, why: Fault, path: &[Step]) {
         self.error(ErrorKind::Fault { thread: thread as u32, why }, path);
+    }
+
+    fn weak_end(&mut self, end: End, _: bool, steps: &dyn Fn() -> Vec<WeakStep>) {
+        match end {
+            End::Complete | End::Dropped => {}
+            // The step is of no use: what is left out is.
+            End::Cut { .. } => self.seen.cut = Some(self.seen.cut.take().unwrap_or_default()),
+            End::Deadlock { waiting } => {
+                let threads = waiting.threads().map(|thread| thread as u32).collect();
+                self.weak_error(ErrorKind::Deadlock { threads }, steps);
+            }
+        }
+    }
+
+    fn weak_fault(&mut self, thread: usize, why: Fault, steps: &dyn Fn() -> Vec<WeakStep>) {
+        self.weak_error(ErrorKind::Fault { thread: thread as u32, why }, steps);
+    }
+
+    fn weak_race(&mut self, sites: (u32, u32), steps: &dyn Fn() -> Vec<WeakStep>) {
+        self.weak_error(ErrorKind::Race { sites }, steps);
     }
 
     fn enough(&self) -> bool {

@@ -2,7 +2,7 @@
 //!
 //! # Problem
 //!
-//! Given a program ([`Weak`]) and a model, run one execution for each complete consistent execution graph, in memory that is
+//! Given a program and a model, run one execution for each complete consistent execution graph, in memory that is
 //! polynomial in the size of a graph.
 //!
 //! # Algorithm
@@ -53,37 +53,13 @@
 //!
 //! Kokologiannakis, Marmanis, Gladstein, Vafeiadis: Truly stateless, optimal dynamic partial order reduction, POPL 2022.
 
-use super::Weak;
 use super::graph::{After, Event, Graph, INIT, Made, What};
 use super::models::{self, Reach};
 use crate::end::{End, is_stirred, unchanged};
 use crate::set::{Many, Set};
-use crate::{Awaited, Counts, Fault, Next};
+use crate::{Awaited, Counts, Next, Observer, Program};
 use membar_core::{Access, AccessKind, GraphModel, Order, Performed, WeakStep};
 use std::sync::atomic::{AtomicBool, Ordering};
-
-/// Watches the executions of a model.
-pub trait Spectator {
-    /// Everything seen since the last [`Spectator::take`].
-    type Part: Send;
-
-    /// An execution has ended; `sc` if it is sequentially consistent.
-    fn end(&mut self, end: End, sc: bool, steps: &dyn Fn() -> Vec<WeakStep>);
-
-    /// A thread cannot continue after these steps.
-    fn fault(&mut self, thread: usize, fault: Fault, sc: bool, steps: &dyn Fn() -> Vec<WeakStep>);
-
-    /// The last of these steps races with an earlier one, by this thread at this instruction.
-    fn race(&mut self, earlier: (u32, u32), later: (u32, u32), sc: bool, steps: &dyn Fn() -> Vec<WeakStep>);
-
-    /// Whether enough has been seen.
-    fn enough(&self) -> bool {
-        false
-    }
-
-    /// Everything seen since the last time.
-    fn take(&mut self) -> Self::Part;
-}
 
 /// A part of the search: the graph that these alternatives lead to, and all alternatives there from this one on.
 #[derive(Clone, PartialEq, Eq, Debug, Default, serde::Serialize, serde::Deserialize)]
@@ -149,7 +125,7 @@ struct Writing {
 /// The search; see the module.
 pub struct Graphs<P, O> {
     program: P,
-    spectator: O,
+    observer: O,
     model: GraphModel,
     races: bool,
     max_steps: usize,
@@ -178,15 +154,15 @@ enum Came {
     Revisits,
 }
 
-impl<P: Weak, O: Spectator> Graphs<P, O> {
+impl<P: Program, O: Observer> Graphs<P, O> {
     /// A search with a program at its beginning. `races` are looked for if the model is C11. A thread is not run any further after
     /// `max_steps` steps.
-    pub fn new(program: P, spectator: O, model: GraphModel, races: bool, max_steps: usize) -> Graphs<P, O> {
+    pub fn new(program: P, observer: O, model: GraphModel, races: bool, max_steps: usize) -> Graphs<P, O> {
         let threads = program.threads();
         let begin = (0..threads).map(|thread| stand(&program, thread)).collect();
         Graphs {
             program,
-            spectator,
+            observer,
             model,
             races: races && model == GraphModel::C11,
             max_steps,
@@ -203,9 +179,9 @@ impl<P: Weak, O: Spectator> Graphs<P, O> {
         }
     }
 
-    /// The model, and whether races are looked for.
-    pub fn model(&self) -> (GraphModel, bool) {
-        (self.model, self.races)
+    /// Whether it looks for the executions of this model.
+    pub fn is_for(&self, model: GraphModel, races: bool) -> bool {
+        (self.model, self.races) == (model, races && model == GraphModel::C11)
     }
 
     /// The program.
@@ -213,10 +189,10 @@ impl<P: Weak, O: Spectator> Graphs<P, O> {
         &self.program
     }
 
-    /// The program, at its beginning again, and the spectator.
+    /// The program, at its beginning again, and the observer.
     pub fn into_parts(mut self) -> (P, O) {
         self.program.restart(self.made.len());
-        (self.program, self.spectator)
+        (self.program, self.observer)
     }
 
     /// Runs a task until it is done, this many executions have been run, or it is time to stop.
@@ -245,7 +221,7 @@ impl<P: Weak, O: Spectator> Graphs<P, O> {
         while self.frames.len() > floor && !self.program.is_void() {
             if self.counts.runs() + self.counts.redundant >= budget
                 || stop.load(Ordering::Relaxed)
-                || self.spectator.enough()
+                || self.observer.enough()
             {
                 rest = self.rest(floor);
                 break;
@@ -261,7 +237,7 @@ impl<P: Weak, O: Spectator> Graphs<P, O> {
                 None => self.close(),
             }
         }
-        GraphOutcome { counts: std::mem::take(&mut self.counts), part: self.spectator.take(), rest }
+        GraphOutcome { counts: std::mem::take(&mut self.counts), part: self.observer.take(&[]), rest }
     }
 
     /// The tasks that are left from this frame on, the deepest last.
@@ -793,9 +769,8 @@ impl<P: Weak, O: Spectator> Graphs<P, O> {
             return;
         }
         self.sync();
-        let (fault, sc) = (self.program.fault(thread), self.graph.sc.last().is_none_or(|&sc| sc));
-        let graph = &self.graph;
-        self.spectator.fault(thread, fault, sc, &|| steps(graph));
+        let (fault, graph) = (self.program.fault(thread), &self.graph);
+        self.observer.weak_fault(thread, fault, &|| steps(graph));
     }
 
     /// Looks for data races of the event.
@@ -812,13 +787,13 @@ impl<P: Weak, O: Spectator> Graphs<P, O> {
                 && conflict(earlier, event)
                 && !models::c11::happens_before(graph, other, id)
             {
-                found = Some((earlier.thread, earlier.access.site));
+                found = Some(earlier.access.site);
                 break;
             }
         }
         if let Some(earlier) = found {
-            let sc = graph.sc.last().is_none_or(|&sc| sc);
-            self.spectator.race(earlier, (event.thread, event.access.site), sc, &|| steps(graph));
+            let site = event.access.site;
+            self.observer.weak_race((earlier.min(site), earlier.max(site)), &|| steps(graph));
         }
     }
 
@@ -852,7 +827,7 @@ impl<P: Weak, O: Spectator> Graphs<P, O> {
         if cut {
             self.counts.cut += 1;
             self.counts.executions += 1;
-            return self.spectator.end(End::Cut { period: None }, sc, &|| steps(graph));
+            return self.observer.weak_end(End::Cut { period: None }, sc, &|| steps(graph));
         }
         if dropped || is_stirred(&self.program, waiting) {
             self.counts.blocked += 1;
@@ -865,12 +840,12 @@ impl<P: Weak, O: Spectator> Graphs<P, O> {
             self.counts.executions += 1;
             self.counts.not_sc += u64::from(!sc);
         }
-        self.spectator.end(end, sc, &|| steps(graph));
+        self.observer.weak_end(end, sc, &|| steps(graph));
     }
 }
 
 /// How a thread of the program stands.
-fn stand(program: &impl Weak, thread: usize) -> After {
+fn stand(program: &impl Program, thread: usize) -> After {
     let next = program.next(thread);
     let waiting = program.waiting(thread);
     let mut after = After { next, blocking: None, idle: None };

@@ -55,6 +55,7 @@ impl Server {
                 let mut program = self.take()?;
                 let remedies: Vec<_> = remedies.iter().map(|&(site, change)| (site, remedy_of(change))).collect();
                 let sampling = matches!(settings.strategy, Strategy::Random { .. } | Strategy::Pct { .. });
+                program.tell(matches!(settings.strategy, Strategy::Graphs { .. }));
                 program.prepare(&facts, &remedies, poison, sampling);
                 Ok(self.begin(program, &settings, stop_at_first))
             }

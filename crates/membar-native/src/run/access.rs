@@ -261,7 +261,7 @@ pub fn site(w: &World) -> u32 {
 #[inline(always)]
 pub fn plain(addr: usize, size: usize, write: bool) {
     let w = world();
-    if is_heap(addr) && life(addr) != Life::Live as u8 && !is_end(addr, size) {
+    if is_heap(addr) && life(addr) != Life::Live as u8 && !is_end(addr, size) && !w.is_told(addr) {
         dead(addr, write);
     }
     if w.alone {
@@ -375,7 +375,8 @@ fn is_mortal(w: &World, addr: usize) -> bool {
 pub fn lose(cell: u32) {
     settle();
     // For C11 the end of a variable is a write like others.
-    let pending = Pending { barrier: Barrier::Full, ..Pending::plain(cell, END_SITE, AccessKind::Rmw) };
+    let (barrier, c11) = (Barrier::Full, C11::default().ending());
+    let pending = Pending { barrier, c11, ..Pending::plain(cell, END_SITE, AccessKind::Rmw) };
     World::announce::<true>(pending, NOTHING);
 }
 
@@ -388,7 +389,10 @@ fn set_bytes(cell: u32, bytes: &[u8; 16]) {
 }
 
 fn step(cell: u32, kind: AccessKind, site: u32) {
-    let c11 = world().this().plain();
+    step_of(cell, kind, site, world().this().plain());
+}
+
+fn step_of(cell: u32, kind: AccessKind, site: u32, c11: C11) {
     World::announce::<true>(Pending { c11, ..Pending::plain(cell, site, kind) }, NOTHING);
 }
 
@@ -433,15 +437,15 @@ pub fn plain_within(addr: usize, size: usize, write: bool) {
     registers.restore_after(addr);
 }
 
-/// Each visible cell of a range is its own step, made here.
-pub fn each(addr: usize, size: usize, kind: AccessKind) {
+/// The life of all that is in a range ends: a step for each visible cell.
+pub fn end_all(addr: usize, size: usize) {
     settle();
     let site = site(world());
     let mut at = addr;
     while at < addr + size {
         match world().shadow.next_in(at, addr + size) {
             Some((cell, next)) => {
-                step(cell, kind, site);
+                step_of(cell, AccessKind::Store, site, world().this().plain().ending());
                 at = next;
             }
             None => break,
@@ -487,7 +491,7 @@ fn settle_some() {
 /// The program is about to write, after the next read.
 pub fn early_write(addr: usize, size: usize) {
     let w = world();
-    if is_heap(addr) && life(addr) != Life::Live as u8 && !is_end(addr, 1) {
+    if is_heap(addr) && life(addr) != Life::Live as u8 && !is_end(addr, 1) && !w.is_told(addr) {
         dead(addr, true);
     }
     if !w.alone {
@@ -553,7 +557,7 @@ pub fn whole_range(addr: usize, size: usize, write: bool) {
     if is_heap(addr) && size > 0 {
         let lives = |at: usize| life(at) == Life::Live as u8 || is_end(at, 1);
         // The first byte that is wrong is what there is to tell.
-        for at in [addr, addr + size - 1].into_iter().filter(|&at| !lives(at)) {
+        for at in [addr, addr + size - 1].into_iter().filter(|&at| !lives(at) && !world().is_told(at)) {
             dead(at, write);
         }
     }
@@ -585,10 +589,21 @@ pub fn whole_range(addr: usize, size: usize, write: bool) {
     check(addr, write);
 }
 
+impl World {
+    /// Whether an access to this address is a step that is told whether the object there still exists.
+    #[inline]
+    fn is_told(&self, addr: usize) -> bool {
+        self.weak.on && !self.alone && self.shadow.is_visible(addr)
+    }
+}
+
 /// Complains if the object at an address no longer exists.
 #[inline]
 fn check(addr: usize, write: bool) {
     if addr.wrapping_sub(ARENA) >= ARENA_LEN {
+        return;
+    }
+    if world().is_told(addr) && !world().weak.dead {
         return;
     }
     if is_heap(addr) {

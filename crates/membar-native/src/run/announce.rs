@@ -108,6 +108,10 @@ impl World {
         if let Some(outcome) = next.and_then(Step::outcome) {
             self.decide(outcome);
         }
+        if self.weak.on && next.is_some() {
+            self.leave_again(self.at);
+            self.find_again(self.at);
+        }
         self.at += usize::from(next.is_some());
         next.is_some()
     }

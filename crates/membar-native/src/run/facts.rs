@@ -115,7 +115,7 @@ impl World {
             thread.slots.clear();
         }
         // The behaviour of one thread alone depends on no facts.
-        self.endless.retain(|(path, _)| path.is_empty());
+        self.endless.retain(|(path, _, _)| path.is_empty());
         for &(parent, nth) in &facts.threads {
             self.thread_id(parent as usize, nth);
         }

@@ -225,6 +225,11 @@ impl Native {
         World::begin();
     }
 
+    /// From now on accesses find what they are told to, or what memory holds. At the beginning.
+    pub fn tell(&mut self, on: bool) {
+        world().tell(on);
+    }
+
     /// The schedule that is being run is written here: a flag of four bytes that is not touched, its length, its steps of four
     /// bytes each.
     pub(crate) fn set_black_box(&mut self, at: *mut u8, len: usize) {
@@ -401,12 +406,32 @@ impl Program for Native {
     }
 
     fn choose(&mut self, thread: usize, outcome: u32) -> Performed {
-        World::choice(thread, outcome)
+        let performed = World::choice(thread, outcome);
+        if world().weak.on {
+            world().chose();
+        }
+        performed
     }
 
     #[inline(always)]
     fn steps(&mut self, thread: usize, more: usize, watched: Watched, made: &mut Vec<Performed>) -> Stop {
         World::steps(thread, more, watched, made)
+    }
+
+    fn memory(&mut self, addr: u32) -> u64 {
+        World::at_cell(addr)
+    }
+
+    fn step_finding(&mut self, thread: usize, found: u64, dead: bool) -> Performed {
+        World::step_finding(thread, found, dead)
+    }
+
+    fn leave(&mut self, addr: u32, value: u64) {
+        world().leave_at(addr, value);
+    }
+
+    fn is_void(&self) -> bool {
+        world().void
     }
 
     #[inline]

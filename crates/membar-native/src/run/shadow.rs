@@ -425,6 +425,11 @@ impl Shadow {
         Some(self.number(start).unwrap_or_else(|| self.show(start)))
     }
 
+    /// Whether accesses to this byte are steps.
+    pub fn is_visible(&self, addr: usize) -> bool {
+        self.start_of(addr).and_then(|start| self.number(start)).is_some()
+    }
+
     /// Makes one cell of all of these.
     fn make_one(
         &mut self,

@@ -53,6 +53,7 @@ use std::mem::MaybeUninit;
 
 mod path;
 mod step;
+pub mod weak;
 
 /// How threads are run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -116,6 +117,8 @@ pub struct World {
     pub grown: bool,
     /// The current run no longer counts: the program has shown something new about itself, or is not deterministic.
     pub void: bool,
+    /// Accesses find what they are told to, rather than what memory holds ([`weak`]).
+    pub weak: weak::Told,
     /// Executions are run once, from beginning to end: facts learnt in the middle of one do not stop it.
     pub sampling: bool,
     pub diverged: Option<Divergence>,
@@ -154,8 +157,9 @@ pub struct World {
     pub running: bool,
     /// Schedules that are not to be run to their end, and what to say instead.
     pub poison: Vec<(Vec<Step>, Fault)>,
-    /// Schedules after which a thread runs forever, and what is known of that: it took long enough to find out.
-    pub endless: Vec<(Vec<Step>, Fault)>,
+    /// Schedules after which a thread runs forever, what their steps found if they were told, and what is known of that: it took
+    /// long enough to find out.
+    pub endless: Vec<(Vec<Step>, Vec<u64>, Fault)>,
     /// Where the schedule that is being run is written.
     pub black_box: *mut u8,
     pub black_box_len: usize,
@@ -244,6 +248,7 @@ impl World {
             arrivals: 0,
             grown: false,
             void: false,
+            weak: weak::Told::default(),
             sampling: false,
             diverged: None,
             executions: 0,

@@ -2,8 +2,8 @@
 //!
 //! Catches what no other test does: a graph that the search misses, or visits twice.
 
-use membar_core::{GraphModel, Rng, WeakStep};
-use membar_explore::{Counts, End, Fault, GraphTask, Graphs, Next, Program, Spectator, Weak};
+use membar_core::{Access, GraphModel, Performed, Rng, WeakStep};
+use membar_explore::{Counts, End, Fault, GraphTask, Graphs, Next, Observer, Program, Step};
 use membar_litmus::{Cell, Code, Interpreter};
 use membar_testkit::graphs::{GaveUp, Limits, Model, count_awaiting};
 use membar_testkit::random::{Knobs, random_program};
@@ -32,10 +32,17 @@ struct All {
     deadlocks: u64,
 }
 
-impl Spectator for All {
+impl Observer for All {
     type Part = ();
 
-    fn end(&mut self, end: End, sc: bool, steps: &dyn Fn() -> Vec<WeakStep>) {
+    fn push(&mut self, _: &Performed, _: &[Step]) {}
+    fn pop(&mut self, _: &[Step]) {}
+    fn tried(&mut self, _: usize, _: Access, _: &[Step]) {}
+    fn end(&mut self, _: End, _: &[Step]) {}
+    fn fault(&mut self, _: usize, _: Fault, _: &[Step]) {}
+    fn take(&mut self, _: &[Step]) {}
+
+    fn weak_end(&mut self, end: End, sc: bool, steps: &dyn Fn() -> Vec<WeakStep>) {
         match end {
             End::Complete => {
                 self.executions.push(steps());
@@ -44,9 +51,6 @@ impl Spectator for All {
             _ => self.deadlocks += 1,
         }
     }
-    fn fault(&mut self, _: usize, _: Fault, _: bool, _: &dyn Fn() -> Vec<WeakStep>) {}
-    fn race(&mut self, _: (u32, u32), _: (u32, u32), _: bool, _: &dyn Fn() -> Vec<WeakStep>) {}
-    fn take(&mut self) {}
 }
 
 /// An event: its thread, and its place there.

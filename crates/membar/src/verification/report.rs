@@ -177,6 +177,7 @@ pub fn report<S: Subject>(
         },
         complete: checkpoint.is_complete() && incomplete.is_none(),
         strategy: match strategy {
+            Strategy::Graphs { model, .. } => format!("graphs of {}", model.name()),
             Strategy::Exhaustive => "exhaustive".into(),
             Strategy::Bounded { .. } => match checkpoint.search.preemptions_done() {
                 Some(done) => format!("bounded, all with up to {}", count(done as usize, "preemption")),

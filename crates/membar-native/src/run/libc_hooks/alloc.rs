@@ -74,7 +74,7 @@ pub extern "C-unwind" fn free(pointer: usize) {
                 // Later accesses to the block race with this.
                 let id = w.current;
                 w.shadow.claim(id, block.start, block.size);
-                crate::run::access::each(block.start, block.size, AccessKind::Store);
+                crate::run::access::end_all(block.start, block.size);
             }
             // Another thread may have freed it meanwhile.
             match world().heap.block(pointer) {

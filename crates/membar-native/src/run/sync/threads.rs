@@ -97,7 +97,8 @@ pub(super) fn join_thread(target: usize, wanted: bool) -> usize {
     Event::sync(control(id) + ENDED, 4).takes().while_not(0).always().announce();
     let w = world();
     w.unjoined -= 1;
-    w.alone = w.unjoined == 0 && w.current == 0;
+    // What it writes when it is alone again is a step where steps say what memory holds.
+    w.alone = w.unjoined == 0 && w.current == 0 && !w.weak.on;
     w.joins(id, wanted);
     full();
     w.threads[id].result

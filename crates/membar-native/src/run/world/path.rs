@@ -22,6 +22,7 @@ impl World {
         }
         w.path.clear();
         w.frames.clear();
+        w.forget_told();
         w.path_number += 1;
         w.arrivals = 0;
         w.snapshots.clear(!w.sampling);
@@ -77,8 +78,16 @@ impl World {
             if let Some(outcome) = step.outcome() {
                 w.decide(outcome);
             }
+            if w.weak.on {
+                w.find_again(w.at);
+            }
             w.at += 1;
             World::go(id, &raw mut w.threads[id]);
+            let w = world();
+            if w.weak.on {
+                w.leave_again(w.at);
+                w.weak.dead = false;
+            }
         }
         let w = world();
         w.mode = Mode::Live;
@@ -115,6 +124,7 @@ impl World {
             w.values[cell as usize] = old;
         }
         w.path.clear();
+        w.forget_told();
         w.path_number += 1;
         w.snapshots.clear(!w.sampling);
         for thread in &mut w.threads[..w.known] {
@@ -134,6 +144,7 @@ impl World {
         let id = self.path.pop().expect("a step to take back").thread();
         let (cell, old) = self.frames.pop().expect("as many as steps");
         self.values[cell as usize] = old;
+        self.forget_told();
         if self.path.len() < self.snapshots.last {
             self.snapshots.drop_to(self.path.len());
         }

@@ -65,7 +65,7 @@ impl World {
         w.live = w.path.len();
         if !w.sampling {
             w.void = w.grown | w.shadow.grown;
-            if w.path.len() >= w.snapshots.next && !w.void {
+            if w.path.len() >= w.snapshots.next && !w.void && !w.weak.on {
                 w.keep_state(w.path.len());
             }
         }
@@ -223,11 +223,12 @@ impl World {
     #[cold]
     pub(super) fn is_endless(&mut self, step: Option<Step>) -> bool {
         let path = &self.path[..];
-        let is = |known: &[Step]| match step {
-            Some(step) => known.split_last() == Some((&step, path)),
+        let found = self.found();
+        let is = |known: &[Step], then: &[u64]| match step {
+            Some(step) => known.split_last() == Some((&step, path)) && then == found,
             None => known.is_empty(),
         };
-        let Some((_, fault)) = self.endless.iter().find(|(known, _)| is(known)) else { return false };
+        let Some((_, _, fault)) = self.endless.iter().find(|(known, then, _)| is(known, then)) else { return false };
         self.stop_instead(step.map_or(0, Step::thread), fault.clone());
         true
     }
@@ -244,7 +245,7 @@ impl World {
         let first = self.stepping;
         if self.mode == Mode::Live && (first || self.path.is_empty()) {
             let step = first.then(|| self.step_in_progress());
-            self.endless.push((self.path.iter().copied().chain(step).collect(), fault.clone()));
+            self.endless.push((self.path.iter().copied().chain(step).collect(), self.found(), fault.clone()));
         }
     }
 

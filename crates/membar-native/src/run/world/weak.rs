@@ -1,0 +1,165 @@
+//! Steps of an execution that need not be sequentially consistent.
+//!
+//! # Problem
+//!
+//! An execution graph says what each access finds, which may be an old value, or another thread's store that its own is before. The
+//! program is compiled code: it reads memory.
+//!
+//! # Algorithm
+//!
+//! Before a step the cell of its access gets the value that the access is to find, and after it the value that the graph has there
+//! last. Both are kept with the path, and put there again when the path is run again. Nothing but accesses to visible cells is a step,
+//! and a step accesses one cell, so no thread sees anything else of it.
+//!
+//! Whether an object still lives when it is accessed depends on what the access finds too: a write that ends its life
+//! ([`membar_core::C11::ends`]) may have been run before an access that is before it in the graph.
+//!
+//! # Invariants
+//!
+//! `given` has one entry per step of the path. Between steps, memory holds what the last of them left at each cell, and `values` has the same. A
+//! state is kept before a step is made, not after it: then memory is as the path says.
+//!
+//! Values of more than 8 bytes are numbers that stand for them ([`shadow::read`]); the bytes are remembered.
+
+use super::{World, world};
+use crate::run::shadow::{self, read};
+use crate::run::slot::Slot;
+use membar_core::Performed;
+use membar_explore::Watched;
+use rustc_hash::FxHashMap;
+
+/// What accesses are told.
+#[derive(Debug, Default)]
+pub struct Told {
+    /// They are.
+    pub on: bool,
+    /// Of each step of the path.
+    given: Vec<Given>,
+    /// The object that the step which is being made accesses has come to its end.
+    pub dead: bool,
+    /// Values of more than 8 bytes.
+    wide: FxHashMap<u64, [u8; 16]>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Given {
+    cell: u32,
+    found: u64,
+    dead: bool,
+    left: u64,
+}
+
+impl World {
+    /// Begins or stops telling accesses what they find. The path is empty.
+    pub fn tell(&mut self, on: bool) {
+        self.weak = Told { on, ..Told::default() };
+    }
+
+    /// What the steps of the path found.
+    pub fn found(&self) -> Vec<u64> {
+        self.weak.given.iter().map(|given| given.found).collect()
+    }
+
+    /// The value that memory holds at a cell.
+    pub fn at_cell(cell: u32) -> u64 {
+        if world().live != world().path.len() && !world().void {
+            World::catch_up();
+        }
+        let w = world();
+        w.value_of(cell)
+    }
+
+    fn value_of(&mut self, cell: u32) -> u64 {
+        let Some(cell) = self.shadow.cells.get(cell as usize) else { return 0 };
+        let value = read(cell);
+        if cell.size > 8 {
+            self.weak.wide.insert(value, shadow::bytes(cell));
+        }
+        value
+    }
+
+    fn put(&mut self, cell: u32, value: u64) {
+        let Some(at) = self.shadow.cells.get(cell as usize) else { return };
+        match self.weak.wide.get(&value) {
+            Some(bytes) if at.size > 8 => shadow::set_bytes(at, bytes),
+            _ => shadow::write(at, value),
+        }
+    }
+
+    /// Makes a step that finds this value.
+    pub fn step_finding(id: usize, found: u64, dead: bool) -> Performed {
+        if world().live != world().path.len() && !world().void {
+            World::catch_up();
+        }
+        let w = world();
+        let mut before = 0;
+        if !w.void {
+            if w.path.len() >= w.snapshots.next {
+                w.keep_state(w.path.len());
+            }
+            let cell = w.threads[id].slots.last().and_then(Slot::access).map_or(0, |pending| pending.cell);
+            before = w.values.get(cell as usize).copied().unwrap_or(0);
+            w.weak.given.push(Given { cell, found, dead, left: found });
+            w.put(cell, found);
+            w.weak.dead = dead;
+        }
+        let mut made = Vec::with_capacity(1);
+        World::steps(id, 0, Watched::default(), &mut made);
+        let w = world();
+        w.weak.dead = false;
+        w.weak.given.resize(w.path.len(), Given::default());
+        if let Some(frame) = w.frames.last_mut().filter(|_| !w.void) {
+            frame.1 = before;
+        }
+        let performed = made[0];
+        // Known from now on.
+        w.value_of(performed.access.addr);
+        performed
+    }
+
+    /// What the last step leaves there.
+    pub fn leave_at(&mut self, cell: u32, value: u64) {
+        if self.void {
+            return;
+        }
+        if let Some(given) = self.weak.given.last_mut() {
+            given.left = value;
+        }
+        self.put(cell, value);
+        self.set_value(cell, value);
+    }
+
+    /// A choice has been made.
+    pub fn chose(&mut self) {
+        self.weak.given.resize(self.path.len(), Given::default());
+    }
+
+    /// Steps have been taken back.
+    #[inline]
+    pub(super) fn forget_told(&mut self) {
+        if self.weak.on {
+            self.weak.given.truncate(self.path.len());
+        }
+    }
+
+    /// The step before `at` of the path has been made again.
+    #[inline]
+    pub fn leave_again(&mut self, at: usize) {
+        if let Some(&Given { cell, left, .. }) = self.weak.given.get(at.wrapping_sub(1))
+            && self.path[at - 1].outcome().is_none()
+        {
+            self.put(cell, left);
+        }
+    }
+
+    /// The step `at` of the path is about to be made again.
+    #[inline]
+    pub fn find_again(&mut self, at: usize) {
+        if let Some(&Given { cell, found, dead, .. }) = self.weak.given.get(at)
+            && self.path[at].outcome().is_none()
+        {
+            self.put(cell, found);
+            self.weak.dead = dead;
+        }
+    }
+}
