@@ -113,6 +113,12 @@ impl Words {
         })
     }
 
+    /// Whether the user's files are anywhere on a stack.
+    pub fn is_in_user_file(&self, stack: &[u32]) -> bool {
+        let mut frames = stack.iter().flat_map(|pc| self.symbols.place(u64::from(*pc)));
+        frames.any(|frame| self.symbols.is_user_file(&frame.file))
+    }
+
     /// The function at an offset, in quotes.
     pub fn function(&self, offset: u32) -> String {
         let frame = self.symbols.place(u64::from(offset) + 1).into_iter().next_back();
@@ -151,12 +157,13 @@ impl Words {
         // The environment and random numbers are the program's own business.
         let own = |what: Control| matches!(what, Control::Environment | Control::Random);
         let control = |cell: &Located| matches!(cell.location, Location::Control { what, .. } if !own(what));
-        traced.cells.iter().any(|cell| cell.addr == addr && (control(cell) || self.is_launch(&cell.location)))
+        traced.cells.iter().any(|cell| cell.addr == addr && control(cell)) || self.is_launch(traced, addr)
     }
 
-    /// Whether it is in the block that `std::thread` hands to its thread: the function to call, and its arguments.
-    fn is_launch(&self, location: &Location) -> bool {
-        let Location::Heap { stack, .. } = location else { return false };
+    /// Whether the cell is in the block that `std::thread` hands to its thread: the function to call, and its arguments.
+    pub fn is_launch(&self, traced: &Traced, addr: u32) -> bool {
+        let cell = traced.cells.iter().find(|cell| cell.addr == addr);
+        let Some(Location::Heap { stack, .. }) = cell.map(|cell| &cell.location) else { return false };
         let mut callers = stack.iter().take(8).flat_map(|pc| self.symbols.place(u64::from(*pc)));
         callers.any(|frame| {
             let name = frame.function.split('<').next().unwrap_or_default();

@@ -42,9 +42,26 @@ pub struct ReplayStep {
     /// Under the model this access could have overtaken the store of this step, counted from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overtakes: Option<u32>,
+    /// `std::thread` hands a function and its arguments to its thread: nothing that the program says, and left out of text and pages.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub launch: bool,
+}
+
+impl ReplayStep {
+    /// Whether people see it.
+    pub fn is_shown(&self) -> bool {
+        !self.launch || self.overtakes.is_some()
+    }
 }
 
 impl ReplayReport {
+    /// Why numbers of steps are missing, if some are.
+    pub fn left_out(&self) -> Option<String> {
+        let hidden = self.steps.iter().filter(|step| !step.is_shown()).count();
+        let (steps, verb) = (count(hidden, "step"), if hidden == 1 { "is" } else { "are" });
+        (hidden > 0).then(|| format!("{steps} of `std::thread`, which starts threads, {verb} not shown."))
+    }
+
     /// Writes the JSON document.
     pub fn json(&self, out: &mut impl Write) -> io::Result<()> {
         #[derive(Serialize)]
@@ -62,7 +79,7 @@ impl ReplayReport {
         let steps = count(self.steps.len(), "step");
         let head = format!("{}: schedule {}, {steps}, sequentially consistent", safe(&self.program), self.schedule);
         writeln!(out, "{}\n", style.head(&head))?;
-        let rows = self.steps.iter().enumerate().map(|(i, step)| {
+        let rows = self.steps.iter().enumerate().filter(|(_, step)| step.is_shown()).map(|(i, step)| {
             let access = &step.access;
             let mark = match (step.overtakes, self.model) {
                 (Some(store), Some(ProgramModel::C11)) => format!(" c11: need not come after step {store}"),
@@ -86,6 +103,9 @@ impl ReplayReport {
             }
         });
         columns(&rows.collect::<Vec<_>>(), usize::MAX, style, out)?;
+        if let Some(note) = self.left_out() {
+            writeln!(out, "\n  {}", wrapped(&note, style.prose() - 2, "\n  "))?;
+        }
         let memory: Vec<String> = self.memory.iter().map(|(name, value)| format!("{}={value}", safe(name))).collect();
         writeln!(out, "\n  memory: {}", wrapped(&memory.join(" "), style.prose() - 10, "\n          "))?;
         let room = style.prose() - 6;

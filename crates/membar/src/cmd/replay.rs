@@ -91,6 +91,7 @@ fn replay<S: Subject>(subject: &mut S, text: &str, args: &Replay) -> Result<Repl
         steps.push(ReplayStep {
             access: subject.access(&run, &events[i]),
             overtakes: overtakes.map(|overtaken| overtaken.store + 1),
+            launch: subject.is_launch(&run, performed.access.addr),
         });
     }
     Ok(ReplayReport {

@@ -331,6 +331,11 @@ pub trait Subject {
     /// An event of a run.
     fn access(&mut self, run: &Run<Self::Detail>, event: &Event) -> AccessRef;
 
+    /// Whether an address is where a library hands a thread its function, so that accesses to it are not the program's.
+    fn is_launch(&self, _run: &Run<Self::Detail>, _addr: u32) -> bool {
+        false
+    }
+
     /// The name of a thread in reports.
     fn thread_name(&self, thread: u32) -> String {
         format!("P{thread}")

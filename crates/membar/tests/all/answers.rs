@@ -4,19 +4,8 @@
 
 use crate::common;
 
-use common::{Files, Ran};
+use common::{Files, Ran, compilers};
 use serde_json::Value;
-use std::process::Command;
-
-fn compilers() -> Vec<&'static str> {
-    let installed = |name: &&str| Command::new(name).arg("--version").output().is_ok_and(|out| out.status.success());
-    let (found, missing): (Vec<_>, Vec<_>) = ["gcc", "clang"].into_iter().partition(|name| installed(name));
-    for name in missing {
-        eprintln!("SKIPPED: {name} is not installed, so nothing is known about it");
-    }
-    assert!(!found.is_empty(), "there is no compiler");
-    found
-}
 
 fn json(ran: &Ran) -> Value {
     common::only(serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{error}: {}{}", ran.out, ran.err)))

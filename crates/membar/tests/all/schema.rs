@@ -64,6 +64,7 @@ const COMMANDS: &[(&str, i32, &str)] = &[
     ("replay", 0, "replay SB.litmus a2b2"),
     ("replay", 0, "replay SB.litmus a2b2 --model tso"),
     ("replay", 0, "replay message.c a2 --model pso"),
+    ("replay", 0, "replay threads.cpp a5"),
     ("campaign", 0, "simulate --machine tso --tests 17 --operations 50"),
     ("campaign", 0, "simulate --machine tso --buffer 64 --drain 50 --tests 3 --operations 50"),
     ("campaign", 1, "simulate --machine mesi-tso --bug stale-forward --operations 200"),
@@ -176,6 +177,13 @@ fn files() -> Files {
             "#include <pthread.h>\n#include <stdatomic.h>\natomic_int n;\nvoid *f(void *p) { n++; return p; }\n\
               int main(void)\n{\n    pthread_t a, b;\n    pthread_create(&a, 0, f, 0);\n    pthread_create(&b, 0, f, 0);\n\
               pthread_join(a, 0);\n    pthread_join(b, 0);\n    return 0;\n}\n"
+                .into(),
+        ),
+        (
+            "threads.cpp",
+            "#include <atomic>\n#include <thread>\nstd::atomic<int> x;\n\
+              int main()\n{\n    int a = 0, b = 0;\n    std::thread s([&] { a = x++; });\n    std::thread t([&] { b = x++; });\n\
+              s.join();\n    t.join();\n}\n"
                 .into(),
         ),
         (

@@ -60,7 +60,9 @@ pub fn replayed(report: &ReplayReport, command: &str, read: Read<'_>) -> (Row, C
         case.facts.push(Fact { name: "Memory at the end", value: memory.join(", ") });
     }
     let mut run: Vec<StepRef> = Vec::new();
-    for (event, step) in report.steps.iter().enumerate() {
+    case.notes.extend(report.left_out());
+    let shown = report.steps.iter().enumerate().filter(|(_, step)| step.is_shown());
+    for (event, step) in shown {
         let issue =
             StepRef { step: StepKind::Issue, access: step.access.clone(), delayed: false, overtakes: false, event };
         let commit =

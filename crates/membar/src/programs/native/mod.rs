@@ -7,7 +7,7 @@ use super::{
     About, Input, Language, Limit, NativeOptions, RUN, Round, Run, Stand, Subject, Unedited, confirmed, edited_texts,
     hash, shown,
 };
-use crate::core::{Barrier, Order, Performed, ProgramModel, Relaxation, Remedy};
+use crate::core::{AccessKind, Barrier, Order, Performed, ProgramModel, Relaxation, Remedy};
 use crate::explore::{FaultKind, Step, Strategy};
 use crate::report::kinds::{ErrorKind as ErrorName, Maker};
 use crate::report::verify::{AccessRef, EditRef, ErrorRef, FenceRef, FrameRef, ReplayCommand, order};
@@ -315,6 +315,10 @@ impl Subject for Native {
         }
     }
 
+    fn is_launch(&self, run: &Run<Traced>, addr: u32) -> bool {
+        self.words.is_launch(&run.detail, addr)
+    }
+
     fn thread_name(&self, thread: u32) -> String {
         Words::thread(thread)
     }
@@ -433,6 +437,13 @@ impl Subject for Native {
         let name = Words::thread(thread as u32);
         match &run.detail.threads[thread] {
             Standing::Access(step, _) if step.stack.is_empty() => format!("{name} is about to end"),
+            // What `std::thread` does before and after the function that it was given.
+            Standing::Access(step, false)
+                if self.words.is_launch(&run.detail, step.made.addr) && !self.words.is_in_user_file(&step.stack) =>
+            {
+                let begins = step.made.performed().access.kind == AccessKind::Load;
+                format!("{name} {}", if begins { "has just begun" } else { "is about to end" })
+            }
             Standing::Access(step, waits) => {
                 let place = self.words.place(&run.detail, thread as u32, &step.stack, step.made.addr);
                 let at = at(&place);

@@ -22,6 +22,17 @@ pub struct Ran {
     pub err: String,
 }
 
+/// The compilers of this machine. Both are what users have; a missing one is said.
+pub fn compilers() -> Vec<&'static str> {
+    let installed = |name: &&str| Command::new(name).arg("--version").output().is_ok_and(|out| out.status.success());
+    let (found, missing): (Vec<_>, Vec<_>) = ["gcc", "clang"].into_iter().partition(|name| installed(name));
+    for name in missing {
+        eprintln!("SKIPPED: {name} is not installed, so nothing is known about it");
+    }
+    assert!(!found.is_empty(), "there is no compiler");
+    found
+}
+
 pub fn command() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_membar"));
     command.env_remove("NO_COLOR").env_remove("COLUMNS");
