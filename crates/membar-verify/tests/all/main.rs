@@ -5,3 +5,4 @@ mod common;
 mod litmus;
 mod named;
 mod oracle;
+mod weak_run;
