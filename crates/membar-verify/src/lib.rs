@@ -34,6 +34,7 @@ mod explain;
 mod race;
 mod verify;
 mod watch;
+mod weak_run;
 
 pub use explain::{Event, Explanation, Fence, Link, RunStep, explain, explain_run};
 /// The result of a verification.
@@ -41,3 +42,4 @@ pub use membar_core::ProgramVerdict as Verdict;
 pub use race::{RacingSteps, race};
 pub use verify::{Checkpoint, Effort, Models, Races, Settings, Verification, verify};
 pub use watch::{ErrorKind, Found, ProgramError, Seen, Watch, Watching, WeakError};
+pub use weak_run::{Delay, WeakRun, weak_run};

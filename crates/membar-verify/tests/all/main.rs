@@ -6,3 +6,4 @@ mod graphs;
 mod litmus;
 mod named;
 mod oracle;
+mod weak_run;

@@ -1,0 +1,309 @@
+//! From an execution of a memory model to a run that people can follow.
+//!
+//! # Problem
+//!
+//! An execution is a list of accesses, some of which are behind others ([`WeakStep`]): it says what each access reads and in which
+//! order writes reach memory, but not how a machine does that. Under TSO and PSO: which steps of a machine with store
+//! buffers give this execution, with no store in a buffer for longer than it has to be? Under C11 there is no machine: which
+//! write does each access miss?
+//!
+//! # Algorithm
+//!
+//! * *Relations*: the list gives rf and co. With ppo and rfe as in `membar-monitor/src/class.rs`, ppo ∪ rfe ∪ co ∪ fr is acyclic
+//!   if the model has the execution. An order of all accesses along it says when loads and interlocked operations are made and
+//!   when stores reach memory.
+//! * *Order*: an access is *ready* if everything before it in that relation has its place.
+//!   1. While there is a ready access that is the first of its thread without a place, it is next. Of several, those come first
+//!      that a store in a buffer waits for, and otherwise the first in the list.
+//!   2. Otherwise a store has to be delayed. The ready access with the fewest accesses of its thread before it that have no
+//!      place is next, of several the first in the list: all of those are stores, and now they are in the buffer.
+//! * *Run*: each access is issued at its place, after those before it in its thread; a store is committed at its place.
+//!
+//! Under SC and C11 the run has the accesses in the order of the list.
+//!
+//! # Invariants
+//!
+//! The accesses that have a place are closed under the relation.
+//!
+//! # Guarantees
+//!
+//! Whoever runs the steps on the machine gets the same reads-from and the same order of writes; tests do, with the certifier's
+//! machine. Step 1 delays nothing, and taking a first access early never makes another wait: so a sequentially consistent execution has
+//! no delayed store, and a store is delayed only where every order of what is left delays one. Which of them is chosen need not be best.
+//!
+//! # Complexity
+//!
+//! O((n + e) log n) for n accesses with e edges, and O(n + e) for each delayed store; ppo has O(n · s) edges for runs of s stores.
+
+use crate::explain::RunStep;
+use membar_core::{AccessKind, Barrier, GraphModel, MachineStep, Performed, Relaxation, WeakStep};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
+
+/// A run of an execution. Accesses are numbered as in the list.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct WeakRun {
+    /// The steps: accesses are made and, on a machine with store buffers, stores reach memory.
+    pub run: Vec<RunStep>,
+    /// What each access reads: the write, or `None` for the initial value and for stores.
+    pub sources: Vec<Option<usize>>,
+    /// For each access that is behind others, the first write in co that it comes before. A read misses this one.
+    pub misses: Vec<Option<usize>>,
+    /// The stores that others see later than their own thread, in the order in which they are made.
+    pub delays: Vec<Delay>,
+}
+
+/// A store that waits in a buffer while its thread continues.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Delay {
+    /// The store.
+    pub store: usize,
+    /// The step of the run that makes it.
+    pub issued: usize,
+    /// The step of the run in which it reaches memory.
+    pub committed: usize,
+}
+
+impl WeakRun {
+    /// The steps of the machine, to be run again by somebody else.
+    pub fn machine_steps(&self, made: &[Performed]) -> Vec<MachineStep> {
+        let step = |step: &RunStep| match *step {
+            RunStep::Issue(i) if made[i].access.outcomes().is_some() => {
+                MachineStep::Choose(made[i].thread, made[i].old)
+            }
+            RunStep::Issue(i) => MachineStep::Issue(made[i].thread),
+            RunStep::Commit(i) => MachineStep::Commit(made[i].thread, made[i].access.addr),
+        };
+        self.run.iter().map(step).collect()
+    }
+
+    /// The delayed stores that are in buffers right after this step of the run, oldest first.
+    pub fn buffered(&self, step: usize) -> impl Iterator<Item = usize> + '_ {
+        let waits = move |delay: &&Delay| (delay.issued..delay.committed).contains(&step);
+        self.delays.iter().filter(waits).map(|delay| delay.store)
+    }
+}
+
+/// A run of an execution that the model allows: its steps, and the accesses that they make. `None` if the model forbids it as far as
+/// that can be seen here, or if a step is behind more writes than there are.
+pub fn weak_run(model: GraphModel, steps: &[WeakStep], made: &[Performed]) -> Option<WeakRun> {
+    let relations = Relations::new(steps, made)?;
+    let mut run: Vec<RunStep> = Vec::new();
+    let mut delays = Vec::new();
+    match model.machine() {
+        None => run.extend((0..made.len()).map(RunStep::Issue)),
+        Some(machine) => {
+            let order = Order::new(made, relations.edges(machine, made)).all()?;
+            let mut own = per_thread(made);
+            own.values_mut().for_each(|own| own.reverse());
+            let mut issued = vec![0; made.len()];
+            for i in order {
+                // Everything that its thread does before it is made first.
+                while let Some(next) = own.get_mut(&made[i].thread)?.pop_if(|next| *next <= i) {
+                    issued[next] = run.len();
+                    run.push(RunStep::Issue(next));
+                }
+                if made[i].access.kind == AccessKind::Store {
+                    if issued[i] + 1 < run.len() {
+                        delays.push(Delay { store: i, issued: issued[i], committed: run.len() });
+                    }
+                    run.push(RunStep::Commit(i));
+                }
+            }
+            delays.sort_unstable_by_key(|delay| delay.issued);
+        }
+    }
+    Some(WeakRun { run, sources: relations.sources, misses: relations.misses, delays })
+}
+
+/// The accesses of each thread in program order.
+fn per_thread(made: &[Performed]) -> FxHashMap<u32, Vec<usize>> {
+    let mut own: FxHashMap<u32, Vec<usize>> = FxHashMap::default();
+    for (i, performed) in made.iter().enumerate() {
+        own.entry(performed.thread).or_default().push(i);
+    }
+    own
+}
+
+struct Relations {
+    sources: Vec<Option<usize>>,
+    misses: Vec<Option<usize>>,
+    /// For each address its writes in co.
+    orders: FxHashMap<u32, Vec<usize>>,
+}
+
+impl Relations {
+    fn new(steps: &[WeakStep], made: &[Performed]) -> Option<Relations> {
+        let mut orders: FxHashMap<u32, Vec<usize>> = FxHashMap::default();
+        let (mut sources, mut misses) = (Vec::new(), Vec::new());
+        for (i, performed) in made.iter().enumerate() {
+            let order = orders.entry(performed.access.addr).or_default();
+            let place = order.len().checked_sub(steps.get(i)?.behind as usize)?;
+            let source = place.checked_sub(1).map(|last| order[last]);
+            sources.push(source.filter(|_| performed.access.kind.reads()));
+            misses.push(order.get(place).copied());
+            if performed.writes {
+                order.insert(place, i);
+            }
+        }
+        Some(Relations { sources, misses, orders })
+    }
+
+    /// ppo ∪ rfe ∪ co ∪ fr, or edges with the same closure.
+    fn edges(&self, machine: Relaxation, made: &[Performed]) -> Vec<(usize, usize)> {
+        let kind = |i: usize| made[i].access.kind;
+        let mut edges = Vec::new();
+        for own in per_thread(made).values() {
+            for (at, &i) in own.iter().enumerate() {
+                let mut barrier = Barrier::None;
+                for &j in &own[at + 1..] {
+                    barrier = barrier.max(made[j].access.barrier);
+                    if keeps(machine, &made[i], barrier, &made[j]) {
+                        edges.push((i, j));
+                        // Loads and interlocked operations are before all that follows.
+                        if kind(j) != AccessKind::Store {
+                            break;
+                        }
+                    }
+                }
+            }
+        }
+        let mut next: Vec<Option<usize>> = vec![None; made.len()];
+        for pair in self.orders.values().flat_map(|order| order.windows(2)) {
+            edges.push((pair[0], pair[1]));
+            next[pair[0]] = Some(pair[1]);
+        }
+        for (i, performed) in made.iter().enumerate().filter(|(_, performed)| performed.access.kind.reads()) {
+            let first = |addr| self.orders.get(&addr).and_then(|order| order.first()).copied();
+            let overwrites = match self.sources[i] {
+                Some(source) => {
+                    let interlocked = kind(source) == AccessKind::Rmw || kind(i) == AccessKind::Rmw;
+                    if interlocked || made[source].thread != performed.thread {
+                        edges.push((source, i));
+                    }
+                    next[source]
+                }
+                None => first(performed.access.addr),
+            };
+            edges.extend(overwrites.filter(|&write| write != i).map(|write| (i, write)));
+        }
+        edges
+    }
+}
+
+/// ppo, for two accesses of a thread with this as the strongest barrier between them.
+fn keeps(machine: Relaxation, one: &Performed, barrier: Barrier, other: &Performed) -> bool {
+    if one.access.kind != AccessKind::Store || barrier == Barrier::Full {
+        return true;
+    }
+    let stays = machine == Relaxation::Tso || one.access.addr == other.access.addr || barrier == Barrier::Store;
+    other.access.kind != AccessKind::Load && stays
+}
+
+/// The order of all accesses while it is made.
+struct Order<'m> {
+    made: &'m [Performed],
+    after: Vec<Vec<usize>>,
+    before: Vec<Vec<usize>>,
+    /// For each access how many before it have no place.
+    left: Vec<usize>,
+    placed: Vec<bool>,
+    /// The accesses of each thread, and how many of them at its beginning have a place.
+    own: FxHashMap<u32, (Vec<usize>, usize)>,
+    /// Ready ones: those that are the first of their thread, the needed ones before others; and the rest.
+    first: BTreeSet<(bool, usize)>,
+    other: BTreeSet<usize>,
+    /// A store in a buffer waits for it.
+    needed: Vec<bool>,
+}
+
+impl<'m> Order<'m> {
+    fn new(made: &'m [Performed], edges: Vec<(usize, usize)>) -> Order<'m> {
+        let n = made.len();
+        let (mut after, mut before, mut left) = (vec![Vec::new(); n], vec![Vec::new(); n], vec![0; n]);
+        for (i, j) in edges {
+            after[i].push(j);
+            before[j].push(i);
+            left[j] += 1;
+        }
+        let own = per_thread(made).into_iter().map(|(thread, own)| (thread, (own, 0))).collect();
+        let (first, other) = (BTreeSet::new(), BTreeSet::new());
+        Order { made, after, before, left, placed: vec![false; n], own, first, other, needed: vec![false; n] }
+    }
+
+    /// All accesses; `None` if the relation has a cycle.
+    fn all(mut self) -> Option<Vec<usize>> {
+        for i in 0..self.made.len() {
+            if self.left[i] == 0 {
+                self.ready(i);
+            }
+        }
+        let mut order = Vec::with_capacity(self.made.len());
+        while order.len() < self.made.len() {
+            let next = match self.first.first() {
+                Some(&(_, i)) => i,
+                None => self.delaying()?,
+            };
+            self.place(next);
+            order.push(next);
+        }
+        Some(order)
+    }
+
+    /// The first access of its thread without a place.
+    fn front(&self, thread: u32) -> Option<usize> {
+        let (own, from) = &self.own[&thread];
+        own.get(*from).copied()
+    }
+
+    fn ready(&mut self, i: usize) {
+        if self.front(self.made[i].thread) == Some(i) {
+            self.first.insert((!self.needed[i], i));
+        } else {
+            self.other.insert(i);
+        }
+    }
+
+    /// The ready access that the fewest of its thread's have to wait for. They are in the buffer then.
+    fn delaying(&mut self) -> Option<usize> {
+        let waiting = |&i: &usize| {
+            let (own, from) = &self.own[&self.made[i].thread];
+            own[*from..].iter().take_while(|&&j| j < i).filter(|&&j| !self.placed[j]).count()
+        };
+        let chosen = self.other.iter().copied().min_by_key(waiting)?;
+        let (own, from) = &self.own[&self.made[chosen].thread];
+        let mut open: Vec<usize> = own[*from..].iter().copied().take_while(|&j| j < chosen).collect();
+        while let Some(i) = open.pop() {
+            if !self.placed[i] && !self.needed[i] {
+                self.needed[i] = true;
+                if self.first.remove(&(true, i)) {
+                    self.first.insert((false, i));
+                }
+                open.extend(&self.before[i]);
+            }
+        }
+        Some(chosen)
+    }
+
+    fn place(&mut self, i: usize) {
+        self.placed[i] = true;
+        self.first.remove(&(!self.needed[i], i));
+        self.other.remove(&i);
+        if let Some((own, from)) = self.own.get_mut(&self.made[i].thread) {
+            while own.get(*from).is_some_and(|&j| self.placed[j]) {
+                *from += 1;
+            }
+        }
+        if let Some(front) = self.front(self.made[i].thread)
+            && self.other.remove(&front)
+        {
+            self.first.insert((!self.needed[front], front));
+        }
+        for j in std::mem::take(&mut self.after[i]) {
+            self.left[j] -= 1;
+            if self.left[j] == 0 {
+                self.ready(j);
+            }
+        }
+    }
+}
