@@ -1,21 +1,29 @@
 //! The report of a verified program: data first; `text` puts it into words, `sarif` into the form that code-review tools read,
 //! `replay` is about one schedule.
 
+mod allow;
 mod diff;
+mod failure;
+mod headline;
 mod orders;
 mod repair;
 mod replay;
 mod sarif;
+mod settle;
 mod text;
+mod weak;
 
+pub use allow::{AllowRef, COMMENT, allowing_comments};
 pub use diff::diff;
 pub use orders::reordered;
 pub use repair::{edited, edits, proposals};
 pub use replay::{ReplayReport, ReplayStep};
 pub use sarif::SarifRun;
+pub use settle::{Asked, Unseen, unseen};
+pub use weak::{Consequence, FailureRef, Harm, Outcome, WeakRef, WeakStepRef};
 
 use crate::data::{SCHEMA, Shape};
-use crate::kinds::{ErrorKind, Maker, MonitorName, NoteKind, StepKind, Unit};
+use crate::kinds::{ErrorKind, Maker, MonitorName, NoteKind, Property, StepKind, Unit};
 use crate::style::{list, quoted_path, safe};
 use membar_core::{AccessKind, Order, ProgramModel, ProgramVerdict, Relation};
 use serde::{Deserialize, Serialize};
@@ -36,9 +44,15 @@ pub struct VerifyReport {
     /// Whether data races were looked for, and are errors.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub races: bool,
-    /// `safe`, `unsafe`, `error` or `undecided`.
+    /// `safe`, `unsafe`, `fails`, `error` or `undecided`.
     #[serde(with = "crate::kinds")]
     pub verdict: ProgramVerdict,
+    /// The question that it answers: `robust` or `errors`.
+    #[serde(default, with = "crate::kinds")]
+    pub property: Property,
+    /// The checks that the program makes itself, such as `assert`: they decide which question is asked by default.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<String>,
     /// Whether everything was explored that there is.
     pub complete: bool,
     /// How executions were chosen.
@@ -96,8 +110,14 @@ pub struct VerifyReport {
     pub needs: Vec<String>,
     /// Distinct violations.
     pub violations: Vec<ViolationRef>,
-    /// Distinct program errors.
+    /// Distinct program errors, under sequential consistency already.
     pub errors: Vec<ErrorRef>,
+    /// The executions of the model, if they were explored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weak: Option<WeakRef>,
+    /// Program errors in executions that are not sequentially consistent.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failures: Vec<FailureRef>,
 }
 
 /// Something to know about how the program was built.
@@ -242,6 +262,12 @@ pub struct ViolationRef {
     /// The same cycle, found from another of its ends.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub also: Vec<EndRef>,
+    /// The failures that follow from it.
+    #[serde(default)]
+    pub harm: Harm,
+    /// Where it is allowed; if anywhere, it does not count for the verdict.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allowed: Vec<AllowRef>,
 }
 
 /// Where else a cycle can be entered.
@@ -533,6 +559,10 @@ mod tests {
             needs: Vec::new(),
             violations: Vec::new(),
             errors: vec![error],
+            property: Property::Robust,
+            checks: Vec::new(),
+            weak: None,
+            failures: Vec::new(),
         };
         let (mut text, mut json) = (Vec::new(), Vec::new());
         report.text(Style::default(), 5, &mut text).unwrap();
