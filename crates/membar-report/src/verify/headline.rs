@@ -29,10 +29,9 @@ impl VerifyReport {
         let violations = count(counted, "violation");
         let fails = self.fails();
         match (self.verdict, &self.weak) {
-            (ProgramVerdict::Safe, Some(weak)) if weak.not_sc == 0 => format!(
-                "all of its {} are sequentially consistent: a stale read only makes one more iteration of a waiting loop",
-                executions(weak)
-            ),
+            (ProgramVerdict::Safe, Some(weak)) if weak.not_sc == 0 => {
+                format!("all of its {} are SC; stale reads only add iterations of waiting loops", executions(weak))
+            }
             (ProgramVerdict::Safe, Some(weak)) if self.property == Property::Errors => {
                 format!("not SC, but {fails} in any of its {}", executions(weak))
             }
