@@ -85,6 +85,8 @@ named! {
         Safe = "safe",
         /// There is an execution that is not sequentially consistent.
         Unsafe = "unsafe",
+        /// Such an execution leads to a program error that sequential consistency rules out.
+        Fails = "fails",
         /// There is no such execution, but the program is wrong in another way.
         Error = "error",
         /// Nothing was found, and not everything was explored.

@@ -29,6 +29,54 @@ named! {
         Assumption = "assumption",
         /// Behaviour of threads that was not tried.
         Untried = "untried",
+        /// A violation is allowed that is not there.
+        Allow = "allow",
+    }
+}
+
+named! {
+    /// The question that a verdict answers.
+    #[derive(Default)]
+    pub enum Property {
+        /// Is every execution sequentially consistent?
+        #[default]
+        Robust = "robust",
+        /// Does any execution lead to a program error?
+        Errors = "errors",
+    }
+}
+
+named! {
+    /// How a violation is allowed.
+    pub enum AllowedBy {
+        /// By a comment in the source.
+        Comment = "comment",
+        /// On the command line.
+        Flag = "flag",
+    }
+}
+
+named! {
+    /// A step of an execution that fails.
+    pub enum Action {
+        /// Reads memory.
+        Load = "load",
+        /// Writes memory.
+        Store = "store",
+        /// Reads and writes memory at once.
+        Rmw = "rmw",
+        /// A fence.
+        Fence = "fence",
+        /// Takes a lock.
+        Lock = "lock",
+        /// Gives a lock back.
+        Unlock = "unlock",
+        /// Waits for another thread.
+        Wait = "wait",
+        /// Lets another thread continue.
+        Wake = "wake",
+        /// A thread begins or ends.
+        Control = "control",
     }
 }
 
@@ -186,7 +234,7 @@ named! {
         Forbidden = "forbidden",
         /// The program is unsafe.
         Unsafe = "unsafe",
-        /// The claim of a litmus test is false.
+        /// The program fails under the model, or the claim of a litmus test is false.
         Fails = "fails",
         /// The program or the input is wrong.
         Error = "error",
@@ -246,6 +294,7 @@ impl From<ProgramVerdict> for ShownVerdict {
         match verdict {
             ProgramVerdict::Safe => ShownVerdict::Safe,
             ProgramVerdict::Unsafe => ShownVerdict::Unsafe,
+            ProgramVerdict::Fails => ShownVerdict::Fails,
             ProgramVerdict::Error => ShownVerdict::Error,
             ProgramVerdict::Undecided => ShownVerdict::Undecided,
         }

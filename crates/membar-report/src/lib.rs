@@ -64,4 +64,4 @@ pub use data::{
 };
 pub use readable::readable;
 pub use reduced::Reduced;
-pub use style::{Style, capital, count, list, quoted_path, safe, with_command, wrapped};
+pub use style::{Style, capital, count, grouped, list, quoted_path, safe, with_command, wrapped};

@@ -17,7 +17,7 @@ use super::assembly::NOTES;
 use super::compile::assemble;
 use super::compiler::{Compiler, maker_and_version};
 use super::link::{self, Dynamic, Link};
-use super::{BuildError, Built, Language, Note, containers, fat};
+use super::{BuildError, Built, Language, Note, checks, containers, fat};
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::fs;
@@ -50,6 +50,7 @@ pub fn build_executable(path: &Path, dir: &Path) -> Result<Built, BuildError> {
     let compiler = Compiler::find(language, None, language.variables())?;
     let stubs = dir.join("stubs.o");
     assemble(&compiler, crate::run::stubs::assembly().as_bytes(), &[], &stubs, Path::new("stubs"))?;
+    let checks = checks::of(&found.objects)?;
     found.objects.push(stubs);
     if found.cxx {
         containers::add(&compiler, dir, &mut found.objects)?;
@@ -66,7 +67,7 @@ pub fn build_executable(path: &Path, dir: &Path) -> Result<Built, BuildError> {
     let mut notes = found.notes;
     notes.extend(link.link()?);
     let compiler = found.compiler.unwrap_or_else(|| compiler.to_string());
-    Ok(Built { object, compiler, notes })
+    Ok(Built { object, compiler, notes, checks })
 }
 
 impl Found {

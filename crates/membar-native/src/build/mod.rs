@@ -25,6 +25,7 @@ mod announced;
 mod assembly;
 mod att;
 mod builtins;
+mod checks;
 mod compile;
 mod compiler;
 mod containers;
@@ -143,6 +144,8 @@ pub struct Built {
     pub compiler: String,
     /// Notes for the user.
     pub notes: Vec<Note>,
+    /// The checks that the program makes itself, such as `assert`.
+    pub checks: Vec<String>,
 }
 
 /// Of a [`Note`].
@@ -249,6 +252,7 @@ pub fn build(request: &Request<'_>) -> Result<Built, BuildError> {
     for result in results {
         notes.extend(result?);
     }
+    let checks = checks::of(&objects)?;
     let mut objects: Vec<PathBuf> = objects.into_iter().chain([stubs]).collect();
     if cxx.is_some() {
         containers::add(linker, request.dir, &mut objects)?;
@@ -262,7 +266,7 @@ pub fn build(request: &Request<'_>) -> Result<Built, BuildError> {
         output: &object,
     };
     notes.extend(link.link()?);
-    Ok(Built { object, compiler: linker.to_string(), notes })
+    Ok(Built { object, compiler: linker.to_string(), notes, checks })
 }
 
 /// Puts `membar.h` into a directory; the flags by which the compiler finds it there, if the user has none by that name.

@@ -1,21 +1,29 @@
 //! The report of a verified program: data first; `text` puts it into words, `sarif` into the form that code-review tools read,
 //! `replay` is about one schedule.
 
+mod allow;
 mod diff;
+mod failure;
+mod headline;
 mod orders;
 mod repair;
 mod replay;
 mod sarif;
+mod settle;
 mod text;
+mod weak;
 
+pub use allow::{AllowRef, COMMENT, allowing_comments};
 pub use diff::diff;
 pub use orders::reordered;
 pub use repair::{edited, edits, proposals};
 pub use replay::{ReplayReport, ReplayStep};
 pub use sarif::SarifRun;
+pub use settle::{Asked, Unseen, unseen};
+pub use weak::{Consequence, FailureRef, Harm, Outcome, WeakRef, WeakStepRef};
 
 use crate::data::{SCHEMA, Shape};
-use crate::kinds::{ErrorKind, Maker, MonitorName, NoteKind, StepKind, Unit};
+use crate::kinds::{ErrorKind, Maker, MonitorName, NoteKind, Property, StepKind, Unit};
 use crate::style::{list, quoted_path, safe};
 use membar_core::{AccessKind, Order, ProgramModel, ProgramVerdict, Relation};
 use serde::{Deserialize, Serialize};
@@ -36,9 +44,15 @@ pub struct VerifyReport {
     /// Whether data races were looked for, and are errors.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub races: bool,
-    /// `safe`, `unsafe`, `error` or `undecided`.
+    /// `safe`, `unsafe`, `fails`, `error` or `undecided`.
     #[serde(with = "crate::kinds")]
     pub verdict: ProgramVerdict,
+    /// The question that it answers: `robust` or `errors`.
+    #[serde(default, with = "crate::kinds")]
+    pub property: Property,
+    /// The checks that the program makes itself, such as `assert`: they decide which question is asked by default.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<String>,
     /// Whether everything was explored that there is.
     pub complete: bool,
     /// How executions were chosen.
@@ -96,8 +110,14 @@ pub struct VerifyReport {
     pub needs: Vec<String>,
     /// Distinct violations.
     pub violations: Vec<ViolationRef>,
-    /// Distinct program errors.
+    /// Distinct program errors, under sequential consistency already.
     pub errors: Vec<ErrorRef>,
+    /// The executions of the model, if they were explored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weak: Option<WeakRef>,
+    /// Program errors in executions that are not sequentially consistent.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failures: Vec<FailureRef>,
 }
 
 /// Something to know about how the program was built.
@@ -242,6 +262,12 @@ pub struct ViolationRef {
     /// The same cycle, found from another of its ends.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub also: Vec<EndRef>,
+    /// The failures that follow from it.
+    #[serde(default)]
+    pub harm: Harm,
+    /// Where it is allowed; if anywhere, it does not count for the verdict.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allowed: Vec<AllowRef>,
 }
 
 /// Where else a cycle can be entered.
@@ -488,66 +514,4 @@ pub fn verify_json(reports: &[VerifyReport], errors: &[Value], out: &mut impl Wr
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::style::Style;
-
-    #[test]
-    fn the_first_line_of_a_fault_is_its_heading() {
-        let message =
-            "P1 cannot continue: assertion `x == 1' failed\n  at check, a.c:7\n  at main, a.c:\x1b[2J12".to_owned();
-        let error = ErrorRef {
-            other: Vec::new(),
-            kind: ErrorKind::Fault,
-            message,
-            stack: Vec::new(),
-            output: None,
-            schedule: "ab".into(),
-            executions: 1,
-        };
-        let report = VerifyReport {
-            program: "a.c".into(),
-            main: "a.c".into(),
-            model: ProgramModel::Tso,
-            races: false,
-            verdict: ProgramVerdict::Error,
-            complete: true,
-            strategy: "dpor".into(),
-            monitor: MonitorName::Class,
-            unit: Unit::Class,
-            interleavings: 1,
-            blocked: 0,
-            symmetric: false,
-            cut: 0,
-            events: 2,
-            seconds: 0.0,
-            incomplete: None,
-            size: Vec::new(),
-            advice: None,
-            compiler: None,
-            notes: Vec::new(),
-            statistics: None,
-            command: ReplayCommand::of("a.c"),
-            plan: None,
-            unfixed: None,
-            needs: Vec::new(),
-            violations: Vec::new(),
-            errors: vec![error],
-        };
-        let (mut text, mut json) = (Vec::new(), Vec::new());
-        report.text(Style::default(), 5, &mut text).unwrap();
-        verify_json(&[report], &[], &mut json).unwrap();
-        let expected = "\
-ERROR  a.c: P1 cannot continue: assertion `x == 1' failed
-  Seen: 1 class (dpor, 0.00 s)
-
-fault: P1 cannot continue: assertion `x == 1' failed (1 execution)
-      at check, a.c:7
-      at main, a.c:\u{FFFD}[2J12
-  See it: membar replay a.c ab
-";
-        assert_eq!(String::from_utf8(text).unwrap(), expected);
-        let json: Value = serde_json::from_slice(&json).unwrap();
-        assert_eq!(json["results"][0]["errors"][0]["message"].as_str().map(|message| message.lines().count()), Some(3));
-    }
-}
+pub(crate) mod tests;

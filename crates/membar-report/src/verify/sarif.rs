@@ -8,8 +8,10 @@
 //! code moves. Paths are relative to the root of the repository (`%SRCROOT%`), those outside of it absolute.
 
 use super::repair;
-use super::{AccessRef, EditRef, ErrorRef, FenceRef, FrameRef, StepRef, VerifyReport, ViolationRef};
-use crate::kinds::{NoteKind, StepKind};
+use super::{
+    AccessRef, AllowRef, EditRef, ErrorRef, FailureRef, FenceRef, FrameRef, Harm, StepRef, VerifyReport, ViolationRef,
+};
+use crate::kinds::{AllowedBy, NoteKind, StepKind};
 use crate::style::count;
 use membar_core::{AccessKind, ProgramVerdict};
 use serde_json::{Map, Value, json};
@@ -40,7 +42,7 @@ pub struct SarifRun<'a> {
 }
 
 /// Kinds of findings: id, name, what it is, and what to do.
-const RULES: [(&str, &str, &str, &str); 7] = [
+const RULES: [(&str, &str, &str, &str); 8] = [
     (
         "tso-violation",
         "NotSequentiallyConsistentUnderTso",
@@ -65,6 +67,14 @@ const RULES: [(&str, &str, &str, &str); 7] = [
         "The memory orders of C11 and C++20 allow an execution that no interleaving of the threads explains. Use stronger orders: a \
          release store and an acquire load make what came before the store visible after the load; `memory_order_seq_cst` keeps \
          all of its accesses in one order. `membar verify --model c11 --html FILE` writes a page about the execution.",
+    ),
+    (
+        "weak-failure",
+        "FailsUnderTheModel",
+        "A program error in an execution that the memory model allows and sequential consistency does not",
+        "On a machine of the model the program fails: an assertion does not hold, a thread crashes or waits for ever. No \
+         interleaving of the threads does that; the result names the violation of sequential consistency that it rests on. \
+         `membar replay` runs the execution again, step by step, with what is delayed.",
     ),
     (
         "race",
@@ -105,9 +115,10 @@ impl SarifRun<'_> {
     fn document(&self) -> Value {
         let mut results = Vec::new();
         for report in self.reports {
+            let failures = report.failures.iter().map(|failure| self.failure(report, failure));
             let errors = report.errors.iter().map(|error| self.error(report, error));
             let violations = report.violations.iter().map(|violation| self.violation(report, violation));
-            results.extend(errors.chain(violations));
+            results.extend(failures.chain(errors).chain(violations));
         }
         number_twins(&mut results);
         let models: Vec<&str> = self.reports.iter().map(|report| report.model.name()).collect();
@@ -152,6 +163,9 @@ impl SarifRun<'_> {
             let place = || Some(self.location(&report.main, 0, 0, None));
             if let Some(why) = &report.incomplete {
                 let known = match report.verdict {
+                    ProgramVerdict::Undecided if report.counted() > 0 => {
+                        "undecided: whether violations do harm is not known"
+                    }
                     ProgramVerdict::Undecided => "undecided: no violation was found, but not everything was explored",
                     ProgramVerdict::Safe => "no violation was found in what was explored",
                     _ => "there may be more: not everything was explored",
@@ -169,7 +183,7 @@ impl SarifRun<'_> {
         }
         let description = match self.exit_code {
             0 => "all programs are safe",
-            1 => "a program is unsafe, or has an error",
+            1 => "a program is unsafe, fails, or has an error",
             3 => "undecided within the limits",
             _ => "something is wrong with the input",
         };
@@ -187,8 +201,10 @@ impl SarifRun<'_> {
         let id = format!("{}-violation", report.model);
         let fences = report.plan.as_deref().unwrap_or_default();
         let checked = "checked: the program is safe with all of this";
+        let harmless = violation.harm == Harm::None && report.verdict == ProgramVerdict::Safe;
         let advice = match &report.plan {
             Some(plan) => format!("Fix: {} ({checked}).", super::text::fences(plan)),
+            None if harmless => "Nothing fails in any execution of the model.".into(),
             None => format!("Needed: {}.", super::text::orders(&violation.fences).join("; ")),
         };
         let (store, access) = (&violation.store, &violation.access);
@@ -215,8 +231,28 @@ impl SarifRun<'_> {
         if fences.iter().any(|fence| !fence.edits.is_empty()) {
             result["fixes"] = json!([self.fix(fences, checked)]);
         }
+        if harmless {
+            // Other kinds than `fail` have no level.
+            (result["kind"], result["level"]) = ("informational".into(), "none".into());
+        } else if report.verdict == ProgramVerdict::Undecided {
+            result["level"] = "warning".into();
+        }
+        let suppressions: Vec<Value> = violation.allowed.iter().map(|allowed| self.suppression(allowed)).collect();
+        if !suppressions.is_empty() {
+            result["suppressions"] = suppressions.into();
+        }
         let mut properties = self.properties(report, &violation.schedule, violation.executions);
         properties.insert("certified".into(), violation.certified.into());
+        properties.insert(
+            "harm".into(),
+            match &violation.harm {
+                Harm::Failures(list) => {
+                    list.iter().filter_map(|&i| report.failures.get(i)).map(|f| f.error.headline()).collect()
+                }
+                Harm::None => "none".into(),
+                Harm::Unknown => "unknown".into(),
+            },
+        );
         if let Some(shape) = violation.shape.as_ref().filter(|shape| !shape.name.is_empty()) {
             properties.insert("shape".into(), shape.name.as_str().into());
         }
@@ -224,7 +260,54 @@ impl SarifRun<'_> {
         result
     }
 
+    fn suppression(&self, allowed: &AllowRef) -> Value {
+        let kind = if allowed.by == AllowedBy::Comment { "inSource" } else { "external" };
+        let location = self.location(&allowed.file, allowed.line, 0, None);
+        json!({ "kind": kind, "status": "accepted", "justification": allowed.words(), "location": location })
+    }
+
+    /// A program error under the model: as any other, with its execution and the violation that it rests on.
+    fn failure(&self, report: &VerifyReport, failure: &FailureRef) -> Value {
+        let mut result = self.found("weak-failure", report, &failure.error);
+        let cause = failure.violation.and_then(|at| report.violations.get(at));
+        let mut text = format!("Under {}: {}", failure.model, failure.error.message);
+        if let Some(cause) = cause {
+            text += &format!("\nIt rests on a violation of sequential consistency: {}.", cause.sentence());
+            let (store, access) = (&cause.store, &cause.access);
+            result["relatedLocations"] = json!([
+                self.access(store, 1, "the store that is not seen"),
+                self.access(access, 2, "the access that misses it")
+            ]);
+        }
+        if let Some(plan) = &report.plan {
+            text += &format!("\nFix: {}.", super::text::fences(plan));
+            if plan.iter().any(|fence| !fence.edits.is_empty()) {
+                result["fixes"] = json!([self.fix(plan, "checked: the program is safe with all of this")]);
+            }
+        }
+        result["message"]["text"] = text.into();
+        let mut threads: BTreeMap<u32, (String, Vec<Value>)> = BTreeMap::new();
+        for (i, step) in failure.steps.iter().enumerate() {
+            let (access, mark) = (&step.access, failure.mark(i));
+            if (access.control || access.line == 0) && mark.is_empty() {
+                continue;
+            }
+            let importance = if mark.is_empty() { "important" } else { "essential" };
+            let what = [access.effect(true), mark].join(" ");
+            let flow = threads.entry(access.thread).or_insert_with(|| (access.thread_name.clone(), Vec::new()));
+            let location = self.access(access, 0, what.trim());
+            flow.1.push(json!({ "location": location, "executionOrder": i + 1, "importance": importance }));
+        }
+        result["codeFlows"] = json!([flows(format!("An execution under {} that fails", failure.model), threads)]);
+        result["properties"]["certified"] = failure.certified.into();
+        result
+    }
+
     fn error(&self, report: &VerifyReport, error: &ErrorRef) -> Value {
+        self.found(error.kind.name(), report, error)
+    }
+
+    fn found(&self, rule: &str, report: &VerifyReport, error: &ErrorRef) -> Value {
         let place = error.stack.iter().find(|frame| frame.line > 0);
         // Where it happened comes last, in parentheses, with a line.
         let headline = error.headline();
@@ -234,7 +317,7 @@ impl SarifRun<'_> {
             Some(frame) => [&self.named(&frame.file), frame.function.as_str(), words].join("\0"),
             None => [&self.named(&report.main), words].join("\0"),
         };
-        let mut result = self.result(error.kind.name(), error.message.clone(), &key);
+        let mut result = self.result(rule, error.message.clone(), &key);
         result["locations"] = json!([match place {
             Some(frame) => self.frame(frame),
             None => self.location(&report.main, 0, 0, None),
@@ -295,11 +378,7 @@ impl SarifRun<'_> {
             let flow = threads.entry(access.thread).or_insert_with(|| (access.thread_name.clone(), Vec::new()));
             flow.1.push(json!({ "location": location, "executionOrder": order, "importance": importance }));
         }
-        let flows = threads.into_values().map(|(name, locations)| {
-            json!({ "id": name, "message": { "text": format!("thread {name}") }, "locations": locations })
-        });
-        let text = format!("An execution under {} that is not sequentially consistent", report.model);
-        json!({ "message": { "text": text }, "threadFlows": flows.collect::<Vec<_>>() })
+        flows(format!("An execution under {} that is not sequentially consistent", report.model), threads)
     }
 
     /// All of the fences, as they were tried.
@@ -383,8 +462,17 @@ fn rule((id, name, short, full): &(&str, &str, &str, &str)) -> Value {
     })
 }
 
+/// A code flow, with a flow for each thread.
+fn flows(text: String, threads: BTreeMap<u32, (String, Vec<Value>)>) -> Value {
+    let flows = threads.into_values().map(|(name, locations)| {
+        json!({ "id": name, "message": { "text": format!("thread {name}") }, "locations": locations })
+    });
+    json!({ "message": { "text": text }, "threadFlows": flows.collect::<Vec<_>>() })
+}
+
 fn program(report: &VerifyReport) -> Value {
     json!({
+        "property": report.property.name(),
         "program": report.program, "model": report.model.name(), "verdict": report.verdict.name(), "complete": report.complete,
         "strategy": report.strategy, "interleavings": report.interleavings, "seconds": report.seconds,
     })

@@ -7,11 +7,10 @@ use crate::style::{self, Style, count, list, safe, with_command};
 use membar_core::{AccessKind, ProgramModel, ProgramVerdict, Relation};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::io::{self, Write};
 
 /// Breaks long lines at blanks, but not within quoted source.
-fn wrapped(words: &str, width: usize, newline: &str) -> String {
+pub(super) fn wrapped(words: &str, width: usize, newline: &str) -> String {
     const KEPT: char = '\u{a0}';
     let mut quoted = false;
     let keep = |c: char| {
@@ -36,41 +35,32 @@ const SOURCE: usize = 44;
 impl VerifyReport {
     /// Writes the report for a terminal, with this many violations in full; all of them: also with what it cost.
     pub fn text(&self, style: Style, shown: usize, out: &mut impl Write) -> io::Result<()> {
-        let (program, model) = (safe(&self.program), self.model);
-        let head = |word: &str, painted: &dyn fmt::Display, what: &str, out: &mut dyn Write| {
-            let line = style.head(&format!("{word} under {model}  {program}: {what}"));
-            writeln!(out, "{}", line.replacen(word, &painted.to_string(), 1))
+        let (program, model, word) = (safe(&self.program), self.model, self.word());
+        let painted = match self.verdict {
+            ProgramVerdict::Safe => style.good(word).to_string(),
+            ProgramVerdict::Undecided => style.open(word).to_string(),
+            _ => style.bad(word).to_string(),
         };
+        let what = safe(&self.headline());
         match self.verdict {
-            ProgramVerdict::Safe => {
-                let races = if self.races { ", and there is no data race" } else { "" };
-                head("safe", &style.good("safe"), &format!("every execution is sequentially consistent{races}"), out)?;
-            }
-            ProgramVerdict::Unsafe => {
-                head("UNSAFE", &style.bad("UNSAFE"), &count(self.violations.len(), "violation"), out)?;
-            }
-            ProgramVerdict::Error => {
-                let verdict = style.bad("ERROR");
-                // Races count under some models only.
-                let under = match self.errors[0].kind {
-                    ErrorKind::Race => format!(" under {model}"),
-                    _ => String::new(),
-                };
-                let what = format!("{program}: {}", safe(self.errors[0].headline()));
+            ProgramVerdict::Error | ProgramVerdict::Fails => {
+                let under = if self.is_about_model() { format!(" under {model}") } else { String::new() };
                 let room = style.prose().saturating_sub(7 + under.len());
-                writeln!(out, "{verdict}{under}  {}", wrapped(&what, room, "\n       "))?;
+                writeln!(out, "{painted}{under}  {}", wrapped(&format!("{program}: {what}"), room, "\n       "))?;
             }
             _ => {
-                let what = "no violation found, but not everything was explored";
-                head("UNDECIDED", &style.open("UNDECIDED"), what, out)?;
+                let line = style.head(&format!("{word} under {model}  {program}: {what}"));
+                writeln!(out, "{}", line.replacen(word, &painted, 1))?;
             }
         }
         let line = |label: &str, text: &str, out: &mut dyn Write| {
             writeln!(out, "  {label} {}", wrapped(text, style.prose() - 8, "\n        "))
         };
-        let first = self.violations.first();
-        if let Some(first) = first {
-            line("What:", &first.sentence(), out)?;
+        let cause = self.failures.first().and_then(|failure| self.violations.get(failure.violation?));
+        let first = cause.or(self.violations.first());
+        let told = |violation: &&ViolationRef| self.verdict != ProgramVerdict::Safe || violation.allowed.is_empty();
+        if let Some(first) = first.filter(told) {
+            line(if cause.is_some() { "Why: " } else { "What:" }, &first.sentence(), out)?;
         }
         let orders = match first {
             Some(first) if self.needs.is_empty() => orders(&first.fences),
@@ -78,15 +68,28 @@ impl VerifyReport {
         };
         match &self.plan {
             Some(plan) => line("Fix: ", &format!("{} ({})", fences(plan), self.checked(plan)), out)?,
-            None if !orders.is_empty() => {
+            None if !orders.is_empty() && self.verdict != ProgramVerdict::Safe => {
                 let why = self.unfixed.as_ref().map_or(String::new(), |why| format!(" ({why})"));
                 line("Need:", &format!("{}{why}", safe(&list(&orders, "and"))), out)?;
             }
             None => {}
         }
         line("Seen:", &self.explored(), out)?;
-        for note in self.notes.iter().filter(|note| note.kind == NoteKind::Untried) {
-            line("Note:", &note.message, out)?;
+        let allowed = self.violations.len() - self.counted();
+        if allowed > 0 {
+            let is = if allowed == 1 { "is" } else { "are" };
+            let what = format!("{} {is} allowed: {}", count(allowed, "violation"), self.allowed_words());
+            line("Note:", &safe(&what), out)?;
+        }
+        for note in &self.notes {
+            match (note.kind, &note.file, note.line) {
+                (NoteKind::Untried, ..) => line("Note:", &note.message, out)?,
+                (NoteKind::Allow, Some(file), Some(at)) if !note.message.contains("--allow") => {
+                    line("Note:", &safe(&format!("{}:{at}: {}", base(file), note.message)), out)?;
+                }
+                (NoteKind::Allow, ..) => line("Note:", &safe(&note.message), out)?,
+                _ => {}
+            }
         }
         if let Some(why) = &self.incomplete {
             line("Left:", why, out)?;
@@ -94,8 +97,8 @@ impl VerifyReport {
         if !self.size.is_empty() {
             line("Size:", &self.size.join("; "), out)?;
         }
-        if let Some(advice) = &self.advice {
-            line("Next:", advice, out)?;
+        if let Some(advice) = self.advice.clone().or_else(|| self.next()) {
+            line("Next:", &advice, out)?;
         }
         if let Some(cost) = self.statistics.as_ref().filter(|_| shown == usize::MAX) {
             line("Cost:", &cost.words(), out)?;
@@ -126,16 +129,31 @@ impl VerifyReport {
             let command = self.command.line(&error.schedule, "");
             writeln!(out, "{}", with_command("  See it:", &command, style.prose()))?;
         }
-        for (i, violation) in self.violations.iter().take(shown).enumerate() {
+        for (i, failure) in self.failures.iter().enumerate() {
+            self.failure(failure, i, style, out)?;
+        }
+        // Those that harm nobody, or are allowed, are named; -v shows them too.
+        let harmless = self.is_harmless() && shown < usize::MAX;
+        let full = |violation: &ViolationRef| !harmless && (violation.allowed.is_empty() || shown == usize::MAX);
+        let full = self.violations.iter().take_while(|violation| full(violation)).count().min(shown);
+        for (i, violation) in self.violations.iter().take(full).enumerate() {
             let of = self.violations.len();
-            let head = format!("violation {} of {of}{}", i + 1, violation.called());
+            let allowed = if violation.allowed.is_empty() { "" } else { " (allowed)" };
+            let head = format!("violation {} of {of}{allowed}{}", i + 1, violation.called());
             writeln!(out, "\n{}", style.heading(wrapped(&head, style.prose(), "\n  ")))?;
             self.violation(violation, style, out)?;
         }
-        if self.violations.len() > shown {
-            writeln!(out, "\nand these, shown in full with -v:")?;
-            for violation in &self.violations[shown..] {
-                writeln!(out, "  {}", wrapped(&violation.sentence(), style.prose() - 4, "\n    "))?;
+        if self.violations.len() > full {
+            let these = match (full, self.counted()) {
+                (0, 0) => "allowed, shown in full with -v:",
+                (0, _) => "not SC, shown in full with -v:",
+                _ => "and these, shown in full with -v:",
+            };
+            writeln!(out, "\n{these}")?;
+            for violation in &self.violations[full..] {
+                let allowed = if violation.allowed.is_empty() { "" } else { " (allowed)" };
+                let words = format!("{}{allowed}", violation.sentence());
+                writeln!(out, "  {}", wrapped(&words, style.prose() - 4, "\n    "))?;
             }
         }
         Ok(())
@@ -177,20 +195,6 @@ impl VerifyReport {
             0 => "executions in which a thread waits".to_owned(),
             n => format!("{n} of {}", count(self.interleavings as usize, self.unit.name())),
         }
-    }
-
-    pub(crate) fn explored(&self) -> String {
-        let unit = count(self.interleavings as usize, self.unit.name());
-        let all = if self.complete && self.interleavings > 1 { "all " } else { "" };
-        let rate = self.interleavings as f64 / self.seconds.max(1e-6);
-        let speed = if self.seconds > 0.5 { format!(", {rate:.0}/s") } else { String::new() };
-        let renamed = if self.symmetric { ", up to renaming of threads" } else { "" };
-        let blocked = match self.blocked {
-            0 => String::new(),
-            n if self.symmetric => format!(" and {}", count(n as usize, "blocked execution")),
-            n => format!(", and {}", count(n as usize, "blocked execution")),
-        };
-        format!("{all}{unit}{renamed}{blocked} ({}, {:.2} s{speed})", self.strategy, self.seconds)
     }
 
     fn violation(&self, violation: &ViolationRef, style: Style, out: &mut impl Write) -> io::Result<()> {

@@ -3,6 +3,7 @@
 use super::{DataFormat, Memory, MemoryParser, Time, TimeParser};
 use clap::builder::{EnumValueParser, PossibleValue, TypedValueParser};
 use clap::{Arg, Args, ValueEnum};
+use membar::AllowLine;
 use membar::core::ProgramModel;
 use membar::programs::NativeOptions;
 use membar::verify::Models;
@@ -21,6 +22,8 @@ Examples:
   membar verify --model c11 queue.c            for Arm, RISC-V and the compiler; data races
   membar verify --model all dekker.c           explored once, judged by every model
   membar verify --races on counter.c           data races, whatever the machine
+  membar verify --property robust ring.c       is every execution SC, whether or not anything fails?
+  membar verify --allow ring.c:31 ring.c       without the violations of this line
   membar verify --model pso --strategy bounded --preemptions 2 bakery.c
   membar verify --strategy pct --executions 100000 --seed 7 bakery.c
   membar verify --time 1h --jobs 2 --resume bakery.state bakery.c
@@ -46,6 +49,14 @@ pub struct Verify {
     /// Whether data races are errors.
     #[arg(long, value_enum, default_value_t = RacesArg::Auto, value_name = "WHEN")]
     pub races: RacesArg,
+
+    /// The question to answer.
+    #[arg(long, value_enum, default_value_t = PropertyArg::Auto, value_name = "QUESTION")]
+    pub property: PropertyArg,
+
+    /// Do not count violations with an access in this line; may be repeated. A comment `membar: allow stale` does the same.
+    #[arg(long, value_name = "FILE:LINE")]
+    pub allow: Vec<AllowLine>,
 
     /// Which executions to explore.
     #[arg(short, long, value_enum, default_value_t = StrategyName::Auto, value_name = "STRATEGY")]
@@ -248,6 +259,17 @@ impl VerifyModel {
             VerifyModel::All => &Models::ALL,
         }
     }
+}
+
+/// The question that a verdict answers.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PropertyArg {
+    /// errors if the program checks something itself (assert, abort, …), otherwise robust
+    Auto,
+    /// Does any execution under the model lead to a program error?
+    Errors,
+    /// Is every execution under the model sequentially consistent?
+    Robust,
 }
 
 /// Whether data races are errors.

@@ -1,7 +1,7 @@
 //! `membar verify`: explores a program, says what was found, and keeps what is needed to continue.
 
 use super::programs::{check_flags, inputs};
-use crate::cli::{Cli, Command, RacesArg, StrategyName, Verify, VerifyFormat, VerifyMonitor};
+use crate::cli::{Cli, Command, PropertyArg, RacesArg, StrategyName, Verify, VerifyFormat, VerifyMonitor};
 use crate::page::{self, ToFile};
 use crate::progress::Line;
 use crate::stop::{self, Stdout};
@@ -9,7 +9,7 @@ use clap::Parser;
 use membar::core::ProgramModel;
 use membar::explore::Strategy;
 use membar::programs::Input;
-use membar::report::verify::{SarifRun, VerifyReport, verify_json};
+use membar::report::verify::{Asked, SarifRun, VerifyReport, verify_json};
 use membar::report::{Style, count, list, quoted_path, safe};
 use membar::verify::{Models, Races, Verdict, Watching};
 use membar::{Failure, Interrupt, Listener, Now, VerifyOptions, verify_telling};
@@ -160,7 +160,7 @@ impl Batch {
             }
             let what = if models > 1 { "answer" } else { "program" };
             let programs = count(self.reports.len(), what);
-            let counts = [Verdict::Safe, Verdict::Unsafe, Verdict::Error, Verdict::Undecided]
+            let counts = [Verdict::Safe, Verdict::Unsafe, Verdict::Fails, Verdict::Error, Verdict::Undecided]
                 .map(|verdict| (self.number(verdict), verdict));
             let counts: Vec<_> = counts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
             writeln!(out, "{programs}: {}", counts.join(", "))?;
@@ -195,11 +195,16 @@ impl Batch {
         match () {
             () if self.internal => stop::INTERNAL,
             () if !self.errors.is_empty() => stop::BAD,
-            () if self.number(Verdict::Unsafe) + self.number(Verdict::Error) > 0 => stop::FORBIDDEN,
+            () if self.reports.iter().any(|report| is_bad(report.verdict)) => stop::FORBIDDEN,
             () if self.interrupted || self.late || self.number(Verdict::Undecided) > 0 => stop::UNDECIDED,
             () => stop::ALLOWED,
         }
     }
+}
+
+/// Whether something is wrong with the program.
+fn is_bad(verdict: Verdict) -> bool {
+    matches!(verdict, Verdict::Unsafe | Verdict::Fails | Verdict::Error)
 }
 
 /// The line of progress of one of several tasks.
@@ -280,12 +285,13 @@ fn by_model(reports: &[VerifyReport], style: Style, out: &mut impl Write) -> io:
             let word = match report.verdict {
                 Verdict::Safe => "safe",
                 Verdict::Unsafe => "UNSAFE",
+                Verdict::Fails => "FAILS",
                 Verdict::Error => "ERROR",
-                _ => "UNDECIDED",
+                Verdict::Undecided => "UNDECIDED",
             };
             let painted = match report.verdict {
                 Verdict::Safe => style.good(word).to_string(),
-                Verdict::Unsafe | Verdict::Error => style.bad(word).to_string(),
+                verdict if is_bad(verdict) => style.bad(word).to_string(),
                 _ => style.open(word).to_string(),
             };
             let fill = if n + 1 == row.len() { 0 } else { 9 - word.len() };
@@ -347,6 +353,12 @@ fn options(args: &Verify) -> Result<VerifyOptions, Failure> {
             RacesArg::On => Races::On,
             RacesArg::Off => Races::Off,
         },
+        property: match args.property {
+            PropertyArg::Auto => Asked::Auto,
+            PropertyArg::Errors => Asked::Errors,
+            PropertyArg::Robust => Asked::Robust,
+        },
+        allow: args.allow.clone(),
         strategy,
         watching,
         max_steps: args.steps,

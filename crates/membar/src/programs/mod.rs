@@ -268,6 +268,17 @@ pub trait Subject {
         self.name()
     }
 
+    /// Its sources, as far as they are known by name.
+    fn files(&self) -> Vec<String> {
+        vec![self.file().to_owned()]
+    }
+
+    /// The checks that it makes itself, such as `assert`: what it is for is stated in it. The executions of a model are then explored for
+    /// program errors, each of which has to be among what [`Subject::error`] tells.
+    fn checks(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Whether it has only one thread, as far as it has been explored.
     fn is_alone(&self) -> bool;
 

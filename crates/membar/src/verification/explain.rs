@@ -5,7 +5,7 @@ use crate::core::{Order, ProgramModel, Relation};
 use crate::programs::{Run, Stand, Subject};
 use crate::report::kinds::StepKind;
 use crate::report::safe;
-use crate::report::verify::{AccessRef, EndRef, FenceRef, LinkRef, StepRef, ViolationRef, ordered, shape};
+use crate::report::verify::{AccessRef, EndRef, FenceRef, Harm, LinkRef, StepRef, ViolationRef, ordered, shape};
 use crate::verify::{Event, Explanation, Found, Link, RunStep, explain_run};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
@@ -214,5 +214,7 @@ fn violation<S: Subject>(subject: &mut S, found: &Found, case: &Case<S::Detail>)
         certified: true,
         hb: explanation.ordered.clone(),
         also: Vec::new(),
+        harm: Harm::Unknown,
+        allowed: Vec::new(),
     }
 }

@@ -4,6 +4,8 @@
 //! |---|---|
 //! | `sample` | a short time of sampling before a long search |
 //! | `report` | the verdict and what it rests on |
+//! | `allow` | violations that the user allows |
+//! | `weak` | what the executions of the model itself do |
 //! | `explain` | violations in words, each confirmed by separate code |
 //! | `size` | why a search does not end |
 //! | `race` | data races in words |
@@ -12,6 +14,7 @@
 //! | `orders` | the memory orders that do, under C11 |
 //! | `resume` | the file that a verification resumes from |
 
+mod allow;
 mod explain;
 mod orders;
 mod plan;
@@ -22,14 +25,16 @@ mod sample;
 mod size;
 mod untried;
 mod watchdog;
+mod weak;
 
+pub use allow::AllowLine;
 pub use explain::initial;
 
 use crate::core::ProgramModel;
 use crate::explore::Strategy;
 use crate::programs::{Input, Litmus, Native, NativeOptions, Round, Subject};
 use crate::report::kinds::NoteKind;
-use crate::report::verify::{NoteRef, VerifyReport};
+use crate::report::verify::{Asked, NoteRef, VerifyReport};
 use crate::report::{count, quoted_path};
 use crate::verify::{Checkpoint, Effort, Models, Races, Settings, Verdict, Watching};
 use crate::{Failure, Interrupt, Listener, Now};
@@ -52,6 +57,10 @@ pub struct VerifyOptions {
     pub models: Models,
     /// Under which of them data races are errors.
     pub races: Races,
+    /// The question to answer.
+    pub property: Asked,
+    /// Lines whose violations do not count, beside those that comments name.
+    pub allow: Vec<AllowLine>,
     /// Which executions are explored.
     pub strategy: Strategy,
     /// The monitor that looks at each of them.
@@ -87,6 +96,8 @@ impl Default for VerifyOptions {
         VerifyOptions {
             models: ProgramModel::Tso.into(),
             races: Races::default(),
+            property: Asked::Auto,
+            allow: Vec::new(),
             strategy: Strategy::Dpor,
             watching: Watching::Class,
             max_steps: 10_000,
@@ -275,6 +286,10 @@ fn explored<S: Subject>(
     for model in options.models.iter() {
         reports.push(answer(subject, &checkpoint.under(model), model, options, &done, listener)?);
     }
+    let mut files = subject.files();
+    files.extend(reports.iter().flat_map(|report| &report.violations).flat_map(allow::files));
+    let allows: Vec<_> = allow::all(&files, &options.allow).into_iter().map(|allow| allow.told).collect();
+    VerifyReport::note_unneeded(&mut reports, &allows);
     Ok(reports)
 }
 
@@ -302,7 +317,12 @@ fn answer<S: Subject>(
     // Findings that cannot be explained soon are left out.
     let until = deadline.and_then(|deadline| deadline.checked_add(EXPLAINING));
     let about = subject.about(seconds);
-    let mut report = report::report(subject, checkpoint, model, about, seconds, stopped, until)?;
+    let mut report = report::report(subject, checkpoint, model, about, seconds, (stopped, &options.allow), until)?;
+    let consequence = match report.violations.is_empty() || report.verdict == Verdict::Error {
+        true => None,
+        false => weak::consequences(subject, &report, checkpoint, options, deadline, listener)?,
+    };
+    report.settle(options.property, options.strategy == Strategy::Strict, consequence);
     if model == ProgramModel::C11 && report.verdict == Verdict::Safe {
         let note = |message| NoteRef { kind: NoteKind::Untried, message, file: None, line: None };
         report.notes.extend(untried::notes(subject).into_iter().map(note));
@@ -330,9 +350,10 @@ fn answer<S: Subject>(
     // With store buffers, races are another matter.
     let fixable = match model {
         ProgramModel::C11 => !orders::is_fine(&checkpoint.seen),
-        _ => !report.violations.is_empty(),
+        _ => report.counted() > 0,
     };
-    if fixable && checkpoint.search.is_complete() && !options.interrupt.pressed() {
+    let wanted = !matches!(report.verdict, Verdict::Safe) && (report.counted() > 0 || !report.errors.is_empty());
+    if fixable && wanted && checkpoint.search.is_complete() && !options.interrupt.pressed() {
         let planned = match model.machine() {
             Some(machine) => plan::plan(subject, checkpoint, machine, deadline, &options.interrupt, listener),
             None => orders::plan(subject, checkpoint, deadline, &options.interrupt, listener),

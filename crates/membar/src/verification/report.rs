@@ -1,13 +1,13 @@
 //! From an exploration to its report: the verdict, what it rests on, and what was found in words.
 
-use super::{explain, race, size};
+use super::{allow, explain, race, size};
 use crate::Failure;
 use crate::core::ProgramModel;
 use crate::explore::{SearchState, Strategy};
 use crate::programs::{About, Subject};
 use crate::report::count;
-use crate::report::kinds::{ErrorKind, MonitorName, NoteKind, Unit};
-use crate::report::verify::{ErrorRef, NoteRef, VerifyReport};
+use crate::report::kinds::{ErrorKind, MonitorName, NoteKind, Property, Unit};
+use crate::report::verify::{ErrorRef, NoteRef, Unseen, VerifyReport, unseen};
 use crate::verify::{Checkpoint, ErrorKind as FoundKind, Settings, Verdict, Watching};
 use std::time::Instant;
 
@@ -32,7 +32,7 @@ pub fn report<S: Subject>(
     model: ProgramModel,
     about: About,
     seconds: f64,
-    stopped: Option<&str>,
+    (stopped, allows): (Option<&str>, &[allow::AllowLine]),
     until: Option<Instant>,
 ) -> Result<VerifyReport, Failure> {
     let Settings { strategy, watching, .. } = checkpoint.settings;
@@ -98,9 +98,11 @@ pub fn report<S: Subject>(
     }
     // Others say more.
     errors.sort_by_key(|error| error.kind == ErrorKind::Race);
-    let explain::Explained { violations, left, apart } =
+    let explain::Explained { mut violations, left, apart } =
         explain::violations(subject, &checkpoint.seen.violations, model, until)?;
     unexplained += left;
+    allow::mark(&mut violations, allows);
+    let counts = violations.iter().any(|violation| violation.allowed.is_empty());
     let incomplete = match unexplained {
         0 => incomplete,
         n => {
@@ -111,13 +113,16 @@ pub fn report<S: Subject>(
     let verdict = match checkpoint.verdict() {
         // Of what was found nothing may be left.
         Verdict::Error if !errors.is_empty() => Verdict::Error,
-        Verdict::Error | Verdict::Unsafe if !violations.is_empty() => Verdict::Unsafe,
+        Verdict::Error | Verdict::Unsafe if counts => Verdict::Unsafe,
+        // All of them are allowed.
+        Verdict::Unsafe if !errors.is_empty() => Verdict::Error,
+        Verdict::Unsafe if !violations.is_empty() && checkpoint.is_complete() && unexplained == 0 => Verdict::Safe,
         Verdict::Error | Verdict::Unsafe => Verdict::Undecided,
         verdict => verdict,
     };
     let About { compiler, mut notes, statistics, command, symmetric } = about;
-    // It matters to who relies on the rest.
-    notes.retain(|note| note.kind != NoteKind::Untried || verdict == Verdict::Safe);
+    // It matters to who relies on the rest; whether violations harm is not known yet.
+    notes.retain(|note| note.kind != NoteKind::Untried || verdict == Verdict::Safe || !violations.is_empty());
     if subject.is_alone() && matches!(verdict, Verdict::Safe | Verdict::Undecided) {
         let message = "it has only one thread: there was nothing to interleave".into();
         notes.push(NoteRef { kind: NoteKind::Untried, message, file: None, line: None });
@@ -129,43 +134,26 @@ pub fn report<S: Subject>(
         let message = "what looks like a violation is about different bytes of an atomic word, which membar takes for one location";
         notes.push(NoteRef { kind: NoteKind::Parts, message: message.into(), file: None, line: None });
     }
-    // Unseen code may be what breaks it.
-    let unseen =
-        notes.iter().find(|note| matches!(note.kind, NoteKind::Assembly | NoteKind::Opaque | NoteKind::Memory));
     // Threads that wait may have been released unseen.
-    let hung = |error: &&ErrorRef| matches!(error.kind, ErrorKind::Deadlock | ErrorKind::Livelock);
-    if unseen.is_some() && violations.is_empty() && !errors.is_empty() && errors.iter().all(|error| hung(&error)) {
+    let hidden = |note: &NoteRef| matches!(note.kind, NoteKind::Assembly | NoteKind::Opaque | NoteKind::Memory);
+    let hung = |error: &ErrorRef| matches!(error.kind, ErrorKind::Deadlock | ErrorKind::Livelock);
+    if notes.iter().any(hidden) && !counts && !errors.is_empty() && errors.iter().all(hung) {
         errors.clear();
     }
-    let unseen = unseen.or_else(|| notes.iter().find(|note| note.kind == NoteKind::Parts));
-    let clean = violations.is_empty() && errors.is_empty();
-    let unseen = unseen.filter(|_| verdict == Verdict::Safe || clean);
-    let same = |note: &NoteRef| unseen.is_some_and(|first| first.kind == note.kind);
-    let more = match notes.iter().filter(|note| same(note)).count() {
-        0 | 1 => String::new(),
-        n => format!(" (and {} more)", n - 1),
-    };
-    let place = |note: &NoteRef| match (&note.file, note.line) {
-        (Some(file), Some(line)) => format!("{file}:{line}: "),
-        _ => String::new(),
-    };
-    let words = |note: &NoteRef| {
-        let what =
-            if note.kind == NoteKind::Parts { "not all orders were tried" } else { "not all accesses were seen" };
-        format!("{what}: {}{}{more}", place(note), note.message)
-    };
-    if unseen.is_some_and(|note| note.kind == NoteKind::Opaque) {
-        advice.get_or_insert_with(|| {
-            "compile that code with the program, or, if it touches no shared memory: --assume opaque=private".into()
-        });
+    // Unseen code may be what breaks it.
+    let clean = !counts && errors.is_empty();
+    let unseen = unseen(&notes).filter(|_| verdict == Verdict::Safe || clean);
+    if let Some(Unseen { advice: Some(what), .. }) = &unseen {
+        advice.get_or_insert_with(|| (*what).into());
     }
-    let counts = checkpoint.counts();
-    let vacuous = counts.executions == 0 && verdict == Verdict::Safe;
-    let nothing = || match counts.dropped {
+    let made = checkpoint.counts();
+    let vacuous = made.executions == 0 && verdict == Verdict::Safe;
+    let nothing = || match made.dropped {
         0 => "no execution ends: some threads wait for each other in loops".to_owned(),
         _ => "its assumptions hold in no execution".to_owned(),
     };
-    let incomplete = incomplete.or_else(|| vacuous.then(nothing)).or_else(|| unseen.map(words));
+    let incomplete =
+        incomplete.or_else(|| vacuous.then(nothing)).or_else(|| unseen.as_ref().map(|unseen| unseen.why.clone()));
     let mut report = VerifyReport {
         program: subject.name().into(),
         main: subject.file().into(),
@@ -215,9 +203,13 @@ pub fn report<S: Subject>(
         needs: Vec::new(),
         violations,
         errors,
+        property: Property::Robust,
+        checks: subject.checks(),
+        weak: None,
+        failures: Vec::new(),
     };
-    if counts.dropped > 0 {
-        report.strategy += &format!(", without {} in which an assumption fails", counts.dropped);
+    if made.dropped > 0 {
+        report.strategy += &format!(", without {} in which an assumption fails", made.dropped);
     }
     report.look_at_columns();
     Ok(report)

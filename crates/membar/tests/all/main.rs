@@ -1,5 +1,6 @@
 //! The tests of `membar`, in one program: it links once.
 
+mod allow;
 mod answers;
 mod bad_input;
 mod book;

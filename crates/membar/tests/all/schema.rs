@@ -49,6 +49,8 @@ const COMMANDS: &[(&str, i32, &str)] = &[
     ("verify", 1, "verify SB.litmus safe.litmus deadlock.litmus"),
     ("verify", 2, "verify SB.litmus wrong.litmus missing.litmus"),
     ("verify", 1, "verify peterson.c -v"),
+    ("verify", 3, "verify peterson.c --property errors"),
+    ("verify", 0, "verify allowed.c --allow allowed.c:99"),
     ("verify", 1, "verify message.c --model pso"),
     ("verify", 0, "verify message.c"),
     ("verify", 0, "verify alike.c"),
@@ -213,6 +215,10 @@ fn files() -> Files {
                 "",
             ),
         ),
+        (
+            "allowed.c",
+            threads("static volatile int x, y;", "x = 1; (void)y; // membar: allow stale", "y = 1; (void)x;", ""),
+        ),
         ("deadlock.c", threads(mutexes, &both("a", "b"), &both("b", "a"), "")),
         (
             "assert.c",
@@ -284,8 +290,16 @@ fn documents() -> &'static [Document] {
             }
         }
         all.push(interrupted(&files));
+        all.push(failures());
         all
     })
+}
+
+/// Programs that fail under a model, as the report's own tests have them.
+fn failures() -> Document {
+    let path = repository().join("crates/membar-report/src/verify/fixtures/failures.json");
+    let value = serde_json::from_slice(&std::fs::read(&path).expect("it is there")).expect("JSON");
+    Document { schema: "verify", command: path.display().to_string(), value }
 }
 
 /// A check that was interrupted.
@@ -431,7 +445,7 @@ fn real_documents_have_every_property_and_verdict() {
             assert!(verdicts.contains(&format!("{name} {verdict}")), "{name} {verdict}");
         }
     }
-    for (name, all) in [("monitor", 3), ("verify", 4)] {
+    for (name, all) in [("monitor", 3), ("verify", 5)] {
         assert_eq!(verdicts.iter().filter(|verdict| verdict.starts_with(name)).count(), all, "{verdicts:?}");
     }
 }
@@ -495,6 +509,8 @@ fn wrong_documents_are_refused() {
     refused("check", sb, "/results/0", &|value| drop(value.as_object_mut().map(|map| map.remove("line"))));
     refused("verify", of("verify", "verify SB.litmus"), "", &|value| value["violations"] = json!([]));
     refused("verify", of("verify", "verify SB.litmus"), "", &|value| value["verdict"] = json!("safe"));
+    refused("verify", failures().value, "/results/0", &|value| value["verdict"] = json!("unsafe"));
+    refused("verify", failures().value, "/results/2/violations/0", &|value| value["harm"] = json!("unknown"));
     refused("monitor", of("monitor", "monitor labelled"), "/results/0", &|value| value["complete"] = json!(false));
     refused("models-diff", of("models-diff", "models diff sc"), "/differences/0", &|value| {
         value["status"] = json!("found")

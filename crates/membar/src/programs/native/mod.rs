@@ -46,6 +46,8 @@ pub struct Native {
     opaque_private: bool,
     command: ReplayCommand,
     fingerprint: u64,
+    /// The checks that it makes itself.
+    checks: Vec<String>,
     /// The input it was built from, how, and for how many processes.
     made_of: (Input, NativeOptions, usize),
     /// Where the object and the memory that processes share are.
@@ -141,7 +143,7 @@ impl Native {
         let words = Words::new(symbols);
         let session = Session::start(&setup, jobs).map_err(|error| trouble(&main, &words, &error))?;
         let command = command(&shown, args);
-        let notes = built.notes;
+        let (notes, checks) = (built.notes, built.checks);
         let compiler = built.compiler;
         let made_of = (input.clone(), args.clone(), jobs);
         Ok(Native {
@@ -156,6 +158,7 @@ impl Native {
             opaque_private,
             command,
             fingerprint,
+            checks,
             made_of,
             dir,
         })
@@ -198,6 +201,17 @@ impl Subject for Native {
 
     fn file(&self) -> &str {
         &self.main
+    }
+
+    fn files(&self) -> Vec<String> {
+        match &self.made_of.0 {
+            Input::Sources(files) => files.iter().map(|file| file.to_string_lossy().into_owned()).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    fn checks(&self) -> Vec<String> {
+        self.checks.clone()
     }
 
     fn overlap(&self, run: &Run<Traced>, one: &Event, other: &Event) -> bool {
