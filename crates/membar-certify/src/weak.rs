@@ -294,6 +294,9 @@ impl<'p, P: Threads> Run<'p, P> {
         if behind > 0 && parts && access.writes_on(read.value) {
             return Err(Cause::Parts { thread: t, addr });
         }
+        let before = place.checked_sub(1).and_then(|before| self.trace.get(order[before]));
+        let ended = before.is_some_and(|before| before.access.c11.ends());
+        self.program.find_ended(ended);
         let wrote = self.program.perform(at, read.value);
         let event = Event { thread: t, index: self.trace.threads[at].len() as u32 };
         if wrote.is_some() {

@@ -18,6 +18,10 @@ pub trait Threads {
     /// ignores. Returns the value written, if any. Memory is not changed.
     fn perform(&mut self, thread: usize, read: u64) -> Option<u64>;
 
+    /// The object that the next access finds has come to its end, as far as the one who acts as memory knows. Programs whose objects
+    /// live forever need not care.
+    fn find_ended(&mut self, _ended: bool) {}
+
     /// The value of an address in memory.
     fn value(&mut self, addr: u32) -> u64;
 

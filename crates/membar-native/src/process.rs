@@ -26,8 +26,8 @@ mod shared;
 pub use serve::serve;
 
 use crate::run::{Divergence, Facts, Options, Traced, number_of};
-use membar_core::Remedy;
-use membar_explore::{Answer, Fault, FaultKind, Order, Step, Work};
+use membar_core::{Remedy, WeakStep};
+use membar_explore::{Answer, Fault, FaultKind, Order, Step, WeakSchedule, Work};
 use membar_verify::{Seen, Settings};
 use serde::{Deserialize, Serialize};
 use shared::Shared;
@@ -69,6 +69,7 @@ enum Call {
     },
     Work(Order),
     Trace(Vec<Step>),
+    WeakTrace(WeakSchedule),
     Remote(Remote),
     Facts,
 }
@@ -77,6 +78,10 @@ enum Call {
 #[derive(Clone, Copy, Serialize, Deserialize)]
 pub(crate) enum Remote {
     Start,
+    /// The same for an execution that need not be sequentially consistent.
+    StartWeak,
+    /// What the next access finds has come to its end.
+    Ended(bool),
     Next(usize),
     Perform(usize, u64),
     Value(u32),
@@ -349,6 +354,15 @@ impl Process {
     /// Runs a schedule and tells what happens.
     pub fn trace(&mut self, schedule: &[Step]) -> Result<Traced, ProcessError> {
         match self.call(&Call::Trace(schedule.to_vec()))? {
+            Reply::Traced(traced) => Ok(*traced),
+            Reply::Failed(why) => Err(ProcessError::Failed(why)),
+            _ => Err(ProcessError::unexpected()),
+        }
+    }
+
+    /// Runs an execution of a memory model and tells what happens.
+    pub fn weak_trace(&mut self, steps: &[WeakStep]) -> Result<Traced, ProcessError> {
+        match self.call(&Call::WeakTrace(WeakSchedule(steps.to_vec())))? {
             Reply::Traced(traced) => Ok(*traced),
             Reply::Failed(why) => Err(ProcessError::Failed(why)),
             _ => Err(ProcessError::unexpected()),

@@ -6,7 +6,7 @@
 
 use crate::process::{Process, ProcessError, Remote, RemoteReply, Setup, Statistics, Task};
 use crate::run::{Divergence, Facts, Traced, barrier_of, kind_of};
-use membar_core::{Access, C11, Halt, Remedy, Threads};
+use membar_core::{Access, C11, Halt, Remedy, Threads, WeakStep};
 use membar_explore::{Step, Strategy};
 use membar_verify::{Checkpoint, Effort, Settings, Verification, Watching};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -164,10 +164,24 @@ impl Session {
         Ok(self.processes[0].trace(schedule)?)
     }
 
+    /// Runs an execution of a memory model and tells what happens.
+    pub fn weak_trace(&mut self, steps: &[WeakStep]) -> Result<Traced, SessionError> {
+        Ok(self.processes[0].weak_trace(steps)?)
+    }
+
     /// The program for the certifier, which performs its accesses.
     pub fn remote(&mut self) -> impl Threads + '_ {
+        self.begin_remote(Remote::Start)
+    }
+
+    /// The same for executions of a memory model.
+    pub fn weak_remote(&mut self) -> impl Threads + '_ {
+        self.begin_remote(Remote::StartWeak)
+    }
+
+    fn begin_remote(&mut self, start: Remote) -> RemoteThreads<'_> {
         let process = &mut self.processes[0];
-        process.remote(Remote::Start);
+        process.remote(start);
         RemoteThreads { process }
     }
 }
@@ -198,6 +212,10 @@ impl Threads for RemoteThreads<'_> {
         let access = self.next(thread).ok()?;
         let Some(RemoteReply::Value(value)) = self.process.remote(Remote::Perform(thread, read)) else { return None };
         access.writes_on(read).then_some(value)
+    }
+
+    fn find_ended(&mut self, ended: bool) {
+        self.process.remote(Remote::Ended(ended));
     }
 
     fn value(&mut self, addr: u32) -> u64 {

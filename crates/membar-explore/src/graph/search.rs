@@ -57,7 +57,7 @@ use super::graph::{After, Event, Graph, INIT, Made, What};
 use super::models::{self, Reach};
 use crate::end::{End, is_stirred, unchanged};
 use crate::set::{Many, Set};
-use crate::{Awaited, Counts, Next, Observer, Program};
+use crate::{Awaited, Counts, Fault, FaultKind, Next, Observer, Program};
 use membar_core::{Access, AccessKind, GraphModel, Order, Performed, WeakStep};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -299,6 +299,10 @@ impl<P: Program, O: Observer> Graphs<P, O> {
             if idle.is_some() || self.graph.threads[thread].len() >= self.max_steps {
                 continue;
             }
+            if access.part != 0 {
+                self.tell_of_part(thread);
+                return false;
+            }
             let depth = self.graph.len();
             if let Some(outcomes) = access.outcomes() {
                 let kind = Kind::Choice { thread, outcomes: outcomes as u32 };
@@ -317,6 +321,16 @@ impl<P: Program, O: Observer> Graphs<P, O> {
             }
         }
         false
+    }
+
+    /// Graphs have whole addresses: what a part of one is, nobody knows here.
+    #[cold]
+    fn tell_of_part(&mut self, thread: usize) {
+        let message =
+            "accesses a part of what is one object to others; executions of the model with such accesses are not run";
+        let graph = &self.graph;
+        let fault = Fault { kind: FaultKind::Limit, ..Fault::error(message) };
+        self.observer.weak_fault(thread, fault, &|| steps(graph));
     }
 
     /// Finds out about the initial value of an address.

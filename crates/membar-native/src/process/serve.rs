@@ -61,6 +61,7 @@ impl Server {
             }
             Call::Work(order) => self.work(&order),
             Call::Trace(schedule) => self.with(|program| Reply::Traced(Box::new(program.trace(&schedule)))),
+            Call::WeakTrace(steps) => self.with(|program| Reply::Traced(Box::new(program.weak_trace(&steps.0)))),
             Call::Remote(remote) => self.with(|program| Reply::Remote(program.remote(remote))),
             Call::Facts => {
                 let program = match &self.program {

@@ -11,8 +11,9 @@ use super::shadow::{self, read};
 use super::slot::{END_SITE, START_SITE, Slot, Stand};
 use super::world::{World, world};
 use crate::process::{Remote, RemoteReply};
-use membar_core::{Access, AccessKind, Barrier, C11, Fence, Order, Performed, Remedy};
+use membar_core::{Access, AccessKind, Barrier, C11, Fence, Order, Performed, Remedy, WeakStep};
 use membar_explore::{Control, Fault, Location, Next, Program, Step};
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 /// An access as it was made, or would be.
@@ -163,6 +164,58 @@ pub struct Traced {
 impl Native {
     /// Runs a schedule from the beginning.
     pub(crate) fn trace(&mut self, schedule: &[Step]) -> Traced {
+        self.traced(schedule, |program, &step| program.follow(step))
+    }
+
+    /// Runs an execution of a memory model from the beginning.
+    pub(crate) fn weak_trace(&mut self, steps: &[WeakStep]) -> Traced {
+        self.tell(true);
+        // Of each cell its writes in co, the first being the initial value: the values, and whether its life ends with them.
+        let mut orders: FxHashMap<u32, Vec<(u64, bool)>> = FxHashMap::default();
+        let traced = self.traced(steps, |program, step| program.follow_weak(step, &mut orders));
+        self.tell(false);
+        World::begin();
+        traced
+    }
+
+    /// Makes a step, if it can be made.
+    fn follow(&mut self, step: Step) -> Option<Performed> {
+        let can = step.thread() < self.threads() && self.fits(step) && !is_blocked(step.thread());
+        can.then(|| self.repeat(step))
+    }
+
+    fn follow_weak(&mut self, step: &WeakStep, orders: &mut FxHashMap<u32, Vec<(u64, bool)>>) -> Option<Performed> {
+        let thread = step.thread as usize;
+        if thread >= self.threads() {
+            return None;
+        }
+        let Next::Access(access) = self.next(thread) else { return None };
+        if let Some(outcomes) = access.outcomes() {
+            let outcome = step.choice.filter(|&outcome| outcome < outcomes)?;
+            return Some(self.choose(thread, outcome as u32));
+        }
+        let addr = access.addr;
+        let order = orders.entry(addr).or_insert_with(|| vec![(self.memory(addr), false)]);
+        let at = order.len().checked_sub(step.behind as usize).filter(|&at| at > 0)?;
+        let (found, ended) = order[at - 1];
+        let waiting = self.waiting(thread);
+        if waiting.blocking && waiting.round.first().is_some_and(|awaited| awaited.blocks(found)) {
+            return None;
+        }
+        let performed = self.step_finding(thread, found, ended);
+        if performed.writes {
+            order.insert(at, (performed.new, performed.access.c11.ends()));
+        }
+        let last = order.last().map_or(0, |&(value, _)| value);
+        self.leave(addr, last);
+        Some(performed)
+    }
+
+    /// Runs steps from the beginning.
+    fn traced<T>(&mut self, schedule: &[T], mut follow: impl FnMut(&mut Native, &T) -> Option<Performed>) -> Traced
+    where
+        T: HasThread,
+    {
         // A loop that shows only here, because the explorer came to it in two parts, does not stop the run.
         let sampling = std::mem::replace(&mut world().sampling, true);
         world().void = false;
@@ -177,13 +230,9 @@ impl Native {
             pointees: Vec::new(),
             output: String::new(),
         };
-        for &step in schedule {
-            let thread = step.thread();
-            if thread >= self.threads() || !self.fits(step) || is_blocked(thread) {
-                break;
-            }
-            let stack = stack(thread);
-            let performed = self.repeat(step);
+        for step in schedule {
+            let stack = stack(step.thread_of());
+            let Some(performed) = follow(self, step) else { break };
             locate(performed.access.addr, &mut traced.cells);
             for value in [performed.old, performed.new] {
                 point(value, &mut traced.pointees);
@@ -236,8 +285,13 @@ impl Native {
     pub(crate) fn remote(&mut self, remote: Remote) -> RemoteReply {
         let w = world();
         match remote {
-            Remote::Start => {
+            Remote::Start | Remote::StartWeak => {
+                w.tell(matches!(remote, Remote::StartWeak));
                 World::begin();
+                RemoteReply::Done
+            }
+            Remote::Ended(ended) => {
+                w.weak.dead = ended;
                 RemoteReply::Done
             }
             Remote::Next(thread) => match now(thread) {
@@ -270,6 +324,23 @@ impl Native {
                 RemoteReply::Done
             }
         }
+    }
+}
+
+/// A step that says whose it is.
+trait HasThread {
+    fn thread_of(&self) -> usize;
+}
+
+impl HasThread for Step {
+    fn thread_of(&self) -> usize {
+        self.thread()
+    }
+}
+
+impl HasThread for WeakStep {
+    fn thread_of(&self) -> usize {
+        self.thread as usize
     }
 }
 

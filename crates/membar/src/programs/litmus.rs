@@ -2,13 +2,14 @@
 
 use super::{About, Round, Run, Stand, Subject, Unedited, confirmed, edited_texts, hash, shown};
 use crate::Failure;
-use crate::core::{Barrier, Order, ProgramModel, Remedy};
+use crate::certify::weak::{self, Confirmed, Ending, Refusal};
+use crate::core::{Barrier, Claim, GraphModel, Order, Performed, ProgramModel, Remedy, WeakStep};
 use crate::explore::{Next, Program, Step};
 use crate::litmus::{self, Arch, Code, Error, FILE_LIMIT, Interpreter, LitmusTest, Site};
 use crate::report::kinds::ErrorKind as ErrorName;
 use crate::report::safe;
 use crate::report::verify::{AccessRef, EditRef, ErrorRef, FenceRef, ReplayCommand, order};
-use crate::verify::{Checkpoint, Effort, ErrorKind, Event, Explanation, ProgramError, Verification};
+use crate::verify::{Checkpoint, Effort, ErrorKind, Event, Explanation, ProgramError, Verification, WeakError};
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
@@ -98,15 +99,41 @@ impl Subject for Litmus {
             }
             steps.push(program.repeat(step));
         }
-        let stand = |thread: usize| match program.next(thread) {
-            Next::Access(access) => Stand::Access(access),
-            Next::Done => Stand::Done,
-            Next::Fault => Stand::Stuck(format!("cannot continue: {}", program.fault(thread).message)),
-            Next::Long => Stand::Stuck("runs on without an access for too long".into()),
-        };
-        let waits = (0..threads).map(|thread| !program.waiting(thread).round.is_empty()).collect();
-        let next = (0..threads).map(stand).collect();
-        Ok(Run { steps, next, output: None, detail: (program.memory().to_vec(), waits) })
+        Ok(run(&program, steps))
+    }
+
+    fn weak_trace(&mut self, steps: &[WeakStep]) -> Result<Run<Self::Detail>, Failure> {
+        let mut program = Interpreter::new(Arc::clone(&self.code));
+        let threads = program.threads();
+        let mut orders: Vec<Vec<u64>> = program.memory().iter().map(|&value| vec![value]).collect();
+        let mut made = Vec::new();
+        for step in steps {
+            let thread = step.thread as usize;
+            let Some(Next::Access(access)) = (thread < threads).then(|| program.next(thread)) else { break };
+            let order = &mut orders[access.addr as usize];
+            let Some(at) = order.len().checked_sub(step.behind as usize).filter(|&at| at > 0) else { break };
+            let performed = program.step_finding(thread, order[at - 1], false);
+            if performed.writes {
+                order.insert(at, performed.new);
+            }
+            program.leave(access.addr, order.last().copied().unwrap_or_default());
+            made.push(performed);
+        }
+        Ok(run(&program, made))
+    }
+
+    fn confirms_weak(
+        &mut self,
+        model: GraphModel,
+        steps: &[WeakStep],
+        claims: &[Claim],
+        ending: Ending<'_>,
+    ) -> Result<Confirmed, Refusal> {
+        weak::confirms(&mut litmus::LitmusThreads::new(&self.code), model, steps, claims, ending)
+    }
+
+    fn weak_error(&mut self, error: &WeakError, _: &Run<Self::Detail>) -> ErrorRef {
+        error_ref(&error.kind, error.schedule.to_string(), error.executions)
     }
 
     fn confirms(&mut self, model: ProgramModel, explanation: &Explanation) -> bool {
@@ -180,22 +207,7 @@ impl Subject for Litmus {
     }
 
     fn error(&mut self, error: &ProgramError) -> Result<ErrorRef, Failure> {
-        let (kind, message) = match &error.kind {
-            ErrorKind::Deadlock { threads } => {
-                let names: Vec<String> = threads.iter().map(|thread| format!("P{thread}")).collect();
-                let (who, waits) = (names.join(", "), if names.len() == 1 { "waits" } else { "wait" });
-                (ErrorName::Deadlock, format!("{who} {waits} for a value that nobody will write"))
-            }
-            ErrorKind::Livelock => {
-                (ErrorName::Livelock, "the threads come back to where they were, again and again".into())
-            }
-            ErrorKind::Fault { thread, why } => {
-                (ErrorName::Fault, format!("P{thread} cannot continue: {}", why.message))
-            }
-            ErrorKind::Race { .. } => (ErrorName::Race, "two accesses race".into()),
-        };
-        let (stack, other, schedule) = (Vec::new(), Vec::new(), error.schedule.to_string());
-        Ok(ErrorRef { kind, message, stack, other, output: None, schedule, executions: error.executions })
+        Ok(error_ref(&error.kind, error.schedule.to_string(), error.executions))
     }
 
     fn memory(&mut self, run: &Run<Self::Detail>) -> Vec<(String, String)> {
@@ -218,4 +230,35 @@ impl Subject for Litmus {
     fn about(&self, _: f64) -> About {
         About { command: ReplayCommand::of(&self.name), ..About::default() }
     }
+}
+
+/// What a run has made, and how its threads stand.
+fn run(program: &Interpreter, steps: Vec<Performed>) -> Run<(Vec<u64>, Vec<bool>)> {
+    let threads = program.threads();
+    let stand = |thread: usize| match program.next(thread) {
+        Next::Access(access) => Stand::Access(access),
+        Next::Done => Stand::Done,
+        Next::Fault => Stand::Stuck(format!("cannot continue: {}", program.fault(thread).message)),
+        Next::Long => Stand::Stuck("runs on without an access for too long".into()),
+    };
+    let waits = (0..threads).map(|thread| !program.waiting(thread).round.is_empty()).collect();
+    let next = (0..threads).map(stand).collect();
+    Run { steps, next, output: None, detail: (program.memory().to_vec(), waits) }
+}
+
+/// An error of a test.
+fn error_ref(kind: &ErrorKind, schedule: String, executions: u64) -> ErrorRef {
+    let (kind, message) = match kind {
+        ErrorKind::Deadlock { threads } => {
+            let names: Vec<String> = threads.iter().map(|thread| format!("P{thread}")).collect();
+            let (who, waits) = (names.join(", "), if names.len() == 1 { "waits" } else { "wait" });
+            (ErrorName::Deadlock, format!("{who} {waits} for a value that nobody will write"))
+        }
+        ErrorKind::Livelock => {
+            (ErrorName::Livelock, "the threads come back to where they were, again and again".into())
+        }
+        ErrorKind::Fault { thread, why } => (ErrorName::Fault, format!("P{thread} cannot continue: {}", why.message)),
+        ErrorKind::Race { .. } => (ErrorName::Race, "two accesses race".into()),
+    };
+    ErrorRef { kind, message, stack: Vec::new(), other: Vec::new(), output: None, schedule, executions }
 }

@@ -11,13 +11,14 @@ pub use litmus::Litmus;
 pub use native::{Native, compile, serve};
 
 use crate::Failure;
+use crate::certify::weak::{self, Ending};
 use crate::certify::{rc11, replay};
-use crate::core::{Access, Barrier, Order, Performed, ProgramModel, Remedy, Threads};
+use crate::core::{Access, Barrier, Claim, GraphModel, Order, Performed, ProgramModel, Remedy, Threads, WeakStep};
 use crate::explore::{SearchState, Step, Work};
 use crate::report::verify::{
     AccessRef, EditRef, ErrorRef, FenceRef, FrameRef, NoteRef, ReplayCommand, StatisticsRef, edited,
 };
-use crate::verify::{Checkpoint, Effort, Event, Explanation, ProgramError, Seen, Verification};
+use crate::verify::{Checkpoint, Effort, Event, Explanation, ProgramError, Seen, Verification, WeakError};
 use serde_json::Value;
 use std::ffi::OsString;
 use std::io::Read;
@@ -312,6 +313,22 @@ pub trait Subject {
 
     /// Runs a schedule, with the remedies of the last exploration.
     fn trace(&mut self, schedule: &[Step]) -> Result<Run<Self::Detail>, Failure>;
+
+    /// Runs an execution of a memory model, with the remedies of the last exploration.
+    fn weak_trace(&mut self, steps: &[WeakStep]) -> Result<Run<Self::Detail>, Failure>;
+
+    /// Whether separate code finds an execution possible under a model, with this end: a cycle that shows that it is not sequentially
+    /// consistent, if it is not.
+    fn confirms_weak(
+        &mut self,
+        model: GraphModel,
+        steps: &[WeakStep],
+        claims: &[Claim],
+        ending: Ending<'_>,
+    ) -> Result<weak::Confirmed, weak::Refusal>;
+
+    /// An error in an execution of a memory model, which was run.
+    fn weak_error(&mut self, error: &WeakError, run: &Run<Self::Detail>) -> ErrorRef;
 
     /// Whether two accesses to one address have a byte in common.
     fn overlap(&self, _run: &Run<Self::Detail>, _one: &Event, _other: &Event) -> bool {

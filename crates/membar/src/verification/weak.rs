@@ -1,21 +1,215 @@
 //! What the executions of the model itself do, for a program that is not robust.
+//!
+//! They are explored until one fails or all are seen, for as long as there is time. An execution that fails is run again, confirmed by
+//! separate code, and told step by step: on a machine with store buffers in the order in which that makes its steps, under C11 in an
+//! order in which each read comes after what it reads.
 
-use super::VerifyOptions;
-use crate::programs::Subject;
-use crate::report::verify::{Consequence, VerifyReport};
-use crate::verify::Checkpoint;
-use crate::{Failure, Listener};
-use std::time::Instant;
+use super::watchdog::Watchdog;
+use super::{INTERRUPTED, VerifyOptions, initial};
+use crate::certify::weak::Ending;
+use crate::core::{Claim, GraphModel, Performed, ProgramModel};
+use crate::explore::Strategy;
+use crate::programs::{Round, Subject};
+use crate::report::count;
+use crate::report::verify::{AccessRef, Consequence, FailureRef, Outcome, VerifyReport, WeakRef, WeakStepRef};
+use crate::verify::{Checkpoint, Effort, ErrorKind, Event, RunStep, Settings, Watching, WeakError, WeakRun, weak_run};
+use crate::{Failure, Listener, Now};
+use std::time::{Duration, Instant};
+
+/// How long the executions of a model are explored if no time is given.
+const TIME: Duration = Duration::from_secs(20);
 
 /// Explores the executions of `report.model`, until one fails or all are seen. `report.violations` are explained, and failures name the one
 /// that they rest on by its index. `None` if the executions of the model are not explored: then the answer is about robustness.
 pub fn consequences<S: Subject>(
-    _subject: &mut S,
-    _report: &VerifyReport,
-    _checkpoint: &Checkpoint,
-    _options: &VerifyOptions,
-    _deadline: Option<Instant>,
-    _listener: &dyn Listener,
+    subject: &mut S,
+    report: &VerifyReport,
+    checkpoint: &Checkpoint,
+    options: &VerifyOptions,
+    deadline: Option<Instant>,
+    listener: &dyn Listener,
 ) -> Result<Option<Consequence>, Failure> {
-    Ok(None)
+    let model = report.model;
+    if options.watching != Watching::Class || !options.strategy.is_dpor() {
+        return Ok(None);
+    }
+    let races = checkpoint.settings.looks_for_races();
+    let settings = Settings {
+        models: model.into(),
+        races: checkpoint.settings.races,
+        strategy: Strategy::Graphs { model: model.into(), races },
+        watching: Watching::Nothing,
+        max_steps: options.max_steps,
+    };
+    let effort =
+        Effort { jobs: options.jobs, max_executions: options.max_executions.unwrap_or(u64::MAX), stop_at_first: true };
+    let began = Instant::now();
+    let until = deadline.unwrap_or(began + TIME);
+    let watchdog = Watchdog::new(Some(until), &options.interrupt);
+    let mut stopped = None;
+    let name = subject.name().to_owned();
+    let explored = subject.explore(Checkpoint::new(settings), effort, &[], &watchdog.stop, &mut |round: &Round<'_>| {
+        stopped = match () {
+            () if round.has_first || round.is_done => None,
+            () if options.interrupt.pressed() => Some(INTERRUPTED),
+            () if Instant::now() >= until => Some(match deadline {
+                Some(_) => "the time limit was reached (--time)",
+                None => "that takes longer than 20 s (more with --time)",
+            }),
+            () if round.is_out => Some("the limit of executions was reached (--executions)"),
+            () => None,
+        };
+        listener.progress(&|| now(&name, round, model, began.elapsed().as_secs_f64()));
+        stopped.is_none() && !round.has_first
+    });
+    listener.rest();
+    let explored = match explored {
+        Ok(explored) => explored,
+        Err(Failure::Late) => return Ok(None),
+        Err(failure) => return Err(failure),
+    };
+    let counts = explored.counts();
+    let mut weak = WeakRef {
+        executions: counts.executions,
+        not_sc: counts.not_sc,
+        blocked: counts.blocked + counts.dropped,
+        complete: explored.search.is_complete() && explored.seen.weak_errors.is_empty(),
+        incomplete: None,
+        seconds: began.elapsed().as_secs_f64(),
+    };
+    let mut failures = Vec::new();
+    let mut why = stopped.map(str::to_owned);
+    for error in explored.seen.weak_errors.iter().filter(|error| !error.kind.is_limit()) {
+        match failure(subject, report, error)? {
+            Ok(failure) => failures.push(failure),
+            Err(refused) => why = Some(refused),
+        }
+    }
+    if let Some(limit) = explored.seen.weak_limit()
+        && let ErrorKind::Fault { why: fault, .. } = &limit.kind
+    {
+        why = Some(format!("a thread {}", fault.message));
+    }
+    if explored.counts().cut > 0 {
+        why = why.or(Some(format!("threads made more than {} accesses (--max-steps)", options.max_steps)));
+    }
+    let outcome = if !failures.is_empty() {
+        Outcome::Fails(failures)
+    } else if weak.complete && why.is_none() {
+        Outcome::NothingFails
+    } else {
+        weak.complete = false;
+        let why = why.unwrap_or_else(|| "not all of them were explored".into());
+        weak.incomplete = Some(why.clone());
+        Outcome::Unknown { why }
+    };
+    Ok(Some(Consequence { weak, outcome }))
+}
+
+fn now(name: &str, round: &Round<'_>, model: ProgramModel, seconds: f64) -> Now {
+    let counts = round.search.counts();
+    let executions = count(counts.executions as usize, &format!("execution of {}", model.name()));
+    let counts = format!("{executions}, {} not SC, {:.0}/s", counts.not_sc, counts.runs() as f64 / seconds);
+    Now { name: name.to_owned(), share: None, seconds, limit: None, counts }
+}
+
+/// An execution that fails, in words; or why it is not told.
+fn failure<S: Subject>(
+    subject: &mut S,
+    report: &VerifyReport,
+    error: &WeakError,
+) -> Result<Result<FailureRef, String>, Failure> {
+    let model = report.model;
+    let steps = &error.schedule.0;
+    let run = subject.weak_trace(steps)?;
+    if run.steps.len() < steps.len() {
+        return Ok(Err(format!("an execution that fails ({}) could not be run again", error.schedule)));
+    }
+    let claim = |made: &Performed| Claim {
+        thread: made.thread,
+        site: made.access.site,
+        read: made.access.kind.reads().then_some(made.old),
+    };
+    let claims: Vec<Claim> = run.steps.iter().map(claim).collect();
+    let ending = match &error.kind {
+        ErrorKind::Fault { thread, .. } => Ending::Stops(*thread),
+        // A thread that waits in a loop has an access to make, of which the certifier does not know that it is in vain.
+        ErrorKind::Deadlock { .. } | ErrorKind::Livelock | ErrorKind::Race { .. } => Ending::Open,
+    };
+    if let Err(refused) = subject.confirms_weak(GraphModel::from(model), steps, &claims, ending) {
+        return Ok(Err(format!("an execution that fails ({}) could not be confirmed: {refused}", error.schedule)));
+    }
+    let Some(ran) = weak_run(model.into(), steps, &run.steps) else {
+        return Ok(Err(format!("an execution that fails ({}) could not be put in order", error.schedule)));
+    };
+    let mut told = subject.weak_error(error, &run);
+    if let ErrorKind::Race { sites } = error.kind {
+        let racing = |site: u32| run.steps.iter().rposition(|step| step.access.site == site);
+        let stacks = [sites.0, sites.1]
+            .map(|site| racing(site).map_or(Vec::new(), |at| subject.stack(&run, &Event::new(at, &run.steps[at]))));
+        [told.stack, told.other] = stacks;
+    }
+    // The order in which threads make their steps, and where each is in it.
+    let order: Vec<usize> =
+        ran.run.iter().filter_map(|step| if let RunStep::Issue(i) = step { Some(*i) } else { None }).collect();
+    let mut place = vec![0; run.steps.len()];
+    order.iter().enumerate().for_each(|(at, &step)| place[step] = at);
+    let events: Vec<Event> = run.steps.iter().enumerate().map(|(at, made)| Event::new(at, made)).collect();
+    let accesses: Vec<AccessRef> = events.iter().map(|event| subject.access(&run, event)).collect();
+    let step = |(at, &i): (usize, &usize)| WeakStepRef {
+        seen: seen(&ran, &run.steps[i], i, at, model),
+        reads_from: ran.sources[i].map(|source| place[source]),
+        misses: ran.misses[i].filter(|_| run.steps[i].access.kind.reads()).map(|missed| place[missed]),
+        ..WeakStepRef::new(at, accesses[i].clone())
+    };
+    let told_steps: Vec<WeakStepRef> = order.iter().enumerate().map(step).collect();
+    let violation = violation(report, &ran, &accesses);
+    let synchronises = |i: usize| {
+        let source = ran.sources[i]?;
+        let (write, read) = (&run.steps[source], &run.steps[i]);
+        let ordered = write.order().releases() && read.order().acquires() && write.thread != read.thread;
+        ordered.then_some((place[source], place[i]))
+    };
+    let hb =
+        if model == ProgramModel::C11 { (0..run.steps.len()).filter_map(synchronises).collect() } else { Vec::new() };
+    Ok(Ok(FailureRef {
+        error: told,
+        model,
+        violation,
+        steps: told_steps,
+        initial: initial(subject, &run, &events),
+        hb,
+        certified: true,
+    }))
+}
+
+/// The step after which others see a store.
+fn seen(ran: &WeakRun, made: &Performed, i: usize, at: usize, model: ProgramModel) -> Option<usize> {
+    if !made.writes {
+        return None;
+    }
+    if model == ProgramModel::C11 {
+        return None;
+    }
+    let Some(delay) = ran.delays.iter().find(|delay| delay.store == i) else { return Some(at) };
+    let is_issue = |step: &&RunStep| matches!(step, RunStep::Issue(_));
+    let before = ran.run[..delay.committed].iter().filter(is_issue).count();
+    let all = ran.run.iter().filter(is_issue).count();
+    (before < all).then_some(before - 1)
+}
+
+/// The violation that an execution rests on: one of its steps misses a store as the access of the violation does.
+fn violation(report: &VerifyReport, ran: &WeakRun, accesses: &[AccessRef]) -> Option<usize> {
+    let same = |one: &AccessRef, other: &AccessRef| {
+        (&one.file, one.line, one.column) == (&other.file, other.line, other.column)
+    };
+    let missed: Vec<(usize, usize)> = (0..accesses.len()).filter_map(|i| Some((i, ran.misses[i]?))).collect();
+    let rests = |both: bool| {
+        report.violations.iter().position(|violation| {
+            missed.iter().any(|&(i, store)| {
+                same(&violation.access, &accesses[i]) && (!both || same(&violation.store, &accesses[store]))
+            })
+        })
+    };
+    rests(true).or_else(|| rests(false)).or_else(|| (!report.violations.is_empty()).then_some(0))
 }

@@ -7,12 +7,15 @@ use super::{
     About, Input, Language, Limit, NativeOptions, RUN, Round, Run, Stand, Subject, Unedited, confirmed, edited_texts,
     hash, shown,
 };
-use crate::core::{AccessKind, Barrier, Order, Performed, ProgramModel, Relaxation, Remedy};
+use crate::certify::weak::{self, Confirmed, Ending, Refusal};
+use crate::core::{
+    AccessKind, Barrier, Claim, GraphModel, Order, Performed, ProgramModel, Relaxation, Remedy, WeakStep,
+};
 use crate::explore::{FaultKind, Step, Strategy};
 use crate::report::kinds::{ErrorKind as ErrorName, Maker};
 use crate::report::verify::{AccessRef, EditRef, ErrorRef, FenceRef, FrameRef, ReplayCommand, order};
 use crate::verification::EXPLAINING;
-use crate::verify::{Checkpoint, Effort, ErrorKind, Event, Explanation, ProgramError, Settings, Watching};
+use crate::verify::{Checkpoint, Effort, ErrorKind, Event, Explanation, ProgramError, Settings, Watching, WeakError};
 use crate::{Failure, Problem, REPORT_BUG};
 use membar_native::build::{self, BuildError, Built, Note, Request};
 use membar_native::process::Setup;
@@ -180,6 +183,29 @@ impl Native {
         self.words.place(&run.detail, event.thread, stack, event.access.addr)
     }
 
+    /// An error in words, and where it is; without schedule. `traced` is the execution that shows it, unless it cannot be run again.
+    fn error_in(&mut self, kind: &ErrorKind, traced: Option<&Traced>) -> ErrorRef {
+        let mut stack = Vec::new();
+        let output = traced.map(|traced| traced.output.clone()).filter(|output| !output.is_empty());
+        let (kind, message) = match kind {
+            ErrorKind::Deadlock { threads } => {
+                (ErrorName::Deadlock, traced.map_or(String::new(), |traced| self.deadlock(traced, threads)))
+            }
+            ErrorKind::Livelock => {
+                (ErrorName::Livelock, "the threads come back to where they were, again and again".into())
+            }
+            ErrorKind::Fault { thread, why } => {
+                if let Some(traced) = traced.filter(|_| why.is_about_a_stack()) {
+                    self.words.remember(traced);
+                }
+                stack = self.frames(&why.stack);
+                (ErrorName::Fault, self.sentence(*thread, why))
+            }
+            ErrorKind::Race { .. } => (ErrorName::Race, "two accesses race".into()),
+        };
+        ErrorRef { kind, message, stack, other: Vec::new(), output, schedule: String::new(), executions: 0 }
+    }
+
     /// Where these return addresses lead to, in the user's files.
     fn frames(&self, stack: &[u32]) -> Vec<FrameRef> {
         let frame = |frame: membar_symbols::Frame| FrameRef {
@@ -272,18 +298,35 @@ impl Subject for Native {
 
     fn trace(&mut self, schedule: &[Step]) -> Result<Run<Traced>, Failure> {
         let traced = self.session.trace(schedule).map_err(|error| trouble(&self.main, &self.words, &error))?;
-        let steps: Vec<Performed> = traced.steps.iter().map(|step| step.made.performed()).collect();
-        let stand = |standing: &Standing| match standing {
-            Standing::Access(step, _) => Stand::Access(step.made.performed().access),
-            Standing::Done => Stand::Done,
-            Standing::Fault(why) => Stand::Stuck(why.message.to_string()),
-        };
-        Ok(Run {
-            steps,
-            next: traced.threads.iter().map(stand).collect(),
-            output: Some(traced.output.clone()),
-            detail: traced,
-        })
+        Ok(run(traced))
+    }
+
+    fn weak_trace(&mut self, steps: &[WeakStep]) -> Result<Run<Traced>, Failure> {
+        let traced = self.session.weak_trace(steps).map_err(|error| trouble(&self.main, &self.words, &error))?;
+        Ok(run(traced))
+    }
+
+    fn confirms_weak(
+        &mut self,
+        model: GraphModel,
+        steps: &[WeakStep],
+        claims: &[Claim],
+        ending: Ending<'_>,
+    ) -> Result<Confirmed, Refusal> {
+        weak::confirms(&mut self.session.weak_remote(), model, steps, claims, ending)
+    }
+
+    fn weak_error(&mut self, error: &WeakError, run: &Run<Traced>) -> ErrorRef {
+        let ErrorRef { kind, message, stack, other, output, .. } = self.error_in(&error.kind, Some(&run.detail));
+        ErrorRef {
+            kind,
+            message,
+            stack,
+            other,
+            output,
+            schedule: error.schedule.to_string(),
+            executions: error.executions,
+        }
     }
 
     fn confirms(&mut self, model: ProgramModel, explanation: &Explanation) -> bool {
@@ -401,29 +444,11 @@ impl Subject for Native {
     }
 
     fn error(&mut self, error: &ProgramError) -> Result<ErrorRef, Failure> {
-        let mut stack = Vec::new();
         // A schedule that ends the whole process is not run again.
         let ends = matches!(&error.kind, ErrorKind::Fault { why, .. } if why.kind == FaultKind::Death);
         let traced = if ends { None } else { Some(self.trace(&error.schedule.0)?.detail) };
-        let output = traced.as_ref().map(|traced| traced.output.clone()).filter(|output| !output.is_empty());
-        let (kind, message) = match &error.kind {
-            ErrorKind::Deadlock { threads } => {
-                (ErrorName::Deadlock, traced.map_or(String::new(), |traced| self.deadlock(&traced, threads)))
-            }
-            ErrorKind::Livelock => {
-                (ErrorName::Livelock, "the threads come back to where they were, again and again".into())
-            }
-            ErrorKind::Fault { thread, why } => {
-                if let Some(traced) = traced.as_ref().filter(|_| why.is_about_a_stack()) {
-                    self.words.remember(traced);
-                }
-                stack = self.frames(&why.stack);
-                (ErrorName::Fault, self.sentence(*thread, why))
-            }
-            ErrorKind::Race { .. } => (ErrorName::Race, "two accesses race".into()),
-        };
-        let (other, schedule) = (Vec::new(), error.schedule.to_string());
-        Ok(ErrorRef { kind, message, stack, other, output, schedule, executions: error.executions })
+        let told = self.error_in(&error.kind, traced.as_ref());
+        Ok(ErrorRef { schedule: error.schedule.to_string(), executions: error.executions, ..told })
     }
 
     fn is_assumption(&mut self, error: &ProgramError) -> bool {
@@ -485,4 +510,15 @@ impl Subject for Native {
     fn about(&self, seconds: f64) -> About {
         self.told(seconds)
     }
+}
+
+/// What was run, as the engine has it.
+fn run(traced: Traced) -> Run<Traced> {
+    let steps: Vec<Performed> = traced.steps.iter().map(|step| step.made.performed()).collect();
+    let stand = |standing: &Standing| match standing {
+        Standing::Access(step, _) => Stand::Access(step.made.performed().access),
+        Standing::Done => Stand::Done,
+        Standing::Fault(why) => Stand::Stuck(why.message.to_string()),
+    };
+    Run { steps, next: traced.threads.iter().map(stand).collect(), output: Some(traced.output.clone()), detail: traced }
 }
