@@ -19,7 +19,7 @@
 //!      place is next, of several the first in the list: all of those are stores, and now they are in the buffer.
 //! * *Run*: each access is issued at its place, after those before it in its thread; a store is committed at its place.
 //!
-//! Under SC and C11 the run has the accesses in the order of the list.
+//! Under SC and C11 the run has the accesses in the order of the list, and each is seen where it is made.
 //!
 //! # Invariants
 //!
@@ -47,7 +47,8 @@ pub struct WeakRun {
     pub run: Vec<RunStep>,
     /// What each access reads: the write, or `None` for the initial value and for stores.
     pub sources: Vec<Option<usize>>,
-    /// For each access that is behind others, the first write in co that it comes before. A read misses this one.
+    /// For each access the first write in co that it comes before though another thread made that one earlier in the run: on a
+    /// machine it was still in the buffer. A read misses its value.
     pub misses: Vec<Option<usize>>,
     /// The stores that others see later than their own thread, in the order in which they are made.
     pub delays: Vec<Delay>,
@@ -90,8 +91,14 @@ pub fn weak_run(model: GraphModel, steps: &[WeakStep], made: &[Performed]) -> Op
     let relations = Relations::new(steps, made)?;
     let mut run: Vec<RunStep> = Vec::new();
     let mut delays = Vec::new();
+    let mut misses = relations.misses.clone();
     match model.machine() {
-        None => run.extend((0..made.len()).map(RunStep::Issue)),
+        None => {
+            for (i, performed) in made.iter().enumerate() {
+                run.push(RunStep::Issue(i));
+                run.extend((performed.access.kind == AccessKind::Store).then_some(RunStep::Commit(i)));
+            }
+        }
         Some(machine) => {
             let order = Order::new(made, relations.edges(machine, made)).all()?;
             let mut own = per_thread(made);
@@ -111,9 +118,10 @@ pub fn weak_run(model: GraphModel, steps: &[WeakStep], made: &[Performed]) -> Op
                 }
             }
             delays.sort_unstable_by_key(|delay| delay.issued);
+            misses = relations.missed(made, &delays, &issued);
         }
     }
-    Some(WeakRun { run, sources: relations.sources, misses: relations.misses, delays })
+    Some(WeakRun { run, sources: relations.sources, misses, delays })
 }
 
 /// The accesses of each thread in program order.
@@ -147,6 +155,25 @@ impl Relations {
             }
         }
         Some(Relations { sources, misses, orders })
+    }
+
+    /// For each access the delayed store of another thread that it comes before, if that was made earlier.
+    fn missed(&self, made: &[Performed], delays: &[Delay], issued: &[usize]) -> Vec<Option<usize>> {
+        let mut place = vec![0; made.len()];
+        for (at, &write) in self.orders.values().flat_map(|order| order.iter().enumerate()) {
+            place[write] = at + 1;
+        }
+        let missed = |i: usize| {
+            // A write is where it is; a read is right after what it read.
+            let own = if made[i].writes { place[i] } else { self.sources[i].map_or(0, |source| place[source]) };
+            let misses = |delay: &&Delay| {
+                let store = &made[delay.store];
+                let same = store.access.addr == made[i].access.addr && store.thread != made[i].thread;
+                same && delay.issued < issued[i] && own < place[delay.store]
+            };
+            delays.iter().filter(misses).map(|delay| delay.store).min_by_key(|&store| place[store])
+        };
+        (0..made.len()).map(missed).collect()
     }
 
     /// ppo ∪ rfe ∪ co ∪ fr, or edges with the same closure.

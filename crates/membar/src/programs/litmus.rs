@@ -2,7 +2,9 @@
 
 use super::{About, Round, Run, Stand, Subject, Unedited, confirmed, edited_texts, hash, shown};
 use crate::Failure;
-use crate::core::{Barrier, Order, ProgramModel, Remedy};
+use crate::certify::weak;
+use crate::core::Performed;
+use crate::core::{Barrier, Claim, GraphModel, Order, ProgramModel, Remedy, WeakStep};
 use crate::explore::{Next, Program, Step};
 use crate::litmus::{self, Arch, Code, Error, FILE_LIMIT, Interpreter, LitmusTest, Site};
 use crate::report::kinds::ErrorKind as ErrorName;
@@ -98,19 +100,44 @@ impl Subject for Litmus {
             }
             steps.push(program.repeat(step));
         }
-        let stand = |thread: usize| match program.next(thread) {
-            Next::Access(access) => Stand::Access(access),
-            Next::Done => Stand::Done,
-            Next::Fault => Stand::Stuck(format!("cannot continue: {}", program.fault(thread).message)),
-            Next::Long => Stand::Stuck("runs on without an access for too long".into()),
-        };
-        let waits = (0..threads).map(|thread| !program.waiting(thread).round.is_empty()).collect();
-        let next = (0..threads).map(stand).collect();
-        Ok(Run { steps, next, output: None, detail: (program.memory().to_vec(), waits) })
+        Ok(stopped(&program, steps))
     }
 
+    fn trace_weak(&mut self, schedule: &[WeakStep]) -> Result<Run<Self::Detail>, Failure> {
+        let mut program = Interpreter::new(Arc::clone(&self.code));
+        // Of each cell what was there at first, and what the writes left, in co.
+        let mut left: Vec<Vec<u64>> = program.memory().iter().map(|&value| vec![value]).collect();
+        let mut steps = Vec::new();
+        for step in schedule {
+            let thread = step.thread as usize;
+            if thread >= program.threads() || step.choice.is_some() {
+                break;
+            }
+            let Next::Access(access) = program.next(thread) else { break };
+            let left = &mut left[access.addr as usize];
+            let Some(place) = left.len().checked_sub(step.behind as usize).filter(|&place| place > 0) else { break };
+            program.set(access.addr, left[place - 1]);
+            let performed = program.step(thread);
+            if performed.writes {
+                left.insert(place, performed.new);
+            }
+            program.set(access.addr, left.last().copied().unwrap_or(performed.new));
+            steps.push(performed);
+        }
+        Ok(stopped(&program, steps))
+    }
     fn confirms(&mut self, model: ProgramModel, explanation: &Explanation) -> bool {
         confirmed(&mut crate::litmus::LitmusThreads::new(&self.code), model, explanation)
+    }
+
+    fn confirms_weak(
+        &mut self,
+        model: GraphModel,
+        steps: &[WeakStep],
+        claims: &[Claim],
+        ending: weak::Ending<'_>,
+    ) -> Result<weak::Confirmed, weak::Refusal> {
+        weak::confirms(&mut crate::litmus::LitmusThreads::new(&self.code), model, steps, claims, ending)
     }
 
     fn refuses(&self, model: ProgramModel) -> Option<Failure> {
@@ -218,4 +245,18 @@ impl Subject for Litmus {
     fn about(&self, _: f64) -> About {
         About { command: ReplayCommand::of(&self.name), ..About::default() }
     }
+}
+
+/// The run that came to here.
+fn stopped(program: &Interpreter, steps: Vec<Performed>) -> Run<<Litmus as Subject>::Detail> {
+    let threads = program.threads();
+    let stand = |thread: usize| match program.next(thread) {
+        Next::Access(access) => Stand::Access(access),
+        Next::Done => Stand::Done,
+        Next::Fault => Stand::Stuck(format!("cannot continue: {}", program.fault(thread).message)),
+        Next::Long => Stand::Stuck("runs on without an access for too long".into()),
+    };
+    let waits = (0..threads).map(|thread| !program.waiting(thread).round.is_empty()).collect();
+    let next = (0..threads).map(stand).collect();
+    Run { steps, next, output: None, detail: (program.memory().to_vec(), waits) }
 }

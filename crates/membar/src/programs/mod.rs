@@ -11,8 +11,8 @@ pub use litmus::Litmus;
 pub use native::{Native, compile, serve};
 
 use crate::Failure;
-use crate::certify::{rc11, replay};
-use crate::core::{Access, Barrier, Order, Performed, ProgramModel, Remedy, Threads};
+use crate::certify::{rc11, replay, weak};
+use crate::core::{Access, Barrier, Claim, GraphModel, Order, Performed, ProgramModel, Remedy, Threads, WeakStep};
 use crate::explore::{SearchState, Step, Work};
 use crate::report::verify::{
     AccessRef, EditRef, ErrorRef, FenceRef, FrameRef, NoteRef, ReplayCommand, StatisticsRef, edited,
@@ -302,6 +302,13 @@ pub trait Subject {
     /// Runs a schedule, with the remedies of the last exploration.
     fn trace(&mut self, schedule: &[Step]) -> Result<Run<Self::Detail>, Failure>;
 
+    /// Runs steps that may be behind others, with the remedies of the last exploration. Memory is what the last write in co left.
+    fn trace_weak(&mut self, _schedule: &[WeakStep]) -> Result<Run<Self::Detail>, Failure> {
+        let message =
+            "error: a schedule with `~` cannot be run on this kind of program\n = help: it can on litmus tests";
+        Err(Failure::Usage(message.into()))
+    }
+
     /// Whether two accesses to one address have a byte in common.
     fn overlap(&self, _run: &Run<Self::Detail>, _one: &Event, _other: &Event) -> bool {
         true
@@ -314,6 +321,15 @@ pub trait Subject {
 
     /// Whether a separate machine finds the execution possible and not sequentially consistent.
     fn confirms(&mut self, model: ProgramModel, explanation: &Explanation) -> bool;
+
+    /// What separate code says about an execution of the model: that the steps make these accesses, and how they end.
+    fn confirms_weak(
+        &mut self,
+        model: GraphModel,
+        steps: &[WeakStep],
+        claims: &[Claim],
+        ending: weak::Ending<'_>,
+    ) -> Result<weak::Confirmed, weak::Refusal>;
 
     /// Why it says nothing under this model.
     fn refuses(&self, _model: ProgramModel) -> Option<Failure> {

@@ -7,7 +7,8 @@ use super::{
     About, Input, Language, Limit, NativeOptions, RUN, Round, Run, Stand, Subject, Unedited, confirmed, edited_texts,
     hash, shown,
 };
-use crate::core::{Barrier, Order, Performed, ProgramModel, Relaxation, Remedy};
+use crate::certify::weak;
+use crate::core::{Barrier, Claim, GraphModel, Order, Performed, ProgramModel, Relaxation, Remedy, WeakStep};
 use crate::explore::{FaultKind, Step, Strategy};
 use crate::report::kinds::{ErrorKind as ErrorName, Maker};
 use crate::report::verify::{AccessRef, EditRef, ErrorRef, FenceRef, FrameRef, ReplayCommand, order};
@@ -274,6 +275,16 @@ impl Subject for Native {
 
     fn confirms(&mut self, model: ProgramModel, explanation: &Explanation) -> bool {
         confirmed(&mut self.session.remote(), model, explanation)
+    }
+
+    fn confirms_weak(
+        &mut self,
+        model: GraphModel,
+        steps: &[WeakStep],
+        claims: &[Claim],
+        ending: weak::Ending<'_>,
+    ) -> Result<weak::Confirmed, weak::Refusal> {
+        weak::confirms(&mut self.session.remote(), model, steps, claims, ending)
     }
 
     fn stack(&self, run: &Run<Traced>, event: &Event) -> Vec<FrameRef> {
