@@ -15,8 +15,9 @@
 //! * *Order*: an access is *ready* if everything before it in that relation has its place.
 //!   1. While there is a ready access that is the first of its thread without a place, it is next. Of several, those come first
 //!      that a store in a buffer waits for, and otherwise the first in the list.
-//!   2. Otherwise a store has to be delayed. The ready access with the fewest accesses of its thread before it that have no
-//!      place is next, of several the first in the list: all of those are stores, and now they are in the buffer.
+//!   2. Otherwise a store has to be delayed. The accesses before a ready one in its thread that have no place are stores, and are in
+//!      the buffer if it is next. Those that the relation leads to from it have to be in any case. The ready access is next that puts the fewest
+//!      others into the buffer, then the fewest at all, then the one with the fewest there; of several the first in the list.
 //! * *Run*: each access is issued at its place, after those before it in its thread; a store is committed at its place.
 //!
 //! Under SC and C11 the run has the accesses in the order of the list, and each is seen where it is made.
@@ -33,7 +34,7 @@
 //!
 //! # Complexity
 //!
-//! O((n + e) log n) for n accesses with e edges, and O(n + e) for each delayed store; ppo has O(n · s) edges for runs of s stores.
+//! O((n + e) log n) for n accesses with e edges, and O(n + e) for each delayed store and access that could be next then; ppo has O(n · s) edges for runs of s stores.
 
 use crate::explain::RunStep;
 use membar_core::{AccessKind, Barrier, GraphModel, MachineStep, Performed, Relaxation, WeakStep};
@@ -242,6 +243,8 @@ struct Order<'m> {
     other: BTreeSet<usize>,
     /// A store in a buffer waits for it.
     needed: Vec<bool>,
+    /// It is in a buffer, or was.
+    buffered: Vec<bool>,
 }
 
 impl<'m> Order<'m> {
@@ -255,7 +258,8 @@ impl<'m> Order<'m> {
         }
         let own = per_thread(made).into_iter().map(|(thread, own)| (thread, (own, 0))).collect();
         let (first, other) = (BTreeSet::new(), BTreeSet::new());
-        Order { made, after, before, left, placed: vec![false; n], own, first, other, needed: vec![false; n] }
+        let (placed, needed, buffered) = (vec![false; n], vec![false; n], vec![false; n]);
+        Order { made, after, before, left, placed, own, first, other, needed, buffered }
     }
 
     /// All accesses; `None` if the relation has a cycle.
@@ -295,11 +299,14 @@ impl<'m> Order<'m> {
     fn delaying(&mut self) -> Option<usize> {
         let waiting = |&i: &usize| {
             let (own, from) = &self.own[&self.made[i].thread];
-            own[*from..].iter().take_while(|&&j| j < i).filter(|&&j| !self.placed[j]).count()
+            let stores = || own[*from..].iter().take_while(|&&j| j < i).filter(|&&j| !self.placed[j]);
+            let new = stores().filter(|&&j| !self.buffered[j]).count();
+            (stores().filter(|&&j| !self.buffered[j] && !self.leads(i, j)).count(), new, stores().count())
         };
         let chosen = self.other.iter().copied().min_by_key(waiting)?;
         let (own, from) = &self.own[&self.made[chosen].thread];
         let mut open: Vec<usize> = own[*from..].iter().copied().take_while(|&j| j < chosen).collect();
+        open.iter().for_each(|&i| self.buffered[i] = true);
         while let Some(i) = open.pop() {
             if !self.placed[i] && !self.needed[i] {
                 self.needed[i] = true;
@@ -310,6 +317,21 @@ impl<'m> Order<'m> {
             }
         }
         Some(chosen)
+    }
+
+    /// Whether the relation leads from a ready access to this one.
+    fn leads(&self, from: usize, to: usize) -> bool {
+        let mut seen = vec![false; self.made.len()];
+        let mut open = vec![to];
+        while let Some(i) = open.pop() {
+            if i == from {
+                return true;
+            }
+            if !self.placed[i] && !std::mem::replace(&mut seen[i], true) {
+                open.extend(&self.before[i]);
+            }
+        }
+        false
     }
 
     fn place(&mut self, i: usize) {
