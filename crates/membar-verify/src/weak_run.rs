@@ -15,11 +15,12 @@
 //! * *Order*: an access is *ready* if everything before it in that relation has its place.
 //!   1. While there is a ready access that is the first of its thread without a place, it is next. Of several, those come first
 //!      that a store in a buffer waits for, and otherwise the first in the list.
-//!   2. Otherwise a store has to be delayed. The ready access with the fewest accesses of its thread before it that have no
-//!      place is next, of several the first in the list: all of those are stores, and now they are in the buffer.
+//!   2. Otherwise a store has to be delayed. The accesses before a ready one in its thread that have no place are stores, and are in
+//!      the buffer if it is next. Those that the relation leads to from it have to be in any case. The ready access is next that puts the fewest
+//!      others into the buffer, then the fewest at all, then the one with the fewest there; of several the first in the list.
 //! * *Run*: each access is issued at its place, after those before it in its thread; a store is committed at its place.
 //!
-//! Under SC and C11 the run has the accesses in the order of the list.
+//! Under SC and C11 the run has the accesses in the order of the list, and each is seen where it is made.
 //!
 //! # Invariants
 //!
@@ -33,7 +34,7 @@
 //!
 //! # Complexity
 //!
-//! O((n + e) log n) for n accesses with e edges, and O(n + e) for each delayed store; ppo has O(n · s) edges for runs of s stores.
+//! O((n + e) log n) for n accesses with e edges, and O(n + e) for each delayed store and access that could be next then; ppo has O(n · s) edges for runs of s stores.
 
 use crate::explain::RunStep;
 use membar_core::{AccessKind, Barrier, GraphModel, MachineStep, Performed, Relaxation, WeakStep};
@@ -47,7 +48,8 @@ pub struct WeakRun {
     pub run: Vec<RunStep>,
     /// What each access reads: the write, or `None` for the initial value and for stores.
     pub sources: Vec<Option<usize>>,
-    /// For each access that is behind others, the first write in co that it comes before. A read misses this one.
+    /// For each access the first write in co that it comes before though another thread made that one earlier in the run: on a
+    /// machine it was still in the buffer. A read misses its value.
     pub misses: Vec<Option<usize>>,
     /// The stores that others see later than their own thread, in the order in which they are made.
     pub delays: Vec<Delay>,
@@ -90,8 +92,14 @@ pub fn weak_run(model: GraphModel, steps: &[WeakStep], made: &[Performed]) -> Op
     let relations = Relations::new(steps, made)?;
     let mut run: Vec<RunStep> = Vec::new();
     let mut delays = Vec::new();
+    let mut misses = relations.misses.clone();
     match model.machine() {
-        None => run.extend((0..made.len()).map(RunStep::Issue)),
+        None => {
+            for (i, performed) in made.iter().enumerate() {
+                run.push(RunStep::Issue(i));
+                run.extend((performed.access.kind == AccessKind::Store).then_some(RunStep::Commit(i)));
+            }
+        }
         Some(machine) => {
             let order = Order::new(made, relations.edges(machine, made)).all()?;
             let mut own = per_thread(made);
@@ -111,9 +119,10 @@ pub fn weak_run(model: GraphModel, steps: &[WeakStep], made: &[Performed]) -> Op
                 }
             }
             delays.sort_unstable_by_key(|delay| delay.issued);
+            misses = relations.missed(made, &delays, &issued);
         }
     }
-    Some(WeakRun { run, sources: relations.sources, misses: relations.misses, delays })
+    Some(WeakRun { run, sources: relations.sources, misses, delays })
 }
 
 /// The accesses of each thread in program order.
@@ -147,6 +156,25 @@ impl Relations {
             }
         }
         Some(Relations { sources, misses, orders })
+    }
+
+    /// For each access the delayed store of another thread that it comes before, if that was made earlier.
+    fn missed(&self, made: &[Performed], delays: &[Delay], issued: &[usize]) -> Vec<Option<usize>> {
+        let mut place = vec![0; made.len()];
+        for (at, &write) in self.orders.values().flat_map(|order| order.iter().enumerate()) {
+            place[write] = at + 1;
+        }
+        let missed = |i: usize| {
+            // A write is where it is; a read is right after what it read.
+            let own = if made[i].writes { place[i] } else { self.sources[i].map_or(0, |source| place[source]) };
+            let misses = |delay: &&Delay| {
+                let store = &made[delay.store];
+                let same = store.access.addr == made[i].access.addr && store.thread != made[i].thread;
+                same && delay.issued < issued[i] && own < place[delay.store]
+            };
+            delays.iter().filter(misses).map(|delay| delay.store).min_by_key(|&store| place[store])
+        };
+        (0..made.len()).map(missed).collect()
     }
 
     /// ppo ∪ rfe ∪ co ∪ fr, or edges with the same closure.
@@ -215,6 +243,8 @@ struct Order<'m> {
     other: BTreeSet<usize>,
     /// A store in a buffer waits for it.
     needed: Vec<bool>,
+    /// It is in a buffer, or was.
+    buffered: Vec<bool>,
 }
 
 impl<'m> Order<'m> {
@@ -228,7 +258,8 @@ impl<'m> Order<'m> {
         }
         let own = per_thread(made).into_iter().map(|(thread, own)| (thread, (own, 0))).collect();
         let (first, other) = (BTreeSet::new(), BTreeSet::new());
-        Order { made, after, before, left, placed: vec![false; n], own, first, other, needed: vec![false; n] }
+        let (placed, needed, buffered) = (vec![false; n], vec![false; n], vec![false; n]);
+        Order { made, after, before, left, placed, own, first, other, needed, buffered }
     }
 
     /// All accesses; `None` if the relation has a cycle.
@@ -268,11 +299,14 @@ impl<'m> Order<'m> {
     fn delaying(&mut self) -> Option<usize> {
         let waiting = |&i: &usize| {
             let (own, from) = &self.own[&self.made[i].thread];
-            own[*from..].iter().take_while(|&&j| j < i).filter(|&&j| !self.placed[j]).count()
+            let stores = || own[*from..].iter().take_while(|&&j| j < i).filter(|&&j| !self.placed[j]);
+            let new = stores().filter(|&&j| !self.buffered[j]).count();
+            (stores().filter(|&&j| !self.buffered[j] && !self.leads(i, j)).count(), new, stores().count())
         };
         let chosen = self.other.iter().copied().min_by_key(waiting)?;
         let (own, from) = &self.own[&self.made[chosen].thread];
         let mut open: Vec<usize> = own[*from..].iter().copied().take_while(|&j| j < chosen).collect();
+        open.iter().for_each(|&i| self.buffered[i] = true);
         while let Some(i) = open.pop() {
             if !self.placed[i] && !self.needed[i] {
                 self.needed[i] = true;
@@ -283,6 +317,21 @@ impl<'m> Order<'m> {
             }
         }
         Some(chosen)
+    }
+
+    /// Whether the relation leads from a ready access to this one.
+    fn leads(&self, from: usize, to: usize) -> bool {
+        let mut seen = vec![false; self.made.len()];
+        let mut open = vec![to];
+        while let Some(i) = open.pop() {
+            if i == from {
+                return true;
+            }
+            if !self.placed[i] && !std::mem::replace(&mut seen[i], true) {
+                open.extend(&self.before[i]);
+            }
+        }
+        false
     }
 
     fn place(&mut self, i: usize) {

@@ -330,6 +330,9 @@ pub struct StepRef {
     /// It is the access that overtakes it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub overtakes: bool,
+    /// The event of another thread whose write was made before, and which it comes before: a read misses its value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub misses: Option<usize>,
     /// Which event it is: an issue and a commit of one store have the same number.
     #[serde(default)]
     pub event: usize,

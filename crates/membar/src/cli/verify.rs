@@ -381,7 +381,7 @@ pub struct Replay {
     #[arg(required = true, num_args = 2.., value_names = ["PROGRAM", "SCHEDULE"])]
     words: Vec<OsString>,
 
-    /// Mark where an access could overtake a store under this model.
+    /// Mark where an access could overtake a store under this model. A schedule with `~` is run under it.
     #[arg(short, long, value_name = "MODEL", value_parser = VerifyModelParser)]
     pub model: Option<VerifyModel>,
 

@@ -80,7 +80,7 @@ fn told(test: &LitmusTest, file: &str, steps: &[Transition]) -> Vec<StepRef> {
             crowded: false,
             by: None,
         };
-        told.push(StepRef { step: StepKind::Issue, access, delayed: false, overtakes: false, event });
+        told.push(StepRef { step: StepKind::Issue, access, delayed: false, overtakes: false, misses: None, event });
         if step.kind == AccessKind::Store {
             waiting.push((step.thread, step.cell, event));
         }

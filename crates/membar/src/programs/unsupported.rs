@@ -2,7 +2,8 @@
 
 use super::{About, Input, Language, NativeOptions, Round, Run, Subject, Unedited};
 use crate::Failure;
-use crate::core::{Barrier, Order, ProgramModel, Remedy};
+use crate::certify::weak;
+use crate::core::{Barrier, Claim, GraphModel, Order, ProgramModel, Remedy, WeakStep};
 use crate::explore::Step;
 use crate::report::verify::{AccessRef, EditRef, ErrorRef, FenceRef};
 use crate::verify::{Checkpoint, Effort, Event, Explanation, ProgramError};
@@ -68,6 +69,16 @@ impl Subject for Native {
     }
 
     fn confirms(&mut self, _: ProgramModel, _: &Explanation) -> bool {
+        match *self {}
+    }
+
+    fn confirms_weak(
+        &mut self,
+        _: GraphModel,
+        _: &[WeakStep],
+        _: &[Claim],
+        _: weak::Ending<'_>,
+    ) -> Result<weak::Confirmed, weak::Refusal> {
         match *self {}
     }
 

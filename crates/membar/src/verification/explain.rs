@@ -192,7 +192,7 @@ fn violation<S: Subject>(subject: &mut S, found: &Found, case: &Case<S::Detail>)
             RunStep::Commit(i) => (StepKind::Commit, i),
         };
         let (delayed, overtakes) = (i == explanation.store, i == overtaking && step == StepKind::Issue);
-        StepRef { step, access: events[i].clone(), delayed, overtakes, event: i }
+        StepRef { step, access: events[i].clone(), delayed, overtakes, misses: None, event: i }
     };
     let fences = &explanation.fences;
     let cycle: Vec<LinkRef> = explanation.cycle.iter().map(link).collect();

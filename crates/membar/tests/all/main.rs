@@ -27,6 +27,7 @@ mod programs;
 mod progress;
 mod readable;
 mod reduce;
+mod replay;
 mod sarif;
 mod schema;
 mod simulate;

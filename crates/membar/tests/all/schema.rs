@@ -65,6 +65,7 @@ const COMMANDS: &[(&str, i32, &str)] = &[
     ("verify", 2, "verify broken.c"),
     ("replay", 0, "replay SB.litmus a2b2"),
     ("replay", 0, "replay SB.litmus a2b2 --model tso"),
+    ("replay", 0, "replay SB.litmus a2bb~1 --model tso"),
     ("replay", 0, "replay message.c a2 --model pso"),
     ("replay", 0, "replay threads.cpp a5"),
     ("campaign", 0, "simulate --machine tso --tests 17 --operations 50"),

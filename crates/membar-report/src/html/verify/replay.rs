@@ -22,7 +22,8 @@ pub fn replayed(report: &ReplayReport, command: &str, read: Read<'_>) -> (Row, C
         .filter_map(|(at, step)| Some((at, (step.overtakes? as usize).checked_sub(1)?)))
         .filter(|&(at, store)| store < at)
         .collect();
-    let verdict = if overtaking.is_empty() { ShownVerdict::Ran } else { ShownVerdict::Unsafe };
+    let unsafe_run = !overtaking.is_empty() || report.sequential == Some(false);
+    let verdict = if unsafe_run { ShownVerdict::Unsafe } else { ShownVerdict::Ran };
     let model = report.model.map_or("sc", ProgramModel::name);
     let name = report.program.rsplit('/').next().unwrap_or(&report.program);
     let mut case = Case {
@@ -31,13 +32,18 @@ pub fn replayed(report: &ReplayReport, command: &str, read: Read<'_>) -> (Row, C
         verdict,
         headline: vec![
             format!("Schedule {} of {name}, {steps}.", report.schedule),
-            "It was run as an interleaving: every access acts on memory before the next one.".into(),
+            match report.sequential {
+                None => "It was run as an interleaving: every access acts on memory before the next one.".into(),
+                Some(true) => format!("It is an execution under {model}, and sequentially consistent."),
+                Some(false) => format!("It is an execution under {model}, and not sequentially consistent."),
+            },
         ],
         facts: vec![Fact { name: "Schedule", value: report.schedule.clone() }],
         commands: vec![Command { about: "This answer".into(), line: command.to_owned() }],
         ..Case::default()
     };
     match (report.model, overtaking.len()) {
+        _ if report.sequential.is_some() => {}
         (None, _) => case.headline.push("Overtaking was not checked: add `--model tso`.".into()),
         (Some(model), 0) => case.headline.push(format!("Under {model} no access of it could overtake a store.")),
         (Some(ProgramModel::C11), n) => case.headline.push(format!(
@@ -59,22 +65,28 @@ pub fn replayed(report: &ReplayReport, command: &str, read: Read<'_>) -> (Row, C
         }
         case.facts.push(Fact { name: "Memory at the end", value: memory.join(", ") });
     }
-    let mut run: Vec<StepRef> = Vec::new();
+    let mut run: Vec<StepRef> = report.run.clone();
     case.notes.extend(report.left_out());
-    let shown = report.steps.iter().enumerate().filter(|(_, step)| step.is_shown());
-    for (event, step) in shown {
-        let issue =
-            StepRef { step: StepKind::Issue, access: step.access.clone(), delayed: false, overtakes: false, event };
+    let interleaved = if report.sequential.is_none() { &report.steps[..] } else { &[] };
+    for (event, step) in interleaved.iter().enumerate().filter(|(_, step)| step.is_shown()) {
+        let (access, delayed, overtakes, misses) = (step.access.clone(), false, false, None);
+        let issue = StepRef { step: StepKind::Issue, access, delayed, overtakes, misses, event };
         let commit =
             (step.access.kind == AccessKind::Store).then(|| StepRef { step: StepKind::Commit, ..issue.clone() });
         run.push(issue);
         run.extend(commit);
     }
-    let index = told(&mut case, (&run, &report.initial), ("sc", "This is the schedule, step by step."), read);
+    let machine = if report.sequential.is_some() { model } else { "sc" };
+    let index = told(&mut case, (&run, &report.initial), (machine, "This is the schedule, step by step."), read);
     let node = |step: usize| index.get(&step).copied();
     for &(at, _) in &overtaking {
         if let Some(node) = node(at) {
             case.graph.nodes[node].wrong = Some("could overtake");
+        }
+    }
+    for step in report.run.iter().filter(|step| step.misses.is_some()) {
+        if let Some(node) = node(step.event) {
+            case.graph.nodes[node].wrong = Some("misses a write");
         }
     }
     case.fixes = Fixes {

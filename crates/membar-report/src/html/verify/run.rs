@@ -53,14 +53,15 @@ impl<'a> Run<'a> {
             if step.step == StepKind::Commit {
                 let Some(place) = buffer.entries().iter().position(|store| store.value == event) else { continue };
                 buffer.commit(place);
-                run.write(address, event, delayed.filter(|_| Some(event) == overtaking));
+                run.write(address, event, step.misses.or(delayed.filter(|_| Some(event) == overtaking)));
                 continue;
             }
             let mut source = None;
             if access.kind != AccessKind::Store {
                 let writes = run.order.get(address).map_or(&[][..], |writes| writes);
                 // Without buffers, what is overtaken is in memory already.
-                let place = writes.iter().position(|&write| step.overtakes && Some(write) == delayed);
+                let missed = step.misses.or(delayed.filter(|_| step.overtakes));
+                let place = writes.iter().position(|&write| Some(write) == missed);
                 source =
                     buffer.newest(address).copied().or_else(|| writes[..place.unwrap_or(writes.len())].last().copied());
                 if let (None, Some(value)) = (source, &access.read) {
@@ -70,7 +71,7 @@ impl<'a> Run<'a> {
             match access.kind {
                 AccessKind::Store => buffer.push(address, event),
                 AccessKind::Rmw if access.write.is_some() => {
-                    run.write(address, event, delayed.filter(|_| Some(event) == overtaking));
+                    run.write(address, event, step.misses.or(delayed.filter(|_| Some(event) == overtaking)));
                 }
                 _ => {}
             }
