@@ -15,6 +15,9 @@
 //!    *revisits* r: the events that were decided on after r and are not in the past of the write are deleted, and r reads from the
 //!    write. So that no graph comes up twice, this is done only if r and the deleted events were all *maximal*: each read read the last write in
 //!    co, each write was the last in co, among the events decided on before it and those in the past of the new write.
+//!
+//!    A read-modify-write whose source another one has read cannot stand beside that one; but its write may revisit it, or a read whose revisit deletes it.
+//!    So it is made in the graph of that revisit, and only there.
 //! 3. A choice: one branch for each outcome; the first is the maximal one.
 //!
 //! *Accesses that block* ([`crate::Waiting`]) are made only with values that let them. Where the last write in co blocks, one more branch
@@ -83,6 +86,8 @@ pub struct GraphOutcome<T> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Way {
     From(u32),
+    /// From a write that another read-modify-write has read, this read being revisited.
+    Instead(u32, u32),
     Wait,
 }
 
@@ -108,9 +113,17 @@ enum Kind {
     Revisit {
         saved: Box<Graph>,
         read: Box<Event>,
-        write: Box<Event>,
+        by: Box<By>,
         places: Vec<usize>,
     },
+}
+
+/// The write that revisits.
+#[derive(Clone, Copy)]
+enum By {
+    Write(Event),
+    /// That of a read-modify-write which is to be made, from this read on.
+    Update(Event),
 }
 
 /// A write that is to be added.
@@ -289,7 +302,7 @@ impl<P: Program, O: Observer> Graphs<P, O> {
             let Some(&last) = self.graph.threads[thread].last() else { continue };
             let read = *self.graph.event(last);
             if read.is_read() && read.paired {
-                self.open_update(&read);
+                self.open_write(self.update_of(&read));
                 return true;
             }
         }
@@ -374,8 +387,17 @@ impl<P: Program, O: Observer> Graphs<P, O> {
             if !is_new || blocking.is_some_and(|awaited| awaited.blocks(value)) {
                 continue;
             }
-            if at == self.graph.co(addr).len() || self.is_admitted(self.read(thread, access, source)) {
-                ways.push(Way::From(source));
+            let read = self.read(thread, access, source);
+            if at < self.graph.co(addr).len() && !self.is_admitted(read) {
+                continue;
+            }
+            match self.rival(&read) {
+                Some(rival) => {
+                    let deletes = |(_, deletes): &(u32, Vec<bool>)| deletes[rival as usize];
+                    let revisits = self.revisits(&read).into_iter().filter(deletes);
+                    ways.extend(revisits.map(|(read, _)| Way::Instead(source, read)));
+                }
+                None => ways.push(Way::From(source)),
             }
         }
         let last = self.graph.value(addr, self.graph.last(addr));
@@ -383,6 +405,17 @@ impl<P: Program, O: Observer> Graphs<P, O> {
             ways.push(Way::Wait);
         }
         ways
+    }
+
+    /// The read of another read-modify-write that writes right after what this one would.
+    fn rival(&self, read: &Event) -> Option<u32> {
+        if !read.access.writes_on(read.value) {
+            return None;
+        }
+        self.graph.places[read.access.addr as usize].reads.iter().copied().find(|&other| {
+            let other = self.graph.event(other);
+            other.paired && other.source == read.source && other.thread != read.thread
+        })
     }
 
     /// The thread's next access, reading from there.
@@ -419,15 +452,14 @@ impl<P: Program, O: Observer> Graphs<P, O> {
     }
 
     /// The write of a read-modify-write whose read is the last event of its thread.
-    fn open_update(&mut self, read: &Event) {
-        let event = Event {
+    fn update_of(&self, read: &Event) -> Event {
+        Event {
             value: read.wrote,
             order: read.order,
             paired: true,
             after: read.after,
             ..self.event(read.thread as usize, What::Write, read.access)
-        };
-        self.open_write(event);
+        }
     }
 
     fn open_store(&mut self, thread: usize, access: Access) {
@@ -462,22 +494,13 @@ impl<P: Program, O: Observer> Graphs<P, O> {
         let addr = event.access.addr;
         let read = self.graph.threads[event.thread as usize].last().map_or(INIT, |&read| self.graph.event(read).source);
         let at = self.graph.position(addr, read);
-        let taken = self.graph.places[addr as usize].reads.iter().any(|&other| {
-            let other = self.graph.event(other);
-            other.paired && other.source == read && other.thread != event.thread && self.has_written(other)
-        });
-        if taken || !self.graph.is_gap(addr, at) {
+        if !self.graph.is_gap(addr, at) {
             return Vec::new();
         }
         let id = self.graph.push(*event, at, self.model);
         let admitted = models::admits(self.model, &self.graph, id, &mut self.reach);
         self.graph.pop();
         if admitted { vec![at] } else { Vec::new() }
-    }
-
-    /// Whether the write of a read-modify-write is in the graph.
-    fn has_written(&self, read: &Event) -> bool {
-        self.graph.threads[read.thread as usize].len() > read.index as usize + 1
     }
 
     /// Whether what this write left there has come to its end.
@@ -546,7 +569,7 @@ impl<P: Program, O: Observer> Graphs<P, O> {
                 if writing.revisits.is_none() {
                     let event = writing.event;
                     self.cut_to(depth);
-                    let revisits = self.revisits(&event);
+                    let revisits = self.revisits(&event).into_iter().map(|(read, _)| read).collect();
                     let Some(Frame { kind: Kind::Write(writing), .. }) = self.frames.last_mut() else { return None };
                     writing.revisits = Some(revisits);
                 }
@@ -554,13 +577,13 @@ impl<P: Program, O: Observer> Graphs<P, O> {
                 let read = *writing.revisits.as_ref()?.get(revisit)?;
                 let event = writing.event;
                 self.cut_to(depth);
-                self.revisit(event, read);
+                self.revisit(By::Write(event), read);
                 Some(Came::Revisits)
             }
-            Kind::Revisit { read, write, places, .. } => {
-                let (&at, read, write) = (places.get(taken)?, **read, **write);
+            Kind::Revisit { read, by, places, .. } => {
+                let (&at, read, by) = (places.get(taken)?, **read, **by);
                 self.cut_to(depth);
-                Some(self.take_revisit(read, write, at))
+                Some(self.take_revisit(read, by, at))
             }
         }
     }
@@ -592,6 +615,11 @@ impl<P: Program, O: Observer> Graphs<P, O> {
         let Next::Access(access) = self.stands(thread).next else { return Came::Nowhere };
         match way {
             Way::From(source) => self.make_read(self.read(thread, &access, source)),
+            Way::Instead(source, revisited) => {
+                let update = self.read(thread, &access, source);
+                self.revisit(By::Update(update), revisited);
+                Came::Revisits
+            }
             Way::Wait => {
                 self.add(self.event(thread, What::Wait, access), 0);
                 Came::On
@@ -660,21 +688,29 @@ impl<P: Program, O: Observer> Graphs<P, O> {
         self.race(id);
     }
 
-    /// The reads that a write, which is not in the graph, revisits.
-    fn revisits(&mut self, write: &Event) -> Vec<u32> {
+    /// The past of an event that is not in the graph.
+    fn past_of(&self, event: &Event, past: &mut Vec<u32>) {
+        self.graph.past_of_next(event.thread as usize, past);
+        if event.is_read() && event.source != INIT {
+            past.iter_mut().zip(self.graph.past(event.source)).for_each(|(past, &more)| *past = (*past).max(more));
+        }
+    }
+
+    /// The reads that a write, or a read-modify-write, which is not in the graph, revisits; and which events are deleted then.
+    fn revisits(&mut self, write: &Event) -> Vec<(u32, Vec<bool>)> {
         let mut past = std::mem::take(&mut self.past);
-        self.graph.past_of_next(write.thread as usize, &mut past);
+        self.past_of(write, &mut past);
         let reads = &self.graph.places[write.access.addr as usize].reads;
         let in_past = |event: &Event| past[event.thread as usize] > event.index;
-        let revisits = reads.iter().copied().filter(|&read| {
+        let revisits = reads.iter().copied().filter_map(|read| {
             let event = self.graph.event(read);
-            event.thread != write.thread && !in_past(event) && {
-                let deleted =
-                    |other: &Event| other.stamp >= event.stamp && (other.what == What::Wait || !in_past(other));
-                (0..self.graph.len() as u32)
-                    .filter(|&id| deleted(self.graph.event(id)))
-                    .all(|id| self.is_maximal(id, &past))
+            if event.thread == write.thread || in_past(event) {
+                return None;
             }
+            let deleted = |other: &Event| other.stamp >= event.stamp && (other.what == What::Wait || !in_past(other));
+            let deletes: Vec<bool> = self.graph.events.iter().map(deleted).collect();
+            let mut ids = (0..self.graph.len()).filter(|&id| deletes[id]);
+            ids.all(|id| self.is_maximal(id as u32, &past)).then_some((read, deletes))
         });
         let revisits = revisits.collect();
         self.past = past;
@@ -719,9 +755,10 @@ impl<P: Program, O: Observer> Graphs<P, O> {
     }
 
     /// Opens a frame in which the write revisits the read.
-    fn revisit(&mut self, write: Event, read: u32) {
+    fn revisit(&mut self, by: By, read: u32) {
         let mut past = std::mem::take(&mut self.past);
-        self.graph.past_of_next(write.thread as usize, &mut past);
+        let (By::Write(mut write) | By::Update(mut write)) = by;
+        self.past_of(&write, &mut past);
         let read = *self.graph.event(read);
         let condition = self.condition(&read);
         let threads = self.begin.len();
@@ -752,29 +789,72 @@ impl<P: Program, O: Observer> Graphs<P, O> {
             number[id] = self.add(event, at);
         }
         self.past = past;
-        let mut places = if write.paired { self.place_of_update(&write) } else { self.places(&write) };
-        if condition.is_some_and(|awaited| awaited.blocks(write.value)) {
-            let end = self.graph.co(write.access.addr).len();
-            places.retain(|&at| at == end);
+        let addr = write.access.addr;
+        if write.is_read() && write.source != INIT {
+            write.source = number[write.source as usize];
         }
+        let (by, places) = match by {
+            // Where it stands is decided when it is made.
+            By::Update(_) => (By::Update(write), vec![0]),
+            By::Write(_) => {
+                let mut places = if write.paired { self.place_of_update(&write) } else { self.places(&write) };
+                if condition.is_some_and(|awaited| awaited.blocks(write.value)) {
+                    let end = self.graph.co(addr).len();
+                    places.retain(|&at| at == end);
+                }
+                (By::Write(write), places)
+            }
+        };
         let depth = self.graph.len();
-        let kind = Kind::Revisit { saved, read: Box::new(read), write: Box::new(write), places };
-        self.frames.push(Frame { depth, taken: 0, kind });
+        self.frames.push(Frame {
+            depth,
+            taken: 0,
+            kind: Kind::Revisit { saved, read: Box::new(read), by: Box::new(by), places },
+        });
     }
 
     /// The write, which stands there, is what the read reads from.
-    fn take_revisit(&mut self, read: Event, write: Event, at: usize) -> Came {
-        self.take_write(write, at);
+    fn take_revisit(&mut self, read: Event, by: By, at: usize) -> Came {
+        let write = match by {
+            By::Write(write) => {
+                self.take_write(write, at);
+                write
+            }
+            By::Update(update) => match self.make_update(update) {
+                Some(write) => write,
+                None => return Came::Nowhere,
+            },
+        };
         let thread = read.thread as usize;
         let source = self.graph.len() as u32 - 1;
         let After { next: Next::Access(access), blocking, .. } = self.stands(thread) else { return Came::Nowhere };
         if blocking.is_some_and(|awaited| awaited.blocks(write.value)) {
+            // Of use only where nothing is after it.
+            if self.graph.last(write.access.addr) != source {
+                return Came::Nowhere;
+            }
             let wait = Event { stamp: read.stamp, ..self.event(thread, What::Wait, access) };
             self.add(wait, 0);
             return Came::On;
         }
         let event = Event { stamp: read.stamp, ..self.read(thread, &access, source) };
         if self.is_admitted(event) { self.make_read(event) } else { Came::Nowhere }
+    }
+
+    /// Makes a read-modify-write as a whole: the write.
+    fn make_update(&mut self, update: Event) -> Option<Event> {
+        if !self.is_admitted(update) || self.make_read(update) != Came::On {
+            return None;
+        }
+        let &read = self.graph.threads[update.thread as usize].last()?;
+        let read = *self.graph.event(read);
+        if !read.paired {
+            return None;
+        }
+        let write = self.update_of(&read);
+        let at = *self.place_of_update(&write).first()?;
+        self.take_write(write, at);
+        Some(write)
     }
 
     /// Tells of a thread that cannot continue.

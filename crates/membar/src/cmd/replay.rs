@@ -166,11 +166,14 @@ fn weak<S: Subject>(
         StepRef { step, access: accesses[i].clone(), delayed, overtakes, misses, event: number[i] }
     };
     Ok(ReplayReport {
-        steps: made.iter().map(|&i| ReplayStep {
-            access: accesses[i].clone(),
-            overtakes: None,
-            launch: subject.is_launch(run, run.steps[i].access.addr),
-        }).collect(),
+        steps: made
+            .iter()
+            .map(|&i| ReplayStep {
+                access: accesses[i].clone(),
+                overtakes: None,
+                launch: subject.is_launch(run, run.steps[i].access.addr),
+            })
+            .collect(),
         sequential: Some(confirmed.cycle.is_none()),
         run: weak.run.iter().map(step).collect(),
         ..report
