@@ -32,3 +32,4 @@ mod simulate;
 mod streaming;
 mod stress;
 mod verify;
+mod weak;
