@@ -400,9 +400,9 @@ fn fences_of_one_model_are_not_there_for_the_next() {
     let results = document["results"].as_array().expect("results");
     let answers: Vec<&Value> = results.iter().map(|result| &result["verdict"]).collect();
     assert_eq!(answers, ["unsafe", "unsafe"], "{document}");
-    for (result, fences) in results.iter().zip([2, 3]) {
-        assert_eq!(result["plan"].as_array().map(Vec::len), Some(fences), "{result}");
-    }
+    // One fence would not do: the last one that is tried without is then the only one.
+    assert!(results[0]["plan"].as_array().is_none_or(|fences| fences.len() > 1), "{}", results[0]["plan"]);
+    assert!(results.iter().all(|result| result["violations"][0]["certified"] == true));
 }
 
 #[test]
