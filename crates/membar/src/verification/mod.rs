@@ -284,7 +284,11 @@ fn explored<S: Subject>(
     let done = Done { seconds, stopped, sampled, kept, deadline };
     let mut reports = Vec::new();
     for model in options.models.iter() {
-        reports.push(answer(subject, &checkpoint.under(model), model, options, &done, listener)?);
+        reports.push(answer(subject, &checkpoint.under(model), model, options, &done)?);
+    }
+    // Only now: who looks for fences leaves the program with some of them, and nothing is explained there.
+    for (report, model) in reports.iter_mut().zip(options.models.iter()) {
+        repair(subject, &checkpoint.under(model), report, options, deadline, listener);
     }
     let mut files = subject.files();
     files.extend(reports.iter().flat_map(|report| &report.violations).flat_map(allow::files));
@@ -311,7 +315,6 @@ fn answer<S: Subject>(
     model: ProgramModel,
     options: &VerifyOptions,
     done: &Done,
-    listener: &dyn Listener,
 ) -> Result<VerifyReport, Failure> {
     let &Done { seconds, stopped, deadline, .. } = done;
     // Findings that cannot be explained soon are left out.
@@ -347,6 +350,19 @@ fn answer<S: Subject>(
         let how = "to be able to resume where it stopped: --resume FILE";
         report.advice = Some(report.advice.take().map_or(how.into(), |advice| format!("{advice}; {how}")));
     }
+    Ok(report)
+}
+
+/// Looks for what makes the program right under the model of the report.
+fn repair<S: Subject>(
+    subject: &mut S,
+    checkpoint: &Checkpoint,
+    report: &mut VerifyReport,
+    options: &VerifyOptions,
+    deadline: Option<Instant>,
+    listener: &dyn Listener,
+) {
+    let model = report.model;
     // With store buffers, races are another matter.
     let fixable = match model {
         ProgramModel::C11 => !orders::is_fine(&checkpoint.seen),
@@ -364,7 +380,6 @@ fn answer<S: Subject>(
         }
         listener.rest();
     }
-    Ok(report)
 }
 
 /// Notes of the build, and of what was executed, one a line, each once.

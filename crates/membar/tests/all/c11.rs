@@ -391,6 +391,20 @@ fn all_models_are_one_exploration_and_one_table() {
     assert!(ran.out.contains("\n      tso        pso        c11\nmp.c  safe       UNSAFE     UNSAFE\n"), "{}", ran.out);
 }
 
+/// Planning leaves the program with fences: what another model allows was then tried with them, and could not be confirmed.
+#[test]
+fn fences_of_one_model_are_not_there_for_the_next() {
+    let dekker = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/programs/dekker.c");
+    let files = Files::new(&[]);
+    let document = json(&files, &["--model", "tso,pso", dekker.to_str().expect("a path")]);
+    let results = document["results"].as_array().expect("results");
+    let answers: Vec<&Value> = results.iter().map(|result| &result["verdict"]).collect();
+    assert_eq!(answers, ["unsafe", "unsafe"], "{document}");
+    // One fence would not do: the last one that is tried without is then the only one.
+    assert!(results[0]["plan"].as_array().is_none_or(|fences| fences.len() > 1), "{}", results[0]["plan"]);
+    assert!(results.iter().all(|result| result["violations"][0]["certified"] == true));
+}
+
 #[test]
 fn sarif_has_the_edit_and_both_places() {
     let files = Files::new(&[("mp.c", RELAXED.as_bytes()), ("race.c", MP.as_bytes())]);

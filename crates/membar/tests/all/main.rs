@@ -34,3 +34,4 @@ mod simulate;
 mod streaming;
 mod stress;
 mod verify;
+mod weak;

@@ -1,0 +1,128 @@
+//! The algorithms of `corpus/weak`: assertions hold under SC, and `expected.tsv` says rightly what is robust.
+#![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
+
+use crate::common::{self, run};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+const MODELS: [&str; 4] = ["sc", "tso", "pso", "c11"];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// A row of `expected.tsv`.
+struct Row {
+    file: String,
+    /// Empty if there are none.
+    flags: String,
+    model: String,
+    expected: String,
+    lines: Vec<usize>,
+    robust: bool,
+}
+
+fn rows() -> Vec<Row> {
+    let text = std::fs::read_to_string(root().join("corpus/weak/expected.tsv")).expect("the corpus");
+    let mut lines = text.lines();
+    assert_eq!(lines.next(), Some("file\tflags\tmodel\texpected\tlines\trobust"));
+    let row = |line: &str| {
+        let [file, flags, model, expected, lines, robust] = line.split('\t').collect::<Vec<_>>()[..] else {
+            panic!("six columns: {line}")
+        };
+        let some = |text: &str| if text == "-" { String::new() } else { text.to_owned() };
+        let numbers = some(lines);
+        let number = |text: &str| text.parse().unwrap_or_else(|_| panic!("a line: {line}"));
+        Row {
+            file: file.into(),
+            flags: some(flags),
+            model: model.into(),
+            expected: expected.into(),
+            lines: numbers.split(',').filter(|text| !text.is_empty()).map(number).collect(),
+            robust: match robust {
+                "yes" => true,
+                "no" => false,
+                _ => panic!("yes or no: {line}"),
+            },
+        }
+    };
+    lines.map(row).collect()
+}
+
+#[test]
+fn every_row_makes_sense() {
+    let rows = rows();
+    let mut seen = BTreeSet::new();
+    for Row { file, flags, model, expected, lines, robust } in &rows {
+        let name = format!("{file} {flags} {model}");
+        assert!(MODELS.contains(&model.as_str()), "{name}");
+        assert!(["holds", "fails", "deadlock", "race"].contains(&expected.as_str()), "{name}");
+        assert!(seen.insert((file.clone(), flags.clone(), model.clone())), "{name} is there twice");
+        // What is as under SC holds, because it does there.
+        assert!(!robust || expected == "holds", "{name}");
+        assert!(model != "sc" || *robust, "{name}");
+        assert_eq!(lines.is_empty(), expected != "fails", "{name}");
+        let text = std::fs::read_to_string(root().join(file)).unwrap_or_else(|error| panic!("{file}: {error}"));
+        let asserts = |line: &&usize| text.lines().nth(**line - 1).is_some_and(|text| text.contains("assert("));
+        assert_eq!(lines.iter().filter(asserts).count(), lines.len(), "{name}: {lines:?}");
+    }
+    // Each program is there, right and broken, under each model; the broken one fails somewhere, the right one nowhere.
+    let mut programs = 0;
+    for entry in std::fs::read_dir(root().join("corpus/weak")).expect("the corpus") {
+        let name = entry.expect("an entry").file_name().into_string().expect("UTF-8");
+        let file = format!("corpus/weak/{name}");
+        if !name.ends_with(".c") {
+            continue;
+        }
+        programs += 1;
+        for flags in ["", "-DBROKEN"] {
+            let mine: Vec<&Row> = rows.iter().filter(|row| row.file == file && row.flags == flags).collect();
+            let models: Vec<&str> = mine.iter().map(|row| row.model.as_str()).collect();
+            assert_eq!(models, MODELS, "{file} {flags}");
+            assert_eq!(mine.iter().any(|row| row.expected != "holds"), flags == "-DBROKEN", "{file} {flags}");
+        }
+    }
+    assert!(programs >= 19, "{programs} programs");
+}
+
+/// What is wrong with the answer to a row.
+fn problem(row: &Row) -> Result<(), String> {
+    let file = root().join(&row.file);
+    let mut args = vec!["verify", file.to_str().expect("UTF-8"), "--model", &row.model, "--format", "json", "--"];
+    args.extend(row.flags.split_whitespace());
+    let ran = run(&args);
+    let report: Value = serde_json::from_str(&ran.out).map(common::only).map_err(|_| ran.out + &ran.err)?;
+    let expected = if row.robust { "safe" } else { "unsafe" };
+    if report["verdict"] != expected || report["complete"] != true {
+        return Err(format!("{}, not {expected}", report["verdict"]));
+    }
+    // They would be errors of SC executions.
+    match report["errors"].as_array().map_or(0, Vec::len) {
+        0 => Ok(()),
+        _ => Err(format!("{}", report["errors"])),
+    }
+}
+
+#[test]
+fn robust_is_what_verify_says() {
+    let rows: Vec<Row> =
+        rows().into_iter().filter(|row| row.file.starts_with("corpus/weak") && row.model != "sc").collect();
+    let (next, problems) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while let Some(row) = rows.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    if let Err(problem) = problem(row) {
+                        let name = format!("{} {} {}", row.file, row.flags, row.model);
+                        problems.lock().expect("no panic").push(format!("{name}: {problem}"));
+                    }
+                }
+            });
+        }
+    });
+    let problems = problems.into_inner().expect("no panic");
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
