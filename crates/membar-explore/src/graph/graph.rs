@@ -60,7 +60,7 @@ pub struct Event {
     pub order: Order,
     /// The value read, written or chosen.
     pub value: u64,
-    /// Of a read: what it reads from.
+    /// Of a read: what it reads from. Of a decision to wait: the write that made a read wait, if it was one.
     pub source: u32,
     /// It is the read, or the write, of a read-modify-write that writes.
     pub paired: bool,

@@ -2,5 +2,6 @@
 
 mod blocking;
 mod common;
+mod graphs;
 mod symmetry;
 mod workers;
