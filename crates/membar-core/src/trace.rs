@@ -214,6 +214,13 @@ const SMALL: usize = 1 << 12;
 const ABSENT: u32 = u32::MAX;
 pub(crate) const SYNC_BITS: u64 = 16;
 
+/// Makes room for an entry in a table of small names. Not for all at once: shrinking makes many traces of a few operations.
+fn grow(table: &mut Vec<u32>, name: usize) {
+    if name >= table.len() {
+        table.resize((name + 1).next_power_of_two(), ABSENT);
+    }
+}
+
 impl Trace {
     /// An empty trace.
     pub fn new() -> Trace {
@@ -303,9 +310,7 @@ impl Trace {
     fn thread_id_slow(&mut self, name: u32) -> ThreadId {
         let fresh = ThreadId(self.thread_names.len() as u32);
         if (name as usize) < SMALL {
-            if self.thread_small.is_empty() {
-                self.thread_small.resize(SMALL, ABSENT);
-            }
+            grow(&mut self.thread_small, name as usize);
             self.thread_small[name as usize] = fresh.0;
         } else if let Some(&id) = self.thread_map.get(&name) {
             return id;
@@ -331,9 +336,7 @@ impl Trace {
     fn memory_id_slow(&mut self, n: u64) -> AddrId {
         let fresh = AddrId(self.addr_names.len() as u32);
         if n < SMALL as u64 {
-            if self.addr_small.is_empty() {
-                self.addr_small.resize(SMALL, ABSENT);
-            }
+            grow(&mut self.addr_small, n as usize);
             self.addr_small[n as usize] = fresh.0;
         } else if let Some(&id) = self.memory_map.get(&n) {
             return id;

@@ -89,10 +89,10 @@ impl Campaign {
         };
         let labelled =
             |label: &str, said: &str| format!("  {label:<5}  {}\n", wrapped(said, style.prose() - 9, "\n         "));
+        let seeds = if last == plan.seed { format!("seed {last}") } else { format!("seeds {} to {last}", plan.seed) };
         let ran = format!(
-            "{} (seeds {} to {last}), {} operations in {:.1} s{ended}",
+            "{} ({seeds}), {} operations in {:.1} s{ended}",
             count(c.tests as usize, "test"),
-            plan.seed,
             short(c.operations as f64),
             c.seconds,
         );

@@ -43,7 +43,7 @@ pub struct Verify {
     pub programs: Vec<PathBuf>,
 
     /// Memory model; may be repeated, or a list (tso,pso): the program is explored once for all of them.
-    #[arg(short, long = "model", default_value = "tso", value_name = "MODEL", value_delimiter = ',', value_parser = VerifyModelParser)]
+    #[arg(short, long = "model", default_value = "tso", value_name = "MODEL", value_delimiter = ',', value_parser = VerifyModelParser { all: true })]
     pub models: Vec<VerifyModel>,
 
     /// Whether data races are errors.
@@ -285,7 +285,10 @@ pub enum RacesArg {
 
 /// Reads a model, and explains why others are not available here.
 #[derive(Clone)]
-struct VerifyModelParser;
+struct VerifyModelParser {
+    /// Whether help names `all`.
+    all: bool,
+}
 
 impl TypedValueParser for VerifyModelParser {
     type Value = VerifyModel;
@@ -303,15 +306,17 @@ impl TypedValueParser for VerifyModelParser {
             }
             _ => return inner.parse_ref(command, arg, value),
         };
+        let all = if self.all { ", all" } else { "" };
         let message = format!(
-            "there is no model `{}` for programs: {why} [possible values: tso, pso, c11, all]\n",
+            "there is no model `{}` for programs: {why} [possible values: tso, pso, c11{all}]\n",
             value.to_string_lossy()
         );
         Err(clap::Error::raw(clap::error::ErrorKind::InvalidValue, message).with_cmd(command))
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        Some(Box::new(VerifyModel::value_variants().iter().filter_map(ValueEnum::to_possible_value)))
+        let named = VerifyModel::value_variants().iter().filter(|&&model| self.all || model != VerifyModel::All);
+        Some(Box::new(named.filter_map(ValueEnum::to_possible_value)))
     }
 }
 
@@ -382,7 +387,7 @@ pub struct Replay {
     words: Vec<OsString>,
 
     /// Mark where an access could overtake a store under this model. A schedule with `~` is run under it.
-    #[arg(short, long, value_name = "MODEL", value_parser = VerifyModelParser)]
+    #[arg(short, long, value_name = "MODEL", value_parser = VerifyModelParser { all: false })]
     pub model: Option<VerifyModel>,
 
     /// How the steps are written: for people or as JSON.

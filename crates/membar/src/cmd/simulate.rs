@@ -4,7 +4,7 @@ use super::campaign::{finish, plan};
 use crate::cli::{BufferArgs, Simulate};
 use crate::stop::{self, ALLOWED};
 use membar::campaign::Simulated;
-use membar::report::{Style, count};
+use membar::report::{Style, count, wrapped};
 use membar::simulate::{Setup, machines, profile};
 use membar::{Chosen, Failure};
 use std::fmt::Write as _;
@@ -50,11 +50,16 @@ pub fn setup(machine: &str, bugs: &[String], buffers: BufferArgs) -> Result<Setu
 
 fn list(style: Style) -> String {
     let mut text = String::new();
+    // Sentences stay in their column, if there is room for one.
+    let about = |text: &str, indent: usize| match style.prose().checked_sub(indent) {
+        Some(room) if room > 20 => wrapped(text, room, &format!("\n{:indent$}", "")),
+        _ => text.to_owned(),
+    };
     let _ = writeln!(text, "{}", style.heading("Machines (--machine), each with its model and its bugs (--bug)"));
     for machine in machines::all() {
-        let _ = writeln!(text, "  {:<20} {:<6} {}", machine.name(), machine.model(), machine.title());
+        let _ = writeln!(text, "  {:<20} {:<6} {}", machine.name(), machine.model(), about(machine.title(), 30));
         for bug in machine.bugs() {
-            let _ = writeln!(text, "    {:<18} {:<6} {}", bug.name(), "", bug.about());
+            let _ = writeln!(text, "    {:<18} {:<6} {}", bug.name(), "", about(bug.about(), 30));
         }
     }
     let _ = writeln!(text, "\n{}", style.heading("Profiles (--profile)"));
@@ -62,7 +67,8 @@ fn list(style: Style) -> String {
         let size = format!("{}x{}, {} addresses", profile.threads, profile.operations, profile.addresses);
         let locks =
             if profile.locks > 0 { format!(", {}", count(profile.locks as usize, "lock")) } else { String::new() };
-        let _ = writeln!(text, "  {:<20} {} ({size}{locks})", profile.name, profile.title);
+        let title = format!("{} ({size}{locks})", profile.title);
+        let _ = writeln!(text, "  {:<20} {}", profile.name, about(&title, 23));
     }
     let _ = writeln!(text, "\n`membar models` lists the models (--model). Your own profile is a .toml file.");
     text

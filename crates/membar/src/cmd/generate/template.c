@@ -5,7 +5,7 @@
  *     cc -O2 -pthread FILE.c -o test
  *     ./test 1000 | membar check -             (x86-64; on others: membar check --model wmo -)
  *
- * ./test RUNS: so many runs (1 if not given). Each prints one trace in the text format, ending with `check`.
+ * ./test RUNS: how many runs (1 if not given). Each prints one trace in the text format, ending with `check`.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
