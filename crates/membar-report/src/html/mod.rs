@@ -8,7 +8,7 @@
 //! |---|---|
 //! | `page` | the structs |
 //! | `check` | from a decided trace to a case of a page |
-//! | `verify` | from a verified program to cases of a page, and from a schedule |
+//! | `verify` | from a verified program to cases of a page, with time from left to right, and from a schedule |
 //! | `monitor` | from what a monitor found |
 //! | `campaign` | from a campaign: verdicts, violations by shape, coverage, speed |
 //! | `litmus` | from litmus tests: final states by model, histograms |

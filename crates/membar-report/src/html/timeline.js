@@ -126,7 +126,9 @@ const timeline = (function () {
     }
     if (t.end) {
       const lane = tops.get(t.end.thread) || [0, 0];
-      plane.appendChild(el('div', { class: 'tl-end', style: 'left:' + end + 'px;top:' + lane[0] + 'px;width:' + (endWidth - 6) + 'px;min-height:' + lane[1] + 'px' }, el('span', {}, el('b', { 'aria-hidden': 'true' }, '✗ '), rich(t.end.words))));
+      const tall = Math.ceil(t.end.words.length * 7.6 / (endWidth - 24)) * 17 + 14;
+      const top = Math.max(0, Math.min(lane[0], height - tall));
+      plane.appendChild(el('div', { class: 'tl-end', style: 'left:' + end + 'px;top:' + top + 'px;width:' + (endWidth - 6) + 'px;min-height:' + lane[1] + 'px' }, el('span', {}, el('b', { 'aria-hidden': 'true' }, '✗ '), rich(t.end.words))));
     }
     const now = el('div', { class: 'tl-now', style: 'height:' + height + 'px' });
     plane.appendChild(now);
@@ -140,7 +142,7 @@ const timeline = (function () {
       pills.forEach((pill, i) => { if (t.marks[i].step === step - 1 && !t.marks[i].before) pill.setAttribute('aria-current', 'step'); else pill.removeAttribute('aria-current'); });
       const view = scroller.clientWidth - nameWidth;
       // The end of it is worth seeing, too.
-      if (view > 0 && (here < scroller.scrollLeft + 30 || here > scroller.scrollLeft + view - 130)) scroller.scrollLeft = Math.max(0, here - view * 0.45);
+      if (view > 0 && (here < scroller.scrollLeft + 30 || here > scroller.scrollLeft + view * 0.65)) scroller.scrollLeft = Math.max(0, here - view * 0.45);
     }
     return { scroller, at, total: total + nameWidth, picked: (set) => pills.forEach((pill, i) => pill.classList.toggle('picked', set.has(t.marks[i].node))) };
   }
