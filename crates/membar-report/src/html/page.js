@@ -557,7 +557,9 @@
         } else words = said(op);
         if (m.wrong && m.wrong.step === i) words = m.wrong.words;
       }
-      return { memory, buffers, words: words.charAt(0).toUpperCase() + words.slice(1), node };
+      // The name of a thread stays as it is.
+      const named = names.includes(words.split(/[ :’']/)[0]);
+      return { memory, buffers, words: named ? words : words.charAt(0).toUpperCase() + words.slice(1), node };
     }
     const now = el('p', { class: 'now', 'aria-live': 'polite' });
     const boxes = el('div', { class: 'boxes' });

@@ -135,7 +135,7 @@ const timeline = (function () {
     const labels = el('div', { class: 'tl-names', style: 'width:' + nameWidth + 'px;height:' + height + 'px' },
       t.lanes.map((lane) => el('div', { class: 'tl-name', style: 'top:' + tops.get(lane)[0] + 'px;height:' + tops.get(lane)[1] + 'px' }, names[lane])),
       t.memory.map((track) => el('div', { class: 'tl-name variable mono', style: 'top:' + rowY.get(track.name) + 'px;height:' + (ROW - 5) + 'px', title: track.name }, track.name)));
-    const scroller = el('div', { class: 'tl', tabindex: 0, role: 'group', 'aria-label': 'The execution, time from left to right' }, labels, plane);
+    const scroller = el('div', { class: 'tl', style: 'scroll-padding-left:' + (nameWidth + 8) + 'px', tabindex: 0, role: 'group', 'aria-label': 'The execution, time from left to right' }, labels, plane);
     function at(step) {
       const here = step - 1 < t.first ? 0 : x[step - 1];
       now.style.left = here + 'px';

@@ -480,7 +480,8 @@ fn fixes(report: &VerifyReport, violation: &ViolationRef, nodes: &[Node], source
     let near = |fence: &FenceRef| {
         let file = sources.iter().position(|source| source.file == fence.file);
         let at = |line: u32| nodes.iter().position(|node| file.is_some_and(|file| node.place == Some((file, line))));
-        [fence.after_line, fence.before_line].iter().filter_map(|&line| at(line)).collect::<Vec<_>>()
+        let near: BTreeSet<usize> = [fence.after_line, fence.before_line].iter().filter_map(|&line| at(line)).collect();
+        near.into_iter().collect::<Vec<_>>()
     };
     if let Some(plan) = &report.plan {
         return planned(plan, &near, read);
