@@ -110,6 +110,8 @@ pub(super) fn of_witness(drawn: &Drawn<'_>, model: &Model, order: &[OpId]) -> Re
         omitted: left,
         wrong: None,
         stuck: Vec::new(),
+        fails: None,
+        views: Vec::new(),
     })
 }
 
@@ -152,5 +154,7 @@ pub(super) fn of_prefix(drawn: &Drawn<'_>, model: &Model, prefix: &Prefix) -> Ma
         steps,
         wrong: None,
         stuck: prefix.stuck.iter().filter_map(why).collect(),
+        fails: None,
+        views: Vec::new(),
     }
 }

@@ -8,7 +8,7 @@
 //! |---|---|
 //! | `page` | the structs |
 //! | `check` | from a decided trace to a case of a page |
-//! | `verify` | from a verified program to cases of a page, and from a schedule |
+//! | `verify` | from a verified program to cases of a page, with time from left to right, and from a schedule |
 //! | `monitor` | from what a monitor found |
 //! | `campaign` | from a campaign: verdicts, violations by shape, coverage, speed |
 //! | `litmus` | from litmus tests: final states by model, histograms |
@@ -32,8 +32,9 @@ pub use campaign::{campaign, violation_name};
 pub use check::{PageContext, Prefix, case, needed, part, restored};
 pub use page::{
     ArgumentStep, Arrow, Axiom, Bar, CampaignView, Case, Command, Copy, Cover, CoverPair, FINAL, Fact, Fix, Fixes,
-    Graph, Group, INITIAL, ImpossibleRead, Lemma, Link, Machine, MachineStep, Made, ModelVerdict, Models, Node, Page,
-    Row, Series, Shape, Source, StateRow, States, Stopped, Stuck, VERSION, Value, WrongStep,
+    Graph, Group, INITIAL, ImpossibleRead, Lemma, Link, Machine, MachineStep, Made, Mark, ModelVerdict, Models, Node,
+    Page, Row, Series, Shape, Source, StateRow, States, Stopped, Stuck, Timeline, TimelineEnd, Track, VERSION, Value,
+    View, WrongStep,
 };
 
 pub use litmus::{Way, histogram, litmus};
@@ -55,8 +56,8 @@ const COMMAND: usize = 20_000;
 /// Room for what is not a case.
 const RESERVED: usize = 1_500_000;
 
-const CSS: &str = concat!(include_str!("page.css"), include_str!("views.css"));
-const JS: &str = concat!(include_str!("views.js"), include_str!("page.js"));
+const CSS: &str = concat!(include_str!("page.css"), include_str!("views.css"), include_str!("timeline.css"));
+const JS: &str = concat!(include_str!("views.js"), include_str!("timeline.js"), include_str!("page.js"));
 
 /// Collects answers until the page is written.
 #[derive(Clone, Debug, Default)]
@@ -126,12 +127,27 @@ impl Pages {
         let subject = subject.filter(|_| *rows_omitted == 0).map(|name| short_name(name));
         let violations = count(rows.len(), "violation");
         let is_unsafe = rows.iter().all(|row| row.verdict == ShownVerdict::Unsafe);
+        let fails = rows.iter().filter(|row| row.verdict == ShownVerdict::Fails).count();
+        let others = count(rows.len() - fails, "violation");
+        // A program that is safe although it is not robust: its answer, then what does not count.
+        let is_safe = rows.len() > 1
+            && rows[0].verdict == ShownVerdict::Safe
+            && rows.iter().all(|row| row.model == rows[0].model);
         let heading = match &subject {
+            Some(subject) if fails > 0 && fails < rows.len() => {
+                format!("{} and {others} in {subject}", count(fails, "failure"))
+            }
+            Some(subject) if is_safe => format!("{subject} and {}", count(rows.len() - 1, "violation")),
             Some(subject) if is_unsafe => format!("{violations} in {subject}"),
             Some(subject) => format!("{} about {subject}", count(rows.len(), "answer")),
             None => count(all as usize, "answer"),
         };
+        let failing = rows.iter().find(|row| row.verdict == ShownVerdict::Fails);
         let title = match (campaign, &rows[..], subject) {
+            (None, [_, _, ..], Some(subject)) if failing.is_some() => {
+                format!("{subject} fails under {}", failing.map_or("", |row| &row.model))
+            }
+            (None, [row, ..], Some(subject)) if is_safe => format!("{subject} is safe under {}", row.model),
             (Some(view), _, _) => view.headline.first().cloned().unwrap_or_default(),
             (None, [], _) => "membar".into(),
             (None, [row], _) => {

@@ -130,7 +130,7 @@
     for (const { name, value } of one.facts) fact(name, rich(value));
     const words = el('div', {},
       el('div', { class: 'verdict' }, el('span', { class: 'badge' }, el('span', { 'aria-hidden': 'true' }, SIGN[tone]), one.verdict), el('h1', { id: 'verdict-title' }, first)),
-      rest.map((line) => el('p', { class: 'lead' }, rich(line))), facts);
+      rest.map((line) => el('p', { class: 'lead' }, rich(line))), one.timeline ? el('details', { class: 'more' }, el('summary', {}, 'More about this answer'), facts) : facts);
     const fix = one.fixes.beside && one.fixes.list.length > 0;
     const beside = fix ? el('div', { class: 'repair', id: 'repair' }, el('h2', {}, one.fixes.title), repair(one.fixes))
       : one.models ? el('div', { class: 'models' }, el('h2', { class: 'soft' }, 'What the models say'), lattice(one.models, one.model, false)) : null;
@@ -146,14 +146,14 @@
       item.code && !fix.diff ? el('div', { class: 'cmd', style: 'margin-top:.3rem' }, el('pre', { tabindex: 0 }, item.code), copy(item.code, 'what to write')) : null);
     const line = (text) => el('span', { class: /^(\+\+\+|---|@@)/.test(text) ? 'at' : text[0] === '+' ? 'plus' : text[0] === '-' ? 'minus' : null }, text + '\n');
     return [fix.diff ? el('div', { class: 'cmd' }, el('pre', { class: 'diff', tabindex: 0, 'aria-label': 'The fix as a diff' }, fix.diff.trimEnd().split('\n').map(line)), copy(fix.diff, 'the fix as a diff')) : null,
-      el('ul', { class: 'list' }, fix.list.map(entry)), fix.about ? el('p', { class: 'small soft' }, rich(fix.about)) : null];
+      el('ul', { class: fix.diff ? 'list inline' : 'list' }, fix.list.map(entry)), fix.about ? el('p', { class: 'small soft' }, rich(fix.about)) : null];
   }
 
   // ---- the argument
 
   function argument(one) {
     if (!one.lemmas.length) return null;
-    const isProgram = one.verdict === 'unsafe';
+    const isProgram = one.program;
     const top = []; // what j and k go through
     function stepView(lemma, index, label, inner) {
       const step = lemma.steps[index];
@@ -490,7 +490,7 @@
   function impossible(one) {
     const read = one.read;
     if (!read) return null;
-    const program = one.verdict === 'unsafe';
+    const program = one.program;
     const words = program
       ? { returned: ['bad', '✗ returned: not sc'], possible: ['good', '✓ what sc returns here'] }
       : { returned: ['bad', '✗ returned, impossible'], possible: ['good', '✓ possible'], impossible: ['bad', '✗ impossible too'], unknown: ['open', '? not tried'] };
@@ -512,6 +512,7 @@
     if (!m) return one.no_machine ? card('machine', 'Step by step', null, el('p', { class: 'soft' }, one.no_machine)) : null;
     const nodes = one.graph.nodes;
     const names = one.graph.threads;
+    const direct = m.buffers === 'none' || m.buffers === 'views';
     const used = [...new Set(m.steps.map((step) => nodes[step.node].thread).concat(m.stuck.map((s) => nodes[s.node].thread)))].sort((a, b) => names[a].localeCompare(names[b], 'en', { numeric: true }));
     const said = (op) => op.text.startsWith(names[op.thread] + ' ') ? op.text + '.' : names[op.thread] + ': `' + op.text + '`';
     function state(at) {
@@ -533,7 +534,7 @@
           if (place >= 0) buffer.splice(place, 1);
           write(op.write);
           words = who + '’s `' + op.address + ' := ' + op.write + '` reaches memory.';
-        } else if (op.kind === 'store' && m.buffers !== 'none') {
+        } else if (op.kind === 'store' && !direct) {
           buffer.push({ text: op.address + ' := ' + op.write, node: step.node, address: op.address, value: op.write, fresh: true });
           words = who + ' stores ' + op.write + ' to `' + op.address + '`: into its buffer.';
         } else if (op.kind === 'store') {
@@ -541,7 +542,7 @@
           words = who + ' stores ' + op.write + ' to `' + op.address + '`.';
         } else if (op.kind === 'load') {
           const own = buffer.some((cell) => cell.address === op.address);
-          words = who + ' loads ' + op.read + ' from `' + op.address + '`' + (own ? ' (from its own buffer).' : m.buffers === 'none' ? '.' : ' (from memory).');
+          words = who + ' loads ' + op.read + ' from `' + op.address + '`' + (own ? ' (from its own buffer).' : direct ? '.' : ' (from memory).');
           const cell = memory.get(op.address);
           if (cell && cell.value === '–' && !own) cell.value = op.read;
         } else if (op.kind === 'rmw') {
@@ -556,7 +557,9 @@
         } else words = said(op);
         if (m.wrong && m.wrong.step === i) words = m.wrong.words;
       }
-      return { memory, buffers, words: words.charAt(0).toUpperCase() + words.slice(1), node };
+      // The name of a thread stays as it is.
+      const named = names.includes(words.split(/[ :’']/)[0]);
+      return { memory, buffers, words: named ? words : words.charAt(0).toUpperCase() + words.slice(1), node };
     }
     const now = el('p', { class: 'now', 'aria-live': 'polite' });
     const boxes = el('div', { class: 'boxes' });
@@ -564,6 +567,19 @@
     const slider = el('input', { type: 'range', min: 0, max: m.steps.length, value: 0, step: 1, 'aria-label': 'Step of the machine' });
     const controls = [['|◀', 'First step'], ['◀', 'Step back'], ['▶', 'Step forward'], ['▶|', 'Last step']].map(([sign, label]) => el('button', { class: 'btn', type: 'button', 'aria-label': label, title: label }, sign));
     let at = 0;
+    let playing = 0;
+    const play = el('button', { class: 'btn', type: 'button', title: 'Play to the end (p)' }, 'Play');
+    function pause() { clearInterval(playing); playing = 0; play.textContent = 'Play'; }
+    function toggle() {
+      if (playing) { pause(); return; }
+      if (at === m.steps.length) show(0, true);
+      play.textContent = 'Pause';
+      const shown = current;
+      playing = setInterval(() => { if (current !== shown) pause(); else { show(at + 1, true); if (at === m.steps.length) pause(); } }, 900);
+    }
+    play.addEventListener('click', toggle);
+    let picture = null;
+    const canvas = one.timeline ? el('div', { class: 'tl-place' }) : null;
     const trailButtons = [];
     // The list shows the step; the page stays where it is.
     const follow = () => { const here = trailButtons[at - 1]; if (here) trail.scrollTop = Math.max(0, here.offsetTop - trail.offsetTop - 100); };
@@ -572,15 +588,24 @@
       at = Math.max(0, Math.min(m.steps.length, to));
       slider.value = at;
       const { memory, buffers, words, node } = state(at);
-      const end = at === m.steps.length && m.stuck.length > 0;
+      const stuck = at === m.steps.length && m.stuck.length > 0;
+      const failed = at === m.steps.length && m.fails;
+      const end = stuck || failed;
       const wrong = m.wrong && m.wrong.step + 1 === at;
       slider.setAttribute('aria-valuetext', 'step ' + at + ' of ' + m.steps.length + ': ' + plain(words).replaceAll('`', ''));
       now.textContent = '';
       now.classList.toggle('stuck', Boolean(end || wrong));
-      append(now, [el('b', {}, at + ' of ' + m.steps.length + ' '), rich(words), end ? [' ', el('b', {}, 'Stuck: '), rich(m.stuck.map((s) => s.why).join(' '))] : null]);
+      append(now, [el('b', {}, at + ' of ' + m.steps.length + ' '), rich(words), stuck ? [' ', el('b', {}, 'Stuck: '), rich(m.stuck.map((s) => s.why).join(' '))] : null, failed ? [' ', el('b', {}, '✗ '), rich(m.fails)] : null]);
       boxes.textContent = '';
-      boxes.appendChild(el('section', { class: 'box memory' }, el('h3', {}, 'Memory'), el('ul', { class: 'cells mono' }, [...memory].map(([name, cell]) => el('li', { class: 'cell' + (cell.fresh ? ' new' : '') }, short(name + ' = ' + cell.value))))));
-      if (m.buffers !== 'none') {
+      boxes.appendChild(el('section', { class: 'box memory' }, el('h3', {}, m.buffers === 'views' ? 'Newest values' : 'Memory'), el('ul', { class: 'cells mono' }, [...memory].map(([name, cell]) => el('li', { class: 'cell' + (cell.fresh ? ' new' : '') }, short(name + ' = ' + cell.value))))));
+      const views = m.views && at > 0 ? m.views[at - 1] : null;
+      for (const view of views || []) {
+        if (!used.includes(view.thread)) continue;
+        const value = ([name, list]) => el('li', { class: 'cell' + (list.length > 1 ? ' stale' : '') }, short(name + ' = ' + list.join(' or ')));
+        boxes.appendChild(el('section', { class: 'box' }, el('h3', {}, names[view.thread] + ' may read'), el('ul', { class: 'cells mono' }, view.values.map(value))));
+      }
+      if (picture) picture.at(at);
+      if (!direct) {
         for (const [t, cells] of buffers) {
           const groups = m.buffers === 'address' ? [...new Set(cells.map((cell) => cell.address))].map((address) => cells.filter((cell) => cell.address === address)) : [cells];
           boxes.appendChild(el('section', { class: 'box' }, el('h3', {}, 'Buffer of ' + names[t] + (m.buffers === 'address' ? ', by address' : ', oldest first')),
@@ -595,7 +620,7 @@
       // Not `disabled`: a button that has the focus keeps it.
       controls.forEach((button, i) => button.setAttribute('aria-disabled', at === (i < 2 ? 0 : m.steps.length) ? 'true' : 'false'));
       if (pick) address(current.index, at);
-      if (pick) select(end ? m.stuck.map((s) => s.node) : node === null ? [] : [node], slider);
+      if (pick) select(stuck ? m.stuck.map((s) => s.node) : node === null ? [] : [node], slider);
     }
     m.steps.slice(0, 400).forEach((step, i) => {
       const op = nodes[step.node];
@@ -611,13 +636,37 @@
     controls[1].addEventListener('click', () => show(at - 1, true));
     controls[2].addEventListener('click', () => show(at + 1, true));
     controls[3].addEventListener('click', () => show(m.steps.length, true));
+    controls.forEach((button) => button.addEventListener('click', pause));
+    if (canvas) {
+      const paint = () => {
+        const room = current && current.printing ? 840 : canvas.clientWidth;
+        if (!room) return;
+        picture = timeline.draw(one, { ...kit, short, select: (list) => select(list, canvas) }, room, (to) => { pause(); show(to, true); });
+        canvas.textContent = '';
+        canvas.appendChild(picture.scroller);
+        canvas.style.zoom = current && current.printing && picture.total > 840 ? String(840 / picture.total) : '';
+        picture.at(at);
+        picture.picked(current.picked);
+      };
+      let painted = 0;
+      current.paint = () => { if (canvas.clientWidth !== painted || current.printing) { painted = canvas.clientWidth; paint(); } };
+      current.listeners.push(() => { if (picture) picture.picked(current.picked); });
+    }
     current.listeners.push(() => { for (const button of trailButtons) button.classList.toggle('near', current.picked.has(button.node)); });
     // Where it goes wrong, unless the address says otherwise.
     show(current.at !== null ? current.at : m.wrong ? m.wrong.step + 1 : m.stuck.length ? m.steps.length : 0, false);
-    current.step = (move) => show(at + move, true);
+    current.step = (move) => { pause(); show(at + move, true); };
+    current.play = toggle;
     current.goto = (to) => show(to, false);
-    return card('machine', 'Step by step', el('span', { class: 'keys' }, el('kbd', {}, '←'), ' ', el('kbd', {}, '→'), ' previous and next step'), el('div', { class: 'machine' }, el('p', { class: 'soft' }, rich(m.about)), el('div', { class: 'controls', role: 'group', 'aria-label': 'Steps' }, controls, slider), now, boxes,
-      el('details', { open: m.steps.length <= 14 }, el('summary', { class: 'small', style: 'cursor:pointer' }, 'All ' + many(m.steps.length, 'step')), trail),
+    const keys = el('span', { class: 'keys' }, el('kbd', {}, '←'), ' ', el('kbd', {}, '→'), ' previous and next step, ', el('kbd', {}, 'p'), ' plays on');
+    const steps = el('details', { open: m.steps.length <= 14 || Boolean(canvas) }, el('summary', { class: 'small', style: 'cursor:pointer' }, 'All ' + many(m.steps.length, 'step')), trail);
+    const stepper = el('div', { class: 'controls', role: 'group', 'aria-label': 'Steps' }, controls, play, slider);
+    if (canvas) {
+      return card('machine', 'What happens', keys, el('div', { class: 'machine' }, canvas, el('p', { class: 'small soft tl-legend' }, timeline.legend(one)),
+        el('div', { class: 'under' }, el('div', { class: 'machine' }, stepper, now, boxes, el('p', { class: 'small soft' }, rich(m.about))), steps)));
+    }
+    return card('machine', 'Step by step', keys, el('div', { class: 'machine' }, el('p', { class: 'soft' }, rich(m.about)), stepper, now, boxes,
+      steps,
       m.omitted ? el('p', { class: 'small soft' }, many(m.omitted, 'operation') + ' at the end are not shown.') : null));
   }
 
@@ -674,15 +723,19 @@
     const one = data.cases[index];
     values = one.values || {};
     const main = el('div', { id: 'case' });
-    current = { picked: new Set(), listeners: [], after: [], top: [], main, index, at: at === undefined ? null : at, step: null, goto: null, redraw: null };
+    current = { picked: new Set(), listeners: [], after: [], top: [], main, index, at: at === undefined ? null : at, step: null, goto: null, redraw: null, play: null, paint: null };
     const parts = { why: argument(one), threads: threads(one), read: impossible(one), machine: machine(one), fix: fixes(one), stop: stop(one), source: sources(one), models: modelsCard(one), again: reproduce(one) };
     main.appendChild(strip(one));
     const table = views.states(one, kit);
     if (table) main.appendChild(el('div', { class: 'grid' }, table));
     // On a narrow page in this order; on a wide one in two columns that end as far up as they can.
     // The step that goes wrong comes before what explains it at length.
-    const wrong = one.machine && one.machine.wrong ? parts.machine : null;
-    const order = [parts.stop, parts.threads, wrong, parts.why, parts.source, parts.read, wrong ? null : parts.machine, parts.fix, parts.models, parts.again].filter(Boolean);
+    const lead = one.timeline ? parts.machine : null;
+    if (lead) main.appendChild(el('div', { class: 'grid' }, lead));
+    if (nav && lead) main.appendChild(el('div', { class: 'grid' }, nav));
+    else if (nav && nav.nextSibling !== place) place.parentNode.insertBefore(nav, place);
+    const wrong = !lead && one.machine && one.machine.wrong ? parts.machine : null;
+    const order = [parts.stop, parts.threads, wrong, parts.why, parts.source, parts.read, wrong || lead ? null : parts.machine, parts.fix, parts.models, parts.again].filter(Boolean);
     const [left, right] = [el('div', { class: 'stack' }), el('div', { class: 'stack' })];
     // Many threads need the whole width, and so do three that say much.
     const used = one.graph.reduced.filter((column) => column.some((item) => item >= 0));
@@ -712,6 +765,7 @@
         free.forEach((view, i) => { if (best[1] >> i & 1) right.appendChild(view); });
       }
       if (current.redraw) current.redraw();
+      if (current.paint) current.paint();
     };
     current.arrange = arrange;
     arrange(!roomy.matches);
@@ -763,10 +817,11 @@
   paint();
 
   const place = el('div', {});
+  const nav = results();
   append(root, [
     el('a', { class: 'skip', href: '#main' }, 'To the verdict'),
     el('header', { class: 'top' }, el('b', {}, 'membar'), el('span', { class: 'title' }, data.title), themeButton),
-    el('main', { id: 'main', tabindex: -1 }, views.campaign(data.campaign, kit), results(), place),
+    el('main', { id: 'main', tabindex: -1 }, views.campaign(data.campaign, kit), nav, place),
     el('footer', {}, data.made.version + ' · ' + data.made.host + ' · one file, nothing is loaded'),
     liveRegion,
   ]);
@@ -800,6 +855,9 @@
       const next = here < 0 ? (move > 0 ? 0 : visible.length - 1) : (here + move + visible.length) % visible.length;
       visible[next].querySelector('summary').focus();
       event.preventDefault();
+    } else if (event.key === 'p' && current.play) {
+      current.play();
+      event.preventDefault();
     } else if (event.key === 'Escape') {
       select([], null);
       live('Selection cleared');
@@ -807,10 +865,10 @@
   });
   let later = 0;
   // Also when fonts or the width change.
-  const redraw = () => { cancelAnimationFrame(later); later = requestAnimationFrame(() => { if (current && current.redraw) current.redraw(); }); };
+  const redraw = () => { cancelAnimationFrame(later); later = requestAnimationFrame(() => { if (current && current.redraw) current.redraw(); if (current && current.paint) current.paint(); }); };
   window.addEventListener('resize', redraw);
   if (window.ResizeObserver) new ResizeObserver(redraw).observe(place);
-  const print = (now) => { if (current) { current.printing = now; if (current.refill) current.refill(); } };
+  const print = (now) => { if (current) { current.printing = now; if (current.refill) current.refill(); if (current.paint) current.paint(); } };
   let opened = [];
   window.addEventListener('beforeprint', () => {
     opened = [];

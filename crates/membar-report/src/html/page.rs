@@ -223,6 +223,12 @@ pub struct Case {
     pub states: Option<States>,
     /// The machine, step by step.
     pub machine: Option<Machine>,
+    /// Its steps with time from left to right.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeline: Option<Timeline>,
+    /// It is about a program, and not about a trace.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub program: bool,
     /// Why there is no machine to step through.
     pub no_machine: Option<String>,
     /// Ways to make it right, or explanations of what the hardware must have done.
@@ -473,7 +479,8 @@ pub struct StateRow {
 pub struct Machine {
     /// The kind of machine, in a sentence, and what the steps are.
     pub about: String,
-    /// Does it have buffers? One for each thread (`thread`), one for each thread and address (`address`), or `none`.
+    /// Does it have buffers? One for each thread (`thread`), one for each thread and address (`address`), or `none`. Or `views`: there is
+    /// no machine, and threads may read what others have overwritten.
     pub buffers: &'static str,
     /// The addresses with their initial values, where they are known.
     pub memory: Vec<(String, Option<String>)>,
@@ -486,6 +493,74 @@ pub struct Machine {
     pub wrong: Option<WrongStep>,
     /// Why it cannot continue, in sentences, with the operations that it would need.
     pub stuck: Vec<Stuck>,
+    /// What happens after the last step.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fails: Option<String>,
+    /// Without buffers: what each thread may still read after each step.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub views: Vec<Vec<View>>,
+}
+
+/// What a thread may still read.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct View {
+    /// The thread, by its index in [`Graph::threads`].
+    pub thread: u32,
+    /// Variables, each with its values, the oldest first.
+    pub values: Vec<(String, Vec<String>)>,
+}
+
+/// An execution with time from left to right. Steps are those of [`Machine::steps`], by index.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct Timeline {
+    /// Threads, by their index in [`Graph::threads`], from top to bottom.
+    pub lanes: Vec<u32>,
+    /// What they do.
+    pub marks: Vec<Mark>,
+    /// What memory holds.
+    pub memory: Vec<Track>,
+    /// The first step that is drawn.
+    pub first: usize,
+    /// What happens in the end.
+    pub end: Option<TimelineEnd>,
+}
+
+/// An operation in a timeline.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct Mark {
+    /// The operation.
+    pub node: usize,
+    /// The step that makes it.
+    pub step: usize,
+    /// The step after which others see what it writes; the number of steps if none of them does.
+    pub until: usize,
+    /// It was made before the first step that is drawn.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub before: bool,
+    /// The stores that it misses or overtakes, by their index in [`Timeline::marks`].
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub misses: Vec<usize>,
+    /// The same in words.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub says: String,
+}
+
+/// A variable in a timeline.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct Track {
+    /// Its name.
+    pub name: String,
+    /// Its values, each with the step that puts it there.
+    pub values: Vec<(usize, String)>,
+}
+
+/// What an execution leads to.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct TimelineEnd {
+    /// The thread that it happens to.
+    pub thread: u32,
+    /// In words.
+    pub words: String,
 }
 
 /// A step of the machine.

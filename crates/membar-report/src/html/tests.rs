@@ -177,3 +177,47 @@ fn long_traces_are_windowed() {
     assert!(case.notes.iter().any(|note| note.contains("50001 operations")));
     assert!(serde_json::to_vec(&case).unwrap().len() < 300_000);
 }
+
+/// A timeline in a few lines: lanes, operations with the steps that they take, and memory.
+fn drawn(case: &Case) -> String {
+    let timeline = case.timeline.as_ref().expect("a timeline");
+    let name = |thread: u32| &case.graph.threads[thread as usize];
+    let mut text = format!("{}\n", case.headline.join(" | "));
+    for lane in &timeline.lanes {
+        text += &format!("{}:", name(*lane));
+        for mark in timeline.marks.iter().filter(|mark| case.graph.nodes[mark.node].thread == *lane) {
+            let node = &case.graph.nodes[mark.node];
+            let until = if mark.until > mark.step { format!("-{}", mark.until) } else { String::new() };
+            let says = if mark.says.is_empty() { String::new() } else { format!(" ({})", mark.says) };
+            text += &format!("  {}{until} {}{says}", mark.step, node.effect);
+        }
+        text.push('\n');
+    }
+    for track in &timeline.memory {
+        text += &format!("{}: {:?}\n", track.name, track.values);
+    }
+    let machine = case.machine.as_ref().expect("a machine");
+    for view in machine.views.last().into_iter().flatten() {
+        text += &format!("{} may read {:?}\n", name(view.thread), view.values);
+    }
+    let end = timeline.end.as_ref().map_or("", |end| &end.words);
+    text + &format!("wrong at {:?}, end: {end}\n", machine.wrong.as_ref().map(|wrong| wrong.step))
+}
+
+#[test]
+fn failures_come_first_and_are_drawn_in_time() {
+    let mut text = String::new();
+    for report in crate::verify::tests::reports() {
+        let cases = cases(&report, "membar verify", &crate::verify::tests::source);
+        let rows: Vec<String> = cases.iter().map(|(row, _)| format!("{} {}", row.verdict, row.name)).collect();
+        text += &format!("{}\n\n", rows.join(", "));
+        for (_, case) in cases.iter().filter(|(_, case)| case.timeline.is_some()) {
+            // Every operation that is mentioned is there.
+            let nodes = case.graph.nodes.len();
+            let machine = case.machine.as_ref().expect("a machine");
+            assert!(machine.steps.iter().all(|step| step.node < nodes));
+            text += &format!("{}\n", drawn(case));
+        }
+    }
+    insta::assert_snapshot!(text);
+}

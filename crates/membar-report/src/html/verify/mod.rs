@@ -2,6 +2,7 @@
 
 mod replay;
 mod run;
+mod timeline;
 
 pub use replay::replayed;
 
@@ -12,10 +13,13 @@ use super::page::{
 use super::short_name;
 use crate::kinds::{ErrorKind, ShownVerdict, StepKind};
 use crate::style::{capital, count, list};
-use crate::verify::{AccessRef, ErrorRef, FenceRef, StepRef, VerifyReport, ViolationRef, diff, edits, remarks};
+use crate::verify::{
+    AccessRef, ErrorRef, FailureRef, FenceRef, StepRef, VerifyReport, ViolationRef, WeakStepRef, diff, edits, remarks,
+};
 use membar_core::{AccessKind, ProgramModel, ProgramVerdict, Relation, VerdictKind};
 use run::{Run, arrows, called, graph, kind_of, machine, pairs, sources, texts};
 use std::collections::{BTreeMap, BTreeSet};
+use timeline::Miss;
 
 /// Models that allow everything that tso allows, then those of pso.
 const WEAKER_THAN_TSO: [&str; 8] = ["pso", "wc", "rc", "rcpc", "ec", "scope", "wmo", "rmo"];
@@ -33,12 +37,31 @@ pub fn cases(report: &VerifyReport, command: &str, read: Read<'_>) -> Vec<(Row, 
     let program = || report.program.clone();
     let mut all = Vec::new();
     for (i, violation) in report.violations.iter().enumerate() {
+        let alone = report.failures.is_empty() && report.verdict != ProgramVerdict::Safe;
         let name = match report.violations.len() {
-            1 => program(),
+            1 if alone => program(),
+            1 => format!("{}, violation", report.program),
             n => format!("{}, violation {} of {n}", report.program, i + 1),
         };
         let case = violated(report, violation, name.clone(), command, read);
-        all.push((row(name, ShownVerdict::Unsafe, violation.sentence()), case));
+        let about = match &violation.allowed[..] {
+            [] if report.is_harmless() => format!("does no harm: {}", violation.sentence()),
+            [] => violation.sentence(),
+            _ => format!("is allowed: {}", violation.sentence()),
+        };
+        all.push((row(name, case.verdict, about), case));
+    }
+    // What goes wrong comes before why it may, and an answer before what it is not about.
+    for (i, failure) in report.failures.iter().enumerate() {
+        let name = match report.failures.len() {
+            1 => program(),
+            n => format!("{}, failure {} of {n}", report.program, i + 1),
+        };
+        let case = failing(report, failure, name.clone(), command, read);
+        all.insert(i, (row(name, ShownVerdict::Fails, failure.error.headline().to_owned()), case));
+    }
+    if report.verdict == ProgramVerdict::Safe && !all.is_empty() {
+        all.insert(0, (row(program(), ShownVerdict::Safe, report.headline()), plain(report, command)));
     }
     for error in &report.errors {
         all.push((
@@ -77,6 +100,15 @@ fn base(report: &VerifyReport, name: String, command: &str) -> Case {
 fn plain(report: &VerifyReport, command: &str) -> Case {
     let program = short_name(&report.program);
     let mut case = base(report, report.program.clone(), command);
+    if report.verdict == ProgramVerdict::Safe && !report.violations.is_empty() {
+        let allowed = report.allowed_words();
+        case.headline =
+            vec![format!("{program} is safe under {}.", report.model), format!("{}.", capital(&report.headline()))];
+        if !allowed.is_empty() {
+            case.headline.push(format!("Violations are allowed by {allowed}."));
+        }
+        return case;
+    }
     if report.verdict == ProgramVerdict::Safe {
         case.headline = vec![
             format!("{program} is safe under {}.", report.model),
@@ -155,12 +187,22 @@ pub(super) fn printed(output: Option<&String>) -> Option<Copy> {
 
 fn violated(report: &VerifyReport, violation: &ViolationRef, name: String, command: &str, read: Read<'_>) -> Case {
     let mut case = base(report, name, command);
-    case.verdict = ShownVerdict::Unsafe;
+    case.program = true;
     let (model, is_c11) = (report.model.name(), report.model == ProgramModel::C11);
-    case.headline = vec![
-        format!("{} is not safe under {model}.", short_name(&report.program)),
-        format!("{}.", violation.sentence()),
-    ];
+    let program = short_name(&report.program);
+    let (verdict, first) = match report.verdict {
+        _ if !violation.allowed.is_empty() => {
+            (ShownVerdict::Allowed, format!("{program} is not SC under {model}, which is allowed here."))
+        }
+        ProgramVerdict::Safe => (ShownVerdict::Safe, format!("{program} is not SC under {model}, and nothing fails.")),
+        ProgramVerdict::Undecided => (
+            ShownVerdict::Undecided,
+            format!("{program} is not SC under {model}; whether anything fails is not known."),
+        ),
+        _ => (ShownVerdict::Unsafe, format!("{program} is not safe under {model}.")),
+    };
+    case.verdict = verdict;
+    case.headline = vec![first, format!("{}.", violation.sentence())];
     case.headline.push(format!(
         "The execution below is possible under {model}, and no interleaving of the threads explains what it reads."
     ));
@@ -194,22 +236,100 @@ fn violated(report: &VerifyReport, violation: &ViolationRef, name: String, comma
     case.shape = violation.shape.clone();
     case.lemmas = vec![lemma(violation, model, index)];
     case.read = overtaken(violation, &run, index, overtaking, delayed);
-    if is_c11 {
-        let hb = "Where a read is joined to its write by hb and not by rf, everything before the write is visible after the read.";
-        case.no_machine =
-            Some(format!("C11 is a model of programs and not a machine: the arrows say what is ordered. {hb}"));
-    } else {
-        let what = "This is the execution that is not sequentially consistent.";
-        let mut machine = machine(&violation.run, &run, (model, what), &shown);
-        machine.wrong = overtaking.and_then(|event| wrong(violation, &machine, *index.get(&event)?));
-        case.machine = Some(machine);
-    }
+    let what = "This is the execution that is not sequentially consistent.";
+    let mut machine = machine(&violation.run, &run, (model, what), &shown);
+    machine.wrong = overtaking.and_then(|event| wrong(violation, &machine, *index.get(&event)?));
+    let late = is_c11.then(|| timeline::views(&mut machine, &violation.run, &run, &violation.hb, &shown));
+    let misses: Vec<Miss> = timeline::missed(violation, &shown).into_iter().collect();
+    let end = overtaking
+        .and_then(|event| index.get(&event))
+        .map(|&node| (case.graph.nodes[node].thread, "no interleaving explains this".to_owned()));
+    case.timeline = timeline::timeline(&machine, &case.graph.nodes, &misses, late.as_ref(), end);
+    case.machine = Some(machine);
     case.fixes = fixes(report, violation, &case.graph.nodes, &case.sources, read);
     case.commands.push(Command {
         about: "The interleaving that leads there, step by step".into(),
         line: report.command.line(&violation.schedule, &format!(" --model {model}")),
     });
     texts(&mut case, &run, &shown.told, &reduced);
+    case
+}
+
+/// An error of the program in an execution of the model: the execution to its end, then the violation that it rests on.
+fn failing(report: &VerifyReport, failure: &FailureRef, name: String, command: &str, read: Read<'_>) -> Case {
+    let (model, error) = (failure.model.name(), &failure.error);
+    let cause = failure.violation.and_then(|at| report.violations.get(at));
+    let mut case = match cause {
+        Some(violation) => violated(report, violation, name, command, read),
+        None => base(report, name, command),
+    };
+    (case.verdict, case.program) = (ShownVerdict::Fails, true);
+    let program = short_name(&report.program);
+    let headline = error.headline();
+    case.headline = vec![format!("{program} fails under {model}."), format!("{headline}.")];
+    case.headline.extend(error.message.lines().skip(1).map(str::to_owned));
+    case.headline.extend(cause.map(|violation| format!("Why: {}.", violation.sentence())));
+    case.facts.retain(|fact| fact.name != "Certificate");
+    case.facts.push(Fact { name: "Certificate", value: "run again by separate code, up to the error".into() });
+    let steps = run::steps_of(failure);
+    let mut run = Run::new(&steps, &failure.initial);
+    for (event, step) in failure.steps.iter().enumerate() {
+        // The result knows better than the order of steps.
+        if let Some(known) = run.events.get_mut(&event).filter(|_| failure.model == ProgramModel::C11) {
+            known.source = step.reads_from;
+        }
+    }
+    let reads = |step: &WeakStepRef| step.misses.is_some();
+    let kept: BTreeSet<usize> = (0..failure.steps.len()).filter(|&i| reads(&failure.steps[i])).collect();
+    let mut shown = run.shown(&kept, false, &mut case.notes);
+    let sources = sources(&run, &shown.drawn, &[], read);
+    let own = run::graph(&run, &shown, &kept, &sources);
+    if cause.is_none() {
+        (case.graph, case.sources) = (own, sources);
+    } else {
+        run::join(&mut case, own, sources, &mut shown);
+    }
+    let place = |thread: u32| {
+        let name = failure.steps.iter().find(|step| step.access.thread == thread).map(|step| &step.access.thread_name);
+        case.graph.threads.iter().position(|known| Some(known) == name).unwrap_or(0) as u32
+    };
+    let mut machine = machine(&steps, &run, (model, "This is the execution that fails."), &shown);
+    let late =
+        (failure.model == ProgramModel::C11).then(|| timeline::views(&mut machine, &steps, &run, &failure.hb, &shown));
+    let node = |event: usize| shown.index.get(&event).copied();
+    let misses: Vec<Miss> = (failure.steps.iter().enumerate())
+        .filter_map(|(i, step)| Some(Miss { node: node(i)?, store: node(step.misses?)?, verb: "misses" }))
+        .collect();
+    machine.wrong = misses.first().and_then(|&Miss { node: reader, store, .. }| {
+        let step = machine.steps.iter().position(|at| at.node == reader && at.step == StepKind::Issue)?;
+        let (read, store) = (&case.graph.nodes[reader], &case.graph.nodes[store]);
+        let name = |node: &Node| case.graph.threads.get(node.thread as usize).cloned().unwrap_or_default();
+        let value = read.read.clone().unwrap_or_default();
+        let (reader, writer) = (name(read), name(store));
+        let late = if late.is_some() { "nothing has made that visible to it" } else { "that is still in a buffer" };
+        let words = format!(
+            "{reader} reads {value} from `{}` and misses {writer}'s `{} := {}`: {late}.",
+            read.address,
+            store.address,
+            store.write.clone().unwrap_or_default()
+        );
+        Some(WrongStep { step, words })
+    });
+    machine.fails = Some(headline.to_owned());
+    let last = failure.steps.last().map_or(0, |step| place(step.access.thread));
+    case.timeline =
+        timeline::timeline(&machine, &case.graph.nodes, &misses, late.as_ref(), Some((last, headline.to_owned())));
+    case.machine = Some(machine);
+    for frame in error.stack.iter().filter(|frame| frame.line > 0) {
+        if let Some(source) = case.sources.iter_mut().find(|source| source.file == frame.file) {
+            source.marked.push(frame.line);
+        }
+    }
+    case.copies.extend(printed(error.output.as_ref()));
+    case.commands.insert(
+        1.min(case.commands.len()),
+        Command { about: "The execution that fails, step by step".into(), line: report.replay(failure) },
+    );
     case
 }
 
@@ -327,10 +447,14 @@ fn overtaken(
 /// The step at which the access takes effect too early: a store when it reaches memory, anything else when it is made.
 fn wrong(violation: &ViolationRef, machine: &Machine, node: usize) -> Option<WrongStep> {
     let access = &violation.access;
-    let step = if access.kind == AccessKind::Store { StepKind::Commit } else { StepKind::Issue };
+    let has_buffers = machine.buffers != "views";
+    let step = if access.kind == AccessKind::Store && has_buffers { StepKind::Commit } else { StepKind::Issue };
     let step = machine.steps.iter().position(|at| at.node == node && at.step == step)?;
     let thread = &access.thread_name;
     let did = match (access.kind, &access.read) {
+        (AccessKind::Store, _) if !has_buffers => {
+            format!("{thread}'s `{}` is overwritten by what was written before it", access.effect(true))
+        }
         (AccessKind::Store, _) => format!("{thread}'s `{}` reaches memory", access.effect(true)),
         (_, Some(read)) => format!("{thread} reads {read} from `{}`", access.address),
         _ => format!("{thread} accesses `{}`", access.address),
@@ -341,6 +465,13 @@ fn wrong(violation: &ViolationRef, machine: &Machine, node: usize) -> Option<Wro
         Some(link) if violation.store.kind == AccessKind::Rmw => &link.access,
         _ => &violation.store,
     };
+    if !has_buffers {
+        let words = match access.kind {
+            AccessKind::Store => format!("{did}."),
+            _ => format!("{did}: it has not seen {}'s `{}`, and need not have.", late.thread_name, late.effect(true)),
+        };
+        return Some(WrongStep { step, words });
+    }
     let whose = if late.thread == access.thread { "its own".to_owned() } else { format!("{}'s", late.thread_name) };
     Some(WrongStep { step, words: format!("{did}: {whose} `{}` is still in its buffer.", late.effect(true)) })
 }
@@ -349,7 +480,8 @@ fn fixes(report: &VerifyReport, violation: &ViolationRef, nodes: &[Node], source
     let near = |fence: &FenceRef| {
         let file = sources.iter().position(|source| source.file == fence.file);
         let at = |line: u32| nodes.iter().position(|node| file.is_some_and(|file| node.place == Some((file, line))));
-        [fence.after_line, fence.before_line].iter().filter_map(|&line| at(line)).collect::<Vec<_>>()
+        let near: BTreeSet<usize> = [fence.after_line, fence.before_line].iter().filter_map(|&line| at(line)).collect();
+        near.into_iter().collect::<Vec<_>>()
     };
     if let Some(plan) = &report.plan {
         return planned(plan, &near, read);

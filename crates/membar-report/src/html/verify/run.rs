@@ -3,10 +3,10 @@
 use super::Read;
 use crate::html::copies;
 use crate::html::page::{Arrow, Case, Copy, Graph, Machine, MachineStep, Node, Source};
-use crate::kinds::{OpName, StepKind};
+use crate::kinds::{Action, OpName, StepKind};
 use crate::style::count;
-use crate::verify::{AccessRef, FenceRef, FrameRef, LinkRef, StepRef};
-use membar_core::{AccessKind, Relation, StoreBuffer};
+use crate::verify::{AccessRef, FailureRef, FenceRef, FrameRef, LinkRef, StepRef, WeakStepRef};
+use membar_core::{AccessKind, ProgramModel, Relation, StoreBuffer};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
@@ -33,9 +33,9 @@ pub(super) struct Run<'a> {
     /// By the event's number.
     pub(super) events: BTreeMap<usize, Event<'a>>,
     /// Per address its writes in the order in which they reached memory.
-    order: BTreeMap<&'a str, Vec<usize>>,
+    pub(super) order: BTreeMap<&'a str, Vec<usize>>,
     /// The initial values that are known.
-    initial: BTreeMap<&'a str, &'a str>,
+    pub(super) initial: BTreeMap<&'a str, &'a str>,
 }
 
 impl<'a> Run<'a> {
@@ -188,6 +188,79 @@ pub(super) fn graph(run: &Run<'_>, shown: &Shown, reduced: &BTreeSet<usize>, sou
     }
 }
 
+/// A failing execution as steps of the machine: each store reaches memory after the step that others see it after.
+pub(super) fn steps_of(failure: &FailureRef) -> Vec<StepRef> {
+    let is_c11 = failure.model == ProgramModel::C11;
+    let mut steps = Vec::new();
+    let first = failure.steps.iter().position(|step| step.misses.is_some());
+    let missed = first.and_then(|at| failure.steps[at].misses);
+    let step = |event: usize, step: StepKind| {
+        let (delayed, overtakes) = (missed == Some(event), first == Some(event));
+        StepRef { step, access: failure.steps[event].access.clone(), delayed, overtakes, event }
+    };
+    for (at, made) in failure.steps.iter().enumerate() {
+        if made.does == Action::Fence {
+            continue;
+        }
+        steps.push(step(at, StepKind::Issue));
+        let arrives = |(event, store): &(usize, &WeakStepRef)| {
+            let seen = if is_c11 { Some(*event) } else { store.seen };
+            store.access.kind == AccessKind::Store && seen == Some(at)
+        };
+        let arriving = failure.steps.iter().enumerate().filter(arrives);
+        steps.extend(arriving.map(|(event, _)| step(event, StepKind::Commit)));
+    }
+    steps
+}
+
+/// Adds the operations of another execution to a case: those that it has are its own, the others are drawn nowhere else.
+pub(super) fn join(case: &mut Case, own: Graph, sources: Vec<Source>, shown: &mut Shown) {
+    let mut files: Vec<usize> = Vec::new();
+    for source in sources {
+        let at = case.sources.iter().position(|known| known.file == source.file).unwrap_or_else(|| {
+            case.sources.push(Source { file: source.file.clone(), ..Source::default() });
+            case.sources.len() - 1
+        });
+        let lines = &mut case.sources[at].lines;
+        lines.extend(source.lines);
+        lines.sort();
+        lines.dedup();
+        files.push(at);
+    }
+    let same = |one: &Node, other: &Node| {
+        (&one.number, &one.text, &one.address, &one.read, &one.write, one.kind)
+            == (&other.number, &other.text, &other.address, &other.read, &other.write, other.kind)
+    };
+    let mut taken: BTreeSet<usize> = BTreeSet::new();
+    let mut places: Vec<usize> = Vec::new();
+    for mut node in own.nodes {
+        let name = &own.threads[node.thread as usize];
+        let thread = case.graph.threads.iter().position(|known| known == name);
+        node.thread = thread.unwrap_or_else(|| {
+            case.graph.threads.push(name.clone());
+            case.graph.reduced.push(Vec::new());
+            if !case.graph.original.is_empty() {
+                case.graph.original.push(Vec::new());
+            }
+            case.graph.threads.len() - 1
+        }) as u32;
+        let known = case
+            .graph
+            .nodes
+            .iter()
+            .enumerate()
+            .position(|(at, known)| !taken.contains(&at) && known.thread == node.thread && same(known, &node));
+        let at = known.unwrap_or_else(|| {
+            node.place = node.place.map(|(file, line)| (files[file], line));
+            case.graph.nodes.push(node);
+            case.graph.nodes.len() - 1
+        });
+        taken.insert(at);
+        places.push(at);
+    }
+    shown.index.values_mut().for_each(|node| *node = places[*node]);
+}
+
 /// The cycle first, then all of rf, co and fr.
 pub(super) fn arrows(
     run: &Run<'_>,
@@ -248,11 +321,15 @@ pub(super) fn machine(steps: &[StepRef], run: &Run<'_>, (model, what): (&str, &s
     let index = &shown.index;
     let (about, buffers) = match model {
         "sc" => ("Every access acts on memory at once.", "none"),
+        "c11" => {
+            ("A thread may read what others have overwritten, until something tells it of the newer value.", "views")
+        }
         "tso" => ("Each thread has a store buffer, first in, first out; loads look there first.", "thread"),
         _ => ("Each thread has a store buffer for each address; loads look there first.", "address"),
     };
     // A read-modify-write acts on memory immediately.
-    let buffered = |access: &AccessRef| access.kind == AccessKind::Store && !access.control && buffers != "none";
+    let has_buffers = matches!(buffers, "thread" | "address");
+    let buffered = |access: &AccessRef| access.kind == AccessKind::Store && !access.control && has_buffers;
     let acts = |step: &&StepRef| step.step == StepKind::Issue || buffered(&step.access);
     let told: Vec<&StepRef> = steps.iter().filter(|step| index.contains_key(&step.event)).filter(acts).collect();
     // The end is where it happens.

@@ -82,6 +82,18 @@ pub const CHECKS: &[Check] = &[
         sabotage: "<style>.now.stuck { color: inherit !important }</style>",
     },
     Check {
+        name: "time from left to right",
+        needs: ".tl",
+        run: time,
+        sabotage: "<style>.tl-op { left: 0 !important }</style>",
+    },
+    Check {
+        name: "it plays to the end",
+        needs: ".tl",
+        run: plays,
+        sabotage: "<script nonce=membar>window.setInterval = () => 0</script>",
+    },
+    Check {
         name: "steps have addresses",
         needs: "#machine input",
         run: step_addresses,
@@ -337,6 +349,35 @@ fn wrong_step(tab: &mut Tab, _: &Report) -> Outcome {
         tab.holds(&format!("colour(one('{part}'), 'color') === colour(one('.op.wrong .flag'), 'color')"))?;
     }
     Ok(())
+}
+
+/// Every operation is drawn once, operations of a thread in order and apart; what goes wrong is red, above it the bar of the store; choosing
+/// an operation goes to its step.
+fn time(tab: &mut Tab, _: &Report) -> Outcome {
+    tab.holds("all('.tl-op').length === shown().timeline.marks.length")?;
+    let boxes = "all('.tl-op').map((e, i) => ({ lane: shown().graph.nodes[shown().timeline.marks[i].node].thread, box: e.getBoundingClientRect() }))";
+    tab.nothing(&format!(
+        "{boxes}.filter(({{ lane, box }}, i, list) => list.slice(0, i).some((other) => other.lane === lane && other.box.right > box.left))"
+    ))?;
+    tab.nothing("all('.tl-op').filter((e) => e.scrollWidth > e.clientWidth + 1).map((e) => e.textContent)")?;
+    tab.holds("all('.tl-op.bad').length === shown().timeline.marks.filter((mark) => mark.says).length")?;
+    tab.holds("all('.tl-op.bad').every((e) => colour(e, 'color') === colour(one('.op.wrong .flag'), 'color'))")?;
+    tab.holds("all('.tl-cross').length === shown().timeline.marks.flatMap((mark) => mark.misses || []).length")?;
+    tab.click("one('.tl-op')")?;
+    tab.until("one('#machine .now').textContent.startsWith(shown().timeline.marks[0].step + 1 + ' of ')")?;
+    tab.until("one('.tl-op').getAttribute('aria-current') === 'step' && one('.tl-op').classList.contains('picked')")
+}
+
+/// To the end by a key, and to what fails there.
+fn plays(tab: &mut Tab, _: &Report) -> Outcome {
+    tab.eval("one('#machine input').focus()")?;
+    tab.press("End")?;
+    tab.press("ArrowLeft")?;
+    tab.until("one('#machine .now').textContent.startsWith(shown().machine.steps.length - 1 + ' of ')")?;
+    tab.eval("document.activeElement.blur()")?;
+    tab.press("p")?;
+    tab.until("one('#machine .now').textContent.startsWith(shown().machine.steps.length + ' of ')")?;
+    tab.holds("!shown().machine.fails || one('#machine .now').textContent.includes(shown().machine.fails.replaceAll('`', ''))")
 }
 
 /// Keys turn the steps wherever the focus is; the address names the step, and leads back to it.

@@ -269,6 +269,7 @@ impl Tab<'_> {
             "ArrowDown" => ("ArrowDown", 40, ""),
             "j" => ("KeyJ", 74, "j"),
             "k" => ("KeyK", 75, "k"),
+            "p" => ("KeyP", 80, "p"),
             _ => return Err(format!("no code is known for the key {key}")),
         };
         let mut event =

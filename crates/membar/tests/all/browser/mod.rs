@@ -37,7 +37,8 @@ impl Written {
     fn new(report: Report) -> Written {
         let bytes: Vec<(&str, &[u8])> = report.files.iter().map(|(name, text)| (*name, text.as_bytes())).collect();
         let files = Files::new(&bytes);
-        let ran = files.run(&[report.args, &["--html", "page.html"]].concat());
+        let flag = if report.args[0] == "report" { "-o" } else { "--html" };
+        let ran = files.run(&[report.args, &[flag, "page.html"]].concat());
         assert_eq!(ran.code, report.code, "{}: {}{}", report.name, ran.out, ran.err);
         let bytes = std::fs::metadata(files.path("page.html")).map_or(0, |page| page.len());
         assert!((1..=5_000_000).contains(&bytes), "{}: {bytes} bytes", report.name);

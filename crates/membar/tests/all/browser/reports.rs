@@ -31,6 +31,9 @@ const SB_LITMUS: &str = include_str!("../../../../../examples/litmus/SB.litmus")
 const IRIW_LITMUS: &str = include_str!("../../../../../examples/litmus/IRIW.litmus");
 const PETERSON: &str = include_str!("../../../../../examples/programs/peterson.c");
 const CHASE_LEV: &str = include_str!("../../../../../examples/programs/chaselev.cpp");
+const MESSAGE: &str = include_str!("../../../../membar-report/src/verify/fixtures/message.c");
+const LOCK: &str = include_str!("../../../../membar-report/src/verify/fixtures/lock.c");
+const FAILURES: &str = include_str!("../../../../membar-report/src/verify/fixtures/failures.json");
 const ASSERTION: &str = include_str!("../../../../../corpus/programs/assert-one-interleaving.c");
 
 /// Names, comments and strings that would do something if they were markup.
@@ -177,6 +180,22 @@ pub fn reports() -> Vec<Report> {
             1,
             "verdict argument threads source read machine models reproduce stepper original",
             &["chaselev.cpp is not safe under pso."],
+        ),
+        report(
+            "unsafe-c11",
+            &[("message.c", MESSAGE)],
+            &["verify", "message.c", "--model", "c11"],
+            1,
+            "verdict argument threads source read machine reproduce stepper",
+            &["message.c is not safe under c11.", "main may read", "misses data := 42"],
+        ),
+        report(
+            "fails",
+            &[("failures.json", FAILURES), ("lock.c", LOCK), ("message.c", MESSAGE)],
+            &["report", "failures.json"],
+            0,
+            "verdict argument threads source read machine models reproduce stepper answers original",
+            &["lock.c fails under tso.", "assertion inside == 1 fails", "misses wants[0] := 1"],
         ),
         report(
             "safe",
