@@ -31,7 +31,10 @@ pub struct Facts {
     /// Notes about assembly that is not understood and has been executed ([`crate::build::Note::id`]).
     #[serde(default)]
     pub assembly: Vec<u64>,
-    /// Accesses to different parts of a cell, which could overtake each other unseen.
+    /// Some cell is accessed in parts: monitors have to tell its bytes apart.
+    #[serde(default)]
+    pub parts: bool,
+    /// Accesses to different parts of a cell, which could overtake each other unseen where bytes are not told apart.
     #[serde(default)]
     pub torn: Vec<Torn>,
     /// Threads that seemed to be like the ones before them, and those that turned out not to be (`twins.rs`).
@@ -85,6 +88,7 @@ impl World {
             exact,
             unseen: self.opaque.unseen.clone(),
             assembly: self.assembly.clone(),
+            parts: self.parts.any,
             torn: self.parts.torn.clone(),
             twins: self.twins.clone(),
             apart: self.apart.clone(),
@@ -132,7 +136,7 @@ impl World {
         self.asked.clone_from(&facts.asked);
         self.shadow.exact = facts.exact.iter().map(|&page| self.module.address(page as usize)).collect();
         self.know_unseen(&facts.unseen);
-        self.parts = Parts { torn: facts.torn.clone(), ..self.parts };
+        self.parts = Parts { any: facts.parts, torn: facts.torn.clone() };
         for &site in &facts.loops {
             if let Some(stamp) = self.stamps.get_mut(site as usize)
                 && !stamp.is_loop

@@ -14,10 +14,11 @@ use crate::Failure;
 use crate::certify::{rc11, replay};
 use crate::core::{Access, Barrier, Order, Performed, ProgramModel, Remedy, Threads};
 use crate::explore::{SearchState, Step, Work};
+use crate::report::kinds::NoteKind;
 use crate::report::verify::{
     AccessRef, EditRef, ErrorRef, FenceRef, FrameRef, NoteRef, ReplayCommand, StatisticsRef, edited,
 };
-use crate::verify::{Checkpoint, Effort, Event, Explanation, ProgramError, Seen, Verification};
+use crate::verify::{Checkpoint, Effort, Event, Explanation, Found, ProgramError, Seen, Verification};
 use serde_json::Value;
 use std::ffi::OsString;
 use std::io::Read;
@@ -307,9 +308,14 @@ pub trait Subject {
         true
     }
 
-    /// Whether some accesses of a run are to parts of what is taken for one location.
-    fn has_parts(&self, _run: &Run<Self::Detail>) -> bool {
+    /// Whether some accesses are to parts of what is taken for one location.
+    fn has_parts(&self) -> bool {
         false
+    }
+
+    /// A note about a violation that could not be confirmed for that reason.
+    fn apart(&self, _found: &Found) -> NoteRef {
+        NoteRef { kind: NoteKind::Parts, message: "bytes of one location".into(), file: None, line: None }
     }
 
     /// Whether a separate machine finds the execution possible and not sequentially consistent.

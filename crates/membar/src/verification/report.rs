@@ -122,12 +122,10 @@ pub fn report<S: Subject>(
         let message = "it has only one thread: there was nothing to interleave".into();
         notes.push(NoteRef { kind: NoteKind::Untried, message, file: None, line: None });
     }
-    // Only a model that reorders stores could tell.
-    notes.retain(|note| note.kind != NoteKind::StoresOfParts || model == ProgramModel::Pso);
-    notes.iter_mut().filter(|note| note.kind == NoteKind::StoresOfParts).for_each(|note| note.kind = NoteKind::Parts);
-    if apart > 0 && violations.is_empty() {
-        let message = "what looks like a violation is about different bytes of an atomic word, which membar takes for one location";
-        notes.push(NoteRef { kind: NoteKind::Parts, message: message.into(), file: None, line: None });
+    // For machines with store buffers, monitors tell bytes apart.
+    notes.retain(|note| note.kind != NoteKind::Parts || model == ProgramModel::C11);
+    if violations.is_empty() {
+        notes.extend(apart);
     }
     // Unseen code may be what breaks it.
     let unseen =

@@ -10,9 +10,9 @@ use super::{
 use crate::core::{Barrier, Order, Performed, ProgramModel, Relaxation, Remedy};
 use crate::explore::{FaultKind, Step, Strategy};
 use crate::report::kinds::{ErrorKind as ErrorName, Maker};
-use crate::report::verify::{AccessRef, EditRef, ErrorRef, FenceRef, FrameRef, ReplayCommand, order};
+use crate::report::verify::{AccessRef, EditRef, ErrorRef, FenceRef, FrameRef, NoteRef, ReplayCommand, order};
 use crate::verification::EXPLAINING;
-use crate::verify::{Checkpoint, Effort, ErrorKind, Event, Explanation, ProgramError, Settings, Watching};
+use crate::verify::{Checkpoint, Effort, ErrorKind, Event, Explanation, Found, ProgramError, Settings, Watching};
 use crate::{Failure, Problem, REPORT_BUG};
 use membar_native::build::{self, BuildError, Built, Note, Request};
 use membar_native::process::Setup;
@@ -207,8 +207,12 @@ impl Subject for Native {
         }
     }
 
-    fn has_parts(&self, run: &Run<Traced>) -> bool {
-        run.detail.steps.iter().any(|step| step.made.part != 0)
+    fn has_parts(&self) -> bool {
+        self.session.facts().parts
+    }
+
+    fn apart(&self, found: &Found) -> NoteRef {
+        self.unconfirmed(found)
     }
 
     fn is_alone(&self) -> bool {

@@ -4,6 +4,7 @@ use super::{About, Native};
 use crate::explore::{Fault, Form};
 use crate::report::kinds::NoteKind;
 use crate::report::verify::{NoteRef, ReplayCommand, StatisticsRef};
+use crate::verify::Found;
 use membar_native::build::{self, Note};
 use membar_native::words::{Place, Wait, Waits, Words};
 use membar_native::{Torn, Traced, Unseen};
@@ -48,7 +49,21 @@ impl Native {
             bytes(torn.sizes.1),
             bytes(torn.sizes.0),
         );
-        NoteRef { kind: if torn.stores { NoteKind::StoresOfParts } else { NoteKind::Parts }, message, file, line }
+        NoteRef { kind: NoteKind::Parts, message, file, line }
+    }
+
+    /// A violation that was not confirmed, because the machine that does has whole locations in its buffers.
+    pub(super) fn unconfirmed(&self, found: &Found) -> NoteRef {
+        let [place, store] = [found.access_site, found.store_site].map(|site| self.words.place_of(&[site]));
+        let message = format!(
+            "`{}` may overtake the store at {} `{}`: they are about bytes of one atomic word, and an execution that shows it could \
+             not be confirmed",
+            place.text,
+            at(&store),
+            store.text,
+        );
+        let (file, line) = (!place.file.is_empty()).then_some((place.file, place.line)).unzip();
+        NoteRef { kind: NoteKind::Parts, message, file, line }
     }
 
     pub(super) fn sentence(&mut self, thread: u32, fault: &Fault) -> String {
