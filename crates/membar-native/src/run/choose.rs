@@ -53,6 +53,18 @@ pub fn choose(outcomes: u32) -> u32 {
     unsafe { *(CHOICE as *const u32) }
 }
 
+/// Whether something happens here without a reason, in this execution: once for each call in the source and thread, or loops would
+/// have no end.
+pub fn surprise() -> bool {
+    let w = world();
+    let site = site(w);
+    if w.this().surprised.contains(&site) || choose(2) == 0 {
+        return false;
+    }
+    world().this().surprised.push(site);
+    true
+}
+
 /// `membar_choose`: any number from 0 to one less than this; 0 if there is none.
 pub extern "C-unwind" fn membar_choose(outcomes: u32) -> u32 {
     choose(outcomes)

@@ -19,6 +19,9 @@ pub struct Facts {
     /// A thread waits where it might wake up without a reason.
     #[serde(default)]
     pub waits: bool,
+    /// A thread makes a weak compare-exchange, which might fail without a reason.
+    #[serde(default)]
+    pub weak: bool,
     /// A library wanted to load another one, and did not get it.
     #[serde(default)]
     pub unloaded: bool,
@@ -84,6 +87,7 @@ impl World {
             threads: threads.into_iter().map(|(_, key)| key).collect(),
             loops: self.loop_list.clone(),
             waits: self.waits,
+            weak: self.weak,
             unloaded: self.unloaded,
             exact,
             unseen: self.opaque.unseen.clone(),
@@ -130,6 +134,7 @@ impl World {
             }
         }
         self.waits = facts.waits;
+        self.weak = facts.weak;
         self.twins.clone_from(&facts.twins);
         self.apart.clone_from(&facts.apart);
         self.crowded.clone_from(&facts.crowded);

@@ -137,6 +137,9 @@ pub struct World {
     /// Threads may wake up without a reason, and whether one has waited that might have.
     pub spurious_wakeups: bool,
     pub waits: bool,
+    /// The same of weak compare-exchanges: they may fail.
+    pub spurious_failures: bool,
+    pub weak: bool,
     /// Whether threads may have twins, those that seem to have, and those that have turned out to differ ([`super::twins`]).
     pub symmetry: bool,
     pub twins: Vec<(u8, u32)>,
@@ -276,6 +279,8 @@ impl World {
             volatile_atomic: false,
             spurious_wakeups: false,
             waits: false,
+            spurious_failures: false,
+            weak: false,
             symmetry: false,
             twins: Vec::new(),
             apart: Vec::new(),

@@ -93,6 +93,8 @@ pub struct NativeOptions {
     pub volatile_atomic: bool,
     /// Threads may wake up without a reason.
     pub spurious_wakeups: bool,
+    /// Weak compare-exchanges may fail without a reason.
+    pub spurious_failures: bool,
     /// Threads that nothing distinguishes are explored up to renaming.
     pub symmetry: bool,
     /// Code that is not instrumented touches nothing that threads share.
@@ -121,6 +123,7 @@ impl Default for NativeOptions {
             cc: None,
             volatile_atomic: false,
             spurious_wakeups: false,
+            spurious_failures: false,
             symmetry: true,
             opaque_private: false,
             nondet: None,

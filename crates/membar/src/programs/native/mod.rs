@@ -43,6 +43,7 @@ pub struct Native {
     compiler: String,
     notes: Vec<Note>,
     spurious_wakeups: bool,
+    spurious_failures: bool,
     opaque_private: bool,
     command: ReplayCommand,
     fingerprint: u64,
@@ -98,6 +99,10 @@ impl Native {
         let main = shown.first().cloned().unwrap_or_default();
         let built = built.map_err(|error| failed("", &error))?;
         let problem = |error: &dyn std::fmt::Display| Problem::failure(&main, 0, &error.to_string(), "");
+        if args.spurious_failures && built.compiler.contains("clang") {
+            let why = "clang does not tell which compare-exchanges are weak, so spurious failures cannot be tried";
+            return Err(Problem::failure(&main, 0, why, "add --cc gcc, or leave --assume spurious-failures out"));
+        }
         let symbols = Symbols::load(&built.object).map_err(|error| problem(&error))?;
         let mut program_args = vec![match input {
             Input::Sources(_) => files.first().and_then(|file| file.file_stem()).unwrap_or_default().to_owned(),
@@ -108,11 +113,12 @@ impl Native {
             program_args.extend(args.flags.iter().cloned());
         }
         let (volatile_atomic, spurious_wakeups) = (args.volatile_atomic, args.spurious_wakeups);
+        let spurious_failures = args.spurious_failures;
         let (opaque_private, symmetry) = (args.opaque_private, args.symmetry);
         let heap = args.heap;
         let object = std::fs::read(&built.object).map_err(|error| problem(&error))?;
         let how = format!(
-            "{program_args:?} {volatile_atomic} {spurious_wakeups} {symmetry} {opaque_private} {heap} {:?}",
+            "{program_args:?} {volatile_atomic} {spurious_wakeups} {spurious_failures} {symmetry} {opaque_private} {heap} {:?}",
             args.nondet
         );
         let fingerprint = hash(&object) ^ hash(how.as_bytes());
@@ -127,6 +133,7 @@ impl Native {
             heap,
             volatile_atomic,
             spurious_wakeups,
+            spurious_failures,
             symmetry,
             opaque_private,
             nondet: args.nondet,
@@ -153,6 +160,7 @@ impl Native {
             compiler,
             notes,
             spurious_wakeups,
+            spurious_failures,
             opaque_private,
             command,
             fingerprint,

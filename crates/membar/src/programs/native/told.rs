@@ -115,6 +115,12 @@ impl Native {
             file: None,
             line: None,
         });
+        let weak = (self.session.facts().weak && !self.spurious_failures).then(|| NoteRef {
+            kind: NoteKind::Untried,
+            message: "spurious failures of weak compare-exchanges were not tried (--assume spurious-failures)".into(),
+            file: None,
+            line: None,
+        });
         let unloaded = self.session.facts().unloaded.then(|| NoteRef {
             kind: NoteKind::Untried,
             message: "a library wanted to load another one (`dlopen`), and was told that there is none".into(),
@@ -133,6 +139,7 @@ impl Native {
                 .chain(torn)
                 .chain(unloaded)
                 .chain(untried)
+                .chain(weak)
                 .collect(),
             statistics: Some(StatisticsRef {
                 resets: statistics.resets,
