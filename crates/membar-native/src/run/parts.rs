@@ -9,16 +9,16 @@
 //! executions under TSO and PSO are monitored by bytes (`membar-monitor/src/bytes.rs`). The monitor for C11 takes a cell for one address. For it, when
 //! a thread accesses such a cell, look at what other threads have done to it, and are about to do. If one of them has
 //! stored to it, then a load of bytes that the store does not write could overtake the store, unless a full barrier stands
-//! between them, and so could a store or an interlocked operation. Findings are noted ([`Torn`]): the answer will not be "safe".
+//! or an interlocked operation stands between them. Findings are noted ([`Torn`]): the answer will not be "safe".
 //!
 //! Why it is enough to look when somebody else accesses the cell after the store: the pair matters only on a cycle, and the cycle
 //! comes back to the store from another thread's access to its bytes. If that came before the store in all executions,
 //! something would order them, and what overtakes the store as well. Otherwise it comes after the store in some
 //! execution that is explored.
 //!
-//! Guarantees: under TSO and PSO those of the monitor. Under C11, no store and later access of one thread are taken to be in order
-//! without a note. Not proved there: that the order which is assumed between loads of one thread, or between accesses of two threads to
-//! different bytes, hides nothing.
+//! Guarantees: under TSO and PSO those of the monitor. Under C11, no store and later load of one thread are taken to be in order
+//! without a note. Not proved there: that the order which is assumed between other accesses of one thread, or between accesses of two
+//! threads to different bytes, hides nothing.
 //!
 //! Deviation: explanations and the machine that confirms them have whole cells in their buffers. What it cannot confirm
 //! for that reason is not called unsafe but undecided.
@@ -92,23 +92,21 @@ impl World {
     }
 }
 
-/// Whether this access could overtake a store of its thread to other bytes of the cell: the access, and how many bytes the store
+/// Whether this load could overtake a store of its thread to other bytes of the cell: the load, and how many bytes the store
 /// has.
 fn torn(slots: &[Slot], at: usize, whole: u8) -> Option<(Pending, u8)> {
     let access = slots[at].pending;
     let (from, to) = ends(access.part, whole);
-    let loads = access.kind == AccessKind::Load;
-    let mut barrier = access.barrier;
+    let mut after = access;
     for Slot { pending: before, .. } in slots[..at].iter().rev() {
-        if barrier == Barrier::Full || barrier == Barrier::Store && !loads {
+        if access.kind != AccessKind::Load || after.barrier == Barrier::Full || after.kind == AccessKind::Rmw {
             return None;
         }
         let (start, end) = ends(before.part, whole);
-        let apart = if loads { from < start || to > end } else { to <= start || from >= end };
-        if before.kind == AccessKind::Store && before.cell == access.cell && apart {
+        if before.kind == AccessKind::Store && before.cell == access.cell && (from < start || to > end) {
             return Some((access, end - start));
         }
-        barrier = before.barrier;
+        after = *before;
     }
     None
 }
