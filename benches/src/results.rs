@@ -173,7 +173,8 @@ fn corpus(args: &Args) -> Result<ExitCode, Error> {
     let mut sources = Source::corpus()?;
     sources.retain(|source| args.only.is_empty() || args.only.iter().any(|name| source.name.contains(name.as_str())));
     let mut progress = Progress::new(sources.len());
-    let (table, wrong) = reductions::table(&sources, Duration::from_secs(args.time.min(5)), |name| progress.next(name))?;
+    let (table, wrong) =
+        reductions::table(&sources, Duration::from_secs(args.time.min(5)), |name| progress.next(name))?;
     drop(progress);
     if !wrong.is_empty() {
         eprintln!("{}", wrong.join("\n"));
@@ -185,7 +186,8 @@ fn corpus(args: &Args) -> Result<ExitCode, Error> {
     }
     let path = &args.out;
     let old = std::fs::read_to_string(path).map_err(Error::file("read", path))?;
-    let new = replace(&old, &table.markdown(), (BEGIN_CORPUS, END_CORPUS)).ok_or_else(|| Error::NoMarks(path.clone()))?;
+    let new =
+        replace(&old, &table.markdown(), (BEGIN_CORPUS, END_CORPUS)).ok_or_else(|| Error::NoMarks(path.clone()))?;
     std::fs::write(path, new).map_err(Error::file("write", path))?;
     Ok(ExitCode::SUCCESS)
 }

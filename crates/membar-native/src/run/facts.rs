@@ -22,6 +22,9 @@ pub struct Facts {
     /// A thread makes a weak compare-exchange, which might fail without a reason.
     #[serde(default)]
     pub weak: bool,
+    /// Steps of other threads inside atomic sections, as instructions.
+    #[serde(default)]
+    pub intruders: Vec<u32>,
     /// A library wanted to load another one, and did not get it.
     #[serde(default)]
     pub unloaded: bool,
@@ -88,6 +91,7 @@ impl World {
             loops: self.loop_list.clone(),
             waits: self.waits,
             weak: self.weak,
+            intruders: self.intruders.clone(),
             unloaded: self.unloaded,
             exact,
             unseen: self.opaque.unseen.clone(),
@@ -135,6 +139,7 @@ impl World {
         }
         self.waits = facts.waits;
         self.weak = facts.weak;
+        self.intruders.clone_from(&facts.intruders);
         self.twins.clone_from(&facts.twins);
         self.apart.clone_from(&facts.apart);
         self.crowded.clone_from(&facts.crowded);

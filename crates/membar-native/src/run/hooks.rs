@@ -1,6 +1,6 @@
 //! Which function stands in for which.
 
-use super::{choose, libc_hooks, sync, tsan};
+use super::{choose, libc_hooks, sections, sync, tsan};
 
 macro_rules! hooks {
     ($($name:literal => $function:expr,)*) => {
@@ -374,8 +374,8 @@ hooks! {
     "__VERIFIER_nondet_float" => choose::nondet_float as *const (),
     "__VERIFIER_nondet_pointer" => choose::nondet_pointer as *const (),
     "__VERIFIER_assume" => choose::assume as *const (),
-    "__VERIFIER_atomic_begin" => choose::section_begin as *const (),
-    "__VERIFIER_atomic_end" => choose::section_end as *const (),
+    "__VERIFIER_atomic_begin" => sections::begin as *const (),
+    "__VERIFIER_atomic_end" => sections::end as *const (),
     "__VERIFIER_error" => choose::reach_error as *const (),
     "reach_error" => choose::reach_error as *const (),
     "membar_choose" => choose::membar_choose as *const (),

@@ -140,6 +140,8 @@ pub struct World {
     /// The same of weak compare-exchanges: they may fail.
     pub spurious_failures: bool,
     pub weak: bool,
+    /// Steps of other threads inside atomic sections ([`super::sections`]).
+    pub intruders: Vec<u32>,
     /// Whether threads may have twins, those that seem to have, and those that have turned out to differ ([`super::twins`]).
     pub symmetry: bool,
     pub twins: Vec<(u8, u32)>,
@@ -281,6 +283,7 @@ impl World {
             waits: false,
             spurious_failures: false,
             weak: false,
+            intruders: Vec::new(),
             symmetry: false,
             twins: Vec::new(),
             apart: Vec::new(),

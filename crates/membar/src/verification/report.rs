@@ -98,7 +98,7 @@ pub fn report<S: Subject>(
     }
     // Others say more.
     errors.sort_by_key(|error| error.kind == ErrorKind::Race);
-    let explain::Explained { violations, left, apart } =
+    let explain::Explained { mut violations, left, apart } =
         explain::violations(subject, &checkpoint.seen.violations, model, until)?;
     unexplained += left;
     let incomplete = match unexplained {
@@ -108,7 +108,7 @@ pub fn report<S: Subject>(
             Some(format!("{why}; {} could not be explained in time", count(n, "finding")))
         }
     };
-    let verdict = match checkpoint.verdict() {
+    let mut verdict = match checkpoint.verdict() {
         // Of what was found nothing may be left.
         Verdict::Error if !errors.is_empty() => Verdict::Error,
         Verdict::Error | Verdict::Unsafe if !violations.is_empty() => Verdict::Unsafe,
@@ -121,6 +121,15 @@ pub fn report<S: Subject>(
     if subject.is_alone() && matches!(verdict, Verdict::Safe | Verdict::Undecided) {
         let message = "it has only one thread: there was nothing to interleave".into();
         notes.push(NoteRef { kind: NoteKind::Untried, message, file: None, line: None });
+    }
+    // More was explored than the program can do: that it is safe is right.
+    let intruded = notes.iter().any(|note| note.kind == NoteKind::Sections);
+    if intruded && matches!(verdict, Verdict::Error | Verdict::Unsafe) {
+        verdict = Verdict::Undecided;
+        errors.clear();
+        violations.clear();
+    } else {
+        notes.retain(|note| note.kind != NoteKind::Sections);
     }
     // For machines with store buffers, monitors tell bytes apart.
     notes.retain(|note| note.kind != NoteKind::Parts || model == ProgramModel::C11);
@@ -135,7 +144,7 @@ pub fn report<S: Subject>(
     if unseen.is_some() && violations.is_empty() && !errors.is_empty() && errors.iter().all(|error| hung(&error)) {
         errors.clear();
     }
-    let unseen = unseen.or_else(|| notes.iter().find(|note| note.kind == NoteKind::Parts));
+    let unseen = unseen.or_else(|| notes.iter().find(|note| matches!(note.kind, NoteKind::Parts | NoteKind::Sections)));
     let clean = violations.is_empty() && errors.is_empty();
     let unseen = unseen.filter(|_| verdict == Verdict::Safe || clean);
     let same = |note: &NoteRef| unseen.is_some_and(|first| first.kind == note.kind);
@@ -148,8 +157,11 @@ pub fn report<S: Subject>(
         _ => String::new(),
     };
     let words = |note: &NoteRef| {
-        let what =
-            if note.kind == NoteKind::Parts { "not all orders were tried" } else { "not all accesses were seen" };
+        let what = match note.kind {
+            NoteKind::Parts => "not all orders were tried",
+            NoteKind::Sections => "more was tried than can happen",
+            _ => "not all accesses were seen",
+        };
         format!("{what}: {}{}{more}", place(note), note.message)
     };
     if unseen.is_some_and(|note| note.kind == NoteKind::Opaque) {

@@ -66,6 +66,17 @@ impl Native {
         NoteRef { kind: NoteKind::Parts, message, file, line }
     }
 
+    /// A step inside an atomic section of another thread.
+    fn intruder(&self, site: u32) -> NoteRef {
+        let place = self.words.place_of(&[site]);
+        let message = format!(
+            "`{}` comes in the middle of another thread's `__VERIFIER_atomic_begin` … `_end`, which excludes that; what was found may need it",
+            place.text
+        );
+        let (file, line) = (!place.file.is_empty()).then_some((place.file, place.line)).unzip();
+        NoteRef { kind: NoteKind::Sections, message, file, line }
+    }
+
     pub(super) fn sentence(&mut self, thread: u32, fault: &Fault) -> String {
         sentence(thread, fault.form, &self.words.fault(fault))
     }
@@ -96,6 +107,7 @@ impl Native {
         let statistics = self.session.statistics();
         let unseen = self.session.facts().unseen.iter().map(|one| self.unseen(one));
         let torn = self.session.facts().torn.iter().map(|torn| self.torn(torn));
+        let intruders = self.session.facts().intruders.iter().map(|&site| self.intruder(site));
         // Assembly counts where it is executed.
         let executed = &self.session.facts().assembly;
         let counts = |note: &&Note| match note.kind {
@@ -137,6 +149,7 @@ impl Native {
                 .chain(assumed)
                 .chain(unseen)
                 .chain(torn)
+                .chain(intruders)
                 .chain(unloaded)
                 .chain(untried)
                 .chain(weak)
