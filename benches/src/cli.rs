@@ -323,6 +323,9 @@ pub struct Results {
     /// Seconds for an exploration
     #[arg(long, default_value_t = 60, value_name = "SECONDS")]
     pub time: u64,
+    /// Instead of the papers' tables, the programs of the corpus with and without reductions of the search
+    #[arg(long)]
+    pub corpus: bool,
     /// Processes that run the program
     #[arg(long, default_value_t = 1, value_name = "N")]
     pub jobs: usize,

@@ -67,6 +67,26 @@ impl Source {
         Source { name, file: file.to_owned(), flags: flags.split_whitespace().map(Into::into).collect() }
     }
 
+    /// The programs of the corpus that need no options of membar, in order.
+    pub fn corpus() -> Result<Vec<Source>, Error> {
+        let mut sources = Vec::new();
+        for directory in ["programs", "reduce"] {
+            let path = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("corpus").join(directory);
+            for entry in std::fs::read_dir(&path).map_err(Error::file("read", &path))? {
+                let file = entry?.path();
+                let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                let text = std::fs::read_to_string(&file).map_err(Error::file("read", &file))?;
+                let line = |key: &str| text.lines().find_map(|line| line.strip_prefix(key));
+                if !name.ends_with(".md") && line("// driver:").is_none() && line("// only:").is_none() {
+                    let flags = line("// flags:").unwrap_or("").split_whitespace().map(Into::into).collect();
+                    sources.push(Source { name: format!("{directory}/{name}"), file, flags });
+                }
+            }
+        }
+        sources.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(sources)
+    }
+
     /// A source that was written somewhere.
     pub fn at(file: &Path, flag: String) -> Source {
         Source { name: flag.clone(), file: file.to_owned(), flags: vec![flag.into()] }
@@ -167,6 +187,7 @@ impl Program {
             heap: HEAP,
             volatile_atomic: false,
             spurious_wakeups: false,
+            spurious_failures: false,
             symmetry,
             whole_stacks: false,
             opaque_private: false,

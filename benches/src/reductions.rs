@@ -41,7 +41,8 @@ pub fn table(sources: &[Source], time: Duration, mut next: impl FnMut(&str)) -> 
         for (i, (symmetry, strategy)) in ways.into_iter().enumerate() {
             let mut program = Program::open_with(source, 1, symmetry)?;
             let settings = settings(Relaxation::Tso, strategy, Watching::Class);
-            let run = program.explore(settings, Effort::default(), Some(time))?;
+            // A program that is refused, because it is not deterministic for example, has no counts.
+            let Ok(run) = program.explore(settings, Effort::default(), Some(time)) else { break };
             let (counts, done) = (run.cost.counts, run.checkpoint.is_complete());
             let more = if done { "" } else { "> " };
             if i == 0 {
@@ -54,6 +55,7 @@ pub fn table(sources: &[Source], time: Duration, mut next: impl FnMut(&str)) -> 
                 verdicts.push(run.checkpoint.verdict());
             }
         }
+        row.resize(header.len() - 1, String::new());
         verdicts.dedup();
         if verdicts.len() > 1 {
             wrong.push(format!("{}: verdicts differ with and without reductions: {verdicts:?}", source.name));

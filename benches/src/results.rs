@@ -20,6 +20,10 @@ use std::time::{Duration, SystemTime};
 const BEGIN: &str = "<!-- made by `cargo run --release -p membar-bench -- results`: begin -->";
 const END: &str = "<!-- made by `cargo run --release -p membar-bench -- results`: end -->";
 
+/// The same for the corpus.
+const BEGIN_CORPUS: &str = "<!-- made by `cargo run --release -p membar-bench -- results --corpus`: begin -->";
+const END_CORPUS: &str = "<!-- made by `cargo run --release -p membar-bench -- results --corpus`: end -->";
+
 /// Random schedules of a benchmark.
 const DRAWN: u64 = 1000;
 
@@ -124,6 +128,9 @@ impl Made<'_> {
 
 /// `membar-bench results`
 pub fn run(args: &Args) -> Result<ExitCode, Error> {
+    if args.corpus {
+        return corpus(args);
+    }
     let output = Output { markdown: args.markdown, save: false };
     let subject = "the libraries, programs in their own processes, class monitor";
     let mut results = Results::begin(&output, "results", subject);
@@ -161,6 +168,30 @@ fn reduced(made: &mut Made<'_>) -> Result<Table, Error> {
     Ok(table)
 }
 
+/// All programs of the corpus, with and without reductions.
+fn corpus(args: &Args) -> Result<ExitCode, Error> {
+    let mut sources = Source::corpus()?;
+    sources.retain(|source| args.only.is_empty() || args.only.iter().any(|name| source.name.contains(name.as_str())));
+    let mut progress = Progress::new(sources.len());
+    let (table, wrong) =
+        reductions::table(&sources, Duration::from_secs(args.time.min(5)), |name| progress.next(name))?;
+    drop(progress);
+    if !wrong.is_empty() {
+        eprintln!("{}", wrong.join("\n"));
+        return Ok(ExitCode::FAILURE);
+    }
+    if !args.only.is_empty() {
+        print!("{}", table.markdown());
+        return Ok(ExitCode::SUCCESS);
+    }
+    let path = &args.out;
+    let old = std::fs::read_to_string(path).map_err(Error::file("read", path))?;
+    let new =
+        replace(&old, &table.markdown(), (BEGIN_CORPUS, END_CORPUS)).ok_or_else(|| Error::NoMarks(path.clone()))?;
+    std::fs::write(path, new).map_err(Error::file("write", path))?;
+    Ok(ExitCode::SUCCESS)
+}
+
 /// Puts the tables between the marks.
 fn write(args: &Args, compilers: &[String], tables: &[Table]) -> Result<(), Error> {
     if !args.only.is_empty() && args.out.as_os_str() == "docs/results.md" {
@@ -180,16 +211,16 @@ fn write(args: &Args, compilers: &[String], tables: &[Table]) -> Result<(), Erro
         text.push('\n');
         text.push_str(&table.markdown());
     }
-    let new = replace(&old, &text).ok_or_else(|| Error::NoMarks(path.clone()))?;
+    let new = replace(&old, &text, (BEGIN, END)).ok_or_else(|| Error::NoMarks(path.clone()))?;
     std::fs::write(path, new).map_err(Error::file("write", path))?;
     eprintln!("written to {}", path.display());
     Ok(())
 }
 
 /// The document with another text between the marks.
-fn replace(old: &str, text: &str) -> Option<String> {
-    let begin = old.find(BEGIN)? + BEGIN.len();
-    let end = begin + old[begin..].find(END)?;
+fn replace(old: &str, text: &str, (begin, end): (&str, &str)) -> Option<String> {
+    let begin = old.find(begin)? + begin.len();
+    let end = begin + old[begin..].find(end)?;
     Some(format!("{}\n\n{}\n\n{}", &old[..begin], text.trim_end(), &old[end..]))
 }
 
@@ -380,9 +411,9 @@ mod tests {
     #[test]
     fn text_around_the_marks_stays() {
         let old = format!("before\n\n{BEGIN}\nold\n{END}\nafter\n");
-        let new = replace(&old, "new\n").unwrap();
+        let new = replace(&old, "new\n", (BEGIN, END)).unwrap();
         assert_eq!(new, format!("before\n\n{BEGIN}\n\nnew\n\n{END}\nafter\n"));
-        assert_eq!(replace(&new, "new\n").as_ref(), Some(&new));
-        assert_eq!(replace("no marks", "new"), None);
+        assert_eq!(replace(&new, "new\n", (BEGIN, END)).as_ref(), Some(&new));
+        assert_eq!(replace("no marks", "new", (BEGIN, END)), None);
     }
 }

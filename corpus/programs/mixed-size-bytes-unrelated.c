@@ -1,5 +1,5 @@
-// expect: undecided: different bytes of an atomic word
-// Nobody writes the byte that is read: what looks like store buffering is none.
+// expect: tso=safe pso=safe
+// Nobody writes the byte that is read: what looks like store buffering of a word is none of its bytes.
 #include <pthread.h>
 #include <stdatomic.h>
 static union {

@@ -22,6 +22,7 @@
 //!
 //! Finding nothing on one interleaving says nothing about others: that is the explorer's job.
 
+mod bytes;
 pub mod c11;
 mod class;
 pub mod clocks;
@@ -36,6 +37,7 @@ pub mod tso;
 mod undo;
 pub mod witness;
 
+pub use bytes::{BytesMonitor, MAX_EVENTS};
 pub use c11::C11Monitor;
 pub use class::ClassMonitor;
 pub use clocks::Clocks;

@@ -144,6 +144,8 @@ pub struct Setup {
     pub volatile_atomic: bool,
     /// Threads may wake up without a reason.
     pub spurious_wakeups: bool,
+    /// Weak compare-exchanges may fail without a reason.
+    pub spurious_failures: bool,
     /// Threads that are alike are explored up to renaming.
     pub symmetry: bool,
     /// Uninstrumented code touches nothing that threads share.
@@ -315,6 +317,7 @@ impl Process {
                 heap: setup.heap,
                 volatile_atomic: setup.volatile_atomic,
                 spurious_wakeups: setup.spurious_wakeups,
+                spurious_failures: setup.spurious_failures,
                 symmetry: setup.symmetry,
                 opaque_private: setup.opaque_private,
                 nondet: setup.nondet,

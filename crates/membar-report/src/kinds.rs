@@ -19,8 +19,8 @@ named! {
         Memory = "memory",
         /// Accesses to parts of what is taken for one location.
         Parts = "parts",
-        /// The same, of stores: it matters only where stores may overtake each other.
-        StoresOfParts = "parts-stores",
+        /// Steps inside atomic sections of other threads.
+        Sections = "sections",
         /// A compiler's warning.
         Warning = "warning",
         /// A flag that was changed or ignored.

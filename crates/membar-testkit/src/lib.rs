@@ -68,6 +68,7 @@
 //! deciders of traces take at most 64 operations, frontiers excepted.
 
 pub mod builder;
+pub mod bytes;
 mod corrupt;
 mod cycle;
 pub mod figures;

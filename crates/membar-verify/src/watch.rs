@@ -16,7 +16,7 @@ use membar_core::{Access, Performed, ProgramModel, WeakStep};
 use membar_explore::{End, Fault, Observer, Schedule, Step, Strategy, WeakSchedule};
 use membar_monitor::c11::Wanted;
 use membar_monitor::c11::races::Race;
-use membar_monitor::{C11Monitor, ClassMonitor, Mark, Monitor, Overtaken, Pso, Rule, Sober, Tso};
+use membar_monitor::{BytesMonitor, C11Monitor, ClassMonitor, Mark, Monitor, Overtaken, Pso, Rule, Sober, Tso};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
@@ -274,6 +274,7 @@ struct Active {
 enum Any {
     Nothing,
     Class(ClassMonitor),
+    Bytes(Box<BytesMonitor>),
     C11(Box<C11Monitor>),
     /// It gave up at the step at this depth, of which it has seen nothing.
     Lost(Box<Any>, usize),
@@ -328,6 +329,7 @@ impl Any {
         Some(match self {
             Any::Nothing | Any::Lost(..) => None,
             Any::Class(monitor) => monitor.push(performed).ok()?.map(store),
+            Any::Bytes(monitor) => monitor.push(performed).ok()?.map(store),
             Any::C11(monitor) => monitor.push(performed, |race| raced.push(race)).ok()?.map(store),
             Any::Tso(monitor) => monitor.push(performed),
             Any::Pso(monitor) => monitor.push(performed),
@@ -342,6 +344,7 @@ impl Any {
             Any::Lost(_, at) if *at < depth => {}
             Any::Lost(..) => self.regain(),
             Any::Class(monitor) => monitor.pop(),
+            Any::Bytes(monitor) => monitor.pop(),
             Any::C11(monitor) => monitor.pop(),
             Any::Tso(monitor) => monitor.pop(),
             Any::Pso(monitor) => monitor.pop(),
@@ -357,6 +360,7 @@ impl Any {
                 self.restart(steps);
             }
             Any::Class(monitor) => monitor.restart(),
+            Any::Bytes(monitor) => monitor.restart(),
             Any::C11(monitor) => monitor.restart(),
             _ => (1..=steps).rev().for_each(|depth| self.pop(depth)),
         }
@@ -366,6 +370,7 @@ impl Any {
         match self {
             Any::Nothing | Any::Lost(..) => None,
             Any::Class(monitor) => monitor.tried(thread, access).map(store),
+            Any::Bytes(monitor) => monitor.tried(thread, access).map(store),
             Any::C11(monitor) => monitor.tried(thread, access).map(store),
             Any::Tso(monitor) => monitor.tried(thread, access),
             Any::Pso(monitor) => monitor.tried(thread, access),
@@ -426,6 +431,22 @@ impl Watch {
             executions: 0,
             stop_at_first,
         }
+    }
+
+    /// The program accesses parts of words: bytes are told apart from now on, the beginning. Published monitors, which do not,
+    /// get one beside them that does.
+    pub fn tell_bytes_apart(&mut self, threads: usize) {
+        let mut more = Vec::new();
+        for lane in self.lanes() {
+            let Some(machine) = lane.model.machine() else { continue };
+            let monitor = Any::Bytes(Box::new(BytesMonitor::new(machine, threads)));
+            match &mut lane.monitor {
+                Any::Nothing => {}
+                class @ Any::Class(_) => *class = monitor,
+                _ => more.push(Lane { model: lane.model, monitor }),
+            }
+        }
+        self.more.extend(more);
     }
 
     fn lanes(&mut self) -> impl Iterator<Item = &mut Lane> {

@@ -121,7 +121,12 @@ fn random_programs_with_twins() {
         let sizes: Vec<usize> = (0..kinds)
             .map(|kind| if kind == 0 { 2 + rng.below(2) as usize } else { 1 + rng.below(2) as usize })
             .collect();
-        let long = if sizes.iter().sum::<usize>() > 3 { 3 } else { 4 };
+        // Four threads of three steps have up to 369,600 classes, all of which are kept.
+        let long = match sizes.iter().sum() {
+            ..=3 => 4,
+            4 if cells == 3 => 3,
+            _ => 2,
+        };
         let codes: Vec<Vec<Op>> =
             sizes.iter().map(|_| (0..1 + rng.below(long)).map(|_| op(&mut rng, cells)).collect()).collect();
         let mut threads: Vec<&[Op]> = Vec::new();

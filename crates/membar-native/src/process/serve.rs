@@ -115,7 +115,10 @@ impl Server {
 
     fn begin(&mut self, program: Native, settings: &Settings, stop_at_first: bool) -> Reply {
         let threads = program.threads();
-        let watch = Watch::new(settings, threads, stop_at_first);
+        let mut watch = Watch::new(settings, threads, stop_at_first);
+        if program.facts().0.parts {
+            watch.tell_bytes_apart(threads);
+        }
         self.program = Loaded::Explored(Box::new(Local::new(program, watch, settings.max_steps)));
         Reply::Begun { threads }
     }

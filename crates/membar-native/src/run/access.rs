@@ -593,7 +593,7 @@ impl World {
     /// Whether an access to this address is a step that is told whether the object there still exists.
     #[inline]
     fn is_told(&self, addr: usize) -> bool {
-        self.weak.on && !self.alone && self.shadow.is_visible(addr)
+        self.told.on && !self.alone && self.shadow.is_visible(addr)
     }
 }
 
@@ -603,7 +603,7 @@ fn check(addr: usize, write: bool) {
     if addr.wrapping_sub(ARENA) >= ARENA_LEN {
         return;
     }
-    if world().is_told(addr) && !world().weak.dead {
+    if world().is_told(addr) && !world().told.dead {
         return;
     }
     if is_heap(addr) {

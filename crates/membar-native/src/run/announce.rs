@@ -108,7 +108,7 @@ impl World {
         if let Some(outcome) = next.and_then(Step::outcome) {
             self.decide(outcome);
         }
-        if self.weak.on && next.is_some() {
+        if self.told.on && next.is_some() {
             self.leave_again(self.at);
             self.find_again(self.at);
         }

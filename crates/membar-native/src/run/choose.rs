@@ -1,11 +1,10 @@
 //! Choices of the program: those that testers write, and behaviour that the system may vary.
 
-use super::access::{Event, settle, site};
+use super::access::{settle, site};
 use super::coroutine::Thread;
 use super::fault;
-use super::layout::{CHOICE, SECTIONS};
+use super::layout::CHOICE;
 use super::slot::{Pending, Stand};
-use super::tsan::barrier;
 use super::world::{World, world};
 use membar_core::{AccessKind, Barrier, C11, Order};
 use membar_explore::{Awaited, MAX_OUTCOMES};
@@ -51,6 +50,18 @@ pub fn choose(outcomes: u32) -> u32 {
     world().this().dirty = true;
     // SAFETY: mapped; written before the thread continues.
     unsafe { *(CHOICE as *const u32) }
+}
+
+/// Whether something happens here without a reason, in this execution: once for each call in the source and thread, or loops would
+/// have no end.
+pub fn surprise() -> bool {
+    let w = world();
+    let site = site(w);
+    if w.this().surprised.contains(&site) || choose(2) == 0 {
+        return false;
+    }
+    world().this().surprised.push(site);
+    true
 }
 
 /// `membar_choose`: any number from 0 to one less than this; 0 if there is none.
@@ -106,21 +117,6 @@ pub extern "C-unwind" fn nondet_float() -> f32 {
 /// `__VERIFIER_nondet_pointer`.
 pub extern "C-unwind" fn nondet_pointer() -> usize {
     fault::limit("asks for any pointer, which membar cannot choose")
-}
-
-/// `__VERIFIER_atomic_begin`: sections exclude each other.
-pub extern "C-unwind" fn section_begin() {
-    Event::sync(SECTIONS, 4).takes().while_not(1).announce();
-    // SAFETY: a word of the control blocks, which are mapped; so below.
-    unsafe { *(SECTIONS as *mut u32) = 1 };
-    barrier(Barrier::Full);
-}
-
-/// `__VERIFIER_atomic_end`.
-pub extern "C-unwind" fn section_end() {
-    Event::sync(SECTIONS, 4).gives().announce();
-    unsafe { *(SECTIONS as *mut u32) = 0 };
-    barrier(Barrier::Full);
 }
 
 /// `reach_error`, `__VERIFIER_error`: where a program does not define them itself.

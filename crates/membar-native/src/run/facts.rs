@@ -19,6 +19,12 @@ pub struct Facts {
     /// A thread waits where it might wake up without a reason.
     #[serde(default)]
     pub waits: bool,
+    /// A thread makes a weak compare-exchange, which might fail without a reason.
+    #[serde(default)]
+    pub weak: bool,
+    /// Steps of other threads inside atomic sections, as instructions.
+    #[serde(default)]
+    pub intruders: Vec<u32>,
     /// A library wanted to load another one, and did not get it.
     #[serde(default)]
     pub unloaded: bool,
@@ -31,7 +37,10 @@ pub struct Facts {
     /// Notes about assembly that is not understood and has been executed ([`crate::build::Note::id`]).
     #[serde(default)]
     pub assembly: Vec<u64>,
-    /// Accesses to different parts of a cell, which could overtake each other unseen.
+    /// Some cell is accessed in parts: monitors have to tell its bytes apart.
+    #[serde(default)]
+    pub parts: bool,
+    /// Accesses to different parts of a cell, which could overtake each other unseen where bytes are not told apart.
     #[serde(default)]
     pub torn: Vec<Torn>,
     /// Threads that seemed to be like the ones before them, and those that turned out not to be (`twins.rs`).
@@ -81,10 +90,13 @@ impl World {
             threads: threads.into_iter().map(|(_, key)| key).collect(),
             loops: self.loop_list.clone(),
             waits: self.waits,
+            weak: self.weak,
+            intruders: self.intruders.clone(),
             unloaded: self.unloaded,
             exact,
             unseen: self.opaque.unseen.clone(),
             assembly: self.assembly.clone(),
+            parts: self.parts.any,
             torn: self.parts.torn.clone(),
             twins: self.twins.clone(),
             apart: self.apart.clone(),
@@ -126,13 +138,15 @@ impl World {
             }
         }
         self.waits = facts.waits;
+        self.weak = facts.weak;
+        self.intruders.clone_from(&facts.intruders);
         self.twins.clone_from(&facts.twins);
         self.apart.clone_from(&facts.apart);
         self.crowded.clone_from(&facts.crowded);
         self.asked.clone_from(&facts.asked);
         self.shadow.exact = facts.exact.iter().map(|&page| self.module.address(page as usize)).collect();
         self.know_unseen(&facts.unseen);
-        self.parts = Parts { torn: facts.torn.clone(), ..self.parts };
+        self.parts = Parts { any: facts.parts, torn: facts.torn.clone() };
         for &site in &facts.loops {
             if let Some(stamp) = self.stamps.get_mut(site as usize)
                 && !stamp.is_loop

@@ -1,6 +1,6 @@
 //! Which function stands in for which.
 
-use super::{choose, libc_hooks, sync, tsan};
+use super::{choose, libc_hooks, sections, sync, tsan};
 
 macro_rules! hooks {
     ($($name:literal => $function:expr,)*) => {
@@ -151,7 +151,7 @@ hooks! {
     "__tsan_atomic8_fetch_xor" => tsan::atomic_fetch_xor::<u8> as *const (),
     "__tsan_atomic8_fetch_nand" => tsan::atomic_fetch_nand::<u8> as *const (),
     "__tsan_atomic8_compare_exchange_strong" => tsan::atomic_compare_exchange::<u8> as *const (),
-    "__tsan_atomic8_compare_exchange_weak" => tsan::atomic_compare_exchange::<u8> as *const (),
+    "__tsan_atomic8_compare_exchange_weak" => tsan::atomic_compare_exchange_weak::<u8> as *const (),
     "__tsan_atomic8_compare_exchange_val" => tsan::atomic_compare_exchange_val::<u8> as *const (),
     "__tsan_atomic16_load" => tsan::atomic_load::<u16> as *const (),
     "__tsan_atomic16_store" => tsan::atomic_store::<u16> as *const (),
@@ -163,7 +163,7 @@ hooks! {
     "__tsan_atomic16_fetch_xor" => tsan::atomic_fetch_xor::<u16> as *const (),
     "__tsan_atomic16_fetch_nand" => tsan::atomic_fetch_nand::<u16> as *const (),
     "__tsan_atomic16_compare_exchange_strong" => tsan::atomic_compare_exchange::<u16> as *const (),
-    "__tsan_atomic16_compare_exchange_weak" => tsan::atomic_compare_exchange::<u16> as *const (),
+    "__tsan_atomic16_compare_exchange_weak" => tsan::atomic_compare_exchange_weak::<u16> as *const (),
     "__tsan_atomic16_compare_exchange_val" => tsan::atomic_compare_exchange_val::<u16> as *const (),
     "__tsan_atomic32_load" => tsan::atomic_load::<u32> as *const (),
     "__tsan_atomic32_store" => tsan::atomic_store::<u32> as *const (),
@@ -175,7 +175,7 @@ hooks! {
     "__tsan_atomic32_fetch_xor" => tsan::atomic_fetch_xor::<u32> as *const (),
     "__tsan_atomic32_fetch_nand" => tsan::atomic_fetch_nand::<u32> as *const (),
     "__tsan_atomic32_compare_exchange_strong" => tsan::atomic_compare_exchange::<u32> as *const (),
-    "__tsan_atomic32_compare_exchange_weak" => tsan::atomic_compare_exchange::<u32> as *const (),
+    "__tsan_atomic32_compare_exchange_weak" => tsan::atomic_compare_exchange_weak::<u32> as *const (),
     "__tsan_atomic32_compare_exchange_val" => tsan::atomic_compare_exchange_val::<u32> as *const (),
     "__tsan_atomic64_load" => tsan::atomic_load::<u64> as *const (),
     "__tsan_atomic64_store" => tsan::atomic_store::<u64> as *const (),
@@ -187,7 +187,7 @@ hooks! {
     "__tsan_atomic64_fetch_xor" => tsan::atomic_fetch_xor::<u64> as *const (),
     "__tsan_atomic64_fetch_nand" => tsan::atomic_fetch_nand::<u64> as *const (),
     "__tsan_atomic64_compare_exchange_strong" => tsan::atomic_compare_exchange::<u64> as *const (),
-    "__tsan_atomic64_compare_exchange_weak" => tsan::atomic_compare_exchange::<u64> as *const (),
+    "__tsan_atomic64_compare_exchange_weak" => tsan::atomic_compare_exchange_weak::<u64> as *const (),
     "__tsan_atomic64_compare_exchange_val" => tsan::atomic_compare_exchange_val::<u64> as *const (),
     "__tsan_atomic128_load" => tsan::atomic_load::<u128> as *const (),
     "__tsan_atomic128_store" => tsan::atomic_store::<u128> as *const (),
@@ -199,7 +199,7 @@ hooks! {
     "__tsan_atomic128_fetch_xor" => tsan::atomic_fetch_xor::<u128> as *const (),
     "__tsan_atomic128_fetch_nand" => tsan::atomic_fetch_nand::<u128> as *const (),
     "__tsan_atomic128_compare_exchange_strong" => tsan::atomic_compare_exchange::<u128> as *const (),
-    "__tsan_atomic128_compare_exchange_weak" => tsan::atomic_compare_exchange::<u128> as *const (),
+    "__tsan_atomic128_compare_exchange_weak" => tsan::atomic_compare_exchange_weak::<u128> as *const (),
     "__tsan_atomic128_compare_exchange_val" => tsan::atomic_compare_exchange_val::<u128> as *const (),
     "printf" => libc_hooks::print_to_output as *const (),
     "fprintf" => libc_hooks::print_to_file as *const (),
@@ -374,8 +374,8 @@ hooks! {
     "__VERIFIER_nondet_float" => choose::nondet_float as *const (),
     "__VERIFIER_nondet_pointer" => choose::nondet_pointer as *const (),
     "__VERIFIER_assume" => choose::assume as *const (),
-    "__VERIFIER_atomic_begin" => choose::section_begin as *const (),
-    "__VERIFIER_atomic_end" => choose::section_end as *const (),
+    "__VERIFIER_atomic_begin" => sections::begin as *const (),
+    "__VERIFIER_atomic_end" => sections::end as *const (),
     "__VERIFIER_error" => choose::reach_error as *const (),
     "reach_error" => choose::reach_error as *const (),
     "membar_choose" => choose::membar_choose as *const (),

@@ -34,6 +34,8 @@ pub struct Options {
     pub volatile_atomic: bool,
     /// Threads may wake up without a reason.
     pub spurious_wakeups: bool,
+    /// Weak compare-exchanges may fail without a reason.
+    pub spurious_failures: bool,
     /// Threads that are alike are explored up to renaming.
     pub symmetry: bool,
     /// Uninstrumented code touches nothing that threads share.
@@ -190,6 +192,7 @@ impl Native {
         }
         w.volatile_atomic = options.volatile_atomic;
         w.spurious_wakeups = options.spurious_wakeups;
+        w.spurious_failures = options.spurious_failures;
         w.symmetry = options.symmetry;
         w.nondet = options.nondet;
         w.whole_stacks = options.whole_stacks;
@@ -407,7 +410,7 @@ impl Program for Native {
 
     fn choose(&mut self, thread: usize, outcome: u32) -> Performed {
         let performed = World::choice(thread, outcome);
-        if world().weak.on {
+        if world().told.on {
             world().chose();
         }
         performed

@@ -291,7 +291,7 @@ impl Native {
                 RemoteReply::Done
             }
             Remote::Ended(ended) => {
-                w.weak.dead = ended;
+                w.told.dead = ended;
                 RemoteReply::Done
             }
             Remote::Next(thread) => match now(thread) {

@@ -13,6 +13,7 @@
 //! Every read-modify-write is interlocked, compare-exchanges that fail included. Everything else is plain.
 
 use super::access::{self, Event, plain, whole_range};
+use super::choose::surprise;
 use super::registers::operand;
 use super::shadow::wide;
 use super::world::world;
@@ -270,6 +271,36 @@ pub extern "C-unwind" fn atomic_compare_exchange<T: Int>(
     if old == wanted {
         return 1;
     }
+    unsafe { expected.write_unaligned(old) };
+    0
+}
+
+/// Whether a weak compare-exchange fails here although it need not.
+fn fails_without_reason() -> bool {
+    let w = world();
+    if !w.spurious_failures {
+        w.grown |= !w.weak && !w.alone;
+        w.weak |= !w.alone;
+        return false;
+    }
+    w.module.len > 0 && surprise()
+}
+
+/// One that fails without a reason is a load.
+pub extern "C-unwind" fn atomic_compare_exchange_weak<T: Int>(
+    addr: *mut T,
+    expected: *mut T,
+    desired: T,
+    order: i32,
+    failure: i32,
+) -> i32 {
+    if !fails_without_reason() {
+        return atomic_compare_exchange(addr, expected, desired, order, failure);
+    }
+    let old = atomic_load(addr, failure);
+    // It will not fail like this again: a loop around it is not where it was.
+    world().this().dirty = true;
+    // SAFETY: the caller's own.
     unsafe { expected.write_unaligned(old) };
     0
 }

@@ -118,7 +118,7 @@ pub struct World {
     /// The current run no longer counts: the program has shown something new about itself, or is not deterministic.
     pub void: bool,
     /// Accesses find what they are told to, rather than what memory holds ([`weak`]).
-    pub weak: weak::Told,
+    pub told: weak::Told,
     /// Executions are run once, from beginning to end: facts learnt in the middle of one do not stop it.
     pub sampling: bool,
     pub diverged: Option<Divergence>,
@@ -139,6 +139,11 @@ pub struct World {
     /// Threads may wake up without a reason, and whether one has waited that might have.
     pub spurious_wakeups: bool,
     pub waits: bool,
+    /// The same of weak compare-exchanges: they may fail.
+    pub spurious_failures: bool,
+    pub weak: bool,
+    /// Steps of other threads inside atomic sections ([`super::sections`]).
+    pub intruders: Vec<u32>,
     /// Whether threads may have twins, those that seem to have, and those that have turned out to differ ([`super::twins`]).
     pub symmetry: bool,
     pub twins: Vec<(u8, u32)>,
@@ -248,7 +253,7 @@ impl World {
             arrivals: 0,
             grown: false,
             void: false,
-            weak: weak::Told::default(),
+            told: weak::Told::default(),
             sampling: false,
             diverged: None,
             executions: 0,
@@ -262,6 +267,9 @@ impl World {
             volatile_atomic: false,
             spurious_wakeups: false,
             waits: false,
+            spurious_failures: false,
+            weak: false,
+            intruders: Vec::new(),
             symmetry: false,
             twins: Vec::new(),
             apart: Vec::new(),

@@ -28,6 +28,7 @@ fn setup(object: &Path, dir: &Path, program: usize) -> Setup {
         heap: 1 << 20,
         volatile_atomic: false,
         spurious_wakeups: false,
+        spurious_failures: false,
         symmetry: true,
         opaque_private: false,
         nondet: None,

@@ -39,7 +39,8 @@ pub struct Unseen {
 /// The first of these notes that keeps a program from being called safe.
 pub fn unseen(notes: &[NoteRef]) -> Option<Unseen> {
     let code = |note: &&NoteRef| matches!(note.kind, NoteKind::Assembly | NoteKind::Opaque | NoteKind::Memory);
-    let first = notes.iter().find(code).or_else(|| notes.iter().find(|note| note.kind == NoteKind::Parts))?;
+    let less = |note: &&NoteRef| matches!(note.kind, NoteKind::Parts | NoteKind::Sections);
+    let first = notes.iter().find(code).or_else(|| notes.iter().find(less))?;
     let more = match notes.iter().filter(|note| note.kind == first.kind).count() {
         0 | 1 => String::new(),
         n => format!(" (and {} more)", n - 1),
@@ -48,7 +49,11 @@ pub fn unseen(notes: &[NoteRef]) -> Option<Unseen> {
         (Some(file), Some(line)) => format!("{file}:{line}: "),
         _ => String::new(),
     };
-    let what = if first.kind == NoteKind::Parts { "not all orders were tried" } else { "not all accesses were seen" };
+    let what = match first.kind {
+        NoteKind::Parts => "not all orders were tried",
+        NoteKind::Sections => "more was tried than can happen",
+        _ => "not all accesses were seen",
+    };
     let advice = (first.kind == NoteKind::Opaque)
         .then_some("compile that code with the program, or, if it touches no shared memory: --assume opaque=private");
     Some(Unseen { why: format!("{what}: {place}{}{more}", first.message), advice })

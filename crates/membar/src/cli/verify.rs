@@ -185,6 +185,9 @@ pub enum Assumption {
     /// Waits at a condition variable or a futex may end without a reason: once per thread and call in the source
     #[value(name = "spurious-wakeups")]
     SpuriousWakeups,
+    /// Weak compare-exchanges may fail although they need not: once per thread and call in the source (gcc)
+    #[value(name = "spurious-failures")]
+    SpuriousFailures,
     /// Uninstrumented code may touch shared memory: if it does, the answer is not "safe" (the default)
     #[value(name = "opaque=watched")]
     OpaqueWatched,
@@ -207,6 +210,7 @@ impl NativeArgs {
             cc: self.cc.clone(),
             volatile_atomic: self.assumes(Assumption::VolatileAtomic, Assumption::VolatilePlain),
             spurious_wakeups: self.assume.contains(&Assumption::SpuriousWakeups),
+            spurious_failures: self.assume.contains(&Assumption::SpuriousFailures),
             symmetry: !self.no_symmetry,
             opaque_private: self.assumes(Assumption::OpaquePrivate, Assumption::OpaqueWatched),
             nondet: self.nondet,

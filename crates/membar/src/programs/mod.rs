@@ -15,10 +15,11 @@ use crate::certify::weak::{self, Ending};
 use crate::certify::{rc11, replay};
 use crate::core::{Access, Barrier, Claim, GraphModel, Order, Performed, ProgramModel, Remedy, Threads, WeakStep};
 use crate::explore::{SearchState, Step, Work};
+use crate::report::kinds::NoteKind;
 use crate::report::verify::{
     AccessRef, EditRef, ErrorRef, FenceRef, FrameRef, NoteRef, ReplayCommand, StatisticsRef, edited,
 };
-use crate::verify::{Checkpoint, Effort, Event, Explanation, ProgramError, Seen, Verification, WeakError};
+use crate::verify::{Checkpoint, Effort, Event, Explanation, Found, ProgramError, Seen, Verification, WeakError};
 use serde_json::Value;
 use std::ffi::OsString;
 use std::io::Read;
@@ -93,6 +94,8 @@ pub struct NativeOptions {
     pub volatile_atomic: bool,
     /// Threads may wake up without a reason.
     pub spurious_wakeups: bool,
+    /// Weak compare-exchanges may fail without a reason.
+    pub spurious_failures: bool,
     /// Threads that nothing distinguishes are explored up to renaming.
     pub symmetry: bool,
     /// Code that is not instrumented touches nothing that threads share.
@@ -121,6 +124,7 @@ impl Default for NativeOptions {
             cc: None,
             volatile_atomic: false,
             spurious_wakeups: false,
+            spurious_failures: false,
             symmetry: true,
             opaque_private: false,
             nondet: None,
@@ -335,9 +339,14 @@ pub trait Subject {
         true
     }
 
-    /// Whether some accesses of a run are to parts of what is taken for one location.
-    fn has_parts(&self, _run: &Run<Self::Detail>) -> bool {
+    /// Whether some accesses are to parts of what is taken for one location.
+    fn has_parts(&self) -> bool {
         false
+    }
+
+    /// A note about a violation that could not be confirmed for that reason.
+    fn apart(&self, _found: &Found) -> NoteRef {
+        NoteRef { kind: NoteKind::Parts, message: "bytes of one location".into(), file: None, line: None }
     }
 
     /// Whether a separate machine finds the execution possible and not sequentially consistent.

@@ -5,7 +5,9 @@ use crate::core::{Order, ProgramModel, Relation};
 use crate::programs::{Run, Stand, Subject};
 use crate::report::kinds::StepKind;
 use crate::report::safe;
-use crate::report::verify::{AccessRef, EndRef, FenceRef, Harm, LinkRef, StepRef, ViolationRef, ordered, shape};
+use crate::report::verify::{
+    AccessRef, EndRef, FenceRef, Harm, LinkRef, NoteRef, StepRef, ViolationRef, ordered, shape,
+};
 use crate::verify::{Event, Explanation, Found, Link, RunStep, explain_run};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
@@ -38,8 +40,8 @@ pub struct Explained {
     pub violations: Vec<ViolationRef>,
     /// How many there was no time for.
     pub left: usize,
-    /// How many may be none: they are about different parts of what is taken for one location.
-    pub apart: usize,
+    /// Notes about those that were not confirmed because they are about parts of what is taken for one location.
+    pub apart: Vec<NoteRef>,
 }
 
 /// All violations in words.
@@ -51,7 +53,7 @@ pub fn violations<S: Subject>(
 ) -> Result<Explained, Failure> {
     let mut cases = Vec::new();
     let late = || until.is_some_and(|until| Instant::now() >= until);
-    let (mut left, mut apart) = (0, 0);
+    let (mut left, mut apart) = (0, Vec::new());
     for found in found {
         let case = if late() { Err(Failure::Late) } else { case(subject, found) };
         let case = match case {
@@ -62,20 +64,19 @@ pub fn violations<S: Subject>(
             case => case?,
         };
         if case.as_ref().is_some_and(|case| is_apart(subject, case)) {
-            apart += 1;
+            apart.push(subject.apart(found));
             continue;
         }
         // Separate code runs it on a machine with buffers, compares what is read, and looks for a cycle by itself.
-        let has_parts = case.as_ref().is_some_and(|case| subject.has_parts(&case.run));
         let confirmed = case.filter(|case| subject.confirms(model, &case.explanation));
         let Some(case) = confirmed else {
             if late() {
                 left += 1;
                 continue;
             }
-            if has_parts {
+            if subject.has_parts() {
                 // The machine has whole locations in its buffers, and cannot make it.
-                apart += 1;
+                apart.push(subject.apart(found));
                 continue;
             }
             return Err(Failure::Internal(format!(

@@ -102,7 +102,7 @@ pub fn report<S: Subject>(
         explain::violations(subject, &checkpoint.seen.violations, model, until)?;
     unexplained += left;
     allow::mark(&mut violations, allows);
-    let counts = violations.iter().any(|violation| violation.allowed.is_empty());
+    let mut counts = violations.iter().any(|violation| violation.allowed.is_empty());
     let incomplete = match unexplained {
         0 => incomplete,
         n => {
@@ -110,7 +110,7 @@ pub fn report<S: Subject>(
             Some(format!("{why}; {} could not be explained in time", count(n, "finding")))
         }
     };
-    let verdict = match checkpoint.verdict() {
+    let mut verdict = match checkpoint.verdict() {
         // Of what was found nothing may be left.
         Verdict::Error if !errors.is_empty() => Verdict::Error,
         Verdict::Error | Verdict::Unsafe if counts => Verdict::Unsafe,
@@ -127,12 +127,20 @@ pub fn report<S: Subject>(
         let message = "it has only one thread: there was nothing to interleave".into();
         notes.push(NoteRef { kind: NoteKind::Untried, message, file: None, line: None });
     }
-    // Only a model that reorders stores could tell.
-    notes.retain(|note| note.kind != NoteKind::StoresOfParts || model == ProgramModel::Pso);
-    notes.iter_mut().filter(|note| note.kind == NoteKind::StoresOfParts).for_each(|note| note.kind = NoteKind::Parts);
-    if apart > 0 && violations.is_empty() {
-        let message = "what looks like a violation is about different bytes of an atomic word, which membar takes for one location";
-        notes.push(NoteRef { kind: NoteKind::Parts, message: message.into(), file: None, line: None });
+    // More was explored than the program can do: that it is safe is right.
+    let intruded = notes.iter().any(|note| note.kind == NoteKind::Sections);
+    if intruded && matches!(verdict, Verdict::Error | Verdict::Unsafe) {
+        verdict = Verdict::Undecided;
+        errors.clear();
+        violations.clear();
+        counts = false;
+    } else {
+        notes.retain(|note| note.kind != NoteKind::Sections);
+    }
+    // For machines with store buffers, monitors tell bytes apart.
+    notes.retain(|note| note.kind != NoteKind::Parts || model == ProgramModel::C11);
+    if violations.is_empty() {
+        notes.extend(apart);
     }
     // Threads that wait may have been released unseen.
     let hidden = |note: &NoteRef| matches!(note.kind, NoteKind::Assembly | NoteKind::Opaque | NoteKind::Memory);

@@ -7,15 +7,18 @@ use crate::run::tsan::barrier;
 use membar_core::{Barrier, Rng};
 use std::ffi::CString;
 
-// Time: a thread sees a millisecond pass each time it looks.
+// Time: a thread sees a millisecond pass when it looks, and each time it looks again as much as had passed before, up to an hour.
+// So a loop that waits for a deadline comes to it after a few looks.
 
 const EPOCH: u64 = 1_000_000_000;
+const MILLISECOND: u64 = 1_000_000;
+const HOUR: u64 = 3_600_000 * MILLISECOND;
 
 fn now() -> (u64, u64) {
     let w = world();
     let id = w.current;
     let thread = &mut w.threads[id];
-    thread.clock += 1_000_000;
+    thread.clock += thread.clock.clamp(MILLISECOND, HOUR);
     thread.dirty = true;
     (EPOCH + thread.clock / 1_000_000_000, thread.clock % 1_000_000_000)
 }

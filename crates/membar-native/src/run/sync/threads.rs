@@ -98,7 +98,7 @@ pub(super) fn join_thread(target: usize, wanted: bool) -> usize {
     let w = world();
     w.unjoined -= 1;
     // What it writes when it is alone again is a step where steps say what memory holds.
-    w.alone = w.unjoined == 0 && w.current == 0 && !w.weak.on;
+    w.alone = w.unjoined == 0 && w.current == 0 && !w.told.on;
     w.joins(id, wanted);
     full();
     w.threads[id].result

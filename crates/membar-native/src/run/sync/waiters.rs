@@ -26,8 +26,7 @@
 //! thread's word is set once, by the thread that has marked it.
 
 use super::*;
-use crate::run::access::site;
-use crate::run::choose::choose;
+use crate::run::choose::{choose, surprise};
 use crate::run::layout::{FUTEX_CELLS, FUTEXES};
 use membar_explore::MAX_OUTCOMES;
 
@@ -273,7 +272,7 @@ pub fn rest(cell: usize, timed: bool) -> bool {
     true
 }
 
-/// Whether this wait may end without a reason, in this execution: once for each call and thread, or loops would have no end.
+/// Whether this wait may end without a reason, in this execution.
 fn surprises() -> bool {
     let w = world();
     if !w.spurious_wakeups {
@@ -281,12 +280,7 @@ fn surprises() -> bool {
         w.waits = true;
         return false;
     }
-    let site = site(w);
-    if w.this().surprised.contains(&site) || choose(2) == 0 {
-        return false;
-    }
-    world().this().surprised.push(site);
-    true
+    surprise()
 }
 
 /// Waits until the time is up or somebody wakes this thread, which is in the queue. Whether it was woken.

@@ -78,15 +78,15 @@ impl World {
             if let Some(outcome) = step.outcome() {
                 w.decide(outcome);
             }
-            if w.weak.on {
+            if w.told.on {
                 w.find_again(w.at);
             }
             w.at += 1;
             World::go(id, &raw mut w.threads[id]);
             let w = world();
-            if w.weak.on {
+            if w.told.on {
                 w.leave_again(w.at);
-                w.weak.dead = false;
+                w.told.dead = false;
             }
         }
         let w = world();

@@ -65,7 +65,7 @@ impl World {
         w.live = w.path.len();
         if !w.sampling {
             w.void = w.grown | w.shadow.grown;
-            if w.path.len() >= w.snapshots.next && !w.void && !w.weak.on {
+            if w.path.len() >= w.snapshots.next && !w.void && !w.told.on {
                 w.keep_state(w.path.len());
             }
         }

@@ -52,12 +52,12 @@ struct Given {
 impl World {
     /// Begins or stops telling accesses what they find. The path is empty.
     pub fn tell(&mut self, on: bool) {
-        self.weak = Told { on, ..Told::default() };
+        self.told = Told { on, ..Told::default() };
     }
 
     /// What the steps of the path found.
     pub fn found(&self) -> Vec<u64> {
-        self.weak.given.iter().map(|given| given.found).collect()
+        self.told.given.iter().map(|given| given.found).collect()
     }
 
     /// The value that memory holds at a cell.
@@ -73,14 +73,14 @@ impl World {
         let Some(cell) = self.shadow.cells.get(cell as usize) else { return 0 };
         let value = read(cell);
         if cell.size > 8 {
-            self.weak.wide.insert(value, shadow::bytes(cell));
+            self.told.wide.insert(value, shadow::bytes(cell));
         }
         value
     }
 
     fn put(&mut self, cell: u32, value: u64) {
         let Some(at) = self.shadow.cells.get(cell as usize) else { return };
-        match self.weak.wide.get(&value) {
+        match self.told.wide.get(&value) {
             Some(bytes) if at.size > 8 => shadow::set_bytes(at, bytes),
             _ => shadow::write(at, value),
         }
@@ -99,15 +99,15 @@ impl World {
             }
             let cell = w.threads[id].slots.last().and_then(Slot::access).map_or(0, |pending| pending.cell);
             before = w.values.get(cell as usize).copied().unwrap_or(0);
-            w.weak.given.push(Given { cell, found, dead, left: found });
+            w.told.given.push(Given { cell, found, dead, left: found });
             w.put(cell, found);
-            w.weak.dead = dead;
+            w.told.dead = dead;
         }
         let mut made = Vec::with_capacity(1);
         World::steps(id, 0, Watched::default(), &mut made);
         let w = world();
-        w.weak.dead = false;
-        w.weak.given.resize(w.path.len(), Given::default());
+        w.told.dead = false;
+        w.told.given.resize(w.path.len(), Given::default());
         if let Some(frame) = w.frames.last_mut().filter(|_| !w.void) {
             frame.1 = before;
         }
@@ -122,7 +122,7 @@ impl World {
         if self.void {
             return;
         }
-        if let Some(given) = self.weak.given.last_mut() {
+        if let Some(given) = self.told.given.last_mut() {
             given.left = value;
         }
         self.put(cell, value);
@@ -131,21 +131,21 @@ impl World {
 
     /// A choice has been made.
     pub fn chose(&mut self) {
-        self.weak.given.resize(self.path.len(), Given::default());
+        self.told.given.resize(self.path.len(), Given::default());
     }
 
     /// Steps have been taken back.
     #[inline]
     pub(super) fn forget_told(&mut self) {
-        if self.weak.on {
-            self.weak.given.truncate(self.path.len());
+        if self.told.on {
+            self.told.given.truncate(self.path.len());
         }
     }
 
     /// The step before `at` of the path has been made again.
     #[inline]
     pub fn leave_again(&mut self, at: usize) {
-        if let Some(&Given { cell, left, .. }) = self.weak.given.get(at.wrapping_sub(1))
+        if let Some(&Given { cell, left, .. }) = self.told.given.get(at.wrapping_sub(1))
             && self.path[at - 1].outcome().is_none()
         {
             self.put(cell, left);
@@ -155,11 +155,11 @@ impl World {
     /// The step `at` of the path is about to be made again.
     #[inline]
     pub fn find_again(&mut self, at: usize) {
-        if let Some(&Given { cell, found, dead, .. }) = self.weak.given.get(at)
+        if let Some(&Given { cell, found, dead, .. }) = self.told.given.get(at)
             && self.path[at].outcome().is_none()
         {
             self.put(cell, found);
-            self.weak.dead = dead;
+            self.told.dead = dead;
         }
     }
 }

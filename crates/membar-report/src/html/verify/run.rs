@@ -196,7 +196,8 @@ pub(super) fn steps_of(failure: &FailureRef) -> Vec<StepRef> {
     let missed = first.and_then(|at| failure.steps[at].misses);
     let step = |event: usize, step: StepKind| {
         let (delayed, overtakes) = (missed == Some(event), first == Some(event));
-        StepRef { step, access: failure.steps[event].access.clone(), delayed, overtakes, event }
+        let WeakStepRef { access, misses, .. } = failure.steps[event].clone();
+        StepRef { step, access, delayed, overtakes, misses, event }
     };
     for (at, made) in failure.steps.iter().enumerate() {
         if made.does == Action::Fence {

@@ -13,9 +13,11 @@ use crate::core::{
 };
 use crate::explore::{FaultKind, Step, Strategy};
 use crate::report::kinds::{ErrorKind as ErrorName, Maker};
-use crate::report::verify::{AccessRef, EditRef, ErrorRef, FenceRef, FrameRef, ReplayCommand, order};
+use crate::report::verify::{AccessRef, EditRef, ErrorRef, FenceRef, FrameRef, NoteRef, ReplayCommand, order};
 use crate::verification::EXPLAINING;
-use crate::verify::{Checkpoint, Effort, ErrorKind, Event, Explanation, ProgramError, Settings, Watching, WeakError};
+use crate::verify::{
+    Checkpoint, Effort, ErrorKind, Event, Explanation, Found, ProgramError, Settings, Watching, WeakError,
+};
 use crate::{Failure, Problem, REPORT_BUG};
 use membar_native::build::{self, BuildError, Built, Note, Request};
 use membar_native::process::Setup;
@@ -46,6 +48,7 @@ pub struct Native {
     compiler: String,
     notes: Vec<Note>,
     spurious_wakeups: bool,
+    spurious_failures: bool,
     opaque_private: bool,
     command: ReplayCommand,
     fingerprint: u64,
@@ -103,6 +106,10 @@ impl Native {
         let main = shown.first().cloned().unwrap_or_default();
         let built = built.map_err(|error| failed("", &error))?;
         let problem = |error: &dyn std::fmt::Display| Problem::failure(&main, 0, &error.to_string(), "");
+        if args.spurious_failures && built.compiler.contains("clang") {
+            let why = "clang does not tell which compare-exchanges are weak, so spurious failures cannot be tried";
+            return Err(Problem::failure(&main, 0, why, "add --cc gcc, or leave --assume spurious-failures out"));
+        }
         let symbols = Symbols::load(&built.object).map_err(|error| problem(&error))?;
         let mut program_args = vec![match input {
             Input::Sources(_) => files.first().and_then(|file| file.file_stem()).unwrap_or_default().to_owned(),
@@ -113,11 +120,12 @@ impl Native {
             program_args.extend(args.flags.iter().cloned());
         }
         let (volatile_atomic, spurious_wakeups) = (args.volatile_atomic, args.spurious_wakeups);
+        let spurious_failures = args.spurious_failures;
         let (opaque_private, symmetry) = (args.opaque_private, args.symmetry);
         let heap = args.heap;
         let object = std::fs::read(&built.object).map_err(|error| problem(&error))?;
         let how = format!(
-            "{program_args:?} {volatile_atomic} {spurious_wakeups} {symmetry} {opaque_private} {heap} {:?}",
+            "{program_args:?} {volatile_atomic} {spurious_wakeups} {spurious_failures} {symmetry} {opaque_private} {heap} {:?}",
             args.nondet
         );
         let fingerprint = hash(&object) ^ hash(how.as_bytes());
@@ -132,6 +140,7 @@ impl Native {
             heap,
             volatile_atomic,
             spurious_wakeups,
+            spurious_failures,
             symmetry,
             opaque_private,
             nondet: args.nondet,
@@ -158,6 +167,7 @@ impl Native {
             compiler,
             notes,
             spurious_wakeups,
+            spurious_failures,
             opaque_private,
             command,
             fingerprint,
@@ -247,8 +257,12 @@ impl Subject for Native {
         }
     }
 
-    fn has_parts(&self, run: &Run<Traced>) -> bool {
-        run.detail.steps.iter().any(|step| step.made.part != 0)
+    fn has_parts(&self) -> bool {
+        self.session.facts().parts
+    }
+
+    fn apart(&self, found: &Found) -> NoteRef {
+        self.unconfirmed(found)
     }
 
     fn is_alone(&self) -> bool {

@@ -4,6 +4,7 @@ use super::{About, Native};
 use crate::explore::{Fault, Form};
 use crate::report::kinds::NoteKind;
 use crate::report::verify::{NoteRef, ReplayCommand, StatisticsRef};
+use crate::verify::Found;
 use membar_native::build::{self, Note};
 use membar_native::words::{Place, Wait, Waits, Words};
 use membar_native::{Torn, Traced, Unseen};
@@ -48,7 +49,32 @@ impl Native {
             bytes(torn.sizes.1),
             bytes(torn.sizes.0),
         );
-        NoteRef { kind: if torn.stores { NoteKind::StoresOfParts } else { NoteKind::Parts }, message, file, line }
+        NoteRef { kind: NoteKind::Parts, message, file, line }
+    }
+
+    /// A violation that was not confirmed, because the machine that does has whole locations in its buffers.
+    pub(super) fn unconfirmed(&self, found: &Found) -> NoteRef {
+        let [place, store] = [found.access_site, found.store_site].map(|site| self.words.place_of(&[site]));
+        let message = format!(
+            "`{}` may overtake the store at {} `{}`: they are about bytes of one atomic word, and an execution that shows it could \
+             not be confirmed",
+            place.text,
+            at(&store),
+            store.text,
+        );
+        let (file, line) = (!place.file.is_empty()).then_some((place.file, place.line)).unzip();
+        NoteRef { kind: NoteKind::Parts, message, file, line }
+    }
+
+    /// A step inside an atomic section of another thread.
+    fn intruder(&self, site: u32) -> NoteRef {
+        let place = self.words.place_of(&[site]);
+        let message = format!(
+            "`{}` comes in the middle of another thread's `__VERIFIER_atomic_begin` … `_end`, which excludes that; what was found may need it",
+            place.text
+        );
+        let (file, line) = (!place.file.is_empty()).then_some((place.file, place.line)).unzip();
+        NoteRef { kind: NoteKind::Sections, message, file, line }
     }
 
     pub(super) fn sentence(&mut self, thread: u32, fault: &Fault) -> String {
@@ -81,6 +107,7 @@ impl Native {
         let statistics = self.session.statistics();
         let unseen = self.session.facts().unseen.iter().map(|one| self.unseen(one));
         let torn = self.session.facts().torn.iter().map(|torn| self.torn(torn));
+        let intruders = self.session.facts().intruders.iter().map(|&site| self.intruder(site));
         // Assembly counts where it is executed.
         let executed = &self.session.facts().assembly;
         let counts = |note: &&Note| match note.kind {
@@ -100,6 +127,12 @@ impl Native {
             file: None,
             line: None,
         });
+        let weak = (self.session.facts().weak && !self.spurious_failures).then(|| NoteRef {
+            kind: NoteKind::Untried,
+            message: "spurious failures of weak compare-exchanges were not tried (--assume spurious-failures)".into(),
+            file: None,
+            line: None,
+        });
         let unloaded = self.session.facts().unloaded.then(|| NoteRef {
             kind: NoteKind::Untried,
             message: "a library wanted to load another one (`dlopen`), and was told that there is none".into(),
@@ -116,8 +149,10 @@ impl Native {
                 .chain(assumed)
                 .chain(unseen)
                 .chain(torn)
+                .chain(intruders)
                 .chain(unloaded)
                 .chain(untried)
+                .chain(weak)
                 .collect(),
             statistics: Some(StatisticsRef {
                 resets: statistics.resets,

@@ -62,6 +62,9 @@ pub(super) fn command(files: &[String], args: &NativeOptions) -> ReplayCommand {
     if args.spurious_wakeups {
         flags += " --assume spurious-wakeups";
     }
+    if args.spurious_failures {
+        flags += " --assume spurious-failures";
+    }
     if args.opaque_private {
         flags += " --assume opaque=private";
     }
