@@ -5,8 +5,8 @@
 
 use crate::code::{Crash, Instr, Request, Settled};
 use crate::condition::{Quantifier, Spot};
-use crate::test::LitmusTest;
-use crate::{axiomatic, machine};
+use crate::test::{Arch, LitmusTest};
+use crate::{axiomatic, machine, relaxed};
 use rustc_hash::FxHashSet;
 use std::fmt;
 use std::str::FromStr;
@@ -25,19 +25,42 @@ pub enum Model {
     Pso,
     /// RC11: what C11's memory orders allow, load buffering excepted. For tests in C.
     C11,
+    /// RISC-V's memory model. For tests in RISCV.
+    Rvwmo,
+    /// RISC-V with total store order. For tests in RISCV.
+    Ztso,
+    /// Arm's memory model. For tests in AArch64.
+    Armv8,
 }
 
 impl Model {
     /// The machines, strongest first.
     pub const ALL: [Model; 3] = [Model::Sc, Model::Tso, Model::Pso];
 
-    /// `sc`, `tso`, `pso` or `c11`.
+    /// All of them, by name.
+    const NAMED: [Model; 7] =
+        [Model::Sc, Model::Tso, Model::Pso, Model::C11, Model::Rvwmo, Model::Ztso, Model::Armv8];
+
+    /// The models of a dialect, strongest first.
+    pub fn of(arch: Arch) -> &'static [Model] {
+        match arch {
+            Arch::X86 | Arch::X86_64 => &Model::ALL,
+            Arch::C => &[Model::Sc, Model::Tso, Model::Pso, Model::C11],
+            Arch::RiscV => &[Model::Sc, Model::Ztso, Model::Rvwmo],
+            Arch::AArch64 => &[Model::Sc, Model::Armv8],
+        }
+    }
+
+    /// `sc`, `tso`, `pso`, `c11`, `rvwmo`, `ztso` or `armv8`.
     pub fn name(self) -> &'static str {
         match self {
             Model::Sc => "sc",
             Model::Tso => "tso",
             Model::Pso => "pso",
             Model::C11 => "c11",
+            Model::Rvwmo => "rvwmo",
+            Model::Ztso => "ztso",
+            Model::Armv8 => "armv8",
         }
     }
 }
@@ -52,7 +75,7 @@ impl FromStr for Model {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Model, ()> {
-        Model::ALL.into_iter().find(|model| model.name() == text).ok_or(())
+        Model::NAMED.into_iter().find(|model| model.name() == text).ok_or(())
     }
 }
 
@@ -131,8 +154,15 @@ impl Outcomes {
     }
 }
 
-/// All final states of the test. Under C11, a test with loops has none that are known.
+/// All final states of the test. Under C11, a test with loops has none that are known; those of RISCV and AArch64 take a
+/// jump backwards twice at most. The model has to be one of the test's dialect ([`Model::of`]); otherwise nothing is known.
 pub fn outcomes(test: &LitmusTest, model: Model, limits: &Limits) -> Outcomes {
+    if !Model::of(test.arch).contains(&model) {
+        return Collector::new(test).finish(false, Method::Executions);
+    }
+    if let Some(program) = &test.relaxed {
+        return relaxed::outcomes(test, program, model, limits);
+    }
     let found = outcomes_by(Method::Executions, test, model, limits);
     // There is no machine for it.
     let none = || Collector::new(test).finish(false, Method::Executions);
@@ -141,7 +171,12 @@ pub fn outcomes(test: &LitmusTest, model: Model, limits: &Limits) -> Outcomes {
 
 /// All final states, found in this way: `None` if the test has loops, or too many executions, to be enumerated.
 pub fn outcomes_by(method: Method, test: &LitmusTest, model: Model, limits: &Limits) -> Option<Outcomes> {
+    if let Some(program) = &test.relaxed {
+        let known = method == Method::Executions && Model::of(test.arch).contains(&model);
+        return known.then(|| relaxed::outcomes(test, program, model, limits));
+    }
     match method {
+        _ if !Model::of(test.arch).contains(&model) => None,
         Method::Executions if is_loop_free(test) => axiomatic::outcomes(test, model, limits),
         Method::Executions => None,
         Method::Machine if model == Model::C11 => None,
@@ -151,6 +186,9 @@ pub fn outcomes_by(method: Method, test: &LitmusTest, model: Model, limits: &Lim
 
 /// Whether no thread can come back to where it was.
 pub fn is_loop_free(test: &LitmusTest) -> bool {
+    if let Some(program) = &test.relaxed {
+        return !program.cut;
+    }
     test.code.threads.iter().all(|thread| {
         thread.instrs.iter().enumerate().all(|(at, instr)| match *instr {
             Instr::Jump { to } | Instr::Branch { to, .. } => to as usize > at,

@@ -35,6 +35,7 @@ fn test(code: Code) -> LitmusTest {
         code,
         filter: None,
         condition: Condition { quantifier: Quantifier::Exists, prop: Prop::And(Vec::new()) },
+        relaxed: None,
     }
 }
 
