@@ -255,8 +255,13 @@ impl<'a> Collector<'a> {
     pub(crate) fn finish(self, complete: bool, method: Method) -> Outcomes {
         let types: Vec<bool> = self.test.locations.iter().map(|location| location.ty.signed).collect();
         let mut states: Vec<Vec<u64>> = self.states.into_iter().map(Vec::from).collect();
-        let key = |state: &Vec<u64>| -> Vec<i128> {
-            state.iter().zip(&types).map(|(&v, &signed)| if signed { (v as i64).into() } else { v.into() }).collect()
+        // Numbers come before addresses, which come by name.
+        let key = |state: &Vec<u64>| -> Vec<(i128, Option<String>)> {
+            let value = |(&value, &signed): (&u64, &bool)| match self.test.pointed_at(value) {
+                Some(name) => (i128::MAX, Some(name.to_owned())),
+                None => (if signed { (value as i64).into() } else { value.into() }, None),
+            };
+            state.iter().zip(&types).map(value).collect()
         };
         states.sort_by_cached_key(key);
         let (mut positive, mut negative) = (self.positive, self.negative);

@@ -187,7 +187,16 @@ fn header(text: &str) -> Parsed<Header<'_>> {
     let mut at = name_at + name.len();
     let mut header = Header { arch, name, doc: None, meta: Vec::new(), end: 0 };
     loop {
-        at = Lexer::new(text, at, Style::Litmus)?.peek().start;
+        at = match Lexer::new(text, at, Style::Litmus) {
+            Ok(lexer) => lexer.peek().start,
+            // A comment without an end, before a section: herd takes its lines for lines without a key, and ignores them.
+            Err(fault) if text[fault.span.start..].contains("\n{") => {
+                at = fault.span.start;
+                at += text[at..].find('\n').map_or(1, |len| len + 1);
+                continue;
+            }
+            Err(fault) => return Err(fault),
+        };
         let rest = &text[at..];
         match rest.as_bytes().first() {
             None => {
