@@ -131,6 +131,20 @@ pub struct Outcomes {
     pub method: Method,
     /// The program error, if there was one.
     pub crash: Option<Crash>,
+    /// How many executions are not sequentially consistent, and the final state of one of them, preferably one that no
+    /// sequentially consistent execution has. Only tests of RISCV and AArch64 have this.
+    pub relaxed: Option<Relaxed>,
+}
+
+/// Executions that are not sequentially consistent.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Relaxed {
+    /// How many there are.
+    pub executions: u64,
+    /// The final state of one.
+    pub state: Option<Vec<u64>>,
+    /// Whether no sequentially consistent execution ends like that.
+    pub is_new: bool,
 }
 
 impl Outcomes {
@@ -214,12 +228,26 @@ pub(crate) struct Collector<'a> {
     positive: u64,
     negative: u64,
     crash: Option<Crash>,
+    /// The final states of executions that are sequentially consistent, and of those that are not, with their number.
+    consistent: FxHashSet<Box<[u64]>>,
+    relaxed: Vec<Box<[u64]>>,
+    executions: u64,
 }
 
 impl<'a> Collector<'a> {
     pub(crate) fn new(test: &'a LitmusTest) -> Collector<'a> {
         let values = vec![0; test.locations.len()];
-        Collector { test, states: FxHashSet::default(), values, positive: 0, negative: 0, crash: None }
+        Collector {
+            test,
+            states: FxHashSet::default(),
+            values,
+            positive: 0,
+            negative: 0,
+            crash: None,
+            consistent: FxHashSet::default(),
+            relaxed: Vec::new(),
+            executions: 0,
+        }
     }
 
     /// An execution is over: where its registers and cells are. Whether it counts.
@@ -240,6 +268,30 @@ impl<'a> Collector<'a> {
             self.states.insert(shown.into());
         }
         true
+    }
+
+    /// Notes whether the last execution that counted was sequentially consistent.
+    pub(crate) fn was(&mut self, consistent: bool) {
+        let shown: Box<[u64]> = self.values[..self.test.shown].into();
+        if consistent {
+            self.consistent.insert(shown);
+        } else {
+            self.executions += 1;
+            if !self.relaxed.contains(&shown) {
+                self.relaxed.push(shown);
+            }
+        }
+    }
+
+    /// The same as [`Collector::finish`], where it was noted.
+    pub(crate) fn finish_noted(mut self, complete: bool, method: Method) -> Outcomes {
+        let (mut states, consistent) = (std::mem::take(&mut self.relaxed), std::mem::take(&mut self.consistent));
+        let executions = self.executions;
+        states.sort();
+        let new = states.iter().find(|state| !consistent.contains(*state));
+        let is_new = new.is_some();
+        let state = new.or(states.first()).map(|state| state.to_vec());
+        Outcomes { relaxed: Some(Relaxed { executions, state, is_new }), ..self.finish(complete, method) }
     }
 
     /// The final state of the last execution that was over.
@@ -270,6 +322,6 @@ impl<'a> Collector<'a> {
             let counts = states.iter().filter(|state| self.test.condition.prop.holds(state)).count() as u64;
             (positive, negative) = (counts, states.len() as u64 - counts);
         }
-        Outcomes { states, positive, negative, complete, method, crash: self.crash }
+        Outcomes { states, positive, negative, complete, method, crash: self.crash, relaxed: None }
     }
 }

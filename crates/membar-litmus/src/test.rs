@@ -11,6 +11,7 @@ use crate::lex::{Lexer, Style};
 use crate::regs;
 use crate::relaxed::table::parse_lines;
 use crate::relaxed::{Cores, Program, translate_lines};
+use crate::states::Model;
 use crate::x86::{Machine, translate};
 use std::fmt;
 
@@ -37,6 +38,15 @@ impl Arch {
     /// let stores overtake loads.
     pub fn has_store_buffers(self) -> bool {
         !matches!(self, Arch::RiscV | Arch::AArch64)
+    }
+
+    /// The model of its machines; for C, that of x86.
+    pub fn machine(self) -> Model {
+        match self {
+            Arch::X86 | Arch::X86_64 | Arch::C => Model::Tso,
+            Arch::RiscV => Model::Rvwmo,
+            Arch::AArch64 => Model::Armv8,
+        }
     }
 }
 

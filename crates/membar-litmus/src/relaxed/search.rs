@@ -165,7 +165,7 @@ pub(crate) fn outcomes(test: &LitmusTest, program: &Program, model: Model, limit
         }
     }
     let complete = !search.gave_up;
-    search.found.finish(complete, Method::Executions)
+    search.found.finish_noted(complete, Method::Executions)
 }
 
 struct Search<'a> {
@@ -340,7 +340,9 @@ impl<'a> Search<'a> {
             }
             value
         };
-        self.found.end(register, cell);
+        if self.found.end(register, cell) {
+            self.found.was(choice.model == Model::Sc || choice.is_consistent(now));
+        }
     }
 }
 
@@ -635,6 +637,15 @@ impl Choice<'_> {
             }
         }
         places
+    }
+
+    /// Whether a complete execution is sequentially consistent: its order and all of program order have no cycle.
+    fn is_consistent(&self, now: &State) -> bool {
+        let mut all = State { reach: now.reach.clone(), ..State::default() };
+        (1..self.events.len() as u8).all(|later| {
+            self.thread[usize::from(later)] != self.thread[usize::from(later - 1)]
+                || all.edge(later - 1, later).is_some()
+        })
     }
 
     /// Two writes to one granule in no order.

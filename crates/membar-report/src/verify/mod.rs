@@ -2,6 +2,7 @@
 //! `replay` is about one schedule.
 
 mod diff;
+mod enumerated;
 mod orders;
 mod repair;
 mod replay;
@@ -9,6 +10,7 @@ mod sarif;
 mod text;
 
 pub use diff::diff;
+pub use enumerated::EnumeratedReport;
 pub use orders::reordered;
 pub use repair::{edited, edits, proposals};
 pub use replay::{ReplayReport, ReplayStep};
@@ -476,14 +478,21 @@ impl ErrorRef {
 }
 
 /// The JSON document. `errors` are what was wrong with the input.
-pub fn verify_json(reports: &[VerifyReport], errors: &[Value], out: &mut impl Write) -> io::Result<()> {
+pub fn verify_json(
+    reports: &[VerifyReport],
+    enumerated: &[EnumeratedReport],
+    errors: &[Value],
+    out: &mut impl Write,
+) -> io::Result<()> {
     #[derive(Serialize)]
     struct Document<'a> {
         schema: u32,
         results: &'a [VerifyReport],
+        #[serde(skip_serializing_if = "<[_]>::is_empty")]
+        enumerated: &'a [EnumeratedReport],
         errors: &'a [Value],
     }
-    serde_json::to_writer(&mut *out, &Document { schema: SCHEMA, results: reports, errors })?;
+    serde_json::to_writer(&mut *out, &Document { schema: SCHEMA, results: reports, enumerated, errors })?;
     out.write_all(b"\n")
 }
 

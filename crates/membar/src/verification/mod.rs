@@ -8,10 +8,12 @@
 //! | `size` | why a search does not end |
 //! | `race` | data races in words |
 //! | `buffering` | load buffering, which is not looked for |
+//! | `enumerated` | litmus tests of RISCV and AArch64, by all their executions |
 //! | `plan` | the fences that make a program safe |
 //! | `orders` | the memory orders that do, under C11 |
 //! | `resume` | the file that a verification resumes from |
 
+mod enumerated;
 mod explain;
 mod orders;
 mod plan;
@@ -23,6 +25,7 @@ mod size;
 mod untried;
 mod watchdog;
 
+pub use enumerated::verify_enumerated;
 pub use explain::initial;
 
 use crate::core::ProgramModel;
