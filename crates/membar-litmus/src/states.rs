@@ -145,6 +145,9 @@ pub struct Relaxed {
     pub state: Option<Vec<u64>>,
     /// Whether no sequentially consistent execution ends like that.
     pub is_new: bool,
+    /// Whether every execution was examined. Rounds of a loop that only waits are left out after the second: final states are
+    /// complete without them.
+    pub complete: bool,
 }
 
 impl Outcomes {
@@ -169,7 +172,7 @@ impl Outcomes {
 }
 
 /// All final states of the test. Under C11, a test with loops has none that are known; those of RISCV and AArch64 take a
-/// jump backwards twice at most. The model has to be one of the test's dialect ([`Model::of`]); otherwise nothing is known.
+/// jump backwards twice at most, which is enough where a loop only waits or retries. The model has to be one of the test's dialect ([`Model::of`]); otherwise nothing is known.
 pub fn outcomes(test: &LitmusTest, model: Model, limits: &Limits) -> Outcomes {
     if !Model::of(test.arch).contains(&model) {
         return Collector::new(test).finish(false, Method::Executions);
@@ -201,7 +204,7 @@ pub fn outcomes_by(method: Method, test: &LitmusTest, model: Model, limits: &Lim
 /// Whether no thread can come back to where it was.
 pub fn is_loop_free(test: &LitmusTest) -> bool {
     if let Some(program) = &test.relaxed {
-        return !program.cut;
+        return !program.end.cut && !program.end.waits;
     }
     test.code.threads.iter().all(|thread| {
         thread.instrs.iter().enumerate().all(|(at, instr)| match *instr {
@@ -283,15 +286,16 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// The same as [`Collector::finish`], where it was noted.
-    pub(crate) fn finish_noted(mut self, complete: bool, method: Method) -> Outcomes {
+    /// The same as [`Collector::finish`], where it was noted; `all` says whether every execution was seen.
+    pub(crate) fn finish_noted(mut self, complete: bool, all: bool) -> Outcomes {
         let (mut states, consistent) = (std::mem::take(&mut self.relaxed), std::mem::take(&mut self.consistent));
         let executions = self.executions;
         states.sort();
         let new = states.iter().find(|state| !consistent.contains(*state));
         let is_new = new.is_some();
         let state = new.or(states.first()).map(|state| state.to_vec());
-        Outcomes { relaxed: Some(Relaxed { executions, state, is_new }), ..self.finish(complete, method) }
+        let relaxed = Some(Relaxed { executions, state, is_new, complete: all });
+        Outcomes { relaxed, ..self.finish(complete, Method::Executions) }
     }
 
     /// The final state of the last execution that was over.

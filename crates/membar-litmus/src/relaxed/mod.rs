@@ -3,6 +3,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `code` | the instructions that both dialects are translated to |
+//! | `live` | rounds of loops that change nothing |
 //! | `paths` | the ways through a thread, with accesses and dependencies |
 //! | `order` | the program order that a model keeps |
 //! | `memory` | memory cut to the sizes of the accesses |
@@ -12,6 +13,7 @@
 
 mod aarch64;
 pub(crate) mod code;
+mod live;
 mod memory;
 mod order;
 pub(crate) mod paths;
@@ -29,7 +31,7 @@ use crate::init::{Memory, RegName};
 use crate::test::Arch;
 use code::Thread;
 use memory::Layout;
-use paths::{Expr, Path, Style};
+use paths::{End, Expr, Path, Style};
 use table::Line;
 
 /// The program of a test in RISCV or AArch64, as the enumeration of its executions wants it.
@@ -38,7 +40,7 @@ pub struct Program {
     /// The ways through each thread.
     pub(crate) paths: Vec<Vec<Path>>,
     /// Whether there are more.
-    pub(crate) cut: bool,
+    pub(crate) end: End,
     pub(crate) layout: Layout,
 }
 
@@ -47,11 +49,13 @@ impl Program {
     pub(crate) fn new(arch: Arch, threads: &[Thread]) -> Program {
         let arm = arch == Arch::AArch64;
         let style = Style { whole_amo: !arm, status_depends: !arm, picks: arm };
-        let mut program = Program { paths: Vec::new(), cut: false, layout: Layout::default() };
+        let mut program = Program { paths: Vec::new(), end: End::default(), layout: Layout::default() };
+        let named = if arm { 32 } else { riscv::REGISTERS };
         for thread in threads {
-            let (paths, cut) = paths::paths(thread, style);
+            let (paths, end) = paths::paths(thread, style, named);
             program.paths.push(paths);
-            program.cut |= cut;
+            program.end.cut |= end.cut;
+            program.end.waits |= end.waits;
         }
         program
     }

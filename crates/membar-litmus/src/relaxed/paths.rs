@@ -11,13 +11,14 @@
 //!
 //! **Invariants.** Nodes come after those they are made of. Sets of accesses are bits, by number in the thread.
 //!
-//! **Guarantees.** Every way is found that takes no jump backwards more than [`ROUNDS`] times; `cut` says whether there
-//! are others.
+//! **Guarantees.** Every way is found that takes no jump backwards more than [`ROUNDS`] times. [`End`] says whether there
+//! are others, and whether their final states are those of ways that were found ([`live`](super::live)).
 //!
 //! **References.** RISC-V Unprivileged ISA, "RVWMO": syntactic dependencies. Arm ARM, B2.3: dependencies, among them the
 //! pick dependencies of CSEL and CAS.
 
 use super::code::{Calc, Fence, Instr, Marks, Thread, Update};
+use super::live::{Registers, heads};
 use crate::code::{Int, Operand, Reg};
 
 /// How often a jump backwards is taken, at most.
@@ -122,9 +123,19 @@ pub(crate) struct Style {
     pub(crate) picks: bool,
 }
 
-/// All ways through a thread, and whether some were cut off.
-pub(crate) fn paths(thread: &Thread, style: Style) -> (Vec<Path>, bool) {
-    let mut walk = Walk { thread, style, done: Vec::new(), cut: false };
+/// Whether ways were left out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct End {
+    /// Some whose final states may be new.
+    pub(crate) cut: bool,
+    /// Some that only wait for longer.
+    pub(crate) waits: bool,
+}
+
+/// All ways through a thread, whose first registers, this many, are named at the end.
+pub(crate) fn paths(thread: &Thread, style: Style, named: Reg) -> (Vec<Path>, End) {
+    let heads = heads(thread, named);
+    let mut walk = Walk { thread, style, heads, done: Vec::new(), end: End::default() };
     let mut start = Going {
         pc: 0,
         regs: Vec::with_capacity(thread.regs.len()),
@@ -132,6 +143,7 @@ pub(crate) fn paths(thread: &Thread, style: Style) -> (Vec<Path>, bool) {
         ctrl: Deps::default(),
         reserved: None,
         rounds: vec![0; thread.instrs.len()],
+        visits: Vec::new(),
         steps: 0,
     };
     for &value in &thread.regs {
@@ -142,11 +154,11 @@ pub(crate) fn paths(thread: &Thread, style: Style) -> (Vec<Path>, bool) {
     while let Some(going) = todo.pop() {
         walk.go(going, &mut todo);
         if walk.done.len() + todo.len() > PATHS {
-            walk.cut = true;
+            walk.end.cut = true;
             break;
         }
     }
-    (walk.done, walk.cut)
+    (walk.done, walk.end)
 }
 
 /// A thread on its way.
@@ -160,14 +172,28 @@ struct Going {
     reserved: Option<u8>,
     /// How often the jump at each instruction was taken backwards.
     rounds: Vec<u8>,
+    /// The last visit to each head of a loop.
+    visits: Vec<Visit>,
     steps: usize,
+}
+
+/// A visit to the head of a loop.
+#[derive(Clone)]
+struct Visit {
+    head: u32,
+    regs: Vec<(Node, Deps)>,
+    reserved: Option<u8>,
+    /// How many accesses were before.
+    events: usize,
 }
 
 struct Walk<'a> {
     thread: &'a Thread,
     style: Style,
+    /// For heads of loops, the registers that matter there.
+    heads: Vec<Option<Registers>>,
     done: Vec<Path>,
-    cut: bool,
+    end: End,
 }
 
 impl Going {
@@ -269,8 +295,14 @@ impl Walk<'_> {
             now.steps += 1;
             // An atomic update may be two accesses.
             if now.path.events.len() + 2 > ACCESSES || now.steps > STEPS {
-                self.cut = true;
+                self.end.cut = true;
                 return;
+            }
+            if self.heads[now.pc as usize].is_some() {
+                let head = now.pc;
+                now.visits.retain(|visit| visit.head != head);
+                let (regs, reserved, events) = (now.regs.clone(), now.reserved, now.path.events.len());
+                now.visits.push(Visit { head, regs, reserved, events });
             }
             let next = now.pc + 1;
             match instr {
@@ -373,12 +405,29 @@ impl Walk<'_> {
             let rounds = &mut now.rounds[now.pc as usize];
             *rounds += 1;
             if *rounds > ROUNDS {
-                self.cut = true;
+                if self.is_idle(now, to) {
+                    self.end.waits = true;
+                } else {
+                    self.end.cut = true;
+                }
                 return false;
             }
         }
         now.pc = to;
         true
+    }
+
+    /// Whether the round that ends here changed nothing that matters.
+    fn is_idle(&self, now: &Going, head: u32) -> bool {
+        let live = self.heads.get(head as usize).copied().flatten().unwrap_or(Registers::MAX);
+        now.visits.iter().any(|visit| {
+            let same = |reg: usize| reg >= 128 || live >> reg & 1 == 0 || visit.regs[reg].0 == now.regs[reg].0;
+            visit.head == head
+                && (now.reserved.is_none() || now.reserved == visit.reserved)
+                && (0..now.regs.len()).all(same)
+                && now.regs.len() <= 128
+                && !now.path.events[visit.events..].iter().any(|event| event.writes)
+        })
     }
 
     /// `dst := cond ? yes : no`: on Arm the way divides, since only what was selected is depended on.

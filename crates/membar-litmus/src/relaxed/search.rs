@@ -35,7 +35,7 @@ use super::memory::{GRANULES, low};
 use super::order::kept;
 use super::paths::{Access, Expr, Path};
 use crate::code::Crash;
-use crate::states::{Collector, Limits, Method, Model, Outcomes};
+use crate::states::{Collector, Limits, Model, Outcomes};
 use crate::test::LitmusTest;
 
 /// No source yet.
@@ -142,7 +142,7 @@ struct Choice<'a> {
 /// All outcomes. Not complete if a limit was met, or a loop could go on.
 pub(crate) fn outcomes(test: &LitmusTest, program: &Program, model: Model, limits: &Limits) -> Outcomes {
     let mut search =
-        Search { test, limits, found: Collector::new(test), pool: Vec::new(), steps: 0, gave_up: program.cut };
+        Search { test, limits, found: Collector::new(test), pool: Vec::new(), steps: 0, gave_up: program.end.cut };
     let orders: Vec<Vec<Vec<u64>>> =
         program.paths.iter().map(|paths| paths.iter().map(|path| kept(model, path)).collect()).collect();
     let mut chosen = vec![0usize; program.paths.len()];
@@ -165,7 +165,7 @@ pub(crate) fn outcomes(test: &LitmusTest, program: &Program, model: Model, limit
         }
     }
     let complete = !search.gave_up;
-    search.found.finish_noted(complete, Method::Executions)
+    search.found.finish_noted(complete, complete && !program.end.waits)
 }
 
 struct Search<'a> {

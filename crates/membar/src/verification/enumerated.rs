@@ -23,10 +23,10 @@ pub fn verify_enumerated(file: &str, test: &LitmusTest, model: Model, limits: &L
         model: model.name().to_owned(),
         verdict: match () {
             () if relaxed.executions > 0 => Verdict::Unsafe,
-            () if found.complete => Verdict::Safe,
+            () if found.complete && relaxed.complete => Verdict::Safe,
             () => Verdict::Undecided,
         },
-        complete: found.complete,
+        complete: found.complete && relaxed.complete,
         executions: found.positive + found.negative,
         relaxed: relaxed.executions,
         state: relaxed.state.as_ref().map(|state| record.state_text(state)).filter(|state| !state.is_empty()),
