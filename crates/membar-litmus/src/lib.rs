@@ -63,7 +63,7 @@ pub use error::{Error, ErrorKind};
 pub use interp::Interpreter;
 pub use machine::{Transition, way};
 pub use membar_core::Excerpt;
-pub use relaxed::Program as RelaxedProgram;
+pub use relaxed::{Program as RelaxedProgram, register_number};
 pub use record::{Record, crash_json, crash_message};
 pub use states::{Limits, Method, Model, Outcomes, Relaxed, is_loop_free, outcomes, outcomes_by};
 pub use test::{Arch, Condition, FILE_LIMIT, LitmusTest};

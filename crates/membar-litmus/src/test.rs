@@ -9,7 +9,7 @@ use crate::error::{Error, ErrorKind, Fault, Parsed, quoted};
 use crate::init::{Memory, RegInit, RegName, parse_init, resolve};
 use crate::lex::{Lexer, Style};
 use crate::regs;
-use crate::relaxed::table::parse_lines;
+use crate::relaxed::table::{Line, parse_lines};
 use crate::relaxed::{Cores, Program, translate_lines};
 use crate::states::Model;
 use crate::x86::{Machine, translate};
@@ -321,6 +321,12 @@ fn relaxed(
             memory.accessed(cell, bits);
         }
     }
+    let own = |label: &(&str, std::ops::Range<usize>)| label.0.to_owned();
+    let row = |line: &Line<'_>| {
+        let text = if line.mnemonic.is_empty() { "" } else { &sites.text[line.span.clone()] };
+        (line.labels.iter().map(own).collect(), text.to_owned())
+    };
+    program.source = rows.iter().map(|lines| lines.iter().map(row).collect()).collect();
     let cells = memory.finish(program.widest_indirect());
     arrange(&mut test, constraints, locations, |cell| cells[cell as usize].1);
     test.code.cells = cells.into_iter().map(|(cell, _)| cell).collect();

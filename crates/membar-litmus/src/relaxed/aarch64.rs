@@ -56,6 +56,11 @@ pub(crate) fn register(name: &str) -> Option<(Reg, String)> {
     Some((register.number, if register.number == 31 { "SP".into() } else { format!("X{}", register.number) }))
 }
 
+/// The number of a register and its size, which the zero register has not.
+pub(crate) fn register_size(name: &str) -> Option<(Reg, Option<u8>)> {
+    named(name).map(|register| (register.number, (register.number != NOTHING).then_some(register.bits)))
+}
+
 const SUPPORTED: &str = "supported are integer arithmetic, MOV and MOVZ/MOVK/MOVN, CMP, CSEL and its kin, B, B.cond, CBZ, CBNZ, TBZ, TBNZ, \
                          loads and stores of all sizes, LDP and STP, LDAR, LDAPR, STLR, exclusives, CAS, SWP, LDADD and its kin, DMB, DSB and ISB";
 

@@ -42,6 +42,8 @@ pub struct Program {
     /// Whether there are more.
     pub(crate) end: End,
     pub(crate) layout: Layout,
+    /// The rows of each thread: labels and instruction.
+    pub(crate) source: Vec<Vec<(Vec<String>, String)>>,
 }
 
 impl Program {
@@ -49,7 +51,7 @@ impl Program {
     pub(crate) fn new(arch: Arch, threads: &[Thread]) -> Program {
         let arm = arch == Arch::AArch64;
         let style = Style { whole_amo: !arm, status_depends: !arm, picks: arm };
-        let mut program = Program { paths: Vec::new(), end: End::default(), layout: Layout::default() };
+        let mut program = Program { paths: Vec::new(), end: End::default(), layout: Layout::default(), source: Vec::new() };
         let named = if arm { 32 } else { riscv::REGISTERS };
         for thread in threads {
             let (paths, end) = paths::paths(thread, style, named);
@@ -58,6 +60,16 @@ impl Program {
             program.end.waits |= end.waits;
         }
         program
+    }
+
+    /// The rows of a thread as they are written: labels, and the instruction, which is empty if there are labels only.
+    pub fn source(&self, thread: usize) -> impl Iterator<Item = (&[String], &str)> {
+        self.source[thread].iter().map(|(labels, line)| (&labels[..], line.as_str()))
+    }
+
+    /// The labels of a thread.
+    pub fn labels(&self, thread: usize) -> Vec<&str> {
+        self.source[thread].iter().flat_map(|(labels, _)| labels).map(String::as_str).collect()
     }
 
     fn accesses(&self) -> impl Iterator<Item = (Option<u64>, u8)> {
@@ -120,5 +132,14 @@ impl Registers for Cores {
         };
         let (reg, shown) = found.ok_or_else(|| Fault::unknown("register", name.name, help, name.span.clone()))?;
         Ok((reg, shown, Int::I64))
+    }
+}
+
+/// The number of a register that an instruction of RISCV or AArch64 names, and its size in bits, which the zero register has not.
+pub fn register_number(arch: Arch, name: &str) -> Option<(Reg, Option<u8>)> {
+    match arch {
+        Arch::RiscV => riscv::register(name).map(|number| (number, (number != 0).then_some(64))),
+        Arch::AArch64 => aarch64::register_size(name),
+        _ => None,
     }
 }
