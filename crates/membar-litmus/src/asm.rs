@@ -62,12 +62,16 @@ pub(crate) struct Written<'a> {
 
 /// Whether what follows the code begins here.
 fn at_constraints(lexer: &Lexer<'_>) -> bool {
-    matches!(
-        lexer.peek().tok,
-        Tok::End
-            | Tok::Sign("~" | "(" | "<<")
-            | Tok::Word("locations" | "filter" | "exists" | "forall" | "final" | "observed" | "not")
-    )
+    match lexer.peek().tok {
+        // RISC-V has an instruction of this name.
+        Tok::Word("not") => {
+            let mut after = lexer.clone();
+            after.next().is_ok() && after.is_word("exists")
+        }
+        Tok::End | Tok::Sign("~" | "(" | "<<") => true,
+        Tok::Word(word) => matches!(word, "locations" | "filter" | "exists" | "forall" | "final" | "observed"),
+        _ => false,
+    }
 }
 
 /// Reads the table. Each thread is the list of its instructions.

@@ -65,6 +65,6 @@ pub use machine::{Transition, way};
 pub use membar_core::Excerpt;
 pub use relaxed::{Program as RelaxedProgram, register_number};
 pub use record::{Record, crash_json, crash_message};
-pub use states::{Limits, Method, Model, Outcomes, Relaxed, is_loop_free, outcomes, outcomes_by};
+pub use states::{Limits, Method, Model, Outcomes, Relaxed, is_loop_free, outcomes, outcomes_by, outcomes_without};
 pub use test::{Arch, Condition, FILE_LIMIT, LitmusTest};
 pub use threads::LitmusThreads;

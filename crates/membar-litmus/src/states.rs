@@ -178,7 +178,7 @@ pub fn outcomes(test: &LitmusTest, model: Model, limits: &Limits) -> Outcomes {
         return Collector::new(test).finish(false, Method::Executions);
     }
     if let Some(program) = &test.relaxed {
-        return relaxed::outcomes(test, program, model, limits);
+        return relaxed::outcomes(test, program, model, 0, limits);
     }
     let found = outcomes_by(Method::Executions, test, model, limits);
     // There is no machine for it.
@@ -186,11 +186,19 @@ pub fn outcomes(test: &LitmusTest, model: Model, limits: &Limits) -> Outcomes {
     found.unwrap_or_else(|| if model == Model::C11 { none() } else { machine::outcomes(test, model, limits) })
 }
 
+/// All final states of a test in RISCV or AArch64 under a model without one of its rules: of rvwmo and ztso by number, as in the
+/// manual, of armv8 by name (`addr`, `ctrl`, `dmb.st`, `release`, …). It shows what a rule is for.
+pub fn outcomes_without(test: &LitmusTest, model: Model, rule: &str, limits: &Limits) -> Option<Outcomes> {
+    let program = test.relaxed.as_ref().filter(|_| Model::of(test.arch).contains(&model))?;
+    let number = relaxed::rule(model, rule);
+    (number > 0).then(|| relaxed::outcomes(test, program, model, number, limits))
+}
+
 /// All final states, found in this way: `None` if the test has loops, or too many executions, to be enumerated.
 pub fn outcomes_by(method: Method, test: &LitmusTest, model: Model, limits: &Limits) -> Option<Outcomes> {
     if let Some(program) = &test.relaxed {
         let known = method == Method::Executions && Model::of(test.arch).contains(&model);
-        return known.then(|| relaxed::outcomes(test, program, model, limits));
+        return known.then(|| relaxed::outcomes(test, program, model, 0, limits));
     }
     match method {
         _ if !Model::of(test.arch).contains(&model) => None,

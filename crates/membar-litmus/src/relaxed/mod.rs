@@ -21,6 +21,7 @@ mod riscv;
 mod search;
 pub(crate) mod table;
 
+pub(crate) use order::rule;
 pub(crate) use search::outcomes;
 
 use crate::build::Sites;

@@ -32,7 +32,7 @@
 
 use super::Program;
 use super::memory::{GRANULES, low};
-use super::order::kept;
+use super::order::{kept, rule};
 use super::paths::{Access, Expr, Path};
 use crate::code::Crash;
 use crate::states::{Collector, Limits, Model, Outcomes};
@@ -126,6 +126,8 @@ impl State {
 /// A choice of ways.
 struct Choice<'a> {
     model: Model,
+    /// The rule that does not count.
+    without: u8,
     program: &'a Program,
     events: Vec<&'a Access>,
     thread: Vec<u8>,
@@ -140,15 +142,21 @@ struct Choice<'a> {
 }
 
 /// All outcomes. Not complete if a limit was met, or a loop could go on.
-pub(crate) fn outcomes(test: &LitmusTest, program: &Program, model: Model, limits: &Limits) -> Outcomes {
+pub(crate) fn outcomes(
+    test: &LitmusTest,
+    program: &Program,
+    model: Model,
+    without: u8,
+    limits: &Limits,
+) -> Outcomes {
     let mut search =
         Search { test, limits, found: Collector::new(test), pool: Vec::new(), steps: 0, gave_up: program.end.cut };
     let orders: Vec<Vec<Vec<u64>>> =
-        program.paths.iter().map(|paths| paths.iter().map(|path| kept(model, path)).collect()).collect();
+        program.paths.iter().map(|paths| paths.iter().map(|path| kept(model, path, without)).collect()).collect();
     let mut chosen = vec![0usize; program.paths.len()];
     if program.paths.iter().all(|paths| !paths.is_empty()) {
         loop {
-            search.choice(program, model, &chosen, &orders);
+            search.choice(program, (model, without), &chosen, &orders);
             // The next choice of ways.
             let mut thread = 0;
             while thread < chosen.len() {
@@ -184,7 +192,13 @@ impl<'a> Search<'a> {
         over
     }
 
-    fn choice(&mut self, program: &'a Program, model: Model, chosen: &[usize], orders: &[Vec<Vec<u64>>]) {
+    fn choice(
+        &mut self,
+        program: &'a Program,
+        (model, without): (Model, u8),
+        chosen: &[usize],
+        orders: &[Vec<Vec<u64>>],
+    ) {
         let paths: Vec<&Path> = program.paths.iter().zip(chosen).map(|(paths, &at)| &paths[at]).collect();
         let count: usize = paths.iter().map(|path| path.events.len()).sum();
         if count > EVENTS {
@@ -193,6 +207,7 @@ impl<'a> Search<'a> {
         }
         let mut choice = Choice {
             model,
+            without,
             program,
             events: Vec::with_capacity(count),
             thread: Vec::with_capacity(count),
@@ -359,6 +374,11 @@ impl Choice<'_> {
         matches!(self.model, Model::Rvwmo | Model::Ztso)
     }
 
+    /// Whether a rule counts, in the numbering of the model.
+    fn on(&self, riscv: u8, arm: &str) -> bool {
+        self.without == 0 || self.without != if self.is_riscv() { riscv } else { rule(self.model, arm) }
+    }
+
     /// Adds everything that follows. `None` if there is a contradiction.
     fn close(&self, now: &mut State) -> Option<()> {
         loop {
@@ -454,8 +474,10 @@ impl Choice<'_> {
             for granule in range.start.max(other.start)..range.end.min(other.end) {
                 let read = if a.reads { now.source_at(earlier, granule) } else { NONE };
                 if b.writes {
-                    // Rule 1, lws; and what was read before the write is before it.
-                    changed |= now.edge(earlier, later)?;
+                    // Rule 1, lws; and what was read before the write is before it. Two writes are in `co`.
+                    if a.writes || self.on(1, "lws") {
+                        changed |= now.edge(earlier, later)?;
+                    }
                     if read == later {
                         return None;
                     }
@@ -479,7 +501,7 @@ impl Choice<'_> {
                     changed |= now.edge(seen, source)?;
                 }
                 // Rule 2: two reads of different writes, and no write of the thread between.
-                if self.is_riscv() && !a.writes {
+                if self.is_riscv() && !a.writes && self.on(2, "") {
                     let clear = |event: u8| {
                         let place = now.place[usize::from(event)];
                         !self.events[usize::from(event)].writes
@@ -531,14 +553,15 @@ impl Choice<'_> {
         let begin = self.begin[usize::from(self.thread[usize::from(reader)])];
         let mut changed = false;
         // Rule 3: of an AMO or SC.
-        if self.is_riscv() && write.atomic {
+        if self.is_riscv() && write.atomic && self.on(3, "") {
             changed |= now.edge(source, reader)?;
         }
         // Rule 12; (addr | data); lrs.
-        let mut before = write.addr | write.data;
+        let mut before = if self.on(12, "lrs") { write.addr | write.data } else { 0 };
         // rmw; lrs; [A | Q]
         let acquires = (read.marks.acquire && (read.returns || !read.amo)) || read.marks.acquire_pc;
         if self.model == Model::Armv8
+            && self.on(0, "rmw-lrs")
             && acquires
             && let Some(pair) = write.pair
         {

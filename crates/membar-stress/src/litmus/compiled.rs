@@ -113,7 +113,7 @@ fn text(test: &LitmusTest) -> Result<String, Error> {
         false => format!("{value}u"),
     };
     let mut c = format!(
-        "#include <pthread.h>\n#include <stdatomic.h>\n#include <stdint.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <time.h>\n\
+        "#include <pthread.h>\n#include <sched.h>\n#include <stdatomic.h>\n#include <stdint.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <time.h>\n\
          enum {{ INSTANCES = {INSTANCES}, SPAN = {span}, THREADS = {threads}, SHOWN = {} }};\n\
          static _Alignas(128) unsigned char memory[INSTANCES][SPAN];\n\
          static uint64_t results[INSTANCES][THREADS][32];\n",
@@ -187,15 +187,19 @@ static atomic_long arrived, finished;
 static atomic_long round_no;
 static atomic_int over;
 
+/* Threads may outnumber cores. */
+static inline void pause_at(int *spins) { if (++*spins % 64 == 0) sched_yield(); }
+
 static void *work(void *which) {
   long me = (long)which;
   for (long round = 1; ; round++) {
-    while (atomic_load(&round_no) < round && !atomic_load(&over)) ;
+    int spins = 0;
+    while (atomic_load(&round_no) < round && !atomic_load(&over)) pause_at(&spins);
     if (atomic_load(&over)) return 0;
     for (long i = 0; i < INSTANCES; i++) {
       long all = ((round - 1) * INSTANCES + i + 1) * THREADS;
       atomic_fetch_add(&arrived, 1);
-      while (atomic_load(&arrived) < all) ;
+      while (atomic_load(&arrived) < all) pause_at(&spins);
       bodies[me](memory[i], results[i][me]);
     }
     atomic_fetch_add(&finished, 1);
@@ -216,7 +220,8 @@ int main(int argc, char **argv) {
   for (uint64_t batch = 0; batch < batches; batch++) {
     for (int i = 0; i < INSTANCES; i++) reset(memory[i]);
     atomic_store(&round_no, (long)batch + 1);
-    while (atomic_load(&finished) < (long)(batch + 1) * THREADS) ;
+    int spins = 0;
+    while (atomic_load(&finished) < (long)(batch + 1) * THREADS) pause_at(&spins);
     for (int i = 0; i < INSTANCES; i++) {
       uint64_t state[SHOWN] = { 0 };
       int at = 0;
