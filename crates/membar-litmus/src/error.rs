@@ -126,7 +126,8 @@ impl ErrorKind {
                 format!("the models for {arch} are {}", names.join(", ")).into()
             }
             ErrorKind::NotRun { .. } => {
-                "`membar litmus` lists the final states, `membar verify` says whether all are sequentially consistent".into()
+                "`membar litmus` lists the final states, `membar verify` says whether all are sequentially consistent"
+                    .into()
             }
             ErrorKind::Syntax { help, .. }
             | ErrorKind::Unsupported { help, .. }

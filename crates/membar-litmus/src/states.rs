@@ -38,8 +38,7 @@ impl Model {
     pub const ALL: [Model; 3] = [Model::Sc, Model::Tso, Model::Pso];
 
     /// All of them, by name.
-    const NAMED: [Model; 7] =
-        [Model::Sc, Model::Tso, Model::Pso, Model::C11, Model::Rvwmo, Model::Ztso, Model::Armv8];
+    const NAMED: [Model; 7] = [Model::Sc, Model::Tso, Model::Pso, Model::C11, Model::Rvwmo, Model::Ztso, Model::Armv8];
 
     /// The models of a dialect, strongest first.
     pub fn of(arch: Arch) -> &'static [Model] {

@@ -59,17 +59,43 @@ pub enum Stored {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(missing_docs)] // the names say it
 pub enum Instr {
-    Load { to: usize, at: Place, acquire: bool, acquire_pc: bool, reserve: bool },
-    Store { at: Place, value: Stored, release: bool },
+    Load {
+        to: usize,
+        at: Place,
+        acquire: bool,
+        acquire_pc: bool,
+        reserve: bool,
+    },
+    Store {
+        at: Place,
+        value: Stored,
+        release: bool,
+    },
     /// A store-conditional; the register gets 0 if it succeeds.
-    Conditional { to: usize, at: Place, value: Stored, release: bool },
+    Conditional {
+        to: usize,
+        at: Place,
+        value: Stored,
+        release: bool,
+    },
     /// Adds, or exchanges.
-    Atomic { to: usize, at: Place, value: Stored, adds: bool, acquire: bool, release: bool },
+    Atomic {
+        to: usize,
+        at: Place,
+        value: Stored,
+        adds: bool,
+        acquire: bool,
+        release: bool,
+    },
     Fence(Fence),
     /// A branch on the register to the next instruction.
-    Depend { on: usize },
+    Depend {
+        on: usize,
+    },
     /// Leaves out the next instruction if the register is not 0.
-    Skip { on: usize },
+    Skip {
+        on: usize,
+    },
 }
 
 /// A program: two locations of four bytes, which are 0 at the start.
@@ -204,7 +230,10 @@ impl<'a> Run<'a> {
 
     fn place(&self, event: usize) -> Place {
         match self.instr(event) {
-            Instr::Load { at, .. } | Instr::Store { at, .. } | Instr::Conditional { at, .. } | Instr::Atomic { at, .. } => at,
+            Instr::Load { at, .. }
+            | Instr::Store { at, .. }
+            | Instr::Conditional { at, .. }
+            | Instr::Atomic { at, .. } => at,
             _ => unreachable!("not an access"),
         }
     }

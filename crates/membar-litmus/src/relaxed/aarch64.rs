@@ -256,7 +256,8 @@ fn arithmetic<'a>(w: &mut Writer<'a, '_>, name: &str, args: &[Arg<'a>]) -> Parse
 
 /// MOV and its kin, and instructions with one source.
 fn moves<'a>(w: &mut Writer<'a, '_>, name: &str, args: &[Arg<'a>]) -> Parsed<bool> {
-    const OPERANDS: &str = "operands are a register, and a register or a number, possibly shifted: `MOVK X0,#1,LSL #16`";
+    const OPERANDS: &str =
+        "operands are a register, and a register or a number, possibly shifted: `MOVK X0,#1,LSL #16`";
     let (dst, rest) = match (name, args) {
         ("NOP" | "YIELD" | "WFE" | "SEV" | "SEVL", []) => return Ok(true),
         (
@@ -408,7 +409,11 @@ fn barrier(w: &mut Writer<'_, '_>, name: &str, args: &[Arg<'_>]) -> Parsed<bool>
                 "LD" | "ISHLD" | "NSHLD" | "OSHLD" => (Kinds::READS, Kinds::ALL),
                 "ST" | "ISHST" | "NSHST" | "OSHST" if name == "DSB" => (Kinds::WRITES, Kinds::ALL),
                 "ST" | "ISHST" | "NSHST" | "OSHST" => (Kinds::WRITES, Kinds::WRITES),
-                _ => return Err(w.refuse("the barriers are SY, LD, ST, ISH, ISHLD, ISHST, and the same with NSH and OSH")),
+                _ => {
+                    return Err(
+                        w.refuse("the barriers are SY, LD, ST, ISH, ISHLD, ISHST, and the same with NSH and OSH")
+                    );
+                }
             };
             Fence::Order { before, after }
         }

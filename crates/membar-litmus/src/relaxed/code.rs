@@ -124,18 +124,47 @@ pub(crate) enum Update {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Instr {
     /// `dst := op(a, b)` as a value of type `ty`
-    Calc { op: Calc, dst: Reg, a: Operand, b: Operand, ty: Int },
+    Calc {
+        op: Calc,
+        dst: Reg,
+        a: Operand,
+        b: Operand,
+        ty: Int,
+    },
     /// `dst := cond ? yes : no`
-    Select { dst: Reg, cond: Reg, yes: Operand, no: Operand },
+    Select {
+        dst: Reg,
+        cond: Reg,
+        yes: Operand,
+        no: Operand,
+    },
     Jump {
         to: u32,
     },
     /// Goes on at `to` if the condition is not 0 (`unless`: if it is 0).
-    Branch { cond: Operand, unless: bool, to: u32 },
+    Branch {
+        cond: Operand,
+        unless: bool,
+        to: u32,
+    },
     /// `dst := memory`, extended as `ty` says. `reserve`: LR, or a load-exclusive.
-    Load { dst: Option<Reg>, at: Operand, ty: Int, marks: Marks, reserve: bool, site: u32 },
+    Load {
+        dst: Option<Reg>,
+        at: Operand,
+        ty: Int,
+        marks: Marks,
+        reserve: bool,
+        site: u32,
+    },
     /// `memory := value`. `conditional`: SC, or a store-exclusive, with the register that says whether it failed.
-    Store { at: Operand, value: Operand, bits: u8, marks: Marks, conditional: Option<Option<Reg>>, site: u32 },
+    Store {
+        at: Operand,
+        value: Operand,
+        bits: u8,
+        marks: Marks,
+        conditional: Option<Option<Reg>>,
+        site: u32,
+    },
     /// `dst := memory; memory := update` in one step. The marks are those of its read and of its write.
     Rmw {
         update: Update,

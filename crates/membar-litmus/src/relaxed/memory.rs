@@ -59,7 +59,7 @@ impl Layout {
             let mut piece = size.next_power_of_two().min(8);
             for (at, bytes) in accesses() {
                 match at {
-                    Some(at) if at + bytes > begin && at < begin + size => {
+                    Some(at) if at.saturating_add(bytes) > begin && at < begin + size => {
                         let offset = at.abs_diff(begin);
                         let aligned = if offset == 0 { bytes } else { bytes.min(1 << offset.trailing_zeros()) };
                         piece = piece.min(aligned);

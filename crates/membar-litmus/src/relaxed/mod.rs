@@ -52,7 +52,8 @@ impl Program {
     pub(crate) fn new(arch: Arch, threads: &[Thread]) -> Program {
         let arm = arch == Arch::AArch64;
         let style = Style { whole_amo: !arm, status_depends: !arm, picks: arm };
-        let mut program = Program { paths: Vec::new(), end: End::default(), layout: Layout::default(), source: Vec::new() };
+        let mut program =
+            Program { paths: Vec::new(), end: End::default(), layout: Layout::default(), source: Vec::new() };
         let named = if arm { 32 } else { riscv::REGISTERS };
         for thread in threads {
             let (paths, end) = paths::paths(thread, style, named);

@@ -18,8 +18,24 @@ use crate::states::Model;
 
 /// The rules of RVWMO have their numbers in the manual. Those of Armv8, for [`without`](crate::outcomes_without):
 pub(crate) const ARM: [&str; 18] = [
-    "lws", "addr", "data", "ctrl", "isb", "addr-po", "lrs", "rmw", "rmw-lrs", "dmb.full", "dmb.ld", "dmb.st", "release",
-    "acquire", "acquire-pc", "release-acquire", "amo", "pick",
+    "lws",
+    "addr",
+    "data",
+    "ctrl",
+    "isb",
+    "addr-po",
+    "lrs",
+    "rmw",
+    "rmw-lrs",
+    "dmb.full",
+    "dmb.ld",
+    "dmb.st",
+    "release",
+    "acquire",
+    "acquire-pc",
+    "release-acquire",
+    "amo",
+    "pick",
 ];
 
 /// The number of a rule, from 1; 0 is none.

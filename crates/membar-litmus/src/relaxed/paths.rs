@@ -433,8 +433,7 @@ impl Walk<'_> {
     /// `dst := cond ? yes : no`: on Arm the way divides, since only what was selected is depended on.
     fn select(&mut self, now: &mut Going, todo: &mut Vec<Going>, select: (Reg, Reg, Operand, Operand)) {
         let (dst, cond, yes, no) = select;
-        let ((cond, by), (yes, first), (no, second)) =
-            (now.regs[usize::from(cond)], now.operand(yes), now.operand(no));
+        let ((cond, by), (yes, first), (no, second)) = (now.regs[usize::from(cond)], now.operand(yes), now.operand(no));
         now.pc += 1;
         if !self.style.picks {
             let node = now.node(Expr::Select { cond, yes, no });

@@ -36,7 +36,8 @@ pub(crate) struct Line<'a> {
     pub(crate) span: Range<usize>,
 }
 
-const HELP: &str = "a cell is empty or holds one instruction, with labels before it: `L: lw x5,0(x6)`, `L: LDR W0,[X1]`";
+const HELP: &str =
+    "a cell is empty or holds one instruction, with labels before it: `L: lw x5,0(x6)`, `L: LDR W0,[X1]`";
 
 /// Reads the table. Each thread is the list of its rows.
 pub(crate) fn parse_lines<'a>(lexer: &mut Lexer<'a>) -> Parsed<Vec<Vec<Line<'a>>>> {
@@ -265,7 +266,11 @@ impl<'a, 't> Writer<'a, 't> {
                 Some(digits) if !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) => {
                     let all = self.labels.iter().filter(|(name, _)| *name == digits).map(|(_, at)| *at);
                     let here = *jump as u32;
-                    if label.ends_with('f') { all.filter(|&at| at > here).min() } else { all.filter(|&at| at <= here).max() }
+                    if label.ends_with('f') {
+                        all.filter(|&at| at > here).min()
+                    } else {
+                        all.filter(|&at| at <= here).max()
+                    }
                 }
                 _ => names.get(label).copied(),
             };

@@ -175,11 +175,8 @@ fn compare(arm: bool, models: &[(Model, relaxed::Model)], first: u64) {
 
 #[test]
 fn oracle_agrees_on_riscv() {
-    let models = [
-        (Model::Sc, relaxed::Model::Sc),
-        (Model::Ztso, relaxed::Model::Ztso),
-        (Model::Rvwmo, relaxed::Model::Rvwmo),
-    ];
+    let models =
+        [(Model::Sc, relaxed::Model::Sc), (Model::Ztso, relaxed::Model::Ztso), (Model::Rvwmo, relaxed::Model::Rvwmo)];
     compare(false, &models, 7_000_000);
 }
 

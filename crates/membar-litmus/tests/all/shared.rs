@@ -51,7 +51,8 @@ fn rows_have_their_states(collection: &str, tests: usize, rows: usize) {
             LitmusTest::parse(name, &bytes).unwrap_or_else(|error| panic!("{}", error.render()))
         });
         let model: Model = model.parse().expect("a model");
-        let outcomes = outcomes_by(Method::Executions, test, model, &Limits::default()).expect("a model of the dialect");
+        let outcomes =
+            outcomes_by(Method::Executions, test, model, &Limits::default()).expect("a model of the dialect");
         let record = Record { test, model, outcomes: &outcomes, seconds: 0.0 };
         let mine: Vec<String> = outcomes.states.iter().map(|state| record.state_text(state)).collect();
         let mut text = String::new();
@@ -63,7 +64,13 @@ fn rows_have_their_states(collection: &str, tests: usize, rows: usize) {
             && outcomes.complete
             && outcomes.crash.is_none();
         if !right {
-            wrong.push(format!("{name} {model}: {} {}\n  is {}\n  not {}", outcomes.observation(), observation, mine.join(" | "), states));
+            wrong.push(format!(
+                "{name} {model}: {} {}\n  is {}\n  not {}",
+                outcomes.observation(),
+                observation,
+                mine.join(" | "),
+                states
+            ));
         }
         count += 1;
     }

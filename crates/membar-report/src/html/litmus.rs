@@ -196,7 +196,9 @@ fn fact(result: &LitmusResult) -> Fact {
 /// All states of all models.
 fn table(mut results: Vec<&LitmusResult>) -> States {
     // Stronger models first.
-    results.sort_by_key(|result| ["sc", "tso", "pso", "c11", "ztso", "rvwmo", "armv8"].iter().position(|name| *name == result.model));
+    results.sort_by_key(|result| {
+        ["sc", "tso", "pso", "c11", "ztso", "rvwmo", "armv8"].iter().position(|name| *name == result.model)
+    });
     let mut locations: Vec<String> = Vec::new();
     for state in results.iter().flat_map(|result| &result.states) {
         for name in state.keys() {

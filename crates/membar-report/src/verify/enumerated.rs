@@ -50,12 +50,13 @@ impl EnumeratedReport {
                 let of = count(*executions as usize, "execution");
                 (style.bad("UNSAFE").to_string(), format!("{relaxed} of {of} {are} not sequentially consistent"))
             }
-            _ => (style.open("UNDECIDED").to_string(), "no execution so far that is not sequentially consistent".into()),
+            _ => {
+                (style.open("UNDECIDED").to_string(), "no execution so far that is not sequentially consistent".into())
+            }
         };
         writeln!(out, "{word} under {model}  {}: {what}", safe(&self.program))?;
-        let mut line = |label: &str, text: &str| {
-            writeln!(out, "  {label} {}", wrapped(text, style.prose() - 8, "\n        "))
-        };
+        let mut line =
+            |label: &str, text: &str| writeln!(out, "  {label} {}", wrapped(text, style.prose() - 8, "\n        "));
         if let Some(state) = &self.state {
             let end = match self.new_state {
                 true => "sc has no execution that ends like this",

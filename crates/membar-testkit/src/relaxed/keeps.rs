@@ -122,9 +122,7 @@ impl Run<'_> {
             let clear = |byte| {
                 !all.clone().any(|m| self.events[m].writes && self.touches(m, byte) && self.po(a, m) && self.po(m, b))
             };
-            (0..2).any(|l| {
-                (0..4).any(|n| both((l, n)) && clear((l, n)) && source(a, (l, n)) != source(b, (l, n)))
-            })
+            (0..2).any(|l| (0..4).any(|n| both((l, n)) && clear((l, n)) && source(a, (l, n)) != source(b, (l, n))))
         };
         // 3
         let atomic = matches!(self.instr(a), Instr::Atomic { .. } | Instr::Conditional { .. });
@@ -164,9 +162,9 @@ impl Run<'_> {
         // lws
         let lws = second.writes && self.overlap(a, b);
         // dob
-        let isb = self.between(a, b).any(|(at, instr)| {
-            instr == Instr::Fence(Fence::Isb) && (self.branches(a, at) || addr_po(at))
-        });
+        let isb = self
+            .between(a, b)
+            .any(|(at, instr)| instr == Instr::Fence(Fence::Isb) && (self.branches(a, at) || addr_po(at)));
         let forwarded = all
             .clone()
             .any(|m| (self.addr(a, m) || self.data(a, m)) && self.events[m].writes && self.forwards(m, b, source));
@@ -180,9 +178,8 @@ impl Run<'_> {
         let looks = (second_acquire || second_pc)
             && all.clone().any(|m| m != b && self.po(a, m) && self.paired(a, m) && self.forwards(m, b, source));
         // bob
-        let whole = first_release
-            && matches!(self.instr(a), Instr::Atomic { acquire: true, .. })
-            && self.events[a].writes;
+        let whole =
+            first_release && matches!(self.instr(a), Instr::Atomic { acquire: true, .. }) && self.events[a].writes;
         let bob = self.fenced(a, b) || acquire || acquire_pc || release || (first_release && second_acquire) || whole;
         lws || dob || atomic || looks || bob
     }

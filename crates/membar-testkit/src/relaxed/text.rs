@@ -88,7 +88,11 @@ fn riscv(instr: &Instr, at: usize, lines: &mut Vec<String>) {
     match *instr {
         Instr::Load { to, at: place, acquire, reserve, .. } => {
             let memory = riscv_place(&place, lines);
-            let name = if reserve { "lr.w".to_owned() } else { format!("l{}{}", letter(&place), if place.bytes < 4 { "u" } else { "" }) };
+            let name = if reserve {
+                "lr.w".to_owned()
+            } else {
+                format!("l{}{}", letter(&place), if place.bytes < 4 { "u" } else { "" })
+            };
             lines.push(format!("{name}{} x{},{memory}", mark(acquire, false), 5 + to));
         }
         Instr::Store { at: place, value, release } => {
@@ -175,7 +179,8 @@ fn aarch64(instr: &Instr, at: usize, lines: &mut Vec<String>) {
         }
         Instr::Atomic { to, at: place, value, adds, acquire, release } => {
             let (value, memory) = (arm_value(value, lines), arm_place(&place, true, lines));
-            let (name, a, l) = (if adds { "LDADD" } else { "SWP" }, if acquire { "A" } else { "" }, if release { "L" } else { "" });
+            let (name, a, l) =
+                (if adds { "LDADD" } else { "SWP" }, if acquire { "A" } else { "" }, if release { "L" } else { "" });
             lines.push(format!("{name}{a}{l}{} {value},W{},{memory}", size(&place), 5 + to));
         }
         Instr::Fence(Fence::Isb) => lines.push("ISB".into()),

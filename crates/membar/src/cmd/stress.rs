@@ -91,7 +91,8 @@ fn litmus_tests(args: &Stress, interrupt: &Interrupt) -> Result<u8, Failure> {
     };
     if asked == Some(Model::C11) {
         let help = "random programs, without a test, are checked against any model";
-        let message = format!("error: litmus tests are compared with a machine's model, not with `c11`\n = help: {help}");
+        let message =
+            format!("error: litmus tests are compared with a machine's model, not with `c11`\n = help: {help}");
         return Err(Failure::Usage(message));
     }
     let (mut files, mut bad, mut forbidden, mut open) = (Vec::new(), false, false, false);

@@ -54,7 +54,10 @@ pub fn run(args: &Verify, style: Style) -> Result<u8, Failure> {
             page.add_error(&text("file"), &text("message"));
         }
         for report in &batch.enumerated {
-            let why = format!("{} under {}: its executions were enumerated, `membar litmus --html` shows their final states", report.verdict, report.model);
+            let why = format!(
+                "{} under {}: its executions were enumerated, `membar litmus --html` shows their final states",
+                report.verdict, report.model
+            );
             page.add_missing(&report.program, &why);
         }
         for input in &inputs[batch.begun..] {
@@ -242,7 +245,8 @@ fn enumerated(args: &Verify, input: &Input, interrupt: &Interrupt) -> Result<Opt
     // What is wrong with it is said where it is read next.
     let test = text.and_then(|text| LitmusTest::parse(&name, &text).ok()).filter(|test| !test.arch.has_store_buffers());
     let Some(test) = test else {
-        let only = args.models.iter().find(|model| model.models().is_empty()).and_then(|model| model.to_possible_value());
+        let only =
+            args.models.iter().find(|model| model.models().is_empty()).and_then(|model| model.to_possible_value());
         return match only {
             None => Ok(None),
             Some(model) => Err(Failure::Usage(format!(

@@ -229,9 +229,7 @@ fn atomic<'a>(w: &mut Writer<'a, '_>, name: &str, args: &[Arg<'a>]) -> Parsed<bo
     };
     let (first, second, rest) = match args {
         [Arg::Word(first), rest @ ..] if drops => (reg(w, first)?, None, rest),
-        [Arg::Word(first), Arg::Word(second), rest @ ..] if !drops => {
-            (reg(w, first)?, Some(reg(w, second)?), rest)
-        }
+        [Arg::Word(first), Arg::Word(second), rest @ ..] if !drops => (reg(w, first)?, Some(reg(w, second)?), rest),
         _ => return Err(w.refuse("operands are `Ws,Wt,[Xn]`, for STADD and its kin `Ws,[Xn]`")),
     };
     let Place { at, back: None } = place(w, rest)? else { return Err(w.refuse("the address is `[Xn]`")) };
