@@ -69,7 +69,7 @@ fn every_kind_of_mistake_has_a_place() {
         (riscv("lw x32,0(x6)"), "4:2 there is no register `x32`"),
         (riscv("fence r,q"), "4:2 `fence r,q` cannot have these operands"),
         (riscv("bne x5,x0,L"), "4:2 there is no label `L`"),
-        (riscv("add x5,x6,]"), "4:13 expected an operand, found `]`"),
+        (riscv("add x5,x6,]"), "4:12 expected an operand, found `]`"),
         (arm("LDXP X0,X1,[X2]"), "4:2 unsupported instruction `LDXP`"),
         (arm("CASP X0,X1,X2,X3,[X4]"), "4:2 unsupported instruction `CASP`"),
         (arm("LDR W0,[W1]"), "4:2 `LDR W0,[W1]` cannot have these operands"),
