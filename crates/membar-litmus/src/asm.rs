@@ -62,12 +62,16 @@ pub(crate) struct Written<'a> {
 
 /// Whether what follows the code begins here.
 fn at_constraints(lexer: &Lexer<'_>) -> bool {
-    matches!(
-        lexer.peek().tok,
-        Tok::End
-            | Tok::Sign("~" | "(" | "<<")
-            | Tok::Word("locations" | "filter" | "exists" | "forall" | "final" | "observed" | "not")
-    )
+    match lexer.peek().tok {
+        // RISC-V has an instruction of this name.
+        Tok::Word("not") => {
+            let mut after = lexer.clone();
+            after.next().is_ok() && after.is_word("exists")
+        }
+        Tok::End | Tok::Sign("~" | "(" | "<<") => true,
+        Tok::Word(word) => matches!(word, "locations" | "filter" | "exists" | "forall" | "final" | "observed"),
+        _ => false,
+    }
 }
 
 /// Reads the table. Each thread is the list of its instructions.
@@ -76,6 +80,14 @@ pub(crate) fn parse_rows<'a>(
     notation: Notation,
     memory: &mut Memory,
 ) -> Parsed<Vec<Vec<Written<'a>>>> {
+    rows(lexer, |lexer| cell(lexer, notation, memory))
+}
+
+/// Reads a table with these cells. Each thread is the list of its own that are not empty.
+pub(crate) fn rows<'a, T: Clone>(
+    lexer: &mut Lexer<'a>,
+    mut cell: impl FnMut(&mut Lexer<'a>) -> Parsed<Option<T>>,
+) -> Parsed<Vec<Vec<T>>> {
     const HEAD: &str = "the first row of the code names the threads: `P0 | P1 ;`";
     lexer.take(";")?;
     let mut count = 0;
@@ -102,7 +114,7 @@ pub(crate) fn parse_rows<'a>(
             let Some(thread) = threads.get_mut(column) else {
                 return Err(lexer.unexpected("`;`", "the row has more columns than there are threads"));
             };
-            if let Some(written) = cell(lexer, notation, memory)? {
+            if let Some(written) = cell(lexer)? {
                 thread.push(written);
             }
             if lexer.take(";")? {

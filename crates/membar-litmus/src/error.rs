@@ -1,5 +1,7 @@
 //! Errors in litmus tests, as values.
 
+use crate::states::Model;
+use crate::test::Arch;
 use membar_core::{Diagnostic, Excerpt, Place, columns, harmless};
 use std::borrow::Cow;
 use std::fmt;
@@ -15,6 +17,20 @@ pub enum ErrorKind {
     /// A test in assembly, for a model that is about memory orders.
     #[error("assembly has no memory orders, and c11 is about them")]
     NoOrders,
+    /// A model that says nothing about tests of this dialect.
+    #[error("{model} says nothing about tests in {arch}")]
+    WrongModel {
+        /// The model.
+        model: Model,
+        /// The dialect.
+        arch: Arch,
+    },
+    /// A test that is not run, for something that runs tests.
+    #[error("tests in {arch} are not run step by step: their executions are enumerated")]
+    NotRun {
+        /// The dialect.
+        arch: Arch,
+    },
     /// The text does not follow the grammar.
     #[error("expected {expected}, found {found}")]
     Syntax {
@@ -105,6 +121,14 @@ impl ErrorKind {
                 "`membar verify` takes C and C++ programs; final states are for litmus tests".into()
             }
             ErrorKind::NoOrders => "write the test in C, or take sc, tso or pso".into(),
+            ErrorKind::WrongModel { arch, .. } => {
+                let names: Vec<&str> = Model::of(*arch).iter().map(|model| model.name()).collect();
+                format!("the models for {arch} are {}", names.join(", ")).into()
+            }
+            ErrorKind::NotRun { .. } => {
+                "`membar litmus` lists the final states, `membar verify` says whether all are sequentially consistent"
+                    .into()
+            }
             ErrorKind::Syntax { help, .. }
             | ErrorKind::Unsupported { help, .. }
             | ErrorKind::Unknown { help, .. }

@@ -128,6 +128,12 @@ impl Memory {
         }
     }
 
+    /// Notes an access of this many bits, where accesses of different sizes may meet: the widest gives the size.
+    pub(crate) fn accessed(&mut self, cell: u32, bits: u8) {
+        let width = &mut self.cells[cell as usize].width;
+        *width = Some(width.map_or(bits, |before| before.max(bits)));
+    }
+
     /// The cells with their types, and how each is shown. `indirect` is the size of all accesses through pointers, if
     /// they have one size: that of the locations that nothing else is known about.
     pub(crate) fn finish(self, indirect: Option<u8>) -> Vec<(Cell, Int)> {

@@ -1,8 +1,8 @@
 //! Litmus tests: parser, interpreter and final states.
 //!
 //! A litmus test is a small program with a question about how it can end. [`LitmusTest::parse`] reads herd's format in the
-//! dialects X86, X86_64 and C; [`outcomes`] finds every final state under sc, tso and pso; [`Record`] writes them as herd
-//! does, or as JSON.
+//! dialects X86, X86_64, C, RISCV and AArch64; [`outcomes`] finds every final state under the models of the dialect
+//! ([`Model::of`]); [`Record`] writes them as herd does, or as JSON.
 //!
 //! ```
 //! use membar_litmus::{Limits, LitmusTest, Model, outcomes};
@@ -27,11 +27,12 @@
 //! | `init`, `condition` | what stands before and after the code |
 //! | `asm`, `x86`, `regs` | X86 and X86_64: rows and operands, instructions, registers |
 //! | `c` | C: statements, expressions, atomics |
+//! | `relaxed` | RISCV and AArch64: their instructions, and all executions under rvwmo, ztso, armv8 and sc |
 //! | `states` | final states: `axiomatic` enumerates executions, `machine` runs programs with loops |
 //! | `record` | results as herd's log and as JSON |
 //!
-//! Unsupported constructs are refused with line and column: accesses of different sizes to one location,
-//! vector registers, spin locks and RCU grace periods of the kernel.
+//! Unsupported constructs are refused with line and column: accesses of different sizes to one location (except in RISCV
+//! and AArch64), vector registers, spin locks and RCU grace periods of the kernel.
 
 mod asm;
 mod axiomatic;
@@ -47,6 +48,7 @@ mod machine;
 mod rc11;
 mod record;
 mod regs;
+mod relaxed;
 mod states;
 mod test;
 mod threads;
@@ -62,6 +64,7 @@ pub use interp::Interpreter;
 pub use machine::{Transition, way};
 pub use membar_core::Excerpt;
 pub use record::{Record, crash_json, crash_message};
-pub use states::{Limits, Method, Model, Outcomes, is_loop_free, outcomes, outcomes_by};
+pub use relaxed::{Program as RelaxedProgram, register_number};
+pub use states::{Limits, Method, Model, Outcomes, Relaxed, is_loop_free, outcomes, outcomes_by, outcomes_without};
 pub use test::{Arch, Condition, FILE_LIMIT, LitmusTest};
 pub use threads::LitmusThreads;

@@ -5,8 +5,8 @@
 
 use crate::code::{Crash, Instr, Request, Settled};
 use crate::condition::{Quantifier, Spot};
-use crate::test::LitmusTest;
-use crate::{axiomatic, machine};
+use crate::test::{Arch, LitmusTest};
+use crate::{axiomatic, machine, relaxed};
 use rustc_hash::FxHashSet;
 use std::fmt;
 use std::str::FromStr;
@@ -25,19 +25,41 @@ pub enum Model {
     Pso,
     /// RC11: what C11's memory orders allow, load buffering excepted. For tests in C.
     C11,
+    /// RISC-V's memory model. For tests in RISCV.
+    Rvwmo,
+    /// RISC-V with total store order. For tests in RISCV.
+    Ztso,
+    /// Arm's memory model. For tests in AArch64.
+    Armv8,
 }
 
 impl Model {
     /// The machines, strongest first.
     pub const ALL: [Model; 3] = [Model::Sc, Model::Tso, Model::Pso];
 
-    /// `sc`, `tso`, `pso` or `c11`.
+    /// All of them, by name.
+    const NAMED: [Model; 7] = [Model::Sc, Model::Tso, Model::Pso, Model::C11, Model::Rvwmo, Model::Ztso, Model::Armv8];
+
+    /// The models of a dialect, strongest first.
+    pub fn of(arch: Arch) -> &'static [Model] {
+        match arch {
+            Arch::X86 | Arch::X86_64 => &Model::ALL,
+            Arch::C => &[Model::Sc, Model::Tso, Model::Pso, Model::C11],
+            Arch::RiscV => &[Model::Sc, Model::Ztso, Model::Rvwmo],
+            Arch::AArch64 => &[Model::Sc, Model::Armv8],
+        }
+    }
+
+    /// `sc`, `tso`, `pso`, `c11`, `rvwmo`, `ztso` or `armv8`.
     pub fn name(self) -> &'static str {
         match self {
             Model::Sc => "sc",
             Model::Tso => "tso",
             Model::Pso => "pso",
             Model::C11 => "c11",
+            Model::Rvwmo => "rvwmo",
+            Model::Ztso => "ztso",
+            Model::Armv8 => "armv8",
         }
     }
 }
@@ -52,7 +74,7 @@ impl FromStr for Model {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Model, ()> {
-        Model::ALL.into_iter().find(|model| model.name() == text).ok_or(())
+        Model::NAMED.into_iter().find(|model| model.name() == text).ok_or(())
     }
 }
 
@@ -108,6 +130,23 @@ pub struct Outcomes {
     pub method: Method,
     /// The program error, if there was one.
     pub crash: Option<Crash>,
+    /// How many executions are not sequentially consistent, and the final state of one of them, preferably one that no
+    /// sequentially consistent execution has. Only tests of RISCV and AArch64 have this.
+    pub relaxed: Option<Relaxed>,
+}
+
+/// Executions that are not sequentially consistent.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Relaxed {
+    /// How many there are.
+    pub executions: u64,
+    /// The final state of one.
+    pub state: Option<Vec<u64>>,
+    /// Whether no sequentially consistent execution ends like that.
+    pub is_new: bool,
+    /// Whether every execution was examined. Rounds of a loop that only waits are left out after the second: final states are
+    /// complete without them.
+    pub complete: bool,
 }
 
 impl Outcomes {
@@ -131,17 +170,37 @@ impl Outcomes {
     }
 }
 
-/// All final states of the test. Under C11, a test with loops has none that are known.
+/// All final states of the test. Under C11, a test with loops has none that are known; those of RISCV and AArch64 take a
+/// jump backwards twice at most, which is enough where a loop only waits or retries. The model has to be one of the test's dialect ([`Model::of`]); otherwise nothing is known.
 pub fn outcomes(test: &LitmusTest, model: Model, limits: &Limits) -> Outcomes {
+    if !Model::of(test.arch).contains(&model) {
+        return Collector::new(test).finish(false, Method::Executions);
+    }
+    if let Some(program) = &test.relaxed {
+        return relaxed::outcomes(test, program, model, 0, limits);
+    }
     let found = outcomes_by(Method::Executions, test, model, limits);
     // There is no machine for it.
     let none = || Collector::new(test).finish(false, Method::Executions);
     found.unwrap_or_else(|| if model == Model::C11 { none() } else { machine::outcomes(test, model, limits) })
 }
 
+/// All final states of a test in RISCV or AArch64 under a model without one of its rules: of rvwmo and ztso by number, as in the
+/// manual, of armv8 by name (`addr`, `ctrl`, `dmb.st`, `release`, …). It shows what a rule is for.
+pub fn outcomes_without(test: &LitmusTest, model: Model, rule: &str, limits: &Limits) -> Option<Outcomes> {
+    let program = test.relaxed.as_ref().filter(|_| Model::of(test.arch).contains(&model))?;
+    let number = relaxed::rule(model, rule);
+    (number > 0).then(|| relaxed::outcomes(test, program, model, number, limits))
+}
+
 /// All final states, found in this way: `None` if the test has loops, or too many executions, to be enumerated.
 pub fn outcomes_by(method: Method, test: &LitmusTest, model: Model, limits: &Limits) -> Option<Outcomes> {
+    if let Some(program) = &test.relaxed {
+        let known = method == Method::Executions && Model::of(test.arch).contains(&model);
+        return known.then(|| relaxed::outcomes(test, program, model, 0, limits));
+    }
     match method {
+        _ if !Model::of(test.arch).contains(&model) => None,
         Method::Executions if is_loop_free(test) => axiomatic::outcomes(test, model, limits),
         Method::Executions => None,
         Method::Machine if model == Model::C11 => None,
@@ -151,6 +210,9 @@ pub fn outcomes_by(method: Method, test: &LitmusTest, model: Model, limits: &Lim
 
 /// Whether no thread can come back to where it was.
 pub fn is_loop_free(test: &LitmusTest) -> bool {
+    if let Some(program) = &test.relaxed {
+        return !program.end.cut && !program.end.waits;
+    }
     test.code.threads.iter().all(|thread| {
         thread.instrs.iter().enumerate().all(|(at, instr)| match *instr {
             Instr::Jump { to } | Instr::Branch { to, .. } => to as usize > at,
@@ -176,12 +238,26 @@ pub(crate) struct Collector<'a> {
     positive: u64,
     negative: u64,
     crash: Option<Crash>,
+    /// The final states of executions that are sequentially consistent, and of those that are not, with their number.
+    consistent: FxHashSet<Box<[u64]>>,
+    relaxed: Vec<Box<[u64]>>,
+    executions: u64,
 }
 
 impl<'a> Collector<'a> {
     pub(crate) fn new(test: &'a LitmusTest) -> Collector<'a> {
         let values = vec![0; test.locations.len()];
-        Collector { test, states: FxHashSet::default(), values, positive: 0, negative: 0, crash: None }
+        Collector {
+            test,
+            states: FxHashSet::default(),
+            values,
+            positive: 0,
+            negative: 0,
+            crash: None,
+            consistent: FxHashSet::default(),
+            relaxed: Vec::new(),
+            executions: 0,
+        }
     }
 
     /// An execution is over: where its registers and cells are. Whether it counts.
@@ -204,6 +280,31 @@ impl<'a> Collector<'a> {
         true
     }
 
+    /// Notes whether the last execution that counted was sequentially consistent.
+    pub(crate) fn was(&mut self, consistent: bool) {
+        let shown: Box<[u64]> = self.values[..self.test.shown].into();
+        if consistent {
+            self.consistent.insert(shown);
+        } else {
+            self.executions += 1;
+            if !self.relaxed.contains(&shown) {
+                self.relaxed.push(shown);
+            }
+        }
+    }
+
+    /// The same as [`Collector::finish`], where it was noted; `all` says whether every execution was seen.
+    pub(crate) fn finish_noted(mut self, complete: bool, all: bool) -> Outcomes {
+        let (mut states, consistent) = (std::mem::take(&mut self.relaxed), std::mem::take(&mut self.consistent));
+        let executions = self.executions;
+        states.sort();
+        let new = states.iter().find(|state| !consistent.contains(*state));
+        let is_new = new.is_some();
+        let state = new.or(states.first()).map(|state| state.to_vec());
+        let relaxed = Some(Relaxed { executions, state, is_new, complete: all });
+        Outcomes { relaxed, ..self.finish(complete, Method::Executions) }
+    }
+
     /// The final state of the last execution that was over.
     pub(crate) fn last(&self) -> &[u64] {
         &self.values[..self.test.shown]
@@ -217,8 +318,13 @@ impl<'a> Collector<'a> {
     pub(crate) fn finish(self, complete: bool, method: Method) -> Outcomes {
         let types: Vec<bool> = self.test.locations.iter().map(|location| location.ty.signed).collect();
         let mut states: Vec<Vec<u64>> = self.states.into_iter().map(Vec::from).collect();
-        let key = |state: &Vec<u64>| -> Vec<i128> {
-            state.iter().zip(&types).map(|(&v, &signed)| if signed { (v as i64).into() } else { v.into() }).collect()
+        // Numbers come before addresses, which come by name.
+        let key = |state: &Vec<u64>| -> Vec<(i128, Option<String>)> {
+            let value = |(&value, &signed): (&u64, &bool)| match self.test.pointed_at(value) {
+                Some(name) => (i128::MAX, Some(name.to_owned())),
+                None => (if signed { (value as i64).into() } else { value.into() }, None),
+            };
+            state.iter().zip(&types).map(value).collect()
         };
         states.sort_by_cached_key(key);
         let (mut positive, mut negative) = (self.positive, self.negative);
@@ -227,6 +333,6 @@ impl<'a> Collector<'a> {
             let counts = states.iter().filter(|state| self.test.condition.prop.holds(state)).count() as u64;
             (positive, negative) = (counts, states.len() as u64 - counts);
         }
-        Outcomes { states, positive, negative, complete, method, crash: self.crash }
+        Outcomes { states, positive, negative, complete, method, crash: self.crash, relaxed: None }
     }
 }

@@ -3,12 +3,15 @@
 use crate::asm::{Notation, parse_rows};
 use crate::build::{Builder, Sites};
 use crate::c::parse_functions;
-use crate::code::{Code, Int, Reg};
+use crate::code::{Code, Int, Reg, ThreadCode};
 use crate::condition::{Constraints, Location, Named, Prop, Quantifier, Registers, Spot};
 use crate::error::{Error, ErrorKind, Fault, Parsed, quoted};
 use crate::init::{Memory, RegInit, RegName, parse_init, resolve};
 use crate::lex::{Lexer, Style};
 use crate::regs;
+use crate::relaxed::table::{Line, parse_lines};
+use crate::relaxed::{Cores, Program, translate_lines};
+use crate::states::Model;
 use crate::x86::{Machine, translate};
 use std::fmt;
 
@@ -24,6 +27,27 @@ pub enum Arch {
     X86_64,
     /// C, with C11's atomics and the Linux kernel's macros.
     C,
+    /// RISC-V.
+    RiscV,
+    /// Arm's 64-bit instructions.
+    AArch64,
+}
+
+impl Arch {
+    /// Whether its tests are run by [`crate::Interpreter`] and on machines with store buffers: not those whose models
+    /// let stores overtake loads.
+    pub fn has_store_buffers(self) -> bool {
+        !matches!(self, Arch::RiscV | Arch::AArch64)
+    }
+
+    /// The model of its machines; for C, that of x86.
+    pub fn machine(self) -> Model {
+        match self {
+            Arch::X86 | Arch::X86_64 | Arch::C => Model::Tso,
+            Arch::RiscV => Model::Rvwmo,
+            Arch::AArch64 => Model::Armv8,
+        }
+    }
 }
 
 impl fmt::Display for Arch {
@@ -32,6 +56,8 @@ impl fmt::Display for Arch {
             Arch::X86 => "X86",
             Arch::X86_64 => "X86_64",
             Arch::C => "C",
+            Arch::RiscV => "RISCV",
+            Arch::AArch64 => "AArch64",
         })
     }
 }
@@ -67,6 +93,8 @@ pub struct LitmusTest {
     pub filter: Option<Prop>,
     /// The final condition.
     pub condition: Condition,
+    /// The program of a test in RISCV or AArch64, whose `code` has cells and places but no instructions.
+    pub relaxed: Option<Box<Program>>,
 }
 
 impl LitmusTest {
@@ -145,8 +173,10 @@ fn header(text: &str) -> Parsed<Header<'_>> {
         "X86" => Arch::X86,
         "X86_64" => Arch::X86_64,
         "C" => Arch::C,
-        "AArch64" | "ARM" | "PPC" | "RISCV" | "MIPS" | "LISA" | "BPF" | "ASL" | "CPP" | "JAVA" => {
-            let help = "the dialects here are X86, X86_64 and C";
+        "RISCV" => Arch::RiscV,
+        "AArch64" => Arch::AArch64,
+        "ARM" | "PPC" | "MIPS" | "LISA" | "BPF" | "ASL" | "CPP" | "JAVA" => {
+            let help = "the dialects here are X86, X86_64, RISCV, AArch64 and C";
             return Err(Fault::unsupported("dialect", arch_word, help, arch_span));
         }
         _ => return Err(syntax("a dialect such as X86_64", arch_word, arch_span)),
@@ -167,7 +197,16 @@ fn header(text: &str) -> Parsed<Header<'_>> {
     let mut at = name_at + name.len();
     let mut header = Header { arch, name, doc: None, meta: Vec::new(), end: 0 };
     loop {
-        at = Lexer::new(text, at, Style::Litmus)?.peek().start;
+        at = match Lexer::new(text, at, Style::Litmus) {
+            Ok(lexer) => lexer.peek().start,
+            // A comment without an end, before a section: herd takes its lines for lines without a key, and ignores them.
+            Err(fault) if text[fault.span.start..].contains("\n{") => {
+                at = fault.span.start;
+                at += text[at..].find('\n').map_or(1, |len| len + 1);
+                continue;
+            }
+            Err(fault) => return Err(fault),
+        };
         let rest = &text[at..];
         match rest.as_bytes().first() {
             None => {
@@ -229,7 +268,11 @@ fn parse(file: &str, text: &str) -> Parsed<LitmusTest> {
         shown: 0,
         filter: None,
         condition: Condition { quantifier: Quantifier::Forall, prop: Prop::And(Vec::new()) },
+        relaxed: None,
     };
+    if !header.arch.has_store_buffers() {
+        return relaxed(test, &mut lexer, memory, sites, registers);
+    }
     let (builders, constraints, locations) = if header.arch == Arch::C {
         let mut functions = parse_functions(&mut lexer, &mut memory, &mut sites)?;
         let (constraints, locations) = finish(&mut lexer, &mut memory, &mut functions, registers)?;
@@ -255,6 +298,43 @@ fn parse(file: &str, text: &str) -> Parsed<LitmusTest> {
     test.code.sites = sites.list;
     arrange(&mut test, constraints, locations, |cell| cells[cell as usize].1);
     test.code.cells = cells.into_iter().map(|(cell, _)| cell).collect();
+    Ok(test)
+}
+
+/// The rest of a test in RISCV or AArch64.
+fn relaxed(
+    mut test: LitmusTest,
+    lexer: &mut Lexer<'_>,
+    mut memory: Memory,
+    mut sites: Sites<'_>,
+    registers: Vec<RegInit<'_>>,
+) -> Parsed<LitmusTest> {
+    let rows = parse_lines(lexer)?;
+    let mut cores = Cores { arch: test.arch, threads: Vec::with_capacity(rows.len()) };
+    for (number, lines) in rows.iter().enumerate() {
+        cores.threads.push(translate_lines(test.arch, number as u32, lines, &mut memory, &mut sites)?);
+    }
+    let (constraints, locations) = finish(lexer, &mut memory, &mut cores, registers)?;
+    let mut program = Program::new(test.arch, &cores.threads);
+    for (at, bits) in program.direct_accesses() {
+        if let Some(cell) = memory.at(at) {
+            memory.accessed(cell, bits);
+        }
+    }
+    let own = |label: &(&str, std::ops::Range<usize>)| label.0.to_owned();
+    let row = |line: &Line<'_>| {
+        let text = if line.mnemonic.is_empty() { "" } else { &sites.text[line.span.clone()] };
+        (line.labels.iter().map(own).collect(), text.to_owned())
+    };
+    program.source = rows.iter().map(|lines| lines.iter().map(row).collect()).collect();
+    let cells = memory.finish(program.widest_indirect());
+    arrange(&mut test, constraints, locations, |cell| cells[cell as usize].1);
+    test.code.cells = cells.into_iter().map(|(cell, _)| cell).collect();
+    test.code.sites = sites.list;
+    let threads = cores.threads.into_iter();
+    test.code.threads = threads.map(|thread| ThreadCode { regs: thread.regs, ..ThreadCode::default() }).collect();
+    program.lay_out(&test.code.cells);
+    test.relaxed = Some(Box::new(program));
     Ok(test)
 }
 
@@ -292,8 +372,14 @@ fn arrange(
     let key = |location: &Location| match location.spot {
         Spot::Reg { thread, .. } => {
             let name = location.name.split_once(':').map_or("", |(_, name)| name);
-            let rank = regs::register(name, if test.arch == Arch::X86 { 32 } else { 64 });
-            let rank = rank.filter(|_| test.arch != Arch::C).map_or(0, |register| register.index);
+            let rank = match (test.arch, location.spot) {
+                (Arch::RiscV | Arch::AArch64, Spot::Reg { reg, .. }) => reg,
+                (Arch::C, _) => 0,
+                (arch, _) => {
+                    let register = regs::register(name, if arch == Arch::X86 { 32 } else { 64 });
+                    register.map_or(0, |register| register.index.into())
+                }
+            };
             (0, thread, rank, name.to_owned(), 0)
         }
         // Cells of an array are next to each other, in their order.
@@ -338,6 +424,12 @@ trait Start {
 impl Start for crate::c::Functions<'_> {
     fn start(&mut self, thread: u32, reg: Reg, value: u64) {
         self.threads[thread as usize].code.regs[usize::from(reg)] = value;
+    }
+}
+
+impl Start for Cores {
+    fn start(&mut self, thread: u32, reg: Reg, value: u64) {
+        self.threads[thread as usize].regs[usize::from(reg)] = value;
     }
 }
 

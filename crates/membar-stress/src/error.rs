@@ -69,6 +69,23 @@ pub enum Error {
         /// The mistake.
         what: String,
     },
+    /// A litmus test for other cores.
+    #[error(
+        "tests in {arch} run on {name} machines; elsewhere MEMBAR_LITMUS_CC can name a cross compiler and MEMBAR_LITMUS_RUN an emulator: \
+         `{name}-linux-gnu-gcc`, `qemu-{name}`"
+    )]
+    OtherMachine {
+        /// The dialect.
+        arch: membar_litmus::Arch,
+        /// The machine, as compilers call it.
+        name: &'static str,
+    },
+    /// A compiler or an emulator cannot be run.
+    #[error("the test cannot be compiled and run: {0}")]
+    Compile(#[source] io::Error),
+    /// The compiler refuses the test, or it did not end well.
+    #[error("the test cannot be compiled and run here: {0}")]
+    Refused(String),
     /// A litmus test without threads.
     #[error("the test has no threads")]
     NoThreads,

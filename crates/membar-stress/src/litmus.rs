@@ -30,6 +30,7 @@
 //! translated code no longer tells which of them may be weaker.
 
 mod body;
+mod compiled;
 mod histogram;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod machine;
@@ -103,6 +104,9 @@ pub fn run(test: &LitmusTest, settings: &Settings) -> Result<Histogram, Error> {
     let threads = test.code.threads.len();
     if threads == 0 {
         return Err(Error::NoThreads);
+    }
+    if !test.arch.has_store_buffers() {
+        return compiled::run(test, settings);
     }
     let cores = settings.cores.clone().unwrap_or_else(Cores::allowed);
     let offsets = Offsets::measure(&cores)?;

@@ -83,6 +83,7 @@ pub mod orders;
 pub mod programs;
 pub mod random;
 pub mod rc11;
+pub mod relaxed;
 pub mod shorthand;
 mod small;
 pub mod synchronized;

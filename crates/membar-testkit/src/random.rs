@@ -157,6 +157,7 @@ pub fn as_test(code: Code) -> LitmusTest {
         code,
         filter: None,
         condition: Condition { quantifier: Quantifier::Exists, prop: Prop::And(Vec::new()) },
+        relaxed: None,
     }
 }
 

@@ -160,5 +160,6 @@ pub fn shown(code: &Code) -> LitmusTest {
         locations,
         filter: None,
         condition: Condition { quantifier: Quantifier::Exists, prop: Prop::And(Vec::new()) },
+        relaxed: None,
     }
 }

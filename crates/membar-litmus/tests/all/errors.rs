@@ -56,11 +56,27 @@ fn errors_are_shown_with_place_and_fix() {
 #[test]
 fn every_kind_of_mistake_has_a_place() {
     let x86 = |row: &str| format!("X86_64 t\n{{ x=0; }}\n P0 ;\n {row} ;\nexists (x=0)\n");
+    let riscv = |row: &str| format!("RISCV t\n{{ 0:x6=x; }}\n P0 ;\n {row} ;\nexists (0:x5=0)\n");
+    let arm = |row: &str| format!("AArch64 t\n{{ 0:X1=x; }}\n P0 ;\n {row} ;\nexists (0:X5=0)\n");
     let c = |body: &str| format!("C t\n{{ x=0; int64_t q; }}\nP0 (int *x, int64_t *q) {{ {body} }}\nexists (x=0)\n");
     let end = |end: &str| format!("X86 t\n{{ x=0; int a[2]; }}\n P0 | P1 ;\n MOV [x],$1 | ;\n{end}\n");
     for (text, says) in [
         (String::new(), "1:1 expected a dialect"),
-        ("AArch64 t\n{}\n".into(), "1:1 unsupported dialect `AArch64`"),
+        ("ARM t\n{}\n".into(), "1:1 unsupported dialect `ARM`"),
+        (riscv("frob x5,x6"), "4:2 unsupported instruction `frob`"),
+        (riscv("add.aq x5,x6,x7"), "4:2 unsupported instruction `add.aq`"),
+        (riscv("lw x5,x6"), "4:2 `lw x5,x6` cannot have these operands"),
+        (riscv("lw x32,0(x6)"), "4:2 there is no register `x32`"),
+        (riscv("fence r,q"), "4:2 `fence r,q` cannot have these operands"),
+        (riscv("bne x5,x0,L"), "4:2 there is no label `L`"),
+        (riscv("add x5,x6,]"), "4:12 expected an operand, found `]`"),
+        (arm("LDXP X0,X1,[X2]"), "4:2 unsupported instruction `LDXP`"),
+        (arm("CASP X0,X1,X2,X3,[X4]"), "4:2 unsupported instruction `CASP`"),
+        (arm("LDR W0,[W1]"), "4:2 `LDR W0,[W1]` cannot have these operands"),
+        (arm("LDR W0,[X1,#4"), "4:16 expected `]`, found `;`"),
+        (arm("DMB FOO"), "4:2 `DMB FOO` cannot have these operands"),
+        (arm("CSEL X0,X1,X2,XX"), "4:2 `CSEL X0,X1,X2,XX` cannot have these operands"),
+        (arm("ADD X0,X31,#1"), "4:2 there is no register `X31`"),
         ("X86".into(), "1:4 expected the name of the test, found nothing"),
         ("X86 t".into(), "1:6 expected `{`"),
         ("X86 t\n{ __int128 x; }\n P0 ;\n".into(), "2:3 unsupported type `__int128`"),

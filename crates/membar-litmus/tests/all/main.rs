@@ -6,6 +6,7 @@ mod dialects;
 mod errors;
 mod oracle;
 mod random;
+mod relaxed;
 mod shared;
 mod way;
 

@@ -1,8 +1,9 @@
 //! The child's side of [`super`].
 
 use super::shared::Shared;
-use super::{Call, Reply, Statistics, resident};
-use crate::run::{Native, Options, remedy_of};
+use super::{Call, Remote, Reply, Statistics, resident};
+use crate::run::{Facts, Native, Options, remedy_of};
+use membar_core::Remedy;
 use membar_explore::{Fault, Local, Order, Program, Strategy, Work};
 use membar_verify::{Settings, Watch};
 use std::ffi::{OsStr, OsString};
@@ -24,7 +25,7 @@ pub fn serve() -> io::Result<()> {
         }
         (File::from_raw_fd(from), File::from_raw_fd(to))
     };
-    let (mut to, mut server) = (BufWriter::new(to), Server { program: Loaded::Nothing, shared: None });
+    let (mut to, mut server) = (BufWriter::new(to), Server { program: Loaded::Nothing, shared: None, begun: Default::default() });
     for line in BufReader::new(from).split(b'\n') {
         let reply = server.answer(serde_json::from_slice(&line?)?).unwrap_or_else(Reply::Failed);
         serde_json::to_writer(&mut to, &reply)?;
@@ -45,6 +46,8 @@ enum Loaded {
 struct Server {
     program: Loaded,
     shared: Option<Shared>,
+    /// What the last exploration began with.
+    begun: (Facts, Vec<(u32, Remedy)>),
 }
 
 impl Server {
@@ -57,11 +60,22 @@ impl Server {
                 let sampling = matches!(settings.strategy, Strategy::Random { .. } | Strategy::Pct { .. });
                 program.tell(matches!(settings.strategy, Strategy::Graphs { .. }));
                 program.prepare(&facts, &remedies, poison, sampling);
+                self.begun = (facts, remedies);
                 Ok(self.begin(program, &settings, stop_at_first))
             }
             Call::Work(order) => self.work(&order),
-            Call::Trace(schedule) => self.with(|program| Reply::Traced(Box::new(program.trace(&schedule)))),
-            Call::WeakTrace(steps) => self.with(|program| Reply::Traced(Box::new(program.weak_trace(&steps.0)))),
+            Call::Trace(schedule) => {
+                self.forget()?;
+                self.with(|program| Reply::Traced(Box::new(program.trace(&schedule))))
+            }
+            Call::WeakTrace(steps) => {
+                self.forget()?;
+                self.with(|program| Reply::Traced(Box::new(program.weak_trace(&steps.0))))
+            }
+            Call::Remote(remote @ (Remote::Start | Remote::StartWeak)) => {
+                self.forget()?;
+                self.with(|program| Reply::Remote(program.remote(remote)))
+            }
             Call::Remote(remote) => self.with(|program| Reply::Remote(program.remote(remote))),
             Call::Facts => {
                 let program = match &self.program {
@@ -104,6 +118,18 @@ impl Server {
             Loaded::Idle(program) => Ok(program),
             Loaded::Explored(local) => Ok(local.into_parts().0),
         }
+    }
+
+    /// Schedules are about the program as exploration knew it: what runs for reports have learnt since is forgotten.
+    fn forget(&mut self) -> Result<(), Fault> {
+        let mut program = self.take()?;
+        if program.facts().1 {
+            let (facts, remedies) = &self.begun;
+            program.tell(false);
+            program.prepare(facts, remedies, Vec::new(), false);
+        }
+        self.program = Loaded::Idle(program);
+        Ok(())
     }
 
     fn with(&mut self, ask: impl FnOnce(&mut Native) -> Reply) -> Result<Reply, Fault> {

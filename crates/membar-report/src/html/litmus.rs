@@ -126,7 +126,7 @@ fn says(results: &[&LitmusResult]) -> Option<Models> {
         _ => VerdictKind::Allowed,
     };
     let mut all: Vec<ModelVerdict> = Vec::new();
-    for name in ["sc", "tso", "pso", "c11"] {
+    for name in ["sc", "tso", "pso", "c11", "ztso", "rvwmo", "armv8"] {
         if let Some(result) = results.iter().find(|result| result.model == name) {
             all.push(ModelVerdict { name: name.into(), title: String::new(), verdict: verdict(result) });
         }
@@ -196,7 +196,9 @@ fn fact(result: &LitmusResult) -> Fact {
 /// All states of all models.
 fn table(mut results: Vec<&LitmusResult>) -> States {
     // Stronger models first.
-    results.sort_by_key(|result| ["sc", "tso", "pso", "c11"].iter().position(|name| *name == result.model));
+    results.sort_by_key(|result| {
+        ["sc", "tso", "pso", "c11", "ztso", "rvwmo", "armv8"].iter().position(|name| *name == result.model)
+    });
     let mut locations: Vec<String> = Vec::new();
     for state in results.iter().flat_map(|result| &result.states) {
         for name in state.keys() {

@@ -3,6 +3,7 @@
 
 mod allow;
 mod diff;
+mod enumerated;
 mod failure;
 mod headline;
 mod orders;
@@ -15,6 +16,7 @@ mod weak;
 
 pub use allow::{AllowRef, COMMENT, allowing_comments};
 pub use diff::diff;
+pub use enumerated::EnumeratedReport;
 pub use orders::reordered;
 pub use repair::{edited, edits, proposals};
 pub use replay::{ReplayReport, ReplayStep};
@@ -505,14 +507,21 @@ impl ErrorRef {
 }
 
 /// The JSON document. `errors` are what was wrong with the input.
-pub fn verify_json(reports: &[VerifyReport], errors: &[Value], out: &mut impl Write) -> io::Result<()> {
+pub fn verify_json(
+    reports: &[VerifyReport],
+    enumerated: &[EnumeratedReport],
+    errors: &[Value],
+    out: &mut impl Write,
+) -> io::Result<()> {
     #[derive(Serialize)]
     struct Document<'a> {
         schema: u32,
         results: &'a [VerifyReport],
+        #[serde(skip_serializing_if = "<[_]>::is_empty")]
+        enumerated: &'a [EnumeratedReport],
         errors: &'a [Value],
     }
-    serde_json::to_writer(&mut *out, &Document { schema: SCHEMA, results: reports, errors })?;
+    serde_json::to_writer(&mut *out, &Document { schema: SCHEMA, results: reports, enumerated, errors })?;
     out.write_all(b"\n")
 }
 

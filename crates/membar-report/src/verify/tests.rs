@@ -45,7 +45,7 @@ fn text(report: &VerifyReport) -> String {
 #[test]
 fn a_document_is_read_and_written_again() {
     let mut json = Vec::new();
-    verify_json(&reports(), &[], &mut json).expect("memory");
+    verify_json(&reports(), &[], &[], &mut json).expect("memory");
     let (before, after): (Value, Value) =
         (serde_json::from_str(DOCUMENT).expect("JSON"), serde_json::from_slice(&json).expect("JSON"));
     assert_eq!(before, after);
@@ -243,7 +243,7 @@ fn the_first_line_of_a_fault_is_its_heading() {
     };
     let (mut text, mut json) = (Vec::new(), Vec::new());
     report.text(Style::default(), 5, &mut text).unwrap();
-    verify_json(&[report], &[], &mut json).unwrap();
+    verify_json(&[report], &[], &[], &mut json).unwrap();
     let expected = "\
 ERROR  a.c: P1 cannot continue: assertion `x == 1' failed
   Seen: 1 class (dpor, 0.00 s)

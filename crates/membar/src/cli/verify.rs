@@ -5,6 +5,7 @@ use clap::builder::{EnumValueParser, PossibleValue, TypedValueParser};
 use clap::{Arg, Args, ValueEnum};
 use membar::AllowLine;
 use membar::core::ProgramModel;
+use membar::litmus::{Arch, Model};
 use membar::programs::NativeOptions;
 use membar::verify::Models;
 use std::ffi::{OsStr, OsString};
@@ -21,6 +22,7 @@ Examples:
                                                a program with its own build, and its arguments
   membar verify --model c11 queue.c            for Arm, RISC-V and the compiler; data races
   membar verify --model all dekker.c           explored once, judged by every model
+  membar verify --model ztso,rvwmo MP.litmus   a litmus test in RISCV: all its executions
   membar verify --races on counter.c           data races, whatever the machine
   membar verify --property robust ring.c       is every execution SC, whether or not anything fails?
   membar verify --allow ring.c:31 ring.c       without the violations of this line
@@ -34,6 +36,7 @@ Examples:
                                                for code review: places, executions, fixes
 
 membar explores sequentially consistent executions; monitors find what the models could change.
+Of litmus tests in RISCV and AArch64 it enumerates all executions under the model instead.
 Exit codes: 0 safe, 1 unsafe or a program error, 2 bad usage or input, 3 undecided,
 4 a bug in membar.")]
 pub struct Verify {
@@ -42,8 +45,9 @@ pub struct Verify {
     #[arg(required = true, value_name = "PROGRAM")]
     pub programs: Vec<PathBuf>,
 
-    /// Memory model; may be repeated, or a list (tso,pso): the program is explored once for all of them.
-    #[arg(short, long = "model", default_value = "tso", value_name = "MODEL", value_delimiter = ',', value_parser = VerifyModelParser { all: true })]
+    /// Memory model; may be repeated, or a list (tso,pso): the program is explored once for all of them [default: tso; for
+    /// litmus tests in RISCV rvwmo, in AArch64 armv8]
+    #[arg(short, long = "model", value_name = "MODEL", value_delimiter = ',', value_parser = VerifyModelParser { all: true })]
     pub models: Vec<VerifyModel>,
 
     /// Whether data races are errors.
@@ -249,7 +253,13 @@ pub enum VerifyModel {
     Pso,
     /// C11 and C++20: what compilers, Arm, RISC-V and Power may make of the memory orders
     C11,
-    /// All of them
+    /// RISC-V's model, for litmus tests in RISCV
+    Rvwmo,
+    /// RISC-V with total store order, for litmus tests in RISCV
+    Ztso,
+    /// Arm's model, for litmus tests in AArch64
+    Armv8,
+    /// All that say something about the program
     All,
 }
 
@@ -260,7 +270,21 @@ impl VerifyModel {
             VerifyModel::Tso => &[ProgramModel::Tso],
             VerifyModel::Pso => &[ProgramModel::Pso],
             VerifyModel::C11 => &[ProgramModel::C11],
+            VerifyModel::Rvwmo | VerifyModel::Ztso | VerifyModel::Armv8 => &[],
             VerifyModel::All => &Models::ALL,
+        }
+    }
+
+    /// Those that it stands for where executions are enumerated, for tests of this dialect.
+    pub fn enumerated(self, arch: Arch) -> Vec<Model> {
+        match self {
+            VerifyModel::Tso => vec![Model::Tso],
+            VerifyModel::Pso => vec![Model::Pso],
+            VerifyModel::C11 => vec![Model::C11],
+            VerifyModel::Rvwmo => vec![Model::Rvwmo],
+            VerifyModel::Ztso => vec![Model::Ztso],
+            VerifyModel::Armv8 => vec![Model::Armv8],
+            VerifyModel::All => Model::of(arch).iter().copied().filter(|&model| model != Model::Sc).collect(),
         }
     }
 }
@@ -305,14 +329,14 @@ impl TypedValueParser for VerifyModelParser {
                 "every program is sequentially consistent under sc; --strategy exhaustive finds errors under any model"
             }
             "x86" | "x86-tso" | "x86_64" | "sparc" => "that is tso: --model tso",
-            "arm" | "armv8" | "aarch64" | "arm64" | "riscv" | "rvwmo" | "power" | "rc11" | "c++" | "c++20" | "wmo" => {
+            "arm" | "aarch64" | "arm64" | "riscv" | "power" | "rc11" | "c++" | "c++20" | "wmo" => {
                 "what such a machine may do to a C or C++ program is c11: --model c11"
             }
             _ => return inner.parse_ref(command, arg, value),
         };
         let all = if self.all { ", all" } else { "" };
         let message = format!(
-            "there is no model `{}` for programs: {why} [possible values: tso, pso, c11{all}]\n",
+            "there is no model `{}` for programs: {why} [possible values: tso, pso, c11, rvwmo, ztso, armv8{all}]\n",
             value.to_string_lossy()
         );
         Err(clap::Error::raw(clap::error::ErrorKind::InvalidValue, message).with_cmd(command))

@@ -6,7 +6,7 @@ use crate::files::{self, LITMUS_TESTS};
 use crate::page::{self, ToFile};
 use crate::progress::Progress;
 use crate::stop::{self, Stdout};
-use membar::litmus::{Arch, Error, ErrorKind, LitmusTest, Model, Outcomes, Record, crash_message, outcomes};
+use membar::litmus::{Error, ErrorKind, LitmusTest, Model, Outcomes, Record, crash_message, outcomes};
 use membar::programs::is_source;
 use membar::report::html::Way;
 use membar::report::litmus::LitmusResult;
@@ -60,9 +60,6 @@ pub fn run(args: &Litmus) -> Result<u8, Failure> {
         }
     }
     let mut models: Vec<Model> = args.models.iter().map(|model| model.model()).collect();
-    if models.is_empty() {
-        models.push(Model::Tso);
-    }
     let mut seen = Vec::new();
     models.retain(|model| {
         !seen.contains(model) && {
@@ -74,7 +71,7 @@ pub fn run(args: &Litmus) -> Result<u8, Failure> {
     let mut page = args.html.as_deref().map(ToFile::create).transpose()?;
     // herd's logs are about one model: with several, there is a log for each. In JSON each result names its model.
     let passes: Vec<&[Model]> =
-        if json { vec![&models[..]] } else { models.iter().map(std::slice::from_ref).collect() };
+        if json || models.is_empty() { vec![&models[..]] } else { models.iter().map(std::slice::from_ref).collect() };
     let mut out = BufWriter::with_capacity(1 << 16, Stdout::new(args.html.is_some()));
     let (mut refuted, mut incomplete, mut any) = (false, false, false);
     if json {
@@ -196,9 +193,15 @@ fn answer(args: &Litmus, path: &Path, (models, all): (&[Model], Option<&[Model]>
             return answer;
         }
     };
-    if models.contains(&Model::C11) && test.arch != Arch::C {
+    // Without a model, that of the machine.
+    let own = [test.arch.machine()];
+    let or_own = |models: &[Model]| if models.is_empty() { own.to_vec() } else { models.to_vec() };
+    let (models, all) = (or_own(models), all.map(or_own));
+    if let Some(&model) = models.iter().find(|model| !Model::of(test.arch).contains(model)) {
         (answer.bad, answer.unreadable) = (true, true);
-        let error = Error::whole_file(ErrorKind::NoOrders, &file);
+        let assembly = model == Model::C11 && test.arch.has_store_buffers();
+        let kind = if assembly { ErrorKind::NoOrders } else { ErrorKind::WrongModel { model, arch: test.arch } };
+        let error = Error::whole_file(kind, &file);
         answer.errors = error.render();
         answer.json_errors.push(error.json().to_string());
         return answer;
@@ -208,10 +211,10 @@ fn answer(args: &Litmus, path: &Path, (models, all): (&[Model], Option<&[Model]>
     let mut known = Vec::new();
     if let (Some(_), Some(all)) = (&args.html, all) {
         let page;
-        (page, known) = shown(args, &test, &file, all, &limits);
+        (page, known) = shown(args, &test, &file, &all, &limits);
         answer.page = Some(Box::new(page));
     }
-    for &model in models {
+    for model in models {
         limits.deadline = args.limits.time.0.and_then(|time| Instant::now().checked_add(time));
         let found = known.iter().position(|(other, _)| *other == model).map(|at| known.swap_remove(at).1);
         let outcomes = found.unwrap_or_else(|| outcomes(&test, model, &limits));
@@ -254,7 +257,8 @@ fn shown(
 ) -> (Shown, Vec<(Model, Outcomes)>) {
     let mut limits = limits.clone();
     let mut results: Vec<(Model, Outcomes, LitmusResult)> = Vec::new();
-    for model in Model::ALL.into_iter().chain(asked.iter().copied().filter(|&model| model == Model::C11)) {
+    let models = Model::of(test.arch).iter().copied();
+    for model in models.filter(|model| *model != Model::C11 || asked.contains(model)) {
         let time = if asked.contains(&model) { args.limits.time.0 } else { Some(membar::Decider::PER_MODEL) };
         limits.deadline = time.and_then(|time| Instant::now().checked_add(time));
         let started = Instant::now();
@@ -295,6 +299,9 @@ impl LitmusModel {
             LitmusModel::Tso => Model::Tso,
             LitmusModel::Pso => Model::Pso,
             LitmusModel::C11 => Model::C11,
+            LitmusModel::Rvwmo => Model::Rvwmo,
+            LitmusModel::Ztso => Model::Ztso,
+            LitmusModel::Armv8 => Model::Armv8,
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::page::ToFile;
 use crate::progress::Progress;
 use crate::stop::{self, ALLOWED, BAD, FORBIDDEN, UNDECIDED};
 use membar::campaign::{Hardware, Plan};
-use membar::litmus::{Error, ErrorKind, LitmusTest, outcomes};
+use membar::litmus::{Error, ErrorKind, LitmusTest, Model, outcomes};
 use membar::programs::is_source;
 use membar::report::litmus::{Histogram, Seen};
 use membar::report::{Style, safe};
@@ -79,14 +79,22 @@ pub fn campaign(args: &Stress, interrupt: &Interrupt) -> Result<(Plan, Hardware)
 /// Litmus tests, one after the other, each as a histogram.
 fn litmus_tests(args: &Stress, interrupt: &Interrupt) -> Result<u8, Failure> {
     let (cores, engine) = place(args)?;
-    let model = args.model.as_deref().unwrap_or(Hardware::model());
-    let model: membar::litmus::Model = model.parse().map_err(|_| {
-        Failure::Usage(format!(
-            "error: litmus tests are compared with sc, tso or pso, not with `{}`\n = help: random programs, without a \
-             test, are checked against any model",
-            safe(model)
-        ))
-    })?;
+    let asked: Option<Model> = match args.model.as_deref() {
+        None => None,
+        Some(name) => Some(name.parse().map_err(|()| {
+            Failure::Usage(format!(
+                "error: litmus tests are compared with sc, tso, pso, rvwmo, ztso or armv8, not with `{}`\n = help: random programs, \
+                 without a test, are checked against any model",
+                safe(name)
+            ))
+        })?),
+    };
+    if asked == Some(Model::C11) {
+        let help = "random programs, without a test, are checked against any model";
+        let message =
+            format!("error: litmus tests are compared with a machine's model, not with `c11`\n = help: {help}");
+        return Err(Failure::Usage(message));
+    }
     let (mut files, mut bad, mut forbidden, mut open) = (Vec::new(), false, false, false);
     let mut complain = |text: &str| {
         bad = true;
@@ -116,6 +124,18 @@ fn litmus_tests(args: &Stress, interrupt: &Interrupt) -> Result<u8, Failure> {
                 continue;
             }
         };
+        let own = match test.arch.has_store_buffers() {
+            true => Hardware::model().parse().ok(),
+            false => Some(test.arch.machine()),
+        };
+        let Some(model) = asked.or(own) else {
+            complain(&format!("error: {}: say which model to compare with: --model sc, tso or pso\n", safe(&file)));
+            continue;
+        };
+        if !Model::of(test.arch).contains(&model) {
+            complain(&Error::whole_file(ErrorKind::WrongModel { model, arch: test.arch }, &file).render());
+            continue;
+        }
         let amount = match (args.campaign.tests, args.campaign.time) {
             (Some(outcomes), _) => litmus::Amount::Outcomes(outcomes),
             (None, Some(time)) => time.0.map_or(litmus::Amount::Outcomes(u64::MAX), litmus::Amount::Time),

@@ -1,21 +1,24 @@
 //! `membar verify`: explores a program, says what was found, and keeps what is needed to continue.
 
+use super::litmus::read;
 use super::programs::{check_flags, inputs};
 use crate::cli::{Cli, Command, PropertyArg, RacesArg, StrategyName, Verify, VerifyFormat, VerifyMonitor};
 use crate::page::{self, ToFile};
 use crate::progress::Line;
 use crate::stop::{self, Stdout};
-use clap::Parser;
+use clap::{Parser, ValueEnum};
 use membar::core::ProgramModel;
 use membar::explore::Strategy;
+use membar::litmus::{Error, ErrorKind, Limits, LitmusTest, Model, crash_message, outcomes};
 use membar::programs::Input;
-use membar::report::verify::{Asked, SarifRun, VerifyReport, verify_json};
+use membar::report::verify::{Asked, EnumeratedReport, SarifRun, VerifyReport, verify_json};
 use membar::report::{Style, count, list, quoted_path, safe};
 use membar::verify::{Models, Races, Verdict, Watching};
-use membar::{Failure, Interrupt, Listener, Now, VerifyOptions, verify_telling};
+use membar::{Failure, Interrupt, Listener, Now, VerifyOptions, verify_enumerated, verify_telling};
 use std::ffi::OsString;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 /// Violations shown in full if nothing is said; the JSON report has all.
 const SHOWN: usize = 5;
@@ -50,6 +53,13 @@ pub fn run(args: &Verify, style: Style) -> Result<u8, Failure> {
             let text = |name: &str| error[name].as_str().unwrap_or_default().to_owned();
             page.add_error(&text("file"), &text("message"));
         }
+        for report in &batch.enumerated {
+            let why = format!(
+                "{} under {}: its executions were enumerated, `membar litmus --html` shows their final states",
+                report.verdict, report.model
+            );
+            page.add_missing(&report.program, &why);
+        }
         for input in &inputs[batch.begun..] {
             page.add_missing(&input.name(), "not verified: the command was interrupted");
         }
@@ -68,6 +78,8 @@ pub fn run(args: &Verify, style: Style) -> Result<u8, Failure> {
 #[derive(Default)]
 struct Batch {
     reports: Vec<VerifyReport>,
+    /// Those of litmus tests whose executions were enumerated.
+    enumerated: Vec<EnumeratedReport>,
     /// Errors in the input.
     errors: Vec<serde_json::Value>,
     /// Programs that there was no time for, as errors.
@@ -130,6 +142,24 @@ impl Batch {
             }
             self.begun = number;
             let line = Line::new(args.quiet);
+            match enumerated(args, input, &interrupt) {
+                Ok(None) => {}
+                Ok(Some(reports)) => {
+                    for report in reports {
+                        if args.format == VerifyFormat::Text && !(args.quiet && report.verdict == Verdict::Safe) {
+                            report.text(style, &mut out)?;
+                            out.flush()?;
+                        }
+                        self.enumerated.push(report);
+                    }
+                    continue;
+                }
+                Err(failure) => {
+                    out.flush()?;
+                    self.fail(failure)?;
+                    continue;
+                }
+            }
             let listener = OneOf { line: &line, number, of: inputs.len(), programs: &args.programs };
             let reports = match verify_telling(input, &options, &listener) {
                 Ok(reports) => reports,
@@ -149,17 +179,18 @@ impl Batch {
             }
         }
         let models = options.models.iter().count();
-        let several = models * inputs.len() != 1 || args.programs[0].is_dir();
+        let answers = self.reports.len() + self.enumerated.len();
+        let several = (models * inputs.len()).max(answers) != 1 || args.programs[0].is_dir();
         if args.format == VerifyFormat::Json {
-            verify_json(&self.reports, &[&self.errors[..], &self.skipped].concat(), &mut out)?;
+            verify_json(&self.reports, &self.enumerated, &[&self.errors[..], &self.skipped].concat(), &mut out)?;
         } else if args.format == VerifyFormat::Sarif {
             self.sarif(&mut out)?;
-        } else if several && !args.quiet && !self.reports.is_empty() {
-            if models > 1 {
+        } else if several && !args.quiet && answers > 0 {
+            if models > 1 && !self.reports.is_empty() {
                 by_model(&self.reports, style, &mut out)?;
             }
-            let what = if models > 1 { "answer" } else { "program" };
-            let programs = count(self.reports.len(), what);
+            let what = if answers > inputs.len() { "answer" } else { "program" };
+            let programs = count(answers, what);
             let counts = [Verdict::Safe, Verdict::Unsafe, Verdict::Fails, Verdict::Error, Verdict::Undecided]
                 .map(|verdict| (self.number(verdict), verdict));
             let counts: Vec<_> = counts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
@@ -189,6 +220,7 @@ impl Batch {
 
     fn number(&self, verdict: Verdict) -> usize {
         self.reports.iter().filter(|report| report.verdict == verdict).count()
+            + self.enumerated.iter().filter(|report| report.verdict == verdict).count()
     }
 
     fn code(&self) -> u8 {
@@ -205,6 +237,52 @@ impl Batch {
 /// Whether something is wrong with the program.
 fn is_bad(verdict: Verdict) -> bool {
     matches!(verdict, Verdict::Unsafe | Verdict::Fails | Verdict::Error)
+}
+
+/// The answers for a litmus test of RISCV or AArch64; nothing if it is another program.
+fn enumerated(args: &Verify, input: &Input, interrupt: &Interrupt) -> Result<Option<Vec<EnumeratedReport>>, Failure> {
+    let name = safe(&input.name());
+    let text = match input {
+        Input::Litmus(path) => read(path).ok(),
+        Input::Text { text, .. } => Some(text.clone()),
+        _ => None,
+    };
+    // What is wrong with it is said where it is read next.
+    let test = text.and_then(|text| LitmusTest::parse(&name, &text).ok()).filter(|test| !test.arch.has_store_buffers());
+    let Some(test) = test else {
+        let only =
+            args.models.iter().find(|model| model.models().is_empty()).and_then(|model| model.to_possible_value());
+        return match only {
+            None => Ok(None),
+            Some(model) => Err(Failure::Usage(format!(
+                "error: {name}: {} is for litmus tests in RISCV and AArch64\n = help: what such a machine may do to a C or C++ \
+                 program is c11: --model c11",
+                model.get_name()
+            ))),
+        };
+    };
+    let mut models: Vec<Model> = args.models.iter().flat_map(|model| model.enumerated(test.arch)).collect();
+    if models.is_empty() {
+        models.push(test.arch.machine());
+    }
+    models.dedup();
+    let mut reports = Vec::new();
+    for model in models {
+        if !Model::of(test.arch).contains(&model) {
+            return Err(Error::whole_file(ErrorKind::WrongModel { model, arch: test.arch }, &name).into());
+        }
+        let deadline = args.time.0.and_then(|time| Instant::now().checked_add(time));
+        let limits = Limits { deadline, interrupt: Some(interrupt.0.clone()), ..Limits::default() };
+        match verify_enumerated(&name, &test, model, &limits) {
+            Some(report) => reports.push(report),
+            None => {
+                let crash = outcomes(&test, model, &limits).crash;
+                let text = crash.map_or(String::new(), |crash| crash_message(&test, &name, model, crash));
+                return Err(Failure::Usage(text.trim_end().to_owned()));
+            }
+        }
+    }
+    Ok(Some(reports))
 }
 
 /// The line of progress of one of several tasks.
@@ -304,7 +382,10 @@ fn by_model(reports: &[VerifyReport], style: Style, out: &mut impl Write) -> io:
 
 /// The options that flags describe.
 fn options(args: &Verify) -> Result<VerifyOptions, Failure> {
-    let models: Models = args.models.iter().flat_map(|model| model.models()).copied().collect();
+    let mut models: Models = args.models.iter().flat_map(|model| model.models()).copied().collect();
+    if args.models.is_empty() {
+        models = ProgramModel::Tso.into();
+    }
     let watching = match args.monitor {
         VerifyMonitor::Auto => Watching::Class,
         VerifyMonitor::Tso => Watching::Tso,

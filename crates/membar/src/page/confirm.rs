@@ -26,6 +26,10 @@ pub fn confirmer() -> impl FnMut(&Trace, &str) -> Option<Confirmed> {
 /// How the machine gets to a state that the test asks for, or that it says cannot be: under the first of these models, given
 /// with all their states, that has one.
 pub fn ways(test: &LitmusTest, file: &str, found: &[(Machine, &Outcomes)]) -> Option<Way> {
+    // Only machines with store buffers are run.
+    if !test.arch.has_store_buffers() {
+        return None;
+    }
     let wanted = |state: &Vec<u64>| match test.condition.quantifier {
         Quantifier::Exists | Quantifier::NotExists => test.condition.prop.holds(state),
         Quantifier::Forall => !test.condition.prop.holds(state),

@@ -37,6 +37,9 @@ impl Litmus {
     /// A test that was read.
     pub fn parse(name: &str, text: &[u8]) -> Result<Litmus, Failure> {
         let test = LitmusTest::parse(name, text)?;
+        if !test.arch.has_store_buffers() {
+            return Err(Error::whole_file(litmus::ErrorKind::NotRun { arch: test.arch }, name).into());
+        }
         Ok(Litmus { name: name.into(), code: Arc::new(test.code.clone()), test })
     }
 
@@ -180,8 +183,8 @@ impl Subject for Litmus {
             (Arch::X86, _) => "SFENCE",
             (Arch::X86_64, Barrier::Full) => "mfence",
             (Arch::X86_64, _) => "sfence",
-            (Arch::C, Barrier::Full) => &self.fence_of("", Order::SeqCst),
-            (Arch::C, _) => &self.fence_of("", Order::Release),
+            (_, Barrier::Full) => &self.fence_of("", Order::SeqCst),
+            (_, _) => &self.fence_of("", Order::Release),
         };
         FenceRef {
             file: self.name.clone(),

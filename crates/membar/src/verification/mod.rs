@@ -10,11 +10,13 @@
 //! | `size` | why a search does not end |
 //! | `race` | data races in words |
 //! | `buffering` | load buffering, which is not looked for |
+//! | `enumerated` | litmus tests of RISCV and AArch64, by all their executions |
 //! | `plan` | the fences that make a program safe |
 //! | `orders` | the memory orders that do, under C11 |
 //! | `resume` | the file that a verification resumes from |
 
 mod allow;
+mod enumerated;
 mod explain;
 mod orders;
 mod plan;
@@ -28,6 +30,7 @@ mod watchdog;
 mod weak;
 
 pub use allow::AllowLine;
+pub use enumerated::verify_enumerated;
 pub use explain::initial;
 
 use crate::core::ProgramModel;
@@ -281,10 +284,18 @@ fn explored<S: Subject>(
     if let Some(path) = &kept {
         listener.kept(path, &about.command.program);
     }
-    let done = Done { seconds, stopped, sampled, kept, deadline };
+    let done = Done { stopped, sampled, kept, deadline };
     let mut reports = Vec::new();
+    // Findings that cannot be explained soon are left out.
+    let until = deadline.and_then(|deadline| deadline.checked_add(EXPLAINING));
     for model in options.models.iter() {
-        reports.push(answer(subject, &checkpoint.under(model), model, options, &done)?);
+        let about = subject.about(seconds);
+        let checkpoint = checkpoint.under(model);
+        reports.push(report::report(subject, &checkpoint, model, about, seconds, (stopped, &options.allow), until)?);
+    }
+    // Only now: more may be learnt about the program, and then schedules are others.
+    for report in &mut reports {
+        answer(subject, &checkpoint.under(report.model), report, options, &done, listener)?;
     }
     // Only now: who looks for fences leaves the program with some of them, and nothing is explained there.
     for (report, model) in reports.iter_mut().zip(options.models.iter()) {
@@ -299,7 +310,6 @@ fn explored<S: Subject>(
 
 /// An exploration that is over.
 struct Done {
-    seconds: f64,
     stopped: Option<&'static str>,
     /// About samples, after the name of the strategy.
     sampled: Option<String>,
@@ -308,25 +318,22 @@ struct Done {
     deadline: Option<Instant>,
 }
 
-/// The answer for one of the models.
+/// Completes the answer for one of the models.
 fn answer<S: Subject>(
     subject: &mut S,
     checkpoint: &Checkpoint,
-    model: ProgramModel,
+    report: &mut VerifyReport,
     options: &VerifyOptions,
     done: &Done,
-) -> Result<VerifyReport, Failure> {
-    let &Done { seconds, stopped, deadline, .. } = done;
-    // Findings that cannot be explained soon are left out.
-    let until = deadline.and_then(|deadline| deadline.checked_add(EXPLAINING));
-    let about = subject.about(seconds);
-    let mut report = report::report(subject, checkpoint, model, about, seconds, (stopped, &options.allow), until)?;
+    listener: &dyn Listener,
+) -> Result<(), Failure> {
+    let &Done { stopped, deadline, .. } = done;
     let consequence = match report.violations.is_empty() || report.verdict == Verdict::Error {
         true => None,
-        false => weak::consequences(subject, &report, checkpoint, options, deadline, listener)?,
+        false => weak::consequences(subject, report, checkpoint, options, deadline, listener)?,
     };
     report.settle(options.property, options.strategy == Strategy::Strict, consequence);
-    if model == ProgramModel::C11 && report.verdict == Verdict::Safe {
+    if report.model == ProgramModel::C11 && report.verdict == Verdict::Safe {
         let note = |message| NoteRef { kind: NoteKind::Untried, message, file: None, line: None };
         report.notes.extend(untried::notes(subject).into_iter().map(note));
     }
@@ -350,7 +357,7 @@ fn answer<S: Subject>(
         let how = "to be able to resume where it stopped: --resume FILE";
         report.advice = Some(report.advice.take().map_or(how.into(), |advice| format!("{advice}; {how}")));
     }
-    Ok(report)
+    Ok(())
 }
 
 /// Looks for what makes the program right under the model of the report.
