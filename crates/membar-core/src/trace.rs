@@ -1,6 +1,6 @@
 //! A recorded execution, in columns.
 
-use crate::{AddrId, Clock, Kinds, LeftOut, Mask, OpId, Source, ThreadId};
+use crate::{AddrId, Clock, Dependency, Kinds, LeftOut, Marks, Mask, OpId, Source, ThreadId};
 use rustc_hash::FxHashMap;
 use std::fmt;
 
@@ -152,6 +152,8 @@ pub struct Op {
     pub span: Span,
     /// Line of the text.
     pub line: u64,
+    /// What else the instruction says.
+    pub marks: Marks,
 }
 
 /// A recorded execution: per thread the operations with their values, in program order.
@@ -173,6 +175,10 @@ pub struct Trace {
     pub(crate) line: Vec<u32>,
     /// Empty where no operation has a timestamp.
     pub(crate) spans: Vec<Span>,
+    /// Empty where no operation has a mark.
+    pub(crate) marks: Vec<Marks>,
+    /// By later operation.
+    pub(crate) deps: Vec<Dependency>,
     pub(crate) clock: Clock,
     pub(crate) left_out: Option<Box<LeftOut>>,
     open_end: bool,
@@ -207,6 +213,11 @@ pub struct Trace {
     pub(crate) order_ops: Vec<Vec<OpId>>,
     /// The other end of the session of an acquire or a release; empty where there are none.
     pub(crate) partner: Vec<OpId>,
+    /// Per operation where its dependencies begin; empty where there are none.
+    pub(crate) dep_start: Vec<u32>,
+    /// Store conditionals that stored, with their load reserved, by id.
+    pub(crate) reservations: Vec<(OpId, OpId)>,
+    pub(crate) unreserved: Option<OpId>,
 }
 
 /// Names below this are found by index, others by hash.
@@ -245,6 +256,11 @@ impl Trace {
         self.write.clear();
         self.line.clear();
         self.spans.clear();
+        self.marks.clear();
+        self.deps.clear();
+        self.dep_start.clear();
+        self.reservations.clear();
+        self.unreserved = None;
         self.clock = Clock::default();
         self.left_out = None;
         self.open_end = false;
@@ -387,6 +403,9 @@ impl Trace {
         if !self.spans.is_empty() {
             self.spans.push(Span::UNKNOWN);
         }
+        if !self.marks.is_empty() {
+            self.marks.push(Marks::NONE);
+        }
         id
     }
 
@@ -414,6 +433,13 @@ impl Trace {
         self.push_raw(OpKind::Fence, thread, AddrId::NONE, bits, 0, line)
     }
 
+    /// Adds a store conditional that did not store: a barrier that orders nothing.
+    pub fn push_failed(&mut self, thread: ThreadId, addr: AddrId, line: u64) -> OpId {
+        let op = self.push_raw(OpKind::Fence, thread, addr, 0, 0, line);
+        self.set_marks(op, Marks::CONDITIONAL.with(Marks::FAILED));
+        op
+    }
+
     /// Adds an acquire.
     pub fn push_acquire(&mut self, thread: ThreadId, lock: AddrId, line: u64) -> OpId {
         self.push_raw(OpKind::Acquire, thread, lock, 0, 0, line)
@@ -433,6 +459,9 @@ impl Trace {
         let id = self.push_raw(op.kind, op.thread, op.addr, read, op.write, op.line);
         if op.span != Span::UNKNOWN {
             self.set_span(id, op.span);
+        }
+        if !op.marks.is_empty() {
+            self.set_marks(id, op.marks);
         }
         id
     }
@@ -467,6 +496,20 @@ impl Trace {
                 op.addr = *renamed.entry(op.addr).or_insert_with(|| part.addr_id(&self.addr_names[op.addr.index()]));
             }
             part.push(op);
+        }
+        if !self.deps.is_empty() {
+            // A dependency on an operation that is gone is gone too: fewer pairs keep their order.
+            let mut place = vec![u32::MAX; self.len()];
+            let mut next = vec![0u32; self.threads()];
+            for (i, &id) in ops.iter().enumerate() {
+                let at = &mut next[self.thread(id).index()];
+                place[id.index()] = *at;
+                *at += 1;
+                for dep in self.dependencies(id).iter().filter(|dep| place[dep.on.index()] != u32::MAX) {
+                    let back = place[id.index()] - place[dep.on.index()];
+                    part.deps.push(Dependency { op: OpId(i as u32), back, on: OpId(i as u32), ..*dep });
+                }
+            }
         }
         for (_, end) in self.finals.iter().enumerate().filter(|&(i, _)| keep_final(i)) {
             let addr = *renamed.entry(end.addr).or_insert_with(|| part.addr_id(&self.addr_names[end.addr.index()]));
@@ -530,6 +573,7 @@ impl Trace {
             mask: self.mask(op),
             span: self.span(op),
             line: self.line(op),
+            marks: self.marks(op),
         }
     }
 
@@ -607,7 +651,8 @@ impl Trace {
         self.addr_names.len()
     }
 
-    /// Where a read's value comes from; a release reads from its acquire.
+    /// Where a read's value comes from; a release reads from its acquire. For a store that had to follow another write
+    /// directly, because a reservation was held ([`Trace::held`]), that write.
     #[inline]
     pub fn source(&self, op: OpId) -> Source {
         self.rf[op.index()]
