@@ -121,7 +121,7 @@ const ALONE: [(&str, &str, &str, &str); 13] = [
     ("PPO11", "0: x == 1\n0: fence r,w\n0: y := 1\n1: y == 1\n1: x := 1 ctrl(-1)\ncheck\n", " ctrl(-1)", ""),
     (
         "PPO12",
-        "0: x := 1\n0: fence w,w\n0: y := 1\n1: y == 1\n1: z := 5 data(-1)\n1: z == 5\n1: fence r,r\n1: x == 0\ncheck\n",
+        "0: x := 1\n0: fence w,w\n0: y := 1\n1: y == 1\n1: z := 5 data(-1)\n1: z == 5\n1: x == 0 addr(-1)\ncheck\n",
         " data(-1)",
         "",
     ),
