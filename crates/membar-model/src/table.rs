@@ -215,9 +215,10 @@ fn meaningful(key: &str) -> impl Iterator<Item = &'static str> + use<'_> {
     CONDITIONS.iter().filter(move |(_, _, means)| pairs(key).all(|(e, l)| means(e, l))).map(|&(name, _, _)| name)
 }
 
-/// The values that may be written for this key.
+/// The values that may be written for this key, but for those of instruction sets, which are many.
 fn help(key: &str) -> String {
-    let named: Vec<_> = meaningful(key).map(|condition| format!("\"{condition}\"")).collect();
+    let basic = |name: &&str| Condition::ALL.iter().all(|known| known.name() != *name);
+    let named: Vec<_> = meaningful(key).filter(basic).map(|condition| format!("\"{condition}\"")).collect();
     // Every key has its own condition after `always` and `never`.
     format!("write {}, or a list such as [{}, \"time\"]", named.join(", "), named[2])
 }
