@@ -1,6 +1,6 @@
 //! What an instruction says about its access besides address and value: marks and dependencies.
 
-use crate::{OpId, OpKind, Trace, named};
+use crate::{AddrId, OpId, OpKind, ThreadId, Trace, named};
 
 /// Marks of one operation, a set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
@@ -103,6 +103,32 @@ impl Trace {
             self.marks.resize(self.kind.len(), Marks::NONE);
         }
         self.marks[op.index()] = marks;
+    }
+
+    /// Adds a store conditional that did not store: a barrier that orders nothing.
+    pub fn push_failed(&mut self, thread: ThreadId, addr: AddrId, line: u64) -> OpId {
+        let op = self.push_raw(OpKind::Fence, thread, addr, 0, 0, line);
+        self.set_marks(op, Marks::CONDITIONAL.with(Marks::FAILED));
+        op
+    }
+
+    /// Gives a part, made of these operations, their dependencies. One on an operation that is gone is gone too: fewer pairs
+    /// keep their order.
+    pub(crate) fn restrict_dependencies(&self, ops: &[OpId], part: &mut Trace) {
+        if self.deps.is_empty() {
+            return;
+        }
+        let mut place = vec![u32::MAX; self.len()];
+        let mut next = vec![0u32; self.threads()];
+        for (i, &id) in ops.iter().enumerate() {
+            let at = &mut next[self.thread(id).index()];
+            place[id.index()] = *at;
+            *at += 1;
+            for dep in self.dependencies(id).iter().filter(|dep| place[dep.on.index()] != u32::MAX) {
+                let back = place[id.index()] - place[dep.on.index()];
+                part.deps.push(Dependency { op: OpId(i as u32), back, on: OpId(i as u32), ..*dep });
+            }
+        }
     }
 
     /// Says that the last operation pushed depends on the one `back` operations earlier in its thread.

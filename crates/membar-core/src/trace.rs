@@ -392,7 +392,15 @@ impl Trace {
     }
 
     #[inline]
-    fn push_raw(&mut self, kind: OpKind, thread: ThreadId, addr: AddrId, read: u64, write: u64, line: u64) -> OpId {
+    pub(crate) fn push_raw(
+        &mut self,
+        kind: OpKind,
+        thread: ThreadId,
+        addr: AddrId,
+        read: u64,
+        write: u64,
+        line: u64,
+    ) -> OpId {
         let id = OpId(self.kind.len() as u32);
         self.kind.push(kind);
         self.thread.push(thread);
@@ -431,13 +439,6 @@ impl Trace {
     pub fn push_fence(&mut self, thread: ThreadId, mask: Option<Mask>, line: u64) -> OpId {
         let bits = mask.map_or(SYNC_BITS, |mask| mask.bits() as u64);
         self.push_raw(OpKind::Fence, thread, AddrId::NONE, bits, 0, line)
-    }
-
-    /// Adds a store conditional that did not store: a barrier that orders nothing.
-    pub fn push_failed(&mut self, thread: ThreadId, addr: AddrId, line: u64) -> OpId {
-        let op = self.push_raw(OpKind::Fence, thread, addr, 0, 0, line);
-        self.set_marks(op, Marks::CONDITIONAL.with(Marks::FAILED));
-        op
     }
 
     /// Adds an acquire.
@@ -497,20 +498,7 @@ impl Trace {
             }
             part.push(op);
         }
-        if !self.deps.is_empty() {
-            // A dependency on an operation that is gone is gone too: fewer pairs keep their order.
-            let mut place = vec![u32::MAX; self.len()];
-            let mut next = vec![0u32; self.threads()];
-            for (i, &id) in ops.iter().enumerate() {
-                let at = &mut next[self.thread(id).index()];
-                place[id.index()] = *at;
-                *at += 1;
-                for dep in self.dependencies(id).iter().filter(|dep| place[dep.on.index()] != u32::MAX) {
-                    let back = place[id.index()] - place[dep.on.index()];
-                    part.deps.push(Dependency { op: OpId(i as u32), back, on: OpId(i as u32), ..*dep });
-                }
-            }
-        }
+        self.restrict_dependencies(ops, &mut part);
         for (_, end) in self.finals.iter().enumerate().filter(|&(i, _)| keep_final(i)) {
             let addr = *renamed.entry(end.addr).or_insert_with(|| part.addr_id(&self.addr_names[end.addr.index()]));
             part.finals.push(Final { addr, ..*end });

@@ -38,6 +38,17 @@ pub fn decide(trace: &Trace, model: Riscv) -> bool {
     search.run(empty)
 }
 
+/// Is this order of all operations but barriers a memory order of the trace?
+pub fn explains(trace: &Trace, model: Riscv, order: &[OpId]) -> bool {
+    let Some(pairs) = pairs(trace) else { return false };
+    let search = Search { trace, model, pairs, seen: FxHashSet::default() };
+    let empty = State { placed: 0, stores: vec![Vec::new(); trace.addrs()], read: vec![None; trace.len()] };
+    let last = order.iter().try_fold(empty, |state, &op| search.next(&state, op));
+    last.is_some_and(|state| {
+        state.placed.count_ones() as usize == trace.memory_ops().count() && search.ends_well(&state)
+    })
+}
+
 /// Each store conditional that stored with its load reserved. `None` if one has none.
 fn pairs(trace: &Trace) -> Option<Vec<(OpId, OpId)>> {
     let mut pairs = Vec::new();
@@ -87,13 +98,17 @@ impl Search<'_> {
         let trace = self.trace;
         let open: Vec<OpId> = trace.memory_ops().filter(|&op| state.placed >> op.0 & 1 == 0).collect();
         if open.is_empty() {
-            let last = |end: &membar_core::Final| match state.stores[end.addr.index()].last() {
-                Some(&store) => trace.write(store),
-                None => trace.initial(end.addr),
-            };
-            return trace.finals.iter().all(|end| last(end) == end.value);
+            return self.ends_well(&state);
         }
         open.into_iter().any(|op| self.next(&state, op).is_some_and(|next| self.place(next)))
+    }
+
+    fn ends_well(&self, state: &State) -> bool {
+        let trace = self.trace;
+        trace.finals.iter().all(|end| match state.stores[end.addr.index()].last() {
+            Some(&store) => trace.write(store) == end.value,
+            None => trace.initial(end.addr) == end.value,
+        })
     }
 
     /// The state after placing the operation, if it may be next.
@@ -193,7 +208,7 @@ impl Search<'_> {
 
 /// Does a condition of a model's table hold for an earlier and a later operation of one thread, by the sources that the trace
 /// was resolved to?
-pub(crate) fn holds(trace: &Trace, condition: Condition, a: OpId, b: OpId) -> bool {
+pub fn holds(trace: &Trace, condition: Condition, a: OpId, b: OpId) -> bool {
     let between = &trace.thread_ops(trace.thread(a))[trace.po(a) as usize + 1..trace.po(b) as usize];
     let source = |op: OpId| if loads(trace, op) { trace.source(op) } else { Source::NONE };
     let one_address = trace.addr(a) == trace.addr(b);

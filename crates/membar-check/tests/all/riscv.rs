@@ -3,9 +3,13 @@
 //! `MEMBAR_ORACLE_TRACES=100000 cargo test --release -p membar-check --test all riscv::` runs the long version.
 
 use membar_certify::Certifier;
+use membar_certify::Flaw;
 use membar_check::{Checker, Limits, Plan};
-use membar_core::{Marks, Model, OpKind, Proof, ResolveScratch, Rng, Rule, RuleName, Trace, Verdict};
-use membar_testkit::riscv::{Riscv, decide, decorated};
+use membar_core::{
+    Condition, Event, Lemma, Marks, Model, OpId, OpKind, Proof, ProofStep, ResolveScratch, Rng, Rule, RuleName, Trace,
+    Verdict, Witness,
+};
+use membar_testkit::riscv::{Riscv, decide, decorated, explains, holds};
 use membar_testkit::{Small, orders, small};
 use std::collections::HashSet;
 
@@ -197,4 +201,51 @@ fn decorated_traces_survive_being_written() {
         }
         assert!(read[0].ops().all(|op| read[0].kind(op) != OpKind::Fence || !read[0].marks(op).meets(Marks::ACQUIRE)));
     }
+}
+
+/// The certifier accepts a step by a condition exactly where the condition holds, and an order exactly where it is one.
+#[test]
+fn the_certifier_takes_what_is_true() {
+    let (mut certifier, rvwmo) = (Certifier::new(), model("rvwmo"));
+    let (mut steps, mut orders) = ([0u64; 2], [0u64; 2]);
+    for seed in 0..traces() / 8 {
+        let mut rng = Rng::stream(seed, 0xCE27);
+        let mut trace = decorated(&small(&Small { finals: true, ..Small::PLAIN }, (9 << 32) + seed), &mut rng);
+        if trace.resolve(&mut ResolveScratch::default()).is_err() || trace.has_unwritten() {
+            continue;
+        }
+        let accesses: Vec<OpId> = trace.memory_ops().collect();
+        for (&a, &b) in accesses.iter().flat_map(|a| accesses.iter().map(move |b| (a, b))) {
+            for &by in Condition::ALL {
+                let middles = trace.ops().map(Some).chain([None]);
+                let accepted = middles.into_iter().any(|through| {
+                    let rule = Rule::Kept { by, through };
+                    let step = ProofStep { from: Event::from(a), to: Event::from(b), rule, premises: vec![] };
+                    let lemma = Lemma { steps: vec![step], ..Lemma::default() };
+                    match certifier.proof(&trace, rvwmo, &Proof::Cycle(vec![lemma])) {
+                        Err(Flaw::Cycle { .. }) => true,
+                        Err(Flaw::Step { .. }) => false,
+                        other => panic!("{other:?}"),
+                    }
+                });
+                let in_order = trace.thread(a) == trace.thread(b) && trace.po(a) < trace.po(b);
+                let kinds = |op: OpId| trace.kind(op).kinds();
+                let asked = kinds(a).iter().any(|e| kinds(b).iter().any(|l| rvwmo.ppo.entry(e, l).also.has(by)));
+                let expected = in_order && asked && holds(&trace, by, a, b);
+                assert_eq!(accepted, expected, "{by} {a:?} {b:?}\n{}", text(&trace));
+                steps[accepted as usize] += 1;
+            }
+        }
+        if let Verdict::Allowed(witness) = Checker::new().verdict(&trace, rvwmo, &Limits::default()).verdict {
+            for at in 1..witness.order.len() {
+                let mut order = witness.order.clone();
+                order.swap(at - 1, at);
+                let expected = explains(&trace, Riscv::Rvwmo, &order);
+                let accepted = certifier.witness(&trace, rvwmo, &Witness { order: order.clone() });
+                assert_eq!(accepted.is_ok(), expected, "{accepted:?} {order:?}\n{}", text(&trace));
+                orders[expected as usize] += 1;
+            }
+        }
+    }
+    assert!(steps[1] * 8 > traces() && orders.iter().all(|&count| count * 8 > traces()), "{steps:?} {orders:?}");
 }
