@@ -38,6 +38,17 @@ pub enum Flaw {
         /// The value it would return.
         gives: u64,
     },
+    /// The store finds another write's value than its thread's reservation lets it.
+    Reservation {
+        /// The store.
+        store: OpId,
+        /// The value that it finds.
+        finds: u64,
+    },
+    /// The store conditional stored without a reservation.
+    Unreserved(OpId),
+    /// The operation is not a store conditional that stored without a reservation.
+    NotUnreserved(OpId),
     /// There is no write order, and what the read returned is overwritten before it.
     Overwritten {
         /// The read.
@@ -134,6 +145,8 @@ pub enum Reason {
     WriteOrder,
     /// Neither is an acquire or a release.
     Lock,
+    /// The condition does not hold for the two.
+    Condition,
     /// The first did not end before the second began, by clocks that can be compared, or was not done at its end.
     Time,
     /// A premise only says what is not before something.
@@ -158,6 +171,7 @@ impl fmt::Display for Reason {
             Reason::OtherWrite => "the rule needs another write to the read's address",
             Reason::WriteOrder => "no `order` line says so",
             Reason::Lock => "neither is an acquire or a release",
+            Reason::Condition => "the condition does not hold for the two",
             Reason::Time => "the first was not done, by the clock, before the second began",
             Reason::NotBefore => "a premise only says what is not before something",
             Reason::Assume => "the lemma does not assume this",
@@ -178,6 +192,11 @@ impl fmt::Display for Flaw {
             Flaw::Time { earlier, later } => {
                 write!(f, "op{} has to come before op{}, which began after it ended", earlier.0, later.0)
             }
+            Flaw::Reservation { store, finds } => {
+                write!(f, "op{} overwrites {finds}, which its thread's reservation rules out", store.0)
+            }
+            Flaw::Unreserved(op) => write!(f, "op{} stored without a reservation", op.0),
+            Flaw::NotUnreserved(op) => write!(f, "op{} is not a store without a reservation", op.0),
             Flaw::Overwritten { read, by } => {
                 write!(f, "op{} overwrites what op{} returned, and is before it", by.0, read.0)
             }

@@ -32,7 +32,8 @@
 //!      session of the thread holds both. (Between two operations on locks, a release and what follows it, and an acquire
 //!      and what precedes it, this never holds.)
 //!    * guarded: the lock of one has a `guard` line with the address of the other;
-//!    * time: the earlier one ended strictly before the later one began, by clocks that can be compared.
+//!    * time: the earlier one ended strictly before the later one began, by clocks that can be compared;
+//!    * one of [`membar_core::Condition`]: see there.
 //!
 //!    They also keep it if a barrier between them has such a pair in its mask ([`Model::sync`] for `sync`); for a barrier, an
 //!    acquire and a release each count as a load and as a store.
@@ -46,6 +47,12 @@
 //! 5. **Write order.** The writes of an address with an `order` line appear in that sequence.
 //! 6. **Lock exclusion**, where the model has it. Among the operations on one lock, a release comes directly after its
 //!    acquire.
+//!
+//! 7. **Reservations.** A store conditional that stored is paired with the last load reserved of its thread, with no other of
+//!    these two kinds between, of the same address. From the write that the load reserved returned to the store conditional,
+//!    only its own thread writes the address. Those writes keep their program order and come after the load reserved, so this
+//!    means: each of the thread's writes since the load reserved directly follows the one before it, and the first follows
+//!    what the load reserved returned.
 //!
 //! Where the model has no write order ([`Model::write_order`]), memory order is partial. It is the transitive closure of
 //! what 1 and 2 put in order, of the write before each read that returned it (also in one thread: nothing is forwarded),
@@ -86,6 +93,7 @@ mod past;
 mod proof;
 pub mod rc11;
 pub mod replay;
+mod said;
 pub mod weak;
 mod witness;
 

@@ -19,6 +19,7 @@
 
 use crate::Flaw;
 use crate::locks::Guards;
+use crate::said::Said;
 use membar_core::{AddrId, Compare, Kind, Kinds, Mask, Model, OpId, OpKind, Ppo, ThreadId, Trace, When};
 
 /// Information gathered about sets of operations; 0 stands for the empty set.
@@ -41,6 +42,8 @@ pub(crate) struct Past {
     /// The sessions that the current thread is in, in the order in which they began.
     open: Vec<Session>,
     ended: Ended,
+    /// Conditions about marks, dependencies and what was read.
+    said: Said,
 }
 
 /// By column, for one address or lock; stale unless it is the current thread's.
@@ -209,18 +212,21 @@ impl Past {
             self.guarded.clear();
             self.guarded.resize(trace.addrs(), OwnColumns::default());
         }
+        let says = self.said.start(trace, model);
         for thread in (0..trace.threads() as u32).map(ThreadId) {
-            match (self.rules.timed, self.rules.locked) {
-                (false, false) => self.thread::<J, false, false>(trace, thread, join, &mut visit),
-                (false, true) => self.thread::<J, false, true>(trace, thread, join, &mut visit),
-                (true, false) => self.thread::<J, true, false>(trace, thread, join, &mut visit),
-                (true, true) => self.thread::<J, true, true>(trace, thread, join, &mut visit),
+            match (self.rules.timed, self.rules.locked, says) {
+                (false, false, false) => self.thread::<J, false, false, false>(trace, thread, join, &mut visit),
+                (false, true, false) => self.thread::<J, false, true, false>(trace, thread, join, &mut visit),
+                (true, false, false) => self.thread::<J, true, false, false>(trace, thread, join, &mut visit),
+                (true, true, false) => self.thread::<J, true, true, false>(trace, thread, join, &mut visit),
+                (false, false, true) => self.thread::<J, false, false, true>(trace, thread, join, &mut visit),
+                (_, _, true) => self.thread::<J, true, true, true>(trace, thread, join, &mut visit),
             }?;
         }
         Ok(())
     }
 
-    fn thread<J: Join, const TIMED: bool, const LOCKED: bool>(
+    fn thread<J: Join, const TIMED: bool, const LOCKED: bool, const SAYS: bool>(
         &mut self,
         trace: &Trace,
         thread: ThreadId,
@@ -234,6 +240,9 @@ impl Past {
             self.ended.start(trace, ops);
         }
         self.open.clear();
+        if SAYS {
+            self.said.enter(thread.0);
+        }
         // By earlier kind; by later kind, what barriers put before it.
         let (mut all, mut barrier) = ([0; 4], [0; 4]);
         for &op in ops {
@@ -244,6 +253,9 @@ impl Past {
                     for later in (0..kinds).filter(|later| rows[earlier].0 >> later & 1 != 0) {
                         barrier[later] = join.join(barrier[later], all[earlier]);
                     }
+                }
+                if SAYS {
+                    self.said.addresses(trace, op, join);
                 }
                 continue;
             }
@@ -278,6 +290,9 @@ impl Past {
             }
             if LOCKED && self.rules.guarded {
                 before = self.guard(trace, op, rule, before, join);
+            }
+            if SAYS && !kind.locks() {
+                before = self.said.access(trace, op, before, join);
             }
             visit(join, op, before, here[1])?;
             for (k, all) in all[..kinds].iter_mut().enumerate() {

@@ -25,9 +25,11 @@
 //! early.
 
 use crate::locks::{Guards, Locks};
+use crate::said::Reserved;
 use crate::{Flaw, Reason};
 use membar_core::{
-    AddrId, Compare, Event, Kind, Kinds, Lemma, Mask, Model, OpId, OpKind, Proof, ProofStep, Rule, Trace,
+    AddrId, Compare, Condition, Depends, Event, Kind, Kinds, Lemma, Marks, Mask, Model, OpId, OpKind, Proof, ProofStep,
+    Rule, Trace,
 };
 
 /// Buffers, kept between traces.
@@ -35,6 +37,7 @@ use membar_core::{
 pub(crate) struct Scratch {
     locks: Locks,
     guards: Guards,
+    reserved: Reserved,
     /// Per address: its initial value. Empty where all are 0.
     initial: Vec<u64>,
     /// Per address: its recorded final value. Empty where the trace has none.
@@ -51,9 +54,14 @@ impl Scratch {
         let lemmas = match proof {
             Proof::Unwritten(op) => return self.unwritten(trace, *op),
             Proof::UnwrittenFinal(addr) => return self.unwritten_final(trace, *addr),
+            Proof::Unreserved(op) => {
+                self.reserved.read(trace);
+                return if self.reserved.is_unreserved(*op) { Ok(()) } else { Err(Flaw::NotUnreserved(*op)) };
+            }
             Proof::Cycle(lemmas) => lemmas,
         };
         self.locks.pair(trace);
+        self.reserved.read(trace);
         self.guards.read(trace);
         match lemmas.last() {
             None => return Err(Flaw::NoLemma),
@@ -252,6 +260,10 @@ impl Context<'_> {
             OpKind::Release => {
                 self.model.lock_exclusion && self.lines.locks.partner(read).map(Event::from) == Some(write)
             }
+            // As far as the order of writes goes, a store that has to find a value reads it.
+            OpKind::Store if self.model.write_order => {
+                self.lines.reserved.finds(read).is_some_and(|value| self.wrote(write, self.trace.addr(read), value))
+            }
             OpKind::Store | OpKind::Fence | OpKind::Acquire => false,
         }
     }
@@ -356,6 +368,7 @@ impl Context<'_> {
                 self.program_order(step, ALL, ALL)
             }
             Rule::Time => self.time(from, to),
+            Rule::Kept { by, through } => self.condition(step, by, through),
             Rule::Membar { fence } => self.barrier(from, fence, to),
             Rule::ReadsFrom => self.reads_from(from, to),
             Rule::OwnStore { load } => self.own_store(from, load, to),
@@ -391,6 +404,52 @@ impl Context<'_> {
         };
         let done = self.model.done_at_end(self.trace.kind(earlier));
         ensure(compared && done && self.trace.ended_before(earlier, later), Reason::Time)
+    }
+
+    /// A condition of an entry for the two kinds.
+    fn condition(&self, step: &ProofStep, by: Condition, through: Option<OpId>) -> Result<(), Reason> {
+        let (trace, earlier, later) = (self.trace, self.op(step.from)?, self.op(step.to)?);
+        ensure(self.in_program_order(earlier, later), Reason::ProgramOrder)?;
+        let access = |op: OpId| Kinds(trace.kind(op).kinds().0 & ACCESS.0);
+        let entry = |e, l| self.model.ppo.entry(e, l).also.has(by);
+        ensure(access(earlier).iter().any(|e| access(later).iter().any(|l| entry(e, l))), Reason::Model)?;
+        let between = |op: OpId| self.in_program_order(earlier, op) && self.in_program_order(op, later);
+        let middle = through.filter(|&op| op.index() < trace.len() && between(op));
+        let reads = |op: OpId| trace.kind(op).reads();
+        let returned_from = |store: OpId| reads(later) && self.returned(later, store.into());
+        let holds = match by {
+            Condition::AnotherStore => {
+                let thread = &trace.thread_ops(trace.thread(earlier));
+                let stores = |&op: &OpId| {
+                    matches!(trace.kind(op), OpKind::Store | OpKind::Rmw) && trace.addr(op) == trace.addr(later)
+                };
+                reads(earlier)
+                    && reads(later)
+                    && trace.addr(earlier) == trace.addr(later)
+                    && trace.read(earlier) != trace.read(later)
+                    && !thread[trace.po(earlier) as usize + 1..trace.po(later) as usize].iter().any(stores)
+            }
+            Condition::FromAtomic => {
+                let atomic = trace.kind(earlier) == OpKind::Rmw || trace.marks(earlier).meets(Marks::CONDITIONAL);
+                atomic && returned_from(earlier)
+            }
+            Condition::EarlierAcquires => {
+                [Marks::ACQUIRE, Marks::ACQUIRE_PC].iter().any(|&mark| trace.marks(earlier).meets(mark))
+            }
+            Condition::LaterReleases => trace.marks(later).meets(Marks::RELEASE),
+            Condition::ReleaseAcquire => {
+                trace.marks(earlier).meets(Marks::RELEASE) && trace.marks(later).meets(Marks::ACQUIRE)
+            }
+            Condition::Address => trace.depends(later, Depends::Address, earlier),
+            Condition::Data => trace.depends(later, Depends::Data, earlier),
+            Condition::Control => trace.depends(later, Depends::Control, earlier),
+            Condition::ThroughStore => middle.is_some_and(|store| {
+                let depends = |how| trace.depends(store, how, earlier);
+                (depends(Depends::Address) || depends(Depends::Data)) && returned_from(store)
+            }),
+            Condition::PastAddress => middle.is_some_and(|op| trace.depends(op, Depends::Address, earlier)),
+        };
+        ensure(holds, Reason::Condition)
     }
 
     /// R3: a barrier between the two whose mask has them.

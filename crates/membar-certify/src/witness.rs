@@ -5,7 +5,7 @@
 //! Algorithm:
 //! 1. Walk the order once. Give each operation its place, keep the current value of each address, and compare what
 //!    reads returned. A plain load that returned something else may still have read its own thread's store early: it
-//!    is marked stale. The values left at the end are the final ones.
+//!    is marked stale. A store that its thread's reservation ties to another write has to find that one's value. The values left at the end are the final ones.
 //! 2. Walk each thread once ([`Past`]). For a later operation, only the largest place among the earlier ones that must
 //!    precede it matters. A load whose thread has an earlier store to the address at a larger place returns the largest
 //!    such store; every other one must not be stale.
@@ -25,6 +25,7 @@ use crate::Flaw;
 use crate::locks::Locks;
 use crate::overwritten::Overwritten;
 use crate::past::{Join, Past};
+use crate::said::Reserved;
 use membar_core::{AddrId, Compare, Event, Model, OpId, OpKind, Trace};
 
 /// Buffers, kept between traces.
@@ -37,6 +38,7 @@ pub(crate) struct Scratch {
     /// Per address: its value at this point of the order.
     value: Vec<u64>,
     past: Past,
+    reserved: Reserved,
     /// Per address: one more than the index of its `order` line, and how many of its values have been met.
     line: Vec<(u32, u32)>,
     locks: Locks,
@@ -62,6 +64,10 @@ impl Join for Places<'_> {
 
 impl Scratch {
     pub(crate) fn check(&mut self, trace: &Trace, model: &Model, order: &[OpId]) -> Result<(), Flaw> {
+        self.reserved.read(trace);
+        if let Some(op) = self.reserved.unreserved() {
+            return Err(Flaw::Unreserved(op));
+        }
         let locks = self.walk_order(trace, model, order)?;
         self.walk_threads(trace, model, order)?;
         if trace.has_times() && trace.compare() == Compare::Everything {
@@ -102,6 +108,7 @@ impl Scratch {
             self.value[init.addr.index()] = init.value;
         }
         let mut locks = false;
+        let holds = self.reserved.holds_any() && model.write_order;
         for (i, &op) in order.iter().enumerate() {
             let Some(place) = self.place.get_mut(op.index()) else {
                 return Err(Flaw::NotMemory { place: i, op });
@@ -114,7 +121,13 @@ impl Scratch {
             match kind {
                 OpKind::Fence => return Err(Flaw::NotMemory { place: i, op }),
                 OpKind::Acquire | OpKind::Release => locks = true,
-                OpKind::Store => self.value[trace.addr(op).index()] = trace.write(op),
+                OpKind::Store => {
+                    let value = &mut self.value[trace.addr(op).index()];
+                    if holds && self.reserved.finds(op).is_some_and(|finds| finds != *value) {
+                        return Err(Flaw::Reservation { store: op, finds: *value });
+                    }
+                    *value = trace.write(op);
+                }
                 OpKind::Load | OpKind::Rmw => {
                     let value = &mut self.value[trace.addr(op).index()];
                     if *value != trace.read(op) {

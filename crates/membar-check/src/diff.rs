@@ -23,14 +23,14 @@
 //!
 //! Guarantees: a trace that is returned has been decided under both models. "No difference up to N operations" means traces
 //! within the given [`Size`], made of loads, stores, barriers and sessions, with per-thread clocks. It does not
-//! speak of read-modify-writes, of `final` and `order` lines, nor of clocks that several threads share.
+//! speak of marks, reservations, dependencies, read-modify-writes, of `final` and `order` lines, nor of clocks that several threads share.
 
 mod candidate;
 mod skeleton;
 
 use crate::{Checker, Decision, Limits};
 use candidate::Candidate;
-use membar_core::{Kind, Mask, Model, ResolveScratch, Trace, Undecided, When};
+use membar_core::{Condition, Kind, Mask, Model, ResolveScratch, Trace, Undecided, When};
 use skeleton::{Rules, Skeletons, Thread};
 use std::ops::ControlFlow;
 
@@ -153,7 +153,8 @@ pub fn includes(strong: &Model, weak: &Model) -> bool {
                 && (a.same_address || !b.same_address)
                 && (a.same_session || !b.same_session)
                 && (a.guarded || !b.guarded)
-                && (a.time || timed(s, earlier) || !b.time))
+                && (a.time || timed(s, earlier) || !b.time)
+                && b.also.iter().all(|it| a.also.has(it) || (it == Condition::AnotherStore && a.same_address)))
     };
     let own_first = s.ppo.entry(Kind::Store, Kind::Load).on_one_address();
     Kind::ALL.into_iter().all(|earlier| Kind::ALL.into_iter().all(|later| keeps(earlier, later)))

@@ -35,6 +35,7 @@
 mod blame;
 mod conflict;
 pub mod diff;
+mod kept;
 mod limits;
 mod location;
 mod ppo;
@@ -225,8 +226,10 @@ impl Checker {
         match self.refutation.as_ref().expect("forbidden") {
             Refutation::Obvious(Obvious::Unwritten(op)) => Proof::Unwritten(*op),
             Refutation::Obvious(Obvious::UnwrittenFinal(addr)) => Proof::UnwrittenFinal(*addr),
+            Refutation::Obvious(Obvious::Unreserved(op)) => Proof::Unreserved(*op),
             Refutation::Obvious(Obvious::Core(ops)) => {
-                part_proof(trace, model, shrink::closure(trace, ops)).expect("these operations are forbidden")
+                part_proof(trace, model, shrink::with_stores_between(trace, ops))
+                    .expect("these operations are forbidden")
             }
             Refutation::Cycle => prover().cycle(self.read.sorter.cycle(p)),
             Refutation::BeforeInit { write, load } => prover().before_init(*write, *load),
@@ -237,7 +240,7 @@ impl Checker {
     /// The smallest part of a forbidden trace that is still forbidden; `None` if the trace is not.
     pub fn shrink(&mut self, trace: &Trace, model: &Model, limits: &Limits) -> Option<Part> {
         let Verdict::Forbidden(proof) = self.check(trace, model, limits).verdict else { return None };
-        if let Proof::Unwritten(op) = proof {
+        if let Proof::Unwritten(op) | Proof::Unreserved(op) = proof {
             let mut part = trace.restricted_to(&[op], |_| false, |_| false);
             part.resolve(&mut Default::default()).ok()?;
             return Some(Part { ops: vec![op], trace: part });
@@ -290,10 +293,12 @@ fn translate(proof: Proof, ops: &[OpId]) -> Proof {
         Rule::Membar { fence } => Rule::Membar { fence: op(fence) },
         Rule::OwnStore { load } => Rule::OwnStore { load: op(load) },
         Rule::BeforeRead { load } => Rule::BeforeRead { load: event(load) },
+        Rule::Kept { by, through } => Rule::Kept { by, through: through.map(op) },
         other => other,
     };
     match proof {
         Proof::Unwritten(read) => Proof::Unwritten(op(read)),
+        Proof::Unreserved(store) => Proof::Unreserved(op(store)),
         // Ids of addresses differ, but a part has no final value that nobody writes: the whole would not have been looked into.
         Proof::UnwrittenFinal(addr) => Proof::UnwrittenFinal(addr),
         Proof::Cycle(lemmas) => Proof::Cycle(
@@ -324,7 +329,7 @@ fn translate(proof: Proof, ops: &[OpId]) -> Proof {
 
 /// A shorter proof of the same, if one is found soon.
 fn shorten(trace: &Trace, model: &Model, proof: Proof, limits: &Limits) -> Proof {
-    if matches!(proof, Proof::Unwritten(_) | Proof::UnwrittenFinal(_)) {
+    if matches!(proof, Proof::Unwritten(_) | Proof::UnwrittenFinal(_) | Proof::Unreserved(_)) {
         return proof;
     }
     let ops = shrink::closure(trace, &proof.ops());
@@ -334,7 +339,8 @@ fn shorten(trace: &Trace, model: &Model, proof: Proof, limits: &Limits) -> Proof
     let soon = limits.clone().within(std::time::Duration::from_secs(2));
     let Some(part) = shrink::smallest(trace, model, ops, &soon) else { return proof };
     if let Some(short) = shortest::prove(&part.trace, model) {
-        return translate(short, &part.ops);
+        let short = translate(short, &part.ops);
+        return if still_kept(trace, &short) { short } else { proof };
     }
     // The rules alone do not refute it: the search's proof of the part.
     let mut checker = Checker::new();
@@ -342,5 +348,15 @@ fn shorten(trace: &Trace, model: &Model, proof: Proof, limits: &Limits) -> Proof
         return proof;
     }
     let short = translate(checker.proof(&part.trace, model), &part.ops);
-    if short.len() < proof.len() { short } else { proof }
+    if short.len() < proof.len() && still_kept(trace, &short) { short } else { proof }
+}
+
+/// Do the steps of a part's proof hold in the whole? Two loads of a part may have nothing between them where the whole has a store
+/// of their thread; then other rules put them in order, but this proof does not say so.
+fn still_kept(trace: &Trace, proof: &Proof) -> bool {
+    let Proof::Cycle(lemmas) = proof else { return true };
+    lemmas.iter().flat_map(|lemma| &lemma.steps).all(|step| match (step.rule, step.from.as_op(), step.to.as_op()) {
+        (Rule::Kept { by, .. }, Some(from), Some(to)) => kept::rule(trace, by, from, to).is_some(),
+        _ => true,
+    })
 }

@@ -20,7 +20,9 @@
 //!    counts in program order only: where the chain would relate a later operation to an earlier one, the thread is
 //!    split in halves, each half by itself, then the first half to the second.
 //!
-//! Complexity: O(n) edges; times the number of sessions open at once for 4, of locks that guard one address for 5;
+//! 7. Conditions about marks, dependencies and what was read: see [`said`].
+//!
+//! Complexity: O(n) edges, and one for each dependency; times the number of sessions open at once for 4, of locks that guard one address for 5;
 //! O(n log n) for 6.
 //!
 //! Guarantees: a path between two operations that passes only collectors implies that the *pair itself* is ordered by
@@ -30,9 +32,11 @@
 //! order) and Definition 1 (relaxed time order: a store's relaxed commit time is the earliest one of what follows it, which
 //! here is a path from the store to that and on along the chain of 6).
 
+mod said;
 mod walk;
 
-use membar_core::{Compare, Kind, Kinds, Model, OpId, OpKind, Ppo, ThreadId, Trace, When};
+use membar_core::{Compare, Kind, Kinds, Model, OpId, OpKind, Ppo, Source, ThreadId, Trace, When};
+use said::Said;
 use walk::Walk;
 
 /// Edges and collectors of one trace.
@@ -104,6 +108,13 @@ struct Scratch {
     guards: Vec<Vec<u32>>,
     /// Per lock the accesses to what it guards, since its last acquire and since its last release.
     guarded: [Vec<Vec<u32>>; 2],
+    said: Said,
+}
+
+/// A new node.
+fn fresh(next_node: &mut u32) -> u32 {
+    *next_node += 1;
+    *next_node - 1
 }
 
 /// In which of two columns a kind is kept.
@@ -146,8 +157,8 @@ const LOCKS: [Kind; 2] = [Kind::Acquire, Kind::Release];
 
 impl PpoEdges {
     /// Lists the edges of `trace` under `model`. Nodes `0..n` are the operations in (thread, program order) order;
-    /// collectors are numbered from `first_collector`.
-    pub fn build(&mut self, trace: &Trace, model: &Model, first_collector: u32) {
+    /// collectors are numbered from `first_collector`. `other` says that one read returned something else than recorded.
+    pub fn build(&mut self, trace: &Trace, model: &Model, first_collector: u32, other: Option<(OpId, Source)>) {
         self.edges.clear();
         self.next_node = first_collector;
         let s = &mut self.scratch;
@@ -173,6 +184,7 @@ impl PpoEdges {
                 lists.resize_with(addrs, Vec::new);
             }
         }
+        s.said.start(trace, model, other);
         let always = model.ppo.rows(|when| when.always);
         let mut base = 0u32;
         for t in 0..trace.threads() {

@@ -6,7 +6,8 @@
 //! address and then another has seen the first one overwritten).
 //!
 //! A lock is an address: an acquire writes it, a release reads its acquire and writes it, so that nothing comes between
-//! the two. Where the model has no write order, locks are the only addresses that count as written; what a load may return
+//! the two. A store conditional is a store that reads what its load reserved returned, so that nothing comes between; so are
+//! its thread's stores to the address between the two. Where the model has no write order, locks are the only addresses that count as written; what a load may return
 //! is then up to [`crate::location`].
 //!
 //! Nodes: `0..n` are the operations, numbered by thread and program order, so that a thread is a range; then one node per
@@ -14,6 +15,7 @@
 //!
 //! Complexity: O(n), with O(n log n) for time entries (see [`crate::ppo`]).
 
+use crate::kept;
 use crate::ppo::PpoEdges;
 use membar_core::{AddrId, Compare, Event, Kind, Model, OpId, OpKind, Rule, Source, ThreadId, Trace, When};
 
@@ -27,6 +29,9 @@ pub(crate) const FORWARDED: u8 = 4;
 
 /// Writes an address that has no write order.
 pub(crate) const WRITES_DATA: u8 = 8;
+
+/// A store that has to follow its source directly, since its thread held a reservation: it counts as reading.
+const HELD: u8 = 16;
 
 /// An edge that is neither program order nor reads-from.
 #[derive(Clone, Copy, Debug)]
@@ -73,6 +78,8 @@ pub(crate) enum Obvious {
     Unwritten(OpId),
     /// A final value that nobody writes, of this address.
     UnwrittenFinal(AddrId),
+    /// A store conditional that stored without a reservation.
+    Unreserved(OpId),
     /// An address's initial value was read or is final although these writes come first.
     Core(Vec<OpId>),
 }
@@ -209,11 +216,14 @@ impl Problem {
         self.obvious = None;
         self.extras.clear();
         self.number_nodes(trace);
-        self.ppo.build(trace, model, (n + addrs) as u32);
+        self.ppo.build(trace, model, (n + addrs) as u32, other);
         self.nodes = self.ppo.next_node as usize;
         self.describe_nodes(trace, model, other);
         if let Some(i) = trace.final_sources().iter().position(|&source| source == Source::UNWRITTEN) {
             self.obvious.get_or_insert(Obvious::UnwrittenFinal(trace.finals[i].addr));
+        }
+        if let Some(op) = trace.unreserved() {
+            self.obvious.get_or_insert(Obvious::Unreserved(op));
         }
         self.group_readers();
         self.partial = !model.write_order;
@@ -261,6 +271,7 @@ impl Problem {
                 let source = match kind {
                     _ if other.is_some_and(|(read, _)| read == op) => other.map_or(Source::NONE, |(_, source)| source),
                     OpKind::Release if !model.lock_exclusion => Source::NONE,
+                    OpKind::Store if !model.write_order => Source::NONE,
                     _ => trace.source(op),
                 };
                 let src = match source {
@@ -274,6 +285,9 @@ impl Problem {
                 };
                 if src != NONE {
                     flags |= READS;
+                    if kind == OpKind::Store {
+                        flags |= HELD;
+                    }
                     if kind == OpKind::Load
                         && model.store_forwarding
                         && model.write_order
@@ -355,7 +369,8 @@ impl Problem {
         if !model.write_order {
             return; // a release and its acquire have nothing between them in their thread
         }
-        let loads_ordered = model.ppo.entry(Kind::Load, Kind::Load).on_one_address();
+        // Where two loads of one write pass each other, nothing is seen.
+        let loads_ordered = model.ppo.entry(Kind::Load, Kind::Load).coherent();
         // Per address: the write that this thread last saw, and through which node it saw it.
         let mut seen = std::mem::take(&mut self.per_addr);
         let mut through = std::mem::take(&mut self.per_addr2);
@@ -369,7 +384,9 @@ impl Problem {
                 if x == NONE {
                     continue;
                 }
-                let (src, x) = (self.src[node as usize], x as usize);
+                // A store that a reservation makes follow another one has seen nothing itself.
+                let held = self.flags[node as usize] & HELD != 0;
+                let (src, x) = (if held { NONE } else { self.src[node as usize] }, x as usize);
                 if seen[x] == NONE {
                     self.touched.push(x as u32);
                 }
@@ -526,6 +543,14 @@ fn program_order(trace: &Trace, model: &Model, earlier: OpId, later: OpId) -> Op
                     (_, Kind::Store) => Rule::StoreStore,
                     _ => Rule::StoreLoad,
                 });
+            }
+        }
+    }
+    for e in a.kind.kinds().iter() {
+        for l in b.kind.kinds().iter() {
+            let mut also = model.ppo.entry(e, l).also.iter();
+            if let Some(rule) = also.find_map(|condition| kept::rule(trace, condition, earlier, later)) {
+                return Some(rule);
             }
         }
     }

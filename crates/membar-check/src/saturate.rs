@@ -86,7 +86,7 @@ impl Columns {
         let loads_after_stores = ppo.entry(Kind::Store, Kind::Load).on_one_address() && loads_ordered;
         let in_order = |kind: Kind| promises[kind as usize].has(kind);
         let (locks, all_ordered) = (trace.has_locks(), in_order(Kind::Load) && in_order(Kind::Store));
-        let beyond = ppo.any(|when| when.same_session || when.guarded)
+        let beyond = ppo.any(|when| when.same_session || when.guarded || !when.also.is_empty())
             || (trace.has_times() && !all_ordered)
             || (locks && !ppo.locks_are_accesses());
         let each = 2 * threads * trace.addrs();

@@ -123,7 +123,7 @@ impl Search<'_> {
             if !forwarded && source != init {
                 self.fact(source, i, Rule::ReadsFrom);
             }
-            if model.store_forwarding && model.write_order && trace.kind(a) != OpKind::Release {
+            if model.store_forwarding && model.write_order && trace.kind(a).reads() {
                 for (j, &b) in ops.iter().enumerate() {
                     if j != source && trace.kind(b).writes() && trace.addr(b) == trace.addr(a) && po_before(b) {
                         self.fact(j, source, Rule::OwnStore { load: a });

@@ -17,7 +17,7 @@
 
 use crate::limits::Limits;
 use crate::{Checker, Decision};
-use membar_core::{Model, OpId, ResolveScratch, Source, Trace};
+use membar_core::{Kinds, Model, OpId, ResolveScratch, Source, Trace};
 
 /// A part of a trace.
 pub struct Part {
@@ -27,7 +27,7 @@ pub struct Part {
     pub trace: Trace,
 }
 
-/// The operations and everything that they depend on: sources, and both ends of lock sessions.
+/// The operations and everything that they depend on: sources, both ends of lock sessions, and load reserveds.
 pub(crate) fn closure(trace: &Trace, ops: &[OpId]) -> Vec<OpId> {
     let mut keep = vec![false; trace.len()];
     let mut todo: Vec<OpId> = ops.to_vec();
@@ -37,8 +37,26 @@ pub(crate) fn closure(trace: &Trace, ops: &[OpId]) -> Vec<OpId> {
         }
         todo.extend(trace.source(op).as_op());
         todo.extend(trace.partner(op));
+        todo.extend(trace.reservation(op));
     }
     trace.ops().filter(|op| keep[op.index()]).collect()
+}
+
+/// [`closure`], with the last own store between two reads of one address: without it, the two would seem to be in order for
+/// having none.
+pub(crate) fn with_stores_between(trace: &Trace, ops: &[OpId]) -> Vec<OpId> {
+    let mut all = closure(trace, ops);
+    loop {
+        let missing = all.iter().filter(|&&op| trace.kind(op).reads()).find_map(|&read| {
+            let before = &trace.thread_ops(trace.thread(read))[..trace.po(read) as usize];
+            let here = |&&op: &&OpId| trace.addr(op) == trace.addr(read) && trace.kind(op).kinds() != Kinds::NONE;
+            let last = before.iter().rev().filter(here).find(|&&op| trace.kind(op).writes() || all.contains(&op));
+            last.copied().filter(|op| !all.contains(op))
+        });
+        let Some(store) = missing else { return all };
+        all.push(store);
+        all = closure(trace, &all);
+    }
 }
 
 /// The part of `core` that is left. Items are its operations, then its `final` lines, then its `order` lines.
@@ -173,7 +191,8 @@ impl Shrinker<'_> {
                 }
                 let without_source = core.source(op).as_op().is_some_and(|source| !keep[source.index()]);
                 let half_session = core.partner(op).is_some_and(|other| !keep[other.index()]);
-                if without_source || half_session {
+                let unreserved = core.reservation(op).is_some_and(|load| !keep[load.index()]);
+                if without_source || half_session || unreserved {
                     keep[op.index()] = false;
                     changed = true;
                 }

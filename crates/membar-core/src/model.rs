@@ -8,6 +8,7 @@
 //!
 //! The text form (TOML) is read by `membar-model`.
 
+use crate::named;
 use std::ops::{BitAnd, BitOr, Not};
 
 /// The kind of an operation in preserved program order. A read-modify-write is a load and a store.
@@ -79,6 +80,70 @@ impl Kinds {
     }
 }
 
+named! {
+    /// A condition about marks, dependencies or what was read, under which an earlier and a later operation of one thread
+    /// keep their order. Those that RVWMO has are its rules of preserved program order, by number.
+    pub enum Condition {
+        /// Rule 2: both read one address, from different writes, and their thread stored nothing to it between them.
+        AnotherStore = "another-store",
+        /// Rule 3: the earlier one is a read-modify-write or a store conditional, and the later one read from it.
+        FromAtomic = "from-atomic",
+        /// Rule 5: the earlier one is marked acquire.
+        EarlierAcquires = "earlier-acquires",
+        /// Rule 6: the later one is marked release.
+        LaterReleases = "later-releases",
+        /// Rule 7: the earlier one is marked release, the later one acquire.
+        ReleaseAcquire = "release-acquire",
+        /// Rule 9: the later one's address came from the earlier one.
+        Address = "address-dependency",
+        /// Rule 10: the later one's value came from the earlier one.
+        Data = "data-dependency",
+        /// Rule 11: whether the later one was executed came from the earlier one.
+        Control = "control-dependency",
+        /// Rule 12: the later one read from a store between them whose address or value came from the earlier one.
+        ThroughStore = "through-store",
+        /// Rule 13: the address of an operation between them came from the earlier one.
+        PastAddress = "past-address",
+    }
+}
+
+impl Condition {
+    /// The number of the rule in the RISC-V manual.
+    pub fn rule(self) -> u8 {
+        [2, 3, 5, 6, 7, 9, 10, 11, 12, 13][self as usize]
+    }
+}
+
+/// A set of [`Condition`]s.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
+pub struct Conditions(u16);
+
+impl Conditions {
+    /// None of them.
+    pub const NONE: Conditions = Conditions(0);
+
+    /// Is the condition in it?
+    #[inline]
+    pub fn has(self, condition: Condition) -> bool {
+        self.0 >> condition as u8 & 1 != 0
+    }
+
+    /// The set with this condition too.
+    pub fn with(self, condition: Condition) -> Conditions {
+        Conditions(self.0 | 1 << condition as u8)
+    }
+
+    /// No condition in it?
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// The conditions in it.
+    pub fn iter(self) -> impl Iterator<Item = Condition> {
+        Condition::ALL.iter().copied().filter(move |&condition| self.has(condition))
+    }
+}
+
 /// When an earlier and a later operation of one thread keep their order: any of the conditions suffices.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
 pub struct When {
@@ -92,12 +157,20 @@ pub struct When {
     pub guarded: bool,
     /// If the earlier one's period ends before the later one's begins (strictly).
     pub time: bool,
+    /// If one of these holds.
+    pub also: Conditions,
 }
 
 impl When {
     /// Never kept by the model itself (a barrier may still order the pair).
-    pub const NEVER: When =
-        When { always: false, same_address: false, same_session: false, guarded: false, time: false };
+    pub const NEVER: When = When {
+        always: false,
+        same_address: false,
+        same_session: false,
+        guarded: false,
+        time: false,
+        also: Conditions::NONE,
+    };
     /// Always kept.
     pub const ALWAYS: When = When { always: true, ..When::NEVER };
     /// Kept on one address, or one lock.
@@ -112,6 +185,11 @@ impl When {
         self.always || self.same_address
     }
 
+    /// Does a thread never see one address go back through two loads of these kinds?
+    pub fn coherent(self) -> bool {
+        self.on_one_address() || self.also.has(Condition::AnotherStore)
+    }
+
     /// Either this or the other.
     pub fn or(self, other: When) -> When {
         When {
@@ -120,6 +198,7 @@ impl When {
             same_session: self.same_session || other.same_session,
             guarded: self.guarded || other.guarded,
             time: self.time || other.time,
+            also: Conditions(self.also.0 | other.also.0),
         }
     }
 
@@ -135,7 +214,8 @@ impl When {
             (self.guarded, "guarded"),
             (self.time, "time"),
         ];
-        let names: Vec<_> = named.into_iter().filter_map(|(on, name)| on.then_some(name)).collect();
+        let mut names: Vec<_> = named.into_iter().filter_map(|(on, name)| on.then_some(name)).collect();
+        names.extend(self.also.iter().map(Condition::name));
         if names.is_empty() { vec!["never"] } else { names }
     }
 }
@@ -261,6 +341,9 @@ impl Ppo {
                 }
                 // No lock is an address: between the two this condition never holds.
                 when.same_address &= earlier.locks() == later.locks();
+                if earlier.locks() || later.locks() {
+                    when.also = Conditions::NONE;
+                }
                 ppo.set(earlier, later, when);
             }
         }
@@ -311,7 +394,8 @@ impl Ppo {
 ///
 /// Invariant (checked by `membar-model` when it reads one): load-store and store-store hold at least on one address, so
 /// a thread's accesses to one address cannot read from their own future and its writes keep their order; operations on
-/// one lock keep their order; `coherence` implies that load-load holds on one address too and that a load cannot miss
+/// one lock keep their order; `coherence` implies that load-load holds on one address too, at least between loads of different
+/// writes, and that a load cannot miss
 /// its own thread's stores; without `write_order` there is no coherence, and store-load holds on one address, so that a
 /// load cannot miss them either.
 #[derive(Clone, PartialEq, Eq, Debug)]

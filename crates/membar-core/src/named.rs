@@ -165,6 +165,26 @@ named! {
         Lock = "Lock",
         /// [`crate::Rule::Time`]
         Time = "Time",
+        /// [`crate::Condition::AnotherStore`], a rule of RVWMO by number
+        Ppo2 = "PPO2",
+        /// [`crate::Condition::FromAtomic`], a rule of RVWMO by number
+        Ppo3 = "PPO3",
+        /// [`crate::Condition::EarlierAcquires`], a rule of RVWMO by number
+        Ppo5 = "PPO5",
+        /// [`crate::Condition::LaterReleases`], a rule of RVWMO by number
+        Ppo6 = "PPO6",
+        /// [`crate::Condition::ReleaseAcquire`], a rule of RVWMO by number
+        Ppo7 = "PPO7",
+        /// [`crate::Condition::Address`], a rule of RVWMO by number
+        Ppo9 = "PPO9",
+        /// [`crate::Condition::Data`], a rule of RVWMO by number
+        Ppo10 = "PPO10",
+        /// [`crate::Condition::Control`], a rule of RVWMO by number
+        Ppo11 = "PPO11",
+        /// [`crate::Condition::ThroughStore`], a rule of RVWMO by number
+        Ppo12 = "PPO12",
+        /// [`crate::Condition::PastAddress`], a rule of RVWMO by number
+        Ppo13 = "PPO13",
         /// [`crate::Rule::Assume`]
         Assume = "Assume",
         /// [`crate::Rule::Case`]
@@ -191,6 +211,8 @@ named! {
         LockOrder = "LockOrder",
         /// An operation that ended before another began comes first.
         Time = "Time",
+        /// Marks, dependencies and what was read keep operations of a thread in order.
+        ProgramOrder = "ProgramOrder",
         /// Of two operations one comes first.
         Order = "Order",
     }

@@ -4,7 +4,7 @@
 //! Both are plain data: `membar-check` makes them, `membar-certify` re-checks them from the recorded values alone,
 //! `membar-report` turns them into words.
 
-use crate::{AddrId, Axiom, OpId, RuleName, Trace, VerdictKind};
+use crate::{AddrId, Axiom, Condition, OpId, RuleName, Trace, VerdictKind};
 use std::fmt;
 
 /// A point of memory order: an operation, or one of the two ends of the trace.
@@ -46,7 +46,8 @@ impl fmt::Debug for Event {
 ///
 /// In the descriptions `L` is a read, `S = w(L)` the write it returned, `S'` another write to the same address, `;` is
 /// program order and `≤` memory order. The two ends count as a write of every address ([`Event::INIT`]) and as a read
-/// of every address with a recorded final value ([`Event::FINAL`]). A release reads from its acquire.
+/// of every address with a recorded final value ([`Event::FINAL`]). A release reads from its acquire. A store conditional, and
+/// its thread's stores to the address since the load reserved, count as reads of the write that they have to follow.
 ///
 /// Where the model has no write order, memory order is partial: R5 and R6 and the order of two stores do not hold there,
 /// except for locks; and R7 on an address is not an order but says that `S'` is not before `L`. There it must be a step
@@ -91,6 +92,13 @@ pub enum Rule {
     /// The first ended before the second began, by clocks that can be compared, and the first had taken effect for
     /// everybody when it ended: it is not a store, unless the model's writes are atomic.
     Time,
+    /// Two operations of one thread, in program order, by a condition of the model's entry for the two kinds.
+    Kept {
+        /// The condition.
+        by: Condition,
+        /// The operation between them that the condition speaks of, if it does.
+        through: Option<OpId>,
+    },
     /// Assumption of this lemma, by index.
     Assume(u32),
     /// An earlier lemma, by index, refuted the opposite order under other assumptions, each of which holds here: it is
@@ -115,6 +123,18 @@ impl Rule {
             Rule::Final => RuleName::Final,
             Rule::Lock => RuleName::Lock,
             Rule::Time => RuleName::Time,
+            Rule::Kept { by, .. } => match by {
+                Condition::AnotherStore => RuleName::Ppo2,
+                Condition::FromAtomic => RuleName::Ppo3,
+                Condition::EarlierAcquires => RuleName::Ppo5,
+                Condition::LaterReleases => RuleName::Ppo6,
+                Condition::ReleaseAcquire => RuleName::Ppo7,
+                Condition::Address => RuleName::Ppo9,
+                Condition::Data => RuleName::Ppo10,
+                Condition::Control => RuleName::Ppo11,
+                Condition::ThroughStore => RuleName::Ppo12,
+                Condition::PastAddress => RuleName::Ppo13,
+            },
             Rule::Assume(_) => RuleName::Assume,
             Rule::Case(_) => RuleName::Case,
         }
@@ -132,6 +152,7 @@ impl Rule {
             Rule::Init | Rule::Final => Axiom::Value,
             Rule::Lock => Axiom::LockOrder,
             Rule::Time => Axiom::Time,
+            Rule::Kept { .. } => Axiom::ProgramOrder,
             Rule::Assume(_) | Rule::Case(_) => Axiom::Order,
         }
     }
@@ -190,6 +211,8 @@ pub enum Proof {
     Unwritten(OpId),
     /// The recorded final value of this address is one that nobody writes there.
     UnwrittenFinal(AddrId),
+    /// This store conditional stored, although its thread held no reservation.
+    Unreserved(OpId),
     /// Case splits with a cycle each; the last lemma assumes nothing.
     Cycle(Vec<Lemma>),
 }
@@ -198,7 +221,7 @@ impl Proof {
     /// The lemma that closes the proof.
     pub fn last(&self) -> Option<&Lemma> {
         match self {
-            Proof::Unwritten(_) | Proof::UnwrittenFinal(_) => None,
+            Proof::Unwritten(_) | Proof::UnwrittenFinal(_) | Proof::Unreserved(_) => None,
             Proof::Cycle(lemmas) => lemmas.last(),
         }
     }
@@ -207,7 +230,7 @@ impl Proof {
     pub fn ops(&self) -> Vec<OpId> {
         let mut ops = Vec::new();
         match self {
-            Proof::Unwritten(op) => ops.push(*op),
+            Proof::Unwritten(op) | Proof::Unreserved(op) => ops.push(*op),
             Proof::UnwrittenFinal(_) => {}
             Proof::Cycle(lemmas) => {
                 let mut push = |event: Event| ops.extend(event.as_op());
@@ -218,6 +241,7 @@ impl Proof {
                         Rule::Membar { fence } => push(fence.into()),
                         Rule::OwnStore { load } => push(load.into()),
                         Rule::BeforeRead { load } => push(load),
+                        Rule::Kept { through: Some(op), .. } => push(op.into()),
                         _ => {}
                     }
                 }
@@ -231,7 +255,7 @@ impl Proof {
     /// The number of steps in all lemmas.
     pub fn len(&self) -> usize {
         match self {
-            Proof::Unwritten(_) | Proof::UnwrittenFinal(_) => 1,
+            Proof::Unwritten(_) | Proof::UnwrittenFinal(_) | Proof::Unreserved(_) => 1,
             Proof::Cycle(lemmas) => lemmas.iter().map(|lemma| lemma.steps.len()).sum(),
         }
     }

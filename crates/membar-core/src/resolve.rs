@@ -12,7 +12,7 @@
 //!
 //! Complexity: O(n) expected; the tables are kept between traces, and are cleared only as far as they were used.
 
-use crate::{AddrId, AddrName, OpId, OpKind, Source, Trace};
+use crate::{AddrId, AddrName, Depends, Marks, OpId, OpKind, Source, ThreadId, Trace};
 
 /// A trace that makes no sense. Lines are those of the text; the first is where the fault shows.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -107,6 +107,33 @@ pub enum Malformed {
         /// Where the trace ends.
         end: u64,
     },
+    /// A dependency on an operation before the thread's first.
+    DependsOnNothing {
+        /// The dependent operation.
+        line: u64,
+        /// What of it depends.
+        how: Depends,
+        /// How many operations earlier.
+        back: u32,
+    },
+    /// A dependency on an operation that returns nothing.
+    DependsOnStore {
+        /// The dependent operation.
+        line: u64,
+        /// What of it depends.
+        how: Depends,
+        /// The earlier operation.
+        other: u64,
+    },
+    /// A store conditional stored to another address than its load reserved read.
+    OtherReservation {
+        /// The address of the store conditional.
+        addr: AddrName,
+        /// The store conditional.
+        line: u64,
+        /// The load reserved.
+        other: u64,
+    },
 }
 
 impl std::fmt::Display for Malformed {
@@ -131,6 +158,15 @@ impl std::fmt::Display for Malformed {
                 write!(f, "{lock} is acquired by a thread that already holds it")
             }
             Malformed::HeldAtEnd { lock, .. } => write!(f, "{lock} is still held when the trace ends"),
+            Malformed::DependsOnNothing { how, back, .. } => {
+                write!(f, "`{how}(-{back})` goes back before the first operation of the thread")
+            }
+            Malformed::DependsOnStore { how, other, .. } => {
+                write!(f, "`{how}` depends on line {other}, which returns nothing")
+            }
+            Malformed::OtherReservation { addr, .. } => {
+                write!(f, "a store conditional to {addr} follows a load reserved of another address")
+            }
         }
     }
 }
@@ -195,7 +231,96 @@ impl Trace {
         let writes = self.index_writes(scratch)?;
         self.find_sources(&writes);
         self.find_orders(&writes)?;
+        self.find_dependencies()?;
+        self.pair_reservations()?;
         self.pair_locks(&mut scratch.lock_holder)
+    }
+
+    fn find_dependencies(&mut self) -> Result<(), Malformed> {
+        self.dep_start.clear();
+        if self.deps.is_empty() {
+            return Ok(());
+        }
+        self.dep_start.resize(self.kind.len() + 1, 0);
+        for i in 0..self.deps.len() {
+            let dep = self.deps[i];
+            self.dep_start[dep.op.index() + 1] += 1;
+            let line = self.line(dep.op);
+            let Some(place) = self.po[dep.op.index()].checked_sub(dep.back).filter(|_| dep.back > 0) else {
+                return Err(Malformed::DependsOnNothing { line, how: dep.how, back: dep.back });
+            };
+            let on = self.thread_ops(self.thread(dep.op))[place as usize];
+            if !self.returns(on) {
+                return Err(Malformed::DependsOnStore { line, how: dep.how, other: self.line(on) });
+            }
+            self.deps[i].on = on;
+        }
+        for i in 0..self.kind.len() {
+            self.dep_start[i + 1] += self.dep_start[i];
+        }
+        Ok(())
+    }
+
+    /// Pairs each store conditional with the last load reserved of its thread, if no other of the two kinds stands between.
+    /// It and its thread's stores to the address since then have to follow each other directly, beginning at the write that
+    /// the load reserved returned: other threads' stores between them would have taken the reservation away.
+    fn pair_reservations(&mut self) -> Result<(), Malformed> {
+        self.reservations.clear();
+        self.unreserved = None;
+        if self.marks.is_empty() {
+            return Ok(());
+        }
+        let mut since: Vec<OpId> = Vec::new();
+        for t in 0..self.threads() {
+            let mut reserved: Option<OpId> = None;
+            for place in 0..self.thread_ops(ThreadId(t as u32)).len() {
+                let op = self.thread_ops(ThreadId(t as u32))[place];
+                let marks = self.marks(op);
+                if marks.meets(Marks::RESERVES) {
+                    reserved = Some(op);
+                    since.clear();
+                } else if marks.meets(Marks::CONDITIONAL) {
+                    let load = reserved.take();
+                    if marks.meets(Marks::FAILED) {
+                        continue;
+                    }
+                    let Some(load) = load else {
+                        self.unreserved.get_or_insert(op);
+                        continue;
+                    };
+                    if self.addr(load) != self.addr(op) {
+                        let addr = self.name_of(self.addr(op));
+                        return Err(Malformed::OtherReservation { addr, line: self.line(op), other: self.line(load) });
+                    }
+                    self.reservations.push((op, load));
+                    since.push(op);
+                    self.hold(load, &since);
+                } else if reserved.is_some_and(|load| self.addr(load) == self.addr(op)) && self.kind(op).writes() {
+                    since.push(op);
+                }
+            }
+        }
+        self.reservations.sort_unstable();
+        Ok(())
+    }
+
+    /// The writes follow each other directly, beginning at the one that `load` returned.
+    fn hold(&mut self, load: OpId, writes: &[OpId]) {
+        let mut before = self.rf[load.index()];
+        if before == Source::UNWRITTEN {
+            return;
+        }
+        for &op in writes {
+            match self.kind(op) {
+                OpKind::Store => self.rf[op.index()] = before,
+                // It read what another thread wrote in between.
+                _ if self.rf[op.index()] != before => {
+                    self.unreserved.get_or_insert(writes[writes.len() - 1]);
+                }
+                _ => {}
+            }
+            before = Source::op(op);
+        }
     }
 
     fn name_of(&self, addr: AddrId) -> AddrName {

@@ -1,6 +1,6 @@
 //! A recorded execution, in columns.
 
-use crate::{AddrId, Clock, Kinds, LeftOut, Mask, OpId, Source, ThreadId};
+use crate::{AddrId, Clock, Dependency, Kinds, LeftOut, Marks, Mask, OpId, Source, ThreadId};
 use rustc_hash::FxHashMap;
 use std::fmt;
 
@@ -152,6 +152,8 @@ pub struct Op {
     pub span: Span,
     /// Line of the text.
     pub line: u64,
+    /// What else the instruction says.
+    pub marks: Marks,
 }
 
 /// A recorded execution: per thread the operations with their values, in program order.
@@ -173,6 +175,10 @@ pub struct Trace {
     pub(crate) line: Vec<u32>,
     /// Empty where no operation has a timestamp.
     pub(crate) spans: Vec<Span>,
+    /// Empty where no operation has a mark.
+    pub(crate) marks: Vec<Marks>,
+    /// By later operation.
+    pub(crate) deps: Vec<Dependency>,
     pub(crate) clock: Clock,
     pub(crate) left_out: Option<Box<LeftOut>>,
     open_end: bool,
@@ -207,6 +213,11 @@ pub struct Trace {
     pub(crate) order_ops: Vec<Vec<OpId>>,
     /// The other end of the session of an acquire or a release; empty where there are none.
     pub(crate) partner: Vec<OpId>,
+    /// Per operation where its dependencies begin; empty where there are none.
+    pub(crate) dep_start: Vec<u32>,
+    /// Store conditionals that stored, with their load reserved, by id.
+    pub(crate) reservations: Vec<(OpId, OpId)>,
+    pub(crate) unreserved: Option<OpId>,
 }
 
 /// Names below this are found by index, others by hash.
@@ -252,6 +263,11 @@ impl Trace {
         self.write.clear();
         self.line.clear();
         self.spans.clear();
+        self.marks.clear();
+        self.deps.clear();
+        self.dep_start.clear();
+        self.reservations.clear();
+        self.unreserved = None;
         self.clock = Clock::default();
         self.left_out = None;
         self.open_end = false;
@@ -379,7 +395,15 @@ impl Trace {
     }
 
     #[inline]
-    fn push_raw(&mut self, kind: OpKind, thread: ThreadId, addr: AddrId, read: u64, write: u64, line: u64) -> OpId {
+    pub(crate) fn push_raw(
+        &mut self,
+        kind: OpKind,
+        thread: ThreadId,
+        addr: AddrId,
+        read: u64,
+        write: u64,
+        line: u64,
+    ) -> OpId {
         let id = OpId(self.kind.len() as u32);
         self.kind.push(kind);
         self.thread.push(thread);
@@ -389,6 +413,9 @@ impl Trace {
         self.line.push(line.saturating_sub(self.first_line) as u32);
         if !self.spans.is_empty() {
             self.spans.push(Span::UNKNOWN);
+        }
+        if !self.marks.is_empty() {
+            self.marks.push(Marks::NONE);
         }
         id
     }
@@ -437,6 +464,9 @@ impl Trace {
         if op.span != Span::UNKNOWN {
             self.set_span(id, op.span);
         }
+        if !op.marks.is_empty() {
+            self.set_marks(id, op.marks);
+        }
         id
     }
 
@@ -471,6 +501,7 @@ impl Trace {
             }
             part.push(op);
         }
+        self.restrict_dependencies(ops, &mut part);
         for (_, end) in self.finals.iter().enumerate().filter(|&(i, _)| keep_final(i)) {
             let addr = *renamed.entry(end.addr).or_insert_with(|| part.addr_id(&self.addr_names[end.addr.index()]));
             part.finals.push(Final { addr, ..*end });
@@ -533,6 +564,7 @@ impl Trace {
             mask: self.mask(op),
             span: self.span(op),
             line: self.line(op),
+            marks: self.marks(op),
         }
     }
 
@@ -610,7 +642,8 @@ impl Trace {
         self.addr_names.len()
     }
 
-    /// Where a read's value comes from; a release reads from its acquire.
+    /// Where a read's value comes from; a release reads from its acquire. For a store that had to follow another write
+    /// directly, because a reservation was held ([`Trace::held`]), that write.
     #[inline]
     pub fn source(&self, op: OpId) -> Source {
         self.rf[op.index()]

@@ -8,8 +8,8 @@
 //!    wrong order, and "the last store of this thread" would mean nothing to a load.
 //! 3. Where sessions exclude each other, the four pairs of acquire and release hold at least on one lock. Otherwise a
 //!    thread's sessions could take each other's place, and a session could end before it begins.
-//! 4. Where coherence is claimed, load-load holds at least on one address: two loads that pass each other see an address
-//!    go back.
+//! 4. Where coherence is claimed, load-load holds at least on one address between loads of different writes: two such loads
+//!    that pass each other see an address go back.
 //! 5. Where coherence is claimed, a load sees its own thread's earlier store: either it is forwarded, or store-load
 //!    holds at least on one address.
 //! 6. Where the writes of an address have no order, coherence is not claimed: there is nothing to go back in.
@@ -116,7 +116,7 @@ impl Claims<'_> {
                 .note("where the writes of an address have no order, no thread can see it go back or not go back")
                 .help("switch the write order on, or claim no coherence"));
         }
-        if let Some(entry) = self.weak(Kind::Load, Kind::Load) {
+        if let Some(entry) = self.weak(Kind::Load, Kind::Load).filter(|entry| !entry.when.coherent()) {
             return Err(self
                 .error(entry, format!("`coherence = true` contradicts {}", self.told(entry)))
                 .note(claimed)

@@ -43,6 +43,8 @@
 //! | `guarded` | an access and an acquire or a release | that lock guards that address |
 //! | `time` | any | the earlier one ended before the later one began |
 //!
+//! [`membar_core::Condition`] lists the others: about marks, dependencies and what was read.
+//!
 //! [`load`] takes the argument of `--model`. Errors in a file are reported with line, column and what
 //! to do ([`ModelError`]); a file whose settings contradict each other is refused, so every [`Model`] from this crate
 //! keeps the invariant that [`Model`] states.
@@ -83,33 +85,43 @@ const SOURCES: [(&str, &str); 11] = [
     ("lc", include_str!("../models/lc.toml")),
 ];
 
-/// The built-in models. Of sc, tso, pso, wmo and rmo each allows everything that the one before it allows, and so it is with
+/// The same for the models of instruction sets, which also speak of marks, dependencies and what was read.
+const INSTRUCTION_SETS: [(&str, &str); 2] =
+    [("ztso", include_str!("../models/ztso.toml")), ("rvwmo", include_str!("../models/rvwmo.toml"))];
+
+fn read(sources: &[(&str, &str)]) -> Vec<Model> {
+    let read = |&(name, text): &(&str, &str)| match parse::parse_text(&format!("{name}.toml"), text) {
+        Ok(model) => model,
+        // The texts are part of this crate, and its tests read each of them.
+        Err(error) => unreachable!("{error}"),
+    };
+    sources.iter().map(read).collect()
+}
+
+/// The built-in models but for those of instruction sets. Of sc, tso, pso, wmo and rmo each allows everything that the one before it allows, and so it is with
 /// wc, rc and rcpc; the book's reference/models.md has the whole order.
 pub fn builtins() -> &'static [Model] {
     static MODELS: OnceLock<Vec<Model>> = OnceLock::new();
-    MODELS.get_or_init(|| {
-        SOURCES
-            .iter()
-            .map(|(name, text)| match parse::parse_text(&format!("{name}.toml"), text) {
-                Ok(model) => model,
-                // The texts are part of this crate, and its tests read each of them.
-                Err(error) => unreachable!("{error}"),
-            })
-            .collect()
-    })
+    MODELS.get_or_init(|| read(&SOURCES))
+}
+
+/// The built-in models of instruction sets, each weaker than the one before.
+pub fn instruction_sets() -> &'static [Model] {
+    static MODELS: OnceLock<Vec<Model>> = OnceLock::new();
+    MODELS.get_or_init(|| read(&INSTRUCTION_SETS))
 }
 
 /// The built-in model of this name.
 pub fn builtin(name: &str) -> Option<&'static Model> {
-    builtins().iter().find(|model| model.name == name)
+    builtins().iter().chain(instruction_sets()).find(|model| model.name == name)
 }
 
 /// The TOML text of a built-in model.
 pub fn source(name: &str) -> Option<&'static str> {
-    SOURCES.iter().find(|(known, _)| *known == name).map(|&(_, text)| text)
+    SOURCES.iter().chain(&INSTRUCTION_SETS).find(|(known, _)| *known == name).map(|&(_, text)| text)
 }
 
 /// The names of the built-in models, as a list for messages.
 fn names() -> String {
-    SOURCES.map(|(name, _)| name).join(", ")
+    SOURCES.iter().chain(&INSTRUCTION_SETS).map(|&(name, _)| name).collect::<Vec<_>>().join(", ")
 }

@@ -13,7 +13,7 @@
 use crate::error::line_of;
 use crate::parse::{Section, Span, Value};
 use crate::{ErrorKind, ModelError};
-use membar_core::{Kind, Ppo, When};
+use membar_core::{Condition, Kind, Ppo, When};
 
 /// The words of a key, and the kinds that each stands for.
 const WORDS: [(&str, &[Kind]); 6] = [
@@ -73,7 +73,7 @@ pub(crate) const KEYS_HELP: &str =
 type Means = fn(Kind, Kind) -> bool;
 
 /// The conditions by name, what each is for, and whether it means something for a pair of kinds.
-const CONDITIONS: [(&str, &str, Means); 7] = [
+const CONDITIONS: [(&str, &str, Means); 17] = [
     ("always", "", |_, _| true),
     ("never", "", |_, _| true),
     ("same-address", "two accesses", |e, l| !e.locks() && !l.locks()),
@@ -85,7 +85,21 @@ const CONDITIONS: [(&str, &str, Means); 7] = [
     }),
     ("guarded", "an access and an acquire or a release", |e, l| e.locks() != l.locks()),
     ("time", "", |_, _| true),
+    (Condition::AnotherStore.name(), "two loads", |e, l| (e, l) == (Kind::Load, Kind::Load)),
+    (Condition::FromAtomic.name(), "a store and a later load", |e, l| (e, l) == (Kind::Store, Kind::Load)),
+    (Condition::EarlierAcquires.name(), "two accesses", accesses),
+    (Condition::LaterReleases.name(), "two accesses", accesses),
+    (Condition::ReleaseAcquire.name(), "two accesses", accesses),
+    (Condition::Address.name(), "two accesses", accesses),
+    (Condition::Data.name(), "an access and a later store", |e, l| accesses(e, l) && l == Kind::Store),
+    (Condition::Control.name(), "two accesses", accesses),
+    (Condition::ThroughStore.name(), "an access and a later load", |e, l| accesses(e, l) && l == Kind::Load),
+    (Condition::PastAddress.name(), "two accesses", accesses),
 ];
+
+fn accesses(earlier: Kind, later: Kind) -> bool {
+    !earlier.locks() && !later.locks()
+}
 
 /// The pair of kinds as a key.
 pub(crate) fn name(earlier: Kind, later: Kind) -> String {
@@ -201,10 +215,11 @@ fn meaningful(key: &str) -> impl Iterator<Item = &'static str> + use<'_> {
     CONDITIONS.iter().filter(move |(_, _, means)| pairs(key).all(|(e, l)| means(e, l))).map(|&(name, _, _)| name)
 }
 
-/// The values that may be written for this key.
+/// The values that may be written for this key, but for those of instruction sets, which are many.
 fn help(key: &str) -> String {
-    let named: Vec<_> = meaningful(key).map(|condition| format!("\"{condition}\"")).collect();
-    // Every key has its own condition after `always` and `never`, and `time` last.
+    let basic = |name: &&str| Condition::ALL.iter().all(|known| known.name() != *name);
+    let named: Vec<_> = meaningful(key).filter(basic).map(|condition| format!("\"{condition}\"")).collect();
+    // Every key has its own condition after `always` and `never`.
     format!("write {}, or a list such as [{}, \"time\"]", named.join(", "), named[2])
 }
 
@@ -226,7 +241,10 @@ fn when(section: &Section<'_, '_>, key: &'static str, value: &Value<'_>) -> Resu
             "same-session" => when.same_session = true,
             "guarded" => when.guarded = true,
             "time" => when.time = true,
-            _ => {}
+            word => {
+                when.also =
+                    Condition::ALL.iter().filter(|known| known.name() == word).fold(when.also, |all, &it| all.with(it))
+            }
         }
     }
     let alone = words.iter().find(|(word, _)| matches!(*word, "always" | "never"));
@@ -305,6 +323,8 @@ mod tests {
             ("access-access", "same-address same-session"),
         ] {
             let all: Vec<_> = meaningful(key).collect();
+            let all: Vec<_> =
+                all.into_iter().filter(|name| Condition::ALL.iter().all(|known| known.name() != *name)).collect();
             assert_eq!(all.join(" "), format!("always never {conditions} time"), "{key}");
         }
     }

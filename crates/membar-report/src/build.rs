@@ -144,7 +144,7 @@ pub fn first_line(trace: &Trace) -> u64 {
 fn violation(words: &Words<'_>, proof: &Proof, blame: Option<&Blame>) -> Violation {
     let trace = words.trace;
     let lemmas: Vec<LemmaRef> = match proof {
-        Proof::Unwritten(_) | Proof::UnwrittenFinal(_) => Vec::new(),
+        Proof::Unwritten(_) | Proof::UnwrittenFinal(_) | Proof::Unreserved(_) => Vec::new(),
         Proof::Cycle(lemmas) => lemmas.iter().map(|lemma| lemma_ref(words, lemma)).collect(),
     };
     let cycle: Vec<Edge> = lemmas.last().map_or_else(Vec::new, |lemma| {
@@ -158,7 +158,7 @@ fn violation(words: &Words<'_>, proof: &Proof, blame: Option<&Blame>) -> Violati
     );
     let read = match proof {
         Proof::Unwritten(op) => Some(*op),
-        Proof::UnwrittenFinal(_) => None,
+        Proof::UnwrittenFinal(_) | Proof::Unreserved(_) => None,
         Proof::Cycle(_) => blame.map(|blame| blame.read),
     };
     let legal = blame.filter(|blame| Some(blame.read) == read);

@@ -66,7 +66,9 @@ const SHAPES: [(&str, &str, &str); 31] = [
 /// `po rf co fr ppo time`: the relation of the literature that a step of a proof shows.
 pub(crate) fn relation(rule: Rule) -> Relation {
     match rule {
-        Rule::LoadOp | Rule::StoreStore | Rule::StoreLoad | Rule::Membar { .. } | Rule::Lock => Relation::Ppo,
+        Rule::LoadOp | Rule::StoreStore | Rule::StoreLoad | Rule::Membar { .. } | Rule::Lock | Rule::Kept { .. } => {
+            Relation::Ppo
+        }
         Rule::ReadsFrom => Relation::Rf,
         Rule::AfterRead => Relation::Fr,
         Rule::Time => Relation::Time,

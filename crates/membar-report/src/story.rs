@@ -27,6 +27,9 @@ pub(crate) fn happened(words: &Words<'_>, proof: &Proof, blame: Option<&Blame>) 
             }
             None => String::new(),
         },
+        Proof::Unreserved(op) => {
+            format!("{} stored without a reservation: {}.", the_read(words, *op), words.unreserved(*op))
+        }
         Proof::Cycle(_) => {
             let involved = proof.ops();
             let blamed = blame.map(|blame| blame.read);
@@ -129,7 +132,7 @@ fn nobody_to_blame(words: &Words<'_>, proof: &Proof, involved: &[OpId]) -> Strin
     let reads = involved.iter().filter(|&&op| matches!(trace.kind(op), OpKind::Load | OpKind::Rmw)).count();
     let steps = || match proof {
         Proof::Cycle(lemmas) => lemmas.iter().flat_map(|lemma| &lemma.steps).collect::<Vec<_>>(),
-        Proof::Unwritten(_) | Proof::UnwrittenFinal(_) => Vec::new(),
+        Proof::Unwritten(_) | Proof::UnwrittenFinal(_) | Proof::Unreserved(_) => Vec::new(),
     };
     let mut finals: Vec<u64> = Vec::new();
     let mut orders: Vec<u64> = Vec::new();
@@ -181,6 +184,9 @@ pub(crate) fn why(words: &Words<'_>, proof: &Proof, cycle: &[Edge]) -> String {
             let name = words.name(*addr);
             let value = words.trace.finals.iter().find(|end| end.addr == *addr).map_or(0, |end| end.value);
             return format!("memory holds what was stored, and {value} was never stored to {name}.");
+        }
+        Proof::Unreserved(_) => {
+            return "a store conditional stores only while its thread holds the reservation of a load reserved.".into();
         }
         Proof::Cycle(lemmas) => lemmas,
     };

@@ -4,7 +4,7 @@
 
 use crate::data::{End, EventRef};
 use crate::style::list;
-use membar_core::{AddrId, Event, Kind, Lemma, Model, OpId, OpKind, ProofStep, Rule, Trace, When};
+use membar_core::{AddrId, Condition, Event, Kind, Lemma, Marks, Model, OpId, OpKind, ProofStep, Rule, Trace, When};
 use std::collections::HashMap;
 
 /// The subject of sentences.
@@ -118,8 +118,14 @@ impl<'a> Words<'a> {
         match step.rule {
             Rule::LoadOp | Rule::StoreStore | Rule::StoreLoad | Rule::Lock => self.kept(step),
             Rule::Time => self.time(step),
+            Rule::Kept { by, through } => self.condition(step, by, through),
             Rule::Membar { fence } => {
-                format!("the barrier between them (line {}: {}) orders them", self.trace.line(fence), self.text(fence))
+                let by = self.numbered(4);
+                format!(
+                    "the barrier between them (line {}: {}) orders them{by}",
+                    self.trace.line(fence),
+                    self.text(fence)
+                )
             }
             Rule::ReadsFrom => self.read_from(step.to, step.from, about),
             Rule::OwnStore { load } => {
@@ -174,6 +180,16 @@ impl<'a> Words<'a> {
         let line = self.trace.line(op);
         match self.trace.kind(op) {
             OpKind::Release => format!("line {line} releases the lock that {from} acquired"),
+            OpKind::Store => {
+                let reserved = "while the reservation is held nothing comes between";
+                match self.trace.reservation(op) {
+                    Some(load) => format!(
+                        "line {line} is the store conditional of line {}, after {from}: {reserved}",
+                        self.trace.line(load)
+                    ),
+                    None => format!("line {line} stores under its thread's reservation, after {from}: {reserved}"),
+                }
+            }
             _ if write == Event::INIT => format!("line {line} read {}, the initial value", self.read_text(op)),
             _ if write == read => format!("line {line} read {} from itself", self.read_text(op)),
             _ => format!("line {line} read {} from {from}", self.read_text(op)),
@@ -253,6 +269,53 @@ impl<'a> Words<'a> {
         format!("line {} had ended ({ended}) before line {} began ({began})", trace.line(from), trace.line(to))
     }
 
+    /// The number of a rule in RISC-V's manual, where the model is made of those.
+    fn numbered(&self, rule: u8) -> String {
+        let riscv = self.model.ppo.any(|when| !when.also.is_empty());
+        if riscv { format!(" (rule {rule})") } else { String::new() }
+    }
+
+    /// Why a store conditional should not have stored.
+    pub(crate) fn unreserved(&self, op: OpId) -> String {
+        let before = &self.trace.thread_ops(self.trace.thread(op))[..self.trace.po(op) as usize];
+        let of = |&&op: &&OpId| self.trace.marks(op).meets(Marks::RESERVES.with(Marks::CONDITIONAL));
+        match before.iter().rev().find(of) {
+            None => "its thread has no load reserved before it".into(),
+            Some(&last) if self.trace.marks(last).meets(Marks::CONDITIONAL) => {
+                format!("the store conditional at line {} had used up the reservation", self.trace.line(last))
+            }
+            Some(&load) => {
+                let line = self.trace.line(load);
+                format!("since the load reserved at line {line} its own thread's atomic found another thread's store")
+            }
+        }
+    }
+
+    /// Program order that a condition about marks, dependencies or what was read keeps.
+    fn condition(&self, step: &ProofStep, by: Condition, through: Option<OpId>) -> String {
+        let [earlier, later] = [step.from, step.to].map(|event| format!("line {}", self.line(event)));
+        let middle = through.map_or_else(String::new, |op| format!("line {}", self.trace.line(op)));
+        let why = match by {
+            Condition::AnotherStore => {
+                format!(
+                    "{earlier} and {later} read one address from different stores, with no store of their thread between"
+                )
+            }
+            Condition::FromAtomic => format!("{later} read from {earlier}, an atomic of its own thread"),
+            Condition::EarlierAcquires => format!("{earlier} is marked acquire"),
+            Condition::LaterReleases => format!("{later} is marked release"),
+            Condition::ReleaseAcquire => format!("{earlier} is marked release and {later} acquire"),
+            Condition::Address => format!("{later}'s address came from {earlier}"),
+            Condition::Data => format!("{later}'s value came from {earlier}"),
+            Condition::Control => format!("whether {later} is executed came from {earlier}"),
+            Condition::ThroughStore => {
+                format!("{later} read from {middle}, whose address or value came from {earlier}")
+            }
+            Condition::PastAddress => format!("the address of {middle}, between the two, came from {earlier}"),
+        };
+        format!("{why} (rule {})", by.rule())
+    }
+
     /// Program order that the model keeps: which entry of its table says so.
     fn kept(&self, step: &ProofStep) -> String {
         let (Some(from), Some(to)) = (step.from.as_op(), step.to.as_op()) else { return "program order".into() };
@@ -280,7 +343,8 @@ impl<'a> Words<'a> {
         if kept.always {
             format!("{pair} of its thread")
         } else if kept.same_address && trace.addr(from) == trace.addr(to) {
-            format!("{pair} of its thread and {}", if first.locks() { "lock" } else { "address" })
+            let by = if first.locks() { String::new() } else { self.numbered(1) };
+            format!("{pair} of its thread and {}{by}", if first.locks() { "lock" } else { "address" })
         } else if kept.same_session && one_session() {
             format!("{pair} inside its session")
         } else if kept.guarded && trace.guards(lock, data) {

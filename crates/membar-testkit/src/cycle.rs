@@ -173,7 +173,17 @@ fn assemble(knobs: &Small, bodies: &[Vec<Access>], initial: &[u64], ring: &Ring,
         };
         let Access { kind, read, write, mask, .. } = access;
         let (thread, line) = (trace.thread_id(t as u32), trace.len() as u64 + 1);
-        trace.push(Op { kind, thread, addr, read, write, mask, span: Span::UNKNOWN, line });
+        trace.push(Op {
+            kind,
+            thread,
+            addr,
+            read,
+            write,
+            mask,
+            span: Span::UNKNOWN,
+            line,
+            marks: membar_core::Marks::NONE,
+        });
     }
     let mut line = trace.len() as u64;
     for (a, values) in ring.commits.iter().enumerate() {

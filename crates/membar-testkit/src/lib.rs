@@ -2,19 +2,20 @@
 //!
 //! # Traces
 //!
-//! Four answers to "does the model allow this trace?", none of which shares code with the checker:
+//! Five answers to "does the model allow this trace?", none of which shares code with the checker:
 //!
 //! * [`machine`]: exhaustive search over the states of an abstract machine (SC, TSO, PSO, WMO) that has to reproduce
 //!   the recorded values. This is what the models mean to a hardware designer.
 //! * [`orders`]: exhaustive search over memory orders, for any [`Model`](membar_core::Model), with time; and [`location`]
 //!   where memory order is partial. This is what the models mean on paper.
+//! * [`riscv`]: exhaustive search over memory orders, for RVWMO and Ztso as the manual words them, without a table.
 //! * [`frontier`]: the algorithms of Lv and others (2014), who search over write orders and session orders instead,
 //!   without and with time. They take traces of any length.
 //! * [`fixpoint`]: the rules R1 to R7 of Manovit and Hangal (SPAA 2005) with an explicit transitive closure. It refutes
 //!   or leaves open: the strength that a fast checker must have before it searches.
 //!
 //! The first two have nothing in common and agree on every trace of their tests, which is the reason to trust either.
-//! The other two take from the second which pairs of a thread stay in order. The third must agree with it, the fourth must
+//! The last two take from the second which pairs of a thread stay in order. Frontiers must agree with it, the fixed point must
 //! never refute what it allows.
 //!
 //! ```
@@ -84,6 +85,7 @@ pub mod programs;
 pub mod random;
 pub mod rc11;
 pub mod relaxed;
+pub mod riscv;
 pub mod shorthand;
 mod small;
 pub mod synchronized;

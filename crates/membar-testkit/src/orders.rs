@@ -9,7 +9,8 @@
 //! 2. returns its recorded value: the value of the last write to its address placed so far or, for a plain load where
 //!    the model forwards stores, of its own thread's last earlier store to that address if that one is not yet placed;
 //! 3. is the next of its address's `order` line, if there is one and it writes;
-//! 4. finds the lock free (an acquire), or held by its own acquire (a release).
+//! 4. finds the lock free (an acquire), or held by its own acquire (a release);
+//! 5. directly follows the write that its thread's reservation ties it to, if it is such a store.
 //!
 //! When all are placed, the last writes must be those of the `final` lines. The continuation depends only on the set of
 //! placed operations and the last write of each address, so each such state is tried once.
@@ -19,7 +20,7 @@
 //!
 //! Complexity: O(2^n) states in the worst case, in practice the product of the threads' lengths times the write orders.
 
-use crate::location;
+use crate::{location, riscv};
 use membar_core::{Compare, Kind, Model, OpId, OpKind, Source, Trace};
 use rustc_hash::FxHashSet;
 
@@ -29,7 +30,7 @@ pub fn decide(trace: &Trace, model: &Model) -> bool {
     if !model.write_order {
         return location::decide(trace, model);
     }
-    if trace.has_unwritten() {
+    if trace.has_unwritten() || trace.unreserved().is_some() {
         return false;
     }
     let goes_first = |op: OpId, later: OpId| keeps(trace, model, op, later) || timed(trace, model, op, later);
@@ -61,6 +62,9 @@ pub fn keeps_by_table(trace: &Trace, model: &Model, earlier: OpId, later: OpId) 
             || when.same_session && one_session(trace, (earlier, e), (later, l))
             || when.guarded && guarded(trace, (earlier, e), (later, l))
             || when.time && trace.ended_before(earlier, later)
+            || !l.locks()
+                && !e.locks()
+                && when.also.iter().any(|condition| riscv::holds(trace, condition, earlier, later))
     };
     trace.kind(earlier).kinds().iter().any(|e| trace.kind(later).kinds().iter().any(|l| holds(e, l)))
 }
@@ -177,6 +181,8 @@ impl Search<'_> {
             OpKind::Rmw => same(trace.source(op), last),
             OpKind::Acquire if self.model.lock_exclusion => last.is_none_or(|last| trace.kind(last) == OpKind::Release),
             OpKind::Release if self.model.lock_exclusion => same(trace.source(op), last),
+            // A reservation is held.
+            OpKind::Store if trace.source(op) != Source::NONE => same(trace.source(op), last),
             OpKind::Store | OpKind::Acquire | OpKind::Release | OpKind::Fence => true,
         };
         fits && self.before[op.index()] & !state.placed == 0

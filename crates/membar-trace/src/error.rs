@@ -98,6 +98,20 @@ pub enum ErrorKind {
         /// `start` or `join`.
         word: &'static str,
     },
+    /// A word behind an operation, or an operand of a barrier, that is not known.
+    #[error("`{text}` means nothing here")]
+    UnknownMark {
+        /// The text.
+        text: String,
+        /// What could stand there.
+        help: &'static str,
+    },
+    /// Marks or dependencies of a barrier or a lock.
+    #[error("marks and dependencies are for loads, stores and read-modify-writes")]
+    MarkedBarrier,
+    /// Marks, reservations or dependencies in an interleaving.
+    #[error("marks, reservations and dependencies are for `membar check`; an interleaving has no use for them")]
+    RecordedOnly,
     /// The lines, one after the other, are not sequentially consistent execution.
     #[error("not a sequentially consistent interleaving: {0}")]
     Interleaving(NotInterleaved),
@@ -256,6 +270,9 @@ impl ErrorKind {
             ErrorKind::Read(_) => "what was read up to here is incomplete; try again",
             ErrorKind::Decompress { .. } => "the data is damaged or was cut off; compress or transfer it again",
             ErrorKind::InterleavedOnly { .. } => "leave the line out, or run `membar monitor`",
+            ErrorKind::UnknownMark { help, .. } => help,
+            ErrorKind::MarkedBarrier => "leave them out of this line",
+            ErrorKind::RecordedOnly => "leave them out, or run `membar check`",
             ErrorKind::Interleaving(fault) => fault.help(),
             ErrorKind::Malformed(fault) => match fault {
                 Malformed::WrittenTwice { .. } => "give every store to an address its own value",
@@ -267,6 +284,15 @@ impl ErrorKind {
                 Malformed::ReleaseUnheld { .. } => "put an `acq` of that lock before it in the same thread",
                 Malformed::AcquireHeld { .. } => "put a `rel` of that lock between the two",
                 Malformed::HeldAtEnd { .. } => "put a `rel` of that lock after it in the same thread",
+                Malformed::DependsOnNothing { .. } => {
+                    "`-1` is the line before it in the same thread, barriers included"
+                }
+                Malformed::DependsOnStore { .. } => {
+                    "name a load, a read-modify-write or a store conditional; `-1` is the line before it in the same thread"
+                }
+                Malformed::OtherReservation { .. } => {
+                    "a store conditional to another address than the load reserved is not supported; write `sc x fails` if it failed"
+                }
             },
         }
     }
@@ -279,7 +305,9 @@ impl ErrorKind {
                 Malformed::WrittenTwice { other, .. }
                 | Malformed::Repeated { other, .. }
                 | Malformed::OrderMisses { other, .. }
-                | Malformed::AcquireHeld { other, .. },
+                | Malformed::AcquireHeld { other, .. }
+                | Malformed::DependsOnStore { other, .. }
+                | Malformed::OtherReservation { other, .. },
             ) => Some(other),
             ErrorKind::Malformed(Malformed::WritesInitial { init, .. }) => init,
             ErrorKind::Malformed(Malformed::ReleaseUnheld { other, .. }) => other,
@@ -306,6 +334,8 @@ impl ErrorKind {
                 }
                 Malformed::ReleaseUnheld { .. } => "the last operation on it before this one is",
                 Malformed::HeldAtEnd { .. } => "the trace ends",
+                Malformed::DependsOnStore { .. } => "the earlier operation is",
+                Malformed::OtherReservation { .. } => "the load reserved is",
                 _ => "first given",
             },
             _ => return None,

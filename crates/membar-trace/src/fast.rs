@@ -6,13 +6,15 @@
 //! ```text
 //! 0: M[1] := 1      0: x == 1      0: { M[1] == 0; M[1] := 1 }      0: <x == 0; x := 1>
 //! 0: sync           0: acq L       0: rel L
+//! 0: lr x == 1      0: sc x := 1   0: sc x fails      0: fence rw,w   0: fence.tso
 //! ```
 //!
-//! each with an optional `@ begin:end` and an optional label in ASCII, `! dekker.c:12`. Invariant: a line taken here means
+//! accesses with marks and dependencies behind them ([`crate::marks`]), each with an optional `@ begin:end` and an optional label in ASCII, `! dekker.c:12`. Invariant: a line taken here means
 //! the same there.
 
 use crate::line::in_name;
-use membar_core::{AddrId, Span, Trace};
+use crate::marks;
+use membar_core::{AddrId, Marks, Mask, Span, Trace};
 
 /// Longer lines go the slow way, which checks the length.
 const LONGEST: usize = 4096;
@@ -126,6 +128,8 @@ pub(crate) enum Action<'a> {
     Rmw { place: Place<'a>, read: u64, write: u64 },
     Lock { name: &'a [u8], acquire: bool },
     Sync,
+    Fence(Mask),
+    Failed { place: Place<'a> },
 }
 
 /// A common line.
@@ -133,10 +137,21 @@ pub(crate) struct Common<'a> {
     pub thread: u32,
     pub action: Action<'a>,
     span: Span,
+    /// Of the action itself.
+    marks: Marks,
+    /// Marks and dependencies behind it.
+    suffix: &'a [u8],
     /// Empty if there is none.
     pub label: &'a [u8],
     /// Where the next line begins.
     pub next: usize,
+}
+
+impl Common<'_> {
+    /// Is there nothing but an action, with its times?
+    pub fn is_plain(&self) -> bool {
+        self.marks.is_empty() && self.suffix.is_empty()
+    }
 }
 
 /// The line that begins at `start`, if it is a common one.
@@ -149,6 +164,7 @@ pub(crate) fn operation(text: &[u8], start: usize) -> Option<Common<'_>> {
     }
     at += 1;
     let first = skip_space(text, &mut at);
+    let mut marks = Marks::NONE;
     let action = if matches!(first, b'{' | b'<') {
         rmw(text, &mut at, if first == b'{' { b'}' } else { b'>' })?
     } else {
@@ -159,12 +175,23 @@ pub(crate) fn operation(text: &[u8], start: usize) -> Option<Common<'_>> {
                 Place::Named(b"sync") => Action::Sync,
                 Place::Named(b"acq") => Action::Lock { name: lock(text, &mut at)?, acquire: true },
                 Place::Named(b"rel") => Action::Lock { name: lock(text, &mut at)?, acquire: false },
-                _ => return None,
+                Place::Named(word) => instruction(word, text, &mut at, &mut marks)?,
+                Place::Memory(_) => return None,
             },
         }
     };
     let mut span = Span::UNKNOWN;
     let mut last = skip_space(text, &mut at);
+    let mut suffix: &[u8] = &[];
+    if last.is_ascii_lowercase() {
+        if !matches!(action, Action::Access { .. } | Action::Rmw { .. }) {
+            return None;
+        }
+        let from = at;
+        marks::scan(text, &mut at, |_, _| ())?;
+        suffix = &text[from..at];
+        last = byte(text, at);
+    }
     if last == b'@' {
         span = period(text, &mut at)?;
         last = skip_space(text, &mut at);
@@ -182,7 +209,7 @@ pub(crate) fn operation(text: &[u8], start: usize) -> Option<Common<'_>> {
     if last != b'\n' || at - start > LONGEST {
         return None;
     }
-    Some(Common { thread, action, span, label, next: at + 1 })
+    Some(Common { thread, action, span, marks, suffix, label, next: at + 1 })
 }
 
 #[inline(always)]
@@ -202,10 +229,80 @@ fn push(common: &Common<'_>, line: u64, trace: &mut Trace) {
             if acquire { trace.push_acquire(thread, lock, line) } else { trace.push_release(thread, lock, line) }
         }
         Action::Sync => trace.push_fence(thread, None, line),
+        Action::Fence(mask) => trace.push_fence(thread, Some(mask), line),
+        Action::Failed { place } => {
+            let addr = place.id(trace);
+            trace.push_failed(thread, addr, line)
+        }
     };
+    if !common.is_plain() {
+        let mut marks = common.marks;
+        let _ = marks::scan(common.suffix, &mut 0, |mark, dep| {
+            marks = marks.with(mark);
+            if let Some((how, back)) = dep {
+                trace.push_dependency(how, back);
+            }
+        });
+        if !marks.is_empty() {
+            trace.set_marks(op, marks);
+        }
+    }
     if common.span != Span::UNKNOWN {
         trace.set_span(op, common.span);
     }
+}
+
+/// The rest of a reservation or of a barrier in RISC-V's or Arm's words.
+fn instruction<'a>(word: &[u8], text: &'a [u8], at: &mut usize, marks: &mut Marks) -> Option<Action<'a>> {
+    let following = skip_space(text, at);
+    if matches!(following, b'=' | b':' | b'[') {
+        return None;
+    }
+    if let Some((mask, style)) = marks::bare(word) {
+        *marks = style;
+        if !following.is_ascii_lowercase() {
+            return Some(Action::Fence(mask));
+        }
+        let mut operand = || {
+            let start = *at;
+            while in_name(byte(text, *at)) {
+                *at += 1;
+            }
+            &text[start..*at]
+        };
+        return Some(Action::Fence(match word {
+            b"fence" => {
+                let before = operand();
+                if byte(text, *at) != b',' {
+                    return None;
+                }
+                *at += 1;
+                let start = *at;
+                while in_name(byte(text, *at)) {
+                    *at += 1;
+                }
+                marks::sets(before, &text[start..*at])?
+            }
+            b"dmb" | b"dsb" => marks::domain(operand())?,
+            _ => return None,
+        }));
+    }
+    let reserves = match word {
+        b"lr" => true,
+        b"sc" => false,
+        _ => return None,
+    };
+    let place = place(text, at)?;
+    *marks = if reserves { Marks::RESERVES } else { Marks::CONDITIONAL };
+    if !reserves && skip_space(text, at) == b'f' {
+        let fails = text.get(*at..*at + 5)? == b"fails" && !in_name(byte(text, *at + 5));
+        *at += 5;
+        *marks = marks.with(Marks::FAILED);
+        return fails.then_some(Action::Failed { place });
+    }
+    let write = writes(text, at)?;
+    (write != reserves).then_some(())?;
+    Some(Action::Access { place, write, value: value(text, at)? })
 }
 
 /// A label up to the end of the line; what is not plain text goes the slow way.

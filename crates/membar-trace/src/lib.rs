@@ -105,6 +105,7 @@ mod fast;
 mod input;
 mod line;
 mod locate;
+mod marks;
 mod reader;
 mod write;
 

@@ -6,7 +6,7 @@
 
 use crate::error::{ErrorKind, quoted};
 use membar_core::columns;
-use membar_core::{Mask, Span};
+use membar_core::{Depends, Marks, Mask, Span};
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -54,6 +54,10 @@ pub(crate) enum Action<'a> {
         addr: Addr<'a>,
         read: u64,
     },
+    /// A store conditional that did not store.
+    Failed {
+        addr: Addr<'a>,
+    },
     Fence(Option<Mask>),
     Acquire(Cow<'a, str>),
     Release(Cow<'a, str>),
@@ -61,12 +65,19 @@ pub(crate) enum Action<'a> {
     Join(u32),
 }
 
+/// What an operation says besides address and value: its marks, and its dependencies as distances.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Said {
+    pub marks: Marks,
+    pub deps: Vec<(Depends, u32)>,
+}
+
 /// The meaning of a line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Line<'a> {
     Blank,
     Check,
-    Op { thread: u32, action: Action<'a>, span: Span, label: Option<&'a str> },
+    Op { thread: u32, action: Action<'a>, said: Said, span: Span, label: Option<&'a str> },
     Init { addr: Addr<'a>, value: u64 },
     Final { addr: Addr<'a>, value: u64 },
     Order { addr: Addr<'a>, values: Vec<u64> },
@@ -109,6 +120,9 @@ pub(crate) struct Parser<'a> {
     pub watch: Option<u64>,
     /// Is this part of an interleaving, with what only those have?
     interleaved: bool,
+    /// What the operation says besides address and value.
+    pub marks: Marks,
+    pub deps: Vec<(Depends, u32)>,
 }
 
 impl<'a> Parser<'a> {
@@ -123,6 +137,8 @@ impl<'a> Parser<'a> {
             thread_at: none(),
             watch: None,
             interleaved: false,
+            marks: Marks::NONE,
+            deps: Vec::new(),
         }
     }
 
@@ -183,9 +199,26 @@ impl<'a> Parser<'a> {
             Some(byte) if starts_name(byte) => self.plain()?,
             _ => return Err(self.expected("an operation", "write `0: M[1] := 1`, `0: M[1] == 1` or `0: sync`")),
         };
+        let suffix = self.at_next();
+        if !matches!(action, Action::Start(_) | Action::Join(_)) {
+            self.suffixes()?;
+        }
+        let said = Said { marks: self.marks, deps: std::mem::take(&mut self.deps) };
+        let barrier = matches!(action, Action::Fence(_) | Action::Failed { .. });
+        if self.interleaved && (!said.deps.is_empty() || !said.marks.is_empty()) && !matches!(action, Action::Fence(_))
+        {
+            return Err(Fault { kind: ErrorKind::RecordedOnly, at: suffix..self.at.max(suffix + 1) });
+        }
+        let words = Marks::WORDS.iter().fold(Marks::NONE, |all, &(mark, _)| all.with(mark));
+        let lock = matches!(action, Action::Acquire(_) | Action::Release(_) | Action::Attempt { .. });
+        if (barrier && (said.marks.meets(words) || (!said.deps.is_empty() && matches!(action, Action::Fence(_)))))
+            || (lock && said != Said::default())
+        {
+            return Err(Fault { kind: ErrorKind::MarkedBarrier, at: suffix..self.at.max(suffix + 1) });
+        }
         let span = if self.next() == Some(b'@') { self.span()? } else { Span::UNKNOWN };
         let label = if self.next() == Some(b'!') { Some(self.label()?) } else { None };
-        Ok(Line::Op { thread, action, span, label })
+        Ok(Line::Op { thread, action, said, span, label })
     }
 
     fn thread(&mut self) -> Result<u32, Fault> {
@@ -219,6 +252,14 @@ impl<'a> Parser<'a> {
                 _ => Action::Release(self.lock()?),
             });
         }
+        if !matches!(self.next(), Some(b'=' | b':' | b'[')) {
+            if let Some(barrier) = self.barrier(word)? {
+                return Ok(barrier);
+            }
+            if matches!(word, "lr" | "sc") {
+                return self.reservation(word == "lr");
+            }
+        }
         if matches!(word, "start" | "join") && self.next().is_some_and(|byte| byte.is_ascii_digit()) {
             if !self.interleaved {
                 let word = if word == "start" { "start" } else { "join" };
@@ -236,15 +277,21 @@ impl<'a> Parser<'a> {
 
     fn access(&mut self) -> Result<(Addr<'a>, bool), Fault> {
         let addr = self.addr()?;
+        let writes = self.operator()?;
+        Ok((addr, writes))
+    }
+
+    /// `:=`, which writes, or `==`.
+    pub(crate) fn operator(&mut self) -> Result<bool, Fault> {
         match self.next() {
             Some(b':') if self.rest().starts_with(b":=") => self.at += 2,
             Some(b'=') if self.rest().starts_with(b"==") => {
                 self.at += 2;
-                return Ok((addr, false));
+                return Ok(false);
             }
             _ => return Err(self.expected("`:=` or `==`", "`:=` stores and `==` loads")),
         }
-        Ok((addr, true))
+        Ok(true)
     }
 
     fn rmw(&mut self, open: u8) -> Result<Action<'a>, Fault> {
@@ -406,7 +453,7 @@ impl<'a> Parser<'a> {
         Ok(Line::Guard { lock, addrs })
     }
 
-    fn addr(&mut self) -> Result<Addr<'a>, Fault> {
+    pub(crate) fn addr(&mut self) -> Result<Addr<'a>, Fault> {
         if !self.next().is_some_and(starts_name) {
             return Err(self.expected("an address", "addresses are `M[3]` or names such as `x` and `flag[0]`"));
         }
@@ -433,14 +480,14 @@ impl<'a> Parser<'a> {
         })
     }
 
-    fn value(&mut self) -> Result<u64, Fault> {
+    pub(crate) fn value(&mut self) -> Result<u64, Fault> {
         let start = self.at_next();
         let value = self.number("value", u64::MAX)?;
         self.value_at = start..self.at;
         Ok(value)
     }
 
-    fn number(&mut self, what: &'static str, max: u64) -> Result<u64, Fault> {
+    pub(crate) fn number(&mut self, what: &'static str, max: u64) -> Result<u64, Fault> {
         if !self.next().is_some_and(|byte| byte.is_ascii_digit()) {
             let expected = match what {
                 "value" => "a value",
@@ -475,7 +522,7 @@ impl<'a> Parser<'a> {
     }
 
     /// The next byte that is not white space; the parser stands on it.
-    fn next(&mut self) -> Option<u8> {
+    pub(crate) fn next(&mut self) -> Option<u8> {
         loop {
             match self.text.as_bytes().get(self.at) {
                 Some(b' ' | b'\t') => self.at += 1,
@@ -485,13 +532,13 @@ impl<'a> Parser<'a> {
     }
 
     /// Where the next token begins.
-    fn at_next(&mut self) -> usize {
+    pub(crate) fn at_next(&mut self) -> usize {
         self.next();
         self.at
     }
 
     /// Takes everything from here that can stand in a name or a number.
-    fn word(&mut self) -> &'a str {
+    pub(crate) fn word(&mut self) -> &'a str {
         let start = self.at;
         while self.rest().first().is_some_and(|&byte| in_name(byte)) {
             self.at += 1;
@@ -499,13 +546,34 @@ impl<'a> Parser<'a> {
         &self.text[start..self.at]
     }
 
-    fn token(&mut self, token: &[u8], expected: &'static str, help: &'static str) -> Result<(), Fault> {
+    pub(crate) fn token(&mut self, token: &[u8], expected: &'static str, help: &'static str) -> Result<(), Fault> {
         self.next();
         if !self.rest().starts_with(token) {
             return Err(self.expected(expected, help));
         }
         self.at += token.len();
         Ok(())
+    }
+
+    /// The next word, without taking it.
+    pub(crate) fn rest_word(&mut self) -> &'a str {
+        let start = self.at_next();
+        let word = self.word();
+        self.at = start;
+        word
+    }
+
+    /// What stands from `start` on is not known there.
+    pub(crate) fn unknown(&self, start: usize, help: &'static str) -> Fault {
+        let end = self.at.max(start + 1);
+        let text = quoted(self.text.as_bytes().get(start..end).unwrap_or_default());
+        Fault { kind: ErrorKind::UnknownMark { text, help }, at: start..end }
+    }
+
+    /// As [`Parser::expected`], about what stands at `start`.
+    pub(crate) fn expected_at(&mut self, start: usize, expected: &'static str, help: &'static str) -> Fault {
+        self.at = start;
+        self.expected(expected, help)
     }
 
     fn expected(&self, expected: &'static str, help: &'static str) -> Fault {

@@ -42,7 +42,10 @@ fn line_of(fault: &Malformed) -> u64 {
         | Malformed::OrderMisses { line, .. }
         | Malformed::ReleaseUnheld { line, .. }
         | Malformed::AcquireHeld { line, .. }
-        | Malformed::HeldAtEnd { line, .. } => line,
+        | Malformed::HeldAtEnd { line, .. }
+        | Malformed::DependsOnNothing { line, .. }
+        | Malformed::DependsOnStore { line, .. }
+        | Malformed::OtherReservation { line, .. } => line,
     }
 }
 
@@ -71,7 +74,12 @@ fn blame(fault: &Malformed, original: &[u8]) -> Option<Range<usize>> {
         | Malformed::OrderMisses { .. }
         | Malformed::ReleaseUnheld { .. }
         | Malformed::AcquireHeld { .. }
-        | Malformed::HeldAtEnd { .. } => parser.addr_at,
+        | Malformed::HeldAtEnd { .. }
+        | Malformed::OtherReservation { .. } => parser.addr_at,
+        Malformed::DependsOnNothing { how, .. } | Malformed::DependsOnStore { how, .. } => {
+            let at = memchr::memmem::find(original, format!("{how}(").as_bytes())?;
+            at..at + how.name().len()
+        }
     })
 }
 

@@ -384,13 +384,17 @@ fn addr_id(trace: &mut Trace, addr: &Addr<'_>) -> AddrId {
 fn add(trace: &mut Trace, parsed: Line<'_>, line: u64) {
     match parsed {
         Line::Blank | Line::Check => {}
-        Line::Op { thread, action, span, label: _ } => {
+        Line::Op { thread, action, said, span, label: _ } => {
             let thread = trace.thread_id(thread);
-            let op = push(trace, thread, &action, line);
-            if let Some(op) = op
-                && span != Span::UNKNOWN
-            {
+            let Some(op) = push(trace, thread, &action, line) else { return };
+            if span != Span::UNKNOWN {
                 trace.set_span(op, span);
+            }
+            if !said.marks.is_empty() {
+                trace.set_marks(op, said.marks);
+            }
+            for (how, back) in said.deps {
+                trace.push_dependency(how, back);
             }
         }
         Line::Init { addr, value } => {
@@ -426,6 +430,10 @@ fn push(trace: &mut Trace, thread: ThreadId, action: &Action<'_>, line: u64) -> 
         Action::Rmw { addr, read, write } => {
             let addr = addr_id(trace, addr);
             trace.push_rmw(thread, addr, *read, *write, line)
+        }
+        Action::Failed { addr } => {
+            let addr = addr_id(trace, addr);
+            trace.push_failed(thread, addr, line)
         }
         Action::Fence(mask) => trace.push_fence(thread, *mask, line),
         Action::Acquire(lock) => {

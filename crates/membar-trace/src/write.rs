@@ -1,15 +1,21 @@
 //! Traces as text.
 
 use crate::line::is_name;
-use membar_core::{AddrId, AddrName, Mask, OpId, OpKind, Trace};
+use membar_core::{AddrId, AddrName, Marks, Mask, OpId, OpKind, Trace};
 use std::fmt;
 use std::io;
 
 /// Writes one operation the way a trace has it, without line end: `0: M[1] := 1 @ 100:120`.
-pub fn write_op(trace: &Trace, op: OpId, out: &mut impl fmt::Write) -> fmt::Result {
-    let op = trace.op(op);
+pub fn write_op(trace: &Trace, id: OpId, out: &mut impl fmt::Write) -> fmt::Result {
+    let op = trace.op(id);
     write!(out, "{}: ", trace.thread_names()[op.thread.index()])?;
+    if op.marks.meets(Marks::RESERVES) {
+        out.write_str("lr ")?;
+    } else if op.marks.meets(Marks::CONDITIONAL) {
+        out.write_str("sc ")?;
+    }
     match op.kind {
+        OpKind::Fence if op.marks.meets(Marks::FAILED) => write!(out, "{} fails", name(trace, op.addr))?,
         OpKind::Load => write!(out, "{} == {}", name(trace, op.addr), op.read)?,
         OpKind::Store => write!(out, "{} := {}", name(trace, op.addr), op.write)?,
         OpKind::Rmw => {
@@ -18,10 +24,25 @@ pub fn write_op(trace: &Trace, op: OpId, out: &mut impl fmt::Write) -> fmt::Resu
         }
         OpKind::Fence => match op.mask {
             None => out.write_str("sync")?,
-            Some(mask) => write_mask(mask, out)?,
+            Some(mask) if op.marks.is_empty() => write_mask(mask, out)?,
+            Some(mask) => write_barrier(mask, op.marks, out)?,
         },
         OpKind::Acquire => write!(out, "acq {}", name(trace, op.addr))?,
         OpKind::Release => write!(out, "rel {}", name(trace, op.addr))?,
+    }
+    for (_, word) in Marks::WORDS.iter().filter(|(mark, _)| op.marks.meets(*mark)) {
+        write!(out, " {word}")?;
+    }
+    let mut open = None;
+    for dep in trace.dependencies(id) {
+        match open {
+            Some(how) if how == dep.how => write!(out, ",-{}", dep.back)?,
+            _ => write!(out, "{} {}(-{}", if open.is_some() { ")" } else { "" }, dep.how, dep.back)?,
+        }
+        open = Some(dep.how);
+    }
+    if open.is_some() {
+        out.write_char(')')?;
     }
     match (op.span.begin, op.span.end) {
         (None, None) => Ok(()),
@@ -45,6 +66,40 @@ fn write_mask(mask: Mask, out: &mut impl fmt::Write) -> fmt::Result {
         }
     }
     Ok(())
+}
+
+/// A barrier in the words of RISC-V or Arm.
+fn write_barrier(mask: Mask, marks: Marks, out: &mut impl fmt::Write) -> fmt::Result {
+    if marks.meets(Marks::FENCE_I) {
+        return out.write_str("fence.i");
+    }
+    if marks.meets(Marks::ISB) {
+        return out.write_str("isb");
+    }
+    if marks.meets(Marks::DMB) {
+        return out.write_str(match mask {
+            Mask::STORE_STORE => "dmb st",
+            Mask::FULL => "dmb sy",
+            _ => "dmb ld",
+        });
+    }
+    if mask == crate::marks::tso() {
+        return out.write_str("fence.tso");
+    }
+    // The sets of a fence: what is earlier in some pair, and what is later.
+    let set = |later: bool| {
+        let has = |stores: bool| {
+            let pair = |other: bool| if later { Mask::pair(other, stores) } else { Mask::pair(stores, other) };
+            mask.contains(pair(false)) || mask.contains(pair(true))
+        };
+        match (has(false), has(true)) {
+            (true, true) => "rw",
+            (true, false) => "r",
+            (false, true) => "w",
+            (false, false) => "io",
+        }
+    };
+    write!(out, "fence {},{}", set(false), set(true))
 }
 
 /// A line that is not an operation.
@@ -120,7 +175,7 @@ pub fn write_trace(trace: &Trace, out: &mut impl io::Write) -> io::Result<()> {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
         }
     }
-    if trace.ops().any(|op| trace.mask(op).is_some_and(Mask::is_empty)) {
+    if trace.ops().any(|op| trace.mask(op).is_some_and(Mask::is_empty) && trace.marks(op).is_empty()) {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "a barrier that orders nothing cannot be written"));
     }
     const BLOCK: usize = 1 << 16;

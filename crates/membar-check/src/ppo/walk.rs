@@ -1,6 +1,7 @@
 //! One walk along a thread: steps 1 to 5 of [`super`], each a method.
 
-use super::{Chain, LOCKS, NONE, PpoEdges, Rows, Scratch, Session, any_entry, barrier, column, rectangles};
+use super::said::{self, At};
+use super::{Chain, LOCKS, NONE, PpoEdges, Rows, Scratch, Session, any_entry, barrier, column, fresh, rectangles};
 use membar_core::{Kind, Kinds, Model, OpId, OpKind, Ppo, Trace};
 
 /// The walk, at one of the thread's operations.
@@ -22,6 +23,8 @@ pub(super) struct Walk<'a> {
     load_list: bool,
     /// Does the model have entries about sessions?
     sessions: bool,
+    /// Does it have conditions about marks, dependencies or what was read?
+    says: bool,
     /// The last operation of each kind.
     last_of: [u32; 4],
 }
@@ -52,6 +55,10 @@ impl<'a> Walk<'a> {
         s.chains.clear();
         s.chains.extend(rectangles(implicit).map(|(from, to)| Chain { from, to, ..Chain::default() }));
         let implicit = s.chains.len();
+        let says = s.said.asks();
+        if says {
+            s.said.enter(&model.ppo, always);
+        }
         for &op in ops.iter().filter(|&&op| trace.kind(op) == OpKind::Fence) {
             for (from, to) in rectangles(barrier(trace, model, always, op)) {
                 if !s.chains[implicit..].iter().any(|chain| chain.from == from && chain.to == to) {
@@ -64,6 +71,7 @@ impl<'a> Walk<'a> {
             load_list: !model.ppo.entry(Kind::Load, Kind::Load).on_one_address(),
             sessions: trace.has_locks() && model.ppo.any(|when| when.same_session),
             last_of: [NONE; 4],
+            says,
             next_node,
             trace,
             model,
@@ -82,6 +90,9 @@ impl<'a> Walk<'a> {
             let (node, kind) = (self.base + i as u32, self.trace.kind(op));
             if kind == OpKind::Fence {
                 self.fence(op, node);
+                if self.says {
+                    self.said(op, node);
+                }
                 continue;
             }
             let here = Here { node, kind, kinds: kind.kinds(), at: self.trace.addr(op).index() };
@@ -96,6 +107,9 @@ impl<'a> Walk<'a> {
                 self.under_guards(here);
             }
             self.link_predecessors(here);
+            if self.says && !kind.locks() {
+                self.said(op, node);
+            }
             if kind.locks() {
                 self.lock(here);
             }
@@ -115,6 +129,13 @@ impl<'a> Walk<'a> {
         if pred != NONE && !self.s.preds.contains(&pred) {
             self.s.preds.push(pred);
         }
+    }
+
+    /// Step 7.
+    fn said(&mut self, op: OpId, node: u32) {
+        let kinds = self.trace.kind(op).kinds();
+        let at = At { trace: self.trace, ppo: self.ppo(), op, node, base: self.base, kinds };
+        said::visit(self.s, &at, self.edges, self.next_node);
     }
 
     /// Step 2: a barrier makes collectors.
@@ -313,6 +334,7 @@ impl<'a> Walk<'a> {
             s.last[0][x] = NONE;
             s.last[1][x] = NONE;
             s.open_loads[x] = NONE;
+            s.said.forget(x);
             for lists in &mut s.guarded {
                 if let Some(list) = lists.get_mut(x) {
                     list.clear();
@@ -320,10 +342,4 @@ impl<'a> Walk<'a> {
             }
         }
     }
-}
-
-/// A new node.
-fn fresh(next_node: &mut u32) -> u32 {
-    *next_node += 1;
-    *next_node - 1
 }

@@ -6,4 +6,5 @@ mod metamorphic;
 mod named;
 mod oracle;
 mod repeated;
+mod riscv;
 mod synchronized;

@@ -113,6 +113,7 @@ fn odd_model(rng: &mut membar_simulate::Rng) -> Model {
         same_session: rng.chance(1, 5),
         time: rng.chance(1, 4),
         guarded: false,
+        ..When::NEVER
     };
     let mut ppo = Ppo::new(when(false), when(true), when(!write_order), when(true));
     if rng.chance(2, 3) {
@@ -126,6 +127,7 @@ fn odd_model(rng: &mut membar_simulate::Rng) -> Model {
                     same_session: inside && rng.chance(1, 3),
                     guarded: !both && rng.chance(1, 3),
                     time: rng.chance(1, 6),
+                    ..When::NEVER
                 };
                 ppo.set(earlier, later, entry);
             }

@@ -175,3 +175,20 @@ fn a_copy_may_change_its_words_but_not_its_meaning() {
     let renamed = source("tso").unwrap().replace("\"tso\"", "\"our-tso\"");
     assert_eq!(parse("my.toml", &renamed).unwrap().name, "our-tso");
 }
+
+#[test]
+fn instruction_sets_are_model_files() {
+    for model in membar_model::instruction_sets() {
+        let text = source(&model.name).unwrap();
+        assert_eq!(&parse("copy.toml", text).unwrap(), model);
+        assert_eq!(&load(&model.name).unwrap(), model);
+        assert!(!model.title.is_empty() && model.about.ends_with('.'), "{}", model.name);
+        assert!(model.coherence && model.store_forwarding && model.write_order && !model.atomic_writes);
+    }
+    // RVWMO has each condition in some entry; Ztso keeps all pairs but one kind anyway.
+    let [ztso, rvwmo] = membar_model::instruction_sets() else { panic!("two") };
+    for &condition in membar_core::Condition::ALL {
+        assert!(rvwmo.ppo.any(|when| when.also.has(condition)), "{condition}");
+    }
+    assert!(ztso.ppo.entry(Kind::Load, Kind::Store).always && !ztso.ppo.entry(Kind::Store, Kind::Load).always);
+}

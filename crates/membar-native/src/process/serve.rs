@@ -25,7 +25,8 @@ pub fn serve() -> io::Result<()> {
         }
         (File::from_raw_fd(from), File::from_raw_fd(to))
     };
-    let (mut to, mut server) = (BufWriter::new(to), Server { program: Loaded::Nothing, shared: None, begun: Default::default() });
+    let (mut to, mut server) =
+        (BufWriter::new(to), Server { program: Loaded::Nothing, shared: None, begun: Default::default() });
     for line in BufReader::new(from).split(b'\n') {
         let reply = server.answer(serde_json::from_slice(&line?)?).unwrap_or_else(Reply::Failed);
         serde_json::to_writer(&mut to, &reply)?;

@@ -1,7 +1,7 @@
 //! Rules and axioms, in the words of the page.
 
 use super::page::Axiom;
-use membar_core::{Axiom as Name, Rule};
+use membar_core::{Axiom as Name, Condition, Rule};
 
 pub(super) use crate::shape::relation;
 
@@ -23,9 +23,31 @@ pub(super) fn says(rule: Rule) -> &'static str {
         Rule::Init => "Initial values come before everything.",
         Rule::Final => "Final values come after everything.",
         Rule::Lock => "The model keeps the order of an acquire or a release and other operations of its thread.",
+        Rule::Kept { by, .. } => condition(by),
         Rule::Time => "An operation that had ended before another began comes before it.",
         Rule::Assume(_) => "The case assumes this.",
         Rule::Case(_) => "An earlier case showed that the opposite order is impossible.",
+    }
+}
+
+/// The statement of a condition: RVWMO's rules of preserved program order.
+fn condition(by: Condition) -> &'static str {
+    match by {
+        Condition::AnotherStore => {
+            "Two loads of one address that returned different writes, with no store of the thread to it between them, stay in \
+             order."
+        }
+        Condition::FromAtomic => "A load that returned its own thread's atomic stays behind it.",
+        Condition::EarlierAcquires => "An acquire stays before everything later in its thread.",
+        Condition::LaterReleases => "A release stays behind everything earlier in its thread.",
+        Condition::ReleaseAcquire => "A release stays before a later acquire of its thread.",
+        Condition::Address => "An access stays behind the operation that its address came from.",
+        Condition::Data => "A store stays behind the operation that its value came from.",
+        Condition::Control => "A store stays behind the operation that decided whether it is executed.",
+        Condition::ThroughStore => {
+            "A load that returned its own thread's store stays behind what the store's address or value came from."
+        }
+        Condition::PastAddress => "A store stays behind what the address of an operation before it came from.",
     }
 }
 
@@ -40,6 +62,7 @@ pub(super) fn axiom(rule: Rule) -> Axiom {
         Name::Value => "A read returns the latest write to its address.",
         Name::WriteOrder => "Writes take effect in the recorded order.",
         Name::LockOrder => "Operations around an acquire or a release keep their order.",
+        Name::ProgramOrder => "Marks, dependencies and what was read keep operations of a thread in order.",
         Name::Time => "An operation that ended before another began comes first.",
         Name::Order => "Of two operations one comes first: memory order is total.",
     };

@@ -268,6 +268,8 @@ impl Interleaving {
                 if acquire { Act::Acquire(lock) } else { Act::Release(lock) }
             }
             fast::Action::Sync => Act::Fence(None),
+            fast::Action::Fence(mask) => Act::Fence(Some(mask)),
+            fast::Action::Failed { .. } => unreachable!("has marks, and is not taken"),
         };
         (thread, act)
     }
@@ -280,6 +282,7 @@ impl Interleaving {
             Action::Rmw { addr, read, write } => Act::Rmw { addr: addr_id(names, addr), read: *read, write: *write },
             Action::Attempt { addr, read } => Act::Attempt { addr: addr_id(names, addr), value: *read },
             Action::Fence(mask) => Act::Fence(*mask),
+            Action::Failed { .. } => unreachable!("the parser refuses it in interleavings"),
             Action::Acquire(lock) => Act::Acquire(names.lock_id(lock)),
             Action::Release(lock) => Act::Release(names.lock_id(lock)),
             Action::Start(child) => Act::Start(names.thread_id(*child)),
@@ -425,7 +428,7 @@ impl Reader<'_> {
     ) -> (usize, bool) {
         let text = &self.buf[self.pos..self.complete];
         let (mut taken, mut line, mut stop) = (0, self.line, false);
-        while let Some(common) = fast::operation(text, taken) {
+        while let Some(common) = fast::operation(text, taken).filter(Common::is_plain) {
             let (thread, act) = state.common(&common);
             if state.admit(thread, act, line + 1).is_err() {
                 break;

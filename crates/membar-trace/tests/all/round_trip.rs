@@ -1,6 +1,6 @@
 //! Everything written is read back the same.
 
-use membar_core::{AddrId, AddrName, Guard, Init, Mask, Op, OpId, OpKind, OrderLine, Span, Trace};
+use membar_core::{AddrId, AddrName, Guard, Init, Marks, Mask, Op, OpId, OpKind, OrderLine, Span, Trace};
 use membar_trace::{parse, write_op, write_trace};
 use proptest::prelude::*;
 
@@ -50,8 +50,17 @@ fn trace() -> impl Strategy<Value = Trace> {
         for (i, (kind, at, thread, value, mask, span)) in ops.into_iter().enumerate() {
             let thread = trace.thread_id(thread);
             line += 1;
-            let mut op =
-                Op { kind: OpKind::Load, thread, addr: AddrId::NONE, read: 0, write: 0, mask: None, span, line };
+            let mut op = Op {
+                kind: OpKind::Load,
+                thread,
+                addr: AddrId::NONE,
+                read: 0,
+                write: 0,
+                mask: None,
+                span,
+                line,
+                marks: Marks::NONE,
+            };
             match kind {
                 0..=4 => {
                     op.addr = trace.addr_id(at.get(&names));

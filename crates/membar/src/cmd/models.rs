@@ -25,17 +25,18 @@ pub fn run(args: &Models, style: Style) -> Result<u8, Failure> {
 }
 
 fn list(style: Style) -> String {
-    let models = membar::model::builtins();
-    let width = models.iter().map(|model| model.name.len()).max().unwrap_or(0);
+    let models = || membar::model::builtins().iter().chain(membar::model::instruction_sets());
+    let width = models().map(|model| model.name.len()).max().unwrap_or(0);
     let mut text = String::new();
-    for model in models {
+    for model in models() {
         let pad = width - model.name.len();
         let _ = writeln!(text, "{}{:pad$}  {}", style.heading(&model.name), "", model.title);
     }
     let _ = writeln!(
         text,
-        "\nThe first five are each weaker than the one before; the others order accesses by locks only."
+        "\nThe first five are each weaker than the one before; those that follow order accesses by locks only."
     );
+    let _ = writeln!(text, "The last ones are those of instruction sets, with marks, reservations and dependencies.");
     let _ = writeln!(text, "For programs there is also c11 (`membar verify --model c11`): `membar models show c11`.");
     let _ = writeln!(text, "`membar models diff A B` finds the smallest traces that tell two apart.");
     let _ = writeln!(text, "`membar models show NAME` prints one as a file; `--model FILE.toml` uses yours.");
@@ -73,6 +74,12 @@ fn diff(
     style: Style,
 ) -> Result<(String, u8), Failure> {
     let [a, b] = [Chosen::load(names[0])?, Chosen::load(names[1])?];
+    if let Some(said) = [&a, &b].into_iter().find(|chosen| chosen.model.ppo.any(|when| !when.also.is_empty())) {
+        let name = safe(&said.arg);
+        return Err(Failure::Usage(format!(
+            "error: `{name}` has conditions about marks, dependencies or what was read, which `models diff` does not compare"
+        )));
+    }
     let interrupt = stop::on_key();
     let progress = Progress::start(None, limits.time.0);
     progress.file(&format!("{} and {}", a.arg, b.arg));

@@ -13,7 +13,9 @@ const STEPS: usize = 400;
 pub(super) fn axioms(proof: &Proof) -> Vec<Axiom> {
     let mut axioms: Vec<Axiom> = Vec::new();
     match proof {
-        Proof::Unwritten(_) | Proof::UnwrittenFinal(_) => axioms.push(rules::axiom(Rule::ReadsFrom)),
+        Proof::Unwritten(_) | Proof::UnwrittenFinal(_) | Proof::Unreserved(_) => {
+            axioms.push(rules::axiom(Rule::ReadsFrom));
+        }
         Proof::Cycle(lemmas) => {
             for step in lemmas.iter().flat_map(|lemma| &lemma.steps) {
                 let axiom = rules::axiom(step.rule);

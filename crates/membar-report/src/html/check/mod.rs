@@ -68,7 +68,7 @@ pub fn needed(trace: &Trace, proof: &Proof) -> Vec<OpId> {
     let nobody_wrote = match proof {
         Proof::Unwritten(op) => Some(trace.addr(*op)),
         Proof::UnwrittenFinal(addr) => Some(*addr),
-        Proof::Cycle(_) => None,
+        Proof::Unreserved(_) | Proof::Cycle(_) => None,
     };
     if let Some(addr) = nobody_wrote {
         let writes = trace.ops().filter(|&other| trace.kind(other).writes() && trace.addr(other) == addr);
@@ -77,7 +77,7 @@ pub fn needed(trace: &Trace, proof: &Proof) -> Vec<OpId> {
     }
     while let Some(op) = todo.pop() {
         let source = trace.source(op).as_op();
-        for other in source.into_iter().chain(trace.partner(op)) {
+        for other in source.into_iter().chain(trace.partner(op)).chain(trace.reservation(op)) {
             if ops.insert(other) {
                 todo.push(other);
             }

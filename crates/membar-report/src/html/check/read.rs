@@ -17,7 +17,7 @@ pub(super) fn impossible(
     let trace = drawing.words.trace;
     let read = match proof {
         Proof::Unwritten(op) => *op,
-        Proof::UnwrittenFinal(_) => return None,
+        Proof::UnwrittenFinal(_) | Proof::Unreserved(_) => return None,
         Proof::Cycle(_) => blame?.read,
     };
     let addr = trace.addr(read);

@@ -91,22 +91,22 @@ impl Reader {
 
     fn next(&mut self, mnemonic: Mnemonic) -> Instruction {
         let instr = self.code[self.at];
-        assert_eq!(instr.mnemonic(), mnemonic, "{instr} at {}", self.at);
+        assert_eq!(instr.mnemonic(), mnemonic, "{instr:?} at {}", self.at);
         self.at += 1;
         instr
     }
 
     /// The 64-bit word of memory that an operand names.
     fn cell(&self, instr: &Instruction) -> usize {
-        assert_eq!((instr.memory_base(), instr.memory_index()), (Register::RDI, Register::None), "{instr}");
-        assert!(instr.memory_size().size() == 8, "{instr}");
+        assert_eq!((instr.memory_base(), instr.memory_index()), (Register::RDI, Register::None), "{instr:?}");
+        assert!(instr.memory_size().size() == 8, "{instr:?}");
         let bytes = instr.memory_displacement64() as i64 + BIAS;
         assert_eq!(bytes % 8, 0);
         bytes as usize / 8
     }
 
     fn word(&self, instr: &Instruction) -> usize {
-        assert_eq!((instr.memory_base(), instr.memory_index()), (Register::R8, Register::None), "{instr}");
+        assert_eq!((instr.memory_base(), instr.memory_index()), (Register::R8, Register::None), "{instr:?}");
         let bytes = instr.memory_displacement64() as i64 + self.ahead;
         assert_eq!(bytes % 8, 0);
         bytes as usize / 8
@@ -114,7 +114,7 @@ impl Reader {
 
     fn jump(&mut self, mnemonic: Mnemonic, to: usize) {
         let jump = self.next(mnemonic);
-        assert_eq!(jump.near_branch_target(), self.code[to].ip(), "{jump}");
+        assert_eq!(jump.near_branch_target(), self.code[to].ip(), "{jump:?}");
     }
 
     fn all(&mut self) -> Vec<Seen> {
@@ -237,7 +237,7 @@ impl Reader {
                 assert_eq!(release.op1_register(), Register::RAX);
                 seen.push(Seen::Release(self.cell(&release)));
             }
-            _ => unreachable!("{instr} at {}", self.at),
+            _ => unreachable!("{instr:?} at {}", self.at),
         }
     }
 

@@ -1,0 +1,242 @@
+//! Earlier operations of a thread that marks, dependencies or what was read put before a later one.
+//!
+//! Problem and algorithm: as [`crate::past`], for the entries' [`Condition`]s. One walk along a thread keeps what was gathered
+//! ([`Join`]) by kind: all accesses, those marked acquire, those marked release, and those that an address behind them came
+//! from; and per address the last store of the thread and the loads since then.
+//!
+//! A load that returned its own thread's store returned the last one to its address, or the value check refuses the order: so
+//! one store per address is kept. The loads of an address are kept as those that returned what the last one returned, and
+//! all others. Where a value comes back, some of the others returned it too, and need not come before the load; but they
+//! are before one that returned something else, and that one is, so nothing is asked for that is not needed.
+
+use crate::past::Join;
+use membar_core::{AddrId, Condition, Conditions, Depends, Kind, Marks, Model, OpId, OpKind, Trace};
+
+/// What the current thread did to an address; stale unless it is the current thread's.
+#[derive(Clone, Copy, Default, Debug)]
+struct Own {
+    /// The thread, plus one.
+    thread: u32,
+    store: Option<OpId>,
+    /// Loads since the store: is there one, what the last returned, the loads that returned it too, and the others.
+    loaded: bool,
+    value: u64,
+    same: u32,
+    others: u32,
+}
+
+/// The walk's state.
+#[derive(Default, Debug)]
+pub(crate) struct Said {
+    /// Per earlier and later access kind (load, store), the conditions.
+    table: [[Conditions; 2]; 2],
+    asked: bool,
+    own: Vec<Own>,
+    thread: u32,
+    all: [u32; 2],
+    acquires: [u32; 2],
+    releases: [u32; 2],
+    past: [u32; 2],
+}
+
+const KINDS: [Kind; 2] = [Kind::Load, Kind::Store];
+
+/// The access kinds of an operation, as indices of the table.
+fn kinds(kind: OpKind) -> impl Iterator<Item = usize> {
+    (0..2).filter(move |&i| kind.kinds().has(KINDS[i]))
+}
+
+impl Said {
+    /// Before the first thread. Does the model ask anything that the trace says?
+    pub(crate) fn start(&mut self, trace: &Trace, model: &Model) -> bool {
+        self.table = KINDS.map(|e| KINDS.map(|l| model.ppo.entry(e, l).also));
+        self.asked = self.table.iter().flatten().any(|conditions| !conditions.is_empty());
+        if self.asked {
+            self.own.clear();
+            self.own.resize(trace.addrs(), Own::default());
+        }
+        self.asked
+    }
+
+    /// Before a thread's first operation.
+    pub(crate) fn enter(&mut self, thread: u32) {
+        self.thread = thread + 1;
+        [self.all, self.acquires, self.releases, self.past] = [[0; 2]; 4];
+    }
+
+    fn own(&mut self, addr: AddrId) -> &mut Own {
+        let own = &mut self.own[addr.index()];
+        if own.thread != self.thread {
+            *own = Own { thread: self.thread, ..Own::default() };
+        }
+        own
+    }
+
+    /// Does the table have the condition for an operation of kind `e` (an index) and a later one?
+    fn asks(&self, e: usize, later: OpKind, condition: Condition) -> bool {
+        kinds(later).any(|l| self.table[e][l].has(condition))
+    }
+
+    /// The same for an earlier operation.
+    fn asks_about(&self, earlier: OpKind, later: OpKind, condition: Condition) -> bool {
+        kinds(earlier).any(|e| self.asks(e, later, condition))
+    }
+
+    /// Adds to `before` what comes before an access, and then the access to what is kept.
+    pub(crate) fn access<J: Join>(&mut self, trace: &Trace, op: OpId, mut before: u32, join: &mut J) -> u32 {
+        let (kind, marks, item) = (trace.kind(op), trace.marks(op), join.of(op));
+        for e in 0..2 {
+            let sets = [
+                (Condition::EarlierAcquires, true, self.acquires[e]),
+                (Condition::LaterReleases, marks.meets(Marks::RELEASE), self.all[e]),
+                (Condition::ReleaseAcquire, marks.meets(Marks::ACQUIRE), self.releases[e]),
+                (Condition::PastAddress, true, self.past[e]),
+            ];
+            for (condition, fits, earlier) in sets {
+                if fits && self.asks(e, kind, condition) {
+                    before = join.join(before, earlier);
+                }
+            }
+        }
+        for dep in trace.dependencies(op) {
+            let condition = match dep.how {
+                Depends::Address => Condition::Address,
+                Depends::Data => Condition::Data,
+                Depends::Control => Condition::Control,
+            };
+            if self.asks_about(trace.kind(dep.on), kind, condition) {
+                before = join.join(before, join.of(dep.on));
+            }
+        }
+        if kind.reads() {
+            before = self.read(trace, op, before, join);
+        }
+        if matches!(kind, OpKind::Store | OpKind::Rmw) {
+            let own = self.own(trace.addr(op));
+            *own = Own { thread: own.thread, store: Some(op), ..Own::default() };
+        }
+        if kind.reads() {
+            let own = self.own(trace.addr(op));
+            if !own.loaded || own.value != trace.read(op) {
+                own.others = join.join(own.others, own.same);
+                (own.loaded, own.value, own.same) = (true, trace.read(op), 0);
+            }
+            own.same = join.join(own.same, item);
+        }
+        for k in kinds(kind) {
+            self.all[k] = join.join(self.all[k], item);
+            if marks.meets(Marks::ACQUIRE) || marks.meets(Marks::ACQUIRE_PC) {
+                self.acquires[k] = join.join(self.acquires[k], item);
+            }
+            if marks.meets(Marks::RELEASE) {
+                self.releases[k] = join.join(self.releases[k], item);
+            }
+        }
+        self.addresses(trace, op, join);
+        before
+    }
+
+    /// What a read's value says about earlier operations.
+    fn read<J: Join>(&mut self, trace: &Trace, op: OpId, mut before: u32, join: &mut J) -> u32 {
+        let (kind, value) = (trace.kind(op), trace.read(op));
+        let own = *self.own(trace.addr(op));
+        if self.table[0][0].has(Condition::AnotherStore) && own.loaded {
+            before = join.join(before, own.others);
+            if own.value != value {
+                before = join.join(before, own.same);
+            }
+        }
+        let Some(store) = own.store.filter(|&store| trace.write(store) == value) else { return before };
+        let atomic = trace.kind(store) == OpKind::Rmw || trace.marks(store).meets(Marks::CONDITIONAL);
+        if atomic && self.asks_about(trace.kind(store), kind, Condition::FromAtomic) {
+            before = join.join(before, join.of(store));
+        }
+        for dep in trace.dependencies(store).iter().filter(|dep| dep.how != Depends::Control) {
+            if self.asks_about(trace.kind(dep.on), kind, Condition::ThroughStore) {
+                before = join.join(before, join.of(dep.on));
+            }
+        }
+        before
+    }
+
+    /// Keeps what the address of an operation came from; of a store conditional that failed, too.
+    pub(crate) fn addresses<J: Join>(&mut self, trace: &Trace, op: OpId, join: &mut J) {
+        for dep in trace.dependencies(op).iter().filter(|dep| dep.how == Depends::Address) {
+            for k in kinds(trace.kind(dep.on)) {
+                self.past[k] = join.join(self.past[k], join.of(dep.on));
+            }
+        }
+    }
+}
+
+/// Stores that have to follow another write directly, because their thread held a reservation.
+#[derive(Default, Debug)]
+pub(crate) struct Reserved {
+    /// With the value that has to be there before, by id.
+    held: Vec<(OpId, u64)>,
+    /// Store conditionals that stored without a reservation.
+    unreserved: Vec<OpId>,
+}
+
+impl Reserved {
+    /// Pairs load reserveds and store conditionals. A reservation is kept while nothing but its own thread writes the
+    /// address: each write of the thread since then finds the value that the one before it left.
+    pub(crate) fn read(&mut self, trace: &Trace) {
+        self.held.clear();
+        self.unreserved.clear();
+        if !trace.has_marks() {
+            return;
+        }
+        for thread in (0..trace.threads() as u32).map(membar_core::ThreadId) {
+            // The address, the value that its last writer left, and whether an atomic found another one.
+            let mut reserved: Option<(AddrId, u64, bool)> = None;
+            let mut since: Vec<(OpId, u64)> = Vec::new();
+            for &op in trace.thread_ops(thread) {
+                let (kind, marks, addr) = (trace.kind(op), trace.marks(op), trace.addr(op));
+                if marks.meets(Marks::RESERVES) {
+                    reserved = Some((addr, trace.read(op), false));
+                    since.clear();
+                } else if marks.meets(Marks::CONDITIONAL) {
+                    match reserved.take() {
+                        _ if marks.meets(Marks::FAILED) => {}
+                        Some((reserved, value, false)) if reserved == addr => {
+                            self.held.append(&mut since);
+                            self.held.push((op, value));
+                        }
+                        _ => self.unreserved.push(op),
+                    }
+                } else if let Some((reserved, value, lost)) = &mut reserved
+                    && *reserved == addr
+                    && matches!(kind, OpKind::Store | OpKind::Rmw)
+                {
+                    if kind == OpKind::Store {
+                        since.push((op, *value));
+                    }
+                    *lost |= kind == OpKind::Rmw && trace.read(op) != *value;
+                    *value = trace.write(op);
+                }
+            }
+        }
+        self.held.sort_unstable();
+    }
+
+    /// The value that a store has to find.
+    pub(crate) fn finds(&self, op: OpId) -> Option<u64> {
+        self.held.binary_search_by_key(&op, |&(store, _)| store).ok().map(|at| self.held[at].1)
+    }
+
+    /// Is it a store conditional that stored without a reservation?
+    pub(crate) fn is_unreserved(&self, op: OpId) -> bool {
+        self.unreserved.contains(&op)
+    }
+
+    /// A store conditional that stored without a reservation.
+    pub(crate) fn unreserved(&self) -> Option<OpId> {
+        self.unreserved.first().copied()
+    }
+
+    /// Is there a store that has to follow another write directly?
+    pub(crate) fn holds_any(&self) -> bool {
+        !self.held.is_empty()
+    }
+}
