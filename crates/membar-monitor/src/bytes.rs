@@ -292,9 +292,10 @@ impl BytesMonitor {
     fn overtakes(&self, t: usize, ppo: &Events, history: &[Byte], write: usize, (writes, made): (bool, bool)) -> bool {
         let mut after = Events::new();
         self.close(&mut after, write);
-        while writes && made {
+        let placed = if writes && made { history } else { &[] };
+        loop {
             let mut more = Vec::new();
-            for byte in history {
+            for byte in placed {
                 for &(read, source) in &byte.reads {
                     if has(&after, read) {
                         let Some(source) = source else { return false };
