@@ -35,6 +35,7 @@ mod fat;
 mod flags;
 mod inline;
 mod link;
+pub mod rust;
 mod wrapper;
 
 pub use edited::edited;

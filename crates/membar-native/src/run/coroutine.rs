@@ -88,6 +88,8 @@ pub struct ThreadState {
     pub thrown: Vec<Thrown>,
     /// It has called `std::terminate`: why.
     pub ending: Option<Fault>,
+    /// Its last panic, if it is a thread of Rust's: an error where nobody catches it.
+    pub panic: Option<Fault>,
     /// Why it cannot continue.
     pub fault: Option<Fault>,
     /// How many announcements it has made since the last reset.
@@ -168,6 +170,7 @@ impl ThreadState {
             float: super::float::DEFAULT,
             thrown: Vec::new(),
             ending: None,
+            panic: None,
             fault: None,
             said: 0,
             stand: Stand::Done,
@@ -220,6 +223,7 @@ impl ThreadState {
             float,
             thrown,
             ending,
+            panic,
             fault,
             said,
             stand,
@@ -239,6 +243,7 @@ impl ThreadState {
         self.random.clone_from(random);
         copy(&mut self.thrown, thrown);
         self.ending.clone_from(ending);
+        self.panic.clone_from(panic);
         self.fault.clone_from(fault);
         self.place = *place;
         self.start = *start;

@@ -38,6 +38,7 @@ mod park;
 mod parts;
 mod program;
 mod registers;
+mod rust;
 mod shadow;
 mod slot;
 mod snapshot;

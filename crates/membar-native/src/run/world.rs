@@ -376,6 +376,7 @@ impl World {
             (thread.random, thread.clock, thread.errno, thread.mask) = (Rng::new(id as u64), 0, 0, 0);
             thread.thrown.clear();
             thread.ending = None;
+            thread.panic = None;
             thread.fault = None;
             thread.said = usize::from(id != 0);
         }

@@ -39,8 +39,8 @@ pub struct Verify {
     #[arg(required = true, value_name = "PROGRAM")]
     pub programs: Vec<PathBuf>,
 
-    /// Memory model; may be repeated, or a list (tso,pso): the program is explored once for all of them.
-    #[arg(short, long = "model", default_value = "tso", value_name = "MODEL", value_delimiter = ',', value_parser = VerifyModelParser)]
+    /// Memory model; may be repeated, or a list (tso,pso): the program is explored once for all of them [default: tso; for Rust c11]
+    #[arg(short, long = "model", value_name = "MODEL", value_delimiter = ',', value_parser = VerifyModelParser)]
     pub models: Vec<VerifyModel>,
 
     /// Whether data races are errors.

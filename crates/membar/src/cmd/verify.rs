@@ -131,6 +131,10 @@ impl Batch {
             self.begun = number;
             let line = Line::new(args.quiet);
             let listener = OneOf { line: &line, number, of: inputs.len(), programs: &args.programs };
+            let mut options = options.clone();
+            if args.models.is_empty() && input.is_rust() {
+                options.models = ProgramModel::C11.into();
+            }
             let reports = match verify_telling(input, &options, &listener) {
                 Ok(reports) => reports,
                 Err(failure) => {
@@ -298,7 +302,10 @@ fn by_model(reports: &[VerifyReport], style: Style, out: &mut impl Write) -> io:
 
 /// The options that flags describe.
 fn options(args: &Verify) -> Result<VerifyOptions, Failure> {
-    let models: Models = args.models.iter().flat_map(|model| model.models()).copied().collect();
+    let mut models: Models = args.models.iter().flat_map(|model| model.models()).copied().collect();
+    if args.models.is_empty() {
+        models = ProgramModel::Tso.into();
+    }
     let watching = match args.monitor {
         VerifyMonitor::Auto => Watching::Class,
         VerifyMonitor::Tso => Watching::Tso,

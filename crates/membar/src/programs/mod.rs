@@ -62,6 +62,11 @@ impl Input {
         }
     }
 
+    /// Whether it is a Rust source.
+    pub fn is_rust(&self) -> bool {
+        matches!(self, Input::Sources(files) if files.iter().any(|file| is_rust(file)))
+    }
+
     /// Its files, as they were named.
     pub fn name(&self) -> String {
         let files = match self {
@@ -142,8 +147,13 @@ const RUN: &str = "run-program";
 
 /// Whether the file is a source, by the ending of its name.
 pub fn is_source(path: &Path) -> bool {
-    let endings = ["c", "cc", "cpp", "cxx", "C", "c++", "cp", "CPP", "i", "ii"];
+    let endings = ["c", "cc", "cpp", "cxx", "C", "c++", "cp", "CPP", "i", "ii", "rs"];
     path.extension().is_some_and(|extension| endings.iter().any(|ending| extension == *ending))
+}
+
+/// Whether the file is a Rust source, by the ending of its name. One is a whole program.
+pub fn is_rust(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "rs")
 }
 
 /// Whether the file can be executed, by its first bytes.
