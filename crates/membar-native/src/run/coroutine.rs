@@ -90,6 +90,9 @@ pub struct ThreadState {
     pub ending: Option<Fault>,
     /// Its last panic, if it is a thread of Rust's: an error where nobody catches it.
     pub panic: Option<Fault>,
+    /// Its accesses are no steps, and whether it was the only thread before. No snapshot is made meanwhile.
+    pub quiet: bool,
+    pub was_alone: bool,
     /// Why it cannot continue.
     pub fault: Option<Fault>,
     /// How many announcements it has made since the last reset.
@@ -171,6 +174,8 @@ impl ThreadState {
             thrown: Vec::new(),
             ending: None,
             panic: None,
+            quiet: false,
+            was_alone: false,
             fault: None,
             said: 0,
             stand: Stand::Done,
@@ -224,6 +229,8 @@ impl ThreadState {
             thrown,
             ending,
             panic,
+            quiet,
+            was_alone,
             fault,
             said,
             stand,
@@ -244,6 +251,7 @@ impl ThreadState {
         copy(&mut self.thrown, thrown);
         self.ending.clone_from(ending);
         self.panic.clone_from(panic);
+        (self.quiet, self.was_alone) = (*quiet, *was_alone);
         self.fault.clone_from(fault);
         self.place = *place;
         self.start = *start;

@@ -10,6 +10,8 @@
 //! * A *mutex* is 0 or 1 in the word that the library has for it. To lock it is one step that cannot be made while it is 1, to unlock it
 //!   another one. `try_lock` is the library's own compare-exchange on the same word. For the machine both are interlocked, as the library's are.
 //! * A *scope* waits for the end of each of its threads, as if it joined them.
+//! * What a new thread is given, and its result, are handed over *quietly*: the accesses are ordered by the thread's start and end, so they
+//!   are no steps. No step is made meanwhile.
 //! * A *panic* notes its message, place and stack with its thread; if it reaches the end of a thread or of `main`, it is reported from there.
 //!
 //! # Guarantees
@@ -47,6 +49,24 @@ pub extern "C-unwind" fn mutex_unlock(mutex: usize) {
 /// A scope waits for one of its threads.
 pub extern "C-unwind" fn await_end(thread: usize) {
     sync::await_end(thread);
+}
+
+/// The accesses of the thread that runs are no steps from now on, or are again.
+pub extern "C-unwind" fn quiet(on: bool) {
+    let w = world();
+    let thread = &mut w.threads[w.current];
+    match on {
+        true => {
+            if !std::mem::replace(&mut thread.quiet, true) {
+                thread.was_alone = std::mem::replace(&mut w.alone, true);
+            }
+        }
+        false => {
+            if std::mem::replace(&mut thread.quiet, false) {
+                w.alone = thread.was_alone;
+            }
+        }
+    }
 }
 
 /// A panic begins, or is resumed: then it has no place.

@@ -377,6 +377,7 @@ impl World {
             thread.thrown.clear();
             thread.ending = None;
             thread.panic = None;
+            thread.quiet = false;
             thread.fault = None;
             thread.said = usize::from(id != 0);
         }

@@ -16,7 +16,7 @@ use std::{fs, io};
 pub(super) const TEXT: &str = include_str!("quiet.patch");
 
 /// Files whose edits use each other.
-const TIED: &[&[&str]] = &[&["panicking.rs", "rt.rs", "thread/lifecycle.rs", "thread/scoped.rs"]];
+const TIED: &[&[&str]] = &[&["panicking.rs", "rt.rs", "sys/thread/unix.rs", "thread/lifecycle.rs", "thread/scoped.rs"]];
 
 /// One edit.
 #[derive(Clone, PartialEq, Eq, Debug)]
