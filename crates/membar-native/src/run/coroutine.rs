@@ -91,7 +91,7 @@ pub struct ThreadState {
     /// Its last panic, if it is a thread of Rust's: an error where nobody catches it.
     pub panic: Option<Fault>,
     /// Its accesses are no steps, and whether it was the only thread before. No snapshot is made meanwhile.
-    pub quiet: bool,
+    pub quiet: u32,
     pub was_alone: bool,
     /// Why it cannot continue.
     pub fault: Option<Fault>,
@@ -174,7 +174,7 @@ impl ThreadState {
             thrown: Vec::new(),
             ending: None,
             panic: None,
-            quiet: false,
+            quiet: 0,
             was_alone: false,
             fault: None,
             said: 0,

@@ -352,6 +352,7 @@ hooks! {
     "__membar_mutex_unlock" => rust::mutex_unlock as *const (),
     "__membar_await_end" => rust::await_end as *const (),
     "__membar_quiet" => rust::quiet as *const (),
+    "__membar_panics_are_expected" => rust::panics_are_expected as *const (),
     "__membar_panics" => rust::panics as *const (),
     "__membar_uncaught" => rust::uncaught as *const (),
     "__membar_choose" => choose::membar_choose as *const (),

@@ -26,6 +26,7 @@ use super::tsan::barrier;
 use super::world::world;
 use membar_core::Barrier;
 use membar_explore::Fault;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 const FREE: u32 = 0;
 const HELD: u32 = 1;
@@ -55,16 +56,15 @@ pub extern "C-unwind" fn await_end(thread: usize) {
 pub extern "C-unwind" fn quiet(on: bool) {
     let w = world();
     let thread = &mut w.threads[w.current];
-    match on {
-        true => {
-            if !std::mem::replace(&mut thread.quiet, true) {
-                thread.was_alone = std::mem::replace(&mut w.alone, true);
-            }
+    if on {
+        thread.quiet += 1;
+        if thread.quiet == 1 {
+            thread.was_alone = std::mem::replace(&mut w.alone, true);
         }
-        false => {
-            if std::mem::replace(&mut thread.quiet, false) {
-                w.alone = thread.was_alone;
-            }
+    } else if thread.quiet > 0 {
+        thread.quiet -= 1;
+        if thread.quiet == 0 {
+            w.alone = thread.was_alone;
         }
     }
 }
@@ -93,8 +93,18 @@ pub fn panic() -> Option<Fault> {
     w.threads[w.current].panic.clone()
 }
 
+/// The program is a test that has to panic: then so may its threads.
+static EXPECTED: AtomicBool = AtomicBool::new(false);
+
+pub extern "C-unwind" fn panics_are_expected() {
+    EXPECTED.store(true, Ordering::Relaxed);
+}
+
 /// Nobody has caught the panic of the thread that runs.
 pub extern "C-unwind" fn uncaught() {
+    if EXPECTED.load(Ordering::Relaxed) && world().current != 0 {
+        return;
+    }
     let noted = panic().unwrap_or_else(|| Fault::error("panics"));
     super::coroutine::Thread::stop(noted)
 }

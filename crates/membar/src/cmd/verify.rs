@@ -1,14 +1,14 @@
 //! `membar verify`: explores a program, says what was found, and keeps what is needed to continue.
 
 use super::programs::{check_flags, inputs};
-use crate::cli::{Cli, Command, RacesArg, StrategyName, Verify, VerifyFormat, VerifyMonitor};
+use crate::cli::{Cli, Command, Exploring, RacesArg, StrategyName, Verify, VerifyFormat, VerifyMonitor};
 use crate::page::{self, ToFile};
 use crate::progress::Line;
 use crate::stop::{self, Stdout};
 use clap::Parser;
 use membar::core::ProgramModel;
 use membar::explore::Strategy;
-use membar::programs::Input;
+use membar::programs::{Input, NativeOptions};
 use membar::report::verify::{SarifRun, VerifyReport, verify_json};
 use membar::report::{Style, count, list, quoted_path, safe};
 use membar::verify::{Models, Races, Verdict, Watching};
@@ -26,7 +26,7 @@ const DRAWN: u64 = 10_000;
 
 /// Runs the command.
 pub fn run(args: &Verify, style: Style) -> Result<u8, Failure> {
-    let options = options(args)?;
+    let options = options(args, args.native.options())?;
     let mut batch = Batch::default();
     let (mut inputs, failures) = inputs(&args.programs);
     if !failures.is_empty() {
@@ -66,10 +66,10 @@ pub fn run(args: &Verify, style: Style) -> Result<u8, Failure> {
 
 /// The results of the programs so far.
 #[derive(Default)]
-struct Batch {
-    reports: Vec<VerifyReport>,
+pub struct Batch {
+    pub reports: Vec<VerifyReport>,
     /// Errors in the input.
-    errors: Vec<serde_json::Value>,
+    pub errors: Vec<serde_json::Value>,
     /// Programs that there was no time for, as errors.
     skipped: Vec<serde_json::Value>,
     /// Was something of that a bug of ours?
@@ -83,7 +83,7 @@ struct Batch {
 
 impl Batch {
     /// Something is wrong with one of the programs, with us, or there was no time for it; anything else ends everything.
-    fn fail(&mut self, failure: Failure) -> Result<(), Failure> {
+    pub fn fail(&mut self, failure: Failure) -> Result<(), Failure> {
         let (text, json) = match failure {
             Failure::Input(problem) => (problem.text, problem.json),
             Failure::Internal(ref message) => {
@@ -173,7 +173,7 @@ impl Batch {
         Ok(())
     }
 
-    fn sarif(&self, out: &mut impl Write) -> io::Result<()> {
+    pub fn sarif(&self, out: &mut impl Write) -> io::Result<()> {
         let directory = std::env::current_dir()?;
         // Files in a repository are named from its root, wherever the command runs.
         let root = directory.ancestors().find(|path| path.join(".git").exists()).unwrap_or(&directory);
@@ -195,7 +195,7 @@ impl Batch {
         self.reports.iter().filter(|report| report.verdict == verdict).count()
     }
 
-    fn code(&self) -> u8 {
+    pub fn code(&self) -> u8 {
         match () {
             () if self.internal => stop::INTERNAL,
             () if !self.errors.is_empty() => stop::BAD,
@@ -262,7 +262,7 @@ pub fn examine(file: &str, interrupt: &Interrupt) -> Result<VerifyReport, Failur
     match (inputs.first(), failures.into_iter().next()) {
         (_, Some(failure)) => Err(failure),
         (Some(input), None) => {
-            let options = VerifyOptions { interrupt: interrupt.clone(), ..options(&args)? };
+            let options = VerifyOptions { interrupt: interrupt.clone(), ..options(&args, args.native.options())? };
             let reports = verify_telling(input, &options, &Line::new(args.quiet))?;
             reports.into_iter().next().ok_or_else(|| Failure::Internal("no model was asked about".into()))
         }
@@ -301,7 +301,7 @@ fn by_model(reports: &[VerifyReport], style: Style, out: &mut impl Write) -> io:
 }
 
 /// The options that flags describe.
-fn options(args: &Verify) -> Result<VerifyOptions, Failure> {
+pub fn options(args: &Exploring, native: NativeOptions) -> Result<VerifyOptions, Failure> {
     let mut models: Models = args.models.iter().flat_map(|model| model.models()).copied().collect();
     if args.models.is_empty() {
         models = ProgramModel::Tso.into();
@@ -366,7 +366,7 @@ fn options(args: &Verify) -> Result<VerifyOptions, Failure> {
         resume: args.resume.clone(),
         keep: true,
         jobs: usize::from(args.jobs),
-        native: args.native.options(),
+        native,
         interrupt: Interrupt::default(),
     })
 }

@@ -8,7 +8,7 @@ mod native;
 mod native;
 
 pub use litmus::Litmus;
-pub use native::{Native, compile, serve};
+pub use native::{Native, compile, output, rust, serve};
 
 use crate::Failure;
 use crate::certify::{rc11, replay};
@@ -105,6 +105,8 @@ pub struct NativeOptions {
     pub nondet: Option<(i64, i64)>,
     /// Bytes of heap that one execution may use; [`NativeOptions::UNLIMITED`] for as much as there is.
     pub heap: usize,
+    /// What the memory orders of Rust's standard library leave open counts too.
+    pub include_std: bool,
     /// The executable whose processes run the program: it has to call [`crate::serve_programs`] before anything else.
     /// This one if none is given.
     pub runner: Option<PathBuf>,
@@ -129,6 +131,7 @@ impl Default for NativeOptions {
             opaque_private: false,
             nondet: None,
             heap: NativeOptions::HEAP,
+            include_std: false,
             runner: None,
         }
     }

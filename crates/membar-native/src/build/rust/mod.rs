@@ -14,11 +14,11 @@
 //! 4. [`build`] compiles a single file; [`cargo`] is the environment in which cargo builds a package. What either makes is loaded as
 //!    it is ([`is_object`]).
 //!
-//! Guarantees: the program is compiled from its own sources with its own flags, and no macro says that membar does it. Code of other
+//! Guarantees: the program is compiled from its own sources with its own flags; `cfg(membar)` is all that tells. Code of other
 //! languages that is linked in is watched like any other library.
 //!
-//! Deviations: executables are compiled with the thread-local model of libraries, for which `rustc` wants `RUSTC_BOOTSTRAP`. It is set
-//! for the last crate only, so no dependency takes the compiler for a nightly one.
+//! Deviations: the C library keeps thread-local variables of a program, by keys. An executable's own could not be moved into a shared
+//! object.
 
 mod patches;
 mod scripts;
@@ -65,9 +65,9 @@ pub fn build(source: &Path, flags: &[OsString], dir: &Path, sysroot: &Sysroot) -
     source.metadata().map_err(BuildError::file("read", source))?;
     let object = dir.join("prog.so");
     let mut command = Command::new(&sysroot.rustc);
-    command.env("RUSTC_BOOTSTRAP", "1").arg(source).arg("-o").arg(&object);
+    command.arg(source).arg("-o").arg(&object);
     command.args(["--crate-type=bin", "--edition=2024", "--color=never", "-g", "-Copt-level=1", "-Coverflow-checks=on"]);
-    command.arg("-Cdebug-assertions=on").args(sysroot.flags()).arg("-Ztls-model=global-dynamic").args(flags);
+    command.arg("-Cdebug-assertions=on").args(sysroot.flags()).args(flags);
     let outcome = compiler::run(command, None)?;
     if !outcome.status.success() {
         return Err(BuildError::Compile { file: source.to_owned(), stderr: outcome.stderr });

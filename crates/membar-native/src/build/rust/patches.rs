@@ -16,7 +16,17 @@ use std::{fs, io};
 pub(super) const TEXT: &str = include_str!("quiet.patch");
 
 /// Files whose edits use each other.
-const TIED: &[&[&str]] = &[&["panicking.rs", "rt.rs", "sys/thread/unix.rs", "thread/lifecycle.rs", "thread/scoped.rs"]];
+const TIED: &[&[&str]] = &[
+    &[
+        "std/src/panicking.rs",
+        "std/src/rt.rs",
+        "std/src/sys/thread/unix.rs",
+        "std/src/sys/thread_local/key/racy.rs",
+        "std/src/thread/lifecycle.rs",
+        "std/src/thread/scoped.rs",
+    ],
+    &["std/src/sys/thread_local/mod.rs", "std/src/sys/thread_local/key/unix.rs"],
+];
 
 /// One edit.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -40,10 +50,10 @@ fn edits(text: &str) -> Vec<Edit<'_>> {
 }
 
 /// Edits the sources below a directory. What could not be done, in words.
-pub(super) fn apply(std: &Path) -> io::Result<Vec<String>> {
+pub(super) fn apply(library: &Path) -> io::Result<Vec<String>> {
     let mut files: BTreeMap<&str, Result<String, String>> = BTreeMap::new();
     for edit in edits(TEXT) {
-        let read = || fs::read_to_string(std.join(edit.file)).map_err(|_| format!("there is no {}", edit.file));
+        let read = || fs::read_to_string(library.join(edit.file)).map_err(|_| format!("there is no {}", edit.file));
         let text = files.entry(edit.file).or_insert_with(read);
         if let Ok(old) = text {
             *text = match old.matches(edit.find).count() {
@@ -65,7 +75,7 @@ pub(super) fn apply(std: &Path) -> io::Result<Vec<String>> {
     let mut failures = Vec::new();
     for (file, text) in files {
         match text {
-            Ok(text) => fs::write(std.join(file), text)?,
+            Ok(text) => fs::write(library.join(file), text)?,
             Err(why) => failures.push(why),
         }
     }
@@ -96,16 +106,16 @@ mod tests {
             let before = fs::read_to_string(&path).unwrap_or_default();
             fs::write(&path, format!("{before}\n{}\n", edit.find)).unwrap();
         }
-        let twice = dir.path().join("sys/sync/mutex/futex.rs");
+        let twice = dir.path().join("std/src/sys/sync/mutex/futex.rs");
         let before = fs::read_to_string(&twice).unwrap().repeat(2);
         fs::write(&twice, &before).unwrap();
-        fs::remove_file(dir.path().join("thread/scoped.rs")).unwrap();
-        let tied = fs::read_to_string(dir.path().join("rt.rs")).unwrap();
+        fs::remove_file(dir.path().join("std/src/thread/scoped.rs")).unwrap();
+        let tied = fs::read_to_string(dir.path().join("std/src/rt.rs")).unwrap();
         let failures = apply(dir.path()).unwrap();
         assert_eq!(fs::read_to_string(&twice).unwrap(), before);
-        assert_eq!(fs::read_to_string(dir.path().join("rt.rs")).unwrap(), tied);
-        assert!(fs::read_to_string(dir.path().join("io/stdio.rs")).unwrap().contains("Stdout::new"));
-        assert!(failures.iter().any(|why| why.starts_with("sys/sync/mutex/futex.rs: not as expected where")));
-        assert!(failures.iter().any(|why| why == "rt.rs: left as it is, since thread/scoped.rs is"), "{failures:?}");
+        assert_eq!(fs::read_to_string(dir.path().join("std/src/rt.rs")).unwrap(), tied);
+        assert!(fs::read_to_string(dir.path().join("std/src/io/stdio.rs")).unwrap().contains("Stdout::new"));
+        assert!(failures.iter().any(|why| why.starts_with("std/src/sys/sync/mutex/futex.rs: not as expected where")));
+        assert!(failures.iter().any(|why| why == "std/src/rt.rs: left as it is, since std/src/thread/scoped.rs is"), "{failures:?}");
     }
 }

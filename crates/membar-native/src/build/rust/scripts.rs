@@ -5,8 +5,7 @@
 //!
 //! Algorithm: `rustc` calls the linker script as it would call `cc`. It passes everything on but what makes an executable, with our stubs
 //! and the layout of sections that keeps instrumented code apart. The unwinder is linked statically, as for C++. cargo calls the wrapper with
-//! `rustc` and its arguments; only crates that are compiled for `--target` get our flags, and the last crate of a program the
-//! thread-local model of a library.
+//! `rustc` and its arguments; only crates that are compiled for `--target` get our flags.
 
 use super::super::compile::assemble;
 use super::super::compiler::Compiler;
@@ -42,17 +41,15 @@ fn wrapper(sysroot: &Path, linker: &Path) -> String {
     let flags: Vec<String> = flags(sysroot, linker).iter().map(|flag| quoted(flag)).collect();
     let flags = flags.join(" ");
     format!(
-        "#!/bin/sh\n# Adds membar's flags where a crate of the program is compiled.\nours= last=\nfor arg do\n  case $before:$arg in\n    \
-         --target:* | *:--target=*) ours=1 ;;\n    --crate-type:bin | *:--test | *:--crate-type=bin) last=1 ;;\n  esac\n  \
-         before=$arg\ndone\nif [ -z \"$ours\" ]; then exec \"$@\"; fi\nif [ -z \"$last\" ]; then exec \"$@\" {flags}; fi\n\
-         RUSTC_BOOTSTRAP=1 exec \"$@\" {flags} -Ztls-model=global-dynamic\n"
+        "#!/bin/sh\n# Adds membar's flags where a crate of the program is compiled.\nours=\nfor arg do\n  case $arg in\n    \
+         --target | --target=*) ours=1 ;;\n  esac\ndone\nif [ -z \"$ours\" ]; then exec \"$@\"; fi\nexec \"$@\" {flags}\n"
     )
 }
 
 /// The flags for a crate of the program.
 pub(super) fn flags(sysroot: &Path, linker: &Path) -> Vec<String> {
     let own = [format!("--sysroot={}", sysroot.display()), format!("-Clinker={}", linker.display())];
-    let own = own.into_iter().chain(["-Clinker-flavor=gcc".to_owned()]);
+    let own = own.into_iter().chain(["-Clinker-flavor=gcc", "--cfg=membar", "--check-cfg=cfg(membar)"].map(str::to_owned));
     INSTRUMENTED.iter().map(|flag| (*flag).to_owned()).chain(own).collect()
 }
 

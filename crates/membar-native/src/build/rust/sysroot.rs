@@ -101,8 +101,7 @@ fn build(rustc: &OsString, path: &Path, commit: &str) -> Result<(), BuildError> 
     let work = work.map_err(BuildError::file("create", parent))?;
     let library = work.path().join("library");
     copy(&sources, &library).map_err(BuildError::file("copy", &sources))?;
-    let std = library.join("std/src");
-    let loud = patches::apply(&std).map_err(BuildError::file("write", &std))?;
+    let loud = patches::apply(&library).map_err(BuildError::file("write", &library))?;
     let target = work.path().join("target");
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);

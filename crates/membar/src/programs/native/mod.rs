@@ -66,6 +66,23 @@ pub fn serve() -> bool {
     membar_native::process::serve().is_ok()
 }
 
+/// The output of a program, which has one thread.
+pub fn output(input: &Input, args: &NativeOptions) -> Result<String, Failure> {
+    let mut native = Native::open(input, args, 1, None)?;
+    let run = native.trace(&[])?;
+    Ok(run.output.unwrap_or_default())
+}
+
+/// What cargo needs to build instrumented programs: variables of its environment, and the target. The standard library is built if it
+/// has to be; `tell` hears of that, and of what is not as it should be.
+pub fn rust(tell: &mut dyn FnMut(&str)) -> Result<(Vec<(String, OsString)>, &'static str), Failure> {
+    let sysroot = build::rust::setup(tell).map_err(|error| failed("", &error))?;
+    for loud in &sysroot.loud {
+        tell(&format!("this toolchain's standard library adds executions of its own: {loud}"));
+    }
+    Ok((build::rust::cargo(&sysroot), build::rust::TARGET))
+}
+
 /// Behaves as the compiler does. Its exit code.
 pub fn compile(language: Language, args: &[OsString]) -> Result<i32, Failure> {
     let language = match language {
@@ -136,6 +153,7 @@ impl Native {
             opaque_private,
             nondet: args.nondet,
             wrappers: symbols.wrappers(),
+            own_atomics: if args.include_std { Vec::new() } else { symbols.own_atomics() },
             whole_stacks: false,
             show: false,
             until: time.and_then(|time| Instant::now().checked_add(time + EXPLAINING)),
