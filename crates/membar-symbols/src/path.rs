@@ -236,7 +236,11 @@ fn voice_of(record: &Type) -> Voice {
         true => Voice::Loud,
         // Plain data that the user chose: `first`, `second`.
         false if name.starts_with("pair<") => Voice::Loud,
-        false if ["array<", "UnsafeCell<", "MaybeUninit<", "ManuallyDrop<", "Mutex<"].iter().any(|start| name.starts_with(start)) => {
+        false
+            if ["array<", "UnsafeCell<", "MaybeUninit<", "ManuallyDrop<", "Mutex<"]
+                .iter()
+                .any(|start| name.starts_with(start)) =>
+        {
             Voice::IndexOnly
         }
         false => Voice::Silent,

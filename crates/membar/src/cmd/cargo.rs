@@ -287,5 +287,10 @@ fn target_directory(manifest: &[OsString]) -> Result<PathBuf, Failure> {
     let ran = command.output().map_err(|error| Failure::Usage(format!("error: cannot run cargo: {error}")))?;
     let metadata: Value = serde_json::from_slice(&ran.stdout).unwrap_or_default();
     let directory = metadata["target_directory"].as_str();
-    directory.map(PathBuf::from).ok_or_else(|| Failure::Usage("error: there is no package here\n = help: run this where its Cargo.toml is, or give --manifest-path".into()))
+    directory.map(PathBuf::from).ok_or_else(|| {
+        Failure::Usage(
+            "error: there is no package here\n = help: run this where its Cargo.toml is, or give --manifest-path"
+                .into(),
+        )
+    })
 }

@@ -26,6 +26,7 @@ mod programs;
 mod progress;
 mod readable;
 mod reduce;
+mod rust;
 mod sarif;
 mod schema;
 mod simulate;

@@ -65,8 +65,15 @@ pub fn build(source: &Path, flags: &[OsString], dir: &Path, sysroot: &Sysroot) -
     source.metadata().map_err(BuildError::file("read", source))?;
     let object = dir.join("prog.so");
     let mut command = Command::new(&sysroot.rustc);
-    command.arg(source).arg("-o").arg(&object);
-    command.args(["--crate-type=bin", "--edition=2024", "--color=never", "-g", "-Copt-level=1", "-Coverflow-checks=on"]);
+    command.arg(source).arg("-o").arg(&object).arg("--crate-name").arg(crate_name(source));
+    command.args([
+        "--crate-type=bin",
+        "--edition=2024",
+        "--color=never",
+        "-g",
+        "-Copt-level=1",
+        "-Coverflow-checks=on",
+    ]);
     command.arg("-Cdebug-assertions=on").args(sysroot.flags()).args(flags);
     let outcome = compiler::run(command, None)?;
     if !outcome.status.success() {
@@ -77,6 +84,13 @@ pub fn build(source: &Path, flags: &[OsString], dir: &Path, sysroot: &Sysroot) -
         notes.push(Note { kind: NoteKind::Warning, what: outcome.stderr, place: None });
     }
     Ok(Built { object, compiler: sysroot.name.clone(), notes })
+}
+
+/// The name of a file as a crate can have it.
+fn crate_name(source: &Path) -> String {
+    let stem = source.file_stem().unwrap_or_default().to_string_lossy();
+    let name: String = stem.chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).collect();
+    if name.starts_with(char::is_alphabetic) { name } else { format!("_{name}") }
 }
 
 /// Takes an object that cargo has had built.
@@ -113,4 +127,23 @@ fn cache() -> Result<PathBuf, BuildError> {
     let found = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).or_else(home).filter(|dir| dir.is_absolute());
     let own = std::env::var_os("MEMBAR_CACHE").map(PathBuf::from);
     own.or_else(|| found.map(|cache| cache.join("membar"))).ok_or(BuildError::NoCache)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_file_has_a_crate_name() {
+        for (file, name) in
+            [("a/sb.rs", "sb"), ("2+2w-relaxed.rs", "_2_2w_relaxed"), ("mp-ok.rs", "mp_ok"), (".rs", "__rs")]
+        {
+            assert_eq!(crate_name(Path::new(file)), name, "{file}");
+        }
+    }
+
+    #[test]
+    fn endings_tell_the_language() {
+        assert!(is_source(Path::new("a.rs")) && !is_source(Path::new("a.c")) && !is_source(Path::new("rs")));
+    }
 }

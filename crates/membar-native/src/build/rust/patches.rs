@@ -116,6 +116,9 @@ mod tests {
         assert_eq!(fs::read_to_string(dir.path().join("std/src/rt.rs")).unwrap(), tied);
         assert!(fs::read_to_string(dir.path().join("std/src/io/stdio.rs")).unwrap().contains("Stdout::new"));
         assert!(failures.iter().any(|why| why.starts_with("std/src/sys/sync/mutex/futex.rs: not as expected where")));
-        assert!(failures.iter().any(|why| why == "std/src/rt.rs: left as it is, since std/src/thread/scoped.rs is"), "{failures:?}");
+        assert!(
+            failures.iter().any(|why| why == "std/src/rt.rs: left as it is, since std/src/thread/scoped.rs is"),
+            "{failures:?}"
+        );
     }
 }

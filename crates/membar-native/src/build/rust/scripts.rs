@@ -49,7 +49,8 @@ fn wrapper(sysroot: &Path, linker: &Path) -> String {
 /// The flags for a crate of the program.
 pub(super) fn flags(sysroot: &Path, linker: &Path) -> Vec<String> {
     let own = [format!("--sysroot={}", sysroot.display()), format!("-Clinker={}", linker.display())];
-    let own = own.into_iter().chain(["-Clinker-flavor=gcc", "--cfg=membar", "--check-cfg=cfg(membar)"].map(str::to_owned));
+    let own =
+        own.into_iter().chain(["-Clinker-flavor=gcc", "--cfg=membar", "--check-cfg=cfg(membar)"].map(str::to_owned));
     INSTRUMENTED.iter().map(|flag| (*flag).to_owned()).chain(own).collect()
 }
 

@@ -103,7 +103,8 @@ impl Native {
         let (files, built): (Vec<&Path>, Result<Built, BuildError>) = match input {
             Input::Sources(sources) if input.is_rust() => {
                 let sysroot = build::rust::setup(&mut |line| eprintln!("membar: {line}"));
-                let built = sysroot.and_then(|sysroot| build::rust::build(&sources[0], &args.flags, dir.path(), &sysroot));
+                let built =
+                    sysroot.and_then(|sysroot| build::rust::build(&sources[0], &args.flags, dir.path(), &sysroot));
                 (vec![sources[0].as_path()], built)
             }
             Input::Sources(sources) => {
