@@ -1,5 +1,5 @@
 // The ring, whose producer does not acquire what was consumed.
-// expect: tso=safe pso=safe c11=error
+// expect: tso=unsafe pso=unsafe c11=unsafe
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;

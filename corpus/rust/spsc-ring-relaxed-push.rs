@@ -1,5 +1,5 @@
 // The ring, published with a relaxed store.
-// expect: tso=safe pso=unsafe c11=error
+// expect: tso=unsafe pso=unsafe c11=unsafe
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;

@@ -1,5 +1,5 @@
-// A ring for one producer and one consumer.
-// expect: tso=safe pso=safe c11=safe
+// A ring for one producer and one consumer. Each side may see the other one too late (store buffering), which it is made for.
+// expect: tso=unsafe pso=unsafe c11=unsafe
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
