@@ -154,6 +154,9 @@ pub struct Setup {
     pub nondet: Option<(i64, i64)>,
     /// Code that reports do not name, as ranges of offsets in the object.
     pub wrappers: Vec<(u32, u32)>,
+    /// Return addresses of calls that make atomic accesses of the program's own. Those of a library find the last value there is: what
+    /// their memory orders leave open is not the program's business. Empty if all accesses count.
+    pub own_atomics: Vec<u32>,
     /// Waiting loops are recognised by everything on a stack, live or not: for comparison.
     pub whole_stacks: bool,
     /// Whether the program's output is shown.
@@ -322,6 +325,7 @@ impl Process {
                 opaque_private: setup.opaque_private,
                 nondet: setup.nondet,
                 wrappers: setup.wrappers.clone(),
+                own_atomics: setup.own_atomics.clone(),
                 whole_stacks: setup.whole_stacks,
             },
             show: setup.show,

@@ -418,6 +418,8 @@ pub enum Dialect {
     C,
     /// `std::atomic_thread_fence(std::memory_order_seq_cst)`
     Cxx,
+    /// `std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst)`
+    Rust,
 }
 
 impl Dialect {
@@ -426,6 +428,15 @@ impl Dialect {
         match self {
             Dialect::C => format!("atomic_thread_fence(memory_order_{order})"),
             Dialect::Cxx => format!("std::atomic_thread_fence(std::memory_order_{order})"),
+            Dialect::Rust => {
+                let order = match order {
+                    Order::Acquire => "Acquire",
+                    Order::Release => "Release",
+                    Order::AcqRel => "AcqRel",
+                    _ => "SeqCst",
+                };
+                format!("std::sync::atomic::fence(std::sync::atomic::Ordering::{order})")
+            }
         }
     }
 }

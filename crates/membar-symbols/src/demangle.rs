@@ -1,11 +1,19 @@
-//! C++ names of the ELF symbol table, for objects without debug information.
+//! C++ and Rust names of the ELF symbol table, for objects without debug information.
 //!
 //! With debug information this is never asked.
 
 /// The name without argument types: `_ZN2ns4lockEv` is `ns::lock`.
 pub(crate) fn short(symbol: &str) -> String {
     let symbol = symbol.split('@').next().unwrap_or(symbol);
-    demangled(symbol).unwrap_or_else(|| plain(symbol))
+    rust(symbol).or_else(|| demangled(symbol)).unwrap_or_else(|| plain(symbol))
+}
+
+/// A name of Rust: `std::thread::sleep`, without the hash.
+fn rust(symbol: &str) -> Option<String> {
+    // Both manglings end in a hash that C++ has no use for.
+    let legacy = symbol.starts_with("_ZN") && symbol.len() > 20 && symbol[..symbol.len() - 1].contains("17h");
+    let name = rustc_demangle::try_demangle(symbol).ok().filter(|_| legacy || symbol.starts_with("_R"))?;
+    Some(format!("{name:#}"))
 }
 
 /// Parts that compilers add to a name to tell its copies apart.
@@ -83,6 +91,8 @@ mod tests {
             (".L5", ".L5"),
             ("_ZN99999999999999999999999a", "_ZN99999999999999999999999a"),
             ("_ZN4é", "_ZN4é"),
+            ("_ZN3std6thread5sleep17h0123456789abcdefE", "std::thread::sleep"),
+            ("_RNvNtCs1234_3std6thread5sleep", "std::thread::sleep"),
             ("_Z", "_Z"),
         ] {
             assert_eq!(short(symbol), name);

@@ -70,7 +70,8 @@ impl Files {
             return true;
         }
         let path = normal(file);
-        let system = ["/usr/", "/lib/", "/lib64/", "/lib32/"].iter().any(|dir| path.starts_with(dir));
+        // `/rustc/` is where Rust's standard library says that it is from.
+        let system = ["/usr/", "/lib/", "/lib64/", "/lib32/", "/rustc/"].iter().any(|dir| path.starts_with(dir));
         // Containers like to build in /usr/src/app.
         let deep = |dir: &&String| dir.matches('/').count() >= 3 && !dir.starts_with("/usr/include");
         !system || self.compiled.iter().filter(deep).any(|dir| below(&path, dir).is_some())

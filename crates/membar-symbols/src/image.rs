@@ -138,6 +138,11 @@ impl Image {
     }
 
     /// The symbol of the function at an address.
+    /// Whether there is a function whose name has this in it.
+    pub fn has_function(&self, part: &str) -> bool {
+        self.functions.iter().any(|symbol| symbol.name.contains(part))
+    }
+
     pub fn function(&self, pc: u64) -> Option<&str> {
         covering(&self.functions, pc, true).map(|symbol| symbol.name.as_str())
     }

@@ -236,7 +236,13 @@ fn voice_of(record: &Type) -> Voice {
         true => Voice::Loud,
         // Plain data that the user chose: `first`, `second`.
         false if name.starts_with("pair<") => Voice::Loud,
-        false if name.starts_with("array<") => Voice::IndexOnly,
+        false
+            if ["array<", "UnsafeCell<", "MaybeUninit<", "ManuallyDrop<", "Mutex<"]
+                .iter()
+                .any(|start| name.starts_with(start)) =>
+        {
+            Voice::IndexOnly
+        }
         false => Voice::Silent,
     }
 }

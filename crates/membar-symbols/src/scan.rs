@@ -142,7 +142,11 @@ impl Scan {
                         name: entry.name.map(text),
                         scope: around.scope,
                         size: entry.size,
-                        user: entry.file.is_none_or(|file| user.get(file as usize).copied().unwrap_or(true)),
+                        user: match entry.file {
+                            Some(file) => user.get(file as usize).copied().unwrap_or(true),
+                            // Types of Rust have no file.
+                            None => !self.is_rust_library(around.scope),
+                        },
                         declaration: entry.declaration,
                         kind,
                     });
@@ -153,6 +157,16 @@ impl Scan {
             }
         }
         Ok(())
+    }
+
+    /// Whether a scope is within Rust's standard library.
+    fn is_rust_library(&self, mut scope: ScopeId) -> bool {
+        let mut outermost = None;
+        while scope != ROOT {
+            let Some(Scope { parent, kind }) = self.scopes.get(scope as usize) else { return false };
+            (outermost, scope) = (Some(kind), *parent);
+        }
+        matches!(outermost, Some(ScopeKind::Namespace(Some(name))) if matches!(&**name, "core" | "std" | "alloc"))
     }
 
     fn scope(&mut self, parent: ScopeId, kind: ScopeKind) -> ScopeId {

@@ -21,6 +21,31 @@ const CALL: u64 = 5;
 const OPCODE: u8 = 0xe8;
 
 impl Symbols {
+    /// Return addresses of calls in a Rust program by which its own code, and not the standard library's, makes an atomic access, sorted.
+    /// That is a call from the user's code, or from the library's functions of atomics inlined there or called from there. Empty if the
+    /// object is not a Rust program's.
+    pub fn own_atomics(&self) -> Vec<u32> {
+        if !self.image.has_function("rust_eh_personality") {
+            return Vec::new();
+        }
+        let mut own = Vec::new();
+        for range in &self.index().functions {
+            let code = self.image.code(range.low, range.high - range.low);
+            let calls = code.iter().enumerate().filter(|(_, byte)| **byte == OPCODE);
+            let back = calls.map(|(at, _)| range.low + at as u64 + CALL).filter(|back| *back <= range.high);
+            own.extend(back.filter(|back| self.is_own(*back)).filter_map(|back| u32::try_from(back).ok()));
+        }
+        own.sort_unstable();
+        own
+    }
+
+    fn is_own(&self, back: u64) -> bool {
+        let atomic = |file: &str| file.contains("/core/src/sync/atomic");
+        let frames = self.place(back);
+        let library = frames.iter().take_while(|frame| !self.is_user_file(&frame.file));
+        !frames.is_empty() && library.into_iter().all(|frame| atomic(&frame.file))
+    }
+
     /// Code that only wraps, as sorted ranges of offsets. Empty if nothing is known about the user's functions.
     pub fn wrappers(&self) -> Vec<(u32, u32)> {
         let mut own: Vec<(u64, u64)> = Vec::new();

@@ -8,7 +8,7 @@ use std::io::Read;
 use std::path::Path;
 
 /// The inputs that `membar verify` takes.
-const PROGRAMS: &str = "C and C++ sources (.c, .cpp, .i, …), litmus tests (.litmus), programs built with `membar cc`, directories, and @lists of them";
+const PROGRAMS: &str = "C and C++ sources (.c, .cpp, .i, …), Rust files (.rs), litmus tests (.litmus), programs built with `membar cc`, directories, and @lists of them";
 
 /// Formats of compressed files that are not read (gzip and zstd are), by their first bytes, and the program that reads them.
 const COMPRESSED: &[(&[u8], &str)] =
@@ -69,7 +69,6 @@ pub fn not_a_program(path: &Path) -> Option<Failure> {
         return failure(path, "there is no such file", &kinds);
     }
     match ending {
-        "rs" => failure(path, "Rust programs cannot be verified yet", &kinds),
         "h" | "hpp" | "hh" | "hxx" => failure(path, "this is a header", "give the sources that include it"),
         "trace" | "axe" => {
             failure(path, "this is a recorded execution, not a program", &format!("is it allowed: membar check {name}"))
@@ -115,7 +114,7 @@ mod tests {
             assert_eq!(refused(name, bytes, not_a_trace), expected, "{name}");
         }
         for (name, expected) in
-            [("a.c", false), ("a.i", false), ("a.litmus", false), ("a", false), ("a.rs", true), ("a.h", true)]
+            [("a.c", false), ("a.i", false), ("a.litmus", false), ("a", false), ("a.rs", false), ("a.h", true)]
         {
             assert_eq!(refused(name, b"", not_a_program), expected, "{name}");
         }

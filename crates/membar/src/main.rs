@@ -38,6 +38,7 @@ fn command() -> ExitCode {
         Command::Check(args) => cmd::check::run(args, style),
         Command::Shrink(args) => cmd::shrink::run(args),
         Command::Verify(args) => cmd::verify::run(args, style),
+        Command::Cargo(args) => cmd::cargo::run(args, style),
         Command::Replay(args) => cmd::replay::run(args, style),
         Command::Cc(args) => cmd::cc::run(cmd::cc::Language::C, &args.args),
         Command::Cxx(args) => cmd::cc::run(cmd::cc::Language::Cxx, &args.args),

@@ -103,6 +103,29 @@ pub enum BuildError {
         /// In what way.
         reason: &'static str,
     },
+    /// There is no Rust compiler.
+    #[error("the Rust compiler `{program}` was not found")]
+    NoRust {
+        /// As it was called.
+        program: String,
+    },
+    /// The sources of Rust's standard library are not installed.
+    #[error("the sources of Rust's standard library are not installed: there is no `{path}`")]
+    NoRustSource {
+        /// Where they would be.
+        path: PathBuf,
+    },
+    /// Something about Rust does not work.
+    #[error("{what}\n{stderr}")]
+    Rust {
+        /// In words.
+        what: String,
+        /// The tool's message.
+        stderr: String,
+    },
+    /// There is no directory for what is made once.
+    #[error("there is no place for the instrumented standard library: neither HOME nor XDG_CACHE_HOME is set")]
+    NoCache,
     /// A tool ended in a way that no compiler ends.
     #[error("`{program}` was killed: {status}")]
     Killed {
@@ -165,6 +188,12 @@ impl BuildError {
                 path.display()
             ),
             BuildError::Damaged { .. } => "build the program again with this version of `membar cc`".into(),
+            BuildError::NoRust { .. } => "install Rust (https://rustup.rs), or name the compiler in RUSTC".into(),
+            BuildError::NoRustSource { .. } => {
+                "install them: `rustup component add rust-src` (without rustup: the package rust-src of your system)".into()
+            }
+            BuildError::Rust { .. } => "membar needs rustc 1.85 or newer for x86_64-unknown-linux-gnu".into(),
+            BuildError::NoCache => "name a directory in MEMBAR_CACHE".into(),
             BuildError::Killed { .. } => "is there enough memory?".into(),
         }
     }

@@ -17,7 +17,7 @@ use super::assembly::NOTES;
 use super::compile::assemble;
 use super::compiler::{Compiler, maker_and_version};
 use super::link::{self, Dynamic, Link};
-use super::{BuildError, Built, Language, Note, checks, containers, fat};
+use super::{BuildError, Built, Language, Note, checks, containers, fat, rust};
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::fs;
@@ -41,6 +41,9 @@ struct Found {
 
 /// Links the instrumented half of a program that was built with `membar cc`.
 pub fn build_executable(path: &Path, dir: &Path) -> Result<Built, BuildError> {
+    if rust::is_object(path) {
+        return rust::take(path);
+    }
     let data = link::read(path)?;
     let mut found = Found::default();
     if !found.add(path, &data, dir)? {

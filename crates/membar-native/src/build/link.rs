@@ -41,7 +41,7 @@ pub(crate) fn is_system(soname: &str) -> bool {
 }
 
 /// The sections of instrumented code, and of the C++ library's variables.
-const PROGRAM: &str = ".instrumented";
+pub(super) const PROGRAM: &str = ".instrumented";
 const LIBRARY: &str = ".cxxlibrary";
 
 /// Parts of the C++ library that touch nothing of the program's but through what the stubs stand in for.
@@ -111,7 +111,7 @@ pub(crate) fn stream_destructors(object: &Path) -> Vec<usize> {
 }
 
 /// Puts the objects of a directory into their own section, and so on.
-fn script(directory: &str, cxx: bool) -> String {
+pub(super) fn script(directory: &str, cxx: bool) -> String {
     // The byte makes it a section like `.data` even if all that is in it is zero.
     let library = format!(
         "SECTIONS\n{{\n  {LIBRARY} : ALIGN(4096)\n  {{\n    BYTE(0)\n    *libstdc++.a:*(.data .data._Z* .bss .bss.* \
@@ -244,7 +244,7 @@ fn missing_copies(stderr: &str) -> Vec<&'static str> {
     COPIED.iter().filter(named).copied().collect()
 }
 
-fn unseen(needed: &[String], imports: &[Import]) -> Vec<Note> {
+pub(super) fn unseen(needed: &[String], imports: &[Import]) -> Vec<Note> {
     let libraries = needed.iter().filter(|name| !is_system(name));
     libraries
         .map(|library| {
@@ -306,7 +306,7 @@ pub(super) fn section<'a>(file: &ElfFile64<'a, Endianness>, name: &str) -> Optio
 }
 
 /// Whether a dynamic symbol is defined.
-fn defines(file: &ElfFile64<'_, Endianness>, name: &str) -> bool {
+pub(super) fn defines(file: &ElfFile64<'_, Endianness>, name: &str) -> bool {
     let symbols = file.elf_dynamic_symbol_table();
     symbols.iter().any(|symbol| {
         !symbol.is_undefined(file.endian()) && symbol.name(file.endian(), symbols.strings()) == Ok(name.as_bytes())
@@ -319,7 +319,7 @@ pub fn imports(object: &Path) -> Result<Vec<Import>, BuildError> {
     imported(object, &parse(object, &data)?)
 }
 
-fn imported(path: &Path, file: &ElfFile64<'_, Endianness>) -> Result<Vec<Import>, BuildError> {
+pub(super) fn imported(path: &Path, file: &ElfFile64<'_, Endianness>) -> Result<Vec<Import>, BuildError> {
     let error = |why: object::Error| BuildError::NotElf { path: path.to_owned(), reason: why.to_string() };
     let endian = file.endian();
     let symbols = file.elf_dynamic_symbol_table();

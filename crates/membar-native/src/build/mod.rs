@@ -36,6 +36,7 @@ mod fat;
 mod flags;
 mod inline;
 mod link;
+pub mod rust;
 mod wrapper;
 
 pub use edited::edited;

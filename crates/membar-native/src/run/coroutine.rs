@@ -88,6 +88,11 @@ pub struct ThreadState {
     pub thrown: Vec<Thrown>,
     /// It has called `std::terminate`: why.
     pub ending: Option<Fault>,
+    /// Its last panic, if it is a thread of Rust's: an error where nobody catches it.
+    pub panic: Option<Fault>,
+    /// Its accesses are no steps, and whether it was the only thread before. No snapshot is made meanwhile.
+    pub quiet: u32,
+    pub was_alone: bool,
     /// Why it cannot continue.
     pub fault: Option<Fault>,
     /// How many announcements it has made since the last reset.
@@ -168,6 +173,9 @@ impl ThreadState {
             float: super::float::DEFAULT,
             thrown: Vec::new(),
             ending: None,
+            panic: None,
+            quiet: 0,
+            was_alone: false,
             fault: None,
             said: 0,
             stand: Stand::Done,
@@ -220,6 +228,9 @@ impl ThreadState {
             float,
             thrown,
             ending,
+            panic,
+            quiet,
+            was_alone,
             fault,
             said,
             stand,
@@ -239,6 +250,8 @@ impl ThreadState {
         self.random.clone_from(random);
         copy(&mut self.thrown, thrown);
         self.ending.clone_from(ending);
+        self.panic.clone_from(panic);
+        (self.quiet, self.was_alone) = (*quiet, *was_alone);
         self.fault.clone_from(fault);
         self.place = *place;
         self.start = *start;

@@ -1,6 +1,6 @@
 //! Which function stands in for which.
 
-use super::{choose, libc_hooks, sections, sync, tsan};
+use super::{choose, libc_hooks, rust, sections, sync, tsan};
 
 macro_rules! hooks {
     ($($name:literal => $function:expr,)*) => {
@@ -348,6 +348,13 @@ hooks! {
     "_Exit" => libc_hooks::exit_at_once as *const (),
     "quick_exit" => libc_hooks::quick_exit as *const (),
     "abort" => libc_hooks::abort as *const (),
+    "__membar_mutex_lock" => rust::mutex_lock as *const (),
+    "__membar_mutex_unlock" => rust::mutex_unlock as *const (),
+    "__membar_await_end" => rust::await_end as *const (),
+    "__membar_quiet" => rust::quiet as *const (),
+    "__membar_panics_are_expected" => rust::panics_are_expected as *const (),
+    "__membar_panics" => rust::panics as *const (),
+    "__membar_uncaught" => rust::uncaught as *const (),
     "__membar_choose" => choose::membar_choose as *const (),
     "__VERIFIER_nondet_char" => choose::nondet_int::<{ i8::MIN as i64 }, { i8::MAX as i64 }> as *const (),
     "__VERIFIER_nondet_uchar" => choose::nondet_int::<0, { u8::MAX as i64 }> as *const (),

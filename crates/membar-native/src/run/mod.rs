@@ -38,6 +38,7 @@ mod park;
 mod parts;
 mod program;
 mod registers;
+mod rust;
 mod sections;
 mod shadow;
 mod slot;

@@ -44,6 +44,8 @@ pub struct Options {
     pub nondet: Option<(i64, i64)>,
     /// Code that reports do not name, as ranges of offsets in the object.
     pub wrappers: Vec<(u32, u32)>,
+    /// See [`crate::process::Setup::own_atomics`].
+    pub own_atomics: Vec<u32>,
     /// Waiting loops are recognised by everything on a stack, live or not.
     pub whole_stacks: bool,
 }
@@ -196,6 +198,12 @@ impl Native {
         w.symmetry = options.symmetry;
         w.nondet = options.nondet;
         w.whole_stacks = options.whole_stacks;
+        if !options.own_atomics.is_empty() {
+            w.own_atomics = vec![0; w.module.len.div_ceil(64)];
+            for at in options.own_atomics.iter().map(|&back| back as usize).filter(|&back| back < w.module.len) {
+                w.own_atomics[at / 64] |= 1 << (at % 64);
+            }
+        }
         if !options.wrappers.is_empty() {
             w.wrappers = vec![0; w.module.len.div_ceil(64)];
             for &(from, to) in &options.wrappers {

@@ -14,7 +14,7 @@
 
 use super::access::{self, Event, plain, whole_range};
 use super::choose::surprise;
-use super::registers::operand;
+use super::registers::{operand, register};
 use super::shadow::wide;
 use super::world::world;
 use membar_core::{AccessKind, Barrier, Fence, Order};
@@ -202,15 +202,28 @@ macro_rules! int {
 }
 int!(u8: u64::from, u16: u64::from, u32: u64::from, u64: |v| v, u128: wide);
 
+/// An access of the program's own counts as it is; one of a library's finds the last value there is.
+#[inline]
+fn whose(event: Event) -> Event {
+    let w = world();
+    if w.own_atomics.is_empty() {
+        return event;
+    }
+    // SAFETY: the stack pointer of a stub's caller.
+    let back = w.module.offset(unsafe { *(register(0) as *const usize) }) as usize;
+    let own = w.own_atomics.get(back / 64).is_some_and(|bits| bits >> (back % 64) & 1 != 0);
+    if own { event } else { event.fresh() }
+}
+
 pub extern "C-unwind" fn atomic_load<T: Int>(addr: *const T, number: i32) -> T {
-    Event::atomic(AccessKind::Load, addr as usize, size_of::<T>(), order(number)).announce();
+    whose(Event::atomic(AccessKind::Load, addr as usize, size_of::<T>(), order(number))).announce();
     // SAFETY: the program accesses this memory; a bad pointer is caught as a fault of the program.
     unsafe { addr.read_unaligned() }
 }
 
 pub extern "C-unwind" fn atomic_store<T: Int>(addr: *mut T, value: T, number: i32) {
     let order = order(number);
-    Event::atomic(AccessKind::Store, addr as usize, size_of::<T>(), order).before(before(order)).announce();
+    whose(Event::atomic(AccessKind::Store, addr as usize, size_of::<T>(), order)).before(before(order)).announce();
     // SAFETY: as above.
     unsafe { addr.write_unaligned(value) };
     if order == Order::SeqCst {
@@ -221,7 +234,7 @@ pub extern "C-unwind" fn atomic_store<T: Int>(addr: *mut T, value: T, number: i3
 fn update<T: Int>(addr: *mut T, value: T, number: i32, new: impl Fn(T, T) -> T) -> T {
     operand(value.value());
     let order = order(number);
-    Event::atomic(AccessKind::Rmw, addr as usize, size_of::<T>(), order).before(before(order)).announce();
+    whose(Event::atomic(AccessKind::Rmw, addr as usize, size_of::<T>(), order)).before(before(order)).announce();
     // SAFETY: as above.
     unsafe {
         let old = addr.read_unaligned();
@@ -315,7 +328,7 @@ pub extern "C-unwind" fn atomic_compare_exchange_val<T: Int>(
     operand(desired.value());
     let (success, failure) = (order(success), order(failure));
     let event = Event::atomic(AccessKind::Rmw, addr as usize, size_of::<T>(), success).before(before(success));
-    event.failing(failure).expects(wanted.value()).announce();
+    whose(event.failing(failure)).expects(wanted.value()).announce();
     // SAFETY: as above.
     unsafe {
         let old = addr.read_unaligned();

@@ -172,6 +172,8 @@ pub struct World {
     pub args: [usize; 3],
     /// One bit for each byte of the object: whether it is code that reports should not name but its caller.
     pub wrappers: Vec<u64>,
+    /// Atomic accesses of the program's own, by one bit for each byte of the object; others are the library's. Empty if all count.
+    pub own_atomics: Vec<u64>,
     /// What is live in the program's code.
     pub liveness: Live,
     /// It does not matter.
@@ -287,6 +289,7 @@ impl World {
             black_box_len: 0,
             args: [0; 3],
             wrappers: Vec::new(),
+            own_atomics: Vec::new(),
             liveness: Live::default(),
             whole_stacks: false,
             // SAFETY: the C library's own.
@@ -370,6 +373,8 @@ impl World {
             (thread.random, thread.clock, thread.errno, thread.mask) = (Rng::new(id as u64), 0, 0, 0);
             thread.thrown.clear();
             thread.ending = None;
+            thread.panic = None;
+            thread.quiet = 0;
             thread.fault = None;
             thread.said = usize::from(id != 0);
         }

@@ -33,6 +33,7 @@ fn setup(object: &Path, dir: &Path, program: usize) -> Setup {
         opaque_private: false,
         nondet: None,
         wrappers: Vec::new(),
+        own_atomics: Vec::new(),
         whole_stacks: false,
         show: false,
         until: None,

@@ -1,7 +1,7 @@
 //! Stronger memory orders as edits of the source, to be tried.
 //!
-//! The name of an order (`memory_order_relaxed`, `std::memory_order::relaxed`, `__ATOMIC_RELAXED`) is looked for in the statement of the
-//! access, from its column on. Of a compare-exchange the second one, if it has one, is the order of a failure, which is
+//! The name of an order (`memory_order_relaxed`, `std::memory_order::relaxed`, `__ATOMIC_RELAXED`; in Rust `Ordering::Relaxed`, or
+//! `Relaxed` alone) is looked for in the statement of the access, from its column on. Of a compare-exchange the second one, if it has one, is the order of a failure, which is
 //! strengthened as far as it needs.
 
 use super::{EditRef, FenceRef, edits};
@@ -49,11 +49,21 @@ struct Token<'a> {
 impl Token<'_> {
     fn order(&self) -> Option<Order> {
         let name = self.name.to_lowercase();
-        let name = if name == "consume" { "acquire" } else { &name };
+        let name = match &*name {
+            "consume" => "acquire",
+            "acqrel" => "acq_rel",
+            "seqcst" => "seq_cst",
+            name => name,
+        };
         Order::ALL.into_iter().find(|order| order.name() == name)
     }
 
     fn spelled(&self, order: Order) -> String {
+        if self.name.starts_with(char::is_uppercase) && self.prefix != "__ATOMIC_" {
+            let words = order.name().split('_');
+            let camel = |word: &str| word[..1].to_uppercase() + &word[1..];
+            return format!("{}{}", self.prefix, words.map(camel).collect::<String>());
+        }
         let upper = self.prefix == "__ATOMIC_";
         format!("{}{}", self.prefix, if upper { order.name().to_uppercase() } else { order.name().into() })
     }
@@ -67,7 +77,7 @@ impl Token<'_> {
 fn written(order: &FenceRef, text: &str, failures: bool) -> Option<FenceRef> {
     let wanted = Order::ALL.into_iter().find(|known| known.name() == order.fence)?;
     let from = Order::ALL.into_iter().find(|known| Some(known.name()) == order.replaces.as_deref())?;
-    let tokens = tokens(text, order.after_line);
+    let tokens = tokens(text, order.after_line, order.file.ends_with(".rs"));
     let behind = |token: &&Token<'_>| token.line > order.after_line || token.at + 1 >= order.after_column as usize;
     let fits = |token: &&Token<'_>| token.order() == Some(from);
     // The arguments of a template come before the call.
@@ -90,7 +100,7 @@ fn written(order: &FenceRef, text: &str, failures: bool) -> Option<FenceRef> {
 }
 
 /// The orders that are written in the statement that begins in this line or goes on there.
-fn tokens(text: &str, line: u32) -> Vec<Token<'_>> {
+fn tokens(text: &str, line: u32, rust: bool) -> Vec<Token<'_>> {
     let mut tokens = Vec::new();
     let first = line.saturating_sub(1) as usize;
     for (number, line) in text.lines().enumerate().skip(first).take(LINES) {
@@ -103,7 +113,7 @@ fn tokens(text: &str, line: u32) -> Vec<Token<'_>> {
                 at += rest.chars().next().map_or(1, char::len_utf8);
                 continue;
             }
-            tokens.extend(token(code, at, word, number as u32 + 1));
+            tokens.extend(token(code, at, word, number as u32 + 1, rust));
             at += word;
         }
         if code.contains(';') {
@@ -114,8 +124,14 @@ fn tokens(text: &str, line: u32) -> Vec<Token<'_>> {
 }
 
 /// The order that this word of a line is, or ends.
-fn token(code: &str, at: usize, word: usize, line: u32) -> Option<Token<'_>> {
+fn token(code: &str, at: usize, word: usize, line: u32, rust: bool) -> Option<Token<'_>> {
     let text = &code[at..at + word];
+    if rust {
+        const SCOPE: &str = "Ordering::";
+        let prefix = if code[..at].ends_with(SCOPE) { SCOPE } else { "" };
+        let named = ["Relaxed", "Acquire", "Release", "AcqRel", "SeqCst"].contains(&text);
+        return named.then_some(Token { line, at: at - prefix.len(), prefix, name: text });
+    }
     for prefix in ["memory_order_", "__ATOMIC_", "mo_"] {
         if let Some(name) = text.strip_prefix(prefix) {
             let token = Token { line, at, prefix, name };

@@ -10,7 +10,7 @@
 //! Nothing is taken for granted: this only proposes, and the caller builds the edited program and verifies it. In C and C++
 //! a fence can stand right after each `;`, `{` and `}` that is not within parentheses, in a comment, a string or a directive.
 //! Of those the ones between the two accesses come first, nearest to where the fence was found to work; then the nearest ones
-//! on the other side. Behind a condition whose branch has no braces, it gets some. The header that the fence needs is included if it is missing. In the table of a litmus test a fence is
+//! on the other side. Rust is the same here, without headers. Behind a condition whose branch has no braces, it gets some. The header that the fence needs is included if it is missing. In the table of a litmus test a fence is
 //! a cell of a row below the access.
 //!
 //! # Guarantees
@@ -102,6 +102,9 @@ pub fn edited(file: &str, text: &str, edits: &[EditRef]) -> String {
 /// The header that the fence needs, if the file does not include it.
 fn include(fence: &FenceRef, text: &str) -> Option<EditRef> {
     fence.function.as_ref()?;
+    if fence.file.ends_with(".rs") {
+        return None;
+    }
     let header = if fence.fence.starts_with("std::") { "<atomic>" } else { "<stdatomic.h>" };
     if text.lines().any(|line| line.trim_start().starts_with('#') && line.contains(header)) {
         return None;

@@ -1,6 +1,7 @@
 //! Every command and flag, in one place: help, man pages and completions come from here.
 
 mod campaign;
+mod cargo;
 mod check;
 mod litmus;
 mod models;
@@ -9,6 +10,7 @@ mod report;
 mod verify;
 
 pub use campaign::*;
+pub use cargo::*;
 pub use check::*;
 pub use litmus::*;
 pub use models::*;
@@ -96,7 +98,7 @@ fn old_names(words: impl Iterator<Item = String>) -> Vec<String> {
 
 /// The commands as `membar --help` groups them.
 const TOPICS: [(&str, &[&str]); 4] = [
-    ("Programs", &["verify", "replay", "cc", "c++", "litmus"]),
+    ("Programs", &["verify", "replay", "cargo", "cc", "c++", "litmus"]),
     ("Traces", &["check", "shrink", "monitor", "models"]),
     ("Machines", &["stress", "simulate", "gen"]),
     ("More", &["demo", "report", "completions", "man", "help"]),
@@ -143,6 +145,8 @@ pub enum Command {
     /// Compile C++ for `membar verify`, in place of a build's compiler
     #[command(name = "c++")]
     Cxx(Compile),
+    /// Verify the tests and programs of a Rust package: `cargo membar`
+    Cargo(Cargo),
     /// Run a program for another process of membar
     #[command(hide = true)]
     RunProgram,
@@ -199,6 +203,8 @@ impl Command {
             Command::Litmus(args) => (&args.html, args.open),
             Command::Monitor(args) => (&args.html, args.open),
             Command::Verify(args) => (&args.html, args.open),
+            Command::Cargo(Cargo { what: CargoCommand::Test(args) }) => (&args.how.html, args.how.open),
+            Command::Cargo(Cargo { what: CargoCommand::Run(args) }) => (&args.how.html, args.how.open),
             Command::Replay(args) => (&args.html, args.open),
             Command::Stress(args) => (&args.campaign.html, args.campaign.open),
             Command::Simulate(args) => (&args.campaign.html, args.campaign.open),

@@ -45,7 +45,25 @@ pub struct Verify {
     #[arg(required = true, value_name = "PROGRAM")]
     pub programs: Vec<PathBuf>,
 
-    /// Memory model; may be repeated, or a list (tso,pso): the program is explored once for all of them [default: tso; for
+    #[command(flatten)]
+    pub how: Exploring,
+
+    #[command(flatten)]
+    pub native: NativeArgs,
+}
+
+impl std::ops::Deref for Verify {
+    type Target = Exploring;
+
+    fn deref(&self) -> &Exploring {
+        &self.how
+    }
+}
+
+/// How programs are explored, and how results are written.
+#[derive(Args, Clone, Debug)]
+pub struct Exploring {
+    /// Memory model; may be repeated, or a list (tso,pso): the program is explored once for all of them [default: tso; for Rust c11; for
     /// litmus tests in RISCV rvwmo, in AArch64 armv8]
     #[arg(short, long = "model", value_name = "MODEL", value_delimiter = ',', value_parser = VerifyModelParser { all: true })]
     pub models: Vec<VerifyModel>,
@@ -129,9 +147,6 @@ pub struct Verify {
     /// Show every violation in full, and what the search cost.
     #[arg(short, long)]
     pub verbose: bool,
-
-    #[command(flatten)]
-    pub native: NativeArgs,
 }
 
 /// How C and C++ programs are compiled and run.
@@ -157,6 +172,10 @@ pub struct NativeArgs {
     /// Heap that one execution may use: 512MB, 1GiB, or none [default: 64MiB]
     #[arg(long, alias = "memory", value_name = "LIMIT", value_parser = MemoryParser)]
     pub heap: Option<Memory>,
+
+    /// Rust: also report what the memory orders of the standard library leave open.
+    #[arg(long)]
+    pub include_std: bool,
 
     /// The compiler, gcc or clang [default: $CC or $CXX, else an installed one]
     #[arg(long, value_name = "COMPILER")]
@@ -219,6 +238,7 @@ impl NativeArgs {
             opaque_private: self.assumes(Assumption::OpaquePrivate, Assumption::OpaqueWatched),
             nondet: self.nondet,
             heap: self.heap.map_or(NativeOptions::HEAP, |heap| heap.0.unwrap_or(NativeOptions::UNLIMITED)),
+            include_std: self.include_std,
             runner: None,
         }
     }

@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 mod campaign;
+pub mod cargo;
 pub mod cc;
 pub mod check;
 pub mod demo;

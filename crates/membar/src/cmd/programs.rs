@@ -4,7 +4,7 @@ use super::litmus::read;
 use crate::files::{PROGRAMS, collect, is_list};
 use crate::kind::{not_a_litmus_test, not_a_program};
 use membar::Failure;
-use membar::programs::{Input, is_source};
+use membar::programs::{Input, is_rust, is_source};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -23,7 +23,7 @@ pub fn inputs(words: &[PathBuf]) -> (Vec<Input>, Vec<Failure>) {
         }
         let apart = word.is_dir() || is_list(word);
         for file in files {
-            if is_source(&file) && apart {
+            if is_source(&file) && (apart || is_rust(&file)) {
                 inputs.push(Input::Sources(vec![file]));
             } else if is_source(&file) {
                 let at = *together.get_or_insert(inputs.len());

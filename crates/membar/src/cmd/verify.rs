@@ -2,7 +2,7 @@
 
 use super::litmus::read;
 use super::programs::{check_flags, inputs};
-use crate::cli::{Cli, Command, PropertyArg, RacesArg, StrategyName, Verify, VerifyFormat, VerifyMonitor};
+use crate::cli::{Cli, Command, Exploring, PropertyArg, RacesArg, StrategyName, Verify, VerifyFormat, VerifyMonitor};
 use crate::page::{self, ToFile};
 use crate::progress::Line;
 use crate::stop::{self, Stdout};
@@ -10,7 +10,7 @@ use clap::{Parser, ValueEnum};
 use membar::core::ProgramModel;
 use membar::explore::Strategy;
 use membar::litmus::{Error, ErrorKind, Limits, LitmusTest, Model, crash_message, outcomes};
-use membar::programs::Input;
+use membar::programs::{Input, NativeOptions};
 use membar::report::verify::{Asked, EnumeratedReport, SarifRun, VerifyReport, verify_json};
 use membar::report::{Style, count, list, quoted_path, safe};
 use membar::verify::{Models, Races, Verdict, Watching};
@@ -29,7 +29,7 @@ const DRAWN: u64 = 10_000;
 
 /// Runs the command.
 pub fn run(args: &Verify, style: Style) -> Result<u8, Failure> {
-    let options = options(args)?;
+    let options = options(args, args.native.options())?;
     let mut batch = Batch::default();
     let (mut inputs, failures) = inputs(&args.programs);
     if !failures.is_empty() {
@@ -76,12 +76,12 @@ pub fn run(args: &Verify, style: Style) -> Result<u8, Failure> {
 
 /// The results of the programs so far.
 #[derive(Default)]
-struct Batch {
-    reports: Vec<VerifyReport>,
+pub struct Batch {
+    pub reports: Vec<VerifyReport>,
     /// Those of litmus tests whose executions were enumerated.
     enumerated: Vec<EnumeratedReport>,
     /// Errors in the input.
-    errors: Vec<serde_json::Value>,
+    pub errors: Vec<serde_json::Value>,
     /// Programs that there was no time for, as errors.
     skipped: Vec<serde_json::Value>,
     /// Was something of that a bug of ours?
@@ -95,7 +95,7 @@ struct Batch {
 
 impl Batch {
     /// Something is wrong with one of the programs, with us, or there was no time for it; anything else ends everything.
-    fn fail(&mut self, failure: Failure) -> Result<(), Failure> {
+    pub fn fail(&mut self, failure: Failure) -> Result<(), Failure> {
         let (text, json) = match failure {
             Failure::Input(problem) => (problem.text, problem.json),
             Failure::Internal(ref message) => {
@@ -161,6 +161,10 @@ impl Batch {
                 }
             }
             let listener = OneOf { line: &line, number, of: inputs.len(), programs: &args.programs };
+            let mut options = options.clone();
+            if args.models.is_empty() && input.is_rust() {
+                options.models = ProgramModel::C11.into();
+            }
             let reports = match verify_telling(input, &options, &listener) {
                 Ok(reports) => reports,
                 Err(failure) => {
@@ -200,7 +204,7 @@ impl Batch {
         Ok(())
     }
 
-    fn sarif(&self, out: &mut impl Write) -> io::Result<()> {
+    pub fn sarif(&self, out: &mut impl Write) -> io::Result<()> {
         let directory = std::env::current_dir()?;
         // Files in a repository are named from its root, wherever the command runs.
         let root = directory.ancestors().find(|path| path.join(".git").exists()).unwrap_or(&directory);
@@ -223,7 +227,7 @@ impl Batch {
             + self.enumerated.iter().filter(|report| report.verdict == verdict).count()
     }
 
-    fn code(&self) -> u8 {
+    pub fn code(&self) -> u8 {
         match () {
             () if self.internal => stop::INTERNAL,
             () if !self.errors.is_empty() => stop::BAD,
@@ -341,7 +345,7 @@ pub fn examine(file: &str, interrupt: &Interrupt) -> Result<VerifyReport, Failur
     match (inputs.first(), failures.into_iter().next()) {
         (_, Some(failure)) => Err(failure),
         (Some(input), None) => {
-            let options = VerifyOptions { interrupt: interrupt.clone(), ..options(&args)? };
+            let options = VerifyOptions { interrupt: interrupt.clone(), ..options(&args, args.native.options())? };
             let reports = verify_telling(input, &options, &Line::new(args.quiet))?;
             reports.into_iter().next().ok_or_else(|| Failure::Internal("no model was asked about".into()))
         }
@@ -381,7 +385,7 @@ fn by_model(reports: &[VerifyReport], style: Style, out: &mut impl Write) -> io:
 }
 
 /// The options that flags describe.
-fn options(args: &Verify) -> Result<VerifyOptions, Failure> {
+pub fn options(args: &Exploring, native: NativeOptions) -> Result<VerifyOptions, Failure> {
     let mut models: Models = args.models.iter().flat_map(|model| model.models()).copied().collect();
     if args.models.is_empty() {
         models = ProgramModel::Tso.into();
@@ -452,7 +456,7 @@ fn options(args: &Verify) -> Result<VerifyOptions, Failure> {
         resume: args.resume.clone(),
         keep: true,
         jobs: usize::from(args.jobs),
-        native: args.native.options(),
+        native,
         interrupt: Interrupt::default(),
     })
 }

@@ -8,7 +8,7 @@ mod native;
 mod native;
 
 pub use litmus::Litmus;
-pub use native::{Native, compile, serve};
+pub use native::{Native, compile, output, rust, serve};
 
 use crate::Failure;
 use crate::certify::weak::{self, Ending};
@@ -64,6 +64,11 @@ impl Input {
         }
     }
 
+    /// Whether it is a Rust source.
+    pub fn is_rust(&self) -> bool {
+        matches!(self, Input::Sources(files) if files.iter().any(|file| is_rust(file)))
+    }
+
     /// Its files, as they were named.
     pub fn name(&self) -> String {
         let files = match self {
@@ -104,6 +109,8 @@ pub struct NativeOptions {
     pub nondet: Option<(i64, i64)>,
     /// Bytes of heap that one execution may use; [`NativeOptions::UNLIMITED`] for as much as there is.
     pub heap: usize,
+    /// What the memory orders of Rust's standard library leave open counts too.
+    pub include_std: bool,
     /// The executable whose processes run the program: it has to call [`crate::serve_programs`] before anything else.
     /// This one if none is given.
     pub runner: Option<PathBuf>,
@@ -129,6 +136,7 @@ impl Default for NativeOptions {
             opaque_private: false,
             nondet: None,
             heap: NativeOptions::HEAP,
+            include_std: false,
             runner: None,
         }
     }
@@ -147,8 +155,13 @@ const RUN: &str = "run-program";
 
 /// Whether the file is a source, by the ending of its name.
 pub fn is_source(path: &Path) -> bool {
-    let endings = ["c", "cc", "cpp", "cxx", "C", "c++", "cp", "CPP", "i", "ii"];
+    let endings = ["c", "cc", "cpp", "cxx", "C", "c++", "cp", "CPP", "i", "ii", "rs"];
     path.extension().is_some_and(|extension| endings.iter().any(|ending| extension == *ending))
+}
+
+/// Whether the file is a Rust source, by the ending of its name. One is a whole program.
+pub fn is_rust(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "rs")
 }
 
 /// Whether the file can be executed, by its first bytes.

@@ -23,6 +23,16 @@ pub fn serve() -> bool {
     false
 }
 
+/// The output of a program.
+pub fn output(_: &Input, _: &NativeOptions) -> Result<String, Failure> {
+    not_here()
+}
+
+/// What cargo needs.
+pub fn rust(_: &mut dyn FnMut(&str)) -> Result<(Vec<(String, OsString)>, &'static str), Failure> {
+    not_here()
+}
+
 /// Behaves as the compiler does.
 pub fn compile(_: Language, _: &[OsString]) -> Result<i32, Failure> {
     not_here()

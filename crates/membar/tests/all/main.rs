@@ -28,6 +28,7 @@ mod progress;
 mod readable;
 mod reduce;
 mod replay;
+mod rust;
 mod sarif;
 mod schema;
 mod simulate;

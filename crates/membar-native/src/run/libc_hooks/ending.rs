@@ -25,7 +25,7 @@ fn over() -> ! {
 }
 
 pub extern "C-unwind" fn abort() -> ! {
-    match ending() {
+    match ending().or_else(crate::run::rust::panic) {
         Some(fault) => crate::run::coroutine::Thread::stop(fault),
         None => fault::raise_here(Fault { kind: FaultKind::Abort, ..Fault::error("aborts") }),
     }

@@ -104,6 +104,20 @@ pub(super) fn join_thread(target: usize, wanted: bool) -> usize {
     w.threads[id].result
 }
 
+/// Waits for a thread's end, whatever its fate: a scope of Rust's does.
+pub(in crate::run) fn await_end(target: usize) {
+    let Some(id) = thread_of(target) else { fault::raise("waits for a thread that does not exist") };
+    world().knows(id);
+    Event::sync(control(id) + ENDED, 4).takes().while_not(0).always().announce();
+    let w = world();
+    if !matches!(noted(control(id) + FATE), Some((JOINED, _))) {
+        w.unjoined -= 1;
+        w.alone = w.unjoined == 0 && w.current == 0;
+        w.joins(id, false);
+    }
+    full();
+}
+
 pub extern "C-unwind" fn join(target: usize, result: *mut usize) -> c_int {
     let value = join_thread(target, !result.is_null());
     if !result.is_null() {

@@ -74,6 +74,23 @@ pub fn serve() -> bool {
     membar_native::process::serve().is_ok()
 }
 
+/// The output of a program, which has one thread.
+pub fn output(input: &Input, args: &NativeOptions) -> Result<String, Failure> {
+    let mut native = Native::open(input, args, 1, None)?;
+    let run = native.trace(&[])?;
+    Ok(run.output.unwrap_or_default())
+}
+
+/// What cargo needs to build instrumented programs: variables of its environment, and the target. The standard library is built if it
+/// has to be; `tell` hears of that, and of what is not as it should be.
+pub fn rust(tell: &mut dyn FnMut(&str)) -> Result<(Vec<(String, OsString)>, &'static str), Failure> {
+    let sysroot = build::rust::setup(tell).map_err(|error| failed("", &error))?;
+    for loud in &sysroot.loud {
+        tell(&format!("this toolchain's standard library adds executions of its own: {loud}"));
+    }
+    Ok((build::rust::cargo(&sysroot), build::rust::TARGET))
+}
+
 /// Behaves as the compiler does. Its exit code.
 pub fn compile(language: Language, args: &[OsString]) -> Result<i32, Failure> {
     let language = match language {
@@ -92,6 +109,12 @@ impl Native {
         let dir =
             dir.map_err(|error| Failure::Usage(format!("error: cannot make a directory for the program: {error}")))?;
         let (files, built): (Vec<&Path>, Result<Built, BuildError>) = match input {
+            Input::Sources(sources) if input.is_rust() => {
+                let sysroot = build::rust::setup(&mut |line| eprintln!("membar: {line}"));
+                let built =
+                    sysroot.and_then(|sysroot| build::rust::build(&sources[0], &args.flags, dir.path(), &sysroot));
+                (vec![sources[0].as_path()], built)
+            }
             Input::Sources(sources) => {
                 let (cc, cxx) = (args.cc.clone(), args.cc.as_deref().map(cxx_driver));
                 let request = Request { sources, flags: &args.flags, dir: dir.path(), cc, cxx };
@@ -145,12 +168,17 @@ impl Native {
             opaque_private,
             nondet: args.nondet,
             wrappers: symbols.wrappers(),
+            own_atomics: if args.include_std { Vec::new() } else { symbols.own_atomics() },
             whole_stacks: false,
             show: false,
             until: time.and_then(|time| Instant::now().checked_add(time + EXPLAINING)),
         };
         let cxx = files.iter().any(|file| build::Language::of(file) == Some(build::Language::Cxx));
-        let dialect = if cxx { Dialect::Cxx } else { Dialect::C };
+        let dialect = match () {
+            () if build::rust::is_object(&setup.object) => Dialect::Rust,
+            () if cxx => Dialect::Cxx,
+            () => Dialect::C,
+        };
         let name = shown.join(" ");
         let words = Words::new(symbols);
         let session = Session::start(&setup, jobs).map_err(|error| trouble(&main, &words, &error))?;
@@ -175,6 +203,27 @@ impl Native {
             made_of,
             dir,
         })
+    }
+
+    /// A Rust source with edits: a file of the same name, in a place of its own.
+    fn edited_rust(
+        &self,
+        source: &Path,
+        args: &NativeOptions,
+        jobs: usize,
+        edits: &[EditRef],
+    ) -> Result<Native, Unedited> {
+        let texts = edited_texts(edits)?;
+        let [(file, text)] = &texts[..] else { return Err(Unedited::Never("several files would change".into())) };
+        if file != source {
+            return Err(Unedited::Never(format!("{} is not the file that is compiled", file.display())));
+        }
+        let copy = self.dir.path().join("edited.rs");
+        std::fs::write(&copy, text).map_err(|_| Unedited::NotThis)?;
+        let mut flags = args.flags.clone();
+        flags.push(format!("--remap-path-prefix={}={}", copy.display(), source.display()).into());
+        let args = NativeOptions { flags, ..args.clone() };
+        Native::open(&Input::Sources(vec![copy]), &args, jobs, None).map_err(|_| Unedited::NotThis)
     }
 
     /// The step that an event is, or the one that its thread would make next.
@@ -404,6 +453,7 @@ impl Subject for Native {
         let dialect = match build::Language::of(Path::new(file)) {
             Some(build::Language::C) => Dialect::C,
             Some(build::Language::Cxx) => Dialect::Cxx,
+            None if super::is_rust(Path::new(file)) => Dialect::Rust,
             // A header speaks what most of the program speaks.
             None => self.dialect,
         };
@@ -439,6 +489,9 @@ impl Subject for Native {
             let why = "the program was built elsewhere: with a fence there, build it and verify it again";
             return Err(Unedited::Never(why.into()));
         };
+        if super::is_rust(&sources[0]) {
+            return self.edited_rust(&sources[0], args, *jobs, edits);
+        }
         let (cc, cxx) = (args.cc.clone(), args.cc.as_deref().map(cxx_driver));
         let request = Request { sources, flags: &args.flags, dir: self.dir.path(), cc, cxx };
         let copies = build::edited(&request, &edited_texts(edits)?).map_err(|_| Unedited::NotThis)?;

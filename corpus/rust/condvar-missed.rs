@@ -1,0 +1,22 @@
+// A condition that changes without the lock: the notification may come before the wait.
+// expect: error: deadlock
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::{Condvar, Mutex};
+use std::thread;
+
+static READY: AtomicBool = AtomicBool::new(false);
+static LOCK: Mutex<()> = Mutex::new(());
+static CHANGED: Condvar = Condvar::new();
+
+fn main() {
+    let other = thread::spawn(|| {
+        READY.store(true, SeqCst);
+        CHANGED.notify_one();
+    });
+    let mut guard = LOCK.lock().unwrap();
+    while !READY.load(SeqCst) {
+        guard = CHANGED.wait(guard).unwrap();
+    }
+    drop(guard);
+    other.join().unwrap();
+}

@@ -1,0 +1,17 @@
+// Read-modify-writes of one location need no order.
+// expect: tso=safe pso=safe c11=safe
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+
+static X: AtomicU32 = AtomicU32::new(0);
+
+fn main() {
+    let t0 = thread::spawn(|| {
+        X.fetch_add(1, Ordering::Relaxed);
+    });
+    let t1 = thread::spawn(|| {
+        X.fetch_add(1, Ordering::Relaxed);
+    });
+    t0.join().unwrap();
+    t1.join().unwrap();
+}

@@ -1,0 +1,28 @@
+// Two readers may see two release stores in different orders.
+// expect: tso=safe pso=safe c11=unsafe
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+
+static X: AtomicU32 = AtomicU32::new(0);
+static Y: AtomicU32 = AtomicU32::new(0);
+
+fn main() {
+    let t0 = thread::spawn(|| {
+        X.store(1, Ordering::Release);
+    });
+    let t1 = thread::spawn(|| {
+        Y.store(1, Ordering::Release);
+    });
+    let t2 = thread::spawn(|| {
+        let _ = X.load(Ordering::Acquire);
+        let _ = Y.load(Ordering::Acquire);
+    });
+    let t3 = thread::spawn(|| {
+        let _ = Y.load(Ordering::Acquire);
+        let _ = X.load(Ordering::Acquire);
+    });
+    t0.join().unwrap();
+    t1.join().unwrap();
+    t2.join().unwrap();
+    t3.join().unwrap();
+}

@@ -1,0 +1,20 @@
+// Threads of a scope, which nobody joins by hand.
+// expect: tso=safe pso=safe c11=safe
+// classes: 3
+use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use std::thread;
+
+fn main() {
+    let (x, y) = (AtomicU32::new(0), AtomicU32::new(0));
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            x.store(1, SeqCst);
+            y.load(SeqCst)
+        });
+        scope.spawn(|| {
+            y.store(1, SeqCst);
+            x.load(SeqCst)
+        });
+    });
+    assert_eq!(x.into_inner() + y.into_inner(), 2);
+}

@@ -1,0 +1,296 @@
+//! `cargo membar`: the tests and programs of a Rust package, built by cargo.
+//!
+//! Problem: cargo knows how a package is built; its test programs run all tests at once, on threads of their own.
+//!
+//! Algorithm: 1. cargo builds test programs or an executable, with our wrapper of `rustc` (`membar-native/src/build/rust`), and names
+//! what it has made (`--message-format`); 2. the harness in our copy of the standard library lists its tests, or runs the one that
+//! it is told to; 3. so each test is a program, which is verified like any other; 4. the lines are those of `cargo test`.
+
+use super::verify::{self, Batch};
+use crate::cli::{Cargo, CargoCommand, CargoRun, CargoTest, Exploring, Package, Verify, VerifyFormat, VerifyModel};
+use crate::page::ToFile;
+use crate::progress::Line;
+use crate::stop::{self, Stdout};
+use membar::programs::{Input, NativeOptions, output};
+use membar::report::verify::{VerifyReport, verify_json};
+use membar::report::{Style, count, safe};
+use membar::verify::Verdict;
+use membar::{Failure, VerifyOptions, verify_telling};
+use serde_json::Value;
+use std::ffi::OsString;
+use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+/// Runs the command.
+pub fn run(args: &Cargo, style: Style) -> Result<u8, Failure> {
+    match &args.what {
+        CargoCommand::Setup => {
+            membar::programs::rust(&mut tell)?;
+            tell("the instrumented standard library is there");
+            Ok(stop::ALLOWED)
+        }
+        CargoCommand::Test(args) => test(args, style),
+        CargoCommand::Run(args) => program(args, style),
+    }
+}
+
+fn tell(line: &str) {
+    let _ = writeln!(io::stderr(), "membar: {}", safe(line));
+}
+
+/// The models that are asked for: c11 if none is.
+fn with_models(how: &Exploring) -> Exploring {
+    let mut how = how.clone();
+    if how.models.is_empty() {
+        how.models.push(VerifyModel::C11);
+    }
+    how
+}
+
+fn program(args: &CargoRun, style: Style) -> Result<u8, Failure> {
+    let mut made = build(&args.package, &["build"], &[])?;
+    made.retain(|made| !made.test);
+    let [one] = &made[..] else {
+        let names: Vec<&str> = made.iter().map(|made| &*made.name).collect();
+        let message = format!("error: which program? There are {}: {}", made.len(), names.join(", "));
+        return Err(Failure::Usage(format!("{message}\n = help: give --bin NAME or --example NAME")));
+    };
+    let (how, native) = (with_models(&args.how), args.native.clone());
+    verify::run(&Verify { programs: vec![one.path.clone()], how, native }, style)
+}
+
+/// A test, and the program that it is in.
+struct Test {
+    name: String,
+    ignored: bool,
+    program: PathBuf,
+}
+
+fn test(args: &CargoTest, style: Style) -> Result<u8, Failure> {
+    let mut targets: Vec<OsString> = Vec::new();
+    if args.lib {
+        targets.push("--lib".into());
+    }
+    for name in &args.test {
+        targets.extend(["--test".into(), name.clone()]);
+    }
+    let made = build(&args.package, &["test", "--no-run"], &targets)?;
+    let how = with_models(&args.how);
+    let interrupt = stop::on_key();
+    let options = verify::options(&how, args.native.options())?;
+    let options = VerifyOptions { interrupt: interrupt.clone(), ..options };
+    let page = how.html.as_deref().map(ToFile::create).transpose()?;
+    let text = how.format == VerifyFormat::Text;
+    let mut out = BufWriter::new(Stdout::new(how.html.is_some()));
+    let mut batch = Batch::default();
+    for made in made.iter().filter(|made| made.test) {
+        let began = Instant::now();
+        let tests = tests(made, &options.native)?;
+        let wanted = |test: &&Test| {
+            let fits = |filter: &String| if args.exact { test.name == *filter } else { test.name.contains(filter) };
+            args.filters.is_empty() || args.filters.iter().any(fits)
+        };
+        let chosen: Vec<&Test> = tests.iter().filter(wanted).collect();
+        let mut counts = Counts { filtered: tests.len() - chosen.len(), ..Counts::default() };
+        let mut stories: Vec<VerifyReport> = Vec::new();
+        if text && !how.quiet {
+            writeln!(out, "     Verifying {}", safe(&made.name))?;
+            writeln!(out, "\nrunning {}", count(chosen.len(), "test"))?;
+        }
+        for test in chosen {
+            if interrupt.pressed() {
+                counts.undecided += 1;
+                continue;
+            }
+            let mut line = format!("test {} ... ", safe(&test.name));
+            if test.ignored && !args.include_ignored {
+                counts.ignored += 1;
+                line += "ignored";
+            } else {
+                let reports = one(test, &options, &how)?;
+                line += &counts.add(&reports, style);
+                stories.extend(reports.iter().filter(|report| report.verdict != Verdict::Safe).cloned());
+                batch.reports.extend(reports);
+            }
+            if text && !how.quiet {
+                writeln!(out, "{line}")?;
+                out.flush()?;
+            }
+        }
+        if text {
+            let in_full = if how.verbose { usize::MAX } else { 1 };
+            if !stories.is_empty() {
+                writeln!(out, "\nfailures:\n")?;
+            }
+            for report in &stories {
+                report.text(style, in_full, &mut out)?;
+                writeln!(out)?;
+            }
+            if !how.quiet || !stories.is_empty() {
+                writeln!(out, "\n{}\n", counts.summary(began, style))?;
+            }
+            out.flush()?;
+        }
+    }
+    match how.format {
+        VerifyFormat::Json => verify_json(&batch.reports, &[], &batch.errors, &mut out)?,
+        VerifyFormat::Sarif => batch.sarif(&mut out)?,
+        VerifyFormat::Text => {}
+    }
+    out.flush()?;
+    if let Some(mut page) = page {
+        batch.reports.iter().for_each(|report| page.add_program(report));
+        page.finish()?;
+    }
+    Ok(if interrupt.pressed() && batch.code() == stop::ALLOWED { stop::UNDECIDED } else { batch.code() })
+}
+
+/// Verifies one test.
+fn one(test: &Test, options: &VerifyOptions, how: &Exploring) -> Result<Vec<VerifyReport>, Failure> {
+    let words = ["--membar-test".into(), OsString::from(&test.name)];
+    let args = words.into_iter().chain(options.native.args.iter().cloned()).collect();
+    let options = VerifyOptions { native: NativeOptions { args, ..options.native.clone() }, ..options.clone() };
+    let line = Line::new(how.quiet);
+    let mut reports = verify_telling(&Input::Executable(test.program.clone()), &options, &line)?;
+    for report in &mut reports {
+        report.program.clone_from(&test.name);
+    }
+    Ok(reports)
+}
+
+/// What came of the tests of a program.
+#[derive(Default)]
+struct Counts {
+    passed: usize,
+    failed: usize,
+    undecided: usize,
+    ignored: usize,
+    filtered: usize,
+}
+
+impl Counts {
+    /// The rest of a test's line.
+    fn add(&mut self, reports: &[VerifyReport], style: Style) -> String {
+        let is = |verdict: Verdict| reports.iter().any(|report| report.verdict == verdict);
+        let classes = reports.iter().map(|report| report.interleavings).max().unwrap_or(0);
+        let seconds: f64 = reports.iter().map(|report| report.seconds).fold(0.0, f64::max);
+        let cost = format!(" ({}, {seconds:.2} s)", count(classes as usize, "class").replace("classs", "classes"));
+        if is(Verdict::Unsafe) || is(Verdict::Error) {
+            self.failed += 1;
+            format!("{}{cost}", style.bad("FAILED"))
+        } else if is(Verdict::Undecided) {
+            self.undecided += 1;
+            format!("{}{cost}", style.open("undecided"))
+        } else {
+            self.passed += 1;
+            format!("{}{cost}", style.good("ok"))
+        }
+    }
+
+    fn summary(&self, began: Instant, style: Style) -> String {
+        let Counts { passed, failed, undecided, ignored, filtered } = self;
+        let word = match () {
+            () if *failed > 0 => style.bad("FAILED").to_string(),
+            () if *undecided > 0 => style.open("undecided").to_string(),
+            () => style.good("ok").to_string(),
+        };
+        format!(
+            "test result: {word}. {passed} passed; {failed} failed; {undecided} undecided; {ignored} ignored; {filtered} \
+             filtered out; finished in {:.2}s",
+            began.elapsed().as_secs_f64()
+        )
+    }
+}
+
+/// The tests that are in a program, as it lists them.
+fn tests(made: &Made, native: &NativeOptions) -> Result<Vec<Test>, Failure> {
+    let native = NativeOptions { args: vec!["--membar-list".into()], ..native.clone() };
+    let listed = output(&Input::Executable(made.path.clone()), &native)?;
+    let test = |line: &str| {
+        let (name, how) = line.strip_prefix("membar-test\t")?.split_once('\t')?;
+        Some(Test { name: name.to_owned(), ignored: how == "ignored", program: made.path.clone() })
+    };
+    Ok(listed.lines().filter_map(test).collect())
+}
+
+/// Something that cargo has made.
+struct Made {
+    name: String,
+    path: PathBuf,
+    test: bool,
+}
+
+fn cargo() -> Command {
+    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
+/// Has cargo build; its messages go to standard error as they are.
+fn build(package: &Package, what: &[&str], targets: &[OsString]) -> Result<Vec<Made>, Failure> {
+    let (variables, target) = membar::programs::rust(&mut tell)?;
+    let mut command = cargo();
+    command.args(what).args(["--message-format=json-render-diagnostics", "--target", target]).args(targets);
+    let mut words: Vec<OsString> = Vec::new();
+    for (flag, values) in [
+        ("--package", &package.package),
+        ("--features", &package.features),
+        ("--bin", &package.bin),
+        ("--example", &package.example),
+    ] {
+        words.extend(values.iter().flat_map(|value| [flag.into(), value.clone()]));
+    }
+    for (flag, given) in [
+        ("--workspace", package.workspace),
+        ("--all-features", package.all_features),
+        ("--no-default-features", package.no_default_features),
+        ("--release", package.release),
+    ] {
+        words.extend(given.then(|| flag.into()));
+    }
+    let manifest = package.manifest_path.iter().flat_map(|path| ["--manifest-path".into(), path.clone()]);
+    let manifest: Vec<OsString> = manifest.collect();
+    let directory = match &package.target_dir {
+        Some(directory) => directory.clone(),
+        None => target_directory(&manifest)?.join("membar"),
+    };
+    command.args(words).args(manifest).arg("--target-dir").arg(directory).envs(variables);
+    let cannot = |error: io::Error| Failure::Usage(format!("error: cannot run cargo: {error}"));
+    let ran = command.stderr(Stdio::inherit()).stdin(Stdio::null()).output().map_err(cannot)?;
+    if !ran.status.success() {
+        return Err(Failure::Usage("error: the package does not build: cargo's messages are above".into()));
+    }
+    let messages = String::from_utf8_lossy(&ran.stdout).into_owned();
+    let made = |line: &str| {
+        let message: Value = serde_json::from_str(line).ok()?;
+        let path = message["executable"].as_str()?;
+        Some(Made {
+            name: message["target"]["name"].as_str().unwrap_or_default().to_owned(),
+            path: shown(path),
+            test: message["profile"]["test"].as_bool().unwrap_or(false),
+        })
+    };
+    Ok(messages.lines().filter_map(made).collect())
+}
+
+/// A path as the user would write it: from here, if it is below.
+fn shown(path: &str) -> PathBuf {
+    let here = std::env::current_dir().unwrap_or_default();
+    let path = PathBuf::from(path);
+    path.strip_prefix(&here).map(PathBuf::from).unwrap_or(path)
+}
+
+/// Cargo's own target directory.
+fn target_directory(manifest: &[OsString]) -> Result<PathBuf, Failure> {
+    let mut command = cargo();
+    command.args(["metadata", "--format-version=1", "--no-deps"]).args(manifest).stderr(Stdio::inherit());
+    let ran = command.output().map_err(|error| Failure::Usage(format!("error: cannot run cargo: {error}")))?;
+    let metadata: Value = serde_json::from_slice(&ran.stdout).unwrap_or_default();
+    let directory = metadata["target_directory"].as_str();
+    directory.map(PathBuf::from).ok_or_else(|| {
+        Failure::Usage(
+            "error: there is no package here\n = help: run this where its Cargo.toml is, or give --manifest-path"
+                .into(),
+        )
+    })
+}

@@ -1,0 +1,173 @@
+//! Rust programs: those of `corpus/rust`, each with the answer that its first lines expect, and a package with tests. Catches what no other
+//! test does: a toolchain whose standard library is no longer quiet, and places and fixes that are not in the user's code.
+//!
+//! They need the component rust-src and crates of the standard library, which cargo downloads the first time. Where rust-src is
+//! missing, the short tests say that they were skipped; the long ones, which are ignored by default, fail.
+#![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
+
+use crate::common;
+
+use common::{Ran, run};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Whether the standard library can be built. The first to ask builds it.
+fn is_ready() -> bool {
+    static READY: OnceLock<bool> = OnceLock::new();
+    *READY.get_or_init(|| {
+        let sysroot = Command::new("rustc").args(["--print", "sysroot"]).output().map(|ran| ran.stdout);
+        let sysroot = sysroot.map(|path| String::from_utf8_lossy(&path).trim().to_owned()).unwrap_or_default();
+        let there = Path::new(&sysroot).join("lib/rustlib/src/rust/library/std").is_dir();
+        there && run(&["cargo", "setup"]).code == 0
+    })
+}
+
+/// For tests of the first tier.
+fn skipped() -> bool {
+    if !is_ready() {
+        eprintln!("SKIPPED: needs the component rust-src: rustup component add rust-src");
+    }
+    !is_ready()
+}
+
+fn line<'a>(text: &'a str, key: &str) -> Option<&'a str> {
+    text.lines().find_map(|line| line.strip_prefix(key)).map(str::trim)
+}
+
+/// The fault in the answers, if there is one.
+fn problem(file: &Path) -> Option<String> {
+    let text = std::fs::read_to_string(file).expect("UTF-8");
+    let expected = line(&text, "// expect:").expect("an expectation");
+    let path = file.to_str().expect("UTF-8");
+    let Ran { out, err, .. } = run(&["verify", path, "--model", "all", "--format", "json", "--time", "120s"]);
+    let document: Value = serde_json::from_str(&out).unwrap_or_default();
+    let Some(reports) = document["results"].as_array().filter(|reports| reports.len() == 3) else {
+        return Some(out + &err);
+    };
+    let classes = line(&text, "// classes:").map(|number| number.parse::<u64>().expect("a number"));
+    if let Some(classes) = classes.filter(|classes| reports[0]["interleavings"] != *classes) {
+        return Some(format!("{} classes, not {classes}", reports[0]["interleavings"]));
+    }
+    if let Some(words) = expected.strip_prefix("error: ") {
+        let says = |error: &Value| format!("{} {}", error["kind"], error["message"]).contains(words);
+        let found = reports.iter().all(|report| report["errors"].as_array().is_some_and(|all| all.iter().any(says)));
+        return (!found).then(|| format!("no such error in {}", reports[0]["errors"]));
+    }
+    for expected in expected.split_whitespace() {
+        let (model, verdict) = expected.split_once('=').expect("model=verdict");
+        let report = reports.iter().find(|report| report["model"] == model).expect("all models");
+        if report["verdict"] != verdict {
+            return Some(format!("{} under {model}, not {verdict}", report["verdict"]));
+        }
+    }
+    None
+}
+
+fn all() -> Vec<PathBuf> {
+    let files = std::fs::read_dir(repository().join("corpus/rust")).expect("the corpus").flatten();
+    let mut files: Vec<PathBuf> = files.map(|file| file.path()).collect();
+    files.retain(|path| path.extension().is_some_and(|ending| ending == "rs"));
+    files.sort();
+    files
+}
+
+#[test]
+#[ignore = "several minutes; needs rust-src"]
+fn every_program_of_the_corpus_has_its_verdicts() {
+    assert!(is_ready(), "the component rust-src is missing: rustup component add rust-src");
+    let files = all();
+    assert!(files.len() >= 60);
+    let problems: Vec<String> =
+        files.iter().filter_map(|file| problem(file).map(|why| format!("{}: {why}", file.display()))).collect();
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+#[test]
+fn the_standard_library_is_quiet() {
+    if skipped() {
+        return;
+    }
+    for name in ["empty-threads", "println", "mutex", "scope"] {
+        assert_eq!(problem(&repository().join(format!("corpus/rust/{name}.rs"))), None, "{name}");
+    }
+}
+
+#[test]
+fn a_violation_is_told_in_words_of_rust() {
+    if skipped() {
+        return;
+    }
+    let file = repository().join("corpus/rust/sb-relaxed.rs");
+    let ran = run(&["verify", file.to_str().expect("UTF-8")]);
+    assert_eq!(ran.code, 1, "{}{}", ran.out, ran.err);
+    let text = ran.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.starts_with("UNSAFE under c11"), "{text}");
+    assert!(text.contains("`Ordering::SeqCst` instead of `Ordering::Relaxed`"), "{text}");
+    assert!(text.contains("checked: safe with these"), "{text}");
+    assert!(!text.contains("/core/src/") && !text.contains("block#"), "{text}");
+}
+
+#[test]
+fn the_tests_of_a_package_are_verified_one_by_one() {
+    if skipped() {
+        return;
+    }
+    let package = tempfile::tempdir().expect("a directory");
+    let put = |name: &str, text: &str| {
+        let path = package.path().join(name);
+        std::fs::create_dir_all(path.parent().expect("a directory")).expect("made");
+        std::fs::write(path, text).expect("written");
+    };
+    put("Cargo.toml", "[package]\nname = \"tried\"\nversion = \"0.1.0\"\nedition = \"2021\"\n\n[workspace]\n");
+    put(
+        "src/lib.rs",
+        "use std::sync::atomic::{AtomicU32, Ordering::SeqCst};\nuse std::thread;\n#[test]\nfn right() {\n    static X: AtomicU32 = \
+         AtomicU32::new(0);\n    let t = thread::spawn(|| X.fetch_add(1, SeqCst));\n    X.fetch_add(1, SeqCst);\n    \
+         t.join().unwrap();\n    assert_eq!(X.load(SeqCst), 2);\n}\n#[test]\nfn wrong() {\n    static X: AtomicU32 = \
+         AtomicU32::new(0);\n    let t = thread::spawn(|| X.store(X.load(SeqCst) + 1, SeqCst));\n    X.store(X.load(SeqCst) + 1, \
+         SeqCst);\n    t.join().unwrap();\n    assert_eq!(X.load(SeqCst), 2);\n}\n#[test]\n#[should_panic]\nfn panics() {\n    \
+         panic!()\n}\n#[test]\n#[ignore]\nfn later() {}\n",
+    );
+    let manifest = package.path().join("Cargo.toml");
+    let manifest = manifest.to_str().expect("UTF-8");
+    let ran = run(&["cargo", "test", "--manifest-path", manifest]);
+    assert_eq!(ran.code, 1, "{}{}", ran.out, ran.err);
+    for line in [
+        "test right ... ok (2 classes",
+        "test wrong ... FAILED",
+        "test panics ... ok (1 class",
+        "test later ... ignored",
+    ] {
+        assert!(ran.out.contains(line), "{line}: {}", ran.out);
+    }
+    assert!(ran.out.contains("2 passed; 1 failed; 0 undecided; 1 ignored; 0 filtered out"), "{}", ran.out);
+    assert!(ran.out.contains("assertion `left == right` failed, left: 1, right: 2"), "{}", ran.out);
+    let ran = run(&["cargo", "test", "--manifest-path", manifest, "right", "--format", "json"]);
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    let document: Value = serde_json::from_str(&ran.out).expect("JSON");
+    assert_eq!(document["results"][0]["program"], "right");
+    assert_eq!(document["results"][0]["verdict"], "safe");
+}
+
+#[test]
+fn bad_requests_are_refused() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let missing = directory.path().join("Cargo.toml");
+    if !skipped() {
+        let ran = run(&["cargo", "test", "--manifest-path", missing.to_str().expect("UTF-8")]);
+        assert_eq!(ran.code, 2, "{}{}", ran.out, ran.err);
+        let bad = directory.path().join("bad.rs");
+        std::fs::write(&bad, "fn main() { let x: u32 = \"\"; }\n").expect("written");
+        let ran = run(&["verify", bad.to_str().expect("UTF-8")]);
+        assert_eq!(ran.code, 2, "{}{}", ran.out, ran.err);
+        assert!(ran.err.contains("mismatched types"), "{}", ran.err);
+    }
+    let ran = run(&["verify", directory.path().join("none.rs").to_str().expect("UTF-8")]);
+    assert_eq!(ran.code, 2);
+}
