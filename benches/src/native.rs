@@ -191,6 +191,7 @@ impl Program {
             symmetry,
             whole_stacks: false,
             opaque_private: false,
+            own_atomics: false,
             wrappers: symbols.wrappers(),
             nondet: None,
             until: None,
