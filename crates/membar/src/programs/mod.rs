@@ -36,6 +36,9 @@ pub enum Language {
     Cxx,
 }
 
+/// Variables of an environment, and their values.
+pub type Environment = Vec<(String, OsString)>;
+
 /// A program to verify. A path becomes one by the ending of its name, or because it is executable.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Input {

@@ -1,6 +1,6 @@
 //! C and C++ programs where they cannot be run.
 
-use super::{About, Input, Language, NativeOptions, Round, Run, Subject, Unedited};
+use super::{About, Environment, Input, Language, NativeOptions, Round, Run, Subject, Unedited};
 use crate::Failure;
 use crate::certify::weak;
 use crate::core::{Barrier, Claim, GraphModel, Order, ProgramModel, Remedy, WeakStep};
@@ -29,7 +29,7 @@ pub fn output(_: &Input, _: &NativeOptions) -> Result<String, Failure> {
 }
 
 /// What cargo needs.
-pub fn rust(_: &mut dyn FnMut(&str)) -> Result<(Vec<(String, OsString)>, &'static str), Failure> {
+pub fn rust(_: &mut dyn FnMut(&str)) -> Result<(Environment, &'static str), Failure> {
     not_here()
 }
 

@@ -4,8 +4,8 @@ mod told;
 mod trouble;
 
 use super::{
-    About, Input, Language, Limit, NativeOptions, RUN, Round, Run, Stand, Subject, Unedited, confirmed, edited_texts,
-    hash, shown,
+    About, Environment, Input, Language, Limit, NativeOptions, RUN, Round, Run, Stand, Subject, Unedited, confirmed,
+    edited_texts, hash, shown,
 };
 use crate::certify::weak::{self, Confirmed, Ending, Refusal};
 use crate::core::{
@@ -83,7 +83,7 @@ pub fn output(input: &Input, args: &NativeOptions) -> Result<String, Failure> {
 
 /// What cargo needs to build instrumented programs: variables of its environment, and the target. The standard library is built if it
 /// has to be; `tell` hears of that, and of what is not as it should be.
-pub fn rust(tell: &mut dyn FnMut(&str)) -> Result<(Vec<(String, OsString)>, &'static str), Failure> {
+pub fn rust(tell: &mut dyn FnMut(&str)) -> Result<(Environment, &'static str), Failure> {
     let sysroot = build::rust::setup(tell).map_err(|error| failed("", &error))?;
     for loud in &sysroot.loud {
         tell(&format!("this toolchain's standard library adds executions of its own: {loud}"));
