@@ -191,7 +191,7 @@ impl Program {
             symmetry,
             whole_stacks: false,
             opaque_private: false,
-            own_atomics: false,
+            own_atomics: Vec::new(),
             wrappers: symbols.wrappers(),
             nondet: None,
             until: None,
