@@ -55,6 +55,14 @@ impl Session {
         self.learnt = true;
     }
 
+    /// Goes back to what was known when a search with these settings was made: its schedules mean the same again.
+    pub fn go_back(&mut self, facts: Facts, settings: Settings) -> Result<(), SessionError> {
+        let task = Task { facts: facts.clone(), remedies: Vec::new(), settings, stop_at_first: false };
+        self.facts = facts;
+        self.processes[0].begin(task)?;
+        Ok(())
+    }
+
     /// The cost so far, in all processes.
     pub fn statistics(&self) -> Statistics {
         self.processes.iter().fold(Statistics::default(), |sum, process| Statistics {

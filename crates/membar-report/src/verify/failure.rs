@@ -45,8 +45,8 @@ impl VerifyReport {
             1 => String::new(),
             n => format!(" {} of {n}", index + 1),
         };
-        let what = wrapped(&safe(error.headline()), style.prose() - 8, "\n    ");
-        writeln!(out, "\n{}: {what}", style.bad(format!("failure{of} under {model}, {}", error.kind)))?;
+        let what = wrapped(&safe(error.headline()), style.prose() - 4, "\n    ");
+        writeln!(out, "\n{}:\n  {what}", style.bad(format!("failure{of} under {model}, {}", error.kind)))?;
         for line in error.message.lines().skip(1) {
             writeln!(out, "    {}", wrapped(&safe(line), style.prose() - 6, "\n      "))?;
         }

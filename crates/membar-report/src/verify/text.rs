@@ -132,8 +132,8 @@ impl VerifyReport {
         for (i, failure) in self.failures.iter().enumerate() {
             self.failure(failure, i, style, out)?;
         }
-        // Those that harm nobody, or are allowed, are named; -v shows them too.
-        let harmless = self.is_harmless() && shown < usize::MAX;
+        // Those that harm nobody, are allowed, or have been told with what they lead to, are named; -v shows them too.
+        let harmless = (self.is_harmless() || !self.failures.is_empty()) && shown < usize::MAX;
         let full = |violation: &ViolationRef| !harmless && (violation.allowed.is_empty() || shown == usize::MAX);
         let full = self.violations.iter().take_while(|violation| full(violation)).count().min(shown);
         for (i, violation) in self.violations.iter().take(full).enumerate() {

@@ -28,10 +28,20 @@ pub struct Cargo {
 #[derive(Subcommand, Debug)]
 pub enum CargoCommand {
     /// Verify each test of a package
+    #[command(after_help = "\
+Examples:
+  cargo membar test                            every test of the package, in all its executions
+  cargo membar test queue:: --model all        those whose names have this in them, under every model")]
     Test(Box<CargoTest>),
     /// Verify a program or an example of a package
+    #[command(after_help = "\
+Examples:
+  cargo membar run --example demo -- 2 items   a program, with its arguments")]
     Run(Box<CargoRun>),
     /// Build the instrumented standard library of the active toolchain
+    #[command(after_help = "\
+Examples:
+  cargo membar setup                           once for each toolchain; done by itself where it is missing")]
     Setup,
 }
 

@@ -231,7 +231,9 @@ impl Batch {
         match () {
             () if self.internal => stop::INTERNAL,
             () if !self.errors.is_empty() => stop::BAD,
-            () if self.reports.iter().any(|report| is_bad(report.verdict)) => stop::FORBIDDEN,
+            () if [Verdict::Unsafe, Verdict::Fails, Verdict::Error].map(|bad| self.number(bad)) != [0; 3] => {
+                stop::FORBIDDEN
+            }
             () if self.interrupted || self.late || self.number(Verdict::Undecided) > 0 => stop::UNDECIDED,
             () => stop::ALLOWED,
         }

@@ -19,7 +19,9 @@ use crate::report::kinds::NoteKind;
 use crate::report::verify::{
     AccessRef, EditRef, ErrorRef, FenceRef, FrameRef, NoteRef, ReplayCommand, StatisticsRef, edited,
 };
-use crate::verify::{Checkpoint, Effort, Event, Explanation, Found, ProgramError, Seen, Verification, WeakError};
+use crate::verify::{
+    Checkpoint, Effort, Event, Explanation, Found, ProgramError, Seen, Settings, Verification, WeakError,
+};
 use serde_json::Value;
 use std::ffi::OsString;
 use std::io::Read;
@@ -314,6 +316,11 @@ pub trait Subject {
     /// Begins with what was learnt before. False if it cannot be.
     fn know(&mut self, _facts: Value) -> bool {
         true
+    }
+
+    /// Goes back to what was known when a search with these settings was made: its schedules mean the same again.
+    fn go_back(&mut self, _facts: Value, _settings: Settings) -> Result<(), Failure> {
+        Ok(())
     }
 
     /// Explores it with these remedies (barriers: [`Subject::spot`]), until it is done or `go_on` says otherwise.

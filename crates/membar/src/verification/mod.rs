@@ -192,7 +192,7 @@ fn explored<S: Subject>(
     let mut said = Vec::new();
     say(&subject.about(0.0).notes, &mut said, listener);
     let began = Instant::now();
-    let (mut checkpoint, mut before) = (Checkpoint::new(settings), 0.0);
+    let (mut checkpoint, mut before, mut weak_before) = (Checkpoint::new(settings), 0.0, Vec::new());
     let fingerprint = subject.fingerprint();
     if let Some(path) = &options.resume
         && let Some(saved) = resume::load(path, fingerprint, settings)?
@@ -200,7 +200,7 @@ fn explored<S: Subject>(
         if !subject.know(saved.facts) {
             return Err(resume::no_state(path));
         }
-        (checkpoint, before) = (saved.checkpoint, saved.seconds);
+        (checkpoint, before, weak_before) = (saved.checkpoint, saved.seconds, saved.weak);
     }
     let effort = Effort {
         jobs: options.jobs,
@@ -228,7 +228,8 @@ fn explored<S: Subject>(
             && (stopped.is_some() || saved.elapsed() > CHECKPOINT)
         {
             let seconds = before + began.elapsed().as_secs_f64();
-            let state = resume::State { checkpoint: (round.checkpoint)(), facts: (round.facts)(), seconds };
+            let state =
+                resume::State { checkpoint: (round.checkpoint)(), weak: Vec::new(), facts: (round.facts)(), seconds };
             failed = resume::save(path, fingerprint, &state).err();
             saved = Instant::now();
         }
@@ -267,7 +268,7 @@ fn explored<S: Subject>(
     let interrupted = stopped == Some(INTERRUPTED) && options.keep && options.resume.is_none();
     let kept = interrupted.then(|| {
         let seconds = before + began.elapsed().as_secs_f64();
-        let state = resume::State { checkpoint: checkpoint.clone(), facts: subject.facts(), seconds };
+        let state = resume::State { checkpoint: checkpoint.clone(), weak: Vec::new(), facts: subject.facts(), seconds };
         resume::keep(fingerprint, &state)
     });
     let sampled = sampling.add_to(&mut checkpoint, subject, settings, effort, interrupt)?;
@@ -276,10 +277,15 @@ fn explored<S: Subject>(
     let about = subject.about(began.elapsed().as_secs_f64());
     let executed: Vec<NoteRef> = about.notes.iter().filter(|note| note.kind == NoteKind::Assembly).cloned().collect();
     say(&executed, &mut said, listener);
-    if let Some(path) = &options.resume {
-        let state = resume::State { checkpoint: checkpoint.clone(), facts: subject.facts(), seconds };
-        resume::save(path, fingerprint, &state)?;
-    }
+    let facts = subject.facts();
+    let keep = |weak: Vec<Checkpoint>| match &options.resume {
+        Some(path) => {
+            let state = resume::State { checkpoint: checkpoint.clone(), weak, facts: facts.clone(), seconds };
+            resume::save(path, fingerprint, &state)
+        }
+        None => Ok(()),
+    };
+    keep(weak_before.clone())?;
     let kept = kept.and_then(Result::ok);
     if let Some(path) = &kept {
         listener.kept(path, &about.command.program);
@@ -295,8 +301,9 @@ fn explored<S: Subject>(
     }
     // Only now: more may be learnt about the program, and then schedules are others.
     for report in &mut reports {
-        answer(subject, &checkpoint.under(report.model), report, options, &done, listener)?;
+        answer(subject, &checkpoint.under(report.model), report, options, &done, (&mut weak_before, listener))?;
     }
+    keep(weak_before)?;
     // Only now: who looks for fences leaves the program with some of them, and nothing is explained there.
     for (report, model) in reports.iter_mut().zip(options.models.iter()) {
         repair(subject, &checkpoint.under(model), report, options, deadline, listener);
@@ -325,12 +332,13 @@ fn answer<S: Subject>(
     report: &mut VerifyReport,
     options: &VerifyOptions,
     done: &Done,
-    listener: &dyn Listener,
+    (before, listener): (&mut Vec<Checkpoint>, &dyn Listener),
 ) -> Result<(), Failure> {
     let &Done { stopped, deadline, .. } = done;
-    let consequence = match report.violations.is_empty() || report.verdict == Verdict::Error {
+    // What goes wrong under SC needs no other execution.
+    let consequence = match report.violations.is_empty() || !report.errors.is_empty() {
         true => None,
-        false => weak::consequences(subject, report, checkpoint, options, deadline, listener)?,
+        false => weak::consequences(subject, report, checkpoint, options, deadline, (before, listener))?,
     };
     report.settle(options.property, options.strategy == Strategy::Strict, consequence);
     if report.model == ProgramModel::C11 && report.verdict == Verdict::Safe {

@@ -13,13 +13,15 @@ use std::path::{Path, PathBuf};
 pub struct State {
     /// Where it is.
     pub checkpoint: Checkpoint,
+    /// Where the searches of the executions of models are.
+    pub weak: Vec<Checkpoint>,
     /// Facts learnt about the program.
     pub facts: Value,
     /// How long it took to get there.
     pub seconds: f64,
 }
 
-/// The first line of what `--resume` keeps; the second one is the checkpoint.
+/// The first line of what `--resume` keeps; the second one has the checkpoints.
 #[derive(Serialize, Deserialize)]
 struct Saved {
     membar_checkpoint: u32,
@@ -32,7 +34,7 @@ struct Saved {
     facts: Value,
 }
 
-const SAVED: u32 = 2;
+const SAVED: u32 = 3;
 
 fn bad(path: &Path, why: &str) -> Failure {
     Failure::Usage(format!("error: {} {why}\n = help: remove it to begin again", safe(&path.to_string_lossy())))
@@ -65,11 +67,11 @@ pub fn load(path: &Path, fingerprint: u64, settings: Settings) -> Result<Option<
     if saved.program != fingerprint {
         return Err(bad("belongs to another program"));
     }
-    let checkpoint: Checkpoint = serde_json::from_slice(second).map_err(|_| no_state())?;
+    let (checkpoint, weak): (Checkpoint, Vec<Checkpoint>) = serde_json::from_slice(second).map_err(|_| no_state())?;
     if checkpoint.settings != settings {
         return Err(bad("was begun with other settings (model, strategy and its numbers, monitor or steps)"));
     }
-    Ok(Some(State { checkpoint, facts: saved.facts, seconds: saved.seconds }))
+    Ok(Some(State { checkpoint, weak, facts: saved.facts, seconds: saved.seconds }))
 }
 
 /// Keeps the state in a new file for temporary ones.
@@ -84,7 +86,7 @@ pub fn keep(fingerprint: u64, state: &State) -> Result<PathBuf, Failure> {
 pub fn save(path: &Path, fingerprint: u64, state: &State) -> Result<(), Failure> {
     let shown = safe(&path.to_string_lossy());
     let failed = |error: io::Error| Failure::Usage(format!("error: cannot write {shown}: {error}"));
-    let second = serde_json::to_vec(&state.checkpoint).map_err(|error| failed(error.into()))?;
+    let second = serde_json::to_vec(&(&state.checkpoint, &state.weak)).map_err(|error| failed(error.into()))?;
     let State { facts, seconds, .. } = state;
     let first = Saved {
         membar_checkpoint: SAVED,

@@ -19,15 +19,36 @@ use std::time::{Duration, Instant};
 /// How long the executions of a model are explored if no time is given.
 const TIME: Duration = Duration::from_secs(20);
 
+/// How long to look for something that says more than that threads wait.
+const LOOKING: Duration = Duration::from_millis(500);
+
 /// Explores the executions of `report.model`, until one fails or all are seen. `report.violations` are explained, and failures name the one
-/// that they rest on by its index. `None` if the executions of the model are not explored: then the answer is about robustness.
+/// that they rest on by its index. The search begins where one of the same settings in `before` ended, and is kept there. `None` if the executions of the model are not explored: then the answer is about robustness.
 pub fn consequences<S: Subject>(
     subject: &mut S,
     report: &VerifyReport,
     checkpoint: &Checkpoint,
     options: &VerifyOptions,
     deadline: Option<Instant>,
-    listener: &dyn Listener,
+    (before, listener): (&mut Vec<Checkpoint>, &dyn Listener),
+) -> Result<Option<Consequence>, Failure> {
+    let facts = subject.facts();
+    let consequence = explored(subject, report, checkpoint, options, deadline, (before, listener));
+    // More may have been learnt, and then the schedules of what was found before would be others.
+    if subject.facts() != facts {
+        before.clear();
+        subject.go_back(facts, checkpoint.settings)?;
+    }
+    consequence
+}
+
+fn explored<S: Subject>(
+    subject: &mut S,
+    report: &VerifyReport,
+    checkpoint: &Checkpoint,
+    options: &VerifyOptions,
+    deadline: Option<Instant>,
+    (before, listener): (&mut Vec<Checkpoint>, &dyn Listener),
 ) -> Result<Option<Consequence>, Failure> {
     let model = report.model;
     if options.watching != Watching::Class || !options.strategy.is_dpor() {
@@ -48,9 +69,13 @@ pub fn consequences<S: Subject>(
     let watchdog = Watchdog::new(Some(until), &options.interrupt);
     let mut stopped = None;
     let name = subject.name().to_owned();
-    let explored = subject.explore(Checkpoint::new(settings), effort, &[], &watchdog.stop, &mut |round: &Round<'_>| {
+    let known = before.iter().position(|known| known.settings == settings).map(|at| before.swap_remove(at));
+    let begin = known.unwrap_or_else(|| Checkpoint::new(settings));
+    let explored = subject.explore(begin, effort, &[], &watchdog.stop, &mut |round: &Round<'_>| {
         stopped = match () {
             () if round.has_first || round.is_done => None,
+            // Threads that wait forever; an assertion that fails would say more.
+            () if !round.seen.weak_errors.is_empty() && began.elapsed() > LOOKING => Some("an error was found"),
             () if options.interrupt.pressed() => Some(INTERRUPTED),
             () if Instant::now() >= until => Some(match deadline {
                 Some(_) => "the time limit was reached (--time)",
@@ -68,6 +93,7 @@ pub fn consequences<S: Subject>(
         Err(Failure::Late) => return Ok(None),
         Err(failure) => return Err(failure),
     };
+    before.push(explored.clone());
     let counts = explored.counts();
     let mut weak = WeakRef {
         executions: counts.executions,
@@ -79,7 +105,9 @@ pub fn consequences<S: Subject>(
     };
     let mut failures = Vec::new();
     let mut why = stopped.map(str::to_owned);
-    for error in explored.seen.weak_errors.iter().filter(|error| !error.kind.is_limit()) {
+    let mut errors: Vec<&WeakError> = explored.seen.weak_errors.iter().filter(|error| !error.kind.is_limit()).collect();
+    errors.sort_by_key(|error| matches!(error.kind, ErrorKind::Deadlock { .. }));
+    for error in errors {
         match failure(subject, report, error)? {
             Ok(failure) => failures.push(failure),
             Err(refused) => why = Some(refused),
@@ -143,11 +171,13 @@ fn failure<S: Subject>(
         return Ok(Err(format!("an execution that fails ({}) could not be put in order", error.schedule)));
     };
     let mut told = subject.weak_error(error, &run);
+    let mut raced = [None; 2];
     if let ErrorKind::Race { sites } = error.kind {
         let racing = |site: u32| run.steps.iter().rposition(|step| step.access.site == site);
         let stacks = [sites.0, sites.1]
             .map(|site| racing(site).map_or(Vec::new(), |at| subject.stack(&run, &Event::new(at, &run.steps[at]))));
         [told.stack, told.other] = stacks;
+        raced = [sites.0, sites.1].map(racing);
     }
     // The order in which threads make their steps, and where each is in it.
     let order: Vec<usize> =
@@ -156,6 +186,19 @@ fn failure<S: Subject>(
     order.iter().enumerate().for_each(|(at, &step)| place[step] = at);
     let events: Vec<Event> = run.steps.iter().enumerate().map(|(at, made)| Event::new(at, made)).collect();
     let accesses: Vec<AccessRef> = events.iter().map(|event| subject.access(&run, event)).collect();
+    if let [Some(one), Some(other)] = raced {
+        let does = |i: usize| {
+            let AccessRef { thread_name, file, line, .. } = &accesses[i];
+            let does = if run.steps[i].writes { "writes" } else { "reads" };
+            format!("{thread_name} {does} it at {file}:{line}")
+        };
+        told.message = format!(
+            "data race on `{}`: {}, and {}, with nothing to order them",
+            accesses[one].address,
+            does(one),
+            does(other)
+        );
+    }
     let step = |(at, &i): (usize, &usize)| WeakStepRef {
         seen: seen(&ran, &run.steps[i], i, at, model),
         reads_from: ran.sources[i].map(|source| place[source]),

@@ -27,7 +27,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
 ];
 
 const C_PROGRAM: &[&str] = if cfg!(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu")) {
-    &["tso: unsafe, ", "pso: unsafe, ", "fences that repair it: 1"]
+    &["tso: fails, ", "pso: fails, ", "fences that repair it: 1"]
 } else {
     &["x86-64 Linux only"]
 };

@@ -143,7 +143,7 @@ fn a_lock_in_c_with_its_fix() {
     let result = &document["runs"][0]["results"][0];
     let uri = &result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"];
     assert_eq!((code, uri), (1, &"sub%20dir/peterson.c".into()), "from the root of the repository");
-    assert_eq!(result["locations"][0]["logicalLocations"][0]["name"], "enter");
+    assert_eq!(result["locations"][0]["logicalLocations"][0]["name"], "main");
     let prints = |document: &Value| -> Vec<String> {
         let results = document["runs"][0]["results"].as_array().unwrap();
         results.iter().map(|result| result["partialFingerprints"].to_string()).collect()

@@ -93,7 +93,7 @@ fn bad_usage_is_told() {
         (&["stress", "--model", "tzo"], "tso"),
         (&["stress", "not.litmus"], "not.litmus"),
         (&["stress", "none.litmus"], "none.litmus"),
-        (&["stress", "--model", "rc", "SB.litmus"], "sc, tso or pso"),
+        (&["stress", "--model", "rc", "SB.litmus"], "sc, tso, pso, rvwmo, ztso or armv8"),
     ] {
         let ran = files.run(args);
         assert_eq!(ran.code, 2, "{args:?}: {}{}", ran.out, ran.err);

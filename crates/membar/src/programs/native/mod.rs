@@ -175,7 +175,7 @@ impl Native {
         };
         let cxx = files.iter().any(|file| build::Language::of(file) == Some(build::Language::Cxx));
         let dialect = match () {
-            () if build::rust::is_object(&setup.object) => Dialect::Rust,
+            () if built.compiler.starts_with("rustc") => Dialect::Rust,
             () if cxx => Dialect::Cxx,
             () => Dialect::C,
         };
@@ -215,7 +215,8 @@ impl Native {
     ) -> Result<Native, Unedited> {
         let texts = edited_texts(edits)?;
         let [(file, text)] = &texts[..] else { return Err(Unedited::Never("several files would change".into())) };
-        if file != source {
+        let place = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        if place(file) != place(source) {
             return Err(Unedited::Never(format!("{} is not the file that is compiled", file.display())));
         }
         let copy = self.dir.path().join("edited.rs");
@@ -329,6 +330,11 @@ impl Subject for Native {
     fn know(&mut self, facts: Value) -> bool {
         let facts = serde_json::from_value(facts).map(|facts| self.session.know(facts));
         facts.is_ok()
+    }
+
+    fn go_back(&mut self, facts: Value, settings: Settings) -> Result<(), Failure> {
+        let Ok(facts) = serde_json::from_value(facts) else { return Ok(()) };
+        self.session.go_back(facts, settings).map_err(|error| trouble(&self.main, &self.words, &error))
     }
 
     fn explore(
