@@ -152,6 +152,7 @@ pub struct Graphs<P, O> {
     serial: u32,
     counts: Counts,
     reach: Reach,
+    #[allow(clippy::vec_box)] // they are large, and moved from list to list
     spare: Vec<Box<Graph>>,
     past: Vec<u32>,
     /// The path to a task is being taken: all this has been seen.
