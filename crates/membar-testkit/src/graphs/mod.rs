@@ -38,7 +38,7 @@
 //! of C11 come as barriers here: the front end puts a full barrier behind a seq_cst store and at a seq_cst fence, and a store
 //! barrier before a releasing access and at a release fence.
 //!
-//! **rc11**: the axioms of [`rc11`](crate::rc11).
+//! **rc11**: the axioms of [`rc11`].
 //!
 //! # Algorithm
 //!
@@ -90,7 +90,7 @@ use std::collections::BTreeSet;
 pub enum Model {
     /// A machine: sequential consistency, TSO or PSO.
     Machine(Memory),
-    /// C11 as repaired, [`rc11`](crate::rc11).
+    /// C11 as repaired, [`rc11`].
     Rc11,
 }
 
