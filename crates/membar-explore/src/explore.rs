@@ -287,10 +287,9 @@ impl<W: Work + Send> Search<W> {
     /// number of workers.
     fn graphs(&mut self, model: GraphModel, races: bool, stop: &AtomicBool, seen: &mut impl FnMut(W::Part)) {
         const PARTS: usize = 8;
-        const BUDGET: u64 = 1000;
         let left = &mut self.state.graphs;
         let tasks = left.split_off(left.len().saturating_sub(PARTS));
-        let budget = if self.state.counts.runs() < BUDGET { 64 } else { BUDGET };
+        let budget = (self.state.counts.runs() / 4).clamp(64, 8000);
         let budget = budget.min(self.max_executions.saturating_sub(self.state.counts.executions).max(1));
         let orders: Vec<Order> = tasks.into_iter().map(|task| Order::Graphs { model, races, task, budget }).collect();
         let answers = tree::in_parallel(&mut self.workers, &orders, stop);

@@ -101,6 +101,22 @@ struct Frame {
     kind: Kind,
 }
 
+impl Frame {
+    /// Whether an alternative may be left.
+    fn may_have_more(&self) -> bool {
+        let taken = self.taken as usize;
+        match &self.kind {
+            Kind::Read { ways, .. } => taken < ways.len(),
+            Kind::Choice { outcomes, .. } => self.taken < *outcomes,
+            Kind::Write(writing) => match &writing.revisits {
+                Some(revisits) => taken < writing.places.len() + revisits.len(),
+                None => true,
+            },
+            Kind::Revisit { places, .. } => taken < places.len(),
+        }
+    }
+}
+
 enum Kind {
     Read {
         thread: usize,
@@ -260,7 +276,7 @@ impl<P: Program, O: Observer> Graphs<P, O> {
     fn rest(&self, floor: usize) -> Vec<GraphTask> {
         let path: Vec<u32> = self.frames.iter().map(|frame| frame.taken.saturating_sub(1)).collect();
         let task = |at: usize| GraphTask { path: path[..at].to_vec(), next: self.frames[at].taken };
-        (floor..self.frames.len()).map(task).collect()
+        (floor..self.frames.len()).filter(|&at| self.frames[at].may_have_more()).map(task).collect()
     }
 
     fn recycle(&mut self, frame: Frame) {
@@ -396,9 +412,11 @@ impl<P: Program, O: Observer> Graphs<P, O> {
             }
             match self.rival(&read) {
                 Some(rival) => {
-                    let deletes = |(_, deletes): &(u32, Vec<bool>)| deletes[rival as usize];
-                    let revisits = self.revisits(&read).into_iter().filter(deletes);
-                    ways.extend(revisits.map(|(read, _)| Way::Instead(source, read)));
+                    // What is revisited deletes the rival, or is it.
+                    let stamp = self.graph.event(rival).stamp;
+                    let revisits = self.revisits(&read);
+                    let deletes = |&read: &u32| self.graph.event(read).stamp <= stamp;
+                    ways.extend(revisits.into_iter().filter(deletes).map(|read| Way::Instead(source, read)));
                 }
                 None => ways.push(Way::From(source)),
             }
@@ -572,7 +590,7 @@ impl<P: Program, O: Observer> Graphs<P, O> {
                 if writing.revisits.is_none() {
                     let event = writing.event;
                     self.cut_to(depth);
-                    let revisits = self.revisits(&event).into_iter().map(|(read, _)| read).collect();
+                    let revisits = self.revisits(&event);
                     let Some(Frame { kind: Kind::Write(writing), .. }) = self.frames.last_mut() else { return None };
                     writing.revisits = Some(revisits);
                 }
@@ -699,21 +717,20 @@ impl<P: Program, O: Observer> Graphs<P, O> {
         }
     }
 
-    /// The reads that a write, or a read-modify-write, which is not in the graph, revisits; and which events are deleted then.
-    fn revisits(&mut self, write: &Event) -> Vec<(u32, Vec<bool>)> {
+    /// The reads that a write, or a read-modify-write, which is not in the graph, revisits.
+    fn revisits(&mut self, write: &Event) -> Vec<u32> {
         let mut past = std::mem::take(&mut self.past);
         self.past_of(write, &mut past);
         let reads = &self.graph.places[write.access.addr as usize].reads;
         let in_past = |event: &Event| past[event.thread as usize] > event.index;
-        let revisits = reads.iter().copied().filter_map(|read| {
+        let revisits = reads.iter().copied().filter(|&read| {
             let event = self.graph.event(read);
             if event.thread == write.thread || in_past(event) {
-                return None;
+                return false;
             }
             let deleted = |other: &Event| other.stamp >= event.stamp && (other.what == What::Wait || !in_past(other));
-            let deletes: Vec<bool> = self.graph.events.iter().map(deleted).collect();
-            let mut ids = (0..self.graph.len()).filter(|&id| deletes[id]);
-            ids.all(|id| self.is_maximal(id as u32, &past)).then_some((read, deletes))
+            let mut ids = (0..self.graph.len() as u32).filter(|&id| deleted(self.graph.event(id)));
+            ids.all(|id| self.is_maximal(id, &past))
         });
         let revisits = revisits.collect();
         self.past = past;
