@@ -79,6 +79,9 @@ pub struct Weak {
     /// Flags for the compiler, separated by spaces
     #[arg(long, default_value = "", allow_hyphen_values = true)]
     pub flags: String,
+    /// Compare the number of graphs of sc with that of classes, for all programs of the corpus; exit code 1 if there are fewer
+    #[arg(long, conflicts_with = "files")]
+    pub corpus: bool,
     /// Seconds that a search may take
     #[arg(long, default_value_t = 10)]
     pub time: u64,
