@@ -298,6 +298,7 @@ impl Measured<'_> {
             }
         }
         self.c11(&plan)?;
+        self.weak()?;
         let [(few, before), (many, after)] = growth(quick)?;
         let details =
             format!("{:.2} MB after {few}, {:.2} MB after {many} executions", before as f64 / 1e6, after as f64 / 1e6);
@@ -319,6 +320,32 @@ impl Measured<'_> {
             let (wall, cpu) = first_of_command(&self.runner, self.args.best_of)?;
             let what = "membar verify dekker.c --stop-at-first".to_owned();
             self.note(what, floor, format!("{wall:.3} s"), wall <= 1.0, format!("cpu {cpu:.3} s"));
+        }
+        Ok(())
+    }
+
+    /// Executions of the models themselves.
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    fn weak(&mut self) -> Result<(), Error> {
+        use crate::native::{Program, Source, settings};
+        use membar_core::{GraphModel, Relaxation};
+        use membar_verify::{Effort, Watching};
+        let max_executions = 200_000 / u64::from(self.args.scale_down.max(1));
+        let effort = Effort { max_executions, ..Effort::default() };
+        for (name, n) in [("dekker", 3), ("peterson", 3), ("bakery", 2), ("msn", 2)] {
+            let source = Source::example(name, Some(n));
+            let mut program = Program::open_with(&source, 1, false)?;
+            for model in [GraphModel::Tso, GraphModel::C11] {
+                let strategy = Strategy::Graphs { model, races: false };
+                let settings = settings(Relaxation::Tso, strategy, Watching::Nothing);
+                let mut cost = program.explore(settings, effort, None)?.cost;
+                for _ in 1..self.args.best_of {
+                    cost = cost.best(program.explore(settings, effort, None)?.cost);
+                }
+                let details = format!("{} executions of {:.0} events", cost.counts.executions, cost.events());
+                let what = format!("graphs of {}, {}", model.name(), source.name);
+                self.at_least(what, 100_000.0, cost.rate(), "executions/s", details);
+            }
         }
         Ok(())
     }

@@ -2,12 +2,13 @@
 //!
 //! Catches what no other test does: a graph that the search misses, or visits twice.
 
-use membar_core::{Access, GraphModel, Performed, Rng, WeakStep};
+use membar_core::{Access, GraphModel, Performed, ProgramModel, Rng, WeakStep};
 use membar_explore::{Counts, End, Fault, GraphTask, Graphs, Next, Observer, Program, Step};
 use membar_litmus::{Cell, Code, Interpreter};
 use membar_testkit::graphs::{GaveUp, Limits, Model, count_awaiting};
 use membar_testkit::random::{Knobs, random_program};
 use membar_testkit::shorthand::{Counted, counted, litmus};
+use membar_verify::{Races, Settings, verify};
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -120,6 +121,15 @@ fn compare(code: Code, name: &str, loops: bool) -> Result<usize, GaveUp> {
             assert_eq!(all.sc as usize, expected.sc, "{name}, {model:?}: SC graphs\n{code:?}");
         }
         assert_eq!(counts.executions, found as u64 + all.deadlocks);
+        // Robust programs are those of which all graphs are SC: the monitors know nothing of graphs.
+        let machine = [ProgramModel::Tso, ProgramModel::Pso, ProgramModel::C11]
+            .into_iter()
+            .find(|&program| GraphModel::from(program) == model);
+        if let Some(machine) = machine.filter(|_| !loops) {
+            let settings = Settings { max_steps: 100, races: Races::Off, ..Settings::new(machine) };
+            let robust = verify(&Interpreter::new(Arc::clone(&code)), settings).seen.violations.is_empty();
+            assert_eq!(robust, counts.not_sc == 0, "{name}, {model:?}: robust?\n{code:?}");
+        }
         weaker += usize::from(expected.sc < expected.complete);
         // The same in pieces.
         let (pieces, in_pieces) = explore(&code, model, 3);
