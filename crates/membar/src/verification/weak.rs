@@ -121,6 +121,9 @@ fn explored<S: Subject>(
     if explored.counts().cut > 0 {
         why = why.or(Some(format!("threads made more than {} accesses (--max-steps)", options.max_steps)));
     }
+    if counts.executions == 0 {
+        why = why.or(Some("no execution of the model ends".into()));
+    }
     let outcome = if !failures.is_empty() {
         Outcome::Fails(failures)
     } else if weak.complete && why.is_none() {
