@@ -476,6 +476,20 @@ impl Process {
     }
 
     /// Starts again after a death.
+    /// Whether an execution has ended it before.
+    pub fn has_died(&self) -> bool {
+        !self.poison.is_empty()
+    }
+
+    /// Starts it again for this task, whatever became of it.
+    pub fn revive(&mut self, task: Task) -> Result<(), ProcessError> {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        (self.failed, self.bug, self.task) = (None, false, Some(task));
+        self.poison.clear();
+        self.restart()
+    }
+
     fn restart(&mut self) -> Result<(), ProcessError> {
         (self.child, self.to, self.from) = spawn(&self.setup)?;
         self.killed = false;

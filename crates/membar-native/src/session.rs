@@ -59,7 +59,12 @@ impl Session {
     pub fn go_back(&mut self, facts: Facts, settings: Settings) -> Result<(), SessionError> {
         let task = Task { facts: facts.clone(), remedies: Vec::new(), settings, stop_at_first: false };
         self.facts = facts;
-        self.processes[0].begin(task)?;
+        for process in &mut self.processes {
+            // It may have ended meanwhile, and may know of executions that end it.
+            if process.has_died() || process.begin(task.clone()).is_err() {
+                process.revive(task.clone())?;
+            }
+        }
         Ok(())
     }
 

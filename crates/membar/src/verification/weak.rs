@@ -8,7 +8,7 @@ use super::watchdog::Watchdog;
 use super::{INTERRUPTED, VerifyOptions, initial};
 use crate::certify::weak::Ending;
 use crate::core::{Claim, GraphModel, Performed, ProgramModel};
-use crate::explore::Strategy;
+use crate::explore::{FaultKind, Strategy};
 use crate::programs::{Round, Subject};
 use crate::report::count;
 use crate::report::verify::{AccessRef, Consequence, FailureRef, Outcome, VerifyReport, WeakRef, WeakStepRef};
@@ -35,7 +35,7 @@ pub fn consequences<S: Subject>(
     let facts = subject.facts();
     let consequence = explored(subject, report, checkpoint, options, deadline, (before, listener));
     // More may have been learnt, and then the schedules of what was found before would be others.
-    if subject.facts() != facts {
+    if subject.facts() != facts || !matches!(consequence, Ok(Some(_))) {
         before.clear();
         subject.go_back(facts, checkpoint.settings)?;
     }
@@ -88,11 +88,12 @@ fn explored<S: Subject>(
         stopped.is_none() && !round.has_first
     });
     listener.rest();
-    let explored = match explored {
-        Ok(explored) => explored,
-        Err(Failure::Late) => return Ok(None),
-        Err(failure) => return Err(failure),
-    };
+    // A program that cannot be run like this (a process may end where it reads what no interleaving has) is asked about robustness alone.
+    let Ok(explored) = explored else { return Ok(None) };
+    let dies = |error: &WeakError| matches!(&error.kind, ErrorKind::Fault { why, .. } if why.kind == FaultKind::Death);
+    if explored.seen.weak_errors.iter().any(dies) {
+        return Ok(None);
+    }
     before.push(explored.clone());
     let counts = explored.counts();
     let mut weak = WeakRef {
