@@ -23,6 +23,8 @@
 //! *Accesses that block* ([`crate::Waiting`]) are made only with values that let them. Where the last write in co blocks, one more branch
 //! decides to wait: the access is made only with a write that is added later. Waiting is the maximal choice then. A write
 //! that blocks a read that it revisits makes that one wait; this is of use only at the end of co.
+//! Where events are deleted, a decision to wait counts only as long as it stands: not once the access has been made, nor where a later write
+//! lets it be made and it has not been decided on again. A write that made a read wait is not deleted while that decision is kept.
 //!
 //! *Waiting loops*: a thread that has gone round without effect goes no further, because the round could be left out. If one of the reads of the round
 //! missed a write that was there, the branch is given up: such a thread can no longer be freed by a revisit. At the end of an execution a
