@@ -158,6 +158,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
 /// The programs of benches/programs and the examples, with and without reductions of the search.
 fn reduced(made: &mut Made<'_>) -> Result<Table, Error> {
     let mut sources = reductions::programs();
+    sources.retain(|source| made.wants(source.name.split(' ').next().unwrap_or_default()));
     for name in PROGRAMS.iter().map(|(name, _)| name).filter(|name| made.wants(name)) {
         sources.extend([Source::example(name, None), Source::example(&format!("{name}-fixed"), None)]);
     }
