@@ -306,6 +306,7 @@ fn results_of_the_c_library_are_published() {
 
 /// What makes the accesses of a violation, if that is not the program's own C: told, and part of the document.
 #[test]
+#[ignore = "long"]
 fn assembly_and_the_library_are_named() {
     let assembly = include_str!("../../../../corpus/c11/assembly.c");
     let latch = "#include <latch>\n#include <thread>\nint main()\n{\n    std::latch done(1);\n    \

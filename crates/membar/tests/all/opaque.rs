@@ -111,7 +111,7 @@ fn uninstrumented_code_is_never_called_safe() {
 
 #[test]
 fn a_sample_of_uninstrumented_code_is_not_called_safe() {
-    expected_answers(7);
+    expected_answers(14);
 }
 
 /// One run of this many has the answer that its program expects.

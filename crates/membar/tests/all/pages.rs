@@ -458,6 +458,7 @@ fn a_saved_histogram() {
 
 /// However large a document is, its page is not.
 #[test]
+#[ignore = "long"]
 fn large_documents_make_pages_of_bounded_size() {
     let files = Files::new(&[
         ("SB.litmus", SB_LITMUS.as_bytes()),

@@ -104,7 +104,7 @@ fn every_program_has_the_expected_answer() {
 
 #[test]
 fn some_programs_have_the_expected_answer() {
-    expected_answers(8);
+    expected_answers(16);
 }
 
 /// One program of this many has the answer that it expects.

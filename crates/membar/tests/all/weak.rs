@@ -123,9 +123,9 @@ fn problem(row: &Row) -> Result<(), String> {
     Ok(())
 }
 
-/// Compares the rows of these files.
-fn compare(wanted: impl Fn(&Row) -> bool) {
-    let rows: Vec<Row> = rows().into_iter().filter(|row| row.model != "sc" && wanted(row)).collect();
+/// Compares one row of this many.
+fn compare(of: usize) {
+    let rows: Vec<Row> = rows().into_iter().filter(|row| row.model != "sc").step_by(of).collect();
     let (next, problems) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {
         for _ in 0..2 {
@@ -144,12 +144,12 @@ fn compare(wanted: impl Fn(&Row) -> bool) {
 }
 
 #[test]
-fn algorithms_do_what_is_expected_of_them() {
-    compare(|row| row.file.starts_with("corpus/weak"));
+fn some_algorithms_do_what_is_expected_of_them() {
+    compare(10);
 }
 
 #[test]
 #[ignore = "long"]
-fn examples_do_what_is_expected_of_them() {
-    compare(|row| !row.file.starts_with("corpus/weak"));
+fn every_algorithm_does_what_is_expected_of_it() {
+    compare(1);
 }
