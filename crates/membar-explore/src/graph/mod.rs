@@ -1,11 +1,19 @@
 //! Executions of a memory model itself: each consistent execution graph of a program, once.
 //!
-//! [`search`] has the algorithm, [`models`] what is consistent, [`graph`] the data. The program is run along: its threads get the
-//! values that the graph says, stale ones included ([`crate::Program::step_finding`]).
+//! [`search`] has the algorithm. Of its parts, [`frame`] has the alternatives and their order, [`reads`] and [`writes`] those of an event,
+//! [`revisit`] what a write does to reads that came before it, [`along`] the program that is run along, [`tell`] what the observer is told.
+//! [`models`] says which graphs are consistent; [`graph`] is the data.
 
+mod along;
+mod frame;
 #[allow(clippy::module_inception)] // the graph itself, among what is done with it
 mod graph;
 mod models;
+mod reads;
+mod revisit;
 mod search;
+mod tell;
+mod writes;
 
-pub use search::{GraphOutcome, GraphTask, Graphs};
+pub use frame::{GraphOutcome, GraphTask};
+pub use search::Graphs;

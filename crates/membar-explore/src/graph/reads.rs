@@ -1,0 +1,145 @@
+//! Reads and choices: what a read may read from, and accesses that wait.
+
+use super::along::stand;
+use super::frame::{By, Came, Way};
+use super::graph::{Event, INIT, Made, What};
+use super::models;
+use super::search::Graphs;
+use crate::{Awaited, Next, Observer, Program};
+use membar_core::Access;
+
+impl<P: Program, O: Observer> Graphs<P, O> {
+    /// The ways for a thread's next access, which reads, to go on.
+    pub(super) fn ways(&mut self, thread: usize, access: &Access, blocking: Option<Awaited>) -> Vec<Way> {
+        let addr = access.addr;
+        let since = self.graph.waits_since(thread);
+        let mut ways = Vec::new();
+        // The last one first: that is what happens most.
+        for at in (0..=self.graph.co(addr).len()).rev() {
+            let source = if at == 0 { INIT } else { self.graph.co(addr)[at - 1] };
+            let is_new = since.is_none_or(|since| source != INIT && self.graph.event(source).stamp > since);
+            let value = self.graph.value(addr, source);
+            if !is_new || blocking.is_some_and(|awaited| awaited.blocks(value)) {
+                continue;
+            }
+            let read = self.read(thread, access, source);
+            if at < self.graph.co(addr).len() && !self.is_admitted(read) {
+                continue;
+            }
+            match self.rival(&read) {
+                Some(rival) => {
+                    // What is revisited deletes the rival, or is it.
+                    let stamp = self.graph.event(rival).stamp;
+                    let revisits = self.revisits(&read);
+                    let deletes = |&read: &u32| self.graph.event(read).stamp <= stamp;
+                    ways.extend(revisits.into_iter().filter(deletes).map(|read| Way::Instead(source, read)));
+                }
+                None => ways.push(Way::From(source)),
+            }
+        }
+        let last = self.graph.value(addr, self.graph.last(addr));
+        if !ways.is_empty() && blocking.is_some_and(|awaited| awaited.blocks(last)) {
+            ways.push(Way::Wait);
+        }
+        ways
+    }
+
+    /// The read of another read-modify-write that writes right after what this one would.
+    pub(super) fn rival(&self, read: &Event) -> Option<u32> {
+        if !read.access.writes_on(read.value) {
+            return None;
+        }
+        self.graph.places[read.access.addr as usize].reads.iter().copied().find(|&other| {
+            let other = self.graph.event(other);
+            other.paired && other.source == read.source && other.thread != read.thread
+        })
+    }
+
+    /// The thread's next access, reading from there.
+    pub(super) fn read(&self, thread: usize, access: &Access, source: u32) -> Event {
+        let value = self.graph.value(access.addr, source);
+        let order = access.order(access.writes_on(value));
+        Event { order, value, source, ..self.event(thread, What::Read, *access) }
+    }
+
+    /// Whether the graph with one more event, not a write, is consistent.
+    pub(super) fn is_admitted(&mut self, event: Event) -> bool {
+        let id = self.graph.push(event, 0, self.model);
+        let admitted = models::admits(self.model, &self.graph, id, &mut self.reach);
+        self.graph.pop();
+        admitted
+    }
+
+    pub(super) fn take_read(&mut self, thread: usize, way: Way) -> Came {
+        let Next::Access(access) = self.stands(thread).next else { return Came::Nowhere };
+        match way {
+            Way::From(source) => self.make_read(self.read(thread, &access, source)),
+            Way::Instead(source, revisited) => {
+                let update = self.read(thread, &access, source);
+                self.revisit(By::Update(update), revisited);
+                Came::Revisits
+            }
+            Way::Wait => {
+                self.add(self.event(thread, What::Wait, access), 0);
+                Came::On
+            }
+        }
+    }
+
+    /// Makes a read and adds it.
+    pub(super) fn make_read(&mut self, event: Event) -> Came {
+        let (thread, addr, source) = (event.thread as usize, event.access.addr, event.source);
+        self.sync();
+        let (performed, made) = self.make(thread, event.value, self.is_dead(source));
+        let last = self.graph.last(addr);
+        let is_last = performed.writes && source == last;
+        let left = if is_last { performed.new } else { self.graph.value(addr, last) };
+        self.program.leave(addr, left);
+        let after = stand(&self.program, thread);
+        let event = Event {
+            order: performed.order(),
+            paired: performed.writes,
+            wrote: performed.new,
+            after,
+            made: Some(Made { left, ..made }),
+            ..event
+        };
+        let id = self.add(event, 0);
+        self.look(thread);
+        self.race(id);
+        if self.is_in_vain(&event) { Came::Nowhere } else { Came::On }
+    }
+
+    /// Whether the thread has gone round a waiting loop in which it missed a write that was there.
+    pub(super) fn is_in_vain(&self, event: &Event) -> bool {
+        let Some(reads) = event.after.idle else { return false };
+        let events = self.graph.threads[event.thread as usize].iter().rev();
+        events.map(|&id| self.graph.event(id)).filter(|event| event.is_read()).take(reads as usize).any(|read| {
+            let addr = read.access.addr;
+            let later = &self.graph.co(addr)[self.graph.position(addr, read.source)..];
+            later.iter().any(|&write| self.graph.event(write).stamp < read.stamp)
+        })
+    }
+
+    /// The condition that an access, which may block, waits for.
+    pub(super) fn condition(&self, event: &Event) -> Option<Awaited> {
+        let thread = event.thread as usize;
+        match (event.index as usize).checked_sub(1) {
+            None => self.begin[thread].blocking,
+            Some(before) => self.graph.event(self.graph.threads[thread][before]).after.blocking,
+        }
+    }
+
+    pub(super) fn take_choice(&mut self, thread: usize, outcome: u32) {
+        self.sync();
+        let Next::Access(access) = self.stands(thread).next else { return };
+        self.program.choose(thread, outcome);
+        self.serial += 1;
+        self.made.push(self.serial);
+        let made = Made { serial: self.serial, found: 0, dead: false, left: 0 };
+        let (value, after) = (u64::from(outcome), stand(&self.program, thread));
+        let event = Event { value, after, made: Some(made), ..self.event(thread, What::Choice, access) };
+        self.add(event, 0);
+        self.look(thread);
+    }
+}
