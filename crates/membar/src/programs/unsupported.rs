@@ -6,7 +6,7 @@ use crate::certify::weak;
 use crate::core::{Barrier, Claim, GraphModel, Order, ProgramModel, Remedy, WeakStep};
 use crate::explore::Step;
 use crate::report::verify::{AccessRef, EditRef, ErrorRef, FenceRef};
-use crate::verify::{Checkpoint, Effort, Event, Explanation, ProgramError};
+use crate::verify::{Checkpoint, Effort, Event, Explanation, ProgramError, WeakError};
 use std::ffi::OsString;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -78,6 +78,10 @@ impl Subject for Native {
         match *self {}
     }
 
+    fn weak_trace(&mut self, _: &[WeakStep]) -> Result<Run<()>, Failure> {
+        match *self {}
+    }
+
     fn confirms(&mut self, _: ProgramModel, _: &Explanation) -> bool {
         match *self {}
     }
@@ -113,6 +117,10 @@ impl Subject for Native {
     }
 
     fn error(&mut self, _: &ProgramError) -> Result<ErrorRef, Failure> {
+        match *self {}
+    }
+
+    fn weak_error(&mut self, _: &WeakError, _: &Run<()>) -> ErrorRef {
         match *self {}
     }
 
