@@ -1,9 +1,9 @@
 //! Runs the program along with the graph.
 //!
-//! Events are in an order that extends po ∪ rf; a revisited read moves to the end of it. A thread's next action depends on
-//! nothing but what it has read, so the program is run in that order, and each access finds what the graph says, stale values included
-//! ([`crate::Program::step_finding`]). After each step memory holds the last write in co. When the graph has changed, the steps that it does not
-//! share with the steps that were run are taken back.
+//! Events are in an order that extends po ∪ rf; a revisited read moves to the end of it. A thread's next action depends
+//! on nothing but what it has read, so the program is run in that order, and each access finds what the graph says,
+//! stale values included ([`crate::Program::step_finding`]). After each step memory holds the last write in co. When
+//! the graph has changed, the steps that it does not share with the steps that were run are taken back.
 
 use super::graph::{After, INIT, Made, What};
 use super::search::Graphs;

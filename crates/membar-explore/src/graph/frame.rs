@@ -1,7 +1,7 @@
 //! Frames: where the search has alternatives, and which of them are left.
 //!
-//! A frame's alternatives begin at the graph that has `depth` events. They are taken in order; what a frame offers depends on that graph
-//! alone, so the numbers of the alternatives taken lead back to it.
+//! A frame's alternatives begin at the graph that has `depth` events. They are taken in order; what a frame offers
+//! depends on that graph alone, so the numbers of the alternatives taken lead back to it.
 
 use super::graph::{Event, Graph};
 use super::search::Graphs;

@@ -2,9 +2,10 @@
 //!
 //! # Invariants
 //!
-//! Events are kept in an order that extends po ∪ rf, in which the program can be run. `stamp` is another order: that in which the
-//! search has decided on them ([`super::search`]). A read-modify-write that writes is two events, its read and then its write, which is
-//! next to the read's source in co. The last event can be taken away again; nothing reads from it.
+//! Events are kept in an order that extends po ∪ rf, in which the program can be run. `stamp` is another order: that in
+//! which the search has decided on them ([`super::search`]). A read-modify-write that writes is two events, its read
+//! and then its write, which is next to the read's source in co. The last event can be taken away again; nothing reads
+//! from it.
 
 use crate::{Awaited, Next};
 use membar_core::{Access, AccessKind, GraphModel, Order};
@@ -20,8 +21,7 @@ pub enum What {
     Write,
     /// It chooses among outcomes: no memory is involved.
     Choice,
-    /// The thread's next access has been found to block: it is made only if a write after that (`since`) lets it. This is a decision, not
-    /// an access.
+    /// The thread's next access blocks ([`super::awaits`]). This is a decision, not an access.
     Wait,
 }
 
@@ -60,7 +60,7 @@ pub struct Event {
     pub order: Order,
     /// The value read, written or chosen.
     pub value: u64,
-    /// Of a read: what it reads from. Of a decision to wait: the write that made a read wait, if it was one.
+    /// Of a read: what it reads from. Of a wait: the write that it blames, if any.
     pub source: u32,
     /// It is the read, or the write, of a read-modify-write that writes.
     pub paired: bool,
@@ -69,8 +69,6 @@ pub struct Event {
     pub made: Option<Made>,
     /// Of the read of a read-modify-write: the value that it writes.
     pub wrote: u64,
-    /// Of a decision to wait: writes with a greater stamp end it.
-    pub since: u32,
 }
 
 impl Event {
@@ -105,7 +103,7 @@ pub struct Graph {
     pub events: Vec<Event>,
     /// Of each thread its events, without decisions.
     pub threads: Vec<Vec<u32>>,
-    /// Of each thread its decisions to wait.
+    /// Of each thread its waits, oldest first.
     pub waits: Vec<Vec<u32>>,
     pub places: Vec<Place>,
     /// Of each event and thread, how many events of the thread are before it in po ∪ rf, with it.
@@ -279,13 +277,6 @@ impl Graph {
         if event.made.is_some() {
             self.steps.pop();
         }
-    }
-
-    /// How the search has decided about the thread's next access: since when it waits.
-    pub fn waits_since(&self, thread: usize) -> Option<u32> {
-        let &wait = self.waits[thread].last()?;
-        let wait = self.event(wait);
-        (wait.index as usize == self.threads[thread].len()).then_some(wait.since)
     }
 
     /// Whether a write may stand at this place of co: nothing comes between a read-modify-write and what it read.

@@ -2,14 +2,14 @@
 //!
 //! # Contract
 //!
-//! A model admits an event that has just been added: it is the last one of its thread, nobody reads from it, and the graph without it
-//! is consistent. It answers whether the graph with it is. All four models are *prefix-closed* (a graph without its last event in
-//! po ∪ rf is consistent), *extensible* (a read of the last write in co, or a write at the end of co, is always admitted) and have
-//! acyclic po ∪ rf: that is what [`super::search`] needs. That nothing comes between a read-modify-write and what it read is seen to
-//! there, for all of them.
+//! A model admits an event that has just been added: it is the last one of its thread, nobody reads from it, and the
+//! graph without it is consistent. It answers whether the graph with it is. All four models are *prefix-closed* (a
+//! graph without its last event in po ∪ rf is consistent), *extensible* (a read of the last write in co, or a write at
+//! the end of co, is always admitted) and have acyclic po ∪ rf: that is what [`super::search`] needs. That nothing
+//! comes between a read-modify-write and what it read is seen to there, for all of them.
 //!
-//! Every new cycle passes the new event; nothing leaves it but fr and co. So an event that leaves no write to its address after it is
-//! admitted at once, and otherwise a search from it ([`reach`]) decides.
+//! Every new cycle passes the new event; nothing leaves it but fr and co. So an event that leaves no write to its
+//! address after it is admitted at once, and otherwise a search from it ([`reach`]) decides.
 
 pub mod c11;
 mod pso;

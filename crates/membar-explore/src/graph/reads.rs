@@ -12,14 +12,12 @@ impl<P: Program, O: Observer> Graphs<P, O> {
     /// The ways for a thread's next access, which reads, to go on.
     pub(super) fn ways(&mut self, thread: usize, access: &Access, blocking: Option<Awaited>) -> Vec<Way> {
         let addr = access.addr;
-        let since = self.graph.waits_since(thread);
+        let index = self.graph.threads[thread].len() as u32;
         let mut ways = Vec::new();
         // The last one first: that is what happens most.
         for at in (0..=self.graph.co(addr).len()).rev() {
             let source = if at == 0 { INIT } else { self.graph.co(addr)[at - 1] };
-            let is_new = since.is_none_or(|since| source != INIT && self.graph.event(source).stamp > since);
-            let value = self.graph.value(addr, source);
-            if !is_new || blocking.is_some_and(|awaited| awaited.blocks(value)) {
+            if blocking.is_some_and(|awaited| !self.is_open(&awaited, thread, index, u32::MAX, source)) {
                 continue;
             }
             let read = self.read(thread, access, source);
@@ -37,8 +35,9 @@ impl<P: Program, O: Observer> Graphs<P, O> {
                 None => ways.push(Way::From(source)),
             }
         }
-        let last = self.graph.value(addr, self.graph.last(addr));
-        if !ways.is_empty() && blocking.is_some_and(|awaited| awaited.blocks(last)) {
+        let last = self.graph.last(addr);
+        let shut = |awaited: Awaited| !self.is_open(&awaited, thread, index, u32::MAX, last);
+        if !ways.is_empty() && blocking.is_some_and(shut) {
             ways.push(Way::Wait);
         }
         ways
@@ -119,15 +118,6 @@ impl<P: Program, O: Observer> Graphs<P, O> {
             let later = &self.graph.co(addr)[self.graph.position(addr, read.source)..];
             later.iter().any(|&write| self.graph.event(write).stamp < read.stamp)
         })
-    }
-
-    /// The condition that an access, which may block, waits for.
-    pub(super) fn condition(&self, event: &Event) -> Option<Awaited> {
-        let thread = event.thread as usize;
-        match (event.index as usize).checked_sub(1) {
-            None => self.begin[thread].blocking,
-            Some(before) => self.graph.event(self.graph.threads[thread][before]).after.blocking,
-        }
     }
 
     pub(super) fn take_choice(&mut self, thread: usize, outcome: u32) {

@@ -56,18 +56,7 @@ impl<P: Program, O: Observer> Graphs<P, O> {
                 !later.iter().any(|&write| known(write))
                     && !reads.iter().chain(graph.waits.iter().flatten()).filter(read).any(|&read| known(read))
             }
-            // The access has been made since: then that is what counts.
-            What::Wait if graph.threads[event.thread as usize].len() > event.index as usize => true,
-            What::Wait => {
-                let last = graph.co(addr).iter().rev().copied().find(|&write| known(write)).unwrap_or(INIT);
-                let Some(awaited) = self.condition(event) else { return false };
-                // It may be made by now, and has not been decided on again.
-                let lets = |&write: &u32| {
-                    let write = graph.event(write);
-                    write.stamp > event.since && !awaited.blocks(write.value)
-                };
-                awaited.blocks(graph.value(addr, last)) || graph.co(addr).iter().any(lets)
-            }
+            What::Wait => self.is_maximal_wait(event, past),
         }
     }
 
@@ -77,7 +66,7 @@ impl<P: Program, O: Observer> Graphs<P, O> {
         let (By::Write(mut write) | By::Update(mut write)) = by;
         self.past_of(&write, &mut past);
         let read = *self.graph.event(read);
-        let condition = self.condition(&read);
+        let condition = self.condition(read.thread as usize, read.index);
         let threads = self.begin.len();
         let mut graph = self.spare.pop().unwrap_or_else(|| Box::new(Graph::new(threads)));
         graph.clear();
@@ -145,14 +134,12 @@ impl<P: Program, O: Observer> Graphs<P, O> {
         let thread = read.thread as usize;
         let source = self.graph.len() as u32 - 1;
         let After { next: Next::Access(access), blocking, .. } = self.stands(thread) else { return Came::Nowhere };
-        if blocking.is_some_and(|awaited| awaited.blocks(write.value)) {
+        if blocking.is_some_and(|awaited| !self.is_open(&awaited, thread, read.index, read.stamp, source)) {
             // Of use only where nothing is after it.
             if self.graph.last(write.access.addr) != source {
                 return Came::Nowhere;
             }
-            let since = self.graph.event(source).stamp;
-            let wait = Event { stamp: read.stamp, source, since, ..self.event(thread, What::Wait, access) };
-            self.add(wait, 0);
+            self.wait_for(&read, source);
             return Came::On;
         }
         let event = Event { stamp: read.stamp, ..self.read(thread, &access, source) };

@@ -7,42 +7,37 @@
 //!
 //! # Algorithm
 //!
-//! Truly stateless, optimal dynamic partial order reduction (TruSt). A graph is extended by the next event of the first thread that
-//! has one:
+//! Truly stateless, optimal dynamic partial order reduction (TruSt). A graph is extended by the next event of the first
+//! thread that has one:
 //!
 //! 1. A read: one branch for each write that it may read from.
-//! 2. A write: one branch for each place in co. Then, for each read r of its address that is not in its past (po ∪ rf), the write
-//!    *revisits* r: the events that were decided on after r and are not in the past of the write are deleted, and r reads from the
-//!    write. So that no graph comes up twice, this is done only if r and the deleted events were all *maximal*: each read read the last write in
-//!    co, each write was the last in co, among the events decided on before it and those in the past of the new write.
+//! 2. A write: one branch for each place in co. Then, for each read r of its address that is not in its past (po ∪ rf),
+//!    the write *revisits* r: the events that were decided on after r and are not in the past of the write are deleted,
+//!    and r reads from the write. So that no graph comes up twice, this is done only if r and the deleted events were
+//!    all *maximal*: each read read the last write in co, each write was the last in co, among the events decided on
+//!    before it and those in the past of the new write.
 //!
-//!    A read-modify-write whose source another one has read cannot stand beside that one; but its write may revisit it, or a read whose revisit deletes it.
-//!    So it is made in the graph of that revisit, and only there.
+//!    A read-modify-write whose source another one has read cannot stand beside that one; but its write may revisit it,
+//!    or a read whose revisit deletes it. So it is made in the graph of that revisit, and only there.
 //! 3. A choice: one branch for each outcome; the first is the maximal one.
 //!
-//! *Accesses that block* ([`crate::Waiting`]) are made only with values that let them. Where the last write in co blocks, one more branch
-//! decides to wait: the access is made only with a write that is added later. Waiting is the maximal choice then. A write
-//! that blocks a read that it revisits makes that one wait; this is of use only at the end of co.
-//! Where events are deleted, a decision to wait counts only as long as it stands: not once the access has been made, nor where a later write
-//! lets it be made and it has not been decided on again. A write that made a read wait is not deleted while that decision is kept.
+//! *Accesses that block* ([`crate::Waiting`]) are made only with values that let them, or wait: [`super::awaits`].
 //!
-//! *Waiting loops*: a thread that has gone round without effect goes no further, because the round could be left out. If one of the reads of the round
-//! missed a write that was there, the branch is given up: such a thread can no longer be freed by a revisit. At the end of an execution a
-//! thread that waits for something which has come counts for nothing: the execution in which it looks later stands for
-//! this one. One that waits for something which has not come waits forever.
+//! *Waiting loops*: a thread that has gone round without effect goes no further, because the round could be left out.
+//! If one of the reads of the round missed a write that was there, the branch is given up: such a thread can no longer
+//! be freed by a revisit. At the end of an execution a thread that waits for something which has come counts for
+//! nothing: the execution in which it looks later stands for this one. One that waits for something which has not come
+//! waits forever.
 //!
 //! # Invariants
 //!
-//! A frame's alternatives begin at the graph that has `depth` events. `stamp` is the order of decisions; a revisited read keeps
-//! its own. The graph is consistent, but for the read of a read-modify-write whose write has not been added.
+//! A frame's alternatives begin at the graph that has `depth` events. `stamp` is the order of decisions; a revisited
+//! read keeps its own. The graph is consistent, but for the read of a read-modify-write whose write has not been added.
 //!
 //! # Guarantees
 //!
-//! Models that are prefix-closed, extensible and have acyclic po ∪ rf: every complete graph is visited exactly once (Kokologiannakis and
-//! others, 2022). Waiting is a restriction of their treatment of blocked reads, which read the last write in co and stop: a decision to wait that ends is
-//! the same read decided on later. That is not proved here: tests compare the number of graphs and their final states with enumeration, and with
-//! the classes of dpor where accesses block. None was missing in 30,000 random programs; but where plain stores, not updates, make a thread wait, a
-//! graph may be visited twice (about one program in 3,000).
+//! Models that are prefix-closed, extensible and have acyclic po ∪ rf: every complete graph is visited exactly once
+//! (Kokologiannakis and others, 2022; [`super::awaits`] has the argument, and what it means where accesses block).
 //!
 //! # Complexity
 //!
@@ -50,11 +45,13 @@
 //!
 //! # Deviations
 //!
-//! Blocked reads are decided on again instead of being revisited. Rounds of waiting loops that miss a write are not explored.
+//! Blocked reads are decided on again instead of being revisited ([`super::awaits`]). Rounds of waiting loops that miss
+//! a write are not explored.
 //!
 //! # References
 //!
-//! Kokologiannakis, Marmanis, Gladstein, Vafeiadis: Truly stateless, optimal dynamic partial order reduction, POPL 2022.
+//! Kokologiannakis, Marmanis, Gladstein, Vafeiadis: Truly stateless, optimal dynamic partial order reduction, POPL
+//! 2022.
 
 use super::along::stand;
 use super::frame::{Came, Frame, GraphOutcome, GraphTask, Kind};
@@ -232,7 +229,6 @@ impl<P: Program, O: Observer> Graphs<P, O> {
             after: After { next: Next::Done, blocking: None, idle: None },
             made: None,
             wrote: 0,
-            since: self.graph.top,
         }
     }
 

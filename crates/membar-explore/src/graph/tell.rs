@@ -67,9 +67,8 @@ impl<P: Program, O: Observer> Graphs<P, O> {
                     if idle.is_some() {
                         dropped |= !unchanged(&self.program, self.program.waiting(thread).round);
                     } else if let Some(awaited) = blocking {
-                        let last = self.graph.last(access.addr);
-                        dropped |= self.graph.place(access.addr).is_some_and(|place| place.init.is_some())
-                            && !awaited.blocks(self.graph.value(access.addr, last));
+                        let known = self.graph.place(access.addr).is_some_and(|place| place.init.is_some());
+                        dropped |= known && !self.is_stuck(&awaited, thread);
                     } else {
                         cut = true;
                     }

@@ -76,6 +76,25 @@ impl<'c> Graph<'c> {
         })
     }
 
+    /// Whether no access was made with a value that blocks it.
+    pub(crate) fn was_let(&self, blocks: &impl Fn(u32, u64) -> bool) -> bool {
+        let made = |made: &Made| {
+            !made.access.kind.reads() || !blocks(made.access.site, self.value(made.access.addr, made.source))
+        };
+        self.threads.iter().all(|thread| thread.made.iter().all(made))
+    }
+
+    /// Whether each thread has ended, or the last value of its next access blocks it.
+    pub(crate) fn has_ended(&self, blocks: &impl Fn(u32, u64) -> bool) -> bool {
+        self.threads.iter().all(|thread| match thread.next {
+            Settled::Request(request) if request.access.kind.reads() => {
+                let addr = request.access.addr;
+                blocks(request.access.site, self.value(addr, self.mo[addr as usize].last().copied()))
+            }
+            next => next == Settled::Done,
+        })
+    }
+
     /// The value that a location had at some time.
     fn value(&self, addr: u32, source: Option<Id>) -> u64 {
         match source {

@@ -154,6 +154,33 @@ pub fn count_awaiting(code: &Code, model: Model, limits: &Limits) -> Result<Grap
     counted(code, model, limits, Loops::Await)
 }
 
+/// Counts the graphs of a program whose accesses may block: `blocks` says whether one, by its instruction, cannot be made with a value. A graph is
+/// complete if each thread has ended, or stands before an access that the last value there blocks. The number of graphs, and how many of them are
+/// sequentially consistent.
+pub fn count_blocking(
+    code: &Code,
+    model: Model,
+    limits: &Limits,
+    blocks: impl Fn(u32, u64) -> bool,
+) -> Result<(usize, usize), GaveUp> {
+    let (mut complete, mut sc) = (0, 0);
+    grow(code, limits, Loops::GiveUp, |Grown { graph, .. }| {
+        if !graph.was_let(&blocks) {
+            return Ok(false);
+        }
+        let events = graph.events()?;
+        let relations = Relations::new(&events);
+        let (ended, sequential) = (graph.has_ended(&blocks), relations.is_sequential());
+        let consistent = is_consistent(relations, model);
+        if consistent && ended {
+            complete += 1;
+            sc += usize::from(sequential);
+        }
+        Ok(consistent)
+    })?;
+    Ok((complete, sc))
+}
+
 /// The complete graphs of a program, each once, in no particular order.
 pub fn all(code: &Code, model: Model, limits: &Limits) -> Result<Vec<Trace>, GaveUp> {
     let mut traces = Vec::new();
@@ -187,10 +214,7 @@ fn each(
         let events = graph.events()?;
         let relations = Relations::new(&events);
         let sequential = complete && relations.is_sequential();
-        let consistent = match model {
-            Model::Machine(memory) => buffers::is_consistent(&relations, memory),
-            Model::Rc11 => rc11::is_consistent(relations),
-        };
+        let consistent = is_consistent(relations, model);
         assert!(consistent || !sequential, "every model allows what SC allows");
         if consistent && complete {
             found(graph, sequential);
@@ -198,6 +222,13 @@ fn each(
         Ok(consistent)
     })?;
     Ok(())
+}
+
+fn is_consistent(relations: Relations<'_>, model: Model) -> bool {
+    match model {
+        Model::Machine(memory) => buffers::is_consistent(&relations, memory),
+        Model::Rc11 => rc11::is_consistent(relations),
+    }
 }
 
 /// What to do where there may be infinitely many graphs.

@@ -3,9 +3,9 @@
 //! Catches what no other test does: a graph that the search misses, or visits twice.
 
 use membar_core::{Access, GraphModel, Performed, ProgramModel, Rng, WeakStep};
-use membar_explore::{Counts, End, Fault, GraphTask, Graphs, Next, Observer, Program, Step};
+use membar_explore::{Awaited, Counts, End, Fault, GraphTask, Graphs, Next, Observer, Program, Step, Waiting};
 use membar_litmus::{Cell, Code, Interpreter};
-use membar_testkit::graphs::{GaveUp, Limits, Model, count_awaiting};
+use membar_testkit::graphs::{GaveUp, Limits, Model, count_awaiting, count_blocking};
 use membar_testkit::random::{Knobs, random_program};
 use membar_testkit::shorthand::{Counted, counted, litmus};
 use membar_verify::{Races, Settings, verify};
@@ -164,4 +164,118 @@ fn oracle_random_programs() {
         }
         assert!(compared * 2 > programs && weaker * 10 > programs, "{compared} compared, {weaker} not SC");
     }
+}
+
+/// A program of which some reads, by their instructions, are made only with certain values.
+struct Blocking {
+    program: Interpreter,
+    awaited: Vec<Option<Awaited>>,
+    salt: u64,
+}
+
+/// Whether and when an instruction blocks: its value, and whether that lets it be made.
+fn condition(salt: u64, site: u32) -> Option<(u64, bool)> {
+    match Rng::new(salt << 8 | u64::from(site)).below(8) {
+        0 => Some((1, true)),
+        1 => Some((2, true)),
+        2 => Some((0, false)),
+        3 => Some((1, false)),
+        _ => None,
+    }
+}
+
+impl Blocking {
+    fn new(program: Interpreter, salt: u64) -> Blocking {
+        let mut blocking = Blocking { awaited: vec![None; program.threads()], program, salt };
+        (0..blocking.awaited.len()).for_each(|thread| blocking.look(thread));
+        blocking
+    }
+
+    fn look(&mut self, thread: usize) {
+        self.awaited[thread] = match self.program.next(thread) {
+            Next::Access(access) if access.kind.reads() => {
+                condition(self.salt, access.site).map(|(value, until)| Awaited { addr: access.addr, value, until })
+            }
+            _ => None,
+        };
+    }
+}
+
+impl Program for Blocking {
+    fn threads(&self) -> usize {
+        self.program.threads()
+    }
+
+    fn next(&self, thread: usize) -> Next {
+        self.program.next(thread)
+    }
+
+    fn waiting(&self, thread: usize) -> Waiting<'_> {
+        Waiting { round: self.awaited[thread].as_slice(), blocking: true, ..Waiting::default() }
+    }
+
+    fn value(&self, addr: u32) -> u64 {
+        self.program.value(addr)
+    }
+
+    fn step(&mut self, thread: usize) -> Performed {
+        let performed = self.program.step(thread);
+        self.look(thread);
+        performed
+    }
+
+    fn undo(&mut self) {
+        self.program.undo();
+        (0..self.awaited.len()).for_each(|thread| self.look(thread));
+    }
+
+    fn step_finding(&mut self, thread: usize, found: u64, dead: bool) -> Performed {
+        let performed = self.program.step_finding(thread, found, dead);
+        self.look(thread);
+        performed
+    }
+
+    fn leave(&mut self, addr: u32, value: u64) {
+        self.program.leave(addr, value);
+    }
+
+    fn state(&self, state: &mut Vec<u64>) {
+        self.program.state(state);
+    }
+
+    fn fault(&self, thread: usize) -> Fault {
+        self.program.fault(thread)
+    }
+}
+
+/// Accesses that block, under all models: each graph once, deadlocks included.
+#[test]
+fn oracle_blocking_accesses() {
+    let (mut compared, mut weaker, mut deadlocks) = (0, 0, 0);
+    let programs = how_many(100);
+    let limits = Limits { graphs: 20_000, ..Limits::default() };
+    for seed in 0..programs {
+        let knobs = if seed % 2 == 0 { Knobs::LOOP_FREE } else { Knobs::C11 };
+        let code = Arc::new(random_program(&mut Rng::new(9_500_000 + seed), &knobs));
+        let blocks =
+            |site: u32, value: u64| condition(seed, site).is_some_and(|(other, until)| (value == other) != until);
+        for (model, oracle) in MODELS {
+            let Ok((expected, sc)) = count_blocking(&code, oracle, &limits, blocks) else { continue };
+            let program = Blocking::new(Interpreter::new(Arc::clone(&code)), seed);
+            let mut search = Graphs::new(program, All::default(), model, false, 100);
+            let counts = search.run(&GraphTask::default(), u64::MAX, &AtomicBool::new(false)).counts;
+            let all = search.into_parts().1;
+            let distinct: HashSet<Shape> = all.executions.iter().map(|steps| shape(&code, steps).0).collect();
+            assert_eq!(distinct.len(), all.executions.len(), "seed {seed}, {model:?}: each once\n{code:?}");
+            let found = (counts.executions as usize, (counts.executions - counts.not_sc) as usize);
+            assert_eq!(found, (expected, sc), "seed {seed}, {model:?}: graphs ({counts:?})\n{code:?}");
+            compared += 1;
+            weaker += u64::from(sc < expected);
+            deadlocks += u64::from(all.deadlocks > 0);
+        }
+    }
+    assert!(
+        compared > 3 * programs && weaker * 4 > programs && deadlocks > programs,
+        "{compared}, {weaker}, {deadlocks}"
+    );
 }

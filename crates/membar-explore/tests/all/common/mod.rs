@@ -26,6 +26,8 @@ pub enum Op {
     LockToRead(u32),
     /// Waits until it is 0.
     LockToWrite(u32),
+    /// Loads it when it is this.
+    Await(u32, u64),
     /// Begins when it is not 0 any more. It is not a deadlock if that never comes.
     Born(u32),
     /// Chooses a number below this, at a cell that nobody writes.
@@ -42,7 +44,7 @@ impl Op {
     pub fn cell(self) -> u32 {
         match self {
             Load(c) | Take(c) | Store(c, _) | Lock(c) | TryLock(c) | Unlock(c) | Down(c) => c,
-            Add(c, _) | LockToRead(c) | LockToWrite(c) | Born(c) | Choose(c, _) | AddChosen(c) => c,
+            Add(c, _) | Await(c, _) | LockToRead(c) | LockToWrite(c) | Born(c) | Choose(c, _) | AddChosen(c) => c,
         }
     }
 
@@ -59,6 +61,7 @@ impl Op {
             Add(_, more) => Some(Some(old.wrapping_add(more))),
             LockToRead(_) => (old != WRITER).then_some(Some(old.wrapping_add(1))),
             LockToWrite(_) => (old == 0).then_some(Some(WRITER)),
+            Await(_, value) => (old == value).then_some(None),
             Born(_) => (old != 0).then_some(None),
         }
     }
@@ -70,6 +73,7 @@ impl Op {
             Down(_) | Born(_) => (0, false),
             LockToRead(_) => (WRITER, false),
             LockToWrite(_) => (0, true),
+            Await(_, value) => (value, true),
             _ => return None,
         };
         Some(Awaited { addr: self.cell(), value, until })
@@ -77,7 +81,7 @@ impl Op {
 
     fn kind(self) -> AccessKind {
         match self {
-            Load(_) | Take(_) | Born(_) | Choose(..) => AccessKind::Load,
+            Load(_) | Take(_) | Await(..) | Born(_) | Choose(..) => AccessKind::Load,
             Store(..) | Unlock(_) => AccessKind::Store,
             _ => AccessKind::Rmw,
         }
@@ -209,6 +213,18 @@ impl Program for Blocking {
         self.pc[thread] -= 1;
         let cell = self.op(thread).expect("it was made").cell();
         self.memory[cell as usize] = old;
+    }
+
+    fn step_finding(&mut self, thread: usize, found: u64, _: bool) -> Performed {
+        let cell = self.op(thread).expect("it has not ended").cell() as usize;
+        let before = std::mem::replace(&mut self.memory[cell], found);
+        let performed = self.step(thread);
+        self.back.last_mut().expect("just made").1 = before;
+        performed
+    }
+
+    fn leave(&mut self, addr: u32, value: u64) {
+        self.memory[addr as usize] = value;
     }
 
     fn state(&self, state: &mut Vec<u64>) {
