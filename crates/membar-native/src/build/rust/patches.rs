@@ -15,6 +15,9 @@ use std::{fs, io};
 /// The edits.
 pub(super) const TEXT: &str = include_str!("quiet.patch");
 
+/// A file that is added, and its text; edits of [`TIED`] files use it.
+pub(super) const CHANNEL: (&str, &str) = ("std/src/sync/mpmc/quiet.rs", include_str!("channel.rs"));
+
 /// Files whose edits use each other.
 const TIED: &[&[&str]] = &[
     &[
@@ -26,6 +29,7 @@ const TIED: &[&[&str]] = &[
         "std/src/thread/scoped.rs",
     ],
     &["std/src/sys/thread_local/mod.rs", "std/src/sys/thread_local/key/unix.rs"],
+    &["std/src/sync/mpmc/array.rs", "std/src/sync/mpmc/counter.rs", "std/src/sync/mpmc/mod.rs"],
 ];
 
 /// One edit.
@@ -72,6 +76,7 @@ pub(super) fn apply(library: &Path) -> io::Result<Vec<String>> {
             }
         }
     }
+    fs::write(library.join(CHANNEL.0), CHANNEL.1)?;
     let mut failures = Vec::new();
     for (file, text) in files {
         match text {

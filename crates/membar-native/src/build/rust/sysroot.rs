@@ -72,7 +72,7 @@ pub fn setup(tell: &mut dyn FnMut(&str)) -> Result<Sysroot, BuildError> {
         return Err(BuildError::Rust { what, stderr: String::new() });
     }
     let dir = super::cache()?.join("rust");
-    let key = hash(&[&version, patches::TEXT, &INSTRUMENTED.concat(), EDITION]);
+    let key = hash(&[&version, patches::TEXT, patches::CHANNEL.1, &INSTRUMENTED.concat(), EDITION]);
     let path = dir.join(format!("{}-{key:016x}", about("release:")));
     if !path.join(DONE).is_file() {
         tell(&format!("building the instrumented standard library of {name}, once; this takes a minute or two"));

@@ -20,6 +20,7 @@
 
 use super::*;
 use crate::run::registers::{Registers, word_at};
+use std::sync::OnceLock;
 
 /// A throw: the exception object and the stack.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -77,6 +78,19 @@ fn thrown_again(object: usize) {
     let own = &mut w.threads[w.current].thrown;
     own.retain(|known| known.object != object);
     own.push(thrown);
+}
+
+/// `_dl_find_object`: the unwinder asks where a function's tables are. Its call would go through a page of opaque code if it were not for us.
+pub extern "C-unwind" fn find_object(address: usize, found: usize) -> c_int {
+    static REAL: OnceLock<usize> = OnceLock::new();
+    // SAFETY: a name of the C library's, if it has it.
+    let real = *REAL.get_or_init(|| unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"_dl_find_object".as_ptr()) } as usize);
+    if real == 0 {
+        return -1;
+    }
+    // SAFETY: that is how it is declared.
+    let real: extern "C" fn(usize, usize) -> c_int = unsafe { std::mem::transmute(real) };
+    real(address, found)
 }
 
 /// The program is about to end by `std::terminate`. `globals` and `demangle` are functions of the C++ runtime, or 0.

@@ -273,7 +273,7 @@ pub fn rest(cell: usize, timed: bool) -> bool {
 }
 
 /// Whether this wait may end without a reason, in this execution.
-fn surprises() -> bool {
+pub fn surprises() -> bool {
     let w = world();
     if !w.spurious_wakeups {
         w.grown |= !w.waits;
