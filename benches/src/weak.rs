@@ -75,8 +75,8 @@ pub fn run(args: &cli::Weak) -> Result<ExitCode, Error> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The graphs of sc are the classes, one for one, but for three things: arrivals at a barrier are not reduced, a thread that waits may come up
-/// twice, and a read of a waiting loop that misses a write of the same value is not an execution of its own.
+/// The graphs of sc are the classes, one for one, but for programs with accesses to parts of a word, whose graphs are not explored, and
+/// with loops: a read of a waiting loop that misses a write of the same value is not an execution of its own.
 fn corpus(args: &cli::Weak) -> Result<ExitCode, Error> {
     let mut table =
         Table::new("Programs with other numbers of graphs than of classes", &["program", "classes", "graphs of sc"]);

@@ -113,6 +113,12 @@ impl Access {
     pub fn writes_on(&self, value: u64) -> bool {
         self.kind.may_write() && self.expected.is_none_or(|expected| expected == value)
     }
+
+    /// Whether it is an arrival at a barrier.
+    #[inline]
+    pub fn arrives(&self) -> bool {
+        self.c11.meets() && self.kind.may_write()
+    }
 }
 
 /// An access that has been made, on a memory that holds one value per address.

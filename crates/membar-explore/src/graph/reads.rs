@@ -20,6 +20,11 @@ impl<P: Program, O: Observer> Graphs<P, O> {
             if blocking.is_some_and(|awaited| !self.is_open(&awaited, thread, index, u32::MAX, source)) {
                 continue;
             }
+            // The order of arrivals does not matter: the last place among them will do.
+            let next = self.graph.co(addr).get(at);
+            if access.arrives() && next.is_some_and(|&next| self.graph.event(next).access.arrives()) {
+                continue;
+            }
             let read = self.read(thread, access, source);
             if at < self.graph.co(addr).len() && !self.is_admitted(read) {
                 continue;

@@ -22,7 +22,7 @@ impl<P: Program, O: Observer> Graphs<P, O> {
         let in_past = |event: &Event| past[event.thread as usize] > event.index;
         let revisits = reads.iter().copied().filter(|&read| {
             let event = self.graph.event(read);
-            if event.thread == write.thread || in_past(event) {
+            if event.thread == write.thread || in_past(event) || write.access.arrives() && event.access.arrives() {
                 return false;
             }
             let deleted = |other: &Event| other.stamp >= event.stamp && (other.what == What::Wait || !in_past(other));

@@ -23,6 +23,10 @@
 //!
 //! *Accesses that block* ([`crate::Waiting`]) are made only with values that let them, or wait: [`super::awaits`].
 //!
+//! *Barriers*: an arrival ([`membar_core::Access::arrives`]) goes behind those that are there, and revisits none of
+//! them. Between its arrival and its departure a thread makes no other access, and departures come after all arrivals;
+//! so the order of arrivals makes no cycle that would not be there without it, and graphs that differ in it are one.
+//!
 //! *Waiting loops*: a thread that has gone round without effect goes no further, because the round could be left out.
 //! If one of the reads of the round missed a write that was there, the branch is given up: such a thread can no longer
 //! be freed by a revisit. At the end of an execution a thread that waits for something which has come counts for
