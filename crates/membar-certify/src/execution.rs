@@ -14,6 +14,7 @@
 //!
 //! Guarantees: the cycle is the shortest through the events searched from.
 
+use crate::bytes;
 use membar_core::{Access, Claim};
 use std::collections::VecDeque;
 
@@ -33,16 +34,26 @@ pub struct Made {
     pub access: Access,
     /// The value it read, unless it is a store.
     pub read: Option<Read>,
-    /// The value it wrote: nothing if it is a load, or a compare-exchange that failed.
+    /// The value of the whole address that it left: nothing if it is a load, or a compare-exchange that failed.
     pub wrote: Option<u64>,
+}
+
+impl Made {
+    /// The value of the bytes that it read, unless it is a store.
+    pub fn value_read(&self) -> Option<u64> {
+        self.read.map(|read| self.access.part_of(read.value))
+    }
 }
 
 /// The value an access read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Read {
-    /// The event that wrote it; `None` is the initial value.
+    /// The event that wrote it; `None` is the initial value. Where accesses to the address have some bytes in common and not others,
+    /// sources are found by byte (`bytes.rs`).
     pub source: Option<Event>,
-    /// The value.
+    /// The last write to the address that had reached memory.
+    pub memory: Option<Event>,
+    /// The value of the whole address, as the thread saw it.
     pub value: u64,
 }
 
@@ -63,7 +74,7 @@ impl Trace {
 
     /// A happens-before cycle; `None` if the trace is sequentially consistent.
     pub fn cycle(&self) -> Option<Vec<Link>> {
-        Graph::new(self).cycle()
+        if bytes::has_parts(self) { bytes::cycle(self) } else { Graph::new(self).cycle() }
     }
 
     /// Whether these are all of its accesses, each thread's in this order.
@@ -73,7 +84,7 @@ impl Trace {
             let Some(index) = next.get_mut(claim.thread as usize) else { return false };
             let made = self.get(Event { thread: claim.thread, index: *index });
             *index += 1;
-            made.is_some_and(|made| made.access.site == claim.site && made.read.map(|read| read.value) == claim.read)
+            made.is_some_and(|made| made.access.site == claim.site && made.value_read() == claim.read)
         });
         claimed && self.threads.iter().map(Vec::len).sum::<usize>() == claims.len()
     }

@@ -1,6 +1,6 @@
 //! Flaws in a certificate.
 
-use membar_core::{AddrId, Event, OpId};
+use membar_core::{AddrId, Event, OpId, Read};
 use std::fmt;
 
 /// An error in a certificate. Each is a bug in the code that made it.
@@ -83,6 +83,10 @@ pub enum Flaw {
     NotUnwritten(OpId),
     /// Not an address whose recorded final value nobody writes.
     NotUnwrittenFinal(AddrId),
+    /// The cases are not all sources that the read can have, or it is not a read of a trace with repeated values.
+    Cases(Read),
+    /// The trace has repeated values, and the model no write order.
+    OpenModel,
     /// The proof has no lemma.
     NoLemma,
     /// The last lemma assumes something.
@@ -216,6 +220,8 @@ impl fmt::Display for Flaw {
             Flaw::NotUnwrittenFinal(addr) => {
                 write!(f, "address {} has no final value that nobody writes", addr.0)
             }
+            Flaw::Cases(read) => write!(f, "the cases of {read:?} are not its possible sources"),
+            Flaw::OpenModel => f.write_str("values are repeated, and the model has no write order"),
             Flaw::NoLemma => f.write_str("the proof is empty"),
             Flaw::Conditional => f.write_str("the last lemma assumes something"),
             Flaw::Assumption { lemma, index } => {

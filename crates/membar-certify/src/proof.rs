@@ -59,6 +59,7 @@ impl Scratch {
                 return if self.reserved.is_unreserved(*op) { Ok(()) } else { Err(Flaw::NotUnreserved(*op)) };
             }
             Proof::Cycle(lemmas) => lemmas,
+            Proof::Cases { read, .. } => return Err(Flaw::Cases(*read)),
         };
         self.locks.pair(trace);
         self.reserved.read(trace);
@@ -446,6 +447,33 @@ impl Context<'_> {
             Condition::ThroughStore => middle.is_some_and(|store| {
                 let depends = |how| trace.depends(store, how, earlier);
                 (depends(Depends::Address) || depends(Depends::Data)) && returned_from(store)
+            }),
+            Condition::PastIsb => middle.is_some_and(|isb| {
+                let waits = |&op: &OpId| {
+                    (op == isb || self.in_program_order(op, isb))
+                        && [Depends::Control, Depends::Address].iter().any(|&how| trace.depends(op, how, earlier))
+                };
+                trace.marks(isb).meets(Marks::ISB) && trace.thread_ops(trace.thread(isb)).iter().any(waits)
+            }),
+            Condition::AcquireFromPair => middle.is_some_and(|store| {
+                let acquires = trace.marks(later).meets(Marks::ACQUIRE.with(Marks::ACQUIRE_PC));
+                let special = |&op: &OpId| {
+                    let marks = trace.marks(op);
+                    marks.meets(Marks::RESERVES.with(Marks::CONDITIONAL)) && !marks.meets(Marks::HALF) && op != earlier
+                };
+                let thread = trace.thread_ops(trace.thread(store));
+                let inside = &thread[trace.po(earlier) as usize..trace.po(store) as usize];
+                let half = |op: OpId| trace.marks(op).meets(Marks::HALF);
+                let alone = if half(store) {
+                    half(earlier) && trace.po(earlier) + 1 == trace.po(store)
+                } else {
+                    !half(earlier) && !inside.iter().any(special)
+                };
+                acquires
+                    && trace.marks(earlier).meets(Marks::RESERVES)
+                    && trace.marks(store).meets(Marks::CONDITIONAL)
+                    && alone
+                    && returned_from(store)
             }),
             Condition::PastAddress => middle.is_some_and(|op| trace.depends(op, Depends::Address, earlier)),
         };

@@ -105,7 +105,7 @@ fn run(program: &mut impl Threads, claims: &[Claim], before: usize) -> Result<Tr
 
 fn is_claimed(trace: &Trace, event: Id, claim: &Claim) -> bool {
     let is =
-        |made: &Made| made.access.site == claim.site && made.read.is_none_or(|read| claim.read == Some(read.value));
+        |made: &Made| made.access.site == claim.site && made.value_read().is_none_or(|read| claim.read == Some(read));
     trace.get(event).is_some_and(is)
 }
 

@@ -14,6 +14,10 @@
 //!    * the commit of a store that is not the oldest of its thread (TSO), or of its thread and address (PSO), or under
 //!      PSO one that a store barrier keeps behind a buffered store.
 //!
+//!    Where an access has only some bytes of its address ([`Access::part`]), "to its address" means "to one of its bytes": a store
+//!    enters the buffer, and reaches memory, with its bytes and no others; a load takes each byte from the youngest store in
+//!    the buffer that has it, else from memory.
+//!
 //!    Nothing is committed that the steps do not commit. At the end nothing may be left in a buffer.
 //! 2. The trace: per thread its accesses in program order, where each read its value, and per address the writes in the
 //!    order in which they reached memory. Happens-before is po ∪ rf ∪ co ∪ fr.
@@ -28,7 +32,7 @@
 
 pub use crate::execution::{Event, Link, Made, Read, Relation, Trace};
 
-use membar_core::{AccessKind, Barrier, Claim, Halt, MachineStep as Step, Relaxation, Threads};
+use membar_core::{Access, AccessKind, Barrier, Claim, Halt, MachineStep as Step, Relaxation, Threads};
 use std::collections::VecDeque;
 use std::fmt;
 
@@ -132,13 +136,13 @@ pub fn replay(program: &mut impl Threads, machine: Relaxation, steps: &[Step]) -
         let done = match step {
             Step::Issue(thread) => run.issue(thread, None),
             Step::Choose(thread, outcome) => run.issue(thread, Some(outcome)),
-            Step::Commit(thread, addr) => run.commit(thread, addr),
+            Step::Commit(thread, addr, part) => run.commit(thread, addr, part),
         };
         done.map_err(|cause| Refusal { step: index, cause })?;
     }
     for (thread, state) in (0..).zip(&run.threads) {
         if let Some(store) = state.buffer.front() {
-            return Err(Refusal { step: steps.len(), cause: Cause::Left { thread, addr: store.addr } });
+            return Err(Refusal { step: steps.len(), cause: Cause::Left { thread, addr: store.access.addr } });
         }
     }
     let cycle = run.trace.cycle();
@@ -154,9 +158,17 @@ pub fn confirms(program: &mut impl Threads, machine: Relaxation, steps: &[Step],
 
 struct Buffered {
     event: Event,
-    addr: u32,
+    access: Access,
+    /// Of its bytes.
     value: u64,
     epoch: u32,
+}
+
+impl Buffered {
+    /// Whether it has a byte of this access.
+    fn meets(&self, access: &Access) -> bool {
+        self.access.addr == access.addr && self.access.overlaps(access)
+    }
 }
 
 #[derive(Default)]
@@ -185,14 +197,18 @@ impl<'p, P: Threads> Run<'p, P> {
         }
     }
 
-    /// A write reaches memory.
-    fn write(&mut self, event: Event, addr: u32, value: u64) {
-        let (order, at) = (&mut self.trace.order, addr as usize);
+    /// A write reaches memory, with the value of its bytes.
+    fn write(&mut self, event: Event, access: &Access, value: u64) {
+        let (order, at) = (&mut self.trace.order, access.addr as usize);
         if at >= order.len() {
             order.resize_with(at + 1, Vec::new);
         }
         order[at].push(event);
-        self.program.set(addr, value);
+        let value = match access.part {
+            0 => value,
+            _ => access.put_part(self.program.value(access.addr), value),
+        };
+        self.program.set(access.addr, value);
     }
 
     /// The thread makes its next access; if that is a choice, with this outcome.
@@ -214,30 +230,27 @@ impl<'p, P: Threads> Run<'p, P> {
         let blocks = |store: &&Buffered| {
             access.barrier == Barrier::Full
                 || access.kind == AccessKind::Rmw
-                    && (self.machine == Relaxation::Tso || store.addr == access.addr || store.epoch < epoch)
+                    && (self.machine == Relaxation::Tso || store.meets(&access) || store.epoch < epoch)
         };
         if let Some(store) = thread.buffer.iter().find(blocks) {
-            return Err(Cause::Waits { thread: t, behind: store.addr });
+            return Err(Cause::Waits { thread: t, behind: store.access.addr });
         }
 
-        let own = thread.buffer.iter().rev().find(|store| store.addr == access.addr);
-        let read = match own.map(|store| Read { source: Some(store.event), value: store.value }) {
-            Some(read) => read,
-            None => {
-                // Memory holds what the last write left there.
-                let order = self.trace.order.get(access.addr as usize);
-                let source = order.and_then(|order| order.last()).copied();
-                Read { source, value: self.program.value(access.addr) }
-            }
-        };
+        // Memory holds what the last write left there; over it lie the thread's own stores, the youngest on top.
+        let memory = self.trace.order.get(access.addr as usize).and_then(|order| order.last()).copied();
+        let mut read = Read { source: memory, memory, value: self.program.value(access.addr) };
+        for store in thread.buffer.iter().filter(|store| store.meets(&access)) {
+            read = Read { source: Some(store.event), memory, value: store.access.put_part(read.value, store.value) };
+        }
         let read = Read { value: outcome.unwrap_or(read.value), ..read };
         let wrote = self.program.perform(at, read.value);
         let event = Event { thread: t, index: self.trace.threads[at].len() as u32 };
         match (access.kind, wrote) {
             (AccessKind::Store, Some(value)) => {
-                self.threads[at].buffer.push_back(Buffered { event, addr: access.addr, value, epoch });
+                let value = access.part_of(value);
+                self.threads[at].buffer.push_back(Buffered { event, access, value, epoch });
             }
-            (_, Some(value)) => self.write(event, access.addr, value),
+            (_, Some(value)) => self.write(event, &access, access.part_of(value)),
             (_, None) => {}
         }
         let read = access.kind.reads().then_some(read);
@@ -245,21 +258,23 @@ impl<'p, P: Threads> Run<'p, P> {
         Ok(())
     }
 
-    fn commit(&mut self, t: u32, addr: u32) -> Result<(), Cause> {
+    fn commit(&mut self, t: u32, addr: u32, part: u8) -> Result<(), Cause> {
         let thread = self.threads.get_mut(t as usize).ok_or(Cause::NoThread(t))?;
-        let place = thread.buffer.iter().position(|store| store.addr == addr);
+        let place = thread.buffer.iter().position(|store| (store.access.addr, store.access.part) == (addr, part));
         let (Some(place), Some(oldest)) = (place, thread.buffer.front()) else {
             return Err(Cause::NotBuffered { thread: t, addr });
         };
-        let ordered = match self.machine {
-            Relaxation::Tso => place > 0,
-            Relaxation::Pso => oldest.epoch < thread.buffer[place].epoch,
+        let store = &thread.buffer[place];
+        let first = match self.machine {
+            Relaxation::Tso => (place > 0).then_some(oldest),
+            Relaxation::Pso if oldest.epoch < store.epoch => Some(oldest),
+            Relaxation::Pso => thread.buffer.iter().take(place).find(|older| older.meets(&store.access)),
         };
-        if ordered {
-            return Err(Cause::Behind { thread: t, addr, first: oldest.addr });
+        if let Some(first) = first {
+            return Err(Cause::Behind { thread: t, addr, first: first.access.addr });
         }
         if let Some(store) = thread.buffer.remove(place) {
-            self.write(store.event, addr, store.value);
+            self.write(store.event, &store.access, store.value);
         }
         Ok(())
     }

@@ -14,10 +14,12 @@ use membar_core::{AddrId, Condition, Conditions, Depends, Kind, Marks, Model, Op
 
 /// What the current thread did to an address; stale unless it is the current thread's.
 #[derive(Clone, Copy, Default, Debug)]
-struct Own {
+struct Accesses {
     /// The thread, plus one.
     thread: u32,
     store: Option<OpId>,
+    /// The load reserved of the store, if it is a store conditional.
+    pair: Option<OpId>,
     /// Loads since the store: is there one, what the last returned, the loads that returned it too, and the others.
     loaded: bool,
     value: u64,
@@ -31,12 +33,19 @@ pub(crate) struct Said {
     /// Per earlier and later access kind (load, store), the conditions.
     table: [[Conditions; 2]; 2],
     asked: bool,
-    own: Vec<Own>,
+    own: Vec<Accesses>,
     thread: u32,
     all: [u32; 2],
     acquires: [u32; 2],
     releases: [u32; 2],
     past: [u32; 2],
+    /// What a branch or an address came from: before the last ISB, and since then.
+    isb: [u32; 2],
+    before_isb: [u32; 2],
+    /// The last load reserved, if no store conditional came since.
+    reserved: Option<OpId>,
+    /// The first half of a split atomic.
+    half: Option<OpId>,
 }
 
 const KINDS: [Kind; 2] = [Kind::Load, Kind::Store];
@@ -53,7 +62,7 @@ impl Said {
         self.asked = self.table.iter().flatten().any(|conditions| !conditions.is_empty());
         if self.asked {
             self.own.clear();
-            self.own.resize(trace.addrs(), Own::default());
+            self.own.resize(trace.addrs(), Accesses::default());
         }
         self.asked
     }
@@ -61,13 +70,14 @@ impl Said {
     /// Before a thread's first operation.
     pub(crate) fn enter(&mut self, thread: u32) {
         self.thread = thread + 1;
-        [self.all, self.acquires, self.releases, self.past] = [[0; 2]; 4];
+        [self.all, self.acquires, self.releases, self.past, self.isb, self.before_isb] = [[0; 2]; 6];
+        self.reserved = None;
     }
 
-    fn own(&mut self, addr: AddrId) -> &mut Own {
+    fn own(&mut self, addr: AddrId) -> &mut Accesses {
         let own = &mut self.own[addr.index()];
         if own.thread != self.thread {
-            *own = Own { thread: self.thread, ..Own::default() };
+            *own = Accesses { thread: self.thread, ..Accesses::default() };
         }
         own
     }
@@ -91,6 +101,7 @@ impl Said {
                 (Condition::LaterReleases, marks.meets(Marks::RELEASE), self.all[e]),
                 (Condition::ReleaseAcquire, marks.meets(Marks::ACQUIRE), self.releases[e]),
                 (Condition::PastAddress, true, self.past[e]),
+                (Condition::PastIsb, true, self.isb[e]),
             ];
             for (condition, fits, earlier) in sets {
                 if fits && self.asks(e, kind, condition) {
@@ -111,9 +122,14 @@ impl Said {
         if kind.reads() {
             before = self.read(trace, op, before, join);
         }
+        let open = if marks.meets(Marks::HALF) { &mut self.half } else { &mut self.reserved };
+        let pair = if marks.meets(Marks::CONDITIONAL) { open.take() } else { None };
+        if marks.meets(Marks::RESERVES) {
+            *open = Some(op);
+        }
         if matches!(kind, OpKind::Store | OpKind::Rmw) {
             let own = self.own(trace.addr(op));
-            *own = Own { thread: own.thread, store: Some(op), ..Own::default() };
+            *own = Accesses { thread: own.thread, store: Some(op), pair, ..Accesses::default() };
         }
         if kind.reads() {
             let own = self.own(trace.addr(op));
@@ -151,6 +167,12 @@ impl Said {
         if atomic && self.asks_about(trace.kind(store), kind, Condition::FromAtomic) {
             before = join.join(before, join.of(store));
         }
+        let acquires = trace.marks(op).meets(Marks::ACQUIRE.with(Marks::ACQUIRE_PC));
+        if let Some(load) = own.pair.filter(|_| acquires)
+            && self.asks_about(trace.kind(load), kind, Condition::AcquireFromPair)
+        {
+            before = join.join(before, join.of(load));
+        }
         for dep in trace.dependencies(store).iter().filter(|dep| dep.how != Depends::Control) {
             if self.asks_about(trace.kind(dep.on), kind, Condition::ThroughStore) {
                 before = join.join(before, join.of(dep.on));
@@ -165,6 +187,19 @@ impl Said {
             for k in kinds(trace.kind(dep.on)) {
                 self.past[k] = join.join(self.past[k], join.of(dep.on));
             }
+        }
+        for dep in trace.dependencies(op).iter().filter(|dep| dep.how != Depends::Data) {
+            for k in kinds(trace.kind(dep.on)) {
+                self.before_isb[k] = join.join(self.before_isb[k], join.of(dep.on));
+            }
+        }
+        if trace.marks(op).meets(Marks::ISB) {
+            for k in 0..2 {
+                self.isb[k] = join.join(self.isb[k], self.before_isb[k]);
+            }
+        }
+        if trace.marks(op).meets(Marks::FAILED) {
+            self.reserved = None;
         }
     }
 }
@@ -191,9 +226,23 @@ impl Reserved {
             // The address, the value that its last writer left, and whether an atomic found another one.
             let mut reserved: Option<(AddrId, u64, bool)> = None;
             let mut since: Vec<(OpId, u64)> = Vec::new();
+            let mut half = 0;
             for &op in trace.thread_ops(thread) {
                 let (kind, marks, addr) = (trace.kind(op), trace.marks(op), trace.addr(op));
-                if marks.meets(Marks::RESERVES) {
+                if marks.meets(Marks::HALF) {
+                    // An atomic: its second half finds what its first half found.
+                    if kind == OpKind::Load {
+                        half = trace.read(op);
+                    } else {
+                        self.held.push((op, half));
+                        if let Some((reserved, value, lost)) = &mut reserved
+                            && *reserved == addr
+                        {
+                            *lost |= half != *value;
+                            *value = trace.write(op);
+                        }
+                    }
+                } else if marks.meets(Marks::RESERVES) {
                     reserved = Some((addr, trace.read(op), false));
                     since.clear();
                 } else if marks.meets(Marks::CONDITIONAL) {

@@ -212,9 +212,12 @@ impl<'p, P: Threads> Run<'p, P> {
         match place.checked_sub(1) {
             Some(last) => {
                 let value = self.trace.get(order[last])?.wrote?;
-                Some(Read { source: Some(order[last]), value })
+                Some(Read { source: Some(order[last]), memory: Some(order[last]), value })
             }
-            None => Some(Read { source: None, value: self.initial.get(addr as usize).copied().flatten()? }),
+            None => {
+                let value = self.initial.get(addr as usize).copied().flatten()?;
+                Some(Read { source: None, memory: None, value })
+            }
         }
     }
 

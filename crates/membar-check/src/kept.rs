@@ -59,6 +59,18 @@ pub(crate) fn rule(trace: &Trace, by: Condition, earlier: OpId, later: OpId) -> 
             through = between.iter().copied().find(|&op| trace.depends(op, Depends::Address, earlier));
             through.is_some()
         }
+        Condition::PastIsb => {
+            let isb = between.iter().rposition(|&op| trace.marks(op).meets(Marks::ISB));
+            let waits = |&&op: &&OpId| {
+                trace.depends(op, Depends::Control, earlier) || trace.depends(op, Depends::Address, earlier)
+            };
+            through = isb.and_then(|isb| between[..=isb].iter().find(waits).map(|_| between[isb]));
+            through.is_some()
+        }
+        Condition::AcquireFromPair => {
+            through = own_source().filter(|&store| trace.reservation(store) == Some(earlier));
+            through.is_some() && trace.marks(later).meets(ACQUIRES)
+        }
         Condition::EarlierAcquires | Condition::LaterReleases | Condition::ReleaseAcquire => {
             let [first, second] = marks(by).unwrap_or_default();
             let has = |op: OpId, wanted: Option<Marks>| wanted.is_none_or(|wanted| trace.marks(op).meets(wanted));

@@ -12,6 +12,7 @@
 //! | `saturate` | rules R6 and R7 with reverse vector clocks |
 //! | `schedule` | the TOO heuristic and the complete search |
 //! | `location` | models without a write order |
+//! | `open` | traces with repeated values |
 //! | `prove`, `shortest` | from edges and conflicts to a proof; the shortest proof of a few operations |
 //! | `shrink`, `blame` | the smallest forbidden part; the read that is to blame and what it could have returned |
 //!
@@ -38,6 +39,7 @@ pub mod diff;
 mod kept;
 mod limits;
 mod location;
+mod open;
 mod ppo;
 mod problem;
 mod prove;
@@ -130,6 +132,9 @@ impl Checker {
     /// Decides a trace, with a certificate that people can follow: a proof is shortened, within limits.
     pub fn check(&mut self, trace: &Trace, model: &Model, limits: &Limits) -> Outcome {
         let mut outcome = self.verdict(trace, model, limits);
+        if trace.is_open() {
+            return outcome;
+        }
         if let Verdict::Forbidden(proof) = outcome.verdict {
             outcome.verdict = Verdict::Forbidden(shorten(trace, model, proof, limits));
         }
@@ -138,6 +143,9 @@ impl Checker {
 
     /// Decides a trace, with the certificate as found: for machines.
     pub fn verdict(&mut self, trace: &Trace, model: &Model, limits: &Limits) -> Outcome {
+        if trace.is_open() {
+            return open::decide(trace, model, limits);
+        }
         let decision = self.decide(trace, model, limits);
         let (algorithm, effort) = (self.algorithm.expect("decided"), self.effort);
         let verdict = match decision {
@@ -153,6 +161,13 @@ impl Checker {
 
     /// Decides a trace.
     pub fn decide(&mut self, trace: &Trace, model: &Model, limits: &Limits) -> Decision {
+        if trace.is_open() {
+            return match open::decide(trace, model, limits).verdict {
+                Verdict::Allowed(_) => Decision::Allowed,
+                Verdict::Forbidden(_) => Decision::Forbidden,
+                Verdict::Undecided { reason, .. } => Decision::Undecided(reason),
+            };
+        }
         match self.decide_with(trace, model, None, limits) {
             // The operations left out may forbid it.
             Decision::Allowed if trace.left_out().is_some() => Decision::Undecided(Undecided::Repeated),
@@ -245,6 +260,9 @@ impl Checker {
             part.resolve(&mut Default::default()).ok()?;
             return Some(Part { ops: vec![op], trace: part });
         }
+        if trace.is_open() {
+            return shrink::open(trace, model, &proof, limits);
+        }
         if let Proof::UnwrittenFinal(addr) = proof {
             let mut part = trace.restricted_to(&[], |i| trace.finals[i].addr == addr, |_| false);
             part.resolve(&mut Default::default()).ok()?;
@@ -255,7 +273,8 @@ impl Checker {
 
     /// Which read of a forbidden trace is to blame, and what it could have returned.
     pub fn blame(&mut self, trace: &Trace, model: &Model, proof: &Proof, limits: &Limits) -> Option<Blame> {
-        blame::blame(self, trace, model, proof, limits)
+        // Where values are repeated, a read that returned something else would have other candidates.
+        if trace.is_open() { None } else { blame::blame(self, trace, model, proof, limits) }
     }
 }
 
@@ -301,6 +320,7 @@ fn translate(proof: Proof, ops: &[OpId]) -> Proof {
         Proof::Unreserved(store) => Proof::Unreserved(op(store)),
         // Ids of addresses differ, but a part has no final value that nobody writes: the whole would not have been looked into.
         Proof::UnwrittenFinal(addr) => Proof::UnwrittenFinal(addr),
+        Proof::Cases { .. } => unreachable!("a part of a trace with repeated values is not looked into"),
         Proof::Cycle(lemmas) => Proof::Cycle(
             lemmas
                 .into_iter()

@@ -17,7 +17,7 @@
 
 use crate::limits::Limits;
 use crate::{Checker, Decision};
-use membar_core::{Kinds, Model, OpId, ResolveScratch, Source, Trace};
+use membar_core::{Kinds, Model, OpId, Proof, ResolveScratch, Source, Trace};
 
 /// A part of a trace.
 pub struct Part {
@@ -38,6 +38,11 @@ pub(crate) fn closure(trace: &Trace, ops: &[OpId]) -> Vec<OpId> {
         todo.extend(trace.source(op).as_op());
         todo.extend(trace.partner(op));
         todo.extend(trace.reservation(op));
+        if trace.held(op) && trace.reservation(op).is_none() {
+            // A plain store under a reservation: without the `sc` that ends it, nothing holds the store.
+            let later = &trace.thread_ops(trace.thread(op))[trace.po(op) as usize + 1..];
+            todo.extend(later.iter().find(|&&other| trace.reservation(other).is_some()));
+        }
     }
     trace.ops().filter(|op| keep[op.index()]).collect()
 }
@@ -218,4 +223,27 @@ impl Shrinker<'_> {
         let (_, part) = self.part(keep)?;
         (self.checker.decide(&part, self.model, self.limits) == Decision::Forbidden).then_some(())
     }
+}
+
+/// A smaller part of a trace with repeated values that is still forbidden: the operations on the addresses that the proof
+/// speaks of, or without some of their threads' other operations. All writes of an address stay, so that reads keep their candidates.
+pub(crate) fn open(trace: &Trace, model: &Model, proof: &Proof, limits: &Limits) -> Option<Part> {
+    let mentioned = proof.ops();
+    let addrs: Vec<membar_core::AddrId> = mentioned.iter().map(|&op| trace.addr(op)).collect();
+    let writes = |op: OpId| trace.kind(op).writes() && addrs.contains(&trace.addr(op));
+    let in_proof = |op: &OpId| mentioned.binary_search(op).is_ok();
+    let small: Vec<OpId> = trace.ops().filter(|op| in_proof(op) || writes(*op)).collect();
+    let large: Vec<OpId> = trace
+        .ops()
+        .filter(|&op| trace.kind(op) == membar_core::OpKind::Fence || addrs.contains(&trace.addr(op)))
+        .collect();
+    for ops in [small, large, trace.ops().collect()] {
+        let keep = |i: usize| addrs.contains(&trace.finals[i].addr) || ops.len() == trace.len();
+        let mut part = trace.restricted_to(&ops, keep, |_| true);
+        let resolved = part.resolve_recorded(&mut Default::default()).is_ok() && part.left_out().is_none();
+        if resolved && Checker::new().decide(&part, model, limits) == crate::Decision::Forbidden {
+            return Some(Part { ops, trace: part });
+        }
+    }
+    None
 }

@@ -104,13 +104,33 @@ named! {
         ThroughStore = "through-store",
         /// Rule 13: the address of an operation between them came from the earlier one.
         PastAddress = "past-address",
+        /// Armv8: an ISB stands between them, and before it or on it a branch, or before it an address, that came from the earlier
+        /// one.
+        PastIsb = "past-isb",
+        /// Armv8: the later one is marked acquire and read from a store conditional whose load reserved is the earlier one.
+        AcquireFromPair = "acquire-from-pair",
     }
 }
 
 impl Condition {
-    /// The number of the rule in the RISC-V manual.
-    pub fn rule(self) -> u8 {
-        [2, 3, 5, 6, 7, 9, 10, 11, 12, 13][self as usize]
+    /// The number of the rule in the RISC-V manual, where it is one of its rules.
+    pub fn rule(self) -> Option<u8> {
+        [2, 3, 5, 6, 7, 9, 10, 11, 12, 13].get(self as usize).copied()
+    }
+
+    /// The part of Arm's ordered-before that the condition belongs to: `obs`, `dob`, `aob` or `bob`.
+    pub fn arm(self) -> &'static str {
+        match self {
+            Condition::AnotherStore => "obs",
+            Condition::FromAtomic | Condition::AcquireFromPair => "aob",
+            Condition::EarlierAcquires | Condition::LaterReleases | Condition::ReleaseAcquire => "bob",
+            Condition::Address
+            | Condition::Data
+            | Condition::Control
+            | Condition::ThroughStore
+            | Condition::PastAddress
+            | Condition::PastIsb => "dob",
+        }
     }
 }
 
@@ -420,6 +440,9 @@ pub struct Model {
     pub write_order: bool,
     /// A store has taken effect for everybody when its period ends. Without it, it may still be in a buffer then.
     pub atomic_writes: bool,
+    /// A read-modify-write is a load reserved and a store conditional, two points of memory order, as in Armv8. Traces are decided
+    /// in that form: see [`crate::Trace::for_model`].
+    pub split_atomics: bool,
 }
 
 impl Model {
@@ -437,6 +460,7 @@ impl Model {
             lock_exclusion: true,
             write_order: true,
             atomic_writes: false,
+            split_atomics: false,
         }
     }
 

@@ -185,6 +185,10 @@ named! {
         Ppo12 = "PPO12",
         /// [`crate::Condition::PastAddress`], a rule of RVWMO by number
         Ppo13 = "PPO13",
+        /// [`crate::Condition::PastIsb`], of Armv8's dob
+        Isb = "ISB",
+        /// [`crate::Condition::AcquireFromPair`], of Armv8's aob
+        Aob = "AOB",
         /// [`crate::Rule::Assume`]
         Assume = "Assume",
         /// [`crate::Rule::Case`]

@@ -4,7 +4,7 @@
 //! Both are plain data: `membar-check` makes them, `membar-certify` re-checks them from the recorded values alone,
 //! `membar-report` turns them into words.
 
-use crate::{AddrId, Axiom, Condition, OpId, RuleName, Trace, VerdictKind};
+use crate::{AddrId, Axiom, Condition, OpId, Read, RuleName, Source, Trace, VerdictKind};
 use std::fmt;
 
 /// A point of memory order: an operation, or one of the two ends of the trace.
@@ -134,6 +134,8 @@ impl Rule {
                 Condition::Control => RuleName::Ppo11,
                 Condition::ThroughStore => RuleName::Ppo12,
                 Condition::PastAddress => RuleName::Ppo13,
+                Condition::PastIsb => RuleName::Isb,
+                Condition::AcquireFromPair => RuleName::Aob,
             },
             Rule::Assume(_) => RuleName::Assume,
             Rule::Case(_) => RuleName::Case,
@@ -215,12 +217,41 @@ pub enum Proof {
     Unreserved(OpId),
     /// Case splits with a cycle each; the last lemma assumes nothing.
     Cycle(Vec<Lemma>),
+    /// Of a trace with repeated values: whichever write the read returned, there is no memory order. Each proof is about the
+    /// trace's reading ([`Trace::reading`]) with the sources of the cases that it stands in.
+    Cases {
+        /// The read.
+        read: Read,
+        /// Each source that it can have by its value, with a proof.
+        cases: Vec<(Source, Proof)>,
+    },
 }
 
 impl Proof {
+    /// The first proof in it that is not made of cases.
+    pub fn leaf(&self) -> &Proof {
+        match self {
+            Proof::Cases { cases, .. } => cases.first().map_or(self, |(_, proof)| proof.leaf()),
+            proof => proof,
+        }
+    }
+
+    /// The reads and sources of the cases that lead to [`Proof::leaf`].
+    pub fn path(&self) -> Vec<(Read, Source)> {
+        let (mut path, mut proof) = (Vec::new(), self);
+        while let Proof::Cases { read, cases } = proof
+            && let Some((source, inner)) = cases.first()
+        {
+            path.push((*read, *source));
+            proof = inner;
+        }
+        path
+    }
+
     /// The lemma that closes the proof.
     pub fn last(&self) -> Option<&Lemma> {
-        match self {
+        match self.leaf() {
+            Proof::Cases { .. } => None,
             Proof::Unwritten(_) | Proof::UnwrittenFinal(_) | Proof::Unreserved(_) => None,
             Proof::Cycle(lemmas) => lemmas.last(),
         }
@@ -232,6 +263,13 @@ impl Proof {
         match self {
             Proof::Unwritten(op) | Proof::Unreserved(op) => ops.push(*op),
             Proof::UnwrittenFinal(_) => {}
+            Proof::Cases { read, cases } => {
+                if let Read::Op(op) = read {
+                    ops.push(*op);
+                }
+                ops.extend(cases.iter().filter_map(|(source, _)| source.as_op()));
+                ops.extend(cases.iter().flat_map(|(_, proof)| proof.ops()));
+            }
             Proof::Cycle(lemmas) => {
                 let mut push = |event: Event| ops.extend(event.as_op());
                 for step in lemmas.iter().flat_map(|lemma| &lemma.steps) {
@@ -257,6 +295,7 @@ impl Proof {
         match self {
             Proof::Unwritten(_) | Proof::UnwrittenFinal(_) | Proof::Unreserved(_) => 1,
             Proof::Cycle(lemmas) => lemmas.iter().map(|lemma| lemma.steps.len()).sum(),
+            Proof::Cases { cases, .. } => cases.iter().map(|(_, proof)| proof.len()).sum(),
         }
     }
 

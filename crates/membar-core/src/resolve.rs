@@ -226,6 +226,7 @@ impl Writes<'_> {
 impl Trace {
     /// Computes everything that follows from the pushed operations and lines; see [`Malformed`] for what can be wrong.
     pub fn resolve(&mut self, scratch: &mut ResolveScratch) -> Result<(), Malformed> {
+        self.open = None;
         self.group_threads();
         self.read_lines()?;
         let writes = self.index_writes(scratch)?;
@@ -236,7 +237,7 @@ impl Trace {
         self.pair_locks(&mut scratch.lock_holder)
     }
 
-    fn find_dependencies(&mut self) -> Result<(), Malformed> {
+    pub(crate) fn find_dependencies(&mut self) -> Result<(), Malformed> {
         self.dep_start.clear();
         if self.deps.is_empty() {
             return Ok(());
@@ -264,7 +265,7 @@ impl Trace {
     /// Pairs each store conditional with the last load reserved of its thread, if no other of the two kinds stands between.
     /// It and its thread's stores to the address since then have to follow each other directly, beginning at the write that
     /// the load reserved returned: other threads' stores between them would have taken the reservation away.
-    fn pair_reservations(&mut self) -> Result<(), Malformed> {
+    pub(crate) fn pair_reservations(&mut self) -> Result<(), Malformed> {
         self.reservations.clear();
         self.unreserved = None;
         if self.marks.is_empty() {
@@ -276,7 +277,16 @@ impl Trace {
             for place in 0..self.thread_ops(ThreadId(t as u32)).len() {
                 let op = self.thread_ops(ThreadId(t as u32))[place];
                 let marks = self.marks(op);
-                if marks.meets(Marks::RESERVES) {
+                if marks.meets(Marks::HALF) {
+                    if self.kind(op) == OpKind::Store && place > 0 {
+                        let load = self.thread_ops(ThreadId(t as u32))[place - 1];
+                        self.reservations.push((op, load));
+                        self.hold(load, &[op]);
+                        if reserved.is_some_and(|load| self.addr(load) == self.addr(op)) {
+                            since.push(op);
+                        }
+                    }
+                } else if marks.meets(Marks::RESERVES) {
                     reserved = Some(op);
                     since.clear();
                 } else if marks.meets(Marks::CONDITIONAL) {
@@ -312,7 +322,7 @@ impl Trace {
         }
         for &op in writes {
             match self.kind(op) {
-                OpKind::Store => self.rf[op.index()] = before,
+                OpKind::Store if self.rf[op.index()] == Source::NONE => self.rf[op.index()] = before,
                 // It read what another thread wrote in between.
                 _ if self.rf[op.index()] != before => {
                     self.unreserved.get_or_insert(writes[writes.len() - 1]);
@@ -518,7 +528,7 @@ impl Trace {
         }
     }
 
-    fn pair_locks(&mut self, holder: &mut rustc_hash::FxHashMap<(u32, u32), OpId>) -> Result<(), Malformed> {
+    pub(crate) fn pair_locks(&mut self, holder: &mut rustc_hash::FxHashMap<(u32, u32), OpId>) -> Result<(), Malformed> {
         self.partner.clear();
         if !self.kind.iter().any(|kind| kind.locks()) {
             return Ok(());

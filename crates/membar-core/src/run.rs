@@ -73,13 +73,14 @@ pub struct Access {
     /// Its memory order, and the C11 fences since the thread's previous access.
     pub c11: C11,
     /// If it accesses only some bytes of what is one address: where they begin, times 16, and how many they are. 0 is all of
-    /// them.
+    /// them, and so is [`Access::WIDE`].
     pub part: u8,
     /// The address, a dense number.
     pub addr: u32,
     /// The instruction, a dense number over all threads: the same instruction has the same number each time it runs.
     pub site: u32,
-    /// For a compare-and-swap: it writes only if it reads this value. For a load: it is a *choice*, see [`Access::outcomes`].
+    /// For a compare-and-swap: it writes only if it reads this value in its bytes. For a load: it is a *choice*, see
+    /// [`Access::outcomes`].
     pub expected: Option<u64>,
 }
 
@@ -97,21 +98,53 @@ impl Access {
         if writes || self.kind != AccessKind::Rmw { self.c11.order() } else { self.c11.failure() }
     }
 
+    /// The part that stands for all of an address whose values are numbers for more than 8 bytes: no byte can be told from them.
+    pub const WIDE: u8 = 0xff;
+
+    /// The bytes of its address that it accesses. An address has at most 16.
+    #[inline]
+    pub fn bytes(&self) -> std::ops::Range<u8> {
+        match self.part {
+            0 | Access::WIDE => 0..16,
+            part => part >> 4..(part >> 4) + (part & 15),
+        }
+    }
+
     /// Whether two accesses to one address have a byte in common.
     #[inline]
     pub fn overlaps(&self, other: &Access) -> bool {
-        let bytes = |part: u8| match part {
-            0 => 0..u8::MAX,
-            part => part >> 4..(part >> 4) + (part & 15),
-        };
-        let (a, b) = (bytes(self.part), bytes(other.part));
+        let (a, b) = (self.bytes(), other.bytes());
         a.start < b.end && b.start < a.end
+    }
+
+    /// Where its bytes begin in a value of its address, and which bits they are.
+    #[inline]
+    fn bits(&self) -> (u32, u64) {
+        match self.part {
+            0 | Access::WIDE => (0, u64::MAX),
+            part => (8 * u32::from(part >> 4), u64::MAX.checked_shr(64 - 8 * u32::from(part & 15)).unwrap_or(0)),
+        }
+    }
+
+    /// Its bytes of a value of its address, which has at most 8.
+    #[inline]
+    pub fn part_of(&self, value: u64) -> u64 {
+        let (shift, mask) = self.bits();
+        value.checked_shr(shift).unwrap_or(0) & mask
+    }
+
+    /// A value of its address, which has at most 8 bytes, with its own bytes replaced by this value.
+    #[inline]
+    pub fn put_part(&self, value: u64, part: u64) -> u64 {
+        let (shift, mask) = self.bits();
+        let shifted = |bits: u64| bits.checked_shl(shift).unwrap_or(0);
+        value & !shifted(mask) | shifted(part & mask)
     }
 
     /// Whether the access would write if it found this value at its address.
     #[inline]
     pub fn writes_on(&self, value: u64) -> bool {
-        self.kind.may_write() && self.expected.is_none_or(|expected| expected == value)
+        self.kind.may_write() && self.expected.is_none_or(|expected| expected == self.part_of(value))
     }
 
     /// Whether it is an arrival at a barrier.
@@ -195,8 +228,8 @@ pub enum MachineStep {
     /// The thread's next access is a choice ([`Access::outcomes`]), and this is what it reads.
     Choose(u32, u64),
     /// The thread's oldest buffered store, which is to this address (TSO), or its oldest to this address (PSO), reaches
-    /// memory.
-    Commit(u32, u32),
+    /// memory. The third number is the store's [`Access::part`].
+    Commit(u32, u32, u8),
 }
 
 /// A memory model as a predicate over execution graphs: sequential consistency, and those that programs are verified under.

@@ -181,6 +181,7 @@ pub struct Trace {
     pub(crate) deps: Vec<Dependency>,
     pub(crate) clock: Clock,
     pub(crate) left_out: Option<Box<LeftOut>>,
+    pub(crate) open: Option<Box<crate::open::Open>>,
     open_end: bool,
     first_line: u64,
     end_line: Option<u64>,
@@ -270,6 +271,7 @@ impl Trace {
         self.unreserved = None;
         self.clock = Clock::default();
         self.left_out = None;
+        self.open = None;
         self.open_end = false;
         self.inits.clear();
         self.finals.clear();

@@ -22,6 +22,7 @@
 //! lock-exclusion = true       # sessions on one lock never overlap; default: true
 //! write-order = true          # the writes to one address are totally ordered; default: true
 //! atomic-writes = false       # a store has taken effect for everybody when it ends; default: false
+//! split-atomics = false       # a read-modify-write is two points of memory order, as LR and SC; default: false
 //! ```
 //!
 //! Acquires and releases count as a load and as a store unless `[ppo]` speaks of them. Its keys are pairs of `load`,
@@ -86,8 +87,11 @@ const SOURCES: [(&str, &str); 11] = [
 ];
 
 /// The same for the models of instruction sets, which also speak of marks, dependencies and what was read.
-const INSTRUCTION_SETS: [(&str, &str); 2] =
-    [("ztso", include_str!("../models/ztso.toml")), ("rvwmo", include_str!("../models/rvwmo.toml"))];
+const INSTRUCTION_SETS: [(&str, &str); 3] = [
+    ("ztso", include_str!("../models/ztso.toml")),
+    ("rvwmo", include_str!("../models/rvwmo.toml")),
+    ("armv8", include_str!("../models/armv8.toml")),
+];
 
 fn read(sources: &[(&str, &str)]) -> Vec<Model> {
     let read = |&(name, text): &(&str, &str)| match parse::parse_text(&format!("{name}.toml"), text) {
@@ -105,7 +109,7 @@ pub fn builtins() -> &'static [Model] {
     MODELS.get_or_init(|| read(&SOURCES))
 }
 
-/// The built-in models of instruction sets, each weaker than the one before.
+/// The built-in models of instruction sets: ztso, the weaker rvwmo, and armv8.
 pub fn instruction_sets() -> &'static [Model] {
     static MODELS: OnceLock<Vec<Model>> = OnceLock::new();
     MODELS.get_or_init(|| read(&INSTRUCTION_SETS))

@@ -72,7 +72,7 @@ const KEYS: [(&str, &[&str]); 4] = [
     ("", &["name", "title", "about", "ppo", "barriers", "axioms"]),
     ("ppo", &table::KEYS),
     ("barriers", &["sync"]),
-    ("axioms", &["store-forwarding", "coherence", "lock-exclusion", "write-order", "atomic-writes"]),
+    ("axioms", &["store-forwarding", "coherence", "lock-exclusion", "write-order", "atomic-writes", "split-atomics"]),
 ];
 
 const PAIRS_HELP: &str = r#"write "all", or a list of "load-load", "load-store", "store-load" and "store-store""#;
@@ -115,6 +115,7 @@ pub(crate) fn parse_text(file: &str, text: &str) -> Result<Model, ModelError> {
         lock_exclusion: on(&axioms.switch("lock-exclusion")?, true),
         write_order: on(&set.write_order, true),
         atomic_writes: on(&axioms.switch("atomic-writes")?, false),
+        split_atomics: on(&axioms.switch("split-atomics")?, false),
     };
     valid_name(&doc, &model.name, &name.span)?;
     contradiction::check(&doc, &model, &set)?;

@@ -73,7 +73,7 @@ pub(crate) const KEYS_HELP: &str =
 type Means = fn(Kind, Kind) -> bool;
 
 /// The conditions by name, what each is for, and whether it means something for a pair of kinds.
-const CONDITIONS: [(&str, &str, Means); 17] = [
+const CONDITIONS: [(&str, &str, Means); 19] = [
     ("always", "", |_, _| true),
     ("never", "", |_, _| true),
     ("same-address", "two accesses", |e, l| !e.locks() && !l.locks()),
@@ -95,6 +95,8 @@ const CONDITIONS: [(&str, &str, Means); 17] = [
     (Condition::Control.name(), "two accesses", accesses),
     (Condition::ThroughStore.name(), "an access and a later load", |e, l| accesses(e, l) && l == Kind::Load),
     (Condition::PastAddress.name(), "two accesses", accesses),
+    (Condition::PastIsb.name(), "two accesses", accesses),
+    (Condition::AcquireFromPair.name(), "two loads", |e, l| (e, l) == (Kind::Load, Kind::Load)),
 ];
 
 fn accesses(earlier: Kind, later: Kind) -> bool {

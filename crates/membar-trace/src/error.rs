@@ -275,7 +275,9 @@ impl ErrorKind {
             ErrorKind::RecordedOnly => "leave them out, or run `membar check`",
             ErrorKind::Interleaving(fault) => fault.help(),
             ErrorKind::Malformed(fault) => match fault {
-                Malformed::WrittenTwice { .. } => "give every store to an address its own value",
+                Malformed::WrittenTwice { .. } => {
+                    "leave out the `order` line, or give every store to this address its own value"
+                }
                 Malformed::WritesInitial { .. } => "store another value, or set another initial value with `init`",
                 Malformed::Repeated { .. } => "keep one of the two lines",
                 Malformed::OrderUnwritten { .. } => "list only values that are stored there; the initial one is not",

@@ -283,7 +283,7 @@ fn instruction<'a>(word: &[u8], text: &'a [u8], at: &mut usize, marks: &mut Mark
                 }
                 marks::sets(before, &text[start..*at])?
             }
-            b"dmb" | b"dsb" => marks::domain(operand())?,
+            b"dmb" | b"dsb" => marks::domain(word, operand())?,
             _ => return None,
         }));
     }

@@ -99,3 +99,13 @@ fn open<'a>(mut raw: Box<dyn Read + Send + 'a>) -> io::Result<Input<'a>> {
     };
     Ok(Input::Open { from, format })
 }
+
+/// Data that may be compressed, as it was before.
+pub fn decompressed(data: Vec<u8>) -> io::Result<Vec<u8>> {
+    let mut all = Vec::new();
+    match open(Box::new(io::Cursor::new(data)))? {
+        Input::Open { mut from, .. } => from.read_to_end(&mut all)?,
+        _ => 0,
+    };
+    Ok(all)
+}

@@ -106,11 +106,12 @@ mod input;
 mod line;
 mod locate;
 mod marks;
+pub mod ranges;
 mod reader;
 mod write;
 
 pub use error::{Error, ErrorKind, NotInterleaved};
-pub use input::Compression;
+pub use input::{Compression, decompressed};
 pub use membar_core::Excerpt;
 pub use reader::{Act, Ended, InterleavedOp, Interleaving, MAX_LINE, Reader, parse};
 pub use write::{write_op, write_trace};

@@ -211,7 +211,9 @@ impl<'a> Parser<'a> {
         }
         let words = Marks::WORDS.iter().fold(Marks::NONE, |all, &(mark, _)| all.with(mark));
         let lock = matches!(action, Action::Acquire(_) | Action::Release(_) | Action::Attempt { .. });
-        if (barrier && (said.marks.meets(words) || (!said.deps.is_empty() && matches!(action, Action::Fence(_)))))
+        if (barrier
+            && (said.marks.meets(words)
+                || (!said.deps.is_empty() && matches!(action, Action::Fence(_)) && !said.marks.meets(Marks::ISB))))
             || (lock && said != Said::default())
         {
             return Err(Fault { kind: ErrorKind::MarkedBarrier, at: suffix..self.at.max(suffix + 1) });

@@ -43,8 +43,9 @@ pub(crate) fn tso() -> Mask {
     Mask::LOAD_LOAD | Mask::LOAD_STORE | Mask::STORE_STORE
 }
 
-/// The pairs that `dmb` and `dsb` order, by their option. Every sharing domain counts as the whole system.
-pub(crate) fn domain(option: &[u8]) -> Option<Mask> {
+/// The pairs that `dmb` and `dsb` order, by their option. Every sharing domain counts as the whole system. A DSB that waits for
+/// stores holds up whatever follows it.
+pub(crate) fn domain(word: &[u8], option: &[u8]) -> Option<Mask> {
     let (name, loads, stores) = match option {
         [name @ .., b'l', b'd'] => (name, true, false),
         [name @ .., b's', b't'] => (name, false, true),
@@ -54,6 +55,7 @@ pub(crate) fn domain(option: &[u8]) -> Option<Mask> {
         matches!(name, b"ish" | b"osh" | b"nsh") || matches!((name, loads && stores), (b"sy", true) | (b"", false));
     known.then_some(match (loads, stores) {
         (true, false) => Mask::LOAD_LOAD | Mask::LOAD_STORE,
+        (false, _) if word == b"dsb" => Mask::STORE_STORE | Mask::STORE_LOAD,
         (false, _) => Mask::STORE_STORE,
         _ => Mask::FULL,
     })
@@ -99,7 +101,7 @@ impl<'a> Parser<'a> {
             let start = self.at_next();
             let option = self.word();
             let help = "write `dmb sy`, `dmb ld` or `dmb st` (or `ish`, `ishld`, `ishst`), or `dsb` with the same";
-            mask = domain(option.as_bytes()).ok_or_else(|| self.unknown(start, help))?;
+            mask = domain(word.as_bytes(), option.as_bytes()).ok_or_else(|| self.unknown(start, help))?;
         }
         self.marks = marks;
         Ok(Some(Action::Fence(Some(mask))))

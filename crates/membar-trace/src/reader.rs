@@ -128,6 +128,12 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// The same for a part of a text that begins after this many lines and traces.
+    pub fn after(mut self, lines: u64, traces: u64) -> Reader<'a> {
+        (self.line, self.traces) = (lines, traces);
+        self
+    }
+
     /// The name under which errors report it.
     pub fn name(&self) -> &str {
         &self.name
@@ -369,7 +375,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-fn is_check(line: &[u8]) -> bool {
+/// Whether a line ends a trace.
+pub(crate) fn is_check(line: &[u8]) -> bool {
     let line = line.trim_ascii_start();
     line.starts_with(b"check") && !line.get(5).is_some_and(|&byte| in_name(byte))
 }

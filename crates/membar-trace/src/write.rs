@@ -79,6 +79,7 @@ fn write_barrier(mask: Mask, marks: Marks, out: &mut impl fmt::Write) -> fmt::Re
     if marks.meets(Marks::DMB) {
         return out.write_str(match mask {
             Mask::STORE_STORE => "dmb st",
+            _ if mask == Mask::STORE_STORE | Mask::STORE_LOAD => "dsb st",
             Mask::FULL => "dmb sy",
             _ => "dmb ld",
         });

@@ -60,7 +60,7 @@ fn cause(answer: Result<Replayed, Refusal>) -> (usize, Cause) {
     (refusal.step, refusal.cause)
 }
 
-const BOTH_MISS: [Step; 6] = [Issue(0), Issue(1), Issue(0), Issue(1), Commit(0, X), Commit(1, Y)];
+const BOTH_MISS: [Step; 6] = [Issue(0), Issue(1), Issue(0), Issue(1), Commit(0, X, 0), Commit(1, Y, 0)];
 
 #[test]
 fn store_buffering_has_its_cycle() {
@@ -75,17 +75,18 @@ fn store_buffering_has_its_cycle() {
             Link { event: event(1, 1), relation: Relation::Fr },
         ];
         assert_eq!(cycle, expected);
-        assert_eq!(replayed.trace.threads[1][1].read, Some(Read { source: None, value: 0 }));
+        assert_eq!(replayed.trace.threads[1][1].read, Some(Read { source: None, memory: None, value: 0 }));
         assert_eq!(replayed.trace.order, [[event(0, 0)], [event(1, 0)]]);
     }
 }
 
 #[test]
 fn a_sequential_execution_has_no_cycle() {
-    let steps = [Issue(0), Commit(0, X), Issue(0), Issue(1), Issue(1), Commit(1, Y)];
+    let steps = [Issue(0), Commit(0, X, 0), Issue(0), Issue(1), Issue(1), Commit(1, Y, 0)];
     let replayed = replay(&store_buffering(Barrier::None), TSO, &steps).expect("it is possible");
     assert_eq!(replayed.cycle, None);
-    let read = Read { source: Some(Event { thread: 0, index: 0 }), value: 1 };
+    let store = Some(Event { thread: 0, index: 0 });
+    let read = Read { source: store, memory: store, value: 1 };
     assert_eq!(replayed.trace.threads[1][1].read, Some(read));
     // Nothing at all is an execution too.
     assert_eq!(replay(&store_buffering(Barrier::None), TSO, &[]).map(|replayed| replayed.cycle), Ok(None));
@@ -97,7 +98,7 @@ fn full_barriers_and_interlocked_operations_wait() {
     assert_eq!(cause(answer), (2, Cause::Waits { thread: 0, behind: X }));
     let other = code(&[&[store(X, 1), exchange(Y)]]);
     assert_eq!(cause(replay(&other, TSO, &[Issue(0), Issue(0)])), (1, Cause::Waits { thread: 0, behind: X }));
-    assert!(replay(&other, PSO, &[Issue(0), Issue(0), Commit(0, X)]).is_ok());
+    assert!(replay(&other, PSO, &[Issue(0), Issue(0), Commit(0, X, 0)]).is_ok());
     let own = code(&[&[store(X, 1), exchange(X)]]);
     assert_eq!(cause(replay(&own, PSO, &[Issue(0), Issue(0)])), (1, Cause::Waits { thread: 0, behind: X }));
     let behind = code(&[&[store(X, 1), Instr::Barrier(Barrier::Store), exchange(Y)]]);
@@ -107,11 +108,11 @@ fn full_barriers_and_interlocked_operations_wait() {
 #[test]
 fn stores_commit_in_the_order_of_the_machine() {
     let plain = code(&[&[store(X, 1), store(Y, 1)]]);
-    let steps = [Issue(0), Issue(0), Commit(0, Y), Commit(0, X)];
+    let steps = [Issue(0), Issue(0), Commit(0, Y, 0), Commit(0, X, 0)];
     assert_eq!(cause(replay(&plain, TSO, &steps)), (2, Cause::Behind { thread: 0, addr: Y, first: X }));
     assert!(replay(&plain, PSO, &steps).is_ok());
     let ordered = code(&[&[store(X, 1), Instr::Barrier(Barrier::Store), load(X), store(Y, 1)]]);
-    let steps = [Issue(0), Issue(0), Issue(0), Commit(0, Y), Commit(0, X)];
+    let steps = [Issue(0), Issue(0), Issue(0), Commit(0, Y, 0), Commit(0, X, 0)];
     assert_eq!(cause(replay(&ordered, PSO, &steps)), (3, Cause::Behind { thread: 0, addr: Y, first: X }));
 }
 
@@ -119,9 +120,12 @@ fn stores_commit_in_the_order_of_the_machine() {
 fn nonsense_is_refused() {
     let program = store_buffering(Barrier::None);
     assert_eq!(cause(replay(&program, TSO, &[Issue(2)])), (0, Cause::NoThread(2)));
-    assert_eq!(cause(replay(&program, TSO, &[Commit(u32::MAX, X)])), (0, Cause::NoThread(u32::MAX)));
-    assert_eq!(cause(replay(&program, TSO, &[Commit(0, X)])), (0, Cause::NotBuffered { thread: 0, addr: X }));
-    assert_eq!(cause(replay(&program, PSO, &[Issue(0), Commit(0, 9)])), (1, Cause::NotBuffered { thread: 0, addr: 9 }));
+    assert_eq!(cause(replay(&program, TSO, &[Commit(u32::MAX, X, 0)])), (0, Cause::NoThread(u32::MAX)));
+    assert_eq!(cause(replay(&program, TSO, &[Commit(0, X, 0)])), (0, Cause::NotBuffered { thread: 0, addr: X }));
+    assert_eq!(
+        cause(replay(&program, PSO, &[Issue(0), Commit(0, 9, 0)])),
+        (1, Cause::NotBuffered { thread: 0, addr: 9 })
+    );
     assert_eq!(cause(replay(&program, TSO, &[Issue(0), Issue(0)])), (2, Cause::Left { thread: 0, addr: X }));
     assert_eq!(cause(replay(&program, TSO, &[Issue(0), Issue(0), Issue(0)])), (2, halts(0, Halt::Ended)));
     let wild = code(&[&[Instr::Load { dst: 0, from: Place::At(0), ty: Int::I32, site: 0 }]]);
@@ -136,7 +140,7 @@ fn long_executions() {
     let mut first: Vec<Instr> = (0..5000).flat_map(|i| [store(X, i), load(Y)]).collect();
     first.extend([store(X, 1), load(Y)]);
     let second = vec![store(Y, 1), load(X)];
-    let mut steps: Vec<Step> = (0..5000).flat_map(|_| [Issue(0), Commit(0, X), Issue(0)]).collect();
+    let mut steps: Vec<Step> = (0..5000).flat_map(|_| [Issue(0), Commit(0, X, 0), Issue(0)]).collect();
     steps.extend(BOTH_MISS);
     let replayed = replay(&code(&[&first, &second]), TSO, &steps).expect("it is possible");
     assert_eq!(replayed.cycle.expect("it is not sequential").len(), 4);
@@ -194,7 +198,7 @@ impl Threads for Locks {
 
 #[test]
 fn any_program_can_be_replayed() {
-    let commits = [Commit(0, FAR[0]), Commit(1, FAR[1])];
+    let commits = [Commit(0, FAR[0], 0), Commit(1, FAR[1], 0)];
     let steps = [&[Issue(0), Issue(1), Issue(0), Issue(1)], &commits[..]].concat();
     let replayed = replay::replay(&mut Locks::default(), TSO, &steps).expect("it is possible");
     assert_eq!(replayed.cycle.map(|cycle| cycle.len()), Some(4));
@@ -204,7 +208,7 @@ fn any_program_can_be_replayed() {
     assert!(replay::confirms(&mut Locks::default(), TSO, &steps, &claims));
     assert!(!replay::confirms(&mut Locks::default(), TSO, &steps, &claims[..3]));
     // In memory, it blocks; and after the end there is nothing.
-    let steps = [Issue(0), Commit(0, FAR[0]), Issue(1), Issue(1)];
+    let steps = [Issue(0), Commit(0, FAR[0], 0), Issue(1), Issue(1)];
     let answer = replay::replay(&mut Locks::default(), TSO, &steps);
     assert_eq!(cause(answer), (3, halts(1, Halt::Blocked { addr: FAR[0] })));
     let answer = replay::replay(&mut Locks::default(), TSO, &[Issue(0), Issue(0), Issue(0)]);

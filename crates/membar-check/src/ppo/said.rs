@@ -3,13 +3,14 @@
 //! 1. Marks: a chain of collectors for each of the three conditions, which only operations with the marks enter and leave.
 //! 2. Dependencies: one edge each; through a store, one for each of the store's dependencies and each load that read it.
 //! 3. Past an address: what an address came from enters a chain of collectors behind the operation with that address.
+//!    Past an ISB: what a branch or an address before the ISB came from enters a chain at the ISB.
 //! 4. Another store: the loads of an address since the thread's last store to it fall into groups that read one write. A group
 //!    is behind the whole group before it: behind its only load, or behind a collector.
 //!
 //! An operation may be told to wait twice for the same one; that costs an edge and changes nothing.
 
 use super::{Chain, NONE, Scratch, any_entry, fresh, rectangles};
-use crate::kept::{dependency, is_atomic, marks};
+use crate::kept::{ACQUIRES, dependency, is_atomic, marks};
 use membar_core::{Condition, Conditions, Depends, Kind, Kinds, Marks, Model, OpId, OpKind, Ppo, Source, Trace};
 
 /// A chain that only operations with some marks enter or leave.
@@ -40,6 +41,9 @@ pub(super) struct Said {
     conditions: Conditions,
     marked: Vec<Marked>,
     past: Vec<Chain>,
+    isb: Vec<Chain>,
+    /// What a branch or an address since the last ISB came from.
+    before_isb: Vec<OpId>,
     groups: Vec<Group>,
     next: Vec<u32>,
     /// A read that returned something else than recorded.
@@ -56,6 +60,8 @@ impl Said {
             let said = match condition {
                 Condition::AnotherStore => !model.ppo.entry(Kind::Load, Kind::Load).on_one_address(),
                 Condition::FromAtomic => trace.has_marks() || trace.ops().any(|op| trace.kind(op) == OpKind::Rmw),
+                Condition::AcquireFromPair => trace.has_marks(),
+                Condition::PastIsb => trace.has_marks() && trace.has_dependencies(),
                 _ if marks(condition).is_some() => trace.has_marks(),
                 _ => trace.has_dependencies(),
             };
@@ -80,6 +86,8 @@ impl Said {
     pub(super) fn enter(&mut self, ppo: &Ppo, always: &super::Rows) {
         self.marked.clear();
         self.past.clear();
+        self.isb.clear();
+        self.before_isb.clear();
         for condition in self.conditions.iter() {
             let mut rows = ppo.rows(|when| when.also.has(condition));
             rows.iter_mut().zip(always).for_each(|(row, always)| row.0 &= !always.0);
@@ -88,6 +96,8 @@ impl Said {
                 self.marked.extend(chains.map(|chain| Marked { chain, from, to }));
             } else if condition == Condition::PastAddress {
                 self.past.extend(chains);
+            } else if condition == Condition::PastIsb {
+                self.isb.extend(chains);
             }
         }
     }
@@ -136,7 +146,7 @@ pub(super) fn visit(s: &mut Scratch, at: &At<'_>, edges: &mut Vec<(u32, u32)>, n
     if !at.kinds.is_empty() {
         said.after_marks(at, edges, next_node);
         said.after_dependencies(at, edges);
-        for chain in said.past.iter_mut().filter(|chain| chain.to.meets(at.kinds)) {
+        for chain in said.past.iter_mut().chain(&mut said.isb).filter(|chain| chain.to.meets(at.kinds)) {
             pass(chain, at.node, edges, next_node);
         }
         if said.conditions.has(Condition::AnotherStore) {
@@ -150,6 +160,9 @@ pub(super) fn visit(s: &mut Scratch, at: &At<'_>, edges: &mut Vec<(u32, u32)>, n
                 chain.pending.push(at.node_of(dep.on));
             }
         }
+    }
+    if !said.isb.is_empty() {
+        said.before_isb(at);
     }
 }
 
@@ -174,6 +187,20 @@ impl Said {
         }
     }
 
+    /// Keeps what an ISB will wait for; at the ISB, puts it before everything that follows.
+    fn before_isb(&mut self, at: &At<'_>) {
+        let waits = at.trace.dependencies(at.op).iter().filter(|dep| dep.how != Depends::Data);
+        self.before_isb.extend(waits.map(|dep| dep.on));
+        if at.trace.marks(at.op).meets(Marks::ISB) {
+            for op in self.before_isb.drain(..) {
+                let kinds = at.trace.kind(op).kinds();
+                for chain in self.isb.iter_mut().filter(|chain| chain.from.meets(kinds)) {
+                    chain.pending.push(at.node_of(op));
+                }
+            }
+        }
+    }
+
     fn after_dependencies(&mut self, at: &At<'_>, edges: &mut Vec<(u32, u32)>) {
         for dep in at.trace.dependencies(at.op) {
             let mut kept = self.conditions.iter().filter(|&it| dependency(it) == Some(dep.how));
@@ -193,6 +220,13 @@ impl Said {
             && at.asked(own, Condition::FromAtomic)
         {
             edges.push((at.node_of(own), at.node));
+        }
+        if self.conditions.has(Condition::AcquireFromPair)
+            && at.trace.marks(at.op).meets(ACQUIRES)
+            && let Some(load) = at.trace.reservation(own)
+            && at.asked(load, Condition::AcquireFromPair)
+        {
+            edges.push((at.node_of(load), at.node));
         }
         if self.conditions.has(Condition::ThroughStore) {
             for dep in at.trace.dependencies(own).iter().filter(|dep| dep.how != Depends::Control) {

@@ -4,6 +4,7 @@ mod buffers;
 mod diff;
 mod metamorphic;
 mod named;
+mod open;
 mod oracle;
 mod repeated;
 mod riscv;

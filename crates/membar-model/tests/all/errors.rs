@@ -189,19 +189,19 @@ fn unknown_models() {
     insta::assert_snapshot!(
         ["tos", "TSO", "power", ""].map(|name| fault(name).to_string()).join("\n\n"), @"
     error: there is no model `tos`
-     = built-in models: sc, tso, pso, wmo, rmo, wc, rc, rcpc, ec, scope, lc, ztso, rvwmo
+     = built-in models: sc, tso, pso, wmo, rmo, wc, rc, rcpc, ec, scope, lc, ztso, rvwmo, armv8
      = help: did you mean `tso`?
 
     error: there is no model `TSO`
-     = built-in models: sc, tso, pso, wmo, rmo, wc, rc, rcpc, ec, scope, lc, ztso, rvwmo
+     = built-in models: sc, tso, pso, wmo, rmo, wc, rc, rcpc, ec, scope, lc, ztso, rvwmo, armv8
      = help: did you mean `tso`?
 
     error: there is no model `power`
-     = built-in models: sc, tso, pso, wmo, rmo, wc, rc, rcpc, ec, scope, lc, ztso, rvwmo
+     = built-in models: sc, tso, pso, wmo, rmo, wc, rc, rcpc, ec, scope, lc, ztso, rvwmo, armv8
      = help: for a model of your own, give the path of its `.toml` file
 
     error: there is no model ``
-     = built-in models: sc, tso, pso, wmo, rmo, wc, rc, rcpc, ec, scope, lc, ztso, rvwmo
+     = built-in models: sc, tso, pso, wmo, rmo, wc, rc, rcpc, ec, scope, lc, ztso, rvwmo, armv8
      = help: for a model of your own, give the path of its `.toml` file
     ");
 }

@@ -113,10 +113,10 @@ fn declarations() {
 #[test]
 fn senseless_traces() {
     let shown = renderings(&[
-        ("value written twice", b"# c\n0: M[0] := 3\n\n1:   M[0] := 3\ncheck\n"),
-        ("value written twice by an rmw", b"0: x := 0x10\n1: { x == 0; x := 16 }\ncheck\n"),
-        ("store of the initial value", b"0: M[0] := 0\ncheck\n"),
-        ("store of a set initial value", b"init x == 7\n0: x := 7\ncheck\n"),
+        ("value written twice", b"# c\n0: M[0] := 3\n\n1:   M[0] := 3\norder M[0]: 3\ncheck\n"),
+        ("value written twice by an rmw", b"0: x := 0x10\n1: { x == 0; x := 16 }\norder x: 16\ncheck\n"),
+        ("store of the initial value", b"0: M[0] := 0\n0: M[0] := 0\norder M[0]: 0\ncheck\n"),
+        ("store of a set initial value", b"init x == 7\n0: x := 7\norder x: 7\ncheck\n"),
         ("order with an unwritten value", b"0: x := 1\norder x: 1 5\ncheck\n"),
         ("order that misses a value", b"0: x := 1\n0: x := 2\norder x: 2\ncheck\n"),
         ("order with a repeated value", b"0: x := 1\norder x: 1 1\ncheck\n"),
@@ -129,8 +129,8 @@ fn senseless_traces() {
         ("second release", b"0: acq L\n0: rel L\n1: acq L\n1: rel L\n0: rel L\ncheck\n"),
         ("double acquire", b"0: acq L\r\n0:  acq L\r\ncheck\r\n"),
         ("held at the end", b"0: acq L\n1: acq  K\n0: rel L\n1: x == 0\n\ncheck\n"),
-        ("in the second trace", b"0: x := 1\ncheck\n0: x := 1\n0: x := 1\ncheck\n"),
-        ("behind a byte order mark", b"\xEF\xBB\xBF0: x := 0\ncheck\n"),
+        ("in the second trace", b"0: x := 1\ncheck\n0: x := 1\n0: x := 1\norder x: 1\ncheck\n"),
+        ("behind a byte order mark", b"\xEF\xBB\xBF0: x := 0\norder x: 1\ncheck\n"),
     ]);
     insta::assert_snapshot!(shown);
 }
@@ -242,14 +242,14 @@ fn endless_lines_are_refused_and_passed_over() {
 /// A trace whose text is no longer in the buffer when its fault shows.
 #[test]
 fn faults_of_long_traces_are_written_anew() {
-    let mut text = String::from("0:   first   :=   1\norder x:\n0: acq L @ 5:\n");
+    let mut text = String::from("0:   first   :=   1\norder x:\norder first: 1\n0: acq L @ 5:\n");
     for i in 0..200_000 {
         writeln!(text, "1: M[{}] := {}", i % 100, i + 1).unwrap();
     }
     for (last, expected) in [
-        ("1: first := 1\n", "200004 | 1: first := 1\n"),
+        ("1: first := 1\n", "200005 | 1: first := 1\n"),
         ("0: x := 4\n", "2 | order x:\n"),
-        ("2: rel L\n", "200004 | 2: rel L\n"),
+        ("2: rel L\n", "200005 | 2: rel L\n"),
     ] {
         let error = parse("t.axe", format!("{text}{last}check\n").as_bytes()).unwrap_err();
         assert!(error.render().contains(expected), "{}", error.render());

@@ -125,7 +125,7 @@ fn a_file_of_many_traces() {
 fn going_on_after_faults() {
     let text = "0: x := 1\ncheck\n\
                 oops\n0: x := 1\ncheck\n\
-                0: y := 0\ncheck\n\
+                order y: 1\ncheck\n\
                 0: x := 1\n0: x := 2\ncheck it\n\
                 0: z := 1\ncheck # fine\n\
                 \0\n  check\n\
