@@ -7,6 +7,8 @@
 //! Where there are fetch-adds, constants are multiples of 2^40 and increments are random numbers whose sum, over the whole
 //! program, stays below 2^40. So a value tells the constant it started from, and the adds since then only made it grow.
 
+use membar_core::{Depends, Marks, Mask};
+
 use crate::{Instr, Profile, Program, ProgramBuilder, Rng, Sharing};
 
 /// The distance of constants where there are fetch-adds: 2^40.
@@ -28,6 +30,7 @@ pub(crate) fn generate(profile: &Profile, operations: impl Fn(u32) -> u32, seed:
         apart: if profile.mix.adds > 0 { APART } else { 0 },
         value: 0,
         held: Vec::new(),
+        reserved: None,
     };
     for t in 0..profile.threads {
         b.thread();
@@ -38,7 +41,7 @@ pub(crate) fn generate(profile: &Profile, operations: impl Fn(u32) -> u32, seed:
 
 struct Generator<'a> {
     profile: &'a Profile,
-    mix: [u32; 8],
+    mix: [u32; 11],
     mix_total: u32,
     most_added: u32,
     apart: u32,
@@ -46,6 +49,8 @@ struct Generator<'a> {
     value: u64,
     /// The locks that the thread holds, in the order of their numbers.
     held: Vec<u32>,
+    /// The address of a load reserved, and how many operations until its store conditional.
+    reserved: Option<(u32, u32)>,
 }
 
 impl Generator<'_> {
@@ -61,15 +66,67 @@ impl Generator<'_> {
                 until_pause -= 1;
             }
             let instr = self.instr(t, i, operations - i, rng);
-            b.push(instr);
+            b.push(instr.0).marks_if(instr.1);
+            self.order(instr, rng, b);
+        }
+        self.reserved = None;
+    }
+
+    /// Gives an access marks and dependencies. Draws nothing where the profile has none.
+    fn order(&self, (instr, marks): (Instr, Marks), rng: &mut Rng, b: &mut ProgramBuilder) {
+        let Profile { dependencies, marks: marked, .. } = *self.profile;
+        let special = marks.meets(Marks::RESERVES) || marks.meets(Marks::CONDITIONAL);
+        let atomic = matches!(instr, Instr::Exchange { .. } | Instr::Add { .. } | Instr::Cas { .. });
+        if marked > 0 && (special || atomic) && rng.chance(marked, 100) {
+            b.marks([Marks::ACQUIRE, Marks::RELEASE, Marks::ACQUIRE.with(Marks::RELEASE)][rng.below(3) as usize]);
+        }
+        let plain = self.profile.plain_marks;
+        if plain > 0 && !special && !atomic && rng.chance(plain, 100) {
+            match instr {
+                Instr::Load { .. } => b.marks([Marks::ACQUIRE, Marks::ACQUIRE_PC][rng.below(2) as usize]),
+                Instr::Store { .. } => b.marks(Marks::RELEASE),
+                _ => b,
+            };
+        }
+        let stores = atomic || matches!(instr, Instr::Store { .. });
+        if dependencies > 0 && (stores || matches!(instr, Instr::Load { .. })) && rng.chance(dependencies, 100) {
+            // The address alone for loads; for stores also what they write, or whether they are executed.
+            let how =
+                [Depends::Address, Depends::Data, Depends::Control][rng.below(if stores { 3 } else { 1 }) as usize];
+            let back = rng.between(1, 6);
+            if b.returns(back) {
+                b.depends(how, back);
+            }
         }
     }
 
     /// Operation `i` of a thread that has `left` operations to go, this one included.
-    fn instr(&mut self, t: u32, i: u32, left: u32, rng: &mut Rng) -> Instr {
+    fn instr(&mut self, t: u32, i: u32, left: u32, rng: &mut Rng) -> (Instr, Marks) {
+        match self.reserved {
+            Some((addr, 0)) => {
+                self.reserved = None;
+                self.value += 1;
+                return (Instr::Store { addr, value: self.value << self.apart }, Marks::CONDITIONAL);
+            }
+            Some((addr, until)) => self.reserved = Some((addr, until - 1)),
+            None => {}
+        }
+        let instr = self.unreserved(t, i, left, rng);
+        match instr {
+            Some(instr) => (instr, Marks::NONE),
+            None => {
+                let addr = self.addr(t, i, true, rng);
+                self.reserved = Some((addr, rng.below(4)));
+                (Instr::Load { addr }, Marks::RESERVES)
+            }
+        }
+    }
+
+    /// The same for all operations but those of a reservation; `None` where one is to begin.
+    fn unreserved(&mut self, t: u32, i: u32, left: u32, rng: &mut Rng) -> Option<Instr> {
         // Locks that are held are released in time.
         if left as usize <= self.held.len() {
-            return self.release(rng);
+            return Some(self.release(rng));
         }
         let mut roll = rng.below(self.mix_total);
         let mut drawn = 0;
@@ -78,19 +135,26 @@ impl Generator<'_> {
             drawn += 1;
         }
         match drawn {
-            5 => return Instr::SYNC,
-            6 => return Instr::STORE_BARRIER,
+            5 => return Some(Instr::SYNC),
+            6 => return Some(Instr::STORE_BARRIER),
             7 => {
                 if let Some(instr) = self.lock(left, rng) {
-                    return instr;
+                    return Some(instr);
                 }
                 // The last operation of a thread that holds nothing cannot be one of a lock.
                 drawn = 0;
             }
+            8 => return Some(Instr::Fence { mask: Some(fence(rng)) }),
+            10 => {
+                let orders = [Mask::FULL, Mask::LOAD_LOAD | Mask::LOAD_STORE, Mask::STORE_STORE];
+                return Some(Instr::Fence { mask: Some(orders[rng.below(3) as usize]) });
+            }
+            9 if self.reserved.is_none() => return None,
+            9 => drawn = 0,
             _ => {}
         }
         let addr = self.addr(t, i, drawn != 0, rng);
-        match drawn {
+        Some(match drawn {
             0 => Instr::Load { addr },
             3 => Instr::Add { addr, by: rng.between(1, self.most_added.max(1)) as u64 },
             _ => {
@@ -102,7 +166,7 @@ impl Generator<'_> {
                     _ => Instr::Cas { addr, value },
                 }
             }
-        }
+        })
     }
 
     /// An acquire of a lock above all that are held, or a release.
@@ -141,4 +205,16 @@ impl Generator<'_> {
             _ => rng.below(addresses),
         }
     }
+}
+
+/// The pairs of `fence` with random sets, or of `fence.tso`.
+fn fence(rng: &mut Rng) -> Mask {
+    let (before, after) = (rng.between(1, 3), rng.between(1, 3));
+    if rng.chance(1, 8) {
+        return Mask::LOAD_LOAD | Mask::LOAD_STORE | Mask::STORE_STORE;
+    }
+    let pairs =
+        [(1, 1, Mask::LOAD_LOAD), (1, 2, Mask::LOAD_STORE), (2, 1, Mask::STORE_LOAD), (2, 2, Mask::STORE_STORE)];
+    let orders = pairs.iter().filter(|(first, second, _)| before & first != 0 && after & second != 0);
+    orders.fold(Mask::from_bits(0), |all, (.., pair)| all | *pair)
 }

@@ -13,12 +13,13 @@
 //! let trace = trace(&program, &run.record, Some(&run.times), Observe::default()).unwrap();
 //! assert_eq!(trace.len(), 4000);
 //! assert!("mesi-tso+no-reply".parse::<Setup>().unwrap_err().to_string().contains("did you mean `no-replay`?"));
-//! assert_eq!(machines::all().len(), 6);
+//! assert_eq!(machines::all().len(), 8);
 //! ```
 
 mod clock;
 mod godson_t;
 mod mesi_tso;
+mod out_of_order;
 mod pso;
 mod sc;
 mod tso;
@@ -45,11 +46,24 @@ pub enum Machine {
     MesiTso,
     /// Caches that are coherent only through regions, on a shared memory.
     GodsonT,
+    /// RISC-V harts that perform instructions out of order.
+    Rvwmo,
+    /// Arm cores that perform instructions out of order.
+    Armv8,
 }
 
 /// All machines.
 pub fn all() -> &'static [Machine] {
-    &[Machine::Sc, Machine::Tso, Machine::Pso, Machine::Wmo, Machine::MesiTso, Machine::GodsonT]
+    &[
+        Machine::Sc,
+        Machine::Tso,
+        Machine::Pso,
+        Machine::Wmo,
+        Machine::MesiTso,
+        Machine::GodsonT,
+        Machine::Rvwmo,
+        Machine::Armv8,
+    ]
 }
 
 impl Machine {
@@ -62,6 +76,8 @@ impl Machine {
             Machine::Wmo => "wmo",
             Machine::MesiTso => "mesi-tso",
             Machine::GodsonT => "godson-t",
+            Machine::Rvwmo => "rvwmo",
+            Machine::Armv8 => "armv8",
         }
     }
 
@@ -74,6 +90,10 @@ impl Machine {
             Machine::Wmo => "store buffers as in pso, and instructions performed out of order",
             Machine::MesiTso => "private caches with a MESI directory, store buffers, speculative loads with replay",
             Machine::GodsonT => "caches coherent through lock regions over a shared memory, as in Godson-T",
+            Machine::Rvwmo => "RISC-V harts out of order, with dependencies, forwarding, LR/SC, fences and aq/rl",
+            Machine::Armv8 => {
+                "Arm cores out of order, with dependencies, forwarding, exclusives, DMB, LDAR, LDAPR, STLR"
+            }
         }
     }
 
@@ -85,6 +105,17 @@ impl Machine {
             Machine::Pso => "pso",
             Machine::Wmo => "wmo",
             Machine::GodsonT => "scope",
+            Machine::Rvwmo => "rvwmo",
+            Machine::Armv8 => "armv8",
+        }
+    }
+
+    /// The built-in profile whose programs use what the machine has.
+    pub fn profile(self) -> &'static str {
+        match self {
+            Machine::Rvwmo => "riscv",
+            Machine::Armv8 => "arm",
+            _ => "default",
         }
     }
 
@@ -103,13 +134,21 @@ impl Machine {
                 Bug::DroppedDirty,
             ],
             Machine::GodsonT => &[Bug::StaleRegion],
+            Machine::Rvwmo | Machine::Armv8 => &[
+                Bug::NoReplay,
+                Bug::IgnoredDependency,
+                Bug::NarrowFence,
+                Bug::IgnoredRelease,
+                Bug::StaleReservation,
+                Bug::SplitRmw,
+            ],
         }
     }
 
     /// The store buffers that it usually has: a number of stores, and how soon they leave.
     pub fn buffer(self) -> Option<Buffer> {
         match self {
-            Machine::Sc => None,
+            Machine::Sc | Machine::Rvwmo | Machine::Armv8 => None,
             Machine::Tso | Machine::Pso | Machine::Wmo => Some(Buffer { depth: 8, drain: 4 }),
             Machine::MesiTso | Machine::GodsonT => Some(Buffer { depth: 8, drain: 1 }),
         }
@@ -152,6 +191,14 @@ pub enum Bug {
     DroppedDirty = 128,
     /// See [`Bug::about`].
     StaleRegion = 256,
+    /// See [`Bug::about`].
+    IgnoredDependency = 512,
+    /// See [`Bug::about`].
+    NarrowFence = 1024,
+    /// See [`Bug::about`].
+    IgnoredRelease = 2048,
+    /// See [`Bug::about`].
+    StaleReservation = 4096,
 }
 
 impl Bug {
@@ -167,6 +214,10 @@ impl Bug {
             Bug::SplitRmw => "split-rmw",
             Bug::DroppedDirty => "dropped-dirty",
             Bug::StaleRegion => "stale-region",
+            Bug::IgnoredDependency => "ignored-dependency",
+            Bug::NarrowFence => "narrow-fence",
+            Bug::IgnoredRelease => "ignored-release",
+            Bug::StaleReservation => "stale-reservation",
         }
     }
 
@@ -193,6 +244,12 @@ impl Bug {
             Bug::DroppedDirty => "a modified line that is evicted is not always written back: a store disappears",
             Bug::StaleRegion => {
                 "a copy that a region has read stays when another core writes: it reads an old value after others saw the new one"
+            }
+            Bug::IgnoredDependency => "an access does not wait for the load that its address comes from",
+            Bug::NarrowFence => "a fence's successor set loses its loads: later loads overtake it",
+            Bug::IgnoredRelease => "a release does not release: it overtakes what came before it",
+            Bug::StaleReservation => {
+                "a store of another hart leaves the reservation: an sc stores although the value has changed"
             }
         }
     }
@@ -296,6 +353,7 @@ impl Setup {
             Machine::Wmo => window::run(program, wmo::POLICY, buffer, seed),
             Machine::MesiTso => mesi_tso::run(program, self, buffer, seed),
             Machine::GodsonT => godson_t::run(program, self, buffer, seed),
+            Machine::Rvwmo | Machine::Armv8 => out_of_order::run(program, self, seed),
         }
     }
 }

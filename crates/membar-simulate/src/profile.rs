@@ -23,6 +23,9 @@
 //! barriers = 0                # full ones
 //! store-barriers = 0
 //! locks = 10                  # acquires and releases
+//! fences = 0                  # RISC-V fences with random sets
+//! reserved = 0                # load reserved and store conditional
+//! dmb = 0                     # Arm's barriers: full, of loads, of stores
 //!
 //! [sharing]
 //! pattern = "uniform"         # or false-sharing, hot, producer-consumer, migrating; default uniform
@@ -31,6 +34,11 @@
 //! [pace]
 //! burst = 0                   # operations between two pauses, on average; 0: no pauses; default 0
 //! delay = 0                   # the longest pause, in cycles; default 0
+//!
+//! [order]                     # for machines that know about it: rvwmo, armv8
+//! dependencies = 0            # of 100 accesses, how many depend on an earlier load; default 0
+//! marks = 0                   # of 100 atomics and reserved accesses, how many have aq, rl or both; default 0
+//! plain-marks = 0             # of 100 plain loads and stores, how many acquire or release; default 0
 //! ```
 //!
 //! [`load`] takes the argument of `--profile`. Errors in a file are reported with line, column and what to
@@ -65,11 +73,17 @@ pub struct Shares {
     pub store_barriers: u32,
     /// Acquires and releases.
     pub locks: u32,
+    /// Fences with random predecessor and successor sets.
+    pub fences: u32,
+    /// Load reserved and store conditional of one address, with up to three other operations between.
+    pub reserved: u32,
+    /// Arm's barriers: full, of loads, of stores.
+    pub dmb: u32,
 }
 
 impl Shares {
     /// All of them, in the order of the fields.
-    pub(crate) fn all(self) -> [u32; 8] {
+    pub(crate) fn all(self) -> [u32; 11] {
         [
             self.loads,
             self.stores,
@@ -79,6 +93,9 @@ impl Shares {
             self.barriers,
             self.store_barriers,
             self.locks,
+            self.fences,
+            self.reserved,
+            self.dmb,
         ]
     }
 }
@@ -145,6 +162,12 @@ pub struct Profile {
     pub burst: u32,
     /// The longest pause, in cycles.
     pub delay: u32,
+    /// How many of 100 accesses depend on an earlier load.
+    pub dependencies: u32,
+    /// How many of 100 atomics and reserved accesses have `aq`, `rl` or both.
+    pub marks: u32,
+    /// How many of 100 plain loads acquire, and plain stores release.
+    pub plain_marks: u32,
 }
 
 /// Operations of all threads that a random program has at most.
@@ -185,9 +208,15 @@ const NUMBERS: &[Number] = numbers! {
     "mix" "barriers" 0 LARGEST, mix.barriers;
     "mix" "store-barriers" 0 LARGEST, mix.store_barriers;
     "mix" "locks" 0 LARGEST, mix.locks;
+    "mix" "fences" 0 LARGEST, mix.fences;
+    "mix" "reserved" 0 LARGEST, mix.reserved;
+    "mix" "dmb" 0 LARGEST, mix.dmb;
     "sharing" "stride" 8 (1 << 20), stride;
     "pace" "burst" 0 LARGEST, burst;
     "pace" "delay" 0 LARGEST, delay;
+    "order" "dependencies" 0 100, dependencies;
+    "order" "marks" 0 100, marks;
+    "order" "plain-marks" 0 100, plain_marks;
 };
 
 impl Profile {
@@ -207,6 +236,9 @@ impl Profile {
             stride: 64,
             burst: 0,
             delay: 0,
+            dependencies: 0,
+            marks: 0,
+            plain_marks: 0,
         }
     }
 
@@ -282,7 +314,7 @@ fn out_of_range(number: &Number, value: &str) -> ProfileError {
 }
 
 /// Names and texts.
-const SOURCES: [(&str, &str); 10] = [
+const SOURCES: [(&str, &str); 12] = [
     ("default", include_str!("../profiles/default.toml")),
     ("paper", include_str!("../profiles/paper.toml")),
     ("modv", include_str!("../profiles/modv.toml")),
@@ -293,6 +325,8 @@ const SOURCES: [(&str, &str); 10] = [
     ("atomics", include_str!("../profiles/atomics.toml")),
     ("fences", include_str!("../profiles/fences.toml")),
     ("locks", include_str!("../profiles/locks.toml")),
+    ("riscv", include_str!("../profiles/riscv.toml")),
+    ("arm", include_str!("../profiles/arm.toml")),
 ];
 
 /// The built-in profiles.

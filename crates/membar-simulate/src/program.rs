@@ -9,7 +9,7 @@
 //! constants are so far apart (`profile` puts them 2^40 apart where an address is added to) that sums never reach the next one.
 //! A machine that loses an update may write a value twice; then there is no trace, and [`crate::trace`] says so.
 
-use membar_core::Mask;
+use membar_core::{Depends, Marks, Mask};
 use std::fmt::{self, Write};
 
 /// The effect of an instruction; the columns of a [`Program`] hold it in parts.
@@ -139,6 +139,22 @@ pub struct Program {
     pub(crate) initial: Vec<u64>,
     pub(crate) locks: u32,
     pub(crate) stride: u32,
+    /// What each instruction says about its order; empty where none says anything. A load that [reserves](Marks::RESERVES) is
+    /// a load, and a [conditional](Marks::CONDITIONAL) store a store, on machines without reservations.
+    pub(crate) marks: Vec<Marks>,
+    /// The dependencies, in the order of the instructions that have them.
+    pub(crate) depends: Vec<DependsOn>,
+}
+
+/// An instruction depends on an earlier one of its thread.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DependsOn {
+    /// The later instruction.
+    pub instr: u32,
+    /// What of it depends.
+    pub how: Depends,
+    /// The earlier one.
+    pub on: u32,
 }
 
 /// An error in a program.
@@ -243,6 +259,8 @@ impl ProgramBuilder {
                 initial: vec![0; addresses as usize],
                 locks,
                 stride: 8,
+                marks: Vec::new(),
+                depends: Vec::new(),
             },
         }
     }
@@ -283,6 +301,37 @@ impl ProgramBuilder {
         self.program.kind.push(kind);
         self.program.addr.push(addr);
         self.program.value.push(value);
+        self
+    }
+
+    /// Gives the last instruction marks: acquire, release, reserving, conditional.
+    pub fn marks(&mut self, marks: Marks) -> &mut ProgramBuilder {
+        let program = &mut self.program;
+        program.marks.resize(program.kind.len(), Marks::NONE);
+        if let Some(last) = program.marks.last_mut() {
+            *last = last.with(marks);
+        }
+        self
+    }
+
+    pub(crate) fn marks_if(&mut self, marks: Marks) -> &mut ProgramBuilder {
+        if marks.is_empty() { self } else { self.marks(marks) }
+    }
+
+    /// Does the instruction `back` instructions earlier in the last thread return something?
+    pub(crate) fn returns(&self, back: u32) -> bool {
+        let Some(on) = self.program.kind.len().checked_sub(1 + back as usize) else { return false };
+        let kind = self.program.kind[on];
+        let conditional = self.program.marks(on).meets(Marks::CONDITIONAL);
+        (back as usize) < self.len_of_thread() && (kind == Kind::Load || kind.atomic() || conditional)
+    }
+
+    /// Says that the last instruction depends on the one `back` instructions earlier in its thread; ignored where there is none.
+    pub fn depends(&mut self, how: Depends, back: u32) -> &mut ProgramBuilder {
+        let instr = self.program.kind.len() as u32 - 1;
+        if back > 0 && (back as usize) < self.len_of_thread() {
+            self.program.depends.push(DependsOn { instr, how, on: instr - back });
+        }
         self
     }
 
@@ -375,6 +424,21 @@ impl Program {
         }
     }
 
+    /// What an instruction says about its order.
+    #[inline]
+    pub fn marks(&self, i: usize) -> Marks {
+        self.marks.get(i).copied().unwrap_or_default()
+    }
+
+    /// The dependencies of an instruction.
+    pub fn depends(&self, i: usize) -> &[DependsOn] {
+        if self.depends.is_empty() {
+            return &[];
+        }
+        let start = self.depends.partition_point(|dep| (dep.instr as usize) < i);
+        &self.depends[start..start + self.depends[start..].partition_point(|dep| dep.instr as usize == i)]
+    }
+
     /// For a compare-and-swap: the earlier instruction of its thread that last told it what the address holds. `None` means
     /// the initial value.
     pub fn expects(&self, i: usize) -> Option<usize> {
@@ -391,6 +455,12 @@ impl Program {
     #[inline]
     pub(crate) fn orders(&self, i: usize) -> Mask {
         self.mask(i).unwrap_or(Mask::FULL)
+    }
+
+    /// Is every barrier with a mask one of Arm's: DMB, DMB LD, DMB ST?
+    pub(crate) fn has_arm_barriers(&self) -> bool {
+        let known = [Mask::FULL, Mask::LOAD_LOAD | Mask::LOAD_STORE, Mask::STORE_STORE];
+        (0..self.len()).filter_map(|i| self.mask(i)).all(|mask| known.contains(&mask))
     }
 
     fn find_expected(&mut self) {
@@ -459,6 +529,18 @@ impl Program {
 
     /// Writes an instruction as a trace would have it, `?` standing for what only a run will tell.
     fn write_instr(&self, i: usize, out: &mut impl Write) -> fmt::Result {
+        let marks = self.marks(i);
+        if marks.meets(Marks::RESERVES) {
+            out.write_str("lr ")?;
+        } else if marks.meets(Marks::CONDITIONAL) {
+            out.write_str("sc ")?;
+        }
+        self.write_plain(i, out)?;
+        Marks::WORDS.iter().filter(|(mark, _)| marks.meets(*mark)).try_for_each(|(_, word)| write!(out, " {word}"))?;
+        self.depends(i).iter().try_for_each(|dep| write!(out, " {}(-{})", dep.how.name(), dep.instr - dep.on))
+    }
+
+    fn write_plain(&self, i: usize, out: &mut impl Write) -> fmt::Result {
         match self.instr(i) {
             Instr::Load { addr } => write!(out, "M[{addr}] == ?"),
             Instr::Store { addr, value } => write!(out, "M[{addr}] := {value}"),

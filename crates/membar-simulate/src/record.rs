@@ -2,7 +2,7 @@
 
 use crate::program::Kind;
 use crate::{Instr, Program};
-use membar_core::{AddrId, Final, Init, Malformed, OrderLine, ResolveScratch, Span, Trace};
+use membar_core::{AddrId, Final, Init, Malformed, Marks, OrderLine, ResolveScratch, Span, Trace};
 
 /// The observations recorded besides the operations.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -27,6 +27,11 @@ pub struct Record {
     pub(crate) finals: Vec<u64>,
     /// Addresses and values in the order in which they reached memory; empty where that is not known.
     pub(crate) commits: Vec<(u32, u64)>,
+    /// For a machine that knows marks, dependencies and reservations: which conditional stores stored, by instruction. For
+    /// others, to which a reserving load is a load and a conditional store a store, nothing.
+    pub(crate) conditional: Option<Vec<bool>>,
+    /// Are its barriers Arm's?
+    pub(crate) arm: bool,
 }
 
 impl Record {
@@ -85,11 +90,17 @@ impl Record {
         }
     }
 
+    /// Is it a conditional store that did not store?
+    fn failed(&self, program: &Program, i: usize) -> bool {
+        self.conditional.as_ref().is_some_and(|stored| program.marks(i).meets(Marks::CONDITIONAL) && !stored[i])
+    }
+
     /// The value that an executed instruction wrote.
     #[inline]
     pub fn written(&self, program: &Program, i: usize) -> Option<u64> {
         let value = program.value[i];
         match program.kind[i] {
+            Kind::Store if self.failed(program, i) => None,
             Kind::Store | Kind::Exchange => Some(value),
             Kind::Add => Some(self.reads[i].wrapping_add(value)),
             Kind::Cas => self.swapped[i].then_some(value),
@@ -176,6 +187,10 @@ pub fn unresolved(program: &Program, record: &Record, times: Option<&Times>, obs
                 let addr = trace.memory_id(addr as u64);
                 trace.push_load(thread, addr, read, line)
             }
+            Instr::Store { addr, .. } if record.failed(program, i) => {
+                let addr = trace.memory_id(addr as u64);
+                trace.push_failed(thread, addr, line)
+            }
             Instr::Store { addr, value } => {
                 let addr = trace.memory_id(addr as u64);
                 trace.push_store(thread, addr, value, line)
@@ -200,6 +215,18 @@ pub fn unresolved(program: &Program, record: &Record, times: Option<&Times>, obs
         };
         if let Some(times) = times {
             trace.set_span(op, times.span(i));
+        }
+        if record.conditional.is_some() {
+            let marks = program.marks(i);
+            if !marks.is_empty() && !record.failed(program, i) {
+                trace.set_marks(op, marks);
+            }
+            if program.mask(i).is_some() {
+                trace.set_marks(op, if record.arm { Marks::DMB } else { Marks::FENCE });
+            }
+            // Delays are no lines of a trace.
+            let lines = |on: u32| (on as usize..i).filter(|&j| program.kind[j] != Kind::Delay).count() as u32;
+            program.depends(i).iter().for_each(|dep| trace.push_dependency(dep.how, lines(dep.on)));
         }
     }
     add_lines(&mut trace, program, record, observe);

@@ -21,7 +21,7 @@
 //! | `runner` | pinned threads, and a program's run on them |
 //! | `codegen` | programs as code: `x86_64` for the processor, `portable` for atomics; what they log |
 //! | `litmus` | litmus tests: batches, their tuning, histograms; `litmus/x86_64` and `litmus/portable` are their code |
-//! | `cores`, `clock`, `meet`, `memory` | available cores, clock offsets, starting together, buffers |
+//! | `cores`, `clock`, `barrier`, `memory` | available cores, clock offsets, starting together, buffers |
 //!
 //! Unsafe code is confined to four things: system calls about cores, reading the time-stamp counter, buffers that
 //! several threads write, and calls of generated code.

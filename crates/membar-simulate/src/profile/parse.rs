@@ -83,7 +83,7 @@ type Value<'t> = Spanned<DeValue<'t>>;
 
 /// The keys of each table; the first is the file itself. Numbers are in [`NUMBERS`].
 const KEYS: [(&str, &[&str]); 2] =
-    [("", &["name", "title", "about", "size", "mix", "sharing", "pace"]), ("sharing", &["pattern"])];
+    [("", &["name", "title", "about", "size", "mix", "sharing", "pace", "order"]), ("sharing", &["pattern"])];
 
 fn keys(table: &str) -> Vec<&'static str> {
     let words = KEYS.iter().filter(|(name, _)| *name == table).flat_map(|(_, keys)| keys.iter().copied());
@@ -108,8 +108,9 @@ impl Doc<'_> {
         let Some((key, _)) = unknown.min_by_key(|(key, _)| key.span().start) else { return Ok(()) };
         let whose = if name.is_empty() { "a profile".to_owned() } else { format!("`[{name}]`") };
         let error = self.error(&key.span(), "", format!("{whose} has no key {}", quoted(key.get_ref())));
-        let home =
-            ["size", "mix", "sharing", "pace"].into_iter().find(|home| keys(home).contains(&key.get_ref().as_ref()));
+        let home = ["size", "mix", "sharing", "pace", "order"]
+            .into_iter()
+            .find(|home| keys(home).contains(&key.get_ref().as_ref()));
         Err(match (nearest(key.get_ref(), known.iter().copied()), home) {
             (Some(meant), _) => error.help(format!("did you mean `{meant}`?")),
             (None, Some(home)) => error.help(format!("it belongs below `[{home}]`")),

@@ -1,7 +1,7 @@
 //! Machines do what their models allow, and with a bug what they do not.
 
 use membar_check::{Checker, Decision, Limits};
-use membar_core::{Malformed, Model, OpId, Trace};
+use membar_core::{Depends, Malformed, Marks, Model, OpId, Trace};
 use membar_simulate::{
     Instr, Machine, Observe, Profile, Program, ProgramBuilder, Run, Setup, machines, profile, sampled, trace,
 };
@@ -63,6 +63,95 @@ fn mesi_tso_allows_a_million_operations() {
     a_million_allowed(Machine::MesiTso);
 }
 
+#[test]
+fn rvwmo_allows_a_million_operations() {
+    a_million_allowed(Machine::Rvwmo);
+}
+
+#[test]
+fn armv8_allows_a_million_operations() {
+    a_million_allowed(Machine::Armv8);
+}
+
+#[test]
+fn rvwmo_allows_many_small_traces() {
+    many_small_traces(Machine::Rvwmo);
+}
+
+#[test]
+fn armv8_allows_many_small_traces() {
+    many_small_traces(Machine::Armv8);
+}
+
+/// Small traces, each with the order of writes and the final values, so that nothing is left open.
+fn many_small_traces(machine: Machine) {
+    let profile = profile::builtin(machine.profile()).unwrap();
+    let (mut stored, mut failed, mut depending) = (0, 0, 0);
+    for seed in 0..1500 {
+        let size = 1 + seed as u32 % 3;
+        let profile = Profile { threads: 1 + size, operations: 12 * size, addresses: 1 + size, ..profile.clone() };
+        let program = profile.program(seed).unwrap();
+        let run = machine.run(&program, seed);
+        let observe = Observe { write_order: seed % 2 == 0, finals: true };
+        let trace = recorded(&program, &run, observe);
+        assert_eq!(decide(&trace, machine.model()), Decision::Allowed, "seed {seed}");
+        for op in trace.ops() {
+            failed += usize::from(trace.marks(op).meets(Marks::FAILED));
+            stored += usize::from(trace.reservation(op).is_some());
+            depending += trace.dependencies(op).len();
+        }
+    }
+    assert!(stored > 500 && failed > 500 && depending > 5000, "{stored} {failed} {depending}");
+}
+
+/// Outcomes that RISC-V is known for: each is seen, and one order that forbids it is enough to never see it.
+#[test]
+fn rvwmo_shows_relaxed_outcomes() {
+    let relaxed = |between: &dyn Fn(&mut ProgramBuilder), kinds: [bool; 4], outcome: [u64; 2]| {
+        let mut b = ProgramBuilder::new(2, 0);
+        for (t, addresses) in [(0, [0, 1]), (1, [1, 0])] {
+            b.thread();
+            for (at, addr) in addresses.into_iter().enumerate() {
+                let value = 1 + t as u64;
+                b.push(if kinds[2 * t + at] { Instr::Store { addr, value } } else { Instr::Load { addr } });
+                if at == 1 {
+                    between(&mut b);
+                }
+            }
+        }
+        let program = b.finish().unwrap();
+        let reads: Vec<usize> = (0..4).filter(|&i| !kinds[i]).collect();
+        (0..3000)
+            .filter(|&seed| {
+                let record = Machine::Rvwmo.run(&program, seed).record;
+                [record.read(reads[0]), record.read(reads[1])] == outcome
+            })
+            .count()
+    };
+    let nothing = |_: &mut ProgramBuilder| {};
+    let address = |b: &mut ProgramBuilder| {
+        b.depends(Depends::Address, 1);
+    };
+    // Store buffering, load buffering, message passing with its reader alone in doubt.
+    assert!(relaxed(&nothing, [true, false, true, false], [0, 0]) > 10);
+    assert!(relaxed(&nothing, [false, true, false, true], [2, 1]) > 10);
+    assert_eq!(relaxed(&address, [false, true, false, true], [2, 1]), 0);
+    assert!(relaxed(&nothing, [true, true, false, false], [1, 0]) > 10);
+}
+
+#[test]
+fn every_bug_of_rvwmo_and_armv8_is_found() {
+    let all = [Machine::Rvwmo, Machine::Armv8]
+        .into_iter()
+        .flat_map(|machine| machine.bugs().iter().map(move |bug| (machine, bug)));
+    for (machine, bug) in all {
+        let setup = Setup::from(machine).with(bug.name()).unwrap();
+        let found = operations_to_find(setup, profile::builtin(machine.profile()).unwrap());
+        println!("{}: {found:?}", bug.name());
+        assert!(found.is_some_and(|operations| operations <= 40_000), "{}: {found:?}", bug.name());
+    }
+}
+
 /// The tests above would mean nothing if machines were stronger than their models.
 #[test]
 fn machines_show_what_their_models_allow() {
@@ -72,6 +161,8 @@ fn machines_show_what_their_models_allow() {
         (Machine::Wmo, "pso"),
         (Machine::MesiTso, "sc"),
         (Machine::GodsonT, "pso"),
+        (Machine::Rvwmo, "ztso"),
+        (Machine::Armv8, "pso"),
     ];
     for (machine, stronger) in weaker {
         let profile = Profile { operations: 200, ..profile::builtin("producer-consumer").unwrap().clone() };
@@ -207,6 +298,8 @@ fn same_seed_same_trace() {
         ("wmo", 0x5125352FA351AA0C),
         ("mesi-tso", 0xA081CBBC0B0C9508),
         ("godson-t", 0x4086A1EF6D49AE04),
+        ("rvwmo", 0x3D597E4DE2846DBF),
+        ("armv8", 0x3D597E4DE2846DBF),
     ];
     assert_eq!(found, expected);
 }

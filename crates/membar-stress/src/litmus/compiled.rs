@@ -125,7 +125,7 @@ fn text(test: &LitmusTest) -> Result<String, Error> {
         let mut lines = Vec::new();
         for (labels, line) in program.source(thread) {
             for label in labels {
-                lines.push(format!("L{label}%=:"));
+                lines.push(if numeric(label) { format!("{label}:") } else { format!("L{label}%=:") });
             }
             if !line.is_empty() {
                 lines.extend(assembly(test.arch, line, &program.labels(thread), &mut used));
@@ -250,6 +250,11 @@ int main(int argc, char **argv) {
 }
 "#;
 
+/// Is it a label that `1b` and `1f` mean? The assembler knows these itself.
+fn numeric(label: &str) -> bool {
+    label.bytes().all(|byte| byte.is_ascii_digit())
+}
+
 /// An instruction of the test as the assembler wants it, with operands for registers.
 fn assembly(arch: Arch, line: &str, labels: &[&str], used: &mut [bool]) -> Vec<String> {
     let mut out = String::new();
@@ -260,7 +265,7 @@ fn assembly(arch: Arch, line: &str, labels: &[&str], used: &mut [bool]) -> Vec<S
         let (token, after) = rest.split_at(len);
         let is_mnemonic = out.is_empty();
         match membar_litmus::register_number(arch, token).filter(|_| !is_mnemonic) {
-            _ if labels.contains(&token) => {
+            _ if labels.contains(&token) && !numeric(token) => {
                 let _ = write!(out, "L{token}%=");
             }
             // The zero register keeps its name.
@@ -301,4 +306,18 @@ fn assembly(arch: Arch, line: &str, labels: &[&str], used: &mut [bool]) -> Vec<S
         lines.push("fence rw,rw".to_owned());
     }
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numeric_labels_are_left_to_the_assembler() {
+        let mut used = [false; 32];
+        let mut one = |line: &str| assembly(Arch::RiscV, line, &["1", "L"], &mut used).join("; ");
+        assert_eq!(one("beqz x5,1b"), "beqz %[r5],1b");
+        assert_eq!(one("li x5,1"), "li %[r5],1");
+        assert_eq!(one("bnez x6,L"), "bnez %[r6],LL%=");
+    }
 }
