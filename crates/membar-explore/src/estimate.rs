@@ -106,8 +106,9 @@ impl<P: Program, O: Observer, S: Set> Worker<P, O, S> {
                 }
                 Step::of(awake.first())
             };
+            let awaited = self.awaited(step.thread());
             let performed = self.forward(step);
-            asleep = self.still_asleep(asleep & !S::one(step.thread()), &performed);
+            asleep = self.still_asleep(asleep & !S::one(step.thread()), &performed, awaited);
         }
         leaves
     }

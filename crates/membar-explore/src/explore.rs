@@ -171,6 +171,28 @@ impl SearchState {
         self.estimate
     }
 
+    /// Hands out everything that is left to at most this many searches, each with counts of its own. When one is done,
+    /// [`SearchState::rejoin`] takes it back. Nothing if this strategy cannot be split.
+    pub fn split(&mut self, parts: usize) -> Option<Vec<SearchState>> {
+        if !matches!(self.strategy, Strategy::Exhaustive | Strategy::Dpor | Strategy::Strict) {
+            return None;
+        }
+        let part = |frontier| SearchState { frontier, ..SearchState::new(self.strategy) };
+        Some(self.frontier.split(parts).into_iter().map(part).collect())
+    }
+
+    /// Takes back a part that has nothing left to run. There may be more to do now.
+    pub fn rejoin(&mut self, part: &SearchState) {
+        self.counts.add(&part.counts);
+        self.frontier.rejoin(&part.frontier);
+        self.done = self.frontier.is_done();
+    }
+
+    /// Some parts have not come back.
+    pub fn set_incomplete(&mut self) {
+        self.done = false;
+    }
+
     /// How many subtrees are known to be left.
     pub fn branches_left(&self) -> usize {
         self.frontier.branches()
@@ -281,6 +303,22 @@ impl<W: Work + Send> Search<W> {
                 self.draw(choice, executions, seed, stop, &mut seen);
             }
         }
+    }
+
+    /// The same, but shallow subtrees first and few executions of each: what is left is cut into ever more subtrees of similar size.
+    pub fn widen(&mut self, stop: &AtomicBool, mut seen: impl FnMut(W::Part)) {
+        const EXECUTIONS: u64 = 256;
+        let mode = match self.state.strategy {
+            Strategy::Exhaustive => Mode::Exhaustive,
+            Strategy::Dpor => Mode::Dpor { strict: false },
+            Strategy::Strict => Mode::Dpor { strict: true },
+            _ => return self.advance(stop, seen),
+        };
+        self.state.frontier.shallow_first();
+        let most = self.max_executions;
+        self.max_executions = most.min(self.state.counts.executions + self.state.counts.dropped + EXECUTIONS);
+        self.search(mode, stop, &mut seen);
+        self.max_executions = most;
     }
 
     /// Has workers do the parts of a search of graphs that were left last. Which ones, and how much of each, does not depend on the

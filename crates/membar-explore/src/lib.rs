@@ -86,7 +86,7 @@ pub use estimate::Estimate;
 pub use explore::{Search, SearchState, Strategy};
 pub use fault::{Control, Fault, FaultKind, Form, Location, Message, Piece};
 pub use graph::{GraphOutcome, GraphTask, Graphs};
-pub use observer::{Blind, Observer};
+pub use observer::{Blind, Observer, WeakExecution};
 pub use program::{Awaited, MAX_OUTCOMES, MAX_THREADS, Next, Program, Standing, Stop, Waiting, Watched};
 pub use schedule::{BadSchedule, Schedule, Step};
 pub use set::Many;

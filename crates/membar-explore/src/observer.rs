@@ -3,6 +3,24 @@
 use crate::{End, Fault, Step};
 use membar_core::{Access, Performed, WeakStep};
 
+/// An execution of a memory model, up to where it has come.
+pub trait WeakExecution {
+    /// How many steps it has.
+    fn len(&self) -> usize;
+
+    /// Whether nothing has happened.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Its steps.
+    fn steps(&self) -> Vec<WeakStep>;
+
+    /// What is not sequentially consistent about it: accesses that are before a write to their address, and on a cycle of
+    /// po ∪ rf ∪ co ∪ fr for that reason. Pairs of instructions, that of the access first, in order and each once.
+    fn missed(&self) -> Vec<(u32, u32)>;
+}
+
 /// Watches executions step by step, forwards and backwards.
 pub trait Observer {
     /// Everything seen since the last [`Observer::take`].
@@ -31,15 +49,14 @@ pub trait Observer {
     /// In the execution that has ended, a thread stopped at a fault.
     fn fault(&mut self, thread: usize, fault: Fault, path: &[Step]);
 
-    /// An execution of a memory model has ended that had not been seen before; `sc` if it is sequentially consistent. `steps` are
-    /// those of the execution.
-    fn weak_end(&mut self, _end: End, _sc: bool, _steps: &dyn Fn() -> Vec<WeakStep>) {}
+    /// An execution of a memory model has ended that had not been seen before; `sc` if it is sequentially consistent.
+    fn weak_end(&mut self, _end: End, _sc: bool, _execution: &dyn WeakExecution) {}
 
     /// In an execution of a memory model a thread has stopped at a fault.
-    fn weak_fault(&mut self, _thread: usize, _fault: Fault, _steps: &dyn Fn() -> Vec<WeakStep>) {}
+    fn weak_fault(&mut self, _thread: usize, _fault: Fault, _execution: &dyn WeakExecution) {}
 
     /// In an execution of a memory model these accesses, by their instructions, have a data race.
-    fn weak_race(&mut self, _sites: (u32, u32), _steps: &dyn Fn() -> Vec<WeakStep>) {}
+    fn weak_race(&mut self, _sites: (u32, u32), _execution: &dyn WeakExecution) {}
 
     /// Whether enough has been seen: then the search stops as soon as it can.
     fn enough(&self) -> bool {

@@ -55,8 +55,8 @@ impl Awaited {
 /// A round is *idle* if it begins and ends with the same registers and changes no memory. After an idle round that read
 /// the values in `round`, the thread will do the same again, access by access, until it reads something else.
 ///
-/// A *blocking* access (a lock is taken, a thread begins) is disabled as long as [`Awaited::blocks`] says so, and when it is
-/// made the thread is not waiting any more.
+/// A *blocking* access (a lock is taken, a thread begins) is disabled as long as [`Awaited::blocks`] says so, of its own address or of another
+/// one, and when it is made the thread is not waiting any more.
 ///
 /// A thread is *parked* if it has gone round twice, has written on the way, and everything that it wrote is as it was
 /// (it polls under a lock, say). It stands between two rounds, and need not continue unless it would find something else.

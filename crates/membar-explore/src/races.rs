@@ -41,6 +41,13 @@
 //! An initial of v can run before c: what its event waited for is what was there before c, or a write of v would happen
 //! before it.
 //!
+//! # Guarded accesses
+//!
+//! A blocking access may wait for another address than its own (its *guard*: nobody is in an atomic section, say). It is then a read
+//! of the guard as well, in one step: it conflicts with writes to either address. What is said above holds for the guard;
+//! where the access would come before a write to the guard, it still comes after the conflicting accesses to its own address that do not happen after
+//! that write.
+//!
 //! # Barriers
 //!
 //! Threads that meet at a barrier ([`membar_core::C11::meeting`]) arrive in an order that nobody can tell: an arrival is
@@ -96,11 +103,16 @@ struct Event {
     writes: bool,
     arrives: bool,
     addr: u32,
+    /// The other address that it reads, or [`NO_GUARD`].
+    guard: u32,
     /// Which event of its thread it is, from 1.
     index: u32,
     /// The previous value of the address.
     old: u64,
 }
+
+/// No address.
+const NO_GUARD: u32 = u32::MAX;
 
 #[derive(Clone, Debug, Default)]
 struct Cell {
@@ -151,8 +163,10 @@ impl Races {
         let thread = performed.thread as usize;
         let meets = performed.access.c11.meets();
         let (addr, writes) = (performed.access.addr as usize, performed.writes && !meets);
-        if addr >= self.cells.len() {
-            self.cells.resize_with(addr + 1, Cell::default);
+        let guard = awaited.filter(|awaited| awaited.addr as usize != addr);
+        let last = addr.max(guard.map_or(0, |guard| guard.addr as usize));
+        if last >= self.cells.len() {
+            self.cells.resize_with(last + 1, Cell::default);
         }
         let mut clock = std::mem::take(&mut self.clock);
         self.clock_of_thread(thread, &mut clock);
@@ -169,7 +183,8 @@ impl Races {
         self.racing.clear();
         let reads = if writes { &cell.reads[..] } else { &[] };
         let since = reads.iter().rev().take_while(|&&read| last_write.is_none_or(|write| read > write));
-        for &c in since.chain(&last_write) {
+        let let_in = guard.and_then(|guard| self.cells[guard.addr as usize].writes.last().copied());
+        let mut consider = |c: u32| {
             let event = self.events[c as usize];
             if clock[event.thread as usize] < event.index {
                 let other = &self.clocks[c as usize * self.threads..][..self.threads];
@@ -178,15 +193,23 @@ impl Races {
                 }
                 self.racing.push(c);
             }
+        };
+        match let_in {
+            None => since.chain(&last_write).for_each(|&c| consider(c)),
+            Some(let_in) => {
+                let mut all: Vec<u32> = since.chain(&last_write).copied().chain([let_in]).collect();
+                all.sort_unstable();
+                all.into_iter().rev().for_each(consider);
+            }
         }
 
         for i in 0..self.racing.len() {
             let c = self.racing[i];
             if let Some(awaited) = &awaited
-                && Some(c) == last_write
+                && Some(c) == if guard.is_some() { let_in } else { last_write }
                 && awaited.blocks(self.events[c as usize].old)
             {
-                self.turn_blocking(thread, addr, writes, awaited, decree, turns);
+                self.turn_blocking(thread, (addr, writes), awaited, decree, turns);
             } else if let Some(initials) = self.initials(c as usize, thread, &clock, turns.known(c)) {
                 turns.turn(Turn { depth: c, initials });
             }
@@ -196,9 +219,15 @@ impl Races {
         self.clocks.extend_from_slice(&clock);
         self.clock = clock;
         let arrives = meets && performed.writes;
-        self.events.push(Event { thread: thread as u8, writes, arrives, addr: addr as u32, index, old: performed.old });
+        let addr = addr as u32;
+        let watched = guard.map_or(NO_GUARD, |guard| guard.addr);
+        let event = Event { thread: thread as u8, writes, arrives, addr, guard: watched, index, old: performed.old };
+        self.events.push(event);
         self.own[thread].push(at);
-        let cell = &mut self.cells[addr];
+        if let Some(guard) = guard {
+            self.cells[guard.addr as usize].reads.push(at);
+        }
+        let cell = &mut self.cells[addr as usize];
         if writes {
             cell.writes.push(at)
         } else {
@@ -212,6 +241,9 @@ impl Races {
         let event = self.events.pop().expect("an event to take back");
         self.clocks.truncate(self.clocks.len() - self.threads);
         self.own[event.thread as usize].pop();
+        if event.guard != NO_GUARD {
+            self.cells[event.guard as usize].reads.pop();
+        }
         let cell = &mut self.cells[event.addr as usize];
         if event.writes {
             cell.writes.pop()
@@ -220,19 +252,18 @@ impl Races {
         };
     }
 
-    /// The races of a blocking access that is disabled where an execution ends.
-    pub fn at_end<S: Set>(&mut self, thread: usize, writes: bool, awaited: &Awaited, turns: &mut impl Turns<S>) {
+    /// The races of a blocking access to this address, which may write, that is disabled where an execution ends.
+    pub fn at_end<S: Set>(&mut self, thread: usize, own: (usize, bool), awaited: &Awaited, turns: &mut impl Turns<S>) {
         if (awaited.addr as usize) < self.cells.len() {
-            self.turn_blocking(thread, awaited.addr as usize, writes, awaited, None, turns);
+            self.turn_blocking(thread, own, awaited, None, turns);
         }
     }
 
-    /// The latest write concurrent with the thread before which its blocking access was enabled.
+    /// The latest write concurrent with the thread before which its blocking access, to this address, was enabled.
     fn turn_blocking<S: Set>(
         &mut self,
         thread: usize,
-        addr: usize,
-        writes: bool,
+        (addr, writes): (usize, bool),
         awaited: &Awaited,
         decree: Option<(usize, usize)>,
         turns: &mut impl Turns<S>,
@@ -241,7 +272,7 @@ impl Races {
         self.clock_of_thread(thread, &mut base);
         self.join_decree(decree, &mut base);
         let mut found = None;
-        for &c in self.cells[addr].writes.iter().rev() {
+        for &c in self.cells[awaited.addr as usize].writes.iter().rev() {
             let event = self.events[c as usize];
             if base[event.thread as usize] >= event.index {
                 break;
@@ -252,12 +283,15 @@ impl Races {
             }
         }
         if let Some(c) = found {
-            // The events that the read would come after, had `c` not happened: its thread's past and, if it writes, reads that do
-            // not happen after c.
-            if writes {
+            // The events that the access would come after, had `c` not happened: its thread's past, reads that do not happen after c if it
+            // writes, and writes that do not, of which there are none to the address that it waits for.
+            if let Some(cell) = self.cells.get(addr) {
                 let event = self.events[c as usize];
-                for &read in self.cells[addr].reads.iter().rev().take_while(|&&read| read > c) {
-                    let other = &self.clocks[read as usize * self.threads..][..self.threads];
+                let reads: &[u32] = if writes { &cell.reads } else { &[] };
+                let guarded: &[u32] = if addr == awaited.addr as usize { &[] } else { &cell.writes };
+                let after = |list: &[u32]| list.len() - list.partition_point(|&at| at < c);
+                for &at in reads.iter().rev().take(after(reads)).chain(guarded.iter().rev().take(after(guarded))) {
+                    let other = &self.clocks[at as usize * self.threads..][..self.threads];
                     if other[event.thread as usize] < event.index {
                         base.iter_mut().zip(other).for_each(|(a, &b)| *a = (*a).max(b));
                     }

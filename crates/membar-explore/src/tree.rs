@@ -60,7 +60,7 @@
 //! # Blocking accesses
 //!
 //! An access that is made only when it can be (to take a lock, to begin as a thread that somebody starts) is disabled by
-//! the value of its own address, in all strategies alike, and nothing is left out: nothing needs to be argued. A thread that may wait forever ([`crate::Program::may_wait`]) differs
+//! the value of its own address, or of another one that it then reads too ([`crate::races`]), in all strategies alike, and nothing is left out: nothing needs to be argued. A thread that may wait forever ([`crate::Program::may_wait`]) differs
 //! only in what the end of an execution is called.
 //!
 //! # Choices
@@ -71,6 +71,13 @@
 //! conflicts with nothing, so no race is reversed at it, and no thread is asleep at its own choice, since it has just made a step
 //! (or nobody has). A race asks that a thread be run from a state above; whatever it chooses then is explored
 //! below. A thread asleep is one whose step, with everything that can be chosen after it, is run elsewhere.
+//!
+//! # Parts
+//!
+//! A search can be split into parts that know nothing of each other, for other machines. Each gets some items and a copy of the open nodes
+//! above them. A race that concerns such a node is not reversed there, since each part would do so: it is noted, and
+//! when the part is taken back the node, which stayed where the search was split, gets the thread, unless another part has asked for one
+//! that will do. That is what merging does at the end of a round, only later; the argument is the same.
 //!
 //! # Invariants
 //!
@@ -119,6 +126,17 @@ struct Open {
     depth: u32,
     /// Open nodes and items below it.
     users: u32,
+    /// In a part of a search: the node is shared with other parts. Its number in the search that was split.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    shared: Option<u32>,
+}
+
+/// A thread that a part of a search wants to be run from a node that it shares with others.
+#[derive(Clone, Copy, PartialEq, Debug, serde::Serialize, serde::Deserialize)]
+struct Wanted {
+    /// The node, as the search that was split numbers it.
+    open: u32,
+    initials: Many,
 }
 
 /// A step to make from an open node.
@@ -141,11 +159,81 @@ pub(crate) struct Frontier {
     begun: bool,
     /// The guessed share of the search that is done.
     pub share: f64,
+    /// Of a part of a search.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    wanted: Vec<Wanted>,
 }
 
 impl Frontier {
     pub fn new() -> Frontier {
-        Frontier { open: Vec::new(), free: Vec::new(), items: Vec::new(), begun: false, share: 0.0 }
+        Frontier { open: Vec::new(), free: Vec::new(), items: Vec::new(), begun: false, share: 0.0, wanted: Vec::new() }
+    }
+
+    /// Puts the shallowest items where they are taken next.
+    pub fn shallow_first(&mut self) {
+        let open = &self.open;
+        self.items.sort_by_key(|item| std::cmp::Reverse(open[item.open as usize].depth));
+    }
+
+    /// Hands out all items, to at most this many parts. Nodes stay here: what parts want of them comes back by [`Frontier::rejoin`].
+    pub fn split(&mut self, parts: usize) -> Vec<Frontier> {
+        let mut items = std::mem::take(&mut self.items);
+        let parts = parts.clamp(1, items.len().max(1));
+        // Items of one depth, which are of a size more than others, go to different parts.
+        items.sort_by_key(|item| self.open[item.open as usize].depth);
+        let mut all: Vec<Frontier> = (0..parts).map(|_| Frontier { begun: true, ..Frontier::new() }).collect();
+        let mut known = vec![std::collections::HashMap::new(); parts];
+        for (number, item) in items.into_iter().enumerate() {
+            let (turn, at) = (number / parts, number % parts);
+            // There and back, so that no part is always the first.
+            let at = if turn % 2 == 0 { at } else { parts - 1 - at };
+            let open = self.copy(item.open, &mut all[at], &mut known[at]);
+            all[at].open[open as usize].users += 1;
+            all[at].items.push(Item { open, ..item });
+        }
+        all.retain(|part| !part.items.is_empty());
+        all
+    }
+
+    /// The same node in a part, with those above it.
+    fn copy(&self, id: u32, part: &mut Frontier, known: &mut std::collections::HashMap<u32, u32>) -> u32 {
+        if let Some(&copied) = known.get(&id) {
+            return copied;
+        }
+        let open = &self.open[id as usize];
+        let parent = if open.depth > 0 { self.copy(open.parent, part, known) } else { 0 };
+        // One user more than it has: it stays.
+        let copied = part.add_open(Open { parent, users: 1, shared: Some(id), ..*open });
+        known.insert(id, copied);
+        copied
+    }
+
+    /// Takes back a part that is done: what it wants becomes items, or a wish to the search that this one is a part of.
+    pub fn rejoin(&mut self, part: &Frontier) {
+        for wanted in &part.wanted {
+            if let Some(node) = self.open.get(wanted.open as usize) {
+                let turn = Turn { depth: node.depth, initials: wanted.initials };
+                self.turn(wanted.open, turn);
+            }
+        }
+    }
+
+    /// Makes sure that a race is reversed, at this node.
+    fn turn(&mut self, id: u32, turn: Turn) {
+        let open = &mut self.open[id as usize];
+        match open.shared {
+            None => {
+                open.node.add(turn.initials);
+                self.add_items(id, 0.0);
+            }
+            Some(shared) => {
+                let wanted = Wanted { open: shared, initials: turn.initials };
+                let is_known = (turn.initials & (open.node.todo | open.node.asleep)).is_some();
+                if !is_known && !self.wanted.contains(&wanted) {
+                    self.wanted.push(wanted);
+                }
+            }
+        }
     }
 
     pub fn is_done(&self) -> bool {
@@ -313,7 +401,7 @@ fn begin<T>(frontier: &mut Frontier, answer: Answer<T>, take: &mut impl FnMut(&C
     frontier.begun = true;
     match begun {
         Ok(node) => {
-            let root = frontier.add_open(Open { node, parent: 0, by: Step::of(0), depth: 0, users: 0 });
+            let root = frontier.add_open(Open { node, parent: 0, by: Step::of(0), depth: 0, users: 0, shared: None });
             frontier.add_items(root, 1.0 / f64::from(node.ways().0));
         }
         Err(outcome) => {
@@ -329,8 +417,7 @@ fn merge(frontier: &mut Frontier, item: &Item, turns: Vec<Turn>, rest: Vec<(Step
         while frontier.open[id as usize].depth > turn.depth {
             id = frontier.open[id as usize].parent;
         }
-        frontier.open[id as usize].node.add(turn.initials);
-        frontier.add_items(id, 0.0);
+        frontier.turn(id, turn);
     }
     // Each way to continue from a node is guessed to lead to as much as each other one.
     let (mut below, mut left) = (item.share, 0.0);
@@ -340,7 +427,7 @@ fn merge(frontier: &mut Frontier, item: &Item, turns: Vec<Turn>, rest: Vec<(Step
         let (all, open) = node.ways();
         below /= f64::from(all.max(1));
         left += below * f64::from(open);
-        parent = frontier.add_open(Open { node, parent, by, depth, users: 0 });
+        parent = frontier.add_open(Open { node, parent, by, depth, users: 0, shared: None });
         frontier.add_items(parent, below);
     }
     frontier.share += item.share - left;

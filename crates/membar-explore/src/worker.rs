@@ -245,7 +245,7 @@ impl<P: Program, O: Observer, S: Set> Worker<P, O, S> {
 
     /// If the thread's next access is a blocking one, or would close its idle round again: the condition it waits for.
     #[inline]
-    fn awaited(&self, thread: usize) -> Option<Awaited> {
+    pub(crate) fn awaited(&self, thread: usize) -> Option<Awaited> {
         if !self.waiting.has(thread) {
             return None;
         }
@@ -406,17 +406,24 @@ impl<P: Program, O: Observer, S: Set> Worker<P, O, S> {
         (node, false)
     }
 
-    /// Which of the threads in `asleep` stay so after this step.
+    /// Which of the threads in `asleep` stay so after this step, which waited for `awaited` if it was a blocking access.
     #[inline]
-    pub(crate) fn still_asleep(&self, mut asleep: S, performed: &Performed) -> S {
+    pub(crate) fn still_asleep(&self, mut asleep: S, performed: &Performed, awaited: Option<Awaited>) -> S {
         let mut left = asleep;
         while left.is_some() {
             let thread = left.first();
             left = left.rest();
-            if let Next::Access(access) = self.program.next(thread)
-                && access.addr == performed.access.addr
+            let Next::Access(access) = self.program.next(thread) else { continue };
+            let conflicts = access.addr == performed.access.addr
                 && !(access.c11.meets() && performed.access.c11.meets())
-                && (performed.writes || access.writes_on(performed.old))
+                && (performed.writes || access.writes_on(performed.old));
+            // The addresses that blocking accesses wait for, if they are not their own, are read too.
+            let reads = |own: u32, awaited: Option<Awaited>, other: u32| {
+                awaited.is_some_and(|awaited| awaited.addr != own && awaited.addr == other)
+            };
+            if conflicts
+                || access.kind.may_write() && reads(performed.access.addr, awaited, access.addr)
+                || performed.writes && reads(access.addr, self.awaited(thread), performed.access.addr)
             {
                 asleep &= !S::one(thread);
             }
@@ -526,11 +533,12 @@ impl<P: Program, O: Observer, S: Set> Worker<P, O, S> {
             if self.mode.is_dpor() {
                 let decree = self.decree(thread);
                 let mut path = Path { known: &self.known, nodes: &mut self.nodes, above: &mut self.turns };
-                self.races.push(performed, awaited.take(), decree, &mut path);
+                self.races.push(performed, awaited, decree, &mut path);
             }
             self.made(step, performed);
             self.counts.events += 1;
-            asleep = if asleep.is_none() { asleep } else { self.still_asleep(asleep & !bit, performed) };
+            asleep = if asleep.is_none() { asleep } else { self.still_asleep(asleep & !bit, performed, awaited) };
+            awaited = None;
             if i + 1 < run.len() {
                 self.open(from.enabled | bit, asleep, preemptions);
                 self.nodes.last_mut().expect("just opened").done = bit;
@@ -591,9 +599,10 @@ impl<P: Program, O: Observer, S: Set> Worker<P, O, S> {
             }
             let awaited = waiting.round[waiting.repeated];
             // A waiting read-modify-write, once it succeeds, may write.
-            let writes = matches!(self.program.next(thread), Next::Access(a) if a.kind.may_write());
+            let Next::Access(access) = self.program.next(thread) else { continue };
+            let own = (access.addr as usize, access.kind.may_write());
             let mut path = Path { known: &self.known, nodes: &mut self.nodes, above: &mut self.turns };
-            self.races.at_end(thread, writes, &awaited, &mut path);
+            self.races.at_end(thread, own, &awaited, &mut path);
         }
     }
 

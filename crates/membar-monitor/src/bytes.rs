@@ -26,9 +26,10 @@
 //! 3. if e writes: has, if the first write of U to a byte of e is interlocked, the write before it (nothing may come between it and
 //!    what it read).
 //!
-//! It cannot be placed there if U meets P, if rule 2 or 3 wants the initial value, or if e writes and U has an own write to a byte of e.
+//! It cannot be placed there if U meets P, if rule 2 or 3 wants the initial value, or if U has an own write to a byte of e and e writes, or is
+//! interlocked and does not.
 //! Otherwise the trace of all events before e, and e with each of its bytes placed as late as U allows, is one of the machine. It
-//! is not SC, and (w, e) is reported, if something in U happens before `prev`, the access before e in its thread, or before an
+//! is not SC, and (w, e) is reported, if w happens before `prev`, the access before e in its thread, or before an
 //! event y that e comes after: the last write outside U to a byte of e, or, if e writes, a read of one outside U.
 //!
 //! # Why a report is right
@@ -49,19 +50,31 @@
 //! and z is placed no earlier on any byte than in X. Then y, or a later write to its byte, is outside U, and u happens before it or
 //! before prev. So (u, z) is reported.
 //!
-//! An access that is only tried is placed among all writes of the execution, of which some may come later than in X. Rules 2 and 3
-//! and own writes are left out for it, which can only add reports: later writes are in U or make y later, and do not lead to P.
+//! # Accesses that are only tried, and what an explanation needs
+//!
+//! X has as few events as possible, so it is z and what happens before prev or before one event y of another thread that conflicts with z: one such
+//! set of events has the cycle, and leaving out the rest leaves a trace of the machine (z reads earlier writes where it loses
+//! a source). So it is enough to go through the y, also none, and to place e among what happens before prev or y
+//! ([`BytesMonitor::placement`]). For an access that has been made this is done for the report that people read; for one that is
+//! only tried, and that the execution may have gone on without, to decide: it is first placed among all events without rules 2 and 3, the
+//! condition on own writes and values, which can only add reports.
+//!
+//! # Compare-and-swap
+//!
+//! Whether it writes depends on what it finds. It is placed both ways, and each counts only if the bytes that it finds there, those of
+//! the last writes outside U, say so. Values are known if an address has at most 8 bytes. Of others ([`Access::WIDE`]) both ways count.
 //!
 //! # Deviations
 //!
-//! A compare-and-swap of a part counts as a write, even if it fails: on x86 it is one. Processors wait until a store has left the
-//! buffer if a load needs only some bytes of it; this machine does not, so a report may be about an execution
-//! that such a processor cannot make.
+//! A compare-and-swap of a part of more than 8 bytes counts as a write, even if it fails: on x86 it is one. Processors wait until
+//! a store has left the buffer if a load needs only some bytes of it; this machine does not, so a report may be about an
+//! execution that such a processor cannot make.
 //!
 //! # Complexity
 //!
 //! For an execution of n events, O(n/64) for each event to keep, and O(n²/64) for each write that an access of a part may be
-//! placed before. Only for programs that access parts of words.
+//! placed before; for each access that conflicts with it once more, if an access is only tried or explained. Only for programs
+//! that access parts of words.
 
 use crate::sets::{Overtaken, TooLong};
 use membar_core::{Access, AccessKind, Barrier, Performed, Relaxation};
@@ -70,36 +83,33 @@ use membar_core::{Access, AccessKind, Barrier, Performed, Relaxation};
 pub const MAX_EVENTS: usize = 4096;
 
 /// A set of events, a bit each.
-type Events = Vec<u64>;
+pub(crate) type Events = Vec<u64>;
 
-fn join(to: &mut Events, from: &Events) {
+pub(crate) fn join(to: &mut Events, from: &Events) {
     if to.len() < from.len() {
         to.resize(from.len(), 0);
     }
     to.iter_mut().zip(from).for_each(|(to, from)| *to |= from);
 }
 
-fn has(set: &Events, event: usize) -> bool {
+pub(crate) fn has(set: &Events, event: usize) -> bool {
     set.get(event / 64).is_some_and(|word| word >> (event % 64) & 1 != 0)
 }
 
-fn add(set: &mut Events, event: usize) {
+pub(crate) fn add(set: &mut Events, event: usize) {
     if set.len() <= event / 64 {
         set.resize(event / 64 + 1, 0);
     }
     set[event / 64] |= 1 << (event % 64);
 }
 
-fn meet(a: &Events, b: &Events) -> bool {
+pub(crate) fn intersects(a: &Events, b: &Events) -> bool {
     a.iter().zip(b).any(|(a, b)| a & b != 0)
 }
 
 /// The bytes of an access, a bit each.
 fn bytes(access: &Access) -> u32 {
-    match access.part {
-        0 => u32::MAX,
-        part => ((1 << (part & 15)) - 1) << (part >> 4),
-    }
+    access.bytes().fold(0, |bits, byte| bits | 1 << byte)
 }
 
 /// The events from which rhb leads to something that is ppo before a later load, a later store, or anything after a full barrier
@@ -150,6 +160,23 @@ pub struct BytesMonitor {
     machine: Relaxation,
     threads: Vec<Thread>,
     made: Vec<Made>,
+    /// What the address that is being looked at held at first, if these are not all events of the execution.
+    initial: Option<u64>,
+}
+
+/// How an access can overtake a store.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Placement {
+    /// The store.
+    pub store: Overtaken,
+    /// The events of an execution that shows it, in their order, without the access.
+    pub kept: Vec<u32>,
+    /// Those of them that the access comes before on the machine.
+    pub after: Vec<u32>,
+    /// Whether it writes there.
+    pub writes: bool,
+    /// The value that it finds, of the whole address.
+    pub found: u64,
 }
 
 /// What the execution has of a byte.
@@ -163,24 +190,44 @@ struct Byte {
 impl BytesMonitor {
     /// A monitor for executions of this many threads.
     pub fn new(machine: Relaxation, threads: usize) -> BytesMonitor {
-        BytesMonitor { machine, threads: vec![Thread::default(); threads], made: Vec::new() }
+        BytesMonitor { machine, threads: vec![Thread::default(); threads], made: Vec::new(), initial: None }
     }
 
     /// Takes the next access of the execution; the store that it could have overtaken, if there is one.
     pub fn push(&mut self, performed: &Performed) -> Result<Option<Overtaken>, TooLong> {
-        let (t, access, at) = (performed.thread as usize, &performed.access, self.made.len());
-        if at == MAX_EVENTS {
+        if self.made.len() == MAX_EVENTS {
             return Err(TooLong);
         }
+        let (t, access) = (performed.thread as usize, &performed.access);
         let before = self.threads[t].clone();
         self.threads[t].pass(access.barrier);
         let history = self.history(access);
         let found = self.violation(t, access, &history, true);
+        self.note(performed, before, &history);
+        Ok(found.map(|(store, ..)| store))
+    }
+
+    /// Takes the next access of the execution, and does not look what it could have overtaken.
+    pub fn take(&mut self, performed: &Performed) -> Result<(), TooLong> {
+        if self.made.len() == MAX_EVENTS {
+            return Err(TooLong);
+        }
+        let thread = performed.thread as usize;
+        let before = self.threads[thread].clone();
+        self.threads[thread].pass(performed.access.barrier);
+        let history = self.history(&performed.access);
+        self.note(performed, before, &history);
+        Ok(())
+    }
+
+    /// Takes the next access, before which its thread was as this says.
+    fn note(&mut self, performed: &Performed, before: Thread, history: &[Byte]) {
+        let (t, access, at) = (performed.thread as usize, &performed.access, self.made.len());
         let thread = &self.threads[t];
         let mut past = thread.last.map(|last| self.made[last as usize].past.clone()).unwrap_or_default();
         let mut rhb = thread.before(self.machine, access.kind).clone();
         let interlocked = access.kind == AccessKind::Rmw;
-        for byte in &history {
+        for byte in history {
             if let Some(&write) = byte.writes.last() {
                 let Made { performed: wrote, past: its_past, rhb: its_rhb, .. } = &self.made[write];
                 join(&mut past, its_past);
@@ -208,7 +255,6 @@ impl BytesMonitor {
         }
         thread.last = Some(at as u32);
         self.made.push(Made { performed: *performed, past, rhb, thread: before });
-        Ok(found)
     }
 
     /// Takes the last access back.
@@ -226,11 +272,57 @@ impl BytesMonitor {
 
     /// The store that this next access of the thread could overtake, if it were made now or later.
     pub fn tried(&self, thread: usize, access: Access) -> Option<Overtaken> {
-        let mut other = BytesMonitor { threads: self.threads.clone(), made: Vec::new(), ..*self };
+        let mut other = self.clone();
         other.threads[thread].pass(access.barrier);
-        other.made.clone_from(&self.made);
         let history = other.history(&access);
-        other.violation(thread, &access, &history, false)
+        other.violation(thread, &access, &history, false)?;
+        self.placement(thread, access, None).map(|placement| placement.store)
+    }
+
+    /// How this next access of the thread can overtake this store, or any: with as few events as possible.
+    pub fn placement(&self, thread: usize, access: Access, store: Option<u32>) -> Option<Placement> {
+        let last = self.threads[thread].last.map(|last| &self.made[last as usize].past);
+        let conflicts = |made: &&Made| {
+            let Performed { thread: other, access: its, writes, .. } = &made.performed;
+            let both = its.addr == access.addr && its.overlaps(&access);
+            both && *other as usize != thread && (*writes || access.kind.may_write())
+        };
+        let mut sets: Vec<Events> = vec![last.cloned().unwrap_or_default()];
+        for made in self.made.iter().filter(conflicts) {
+            let mut set = made.past.clone();
+            join(&mut set, &sets[0]);
+            set.resize(self.made.len().div_ceil(64), 0);
+            if !sets.contains(&set) {
+                sets.push(set);
+            }
+        }
+        sets.sort_by_key(|set| set.iter().map(|word| word.count_ones()).sum::<u32>());
+        sets.iter().find_map(|set| self.placement_in(thread, access, store, set))
+    }
+
+    /// The same with these events, with each of which those are that happen before it.
+    fn placement_in(&self, t: usize, access: Access, store: Option<u32>, set: &Events) -> Option<Placement> {
+        let kept: Vec<u32> = (0..self.made.len()).filter(|&at| has(set, at)).map(|at| at as u32).collect();
+        let mut part = BytesMonitor::new(self.machine, self.threads.len());
+        for &at in &kept {
+            part.take(&self.made[at as usize].performed).ok()?;
+        }
+        part.threads[t].pass(access.barrier);
+        part.initial = Some(self.initial_of(access.addr));
+        let history = part.history(&access);
+        let only = match store {
+            Some(store) => Some(kept.binary_search(&store).ok()?),
+            None => None,
+        };
+        let ways = part.ways(t, &access, &history, true).filter(|&(write, _)| only.is_none_or(|only| only == write));
+        let (write, writes, after) = ways.into_iter().find_map(|(write, writes)| {
+            let after = part.overtakes(t, &access, &history, write, (writes, true))?;
+            Some((write, writes, after))
+        })?;
+        let found = part.found(t, &access, &history, &after);
+        let store = Overtaken { store: kept[write], store_site: part.made[write].performed.access.site };
+        let after = (0..kept.len()).filter(|&at| has(&after, at)).map(|at| kept[at]).collect();
+        Some(Placement { store, kept, after, writes, found })
     }
 
     /// What was done to each byte of the access. Bytes that no access has distinguished are one.
@@ -254,25 +346,59 @@ impl BytesMonitor {
         history
     }
 
-    fn violation(&self, t: usize, access: &Access, history: &[Byte], made: bool) -> Option<Overtaken> {
+    fn violation(&self, t: usize, access: &Access, history: &[Byte], made: bool) -> Option<(Overtaken, bool)> {
+        let found = self
+            .ways(t, access, history, made)
+            .find(|&(write, writes)| self.overtakes(t, access, history, write, (writes, made)).is_some());
+        found.map(|(write, writes)| {
+            let store_site = self.made[write].performed.access.site;
+            (Overtaken { store: write as u32, store_site }, writes)
+        })
+    }
+
+    /// The writes before which the access might be placed, and whether it writes there.
+    fn ways<'a>(
+        &'a self,
+        t: usize,
+        access: &'a Access,
+        history: &'a [Byte],
+        made: bool,
+    ) -> impl Iterator<Item = (usize, bool)> + 'a {
         let ppo = self.threads[t].before(self.machine, access.kind);
-        for byte in history {
-            for &write in byte.writes.iter().rev() {
-                let wrote = &self.made[write].performed;
-                if wrote.thread as usize == t || has(ppo, write) {
-                    break;
-                }
-                // A compare-and-swap of a whole word writes if it finds what it expects; of others nobody knows.
-                let writes = if history.len() == 1 { access.writes_on(wrote.old) } else { access.kind.may_write() };
-                let either = history.len() > 1 && writes && access.expected.is_some();
-                if self.overtakes(t, ppo, history, write, (writes, made))
-                    || either && self.overtakes(t, ppo, history, write, (false, made))
-                {
-                    return Some(Overtaken { store: write as u32, store_site: wrote.access.site });
-                }
-            }
+        let open = move |&write: &usize| self.made[write].performed.thread as usize != t && !has(ppo, write);
+        let writes = history.iter().flat_map(move |byte| byte.writes.iter().rev().copied().take_while(open));
+        let both: &[bool] = match (access.kind, access.expected) {
+            (AccessKind::Load, _) => &[false],
+            // What is left out if it is only tried makes no difference.
+            (_, Some(_)) if made => &[true, false],
+            _ => &[true],
+        };
+        writes.flat_map(move |write| both.iter().map(move |&writes| (write, writes)))
+    }
+
+    fn initial_of(&self, addr: u32) -> u64 {
+        let first = self.made.iter().find(|made| made.performed.access.addr == addr);
+        first.map_or(0, |made| made.performed.old)
+    }
+
+    /// The value that an access of a thread finds which comes before these events: own ones are in its buffer.
+    fn found(&self, t: usize, access: &Access, history: &[Byte], after: &Events) -> u64 {
+        let initial = self.initial.unwrap_or_else(|| self.initial_of(access.addr));
+        let own = |write: usize| self.made[write].performed.thread as usize == t;
+        let last = |byte: &Byte| {
+            let mut writes = byte.writes.iter().rev().copied();
+            writes.find(|&write| own(write) || !has(after, write))
+        };
+        if let [byte] = history
+            && byte.bit == 1
+            && access.part == 0
+        {
+            return last(byte).map_or(initial, |write| self.made[write].performed.new);
         }
-        None
+        history.iter().filter(|byte| byte.bit < 1 << 8).fold(initial, |value, byte| {
+            let mask = 0xff << (8 * byte.bit.trailing_zeros());
+            last(byte).map_or(value, |write| value & !mask | self.made[write].performed.new & mask)
+        })
     }
 
     /// Adds an event and everything that rhb leads to from it.
@@ -287,9 +413,17 @@ impl BytesMonitor {
         }
     }
 
-    /// Whether an access to these bytes, which may write them, can be made just before this write, and is not sequentially
-    /// consistent there. If it has not been `made`, perhaps.
-    fn overtakes(&self, t: usize, ppo: &Events, history: &[Byte], write: usize, (writes, made): (bool, bool)) -> bool {
+    /// What comes after an access to these bytes, which may write them, if it can be made just before this write and is not
+    /// sequentially consistent there. If it has not been `made`, perhaps.
+    fn overtakes(
+        &self,
+        t: usize,
+        access: &Access,
+        history: &[Byte],
+        write: usize,
+        (writes, made): (bool, bool),
+    ) -> Option<Events> {
+        let ppo = self.threads[t].before(self.machine, access.kind);
         let mut after = Events::new();
         self.close(&mut after, write);
         let placed = if writes && made { history } else { &[] };
@@ -298,15 +432,13 @@ impl BytesMonitor {
             for byte in placed {
                 for &(read, source) in &byte.reads {
                     if has(&after, read) {
-                        let Some(source) = source else { return false };
-                        more.push(source);
+                        more.push(source?);
                     }
                 }
                 if let Some(first) = byte.writes.iter().position(|&write| has(&after, write))
                     && self.made[byte.writes[first]].performed.access.kind == AccessKind::Rmw
                 {
-                    let Some(before) = first.checked_sub(1) else { return false };
-                    more.push(byte.writes[before]);
+                    more.push(byte.writes[first.checked_sub(1)?]);
                 }
             }
             more.retain(|&event| !has(&after, event));
@@ -316,18 +448,26 @@ impl BytesMonitor {
             more.into_iter().for_each(|event| self.close(&mut after, event));
         }
         let own = |&write: &usize| self.made[write].performed.thread as usize == t && has(&after, write);
-        if meet(&after, ppo) || writes && made && history.iter().any(|byte| byte.writes.iter().any(own)) {
-            return false;
+        let waits = made && access.kind != AccessKind::Load;
+        if intersects(&after, ppo) || waits && history.iter().any(|byte| byte.writes.iter().any(own)) {
+            return None;
         }
-        let happens_before = |event: usize| meet(&after, &self.made[event].past);
+        if made && access.part != Access::WIDE && access.expected.is_some() && access.kind == AccessKind::Rmw {
+            let found = self.found(t, access, history, &after);
+            if access.writes_on(found) != writes {
+                return None;
+            }
+        }
+        let happens_before = |event: usize| has(&self.made[event].past, write);
         if self.threads[t].last.is_some_and(|last| happens_before(last as usize)) {
-            return true;
+            return Some(after);
         }
-        history.iter().any(|byte| {
+        let cyclic = history.iter().any(|byte| {
             let last = byte.writes.iter().rev().find(|&&write| !has(&after, write));
             let reads =
                 byte.reads.iter().filter(|(_, source)| writes && source.is_none_or(|source| !has(&after, source)));
             last.copied().into_iter().chain(reads.map(|&(read, _)| read)).any(happens_before)
-        })
+        });
+        cyclic.then_some(after)
     }
 }

@@ -3,6 +3,7 @@
 //! Both need C11's happens-before ([`hb`]), which they share.
 
 pub mod hb;
+pub mod mixed;
 pub mod races;
 pub mod robust;
 
@@ -40,6 +41,16 @@ impl C11Monitor {
             races: wanted.races.then(|| Races::new(threads)),
             undoable,
         }
+    }
+
+    /// Whether it looks for executions that are not SC.
+    pub fn looks_for_violations(&self) -> bool {
+        self.robust.is_some()
+    }
+
+    /// Synchronises by bytes from now on, the beginning.
+    pub fn tell_bytes_apart(&mut self) {
+        self.hb.tell_bytes_apart();
     }
 
     /// Takes the next access of the execution: the store that it could have overtaken, if there is one. Gives the races that it has

@@ -37,7 +37,7 @@ pub mod tso;
 mod undo;
 pub mod witness;
 
-pub use bytes::{BytesMonitor, MAX_EVENTS};
+pub use bytes::{BytesMonitor, MAX_EVENTS, Placement};
 pub use c11::C11Monitor;
 pub use class::ClassMonitor;
 pub use clocks::Clocks;

@@ -3,9 +3,11 @@
 //! A store goes into its thread's buffer as a whole. A load takes each byte from the newest store in the buffer that has it, else from
 //! memory. Under TSO stores leave the buffer in order; under PSO one may leave before older ones that it has no byte in
 //! common with and no store barrier stands behind. An interlocked operation waits for all stores (TSO), or for those with bytes in common and
-//! those behind a store barrier (PSO); a full barrier for all.
+//! those behind a store barrier (PSO); a full barrier for all. A compare-and-swap writes if every byte is from the write that it expects.
+//!
+//! Each write has its own value in all of its bytes ([`Event`]), so that values say what they came from.
 
-use membar_core::{Access, AccessKind, Barrier, C11, Performed, Relaxation};
+use membar_core::{Access, AccessKind, Barrier, C11, Halt, Performed, Relaxation, Threads};
 
 /// An access to some bytes of the only word there is: the first, and how many.
 #[derive(Clone, Copy, Debug)]
@@ -18,6 +20,8 @@ pub struct Piece {
     pub from: u8,
     /// How many bytes.
     pub len: u8,
+    /// If it compares and swaps: the write that all of its bytes have to be from, or the initial value.
+    pub expects: Option<Option<Event>>,
 }
 
 impl Piece {
@@ -32,12 +36,70 @@ impl Piece {
     /// The same for a monitor, at the instruction with this number. The word has more bytes than any access.
     pub fn access(&self, site: u32) -> Access {
         let part = self.from << 4 | self.len;
-        Access { kind: self.kind, barrier: self.barrier, c11: C11::default(), part, addr: 0, site, expected: None }
+        let expected = self.expects.map(|expects| self.value(expects));
+        Access { kind: self.kind, barrier: self.barrier, c11: C11::default(), part, addr: 0, site, expected }
+    }
+
+    /// The value of its bytes if they are all from this write.
+    fn value(&self, write: Option<Event>) -> u64 {
+        let byte = write.map_or(0, |(thread, at)| (16 * thread + at + 1) as u64);
+        (0..self.len).fold(0, |value, _| value << 8 | byte)
+    }
+
+    fn writes(&self, found: impl IntoIterator<Item = Option<Event>>) -> bool {
+        let expected = |found: Option<Event>| self.expects.is_none_or(|expects| expects == found);
+        self.kind.may_write() && found.into_iter().all(expected)
     }
 }
 
 /// An event: a thread, and its place there.
-type Event = (usize, usize);
+pub type Event = (usize, usize);
+
+/// The threads for somebody who acts as memory.
+#[derive(Debug)]
+pub struct Pieces<'a> {
+    threads: &'a [Vec<Piece>],
+    next: Vec<usize>,
+    memory: u64,
+}
+
+impl<'a> Pieces<'a> {
+    /// At the beginning.
+    pub fn new(threads: &'a [Vec<Piece>]) -> Pieces<'a> {
+        Pieces { threads, next: vec![0; threads.len()], memory: 0 }
+    }
+}
+
+impl Threads for Pieces<'_> {
+    fn threads(&self) -> usize {
+        self.threads.len()
+    }
+
+    fn next(&mut self, thread: usize) -> Result<Access, Halt> {
+        let at = self.next[thread];
+        self.threads[thread].get(at).map(|piece| piece.access(site((thread, at)))).ok_or(Halt::Ended)
+    }
+
+    fn perform(&mut self, thread: usize, read: u64) -> Option<u64> {
+        let at = self.next[thread];
+        self.next[thread] += 1;
+        let piece = &self.threads[thread][at];
+        let access = piece.access(0);
+        access.writes_on(read).then(|| access.put_part(read, piece.value(Some((thread, at)))))
+    }
+
+    fn value(&mut self, _: u32) -> u64 {
+        self.memory
+    }
+
+    fn set(&mut self, _: u32, value: u64) {
+        self.memory = value;
+    }
+}
+
+fn site((thread, at): Event) -> u32 {
+    (thread * 16 + at) as u32
+}
 
 /// A state of the machine, and how it came to be.
 #[derive(Clone)]
@@ -101,17 +163,22 @@ fn explore(threads: &[Vec<Piece>], machine: Relaxation, state: State) -> bool {
         let mut after = state.clone();
         after.next[t] += 1;
         after.barriers[t] = barriers;
+        let mut found = Vec::new();
         if piece.kind.reads() {
             for byte in piece.bytes() {
                 let own = state.buffers[t].iter().rev().find(|(store, _)| threads[t][*store].bytes().contains(&byte));
                 let source = own.map(|&(store, _)| (t, store)).or(state.order[byte].last().copied());
                 after.reads.push(((t, at), byte, source));
+                found.push(source);
             }
         }
         match piece.kind {
             AccessKind::Load => {}
             AccessKind::Store => after.buffers[t].push((at, barriers)),
-            AccessKind::Rmw => piece.bytes().for_each(|byte| after.order[byte].push((t, at))),
+            AccessKind::Rmw if piece.writes(found) => {
+                piece.bytes().for_each(|byte| after.order[byte].push((t, at)));
+            }
+            AccessKind::Rmw => {}
         }
         if explore(threads, machine, after) {
             return true;
@@ -162,9 +229,11 @@ pub fn interleavings(threads: &[Vec<Piece>], mut look: impl FnMut(&[Performed]) 
         for t in 0..threads.len() {
             let Some(piece) = threads[t].get(next[t]) else { continue };
             ended = false;
-            let access = piece.access((t * 16 + next[t]) as u32);
-            let writes = access.kind.may_write();
-            steps.push(Performed { thread: t as u32, access, writes, old: 0, new: 0 });
+            let access = piece.access(site((t, next[t])));
+            let old = steps.last().map_or(0, |step| step.new);
+            let writes = access.writes_on(old);
+            let new = if writes { access.put_part(old, piece.value(Some((t, next[t])))) } else { old };
+            steps.push(Performed { thread: t as u32, access, writes, old, new });
             next[t] += 1;
             let enough = extend(threads, next, steps, look);
             next[t] -= 1;

@@ -31,6 +31,8 @@ pub struct Knobs {
     pub waits: u32,
     /// Weight of critical sections behind a spinning exchange or compare-exchange.
     pub locks: u32,
+    /// Weight of loops that try a compare-exchange until nobody comes in between.
+    pub retries: u32,
     /// Memory orders, and fences instead of barriers. Of 16 programs, this many have accesses that are not atomic.
     pub c11: Option<u32>,
 }
@@ -48,6 +50,7 @@ impl Knobs {
         branches: 0,
         waits: 0,
         locks: 0,
+        retries: 0,
         c11: None,
     };
     /// Everything but loops.
@@ -198,11 +201,12 @@ impl Writer<'_> {
     }
 
     fn item(&mut self, t: &mut Thread<'_>) {
-        let Knobs { plain, rmws, branches, waits, locks, .. } = *self.knobs;
+        let Knobs { plain, rmws, branches, waits, locks, retries, .. } = *self.knobs;
         let branches = if self.read.is_empty() || self.depth == 2 { 0 } else { branches };
         let waits = if self.left < 2 { 0 } else { waits };
         let locks = if self.left < 3 { 0 } else { locks };
-        let weights = [plain, rmws, branches, waits, locks];
+        let retries = if self.left < 2 { 0 } else { retries };
+        let weights = [plain, rmws, branches, waits, locks, retries];
         let mut left = self.rng.below(weights.iter().sum());
         let chosen = weights.iter().position(|&weight| {
             let here = left < weight;
@@ -214,6 +218,7 @@ impl Writer<'_> {
             Some(2) => self.branch(t),
             Some(3) => self.wait(t),
             Some(4) => self.critical(t),
+            Some(5) => self.retry(t),
             _ => self.plain(t),
         }
     }
@@ -304,6 +309,20 @@ impl Writer<'_> {
                 t.break_unless(same);
                 self.read.push(register);
             }
+        });
+    }
+
+    /// Loads a cell, perhaps another, and replaces what it loaded; again from the beginning if that has changed.
+    fn retry(&mut self, t: &mut Thread<'_>) {
+        self.left -= 2;
+        let (cell, other, value) = (self.cell(), self.cell(), self.constant());
+        let looks = self.rng.chance(1, 2);
+        t.forever(|t| {
+            let old = t.load(cell);
+            let new = if looks { t.load(other) } else { t.alu(Alu::Add, old, value) };
+            let found = t.compare_exchange(cell, old, new);
+            let done = t.alu(Alu::Eq, found, old);
+            t.break_if(done);
         });
     }
 

@@ -27,6 +27,10 @@ pub enum Riscv {
     Rvwmo,
     /// With the Ztso extension.
     Ztso,
+    /// Not one of RISC-V: program order is kept, and nothing is read early.
+    Sc,
+    /// Not one of RISC-V: Armv8, from the architecture's ordered-before. Atomics are split.
+    Armv8,
 }
 
 /// Is there a memory order? The trace has at most 64 operations, no locks and no times; its program order is known.
@@ -55,7 +59,11 @@ fn pairs(trace: &Trace) -> Option<Vec<(OpId, OpId)>> {
     for store in trace.ops().filter(|&op| trace.kind(op) == OpKind::Store && trace.marks(op).meets(Marks::CONDITIONAL))
     {
         let earlier = &trace.thread_ops(trace.thread(store))[..trace.po(store) as usize];
-        let last = earlier.iter().rfind(|&&op| trace.marks(op).meets(Marks::RESERVES.with(Marks::CONDITIONAL)));
+        // A half of an atomic belongs to the other half; others belong to each other.
+        let half = |op: OpId| trace.marks(op).meets(Marks::HALF);
+        let last = earlier
+            .iter()
+            .rfind(|&&op| trace.marks(op).meets(Marks::RESERVES.with(Marks::CONDITIONAL)) && half(op) == half(store));
         let load = *last.filter(|&&op| trace.marks(op).meets(Marks::RESERVES))?;
         pairs.push((load, store));
     }
@@ -168,6 +176,12 @@ impl Search<'_> {
         if self.model == Riscv::Ztso && (a_loads || b_stores) {
             return true; // every load is an acquire, every store a release
         }
+        if self.model == Riscv::Sc {
+            return true;
+        }
+        if self.model == Riscv::Armv8 {
+            return self.armv8(state, a, b);
+        }
         let one_address = trace.addr(a) == trace.addr(b);
         let between = &trace.thread_ops(trace.thread(a))[trace.po(a) as usize + 1..trace.po(b) as usize];
         let (from_a, from_b) = (state.read[a.index()], state.read[b.index()]);
@@ -190,7 +204,7 @@ impl Search<'_> {
             || (a_loads && b_loads && one_address && different && !between.iter().any(overlapping_store)) // 2
             || (atomic && b_loads && from_b == Some(Some(a))) // 3
             || between.iter().any(fence) // 4
-            || trace.marks(a).meets(Marks::ACQUIRE) // 5
+            || trace.marks(a).meets(Marks::ACQUIRE.with(Marks::ACQUIRE_PC)) // 5
             || trace.marks(b).meets(Marks::RELEASE) // 6
             || (annotated(a) && annotated(b)) // 7
             || self.pairs.contains(&(a, b)) // 8
@@ -203,6 +217,57 @@ impl Search<'_> {
                     && (depends(m, Depends::Address, a) || depends(m, Depends::Data, a))
             })) // 12
             || (b_stores && between.iter().any(|&m| depends(m, Depends::Address, a))) // 13
+    }
+}
+
+impl Search<'_> {
+    /// Are the two, earlier and later in one thread, in Arm's locally-ordered-before (lws, dob, aob, bob), or would swapping them
+    /// break coherence between two loads?
+    fn armv8(&self, state: &State, a: OpId, b: OpId) -> bool {
+        let trace = self.trace;
+        let (a_loads, b_loads) = (loads(trace, a), loads(trace, b));
+        let (a_stores, b_stores) = (stores(trace, a), stores(trace, b));
+        let marked = |op: OpId, mark: Marks| trace.marks(op).meets(mark);
+        let between = &trace.thread_ops(trace.thread(a))[trace.po(a) as usize + 1..trace.po(b) as usize];
+        let depends = |later: OpId, how: Depends| {
+            trace.dependencies(later).iter().any(|dep| dep.how == how && dep.on == a) && a_loads
+        };
+        let one_address = trace.addr(a) == trace.addr(b);
+        let forwards = |m: OpId| b_loads && state.read[b.index()] == Some(Some(m)) && between.contains(&m);
+        // po-loc between loads that returned different stores: the internal axiom, as the order of the two.
+        let stored = between.iter().any(|&op| stores(trace, op) && trace.addr(op) == trace.addr(a));
+        let different = matches!((state.read[a.index()], state.read[b.index()]), (Some(s), Some(t)) if s != t);
+        let internal = a_loads && b_loads && one_address && !stored && different;
+        let lws = b_stores && one_address;
+        let isb = between.iter().enumerate().any(|(i, &op)| {
+            marked(op, Marks::ISB)
+                && between[..=i].iter().any(|&m| depends(m, Depends::Control) || depends(m, Depends::Address))
+        });
+        let dob = depends(b, Depends::Address)
+            || (b_stores && depends(b, Depends::Data))
+            || (b_stores && depends(b, Depends::Control))
+            || (b_stores && between.iter().any(|&m| depends(m, Depends::Address)))
+            || isb
+            || between.iter().any(|&m| {
+                stores(trace, m) && forwards(m) && (depends(m, Depends::Address) || depends(m, Depends::Data))
+            });
+        let acquires = marked(b, Marks::ACQUIRE.with(Marks::ACQUIRE_PC)) && b_loads;
+        let aob = self.pairs.contains(&(a, b))
+            || (acquires && self.pairs.iter().any(|&(load, store)| load == a && forwards(store)));
+        // The store of an atomic that acquires and releases has both marks.
+        let whole = a_stores && marked(a, Marks::ACQUIRE);
+        let fence = |&op: &OpId| {
+            trace.kind(op) == OpKind::Fence && {
+                let mask = trace.mask(op).unwrap_or(Mask::FULL);
+                mask.contains(Mask::pair(a_stores, b_stores))
+            }
+        };
+        let bob = between.iter().any(fence)
+            || (a_loads && marked(a, Marks::ACQUIRE.with(Marks::ACQUIRE_PC)))
+            || (b_stores && marked(b, Marks::RELEASE))
+            || (a_stores && marked(a, Marks::RELEASE) && b_loads && marked(b, Marks::ACQUIRE))
+            || whole;
+        internal || lws || dob || aob || bob
     }
 }
 
@@ -230,8 +295,64 @@ pub fn holds(trace: &Trace, condition: Condition, a: OpId, b: OpId) -> bool {
         Condition::ThroughStore => between.iter().any(|&m| {
             source(b) == Source::op(m) && (trace.depends(m, Depends::Address, a) || trace.depends(m, Depends::Data, a))
         }),
+        Condition::PastIsb => between.iter().enumerate().any(|(i, &isb)| {
+            trace.marks(isb).meets(Marks::ISB)
+                && between[..=i]
+                    .iter()
+                    .any(|&m| trace.depends(m, Depends::Control, a) || trace.depends(m, Depends::Address, a))
+        }),
+        Condition::AcquireFromPair => {
+            trace.marks(b).meets(acquires)
+                && between.iter().any(|&m| source(b) == Source::op(m) && trace.reservation(m) == Some(a))
+        }
         Condition::PastAddress => between.iter().any(|&m| trace.depends(m, Depends::Address, a)),
     }
+}
+
+/// The trace with some barriers as ISBs that branches lead to, and some acquires that earlier releases do not wait for; not yet
+/// resolved.
+pub fn armed(trace: &Trace, rng: &mut Rng) -> Trace {
+    let mut new = trace.restricted_to(&[], |_| false, |_| false);
+    let mut returns: Vec<Vec<bool>> = vec![Vec::new(); trace.threads()];
+    for id in trace.ops() {
+        let t = trace.thread(id).index();
+        let mut op = trace.op(id);
+        op.thread = new.thread_id(trace.thread_names()[t]);
+        if op.addr != membar_core::AddrId::NONE {
+            op.addr = new.addr_id(&trace.addr_names()[trace.addr(id).index()]);
+        }
+        let mut branch = None;
+        if op.kind == OpKind::Fence && !op.marks.meets(Marks::FAILED) && rng.chance(1, 2) {
+            op.mask = Some(Mask::NONE);
+            op.marks = Marks::ISB;
+            branch = returns[t].iter().rposition(|&returns| returns).filter(|_| rng.chance(2, 3));
+        } else if op.marks.meets(Marks::ACQUIRE) && op.kind != OpKind::Store && rng.chance(1, 3) {
+            let release = if op.marks.meets(Marks::RELEASE) { Marks::RELEASE } else { Marks::NONE };
+            let reserves = if op.marks.meets(Marks::RESERVES) { Marks::RESERVES } else { Marks::NONE };
+            op.marks = Marks::ACQUIRE_PC.with(release).with(reserves);
+        } else if op.kind == OpKind::Store && op.marks.meets(Marks::ACQUIRE) {
+            let conditional = if op.marks.meets(Marks::CONDITIONAL) { Marks::CONDITIONAL } else { Marks::NONE };
+            op.marks = Marks::RELEASE.with(conditional);
+        }
+        new.push(op);
+        if let Some(on) = branch {
+            new.push_dependency(Depends::Control, (returns[t].len() - on) as u32);
+        } else if op.kind != OpKind::Fence {
+            for dep in trace.dependencies(id) {
+                new.push_dependency(dep.how, dep.back);
+            }
+        }
+        returns[t].push(trace.returns(id));
+    }
+    for end in &trace.finals {
+        let addr = new.addr_id(&trace.addr_names()[end.addr.index()]);
+        new.finals.push(membar_core::Final { addr, ..*end });
+    }
+    for init in &trace.inits {
+        let addr = new.addr_id(&trace.addr_names()[init.addr.index()]);
+        new.inits.push(membar_core::Init { addr, ..*init });
+    }
+    new
 }
 
 /// The trace with marks, reservations, failed store conditionals and dependencies at random; not yet resolved.

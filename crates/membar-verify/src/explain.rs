@@ -8,7 +8,8 @@
 //! # Algorithm
 //!
 //! The schedule is run again. Of its events only those that happen before `prev`, the access just before e in its thread,
-//! matter: with e they are the execution that the proof in `membar-monitor/src/class.rs` builds.
+//! matter: with e they are the execution that the proof in `membar-monitor/src/class.rs` builds. If accesses have some bytes of an address in
+//! common and not others, the events that matter, and those that come after e, are what `membar-monitor/src/bytes.rs` says; addresses below are bytes then.
 //!
 //! * *Order*: the events are sorted along rhb ∪ {e → last}, each as early as in the schedule otherwise. That is the order
 //!   in which loads are made and stores reach memory. That it exists is checked here; a report for which it does not is
@@ -36,6 +37,7 @@
 use crate::watch::Found;
 use membar_core::{Access, AccessKind, Barrier, Claim, MachineStep, Order, Performed, Relation, Relaxation};
 use membar_explore::{Next, Program};
+use membar_monitor::BytesMonitor;
 use membar_monitor::c11::hb::HappensBefore;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeMap, BTreeSet};
@@ -71,7 +73,10 @@ impl Explanation {
                 }
                 Event { thread, .. } => MachineStep::Issue(thread),
             },
-            RunStep::Commit(i) => MachineStep::Commit(self.events[i].thread, self.events[i].access.addr),
+            RunStep::Commit(i) => {
+                let Event { thread, access, .. } = self.events[i];
+                MachineStep::Commit(thread, access.addr, access.part)
+            }
         };
         self.run.iter().map(step).collect()
     }
@@ -92,9 +97,9 @@ pub struct Event {
     pub thread: u32,
     /// The access.
     pub access: Access,
-    /// The value read, if it reads.
+    /// The value read, of its bytes, if it reads.
     pub read: Option<u64>,
-    /// The value written, if it writes. The value that the overtaking access writes is not known here if it is computed.
+    /// The value written, of its bytes, if it writes. The value that the overtaking access writes is not known here if it is computed.
     pub write: Option<u64>,
 }
 
@@ -147,7 +152,8 @@ fn ordered(steps: &[Performed], kept: &[usize], graph: &Graph) -> Vec<(usize, us
         hb.push(step);
         let now = hb.now(step.thread as usize);
         index.push(now[step.thread as usize]);
-        if let Some(source) = graph.source[event].filter(|_| step.access.kind.reads())
+        let source = graph.sources[event].first().copied().flatten();
+        if let Some(source) = source.filter(|_| step.access.kind.reads())
             && graph.events[source].thread != step.thread
             && now[graph.events[source].thread as usize] >= index[source]
         {
@@ -204,24 +210,24 @@ pub fn explain_run(steps: &[Performed], next: Option<Access>, found: &Found) -> 
         let (last, before) = steps.split_last()?;
         (before, last.access)
     };
-    let past = past_of_thread(before, found.thread)?;
-    let kept: Vec<usize> = (0..before.len()).filter(|&i| past[i]).collect();
-    let store = kept.iter().position(|&i| i == found.store as usize)?;
-    let mut events: Vec<Event> = kept.iter().map(|&i| Event::new(i, &before[i])).collect();
-    let overtaken = &before[kept[store]];
+    let overtaken = before.get(found.store as usize)?;
     if overtaken.access.addr != access.addr || !overtaken.writes || overtaken.thread == found.thread {
         return None;
     }
-    let read = access.kind.reads().then_some(overtaken.old);
+    let placed = place(before, access, found)?;
+    let Placed { kept, value, .. } = &placed;
+    let store = kept.iter().position(|&i| i == found.store as usize)?;
+    let mut events: Vec<Event> = kept.iter().map(|&i| Event::new(i, &before[i])).collect();
+    let read = access.kind.reads().then(|| access.part_of(*value));
     let write = match access.kind {
-        AccessKind::Store if !found.tried => steps.last().map(|step| step.new),
+        AccessKind::Store if !found.tried => steps.last().map(|step| access.part_of(step.new)),
         _ => None,
     };
     events.push(Event { step: before.len() as u32, thread: found.thread, access, read, write });
 
     let Some(machine) = found.model.machine() else {
         // Every program order may matter, and none is one that the model keeps by itself.
-        let graph = Graph::new(events, store, Relaxation::Pso);
+        let graph = Graph::new(events, store, Relaxation::Pso, &placed);
         let cycle = graph.cycle()?;
         let cycle: Vec<Link> = cycle.into_iter().map(Link::unkept).collect();
         let orders = orders(&graph.events, &cycle);
@@ -232,10 +238,10 @@ pub fn explain_run(steps: &[Performed], next: Option<Access>, found: &Found) -> 
                 run.push(RunStep::Commit(i));
             }
         }
-        let ordered = ordered(before, &kept, &graph);
+        let ordered = ordered(before, kept, &graph);
         return Some(Explanation { events: graph.events, store, cycle, run, fences: Vec::new(), orders, ordered });
     };
-    let graph = Graph::new(events, store, machine);
+    let graph = Graph::new(events, store, machine, &placed);
     let order = graph.order()?;
     let run = graph.run(&order);
     let cycle = graph.cycle()?;
@@ -250,10 +256,43 @@ impl Event {
             step: step as u32,
             thread: performed.thread,
             access: performed.access,
-            read: performed.access.kind.reads().then_some(performed.old),
-            write: performed.writes.then_some(performed.new),
+            read: performed.access.kind.reads().then(|| performed.access.part_of(performed.old)),
+            write: performed.writes.then(|| performed.access.part_of(performed.new)),
         }
     }
+}
+
+/// Where the access that overtakes is among the steps before it.
+struct Placed {
+    /// Those of them that matter.
+    kept: Vec<usize>,
+    /// Of each of these, whether it comes after the access if they conflict.
+    after: Vec<bool>,
+    /// Whether bytes of an address are told apart.
+    bytes: bool,
+    /// The value that the access finds at its address, and whether it writes.
+    value: u64,
+    writes: bool,
+}
+
+fn place(before: &[Performed], access: Access, found: &Found) -> Option<Placed> {
+    let parts = access.part != 0 || before.iter().any(|step| step.access.part != 0);
+    if let Some(machine) = found.model.machine().filter(|_| parts) {
+        let threads = before.iter().map(|step| step.thread).chain([found.thread]).max()? as usize + 1;
+        let mut monitor = BytesMonitor::new(machine, threads);
+        for step in before {
+            monitor.take(step).ok()?;
+        }
+        let placement = monitor.placement(found.thread as usize, access, Some(found.store))?;
+        let after = placement.kept.iter().map(|step| placement.after.contains(step)).collect();
+        let kept = placement.kept.iter().map(|&step| step as usize).collect();
+        return Some(Placed { kept, after, bytes: true, value: placement.found, writes: placement.writes });
+    }
+    let past = past_of_thread(before, found.thread)?;
+    let kept: Vec<usize> = (0..before.len()).filter(|&i| past[i]).collect();
+    let after = kept.iter().map(|&i| i >= found.store as usize).collect();
+    let value = before[found.store as usize].old;
+    Some(Placed { kept, after, bytes: false, value, writes: access.writes_on(value) })
 }
 
 /// Which steps happen before the thread's last step, or are it.
@@ -284,14 +323,34 @@ struct Graph {
     /// stronger.
     full: Vec<Option<usize>>,
     stored: Vec<Option<usize>>,
-    /// For each event of the schedule that reads, the write that it returns.
-    source: Vec<Option<usize>>,
+    /// For each event of the schedule, the last write before it to each of its addresses.
+    sources: Vec<Vec<Option<usize>>>,
+    /// Of each event but the last, whether it comes after that, if they conflict.
+    after: Vec<bool>,
+    /// Whether the last one writes.
+    last_writes: bool,
+    /// Whether each byte is an address.
+    bytes: bool,
 }
 
+/// An address, or a byte of one.
+type Place = (u32, u8);
+
 impl Graph {
-    fn new(events: Vec<Event>, store: usize, model: Relaxation) -> Graph {
-        let mut graph = Graph { store, model, full: Vec::new(), stored: Vec::new(), source: Vec::new(), events };
-        let (mut full, mut stored, mut last) = (FxHashMap::default(), FxHashMap::default(), FxHashMap::default());
+    fn new(events: Vec<Event>, store: usize, model: Relaxation, placed: &Placed) -> Graph {
+        let mut graph = Graph {
+            store,
+            model,
+            full: Vec::new(),
+            stored: Vec::new(),
+            sources: Vec::new(),
+            after: placed.after.clone(),
+            last_writes: placed.writes,
+            bytes: placed.bytes,
+            events,
+        };
+        let (mut full, mut stored) = (FxHashMap::default(), FxHashMap::default());
+        let mut last = FxHashMap::<Place, usize>::default();
         for i in 0..graph.events.len() {
             let Event { thread, access, .. } = graph.events[i];
             if access.barrier == Barrier::Full {
@@ -302,12 +361,41 @@ impl Graph {
             }
             graph.full.push(full.get(&thread).copied());
             graph.stored.push(stored.get(&thread).copied());
-            graph.source.push(last.get(&access.addr).copied());
+            graph.sources.push(graph.places(i).map(|place| last.get(&place).copied()).collect());
             if graph.writes(i) {
-                last.insert(access.addr, i);
+                last.extend(graph.places(i).map(|place| (place, i)));
             }
         }
         graph
+    }
+
+    /// The addresses that an event accesses.
+    fn places(&self, i: usize) -> impl Iterator<Item = Place> + use<> {
+        let access = self.events[i].access;
+        let bytes = if self.bytes { access.bytes() } else { 0..1 };
+        bytes.map(move |byte| (access.addr, byte))
+    }
+
+    fn accesses(&self, i: usize, (addr, byte): Place) -> bool {
+        let access = &self.events[i].access;
+        access.addr == addr && (!self.bytes || access.bytes().contains(&byte))
+    }
+
+    /// The write that comes before the overtaking access at an address of it, in the order of writes; none if it finds one of its
+    /// own thread there that has not reached memory.
+    fn before(&self, place: Place) -> Option<usize> {
+        let own = |i: usize| self.events[i].thread == self.events[self.overtaking()].thread;
+        let mut writes = (0..self.overtaking()).rev().filter(|&i| self.accesses(i, place) && self.writes(i));
+        writes.find(|&i| !self.after[i] || self.bytes && own(i)).filter(|&i| !self.after[i])
+    }
+
+    /// If the overtaking access writes: events that only read this address of it, and that it comes after.
+    fn reads_before(&self, place: Place) -> impl Iterator<Item = usize> + '_ {
+        let reads = move |&i: &usize| {
+            let source = || self.places(i).position(|at| at == place).and_then(|at| self.sources[i][at]);
+            self.accesses(i, place) && !self.writes(i) && source().is_none_or(|source| !self.after[source])
+        };
+        (0..self.overtaking()).filter(move |_| self.last_writes).filter(reads)
     }
 
     fn overtaking(&self) -> usize {
@@ -319,8 +407,7 @@ impl Graph {
     }
 
     fn writes(&self, i: usize) -> bool {
-        let event = &self.events[i];
-        if i + 1 == self.events.len() { event.access.writes_on(event.read.unwrap_or(0)) } else { event.write.is_some() }
+        if i == self.overtaking() { self.last_writes } else { self.events[i].write.is_some() }
     }
 
     /// Whether the model keeps the order of these two of one thread, by themselves.
@@ -330,7 +417,10 @@ impl Graph {
             _ if self.full[j] > Some(i) => true,
             (AccessKind::Load | AccessKind::Rmw, _) => true,
             (AccessKind::Store, AccessKind::Load) => false,
-            (AccessKind::Store, _) => self.model == Relaxation::Tso || a.addr == b.addr || self.stored[j] > Some(i),
+            (AccessKind::Store, _) => {
+                let same = a.addr == b.addr && (!self.bytes || a.overlaps(b));
+                self.model == Relaxation::Tso || same || self.stored[j] > Some(i)
+            }
         }
     }
 
@@ -353,7 +443,7 @@ impl Graph {
             /// The last store barrier, which is kept before later stores.
             barrier: Option<usize>,
             /// The last store to each address (under TSO: of all).
-            stores: BTreeMap<u32, usize>,
+            stores: BTreeMap<Place, usize>,
         }
         /// The accesses to an address so far.
         #[derive(Default)]
@@ -364,9 +454,9 @@ impl Graph {
         let e = self.overtaking();
         let mut nodes = self.events.len();
         let mut edges = vec![(e, self.store)];
-        let (mut threads, mut cells) = (FxHashMap::<u32, Past>::default(), FxHashMap::<u32, Cell>::default());
+        let (mut threads, mut cells) = (FxHashMap::<u32, Past>::default(), FxHashMap::<Place, Cell>::default());
         for (i, event) in self.events.iter().enumerate() {
-            let Access { kind, barrier, addr, .. } = event.access;
+            let Access { kind, barrier, .. } = event.access;
             let past = threads.entry(event.thread).or_default();
             if barrier != Barrier::None {
                 let node = nodes;
@@ -382,11 +472,12 @@ impl Graph {
                 }
             }
             edges.extend(past.first.map(|first| (first, i)));
-            let buffer = if self.model == Relaxation::Tso { 0 } else { addr };
             if kind != AccessKind::Load {
                 edges.extend(past.barrier.map(|barrier| (barrier, i)));
-                edges.extend(past.stores.get(&buffer).map(|&store| (store, i)));
-                past.stores.insert(buffer, i);
+                for place in self.places(i) {
+                    let buffer = if self.model == Relaxation::Tso { (0, 0) } else { place };
+                    edges.extend(past.stores.insert(buffer, i).filter(|&store| store != i).map(|store| (store, i)));
+                }
             }
             if kind != AccessKind::Store {
                 past.first = Some(i);
@@ -394,34 +485,37 @@ impl Graph {
             if i == e {
                 continue;
             }
-            let cell = cells.entry(addr).or_default();
             let interlocked = |i: usize| self.kind(i) == AccessKind::Rmw;
-            if self.writes(i) {
-                edges.extend(cell.write.map(|write| (write, i)));
-                edges.extend(cell.reads.drain(..).map(|read| (read, i)));
-                cell.write = Some(i);
-            } else {
-                let outside =
-                    |&write: &usize| self.events[write].thread != event.thread || interlocked(write) || interlocked(i);
-                edges.extend(cell.write.filter(outside).map(|write| (write, i)));
-                cell.reads.push(i);
+            for place in self.places(i) {
+                let cell = cells.entry(place).or_default();
+                if self.writes(i) {
+                    edges.extend(cell.write.map(|write| (write, i)));
+                    edges.extend(cell.reads.drain(..).map(|read| (read, i)));
+                    cell.write = Some(i);
+                } else {
+                    let outside = |&write: &usize| {
+                        self.events[write].thread != event.thread || interlocked(write) || interlocked(i)
+                    };
+                    edges.extend(cell.write.filter(outside).map(|write| (write, i)));
+                    cell.reads.push(i);
+                }
             }
         }
         // The overtaking access comes after what it reads or overwrites: the write before the store, and its reads.
-        let Event { thread, access, .. } = self.events[e];
-        let before = (0..self.store).rev().find(|&i| self.events[i].access.addr == access.addr && self.writes(i));
         let interlocked = |i: usize| self.kind(i) == AccessKind::Rmw;
-        if let Some(write) = before
-            && (self.writes(e) || self.events[write].thread != thread || interlocked(write) || interlocked(e))
-        {
-            edges.push((write, e));
-        }
-        if self.writes(e) {
-            let reads = |&i: &usize| {
-                let same = self.events[i].access.addr == access.addr && !self.writes(i);
-                same && i != e && self.source[i] == before
-            };
-            edges.extend((0..e).filter(reads).map(|read| (read, e)));
+        for place in self.places(e) {
+            if let Some(write) = self.before(place)
+                && (self.last_writes
+                    || self.events[write].thread != self.events[e].thread
+                    || interlocked(write)
+                    || interlocked(e))
+            {
+                edges.push((write, e));
+            }
+            edges.extend(self.reads_before(place).map(|read| (read, e)));
+            // And before all that overwrites what it reads.
+            let first = (0..e).find(|&i| self.after[i] && self.accesses(i, place) && self.writes(i));
+            edges.extend(first.filter(|_| self.bytes).map(|write| (e, write)));
         }
         (edges, nodes)
     }
@@ -527,7 +621,7 @@ impl Graph {
         let (mut any, mut first) =
             (FxHashMap::<u32, (u32, usize)>::default(), FxHashMap::<u32, (u32, usize)>::default());
         let (mut writes, mut reads) =
-            (FxHashMap::<u32, (u32, usize)>::default(), FxHashMap::<u32, (u32, usize)>::default());
+            (FxHashMap::<Place, (u32, usize)>::default(), FxHashMap::<Place, (u32, usize)>::default());
         for j in self.store..=e {
             let Event { thread, access, .. } = self.events[j];
             let mut best: Option<(u32, Option<Link>)> = (j == self.store).then_some((0, None));
@@ -544,25 +638,32 @@ impl Graph {
                     offer(way, program_order(kept));
                 }
                 let other = |way: Option<&(u32, usize)>| way.copied().filter(|&(_, i)| self.events[i].thread != thread);
-                if j < e && self.writes(j) {
-                    offer(other(writes.get(&access.addr)), Relation::Co);
-                    offer(other(reads.get(&access.addr)), Relation::Fr);
-                } else if j < e {
-                    let source = self.source[j].and_then(|i| reached[i].map(|(cost, _)| (cost, i)));
-                    offer(other(source.as_ref()), Relation::Rf);
+                let known = |i: usize| reached[i].map(|(cost, _)| (cost, i));
+                for (at, place) in self.places(j).enumerate() {
+                    if j == e && self.bytes {
+                        // What it reads at one byte may come after what it overtakes at another.
+                        let relation = if access.kind.reads() { Relation::Rf } else { Relation::Co };
+                        offer(other(self.before(place).and_then(known).as_ref()), relation);
+                        for read in self.reads_before(place) {
+                            offer(other(known(read).as_ref()), Relation::Fr);
+                        }
+                    } else if j < e && self.writes(j) {
+                        offer(other(writes.get(&place)), Relation::Co);
+                        offer(other(reads.get(&place)), Relation::Fr);
+                    } else if j < e {
+                        offer(other(self.sources[j][at].and_then(known).as_ref()), Relation::Rf);
+                    }
                 }
             }
             reached[j] = best;
             let Some((cost, _)) = best else { continue };
-            let keep = |map: &mut FxHashMap<u32, (u32, usize)>, key: u32| {
-                let known = map.entry(key).or_insert((cost, j));
-                *known = (*known).min((cost, j));
-            };
-            keep(&mut any, thread);
+            let keep = |known: &mut (u32, usize)| *known = (*known).min((cost, j));
+            keep(any.entry(thread).or_insert((cost, j)));
             if access.kind != AccessKind::Store {
-                keep(&mut first, thread);
+                keep(first.entry(thread).or_insert((cost, j)));
             }
-            keep(if self.writes(j) { &mut writes } else { &mut reads }, access.addr);
+            let made = if self.writes(j) { &mut writes } else { &mut reads };
+            self.places(j).for_each(|place| keep(made.entry(place).or_insert((cost, j))));
         }
         let mut cycle = Vec::new();
         let mut at = e;

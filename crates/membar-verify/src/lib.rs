@@ -41,5 +41,5 @@ pub use explain::{Event, Explanation, Fence, Link, RunStep, explain, explain_run
 pub use membar_core::ProgramVerdict as Verdict;
 pub use race::{RacingSteps, race};
 pub use verify::{Checkpoint, Effort, Models, Races, Settings, Verification, verify};
-pub use watch::{ErrorKind, Found, ProgramError, Seen, Watch, Watching, WeakError};
+pub use watch::{ErrorKind, Found, MAX_RESTS, ProgramError, Seen, Watch, Watching, WeakError};
 pub use weak_run::{Delay, WeakRun, weak_run};

@@ -32,11 +32,13 @@ pub struct Effort {
     pub max_executions: u64,
     /// Stop at the first violation or error.
     pub stop_at_first: bool,
+    /// Go wide, so that what is left can be split.
+    pub widen: bool,
 }
 
 impl Default for Effort {
     fn default() -> Effort {
-        Effort { jobs: 1, max_executions: u64::MAX, stop_at_first: false }
+        Effort { jobs: 1, max_executions: u64::MAX, stop_at_first: false, widen: false }
     }
 }
 
@@ -152,7 +154,21 @@ impl Checkpoint {
     /// Whether everything was examined, by a monitor that misses nothing in it.
     pub fn is_complete(&self) -> bool {
         let looked = self.search.is_complete() && !self.seen.too_long && self.seen.limit().is_none();
+        let looked = looked && self.seen.unclear.is_empty();
         looked && self.settings.monitor_is_complete()
+    }
+
+    /// Hands out everything that is left, to at most this many verifications; nothing if the strategy cannot be split.
+    pub fn split(&mut self, parts: usize) -> Option<Vec<Checkpoint>> {
+        let settings = self.settings;
+        let part = |search| Checkpoint { settings, search, seen: Seen::default() };
+        Some(self.search.split(parts)?.into_iter().map(part).collect())
+    }
+
+    /// Takes back a part that has nothing left to run. There may be more to do now.
+    pub fn rejoin(&mut self, part: Checkpoint) {
+        self.search.rejoin(&part.search);
+        self.seen.add(part.seen);
     }
 
     /// The answer so far.
@@ -170,6 +186,9 @@ impl Checkpoint {
         let mut one = self.clone();
         one.settings.models = model.into();
         one.seen.violations.retain(|found| found.model == model);
+        if model != ProgramModel::C11 {
+            one.seen.unclear.clear();
+        }
         if !one.settings.looks_for_races() {
             one.seen.errors.retain(|error| !matches!(error.kind, ErrorKind::Race { .. }));
         }
@@ -217,12 +236,16 @@ impl<W: Work<Part = Seen> + Send> Verification<W> {
     /// Goes on for some milliseconds, or until `stop`.
     pub fn advance(&mut self, stop: &AtomicBool) {
         let (seen, stop_at_first) = (&mut self.seen, self.effort.stop_at_first);
-        self.search.advance(stop, |more| {
+        let add = |more| {
             // Several workers may each have come to a first one.
             if !(stop_at_first && seen.has_found()) {
                 seen.add(more);
             }
-        });
+        };
+        match self.effort.widen {
+            true => self.search.widen(stop, add),
+            false => self.search.advance(stop, add),
+        }
     }
 
     /// Whether there is nothing left to run.

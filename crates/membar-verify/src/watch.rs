@@ -12,9 +12,10 @@
 //! so what is seen in an execution does not depend on those before it.
 
 use crate::Settings;
-use membar_core::{Access, Performed, ProgramModel, WeakStep};
-use membar_explore::{End, Fault, Observer, Schedule, Step, Strategy, WeakSchedule};
+use membar_core::{Access, Performed, ProgramModel};
+use membar_explore::{End, Fault, Observer, Schedule, Step, Strategy, WeakExecution, WeakSchedule};
 use membar_monitor::c11::Wanted;
+use membar_monitor::c11::mixed::Mixed;
 use membar_monitor::c11::races::Race;
 use membar_monitor::{BytesMonitor, C11Monitor, ClassMonitor, Mark, Monitor, Overtaken, Pso, Rule, Sober, Tso};
 use rustc_hash::FxHashMap;
@@ -126,6 +127,27 @@ pub struct WeakError {
     pub schedule: WeakSchedule,
     /// In how many of the explored executions it was seen.
     pub executions: u64,
+    /// What is not sequentially consistent about these executions: pairs of instructions ([`membar_explore::WeakExecution::missed`]).
+    /// Only sets of which no other one is a part, and up to [`MAX_RESTS`] of them.
+    #[serde(default)]
+    pub rests: Vec<Vec<(u32, u32)>>,
+}
+
+/// How many sets of pairs are kept for an error.
+pub const MAX_RESTS: usize = 32;
+
+impl WeakError {
+    /// Adds a set of pairs, unless there is a part of it.
+    fn rest_on(&mut self, pairs: Vec<(u32, u32)>) {
+        let part = |one: &[(u32, u32)], other: &[(u32, u32)]| one.iter().all(|pair| other.contains(pair));
+        if self.rests.iter().any(|mine| part(mine, &pairs)) {
+            return;
+        }
+        self.rests.retain(|mine| !part(&pairs, mine));
+        if self.rests.len() < MAX_RESTS {
+            self.rests.push(pairs);
+        }
+    }
 }
 
 /// Everything seen.
@@ -138,6 +160,9 @@ pub struct Seen {
     /// Distinct errors in executions of a memory model itself.
     #[serde(default)]
     pub weak_errors: Vec<WeakError>,
+    /// Under C11: stores and accesses that might overtake them, as instructions, if bytes of an address are locations.
+    #[serde(default)]
+    pub unclear: Vec<(u32, u32)>,
     /// The monitor gave up on an execution because it was too long for it.
     pub too_long: bool,
     /// An execution that reached the limit of steps.
@@ -208,13 +233,18 @@ impl Seen {
         for error in other.weak_errors {
             match self.weak_errors.iter_mut().find(|mine| mine.kind == error.kind) {
                 Some(mine) => {
-                    let executions = mine.executions + error.executions;
+                    mine.executions += error.executions;
                     if error.schedule.0.len() < mine.schedule.0.len() {
-                        *mine = error;
+                        mine.schedule = error.schedule;
                     }
-                    mine.executions = executions;
+                    error.rests.into_iter().for_each(|pairs| mine.rest_on(pairs));
                 }
                 None => self.weak_errors.push(error),
+            }
+        }
+        for pair in other.unclear {
+            if !self.unclear.contains(&pair) {
+                self.unclear.push(pair);
             }
         }
         self.too_long |= other.too_long;
@@ -249,6 +279,8 @@ pub struct Watch {
     raced: Vec<Race>,
     executions: u64,
     stop_at_first: bool,
+    /// Whether races are looked for.
+    races: bool,
 }
 
 /// A model and its monitor.
@@ -278,6 +310,7 @@ enum Any {
     Class(ClassMonitor),
     Bytes(Box<BytesMonitor>),
     C11(Box<C11Monitor>),
+    Mixed(Box<Mixed>),
     /// It gave up at the step at this depth, of which it has seen nothing.
     Lost(Box<Any>, usize),
     Tso(Published<Tso>),
@@ -333,6 +366,7 @@ impl Any {
             Any::Class(monitor) => monitor.push(performed).ok()?.map(store),
             Any::Bytes(monitor) => monitor.push(performed).ok()?.map(store),
             Any::C11(monitor) => monitor.push(performed, |race| raced.push(race)).ok()?.map(store),
+            Any::Mixed(monitor) => monitor.push(performed).ok()?.map(store),
             Any::Tso(monitor) => monitor.push(performed),
             Any::Pso(monitor) => monitor.push(performed),
             Any::Sober(monitor) => monitor.push(performed),
@@ -348,6 +382,7 @@ impl Any {
             Any::Class(monitor) => monitor.pop(),
             Any::Bytes(monitor) => monitor.pop(),
             Any::C11(monitor) => monitor.pop(),
+            Any::Mixed(monitor) => monitor.pop(),
             Any::Tso(monitor) => monitor.pop(),
             Any::Pso(monitor) => monitor.pop(),
             Any::Sober(monitor) => monitor.pop(),
@@ -364,6 +399,7 @@ impl Any {
             Any::Class(monitor) => monitor.restart(),
             Any::Bytes(monitor) => monitor.restart(),
             Any::C11(monitor) => monitor.restart(),
+            Any::Mixed(monitor) => monitor.restart(),
             _ => (1..=steps).rev().for_each(|depth| self.pop(depth)),
         }
     }
@@ -374,6 +410,7 @@ impl Any {
             Any::Class(monitor) => monitor.tried(thread, access).map(store),
             Any::Bytes(monitor) => monitor.tried(thread, access).map(store),
             Any::C11(monitor) => monitor.tried(thread, access).map(store),
+            Any::Mixed(monitor) => monitor.tried(thread, access).map(store),
             Any::Tso(monitor) => monitor.tried(thread, access),
             Any::Pso(monitor) => monitor.tried(thread, access),
             Any::Sober(monitor) => monitor.tried(thread, access),
@@ -432,6 +469,7 @@ impl Watch {
             raced: Vec::new(),
             executions: 0,
             stop_at_first,
+            races: settings.looks_for_races(),
         }
     }
 
@@ -439,7 +477,15 @@ impl Watch {
     /// get one beside them that does.
     pub fn tell_bytes_apart(&mut self, threads: usize) {
         let mut more = Vec::new();
+        let races = self.races;
         for lane in self.lanes() {
+            if let Any::C11(monitor) = &mut lane.monitor {
+                monitor.tell_bytes_apart();
+                if monitor.looks_for_violations() {
+                    let monitor = Any::Mixed(Box::new(Mixed::new(threads, races)));
+                    more.push(Lane { model: lane.model, monitor });
+                }
+            }
             let Some(machine) = lane.model.machine() else { continue };
             let monitor = Any::Bytes(Box::new(BytesMonitor::new(machine, threads)));
             match &mut lane.monitor {
@@ -469,12 +515,22 @@ impl Watch {
             return;
         };
         let Performed { thread, access, .. } = performed;
-        if let Some(store) = found {
-            self.violation(model, store, thread, access.site, false, path);
+        match found {
+            Some((_, store_site)) if matches!(monitor, Any::Mixed(_)) => self.unclear(store_site, access.site),
+            Some(store) => self.violation(model, store, thread, access.site, false, path),
+            None => {}
         }
         while let Some(Race { earlier, earlier_site }) = self.raced.pop() {
             let sites = (earlier_site.min(access.site), earlier_site.max(access.site));
             self.found(Key::Race { sites }, earlier, thread, false, path);
+        }
+    }
+
+    #[cold]
+    fn unclear(&mut self, store_site: u32, access_site: u32) {
+        let pair = (store_site, access_site);
+        if !self.seen.unclear.contains(&pair) {
+            self.seen.unclear.push(pair);
         }
     }
 
@@ -552,9 +608,19 @@ impl Watch {
         }
     }
 
-    fn weak_error(&mut self, kind: ErrorKind, steps: &dyn Fn() -> Vec<WeakStep>) {
-        let weak_errors = vec![WeakError { kind, schedule: WeakSchedule(steps()), executions: 1 }];
-        self.seen.add(Seen { weak_errors, ..Seen::default() });
+    fn weak_error(&mut self, kind: ErrorKind, execution: &dyn WeakExecution) {
+        let errors = &mut self.seen.weak_errors;
+        let at = errors.iter().position(|error| error.kind == kind).unwrap_or_else(|| {
+            let schedule = WeakSchedule(execution.steps());
+            errors.push(WeakError { kind, schedule, executions: 0, rests: Vec::new() });
+            errors.len() - 1
+        });
+        let error = &mut errors[at];
+        error.executions += 1;
+        if execution.len() < error.schedule.0.len() {
+            error.schedule = WeakSchedule(execution.steps());
+        }
+        error.rest_on(execution.missed());
     }
 
     fn error(&mut self, kind: ErrorKind, path: &[Step]) {
@@ -617,8 +683,10 @@ impl Observer for Watch {
         for lane in 0..=self.more.len() {
             let Some(Lane { model, monitor }) = self.lanes().nth(lane) else { continue };
             let model = *model;
-            if let Some(store) = monitor.tried(thread, access) {
-                self.violation(model, store, thread as u32, access.site, true, path);
+            match monitor.tried(thread, access) {
+                Some((_, store_site)) if matches!(monitor, Any::Mixed(_)) => self.unclear(store_site, access.site),
+                Some(store) => self.violation(model, store, thread as u32, access.site, true, path),
+                None => {}
             }
         }
     }
@@ -649,24 +717,24 @@ impl Observer for Watch {
         self.error(ErrorKind::Fault { thread: thread as u32, why }, path);
     }
 
-    fn weak_end(&mut self, end: End, _: bool, steps: &dyn Fn() -> Vec<WeakStep>) {
+    fn weak_end(&mut self, end: End, _: bool, execution: &dyn WeakExecution) {
         match end {
             End::Complete | End::Dropped => {}
             // The step is of no use: what is left out is.
             End::Cut { .. } => self.seen.cut = Some(self.seen.cut.take().unwrap_or_default()),
             End::Deadlock { waiting } => {
                 let threads = waiting.threads().map(|thread| thread as u32).collect();
-                self.weak_error(ErrorKind::Deadlock { threads }, steps);
+                self.weak_error(ErrorKind::Deadlock { threads }, execution);
             }
         }
     }
 
-    fn weak_fault(&mut self, thread: usize, why: Fault, steps: &dyn Fn() -> Vec<WeakStep>) {
-        self.weak_error(ErrorKind::Fault { thread: thread as u32, why }, steps);
+    fn weak_fault(&mut self, thread: usize, why: Fault, execution: &dyn WeakExecution) {
+        self.weak_error(ErrorKind::Fault { thread: thread as u32, why }, execution);
     }
 
-    fn weak_race(&mut self, sites: (u32, u32), steps: &dyn Fn() -> Vec<WeakStep>) {
-        self.weak_error(ErrorKind::Race { sites }, steps);
+    fn weak_race(&mut self, sites: (u32, u32), execution: &dyn WeakExecution) {
+        self.weak_error(ErrorKind::Race { sites }, execution);
     }
 
     fn enough(&self) -> bool {

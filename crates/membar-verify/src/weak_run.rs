@@ -74,7 +74,7 @@ impl WeakRun {
                 MachineStep::Choose(made[i].thread, made[i].old)
             }
             RunStep::Issue(i) => MachineStep::Issue(made[i].thread),
-            RunStep::Commit(i) => MachineStep::Commit(made[i].thread, made[i].access.addr),
+            RunStep::Commit(i) => MachineStep::Commit(made[i].thread, made[i].access.addr, made[i].access.part),
         };
         self.run.iter().map(step).collect()
     }

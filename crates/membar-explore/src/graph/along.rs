@@ -13,10 +13,10 @@ use membar_core::Performed;
 impl<P: Program, O: Observer> Graphs<P, O> {
     /// How the thread stands.
     #[inline]
-    pub(super) fn stands(&self, thread: usize) -> After {
+    pub(super) fn stands(&self, thread: usize) -> &After {
         match self.graph.threads[thread].last() {
-            None => self.begin[thread],
-            Some(&last) => self.graph.event(last).after,
+            None => &self.begin[thread],
+            Some(&last) => &self.graph.ran[last as usize].after,
         }
     }
 
@@ -45,16 +45,14 @@ impl<P: Program, O: Observer> Graphs<P, O> {
 
     /// Takes the program to where the graph is.
     pub(super) fn sync(&mut self) {
-        let steps = &self.graph.steps;
-        let same = |(&id, &serial): (&u32, &u32)| self.graph.event(id).made.is_some_and(|made| made.serial == serial);
-        let shared = steps.iter().zip(&self.made).take_while(|&pair| same(pair)).count();
+        let shared = self.graph.shared;
         for _ in shared..self.made.len() {
             self.program.undo();
         }
         self.made.truncate(shared);
-        for at in shared..steps.len() {
-            let event = self.graph.event(self.graph.steps[at]);
-            let Some(made) = event.made else { continue };
+        for at in shared..self.graph.steps.len() {
+            let id = self.graph.steps[at];
+            let (event, Some(made)) = (self.graph.event(id), self.graph.ran[id as usize].made) else { continue };
             if event.what == What::Choice {
                 self.program.choose(event.thread as usize, event.value as u32);
             } else {
@@ -63,6 +61,7 @@ impl<P: Program, O: Observer> Graphs<P, O> {
             }
             self.made.push(made.serial);
         }
+        self.graph.shared = self.graph.steps.len();
     }
 }
 

@@ -68,7 +68,7 @@
 //! TruSt has blocked reads, which read the last write in co and stop. Each later write leaves them behind in one
 //! branch, which is of no use unless the write is deleted again, and revisits them in another one.
 
-use super::graph::{Event, INIT, What};
+use super::graph::{Event, INIT, Ran, What};
 use super::search::Graphs;
 use crate::{Awaited, Observer, Program};
 
@@ -77,7 +77,7 @@ impl<P: Program, O: Observer> Graphs<P, O> {
     pub(super) fn condition(&self, thread: usize, index: u32) -> Option<Awaited> {
         match (index as usize).checked_sub(1) {
             None => self.begin[thread].blocking,
-            Some(before) => self.graph.event(self.graph.threads[thread][before]).after.blocking,
+            Some(before) => self.graph.ran[self.graph.threads[thread][before] as usize].after.blocking,
         }
     }
 
@@ -140,6 +140,6 @@ impl<P: Program, O: Observer> Graphs<P, O> {
     pub(super) fn wait_for(&mut self, read: &Event, blamed: u32) {
         let wait =
             Event { stamp: read.stamp, source: blamed, ..self.event(read.thread as usize, What::Wait, read.access) };
-        self.add(wait, 0);
+        self.add(wait, Ran::NOT, 0);
     }
 }

@@ -1,11 +1,13 @@
 //! Frames: where the search has alternatives, and which of them are left.
 //!
 //! A frame's alternatives begin at the graph that has `depth` events. They are taken in order; what a frame offers
-//! depends on that graph alone, so the numbers of the alternatives taken lead back to it.
+//! depends on that graph alone, so the numbers of the alternatives taken lead back to it. The alternatives of all frames
+//! are in one list; those of the last frame are at its end.
 
-use super::graph::{Event, Graph};
+use super::graph::{Event, Ran};
+use super::revisit::Revisited;
 use super::search::Graphs;
-use crate::{Counts, Observer, Program};
+use crate::{Observer, Program};
 
 /// A part of the search: the graph that these alternatives lead to, and all alternatives there from this one on.
 #[derive(Clone, PartialEq, Eq, Debug, Default, serde::Serialize, serde::Deserialize)]
@@ -18,20 +20,28 @@ pub struct GraphTask {
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct GraphOutcome<T> {
     /// Counts of the runs made.
-    pub counts: Counts,
+    pub counts: crate::Counts,
     /// What was seen.
     pub part: T,
     /// What is left of it, to be done from the last one on.
     pub rest: Vec<GraphTask>,
 }
 
-/// A read's way to go on.
+/// An alternative.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Way {
+    /// A read reads from this write.
     From(u32),
     /// From a write that another read-modify-write has read, this read being revisited.
     Instead(u32, u32),
+    /// An access that blocks waits.
     Wait,
+    /// A choice has this outcome.
+    Choose(u32),
+    /// A write stands at this place of co.
+    At(u32),
+    /// A write revisits this read.
+    Revisit(u32),
 }
 
 /// Something with alternatives, at a graph of `depth` events.
@@ -39,59 +49,34 @@ pub(super) struct Frame {
     pub(super) depth: usize,
     /// How many have been taken.
     pub(super) taken: u32,
+    /// Where they are in the list.
+    pub(super) from: usize,
+    pub(super) to: usize,
     pub(super) kind: Kind,
 }
 
 impl Frame {
     /// Whether an alternative may be left.
     pub(super) fn may_have_more(&self) -> bool {
-        let taken = self.taken as usize;
-        match &self.kind {
-            Kind::Read { ways, .. } => taken < ways.len(),
-            Kind::Choice { outcomes, .. } => self.taken < *outcomes,
-            Kind::Write(writing) => match &writing.revisits {
-                Some(revisits) => taken < writing.places.len() + revisits.len(),
-                None => true,
-            },
-            Kind::Revisit { places, .. } => taken < places.len(),
-        }
+        matches!(self.kind, Kind::Write { revisits: false, .. }) || (self.taken as usize) < self.to - self.from
     }
 }
 
 pub(super) enum Kind {
-    Read {
-        thread: usize,
-        ways: Vec<Way>,
-    },
-    Choice {
-        thread: usize,
-        outcomes: u32,
-    },
-    Write(Box<Writing>),
-    /// A write revisits a read: the graph before that, and what it does in the new one.
-    Revisit {
-        saved: Box<Graph>,
-        read: Box<Event>,
-        by: Box<By>,
-        places: Vec<usize>,
-    },
+    /// The next event of a thread, a read or a choice.
+    Next { thread: usize },
+    /// A write that is to be added, and whether the reads that it revisits are known.
+    Write { event: Event, ran: Ran, revisits: bool },
+    /// A write revisits a read.
+    Revisit(Box<Revisited>),
 }
 
 /// The write that revisits.
 #[derive(Clone, Copy)]
 pub(super) enum By {
-    Write(Event),
+    Write(Event, Ran),
     /// That of a read-modify-write which is to be made, from this read on.
     Update(Event),
-}
-
-/// A write that is to be added.
-pub(super) struct Writing {
-    pub(super) event: Event,
-    /// Where.
-    pub(super) places: Vec<usize>,
-    /// The reads to revisit, once they are known.
-    pub(super) revisits: Option<Vec<u32>>,
 }
 
 /// How far an alternative has led.
@@ -106,6 +91,11 @@ pub(super) enum Came {
 }
 
 impl<P: Program, O: Observer> Graphs<P, O> {
+    /// Opens a frame with the alternatives that have been listed from here on.
+    pub(super) fn offer(&mut self, from: usize, kind: Kind) {
+        self.frames.push(Frame { depth: self.graph.len(), taken: 0, from, to: self.ways.len(), kind });
+    }
+
     /// The tasks that are left from this frame on, the deepest last.
     pub(super) fn rest(&self, floor: usize) -> Vec<GraphTask> {
         let path: Vec<u32> = self.frames.iter().map(|frame| frame.taken.saturating_sub(1)).collect();
@@ -113,19 +103,24 @@ impl<P: Program, O: Observer> Graphs<P, O> {
         (floor..self.frames.len()).filter(|&at| self.frames[at].may_have_more()).map(task).collect()
     }
 
-    pub(super) fn recycle(&mut self, frame: Frame) {
-        if let Kind::Revisit { saved, .. } = frame.kind {
-            self.spare.push(saved);
+    /// Forgets the graph and all frames.
+    pub(super) fn forget(&mut self) {
+        while let Some(frame) = self.frames.pop() {
+            if let Kind::Revisit(revisited) = frame.kind {
+                self.spare.push(revisited);
+            }
         }
+        self.ways.clear();
+        self.graph.clear();
     }
 
     /// All alternatives of the last frame have been taken.
     pub(super) fn close(&mut self) {
         let Some(frame) = self.frames.pop() else { return };
+        self.ways.truncate(frame.from);
         self.cut_to(frame.depth);
-        if let Kind::Revisit { mut saved, .. } = frame.kind {
-            std::mem::swap(&mut self.graph, &mut saved);
-            self.spare.push(saved);
+        if let Kind::Revisit(revisited) = frame.kind {
+            self.restore(revisited);
         }
     }
 
@@ -138,49 +133,37 @@ impl<P: Program, O: Observer> Graphs<P, O> {
     /// Takes the next alternative of the last frame, if there is one.
     pub(super) fn take(&mut self) -> Option<Came> {
         let frame = self.frames.last_mut()?;
-        let (depth, taken) = (frame.depth, frame.taken as usize);
+        let at = frame.from + frame.taken as usize;
         frame.taken += 1;
-        match &frame.kind {
-            Kind::Read { thread, ways } => {
-                let (thread, way) = (*thread, *ways.get(taken)?);
-                self.cut_to(depth);
-                Some(self.take_read(thread, way))
-            }
-            &Kind::Choice { thread, outcomes } => {
-                if taken as u32 >= outcomes {
-                    return None;
-                }
-                self.cut_to(depth);
-                self.take_choice(thread, taken as u32);
-                Some(Came::On)
-            }
-            Kind::Write(writing) => {
-                if let Some(&at) = writing.places.get(taken) {
-                    let event = writing.event;
-                    self.cut_to(depth);
-                    self.take_write(event, at);
-                    return Some(Came::On);
-                }
-                let revisit = taken - writing.places.len();
-                if writing.revisits.is_none() {
-                    let event = writing.event;
-                    self.cut_to(depth);
-                    let revisits = self.revisits(&event);
-                    let Some(Frame { kind: Kind::Write(writing), .. }) = self.frames.last_mut() else { return None };
-                    writing.revisits = Some(revisits);
-                }
-                let Some(Frame { kind: Kind::Write(writing), .. }) = self.frames.last() else { return None };
-                let read = *writing.revisits.as_ref()?.get(revisit)?;
-                let event = writing.event;
-                self.cut_to(depth);
-                self.revisit(By::Write(event), read);
-                Some(Came::Revisits)
-            }
-            Kind::Revisit { read, by, places, .. } => {
-                let (&at, read, by) = (places.get(taken)?, **read, **by);
-                self.cut_to(depth);
-                Some(self.take_revisit(read, by, at))
-            }
+        let depth = frame.depth;
+        self.cut_to(depth);
+        let frame = self.frames.last_mut()?;
+        if at >= frame.to {
+            let Kind::Write { event, revisits: revisits @ false, .. } = &mut frame.kind else { return None };
+            *revisits = true;
+            let event = *event;
+            self.list_revisits(&event, |read| Some(Way::Revisit(read)));
+            self.frames.last_mut()?.to = self.ways.len();
         }
+        let frame = self.frames.last()?;
+        if at >= frame.to {
+            return None;
+        }
+        Some(match (self.ways[at], &frame.kind) {
+            (Way::At(at), &Kind::Write { event, ran, .. }) => {
+                self.take_write(event, ran, at as usize);
+                Came::On
+            }
+            (Way::Revisit(read), &Kind::Write { event, ran, .. }) => {
+                self.revisit(By::Write(event, ran), read);
+                Came::Revisits
+            }
+            (Way::At(at), Kind::Revisit(revisited)) => {
+                let (read, by) = (revisited.read, revisited.by);
+                self.take_revisit(read, by, at as usize)
+            }
+            (way, &Kind::Next { thread }) => self.take_next(thread, way),
+            _ => Came::Nowhere,
+        })
     }
 }

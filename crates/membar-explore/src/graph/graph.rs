@@ -64,11 +64,21 @@ pub struct Event {
     pub source: u32,
     /// It is the read, or the write, of a read-modify-write that writes.
     pub paired: bool,
+}
+
+/// How the program made an event, and where that took the thread. Models know nothing of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Ran {
     pub after: After,
     /// Not of decisions, and not of the write of a read-modify-write.
     pub made: Option<Made>,
     /// Of the read of a read-modify-write: the value that it writes.
     pub wrote: u64,
+}
+
+impl Ran {
+    /// Of a decision.
+    pub const NOT: Ran = Ran { after: After { next: Next::Done, blocking: None, idle: None }, made: None, wrote: 0 };
 }
 
 impl Event {
@@ -101,6 +111,8 @@ pub struct Place {
 #[derive(Clone, Debug, Default)]
 pub struct Graph {
     pub events: Vec<Event>,
+    /// Of each event that has been added for good.
+    pub ran: Vec<Ran>,
     /// Of each thread its events, without decisions.
     pub threads: Vec<Vec<u32>>,
     /// Of each thread its waits, oldest first.
@@ -114,6 +126,8 @@ pub struct Graph {
     pub sc: Vec<bool>,
     /// The events that are steps of the program.
     pub steps: Vec<u32>,
+    /// How many of them, from the first one on, the program has made and not taken back.
+    pub shared: usize,
     /// The next stamp.
     pub top: u32,
 }
@@ -125,6 +139,7 @@ impl Graph {
 
     pub fn clear(&mut self) {
         self.events.clear();
+        self.ran.clear();
         self.threads.iter_mut().for_each(Vec::clear);
         self.waits.iter_mut().for_each(Vec::clear);
         for place in &mut self.places {
@@ -136,6 +151,7 @@ impl Graph {
         self.clocks.clear();
         self.sc.clear();
         self.steps.clear();
+        self.shared = 0;
         self.top = 0;
     }
 
@@ -205,7 +221,7 @@ impl Graph {
         }
     }
 
-    /// Adds an event, a write at this place of co.
+    /// Tries an event, a write at this place of co, until it is taken away.
     pub fn push(&mut self, event: Event, at: usize, model: GraphModel) -> u32 {
         let id = self.events.len() as u32;
         let (threads, thread) = (self.threads.len(), event.thread as usize);
@@ -236,15 +252,25 @@ impl Graph {
             What::Write => self.place_mut(event.access.addr).co.insert(at, id),
             What::Choice | What::Wait => {}
         }
-        if event.made.is_some() {
-            self.steps.push(id);
-        }
         self.events.push(event);
         self.sc.push(self.sc.last().copied().unwrap_or(true));
         if model == GraphModel::C11 {
             super::models::c11::clock(self, id);
         }
         id
+    }
+
+    /// The last event stays, and this is how it was made, by a program that has made these steps.
+    #[inline]
+    pub fn keep(&mut self, ran: Ran, steps: &[u32]) {
+        self.ran.push(ran);
+        if let Some(made) = ran.made {
+            let at = self.steps.len();
+            self.steps.push(self.events.len() as u32 - 1);
+            if self.shared == at && steps.get(at) == Some(&made.serial) {
+                self.shared += 1;
+            }
+        }
     }
 
     /// Takes the last event away.
@@ -274,8 +300,10 @@ impl Graph {
             }
             What::Choice | What::Wait => {}
         }
-        if event.made.is_some() {
+        self.ran.truncate(id as usize);
+        if self.steps.last() == Some(&id) {
             self.steps.pop();
+            self.shared = self.shared.min(self.steps.len());
         }
     }
 

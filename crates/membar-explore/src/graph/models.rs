@@ -38,6 +38,11 @@ pub fn is_sc(graph: &Graph, id: u32, reach: &mut Reach) -> bool {
     sc::admits(graph, id, reach)
 }
 
+/// Whether po ∪ rf ∪ co ∪ fr leads from one event to another one.
+pub fn leads(graph: &Graph, from: u32, to: u32, reach: &mut Reach) -> bool {
+    sc::leads(graph, from, to, reach)
+}
+
 /// Operations on synchronisation objects find the last value there is: po ∪ rf ∪ (rf ∪ co ∪ fr between such operations) is acyclic.
 fn is_fresh(graph: &Graph, id: u32) -> bool {
     let event = graph.event(id);

@@ -2,20 +2,20 @@
 
 use super::along::stand;
 use super::frame::{By, Came, Way};
-use super::graph::{Event, INIT, Made, What};
+use super::graph::{Event, INIT, Made, Ran, What};
 use super::models;
 use super::search::Graphs;
 use crate::{Awaited, Next, Observer, Program};
-use membar_core::Access;
+use membar_core::{Access, AccessKind};
 
 impl<P: Program, O: Observer> Graphs<P, O> {
-    /// The ways for a thread's next access, which reads, to go on.
-    pub(super) fn ways(&mut self, thread: usize, access: &Access, blocking: Option<Awaited>) -> Vec<Way> {
+    /// Lists the ways for a thread's next access, which reads, to go on.
+    pub(super) fn list_sources(&mut self, thread: usize, access: &Access, blocking: Option<Awaited>) {
         let addr = access.addr;
         let index = self.graph.threads[thread].len() as u32;
-        let mut ways = Vec::new();
+        let (from, end) = (self.ways.len(), self.graph.co(addr).len());
         // The last one first: that is what happens most.
-        for at in (0..=self.graph.co(addr).len()).rev() {
+        for at in (0..=end).rev() {
             let source = if at == 0 { INIT } else { self.graph.co(addr)[at - 1] };
             if blocking.is_some_and(|awaited| !self.is_open(&awaited, thread, index, u32::MAX, source)) {
                 continue;
@@ -26,26 +26,29 @@ impl<P: Program, O: Observer> Graphs<P, O> {
                 continue;
             }
             let read = self.read(thread, access, source);
-            if at < self.graph.co(addr).len() && !self.is_admitted(read) {
+            if at < end && !self.is_admitted(read) {
+                // Sources that are earlier have more writes after them. The order of an access that may fail depends on its source.
+                if access.kind == AccessKind::Load {
+                    break;
+                }
                 continue;
             }
             match self.rival(&read) {
                 Some(rival) => {
                     // What is revisited deletes the rival, or is it.
                     let stamp = self.graph.event(rival).stamp;
-                    let revisits = self.revisits(&read);
-                    let deletes = |&read: &u32| self.graph.event(read).stamp <= stamp;
-                    ways.extend(revisits.into_iter().filter(deletes).map(|read| Way::Instead(source, read)));
+                    let stamps: Vec<u32> = self.graph.events.iter().map(|event| event.stamp).collect();
+                    let way = |read: u32| (stamps[read as usize] <= stamp).then_some(Way::Instead(source, read));
+                    self.list_revisits(&read, way);
                 }
-                None => ways.push(Way::From(source)),
+                None => self.ways.push(Way::From(source)),
             }
         }
         let last = self.graph.last(addr);
         let shut = |awaited: Awaited| !self.is_open(&awaited, thread, index, u32::MAX, last);
-        if !ways.is_empty() && blocking.is_some_and(shut) {
-            ways.push(Way::Wait);
+        if self.ways.len() > from && blocking.is_some_and(shut) {
+            self.ways.push(Way::Wait);
         }
-        ways
     }
 
     /// The read of another read-modify-write that writes right after what this one would.
@@ -74,7 +77,7 @@ impl<P: Program, O: Observer> Graphs<P, O> {
         admitted
     }
 
-    pub(super) fn take_read(&mut self, thread: usize, way: Way) -> Came {
+    pub(super) fn take_next(&mut self, thread: usize, way: Way) -> Came {
         let Next::Access(access) = self.stands(thread).next else { return Came::Nowhere };
         match way {
             Way::From(source) => self.make_read(self.read(thread, &access, source)),
@@ -84,9 +87,14 @@ impl<P: Program, O: Observer> Graphs<P, O> {
                 Came::Revisits
             }
             Way::Wait => {
-                self.add(self.event(thread, What::Wait, access), 0);
+                self.add(self.event(thread, What::Wait, access), Ran::NOT, 0);
                 Came::On
             }
+            Way::Choose(outcome) => {
+                self.take_choice(thread, access, outcome);
+                Came::On
+            }
+            Way::At(_) | Way::Revisit(_) => Came::Nowhere,
         }
     }
 
@@ -100,24 +108,20 @@ impl<P: Program, O: Observer> Graphs<P, O> {
         let left = if is_last { performed.new } else { self.graph.value(addr, last) };
         self.program.leave(addr, left);
         let after = stand(&self.program, thread);
-        let event = Event {
-            order: performed.order(),
-            paired: performed.writes,
-            wrote: performed.new,
-            after,
-            made: Some(Made { left, ..made }),
-            ..event
-        };
-        let id = self.add(event, 0);
+        let event = Event { order: performed.order(), paired: performed.writes, ..event };
+        let ran = Ran { after, made: Some(Made { left, ..made }), wrote: performed.new };
+        let id = self.add(event, ran, 0);
         self.look(thread);
         self.race(id);
-        if self.is_in_vain(&event) { Came::Nowhere } else { Came::On }
+        match after.idle {
+            Some(reads) if self.is_in_vain(thread, reads) => Came::Nowhere,
+            _ => Came::On,
+        }
     }
 
-    /// Whether the thread has gone round a waiting loop in which it missed a write that was there.
-    pub(super) fn is_in_vain(&self, event: &Event) -> bool {
-        let Some(reads) = event.after.idle else { return false };
-        let events = self.graph.threads[event.thread as usize].iter().rev();
+    /// Whether the thread has gone round a waiting loop of this many reads in which it missed a write that was there.
+    pub(super) fn is_in_vain(&self, thread: usize, reads: u32) -> bool {
+        let events = self.graph.threads[thread].iter().rev();
         events.map(|&id| self.graph.event(id)).filter(|event| event.is_read()).take(reads as usize).any(|read| {
             let addr = read.access.addr;
             let later = &self.graph.co(addr)[self.graph.position(addr, read.source)..];
@@ -125,16 +129,15 @@ impl<P: Program, O: Observer> Graphs<P, O> {
         })
     }
 
-    pub(super) fn take_choice(&mut self, thread: usize, outcome: u32) {
+    pub(super) fn take_choice(&mut self, thread: usize, access: Access, outcome: u32) {
         self.sync();
-        let Next::Access(access) = self.stands(thread).next else { return };
         self.program.choose(thread, outcome);
         self.serial += 1;
         self.made.push(self.serial);
         let made = Made { serial: self.serial, found: 0, dead: false, left: 0 };
-        let (value, after) = (u64::from(outcome), stand(&self.program, thread));
-        let event = Event { value, after, made: Some(made), ..self.event(thread, What::Choice, access) };
-        self.add(event, 0);
+        let ran = Ran { after: stand(&self.program, thread), made: Some(made), wrote: 0 };
+        let event = Event { value: u64::from(outcome), ..self.event(thread, What::Choice, access) };
+        self.add(event, ran, 0);
         self.look(thread);
     }
 }

@@ -1,9 +1,37 @@
 //! Revisits: a write becomes the source of a read that was there before it.
 
-use super::frame::{By, Came, Frame, Kind};
-use super::graph::{After, Event, Graph, INIT, What};
+use super::frame::{By, Came, Kind, Way};
+use super::graph::{After, Event, INIT, Ran, What};
 use super::search::Graphs;
 use crate::{Next, Observer, Program};
+
+/// A revisit: the graph before it, from the first event on that it deletes, and what it does.
+pub(super) struct Revisited {
+    pub(super) read: Event,
+    pub(super) by: By,
+    /// The first event that it deletes, and the stamp that came next.
+    first: u32,
+    top: u32,
+    taken: Vec<Taken>,
+}
+
+/// An event that was taken away: where it stood in co among those before it, and, unless it is deleted, its new number
+/// and place.
+struct Taken {
+    event: Event,
+    ran: Ran,
+    sc: bool,
+    at: u32,
+    number: u32,
+    kept_at: u32,
+}
+
+impl Revisited {
+    /// The new number of an event.
+    fn number(&self, id: u32) -> u32 {
+        id.checked_sub(self.first).map_or(id, |at| self.taken[at as usize].number)
+    }
+}
 
 impl<P: Program, O: Observer> Graphs<P, O> {
     /// The past of an event that is not in the graph.
@@ -14,24 +42,25 @@ impl<P: Program, O: Observer> Graphs<P, O> {
         }
     }
 
-    /// The reads that a write, or a read-modify-write, which is not in the graph, revisits.
-    pub(super) fn revisits(&mut self, write: &Event) -> Vec<u32> {
+    /// Lists the reads that a write, or a read-modify-write, which is not in the graph, revisits: those that make a way.
+    pub(super) fn list_revisits(&mut self, write: &Event, way: impl Fn(u32) -> Option<Way>) {
         let mut past = std::mem::take(&mut self.past);
         self.past_of(write, &mut past);
-        let reads = &self.graph.places[write.access.addr as usize].reads;
         let in_past = |event: &Event| past[event.thread as usize] > event.index;
-        let revisits = reads.iter().copied().filter(|&read| {
+        let reads = &self.graph.places[write.access.addr as usize].reads;
+        let mut ways = std::mem::take(&mut self.ways);
+        ways.extend(reads.iter().filter_map(|&read| {
             let event = self.graph.event(read);
             if event.thread == write.thread || in_past(event) || write.access.arrives() && event.access.arrives() {
-                return false;
+                return None;
             }
+            let way = way(read)?;
             let deleted = |other: &Event| other.stamp >= event.stamp && (other.what == What::Wait || !in_past(other));
             let mut ids = (0..self.graph.len() as u32).filter(|&id| deleted(self.graph.event(id)));
-            ids.all(|id| self.is_maximal(id, &past))
-        });
-        let revisits = revisits.collect();
+            ids.all(|id| self.is_maximal(id, &past)).then_some(way)
+        }));
+        self.ways = ways;
         self.past = past;
-        revisits
     }
 
     /// Whether the event is the one that is chosen first, given those decided on before it and this past.
@@ -62,68 +91,98 @@ impl<P: Program, O: Observer> Graphs<P, O> {
 
     /// Opens a frame in which the write revisits the read.
     pub(super) fn revisit(&mut self, by: By, read: u32) {
+        let (By::Write(mut write, _) | By::Update(mut write)) = by;
         let mut past = std::mem::take(&mut self.past);
-        let (By::Write(mut write) | By::Update(mut write)) = by;
         self.past_of(&write, &mut past);
         let read = *self.graph.event(read);
         let condition = self.condition(read.thread as usize, read.index);
-        let threads = self.begin.len();
-        let mut graph = self.spare.pop().unwrap_or_else(|| Box::new(Graph::new(threads)));
-        graph.clear();
-        std::mem::swap(&mut self.graph, &mut graph);
-        let saved = graph;
-        for (addr, place) in saved.places.iter().enumerate() {
-            if place.init.is_some() {
-                self.graph.place_mut(addr as u32).init = place.init;
-            }
-        }
-        let mut number = vec![INIT; saved.len()];
-        for (id, event) in saved.events.iter().enumerate() {
-            let in_past = event.what != What::Wait && past[event.thread as usize] > event.index;
-            if event.stamp >= read.stamp && !in_past {
-                continue;
-            }
-            let mut event = *event;
-            let mut at = 0;
-            if matches!(event.what, What::Read | What::Wait) && event.source != INIT {
-                event.source = number[event.source as usize];
-            }
-            if event.is_write() {
-                let co = saved.co(event.access.addr).iter().take_while(|&&write| write as usize != id);
-                at = co.filter(|&&write| number[write as usize] != INIT).count();
-            }
-            number[id] = self.add(event, at);
-        }
+        let mut revisited =
+            self.spare.pop().unwrap_or_else(|| Box::new(Revisited { read, by, first: 0, top: 0, taken: Vec::new() }));
+        self.take_away(&read, &past, &mut revisited);
         self.past = past;
-        let addr = write.access.addr;
+        self.put_back_kept(&revisited);
         if write.is_read() && write.source != INIT {
-            write.source = number[write.source as usize];
+            write.source = revisited.number(write.source);
         }
-        let (by, places) = match by {
-            // Where it stands is decided when it is made.
-            By::Update(_) => (By::Update(write), vec![0]),
-            By::Write(_) => {
-                let mut places = if write.paired { self.place_of_update(&write) } else { self.places(&write) };
+        let from = self.ways.len();
+        revisited.read = read;
+        revisited.by = match by {
+            By::Update(_) => {
+                // Where it stands is decided when it is made.
+                self.ways.push(Way::At(0));
+                By::Update(write)
+            }
+            By::Write(_, ran) => {
+                self.list_places(&write);
                 if condition.is_some_and(|awaited| awaited.blocks(write.value)) {
-                    let end = self.graph.co(addr).len();
-                    places.retain(|&at| at == end);
+                    let end = Way::At(self.graph.co(write.access.addr).len() as u32);
+                    let has_end = self.ways[from..].contains(&end);
+                    self.ways.truncate(from);
+                    self.ways.extend(has_end.then_some(end));
                 }
-                (By::Write(write), places)
+                By::Write(write, ran)
             }
         };
-        let depth = self.graph.len();
-        self.frames.push(Frame {
-            depth,
-            taken: 0,
-            kind: Kind::Revisit { saved, read: Box::new(read), by: Box::new(by), places },
-        });
+        self.offer(from, Kind::Revisit(revisited));
+    }
+
+    /// Takes the graph back to before the first event that a revisit of this read deletes.
+    fn take_away(&mut self, read: &Event, past: &[u32], revisited: &mut Revisited) {
+        let graph = &mut self.graph;
+        let stays = |event: &Event| {
+            event.stamp < read.stamp || event.what != What::Wait && past[event.thread as usize] > event.index
+        };
+        let first = graph.events.iter().position(|event| !stays(event)).unwrap_or(graph.len());
+        (revisited.first, revisited.top) = (first as u32, graph.top);
+        revisited.taken.clear();
+        let mut number = first as u32;
+        for id in first as u32..graph.len() as u32 {
+            let event = *graph.event(id);
+            let stays = stays(&event);
+            let (mut at, mut kept_at) = (0, 0);
+            if event.is_write() {
+                let is_kept = |write: u32| write < revisited.first || revisited.number(write) != INIT;
+                for &write in graph.co(event.access.addr).iter().take_while(|&&write| write != id) {
+                    at += u32::from(write < id);
+                    kept_at += u32::from(write < id && is_kept(write));
+                }
+            }
+            let kept = if stays { number } else { INIT };
+            number += u32::from(stays);
+            let (ran, sc) = (graph.ran[id as usize], graph.sc[id as usize]);
+            revisited.taken.push(Taken { event, ran, sc, at, number: kept, kept_at });
+        }
+        self.cut_to(first);
+    }
+
+    /// Adds the events again that a revisit does not delete.
+    fn put_back_kept(&mut self, revisited: &Revisited) {
+        for taken in revisited.taken.iter().filter(|taken| taken.number != INIT) {
+            let mut event = taken.event;
+            if matches!(event.what, What::Read | What::Wait) && event.source != INIT {
+                event.source = revisited.number(event.source);
+            }
+            self.add(event, taken.ran, taken.kept_at as usize);
+        }
+    }
+
+    /// Takes the graph back to before a revisit.
+    pub(super) fn restore(&mut self, revisited: Box<Revisited>) {
+        self.cut_to(revisited.first as usize);
+        for &Taken { event, ran, sc, at, .. } in &revisited.taken {
+            let id = self.graph.push(event, at as usize, self.model);
+            self.graph.keep(ran, &self.made);
+            self.graph.sc[id as usize] = sc;
+        }
+        self.graph.top = revisited.top;
+        self.spare.push(revisited);
     }
 
     /// The write, which stands there, is what the read reads from.
     pub(super) fn take_revisit(&mut self, read: Event, by: By, at: usize) -> Came {
         let write = match by {
-            By::Write(write) => {
-                self.take_write(write, at);
+            By::Write(write, ran) => {
+                self.take_write(write, ran, at);
                 write
             }
             By::Update(update) => match self.make_update(update) {
@@ -133,7 +192,7 @@ impl<P: Program, O: Observer> Graphs<P, O> {
         };
         let thread = read.thread as usize;
         let source = self.graph.len() as u32 - 1;
-        let After { next: Next::Access(access), blocking, .. } = self.stands(thread) else { return Came::Nowhere };
+        let &After { next: Next::Access(access), blocking, .. } = self.stands(thread) else { return Came::Nowhere };
         if blocking.is_some_and(|awaited| !self.is_open(&awaited, thread, read.index, read.stamp, source)) {
             // Of use only where nothing is after it.
             if self.graph.last(write.access.addr) != source {
@@ -152,13 +211,12 @@ impl<P: Program, O: Observer> Graphs<P, O> {
             return None;
         }
         let &read = self.graph.threads[update.thread as usize].last()?;
-        let read = *self.graph.event(read);
-        if !read.paired {
+        if !self.graph.event(read).paired {
             return None;
         }
-        let write = self.update_of(&read);
-        let at = *self.place_of_update(&write).first()?;
-        self.take_write(write, at);
+        let (write, ran) = self.update_of(read);
+        let at = self.place_of_update(&write)?;
+        self.take_write(write, ran, at);
         Some(write)
     }
 }

@@ -45,7 +45,8 @@
 //!
 //! # Complexity
 //!
-//! Each event costs a search of the graph for each write to its address; each revisit a copy of it.
+//! Each event costs a search of the graph for each write to its address that may be its source, or be after it; each
+//! revisit takes the events away that come after the first one which it deletes, and adds those again that stay.
 //!
 //! # Deviations
 //!
@@ -58,9 +59,10 @@
 //! 2022.
 
 use super::along::stand;
-use super::frame::{Came, Frame, GraphOutcome, GraphTask, Kind};
-use super::graph::{After, Event, Graph, INIT, What};
+use super::frame::{Came, Frame, GraphOutcome, GraphTask, Kind, Way};
+use super::graph::{After, Event, Graph, INIT, Ran, What};
 use super::models::{self, Reach};
+use super::revisit::Revisited;
 use crate::{Counts, Next, Observer, Program};
 use membar_core::{Access, AccessKind, GraphModel, Order};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -75,13 +77,15 @@ pub struct Graphs<P, O> {
     pub(super) begin: Vec<After>,
     pub(super) graph: Graph,
     pub(super) frames: Vec<Frame>,
+    /// The alternatives of the frames.
+    pub(super) ways: Vec<Way>,
     /// The numbers of the steps that the program has made.
     pub(super) made: Vec<u32>,
     pub(super) serial: u32,
     pub(super) counts: Counts,
     pub(super) reach: Reach,
     #[allow(clippy::vec_box)] // they are large, and moved from list to list
-    pub(super) spare: Vec<Box<Graph>>,
+    pub(super) spare: Vec<Box<Revisited>>,
     pub(super) past: Vec<u32>,
     /// The path to a task is being taken: all this has been seen.
     pub(super) again: bool,
@@ -102,6 +106,7 @@ impl<P: Program, O: Observer> Graphs<P, O> {
             begin,
             graph: Graph::new(threads),
             frames: Vec::new(),
+            ways: Vec::new(),
             made: Vec::new(),
             serial: 0,
             counts: Counts::default(),
@@ -131,10 +136,7 @@ impl<P: Program, O: Observer> Graphs<P, O> {
     /// Runs a task until it is done, this many executions have been run, or it is time to stop.
     pub fn run(&mut self, task: &GraphTask, budget: u64, stop: &AtomicBool) -> GraphOutcome<O::Part> {
         self.counts = Counts::default();
-        while let Some(frame) = self.frames.pop() {
-            self.recycle(frame);
-        }
-        self.graph.clear();
+        self.forget();
         self.again = true;
         let mut opened = self.open();
         for &taken in &task.path {
@@ -182,15 +184,15 @@ impl<P: Program, O: Observer> Graphs<P, O> {
         // The write of a read-modify-write comes right after its read.
         for thread in 0..threads {
             let Some(&last) = self.graph.threads[thread].last() else { continue };
-            let read = *self.graph.event(last);
+            let read = self.graph.event(last);
             if read.is_read() && read.paired {
-                self.open_write(self.update_of(&read));
+                let (write, ran) = self.update_of(last);
+                self.open_write(write, ran);
                 return true;
             }
         }
         for thread in 0..threads {
-            let After { next, blocking, idle } = self.stands(thread);
-            let Next::Access(access) = next else { continue };
+            let &After { next: Next::Access(access), blocking, idle } = self.stands(thread) else { continue };
             if idle.is_some() || self.graph.threads[thread].len() >= self.max_steps {
                 continue;
             }
@@ -198,10 +200,10 @@ impl<P: Program, O: Observer> Graphs<P, O> {
                 self.tell_of_part(thread);
                 return false;
             }
-            let depth = self.graph.len();
+            let from = self.ways.len();
             if let Some(outcomes) = access.outcomes() {
-                let kind = Kind::Choice { thread, outcomes: outcomes as u32 };
-                self.frames.push(Frame { depth, taken: 0, kind });
+                self.ways.extend((0..outcomes as u32).map(Way::Choose));
+                self.offer(from, Kind::Next { thread });
                 return true;
             }
             if access.kind == AccessKind::Store {
@@ -209,9 +211,9 @@ impl<P: Program, O: Observer> Graphs<P, O> {
                 return true;
             }
             self.know(access.addr);
-            let ways = self.ways(thread, &access, blocking);
-            if !ways.is_empty() {
-                self.frames.push(Frame { depth, taken: 0, kind: Kind::Read { thread, ways } });
+            self.list_sources(thread, &access, blocking);
+            if self.ways.len() > from {
+                self.offer(from, Kind::Next { thread });
                 return true;
             }
         }
@@ -230,15 +232,13 @@ impl<P: Program, O: Observer> Graphs<P, O> {
             value: 0,
             source: INIT,
             paired: false,
-            after: After { next: Next::Done, blocking: None, idle: None },
-            made: None,
-            wrote: 0,
         }
     }
 
     /// Adds an event for good.
-    pub(super) fn add(&mut self, event: Event, at: usize) -> u32 {
+    pub(super) fn add(&mut self, event: Event, ran: Ran, at: usize) -> u32 {
         let id = self.graph.push(event, at, self.model);
+        self.graph.keep(ran, &self.made);
         self.graph.top = self.graph.top.max(event.stamp + 1);
         if self.graph.sc[id as usize] {
             self.graph.sc[id as usize] = models::is_sc(&self.graph, id, &mut self.reach);

@@ -5,7 +5,7 @@ use super::models;
 use super::search::Graphs;
 use crate::end::{End, is_stirred, unchanged};
 use crate::set::{Many, Set};
-use crate::{Fault, FaultKind, Next, Observer, Program};
+use crate::{Fault, FaultKind, Next, Observer, Program, WeakExecution};
 use membar_core::WeakStep;
 
 impl<P: Program, O: Observer> Graphs<P, O> {
@@ -16,7 +16,7 @@ impl<P: Program, O: Observer> Graphs<P, O> {
             "accesses a part of what is one object to others; executions of the model with such accesses are not run";
         let graph = &self.graph;
         let fault = Fault { kind: FaultKind::Limit, ..Fault::error(message) };
-        self.observer.weak_fault(thread, fault, &|| steps(graph));
+        self.observer.weak_fault(thread, fault, graph);
     }
 
     /// Tells of a thread that cannot continue.
@@ -26,7 +26,7 @@ impl<P: Program, O: Observer> Graphs<P, O> {
         }
         self.sync();
         let (fault, graph) = (self.program.fault(thread), &self.graph);
-        self.observer.weak_fault(thread, fault, &|| steps(graph));
+        self.observer.weak_fault(thread, fault, graph);
     }
 
     /// Looks for data races of the event.
@@ -49,7 +49,7 @@ impl<P: Program, O: Observer> Graphs<P, O> {
         }
         if let Some(earlier) = found {
             let site = event.access.site;
-            self.observer.weak_race((earlier.min(site), earlier.max(site)), &|| steps(graph));
+            self.observer.weak_race((earlier.min(site), earlier.max(site)), graph);
         }
     }
 
@@ -61,7 +61,7 @@ impl<P: Program, O: Observer> Graphs<P, O> {
         self.sync();
         let (mut waiting, mut cut, mut dropped) = (Many::NONE, false, false);
         for thread in 0..self.begin.len() {
-            match self.stands(thread) {
+            match *self.stands(thread) {
                 After { next: Next::Long, .. } => cut = true,
                 After { next: Next::Access(access), blocking, idle } => {
                     if idle.is_some() {
@@ -82,7 +82,7 @@ impl<P: Program, O: Observer> Graphs<P, O> {
         if cut {
             self.counts.cut += 1;
             self.counts.executions += 1;
-            return self.observer.weak_end(End::Cut { period: None }, sc, &|| steps(graph));
+            return self.observer.weak_end(End::Cut { period: None }, sc, graph);
         }
         if dropped || is_stirred(&self.program, waiting) {
             self.counts.blocked += 1;
@@ -95,7 +95,7 @@ impl<P: Program, O: Observer> Graphs<P, O> {
             self.counts.executions += 1;
             self.counts.not_sc += u64::from(!sc);
         }
-        self.observer.weak_end(end, sc, &|| steps(graph));
+        self.observer.weak_end(end, sc, graph);
     }
 }
 
@@ -114,18 +114,43 @@ pub(super) fn conflict(one: &Event, other: &Event) -> bool {
     (one.is_write() || other.is_write() || life(one) || life(other)) && (plain(one) || plain(other))
 }
 
-/// The execution, as steps.
-pub(super) fn steps(graph: &Graph) -> Vec<WeakStep> {
-    let step = |&id: &u32| {
-        let event = graph.event(id);
-        let addr = event.access.addr;
-        let behind = |from: usize| graph.co(addr)[from..].iter().filter(|&&write| write < id).count() as u32;
-        let (choice, behind) = match event.what {
-            What::Read => (None, behind(graph.position(addr, event.source))),
-            What::Write => (None, behind(graph.position(addr, id))),
-            What::Choice | What::Wait => (Some(event.value), 0),
+impl WeakExecution for Graph {
+    fn len(&self) -> usize {
+        self.steps.len()
+    }
+
+    fn steps(&self) -> Vec<WeakStep> {
+        let step = |&id: &u32| {
+            let event = self.event(id);
+            let addr = event.access.addr;
+            let behind = |from: usize| self.co(addr)[from..].iter().filter(|&&write| write < id).count() as u32;
+            let (choice, behind) = match event.what {
+                What::Read => (None, behind(self.position(addr, event.source))),
+                What::Write => (None, behind(self.position(addr, id))),
+                What::Choice | What::Wait => (Some(event.value), 0),
+            };
+            WeakStep { thread: event.thread, choice, behind }
         };
-        WeakStep { thread: event.thread, choice, behind }
-    };
-    graph.steps.iter().map(step).collect()
+        self.steps.iter().map(step).collect()
+    }
+
+    fn missed(&self) -> Vec<(u32, u32)> {
+        let (mut missed, mut reach) = (Vec::new(), models::Reach::default());
+        for (id, event) in self.events.iter().enumerate() {
+            let (id, addr) = (id as u32, event.access.addr);
+            let later = match event.what {
+                What::Read => &self.co(addr)[self.position(addr, event.source)..],
+                What::Write => &self.co(addr)[self.position(addr, id)..],
+                What::Choice | What::Wait => continue,
+            };
+            for &write in later.iter().filter(|&&write| self.event(write).thread != event.thread) {
+                let pair = (event.access.site, self.event(write).access.site);
+                if !missed.contains(&pair) && models::leads(self, write, id, &mut reach) {
+                    missed.push(pair);
+                }
+            }
+        }
+        missed.sort_unstable();
+        missed
+    }
 }

@@ -7,7 +7,7 @@ use crate::common;
 use common::Op::{self, *};
 use common::{Blocking, Class, Classes, bit, by_brute_force};
 use membar_core::{Access, GraphModel, Performed, Rng, WeakStep};
-use membar_explore::{End, Fault, GraphTask, Graphs, Next, Observer, Program, Step};
+use membar_explore::{End, Fault, GraphTask, Graphs, Next, Observer, Program, Step, WeakExecution};
 use std::sync::atomic::AtomicBool;
 
 /// Keeps executions, and the threads that wait at their end and should not.
@@ -24,14 +24,14 @@ impl Observer for Kept {
     fn fault(&mut self, _: usize, _: Fault, _: &[Step]) {}
     fn take(&mut self, _: &[Step]) {}
 
-    fn weak_end(&mut self, end: End, sc: bool, steps: &dyn Fn() -> Vec<WeakStep>) {
+    fn weak_end(&mut self, end: End, sc: bool, execution: &dyn WeakExecution) {
         assert!(sc);
         let stuck = match end {
             End::Deadlock { waiting } => waiting.threads().fold(0, |stuck, thread| stuck | bit(thread)),
             End::Complete | End::Dropped => 0,
             End::Cut { .. } => panic!("no execution is long"),
         };
-        self.0.push((steps(), stuck));
+        self.0.push((execution.steps(), stuck));
     }
 }
 

@@ -13,19 +13,23 @@
 //! last release fence. An address has one, `passed`: what reading its last write acquires. A store replaces that by the `now` of its
 //! thread if it releases, otherwise by its `released`; a read-modify-write adds the same. One that is not atomic leaves nothing.
 //!
+//! Where accesses have some bytes of an address in common and not others ([`HappensBefore::by_bytes`]), each byte has such a clock.
+//!
 //! # Complexity
 //!
 //! O(threads) an access, and to take one back.
 
-use membar_core::{AccessKind, Fence, Performed};
+use membar_core::{Access, AccessKind, Fence, Performed};
 
 /// The clocks of an execution.
 #[derive(Clone, Debug)]
 pub struct HappensBefore {
     threads: usize,
+    /// How many clocks an address has: one, or one for each of its bytes.
+    lanes: usize,
     /// Of each thread `now`, `pending` and `released`.
     clocks: Vec<u32>,
-    /// Of each address `passed`.
+    /// Of each address, or byte, `passed`.
     passed: Vec<u32>,
     /// Of each address the execution that its clock is about.
     stamps: Vec<u32>,
@@ -39,7 +43,28 @@ impl HappensBefore {
     /// For executions of this many threads. If it is not undoable, it can only be taken back as a whole.
     pub fn new(threads: usize, undoable: bool) -> HappensBefore {
         let (passed, stamps, undo) = (Vec::new(), Vec::new(), Vec::new());
-        HappensBefore { threads, clocks: vec![0; 3 * threads * threads], passed, stamps, execution: 1, undoable, undo }
+        let clocks = vec![0; 3 * threads * threads];
+        HappensBefore { threads, lanes: 1, clocks, passed, stamps, execution: 1, undoable, undo }
+    }
+
+    /// The same where accesses may have some bytes of an address in common and not others.
+    pub fn by_bytes(threads: usize, undoable: bool) -> HappensBefore {
+        HappensBefore { lanes: 16, ..HappensBefore::new(threads, undoable) }
+    }
+
+    /// Tells bytes apart from now on, the beginning.
+    pub fn tell_bytes_apart(&mut self) {
+        *self = HappensBefore::by_bytes(self.threads, self.undoable);
+    }
+
+    /// The accesses that happen before this one, if it comes next in its thread; without what it acquires itself.
+    pub fn before(&self, thread: usize, access: &Access) -> Vec<u32> {
+        let n = self.threads;
+        let mut now = self.now(thread).to_vec();
+        if access.c11.fence().parts().iter().any(|fence| fence.acquires()) {
+            join(&mut now, &self.clocks[3 * n * thread..][n..2 * n]);
+        }
+        now
     }
 
     /// The accesses that happen before the last one of a thread, or are it: how many of each thread.
@@ -56,9 +81,9 @@ impl HappensBefore {
         let addr = access.addr as usize;
         if addr >= self.stamps.len() {
             self.stamps.resize(addr + 1, 0);
-            self.passed.resize((addr + 1) * n, 0);
+            self.passed.resize((addr + 1) * n * self.lanes, 0);
         }
-        let passed = &mut self.passed[n * addr..][..n];
+        let passed = &mut self.passed[n * addr * self.lanes..][..n * self.lanes];
         if self.stamps[addr] != self.execution {
             self.stamps[addr] = self.execution;
             passed.fill(0);
@@ -83,6 +108,8 @@ impl HappensBefore {
         }
         now[t] += 1;
         let order = performed.order();
+        let bytes = if self.lanes == 1 { 0..1 } else { access.bytes() };
+        let passed = &mut passed[n * usize::from(bytes.start)..n * usize::from(bytes.end)];
         if !order.is_atomic() {
             if performed.writes {
                 passed.fill(0);
@@ -90,11 +117,14 @@ impl HappensBefore {
             return;
         }
         if access.kind.reads() {
-            join(if order.acquires() { now } else { pending }, passed);
+            let into = if order.acquires() { &mut *now } else { pending };
+            passed.chunks_exact(n).for_each(|passed| join(into, passed));
         }
         if performed.writes {
             let from = if order.releases() { &*now } else { &*released };
-            if access.kind == AccessKind::Rmw { join(passed, from) } else { passed.copy_from_slice(from) }
+            for passed in passed.chunks_exact_mut(n) {
+                if access.kind == AccessKind::Rmw { join(passed, from) } else { passed.copy_from_slice(from) }
+            }
         }
     }
 
@@ -107,10 +137,11 @@ impl HappensBefore {
     pub fn pop(&mut self) {
         let n = self.threads;
         let [.., t, addr] = self.undo[..] else { panic!("an access to take back") };
-        let from = self.undo.len() - 2 - 4 * n;
+        let from = self.undo.len() - 2 - (3 + self.lanes) * n;
         let (clocks, rest) = self.undo[from..].split_at(3 * n);
         self.clocks[3 * n * t as usize..][..3 * n].copy_from_slice(clocks);
-        self.passed[n * addr as usize..][..n].copy_from_slice(&rest[..n]);
+        let row = n * self.lanes;
+        self.passed[row * addr as usize..][..row].copy_from_slice(&rest[..row]);
         self.undo.truncate(from);
     }
 

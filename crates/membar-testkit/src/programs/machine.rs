@@ -156,7 +156,7 @@ impl<'c> Machine<'c> {
 
     pub(super) fn add_steps(&self, steps: &mut Vec<Step>) {
         let commits = (0..self.buffer.len()).filter(|&at| self.may_commit(at)).map(|at| &self.buffer[at]);
-        steps.extend(commits.map(|entry| Step::Commit(entry.id.thread.into(), entry.addr)));
+        steps.extend(commits.map(|entry| Step::Commit(entry.id.thread.into(), entry.addr, 0)));
         // Last, because the search begins with the last: late commits are where violations are.
         let issues = (0..self.threads.len()).filter(|&t| self.may_issue(t)).map(|t| Step::Issue(t as u32));
         steps.extend(issues);
@@ -167,7 +167,7 @@ impl<'c> Machine<'c> {
         match step {
             Step::Issue(t) => self.issue(t as usize),
             Step::Choose(..) => unreachable!("programs of the register machine make no choices"),
-            Step::Commit(t, addr) => {
+            Step::Commit(t, addr, _) => {
                 let oldest = |entry: &Entry| u32::from(entry.id.thread) == t && entry.addr == addr;
                 let at = self.buffer.iter().position(oldest).expect("the step is possible");
                 let entry = self.buffer.remove(at);

@@ -243,7 +243,7 @@ fn oracle_replay() {
                 let thread = rng.below(code.threads.len() as u32 + 1);
                 let any = match rng.chance(1, 2) {
                     true => Step::Issue(thread),
-                    false => Step::Commit(thread, rng.below(code.cells.len() as u32 + 1)),
+                    false => Step::Commit(thread, rng.below(code.cells.len() as u32 + 1), 0),
                 };
                 let possible = machine.steps();
                 steps.push(any);

@@ -7,4 +7,5 @@ mod graphs;
 mod litmus;
 mod named;
 mod oracle;
+mod reductions;
 mod weak_run;

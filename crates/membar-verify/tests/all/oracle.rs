@@ -256,6 +256,75 @@ fn workers_and_interruptions_change_nothing() {
     }
 }
 
+/// Runs a search in parts that know nothing of each other; some give back what is left of them after a round, in parts again.
+fn in_parts(mut checkpoint: Checkpoint, program: &Interpreter, rng: &mut Rng, depth: u32) -> Checkpoint {
+    let stop = AtomicBool::new(false);
+    while checkpoint.search.branches_left() > 0 {
+        let parts = checkpoint.split(1 + rng.below(4) as usize).expect("it can be split");
+        for part in parts {
+            // Everything that passes between machines is text.
+            let part: Checkpoint = serde_json::from_str(&serde_json::to_string(&part).unwrap()).unwrap();
+            let mut running = Verification::local(part, program.clone(), Effort::default());
+            while !running.is_done() {
+                running.advance(&stop);
+                if depth > 0 && rng.below(2) == 0 {
+                    break;
+                }
+            }
+            let part = in_parts(running.checkpoint(), program, rng, depth.saturating_sub(1));
+            assert_eq!(part.search.branches_left(), 0);
+            checkpoint.rejoin(part);
+        }
+    }
+    checkpoint
+}
+
+#[test]
+fn parts_find_what_the_whole_finds() {
+    let (mut split, mut unsafe_ones) = (0, 0);
+    for seed in 0..programs() / 4 {
+        let knobs = Knobs { total: 12, ..Knobs::ALL };
+        let mut rng = Rng::new(7_000_000 + seed);
+        let program = Interpreter::new(Arc::new(random_program(&mut rng, &knobs)));
+        for strategy in [Strategy::Dpor, Strategy::Strict, Strategy::Exhaustive] {
+            let settings = settings(Relaxation::Pso, strategy, Watching::Class);
+            let alone = verify(&program, settings);
+            let wide = Effort { widen: true, ..Effort::default() };
+            let mut begun = Verification::local(Checkpoint::new(settings), program.clone(), wide);
+            let stop = AtomicBool::new(false);
+            let rounds = 1 + rng.below(4);
+            for _ in 0..rounds {
+                if !begun.is_done() {
+                    begun.advance(&stop);
+                }
+            }
+            split += u64::from(!begun.is_done());
+            let parts = in_parts(begun.checkpoint(), &program, &mut rng, 2);
+            assert!(parts.search.is_done(), "seed {seed} {strategy:?}");
+            let (a, b) = (parts.counts(), alone.counts());
+            let counts = |c: membar_explore::Counts| (c.executions, c.blocked, c.dropped, c.cut);
+            assert_eq!(counts(a), counts(b), "seed {seed} {strategy:?}");
+            let found = |checkpoint: &Checkpoint| {
+                let violations = checkpoint.seen.violations.iter();
+                let mut all: Vec<_> =
+                    violations.map(|found| (found.store_site, found.access_site, found.executions)).collect();
+                all.sort_unstable();
+                all
+            };
+            assert_eq!(found(&parts), found(&alone), "seed {seed} {strategy:?}");
+            let errors = |checkpoint: &Checkpoint| {
+                let errors = checkpoint.seen.errors.iter();
+                let mut all: Vec<_> = errors.map(|error| (format!("{:?}", error.kind), error.executions)).collect();
+                all.sort_unstable();
+                all
+            };
+            assert_eq!(errors(&parts), errors(&alone), "seed {seed} {strategy:?}");
+            unsafe_ones += u64::from(!alone.seen.violations.is_empty());
+        }
+    }
+    assert!(split > 20 && unsafe_ones > 20, "{split} were split, {unsafe_ones} have violations");
+}
+
 #[test]
 fn schedules_replay_to_the_same_end() {
     #[derive(Clone, Default)]

@@ -2,6 +2,7 @@
 //!
 //! `MEMBAR_PROGRAMS=20000` makes it longer.
 
+use membar_certify::replay::Trace;
 use membar_certify::{replay, weak};
 use membar_core::{AccessKind, Barrier, GraphModel, MachineStep, Performed, Relaxation, Rng, WeakStep};
 use membar_litmus::{Code, LitmusThreads};
@@ -57,7 +58,7 @@ fn fewest(code: &Code, machine: Relaxation, made: &[Performed], trace: &replay::
             }
             if made[i].access.kind == AccessKind::Store {
                 delayed += usize::from(issued[i].is_some_and(|at| at + 1 < steps.len()));
-                steps.push(MachineStep::Commit(made[i].thread, made[i].access.addr));
+                steps.push(MachineStep::Commit(made[i].thread, made[i].access.addr, made[i].access.part));
             }
         }
         if delayed < best
@@ -68,6 +69,14 @@ fn fewest(code: &Code, machine: Relaxation, made: &[Performed], trace: &replay::
         }
     });
     best
+}
+
+/// The trace without the state of memory at each read, which the axioms do not have.
+fn sources(mut trace: Trace) -> Trace {
+    for read in trace.threads.iter_mut().flatten().filter_map(|made| made.read.as_mut()) {
+        read.memory = None;
+    }
+    trace
 }
 
 #[test]
@@ -87,7 +96,7 @@ fn the_machine_makes_them() {
                 let run = weak_run(model, &execution.steps, &made).unwrap_or_else(|| panic!("{}", what()));
                 let replayed = replay::replay(&mut LitmusThreads::new(&code), machine, &run.machine_steps(&made))
                     .expect("possible");
-                assert_eq!(replayed.trace, confirmed.trace, "{}", what());
+                assert_eq!(sources(replayed.trace), sources(confirmed.trace.clone()), "{}", what());
                 assert_eq!(run.delays.is_empty(), confirmed.cycle.is_none(), "{}", what());
                 check_words(&run, &made, &execution.steps);
                 runs += 1;

@@ -6,7 +6,8 @@
 //! * *coherence*: hb;eco? is irreflexive;
 //! * *no thin air*: po ∪ rf is acyclic, which holds of every graph here;
 //! * *sc*: psc is acyclic, where scb = po ∪ (po≠loc;hb;po≠loc) ∪ hb|loc ∪ co ∪ fr and
-//!   psc = ([SC] ∪ [Fsc];hb?);scb;([SC] ∪ hb?;[Fsc]) ∪ [Fsc];(hb ∪ hb;eco;hb);[Fsc].
+//!   psc = ([SC] ∪ [Fsc];hb?);scb;([SC] ∪ hb?;[Fsc]) ∪ [Fsc];(hb ∪ hb;eco;hb);[Fsc]. Fences have no location: each pair with a fence,
+//!   of whatever kind, is in po≠loc.
 //!
 //! A fence belongs to the access after it: it has the place 2i of its thread, access i the place 2i + 1. A clock says for each thread
 //! how many places are before. Each event has five clocks: what happens before it (with it), what an acquire fence after it would
@@ -64,14 +65,12 @@ pub fn clock(graph: &mut Graph, id: u32) {
         }
     };
     let place = 2 * event.index;
-    // The write of a read-modify-write comes right after its read.
-    let fences = if event.is_write() && event.paired { &[][..] } else { event.access.c11.fence().parts() };
-    for fence in fences {
+    for part in fence(&event).parts() {
         clocks[at(HB) + own] = place + 1;
-        if fence.acquires() {
+        if part.acquires() {
             join(clocks, at(HB), at(PENDING));
         }
-        if fence.releases() {
+        if part.releases() {
             clocks.copy_within(at(HB)..at(HB) + threads, at(RELEASED));
         }
     }
@@ -125,7 +124,7 @@ pub fn admits(graph: &Graph, id: u32, reach: &mut Reach) -> bool {
     if reads.iter().filter(|&&read| later.contains(&graph.event(read).source)).any(before) {
         return false;
     }
-    let orders = graph.events.iter().filter(|event| is_sc(event) || has_fence(event));
+    let orders = graph.events.iter().filter(|event| is_sc(event) || fence(event) == Fence::SeqCst);
     orders.take(2).count() < 2
         || graph.sc[..id as usize].last().is_none_or(|&sc| sc) && sc::admits(graph, id, reach)
         || Psc::new(graph).is_acyclic()
@@ -135,8 +134,9 @@ fn is_sc(event: &Event) -> bool {
     event.order == Order::SeqCst && matches!(event.what, What::Read | What::Write)
 }
 
-fn has_fence(event: &Event) -> bool {
-    event.access.c11.fence() == Fence::SeqCst && !(event.is_write() && event.paired) && event.what != What::Wait
+/// The fence in front of an event. The write of a read-modify-write comes right after its read.
+fn fence(event: &Event) -> Fence {
+    if event.is_write() && event.paired || event.what == What::Wait { Fence::None } else { event.access.c11.fence() }
 }
 
 /// Sets of events, one row of words for each.
@@ -184,7 +184,7 @@ struct Psc {
 impl Psc {
     fn new(graph: &Graph) -> Psc {
         let accesses = graph.len();
-        let fences: Vec<u32> = (0..accesses as u32).filter(|&id| has_fence(graph.event(id))).collect();
+        let fences: Vec<u32> = (0..accesses as u32).filter(|&id| fence(graph.event(id)) != Fence::None).collect();
         let all = accesses + fences.len();
         let is_access = |id: usize| matches!(graph.events[id].what, What::Read | What::Write | What::Choice);
         let addr = |node: usize| {
@@ -269,7 +269,11 @@ impl Psc {
             each(&reached, |middle| ends.iter_mut().zip(po_apart.row(middle)).for_each(|(to, from)| *to |= from));
             scb.join(one, &ends);
         }
-        let nodes: Vec<usize> = present.iter().copied().filter(|&n| n >= accesses || is_sc(&graph.events[n])).collect();
+        let orders = |node: usize| match node.checked_sub(accesses) {
+            Some(at) => fence(graph.event(fences[at])) == Fence::SeqCst,
+            None => is_sc(&graph.events[node]),
+        };
+        let nodes: Vec<usize> = present.iter().copied().filter(|&node| orders(node)).collect();
         let mut relation = Rows::new(all, all);
         let mut from = vec![0u64; hb.words];
         for &one in &nodes {

@@ -17,9 +17,23 @@ pub struct Reach {
 impl Reach {
     /// Whether the last event of the graph, `id`, is on a cycle. `ordered` adds the events of its thread that are after an event; `counts`
     /// says whether a read counts as after its source.
+    #[inline]
     pub fn is_cyclic(
         &mut self,
         graph: &Graph,
+        id: u32,
+        ordered: impl Fn(&Graph, &Event, &mut Vec<u32>),
+        counts: impl Fn(&Event, &Event) -> bool,
+    ) -> bool {
+        self.leads(graph, id, id, ordered, counts)
+    }
+
+    /// Whether the relation leads from one event to another one, or back to it. Nothing but co and fr leaves the last event of its thread.
+    #[inline]
+    pub fn leads(
+        &mut self,
+        graph: &Graph,
+        begin: u32,
         id: u32,
         ordered: impl Fn(&Graph, &Event, &mut Vec<u32>),
         counts: impl Fn(&Event, &Event) -> bool,
@@ -29,7 +43,7 @@ impl Reach {
             self.seen.resize(graph.len(), 0);
         }
         self.stack.clear();
-        self.stack.push(id);
+        self.stack.push(begin);
         while let Some(from) = self.stack.pop() {
             let event = graph.event(from);
             self.next.clear();
