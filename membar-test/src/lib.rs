@@ -26,7 +26,7 @@
 //! # Coming from loom
 //!
 //! `use membar as loom;` is the change. [`sync`], [`thread`], [`hint`] are the standard library's own, [`cell::UnsafeCell`] has loom's `with`
-//! and `with_mut`, and [`Builder`] takes loom's limits. membar needs no limits on threads and branches: it ignores these.
+//! and `with_mut`, and [`Builder`] takes loom's limits.
 //!
 //! # Guarantees
 //!
@@ -69,16 +69,21 @@ pub fn model<F: Fn()>(f: F) {
     }
 }
 
-/// Loom's limits, for tests that set them. membar explores everything, so it reads none of them; `cargo membar test --preemptions 2` and
-/// `--time 10s` are its own.
+/// Limits of a test, with loom's names. `cargo membar test` keeps to [`max_duration`](Builder::max_duration),
+/// [`preemption_bound`](Builder::preemption_bound) and [`max_permutations`](Builder::max_permutations), unless flags of its own say otherwise; a test that
+/// does not end within them is undecided. membar has no limits on threads and branches, and keeps its own checkpoints: the other fields are for tests
+/// that set them.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 #[allow(missing_docs)] // loom's names
 pub struct Builder {
     pub max_threads: usize,
     pub max_branches: usize,
+    /// How many executions to explore.
     pub max_permutations: Option<usize>,
+    /// How long to explore.
     pub max_duration: Option<Duration>,
+    /// How often threads may be interrupted in an execution.
     pub preemption_bound: Option<usize>,
     pub checkpoint_file: Option<std::path::PathBuf>,
     pub checkpoint_interval: usize,
@@ -92,9 +97,29 @@ impl Builder {
         Builder::default()
     }
 
-    /// The same as [`model`].
+    /// Like [`model`], within these limits.
     pub fn check<F: Fn()>(&self, f: F) {
+        #[cfg(membar)]
+        self.tell();
         model(f);
+    }
+
+    /// Tells `cargo membar test`, which asks before it explores.
+    #[cfg(membar)]
+    fn tell(&self) {
+        if std::env::args().any(|word| word == "--membar-limits") {
+            let limits = [
+                ("time", self.max_duration.map(|time| time.as_millis())),
+                ("preemptions", self.preemption_bound.map(|count| count as u128)),
+                ("executions", self.max_permutations.map(|count| count as u128)),
+            ];
+            for (name, limit) in limits {
+                if let Some(limit) = limit {
+                    println!("membar-limit\t{name}\t{limit}");
+                }
+            }
+            std::process::exit(0);
+        }
     }
 }
 

@@ -17,4 +17,4 @@ mod run;
 pub mod session;
 pub mod words;
 
-pub use run::{Cell, Divergence, Facts, Located, Made, Standing, Torn, Traced, TracedStep, Unseen};
+pub use run::{Cell, Divergence, Facts, Located, Made, Standing, Traced, TracedStep, Unseen};

@@ -99,7 +99,7 @@ impl Session {
             self.learnt = true;
             let strategy = Strategy::Random { executions: LEARNING, seed: 1 };
             let settings = Settings { strategy, watching: Watching::Nothing, ..settings };
-            let one = Effort { jobs: 1, max_executions: u64::MAX, stop_at_first: false };
+            let one = Effort::default();
             let (began, enough, done) = (Instant::now(), AtomicBool::new(false), AtomicBool::new(false));
             std::thread::scope(|scope| {
                 // Executions may be long: they are stopped on time, too.

@@ -144,9 +144,9 @@ impl Words {
         if own.is_empty() { all } else { own }
     }
 
-    /// The name of a cell.
-    pub fn address(&mut self, traced: &Traced, addr: u32) -> String {
-        match traced.cells.iter().find(|cell| cell.addr == addr) {
+    /// The name of a cell, or of a part of it.
+    pub fn address(&mut self, traced: &Traced, addr: u32, part: u8) -> String {
+        match traced.cells.iter().find(|cell| (cell.addr, cell.part) == (addr, part)) {
             Some(cell) => self.named(&cell.location, u32::from(cell.size)).name,
             None => format!("cell {addr}"),
         }
@@ -171,9 +171,10 @@ impl Words {
         })
     }
 
-    /// A value of a cell.
-    pub fn value(&mut self, traced: &Traced, addr: u32, value: u64) -> String {
-        let Some(cell) = traced.cells.iter().find(|cell| cell.addr == addr) else { return value.to_string() };
+    /// A value of a cell, or of a part of it.
+    pub fn value(&mut self, traced: &Traced, addr: u32, part: u8, value: u64) -> String {
+        let is = |cell: &&Located| (cell.addr, cell.part) == (addr, part);
+        let Some(cell) = traced.cells.iter().find(is) else { return value.to_string() };
         let size = u32::from(cell.size);
         let ty = self.named(&cell.location, size).ty;
         let pointer = matches!(ty, Scalar::Pointer { .. } | Scalar::Unknown | Scalar::Unsigned | Scalar::Signed);

@@ -10,6 +10,7 @@
 //! A type fits a block if it has the block's size, or divides it (an array), or ends in an array without a size. The
 //! first of these that fits is taken:
 //!
+//! 0. for Rust's `Arc` and `Rc`, what the library allocates for them: the one of that size, or the one of a type that the line names;
 //! 1. a type that follows `sizeof`, `new` or `make_shared` on the line, or that a variable there points to;
 //! 2. a struct, class or typedef named elsewhere on the line, of just the block's size;
 //! 3. the target of a variable, parameter or member named on the line, of exactly the block's size;
@@ -35,6 +36,12 @@ const MAX_TRIES: usize = 64;
 const ARRAY_COOKIE: u64 = 8;
 /// Before the object of `std::make_shared`: a table of functions and two counts.
 const SHARED_COUNTS: u64 = 16;
+
+/// Pointers of Rust's library that count, and the types of what they point to: counts, and a member that is the value.
+const COUNTED: [(&str, &str, &str); 3] =
+    [("Arc", "ArcInner", "data"), ("Rc", "RcInner", "value"), ("Rc", "RcBox", "value")];
+/// Types of Rust's library that lines name for what they allocate. They are not what is allocated.
+const OWNERS: [&str; 4] = ["Arc", "Rc", "Box", "Vec"];
 
 /// The types of a program by what a line may call them.
 #[derive(Debug)]
@@ -113,7 +120,10 @@ impl HeapTypes {
     /// The type of a block that was allocated on this line.
     pub fn guess(&self, index: &Index, line: &str, locals: Option<&Locals>, block: u64) -> Option<Shape> {
         let words = words(line);
-        let types = |word: &str| self.named.get(word).into_iter().flatten().copied().collect::<Vec<_>>();
+        let types = |word: &str| {
+            let all = self.named.get(word).into_iter().flatten().copied();
+            all.filter(|ty| !OWNERS.contains(&word) || is_user(index, *ty)).collect::<Vec<_>>()
+        };
         let pointees = |word: &str| {
             let local = locals.into_iter().flat_map(Locals::typed).filter(|(name, _)| *name == word);
             let local = local.filter_map(|(_, ty)| index.types.pointee(ty));
@@ -126,7 +136,8 @@ impl HeapTypes {
         let fits = |ty| fit(index, ty, block, line);
         let same = |ty| fits(ty).filter(|shape| !shape.array && is_record(index, shape.ty));
         let divides = |ty| fits(ty).filter(|shape| is_record(index, shape.ty));
-        None.or_else(|| all(Some(Word::Allocated), &types, &fits))
+        self.counted(index, &words, block)
+            .or_else(|| all(Some(Word::Allocated), &types, &fits))
             .or_else(|| all(Some(Word::Allocated), &pointees, &fits))
             .or_else(|| all(None, &types, &same))
             .or_else(|| all(None, &pointees, &same))
@@ -138,6 +149,35 @@ impl HeapTypes {
             })
             .or_else(|| all(None, &types, &fits).filter(|shape| shape.size > 1))
     }
+}
+
+impl HeapTypes {
+    /// What Rust's library allocates for `Arc::new` and the like.
+    fn counted(&self, index: &Index, words: &[(&str, Word)], block: u64) -> Option<Shape> {
+        let named = |pointer: &str| words.iter().any(|(word, _)| *word == pointer);
+        let inner =
+            COUNTED.iter().filter(|(pointer, ..)| named(pointer)).flat_map(|(_, inner, _)| self.named.get(*inner));
+        let mut found: Vec<(&str, Die)> = Vec::new();
+        for ty in inner.flatten().filter_map(|die| index.types.get(*die)) {
+            let name = ty.name.as_deref().unwrap_or_default();
+            if ty.size == Some(block) && !ty.user && found.iter().all(|(other, _)| *other != name) {
+                found.push((name, ty.die));
+            }
+        }
+        let is_named = |(name, _): &&(&str, Die)| {
+            let mut parts = name.split(|c: char| !c.is_alphanumeric() && c != '_').skip(1);
+            parts.any(|part| !part.is_empty() && words.iter().any(|(word, _)| *word == part))
+        };
+        let ty = match &found[..] {
+            [only] => only.1,
+            several => several.iter().find(is_named)?.1,
+        };
+        Some(Shape { ty, size: block, header: 0, array: false })
+    }
+}
+
+fn is_user(index: &Index, ty: Die) -> bool {
+    index.types.get(ty).is_some_and(|ty| ty.user)
 }
 
 /// Types that a line can mean: records and typedefs, and numbers.
@@ -202,9 +242,20 @@ impl Shape {
         }
         let spot = spot(index, self.ty, Reach { at, size: reach.size });
         let path = if self.array { format!("[{first}]{}", spot.path) } else { spot.path };
-        let path = path.strip_prefix('.').map_or(path.clone(), str::to_owned);
+        let path = path.strip_prefix('.').unwrap_or(&path);
+        let (name, path) = as_pointer(&name, path).unwrap_or_else(|| (name.clone(), path.to_owned()));
         Some((name, Named { name: path, ty: spot.ty }))
     }
+}
+
+/// What a counted pointer of Rust's points to, named as the pointer is: `Arc<T>` and a path in the `T`.
+fn as_pointer(name: &str, path: &str) -> Option<(String, String)> {
+    let in_library = name.strip_prefix("alloc::sync::").or_else(|| name.strip_prefix("alloc::rc::"))?;
+    let (pointer, rest, value) =
+        COUNTED.iter().find_map(|(pointer, inner, value)| Some((pointer, in_library.strip_prefix(inner)?, value)))?;
+    let inner = path.strip_prefix(value).filter(|rest| rest.is_empty() || rest.starts_with(['.', '[', '+']));
+    let path = inner.map_or(path, |rest| rest.strip_prefix('.').unwrap_or(rest));
+    Some((format!("{pointer}{rest}"), path.to_owned()))
 }
 
 /// The names on a line, in order, those that say what is allocated first.
@@ -248,6 +299,16 @@ fn words(line: &str) -> Vec<(&str, Word)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_counted_pointer_is_named_for_what_it_points_to() {
+        let named = |name, path| as_pointer(name, path).map(|(name, path)| format!("{name} {path}"));
+        assert_eq!(named("alloc::sync::ArcInner<q::Slot>", "data.full").as_deref(), Some("Arc<q::Slot> full"));
+        assert_eq!(named("alloc::sync::ArcInner", "data[1]").as_deref(), Some("Arc [1]"));
+        assert_eq!(named("alloc::sync::ArcInner<u32>", "data").as_deref(), Some("Arc<u32> "));
+        assert_eq!(named("alloc::rc::RcInner<u32>", "strong").as_deref(), Some("Rc<u32> strong"));
+        assert_eq!(named("mine::ArcInner", "data"), None);
+    }
 
     #[test]
     fn the_allocated_type_comes_first() {

@@ -57,6 +57,25 @@ fn intel(lines: &[&str]) -> bool {
     lines.iter().take_while(|line| line.trim() != "#APP").any(|line| line.trim_start().starts_with(".intel_syntax"))
 }
 
+/// Whether the name, which C++ may have mangled, says that the function is an atomic section as a whole, as testers write it.
+pub(super) fn is_section(name: &str) -> bool {
+    const PREFIX: &str = "__VERIFIER_atomic_";
+    let from = if name.starts_with("_Z") { name.find(PREFIX) } else { name.starts_with(PREFIX).then_some(0) };
+    from.is_some_and(|from| {
+        let rest = &name[from + PREFIX.len()..];
+        // Of a mangled name the types of parameters follow: none.
+        !["begin", "end", "beginv", "endv"].contains(&rest)
+    })
+}
+
+/// If the compiler announces here that such a function begins or returns: the call that says so.
+fn section_call(line: &str) -> Option<String> {
+    let calls = [("__tsan_func_entry", "__membar_section_begin"), ("__tsan_func_exit", "__membar_section_end")];
+    let is_call = line.trim_start().starts_with("call") || line.trim_start().starts_with("jmp");
+    let (old, new) = calls.into_iter().find(|(old, _)| is_call && line.contains(old))?;
+    Some(line.replace(old, new))
+}
+
 /// A section that holds notes, as assembly.
 pub(super) fn notes_section(notes: &[Note]) -> String {
     use std::fmt::Write as _;
@@ -100,6 +119,8 @@ struct Pass<'a> {
     mark: Option<(String, u32)>,
     /// Within `.cfi_startproc` and `.cfi_endproc`.
     in_function: bool,
+    /// The function is an atomic section as a whole.
+    is_section: bool,
     /// Prefixes that stood alone, and wait for their instruction.
     prefixes: Vec<&'a str>,
     /// Data stands right before: it may be the first part of the next instruction, which nothing may come between.
@@ -130,6 +151,7 @@ impl<'a> Pass<'a> {
             location: None,
             mark: None,
             in_function: false,
+            is_section: false,
             prefixes: Vec::new(),
             data: false,
             macros: 0,
@@ -198,6 +220,15 @@ impl<'a> Pass<'a> {
         }
         if text.starts_with('.') {
             self.directive(text);
+        }
+        if self.mode == Mode::Code && !text.starts_with(['.', '#']) {
+            if let Some(name) = text.split_once(':').map(|(name, _)| name).filter(|name| !name.contains([' ', '\t'])) {
+                self.is_section = is_section(name);
+            } else if self.is_section
+                && let Some(call) = section_call(line)
+            {
+                return self.copy(&call);
+            }
         }
         match self.mode {
             Mode::Code => self.code(line, left, edit),

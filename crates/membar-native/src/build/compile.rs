@@ -97,6 +97,14 @@ pub(super) struct Unit<'a> {
 }
 
 impl Unit<'_> {
+    /// Whether the source has functions that are atomic sections as a whole.
+    fn has_sections(&self) -> bool {
+        let text = std::fs::read(self.source).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
+        let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+        words.into_iter().any(assembly::is_section)
+    }
+
     /// Makes the object, and says what the user should know.
     pub(super) fn compile(&self) -> Result<Vec<Note>, BuildError> {
         let own = match self.compiler.maker {
@@ -106,6 +114,10 @@ impl Unit<'_> {
         let cxx = if self.language == Language::Cxx { CXX } else { &[] };
         let mut arguments: Vec<OsString> = ALWAYS.iter().chain(own).chain(cxx).map(OsString::from).collect();
         arguments.extend_from_slice(self.flags);
+        if self.has_sections() {
+            // Where such a function is expanded nobody knows where it begins.
+            arguments.push("-fno-inline".into());
+        }
         let shipped = self.shipped(&arguments)?;
         arguments.extend(["-S", "-o", "-"].map(OsString::from));
         match &shipped {

@@ -16,12 +16,13 @@
 use super::coroutine::Thread;
 use super::fault;
 use super::heap::{Life, is_end, is_heap, life};
-use super::layout::{ARENA, ARENA_LEN, GONE, STACK_SIZE, STACKS, control, owner, stack_base};
+use super::layout::{ARENA, ARENA_LEN, GONE, SECTIONS, STACK_SIZE, STACKS, control, owner, stack_base};
 use super::registers::{Registers, register};
+use super::sections;
 use super::shadow::{self, Hit, read};
 use super::slot::{END_SITE, NOTHING, Pending};
 use super::world::{World, world};
-use membar_core::{AccessKind, Barrier, C11, Order};
+use membar_core::{Access, AccessKind, Barrier, C11, Order};
 use membar_explore::{Awaited, message};
 
 /// An access to one object by a hook that makes it itself.
@@ -156,6 +157,9 @@ impl Event {
     /// Returns when the access may be made. Its barrier is noted even if it is not a step.
     #[inline]
     pub fn announce(self) {
+        if self.wait.is_some() && self.addr != SECTIONS && sections::is_inside() {
+            return self.announce_between();
+        }
         settle();
         let w = world();
         let id = w.current;
@@ -167,11 +171,17 @@ impl Event {
         };
         let (mut expected, mut part) = (self.expected, 0);
         let cell = match hit {
-            Hit::Exact(cell) => cell,
+            Hit::Exact(cell) => {
+                if expected.is_some() && w.parts.any && w.shadow.cells[cell as usize].size > 8 {
+                    part = Access::WIDE;
+                }
+                cell
+            }
             Hit::Part(cell) if self.wait.is_some() => return self.wait_for_part(cell),
             Hit::Part(cell) => {
-                expected = None;
                 part = w.part(cell, self.addr, self.size);
+                // The parts of a larger value cannot be told from it.
+                expected = expected.filter(|_| w.shadow.cells[cell as usize].size <= 8);
                 cell
             }
             // No compiler makes one, but a packed structure may.
@@ -214,6 +224,7 @@ impl Event {
             c11: self.c11,
             compares: expected.is_some(),
             waits: self.wait.is_some(),
+            guarded: false,
             counted: self.counted,
             part,
         };
@@ -222,6 +233,16 @@ impl Event {
         if !self.outlived {
             check(self.addr, self.kind != AccessKind::Load);
         }
+    }
+
+    /// An access that may have to wait, in an atomic section: the section lets others run before it.
+    #[cold]
+    fn announce_between(self) {
+        let registers = Registers::save();
+        let section = sections::interrupt();
+        registers.restore();
+        self.announce();
+        sections::resume(section);
     }
 
     /// Waits for a part of a cell. The engine compares whole cells: so the thread looks, and if the part blocks it, waits until
@@ -300,8 +321,8 @@ fn suspect(addr: usize, write: bool, atomic: bool) {
     let w = world();
     let id = w.current;
     let thread = &mut w.threads[id];
-    let liveness = &mut w.liveness;
-    let mut state = |thread: &Thread| super::idle::state(liveness, thread);
+    let (liveness, floats) = (&mut w.liveness, w.floats);
+    let mut state = |thread: &Thread| super::idle::state(liveness, floats, thread);
     let own = addr.wrapping_sub(stack_base(id) - STACK_SIZE) < STACK_SIZE;
     let patience = if !own {
         1
@@ -358,7 +379,8 @@ fn visible(addr: usize, size: usize, write: bool, hit: Hit) {
             let thread = w.this();
             thread.sources.clear();
             thread.targets.clear();
-            w.shadow.cells_in(addr, size, if write { &mut thread.targets } else { &mut thread.sources });
+            let id = w.current;
+            w.list(id, addr, size, write);
             make();
             check(addr, write);
         }
@@ -388,8 +410,20 @@ fn set_bytes(cell: u32, bytes: &[u8; 16]) {
     shadow::set_bytes(&world().shadow.cells[cell as usize], bytes);
 }
 
-fn step(cell: u32, kind: AccessKind, site: u32) {
-    step_of(cell, kind, site, world().this().plain());
+/// Changes the bytes of a cell that are in a part of it.
+fn set_part(cell: u32, bytes: &[u8; 16], part: u8) {
+    if part == 0 {
+        return set_bytes(cell, bytes);
+    }
+    let mut all = self::bytes(cell);
+    let range = usize::from(part >> 4)..usize::from((part >> 4) + (part & 15));
+    all[range.clone()].copy_from_slice(&bytes[range]);
+    set_bytes(cell, &all);
+}
+
+fn step(cell: u32, part: u8, kind: AccessKind, site: u32) {
+    let c11 = world().this().plain();
+    World::announce::<true>(Pending { c11, part, ..Pending::plain(cell, site, kind) }, NOTHING);
 }
 
 fn step_of(cell: u32, kind: AccessKind, site: u32, c11: C11) {
@@ -403,27 +437,27 @@ fn make() {
     let id = world().current;
     world().threads[id].reads.clear();
     for i in 0..world().threads[id].sources.len() {
-        let cell = world().threads[id].sources[i];
-        step(cell, AccessKind::Load, site);
+        let (cell, part) = world().threads[id].sources[i];
+        step(cell, part, AccessKind::Load, site);
         let value = bytes(cell);
         world().threads[id].reads.push(value);
     }
-    if let Some(&first) = world().threads[id].targets.first() {
-        step(first, AccessKind::Store, site);
+    if let Some(&(first, part)) = world().threads[id].targets.first() {
+        step(first, part, AccessKind::Store, site);
     }
     let w = world();
     w.threads[id].later_site = site;
     for i in 1..w.threads[id].targets.len() {
-        let cell = w.threads[id].targets[i];
-        w.threads[id].later.push((cell, bytes(cell)));
+        let (cell, part) = w.threads[id].targets[i];
+        w.threads[id].later.push((cell, part, bytes(cell)));
     }
     // The cells hold the values read until the next announcement; values written are not restored.
     for i in 0..w.threads[id].sources.len() {
-        let (cell, value) = (w.threads[id].sources[i], w.threads[id].reads[i]);
+        let ((cell, part), value) = (w.threads[id].sources[i], w.threads[id].reads[i]);
         let now = bytes(cell);
         if now != value {
-            set_bytes(cell, &value);
-            if !w.threads[id].targets.contains(&cell) {
+            set_part(cell, &value, part);
+            if !w.threads[id].targets.iter().any(|&(target, _)| target == cell) {
                 w.threads[id].patched.push((cell, now));
             }
         }
@@ -475,14 +509,14 @@ fn settle_some() {
     }
     thread.patched.clear();
     for i in 0..thread.later.len() {
-        let (cell, before) = thread.later[i];
-        thread.later[i].1 = bytes(cell);
+        let (cell, _, before) = thread.later[i];
+        thread.later[i].2 = bytes(cell);
         set_bytes(cell, &before);
     }
     let mut i = 0;
-    while let Some(&(cell, value)) = world().threads[id].later.get(i) {
-        step(cell, AccessKind::Store, site);
-        set_bytes(cell, &value);
+    while let Some(&(cell, part, value)) = world().threads[id].later.get(i) {
+        step(cell, part, AccessKind::Store, site);
+        set_part(cell, &value, part);
         i += 1;
     }
     world().threads[id].later.clear();
@@ -531,8 +565,23 @@ fn range(id: usize, addr: usize, size: usize, write: bool) {
         }
         at = to;
     }
-    let thread = &mut w.threads[id];
-    w.shadow.cells_in(addr, size, if write { &mut thread.targets } else { &mut thread.sources });
+    w.list(id, addr, size, write);
+}
+
+impl World {
+    /// Lists the visible cells of a range, each with the part of it that is in the range.
+    fn list(&mut self, id: usize, addr: usize, size: usize, write: bool) {
+        let mut at = addr;
+        while let Some((cell, next)) = self.shadow.next_in(at, addr + size) {
+            let whole = self.shadow.cells[cell as usize];
+            let (start, end) = (whole.at as usize, whole.at as usize + usize::from(whole.size));
+            let (from, to) = (start.max(addr), end.min(addr + size));
+            let part = if (from, to) == (start, end) { 0 } else { self.part(cell, from, to - from) };
+            let thread = &mut self.threads[id];
+            (if write { &mut thread.targets } else { &mut thread.sources }).push((cell, part));
+            at = next;
+        }
+    }
 }
 
 /// The program is about to read something and to write it, changed, which is two steps.
@@ -617,14 +666,21 @@ fn check(addr: usize, write: bool) {
 
 fn check_owner(addr: usize, write: bool, owner: usize) {
     let w = world();
+    if owner == w.current {
+        return;
+    }
+    let what = if write { "writes" } else { "reads" };
+    let whose = fault::who(owner);
     // SAFETY: the control blocks are mapped.
-    if owner == w.current || unsafe { *((control(owner) + GONE) as *const u32) } == 0 {
+    if unsafe { *((control(owner) + GONE) as *const u32) } == 0 {
+        // A thread that stands somewhere has called a hook from there: all of its frames are above that.
+        if addr >= STACKS && addr < w.threads[owner].frame.0 {
+            fault::raise(format!("{what} a local variable of {whose}, in a function that has returned"));
+        }
         return;
     }
     // Seen from its beginning it has a name.
     w.shadow.show_at(addr);
-    let what = if write { "writes" } else { "reads" };
-    let whose = fault::who(owner);
     let part = if addr >= STACKS { "on the stack" } else { "a thread-local variable" };
     fault::raise(message!(format!("{what} "), fault::name(addr), format!(", {part} of {whose}, which has ended")))
 }

@@ -14,17 +14,17 @@ impl World {
     /// `MORE` if the hook may announce more on behalf of its caller, or complain about it: then the caller's registers are
     /// as they were.
     #[inline(always)]
-    pub fn announce<const MORE: bool>(mut pending: Pending, awaited: Awaited) {
+    pub fn announce<const MORE: bool>(mut pending: Pending, mut awaited: Awaited) {
         let world = world();
+        if !world.guarded.is_empty() {
+            world.guard(&mut pending, &mut awaited);
+        }
         let thread = world.this();
         pending.barrier = pending.barrier.max(thread.barrier);
         pending.c11 = pending.c11.after(thread.fence);
         (thread.barrier, thread.fence) = (Barrier::None, Fence::None);
         if !world.remedies.is_empty() {
             world.remedy(&mut pending);
-        }
-        if world.parts.any && world.mode != Mode::Again {
-            world.look_for_torn(pending.cell);
         }
         let thread = world.this();
         if !thread.ties.busy {
@@ -180,10 +180,11 @@ impl World {
     #[inline(always)]
     fn look(&mut self, thread: &mut Thread, made: Option<&Pending>, pending: &Pending, slot: &mut Slot) {
         let &Pending { cell, kind, waits, expected, part, .. } = pending;
-        let Slot { stamped, idle, .. } = slot;
-        if waits && !self.sampling {
-            let value = read(&self.shadow.cells[cell as usize]);
-            self.set_value(cell, value);
+        let Slot { stamped, idle, awaited, .. } = slot;
+        if (waits | pending.guarded) && !self.sampling {
+            let awaited = if pending.guarded { awaited.addr } else { cell };
+            let value = read(&self.shadow.cells[awaited as usize]);
+            self.set_value(awaited, value);
         }
         // Without a loop, no thread waits in one.
         let loops = !self.loop_list.is_empty();
@@ -209,7 +210,7 @@ impl World {
                 // The subject of the call is in registers that it may change.
                 let about =
                     (u64::from(cell) << 32 ^ u64::from(part) << 24 ^ expected).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-                let state = super::idle::state(&mut self.liveness, thread);
+                let state = super::idle::state(&mut self.liveness, self.floats, thread);
                 idle.visit(pc, state ^ about, &mut thread.history);
             }
         }

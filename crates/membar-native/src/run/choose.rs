@@ -42,6 +42,7 @@ pub fn choose(outcomes: u32) -> u32 {
         c11: C11::new(Order::Relaxed).fresh(),
         compares: true,
         waits: true,
+        guarded: false,
         counted: false,
         part: 0,
     };
@@ -64,8 +65,11 @@ pub fn surprise() -> bool {
     true
 }
 
-/// `membar_choose`: any number from 0 to one less than this; 0 if there is none.
+/// `membar_choose`: any number from 0 to one less than this.
 pub extern "C-unwind" fn membar_choose(outcomes: u32) -> u32 {
+    if outcomes == 0 {
+        fault::raise("chooses one of no numbers (`membar_choose(0)`)");
+    }
     choose(outcomes)
 }
 

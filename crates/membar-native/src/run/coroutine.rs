@@ -68,20 +68,24 @@ pub struct ThreadState {
     /// A write that comes after the next read: address and size.
     pub early: Option<(usize, usize)>,
     /// Cells that it has written although their stores are steps still to come, with the bytes they held.
-    pub later: Vec<(u32, [u8; 16])>,
+    pub later: Vec<(u32, u8, [u8; 16])>,
     /// Cells that hold something older until its next announcement, with the bytes to restore.
     pub patched: Vec<(u32, [u8; 16])>,
     /// Where that store is made.
     pub later_site: u32,
     /// Scratch: cells that are read and written as a whole, and what was read.
-    pub sources: Vec<u32>,
-    pub targets: Vec<u32>,
+    pub sources: Vec<(u32, u8)>,
+    pub targets: Vec<(u32, u8)>,
     pub reads: Vec<[u8; 16]>,
     pub random: Rng,
     pub clock: u64,
     pub errno: i32,
+    /// It has asked where its `errno` is.
+    pub asked_errno: bool,
     /// Signals that it does not want.
     pub mask: u64,
+    /// Whether and when it says that it may be cancelled.
+    pub cancel: [i32; 2],
     /// How it calculates.
     pub float: Control,
     /// Exceptions that it has thrown.
@@ -169,7 +173,9 @@ impl ThreadState {
             random: Rng::new(0),
             clock: 0,
             errno: 0,
+            asked_errno: false,
             mask: 0,
+            cancel: [0; 2],
             float: super::float::DEFAULT,
             thrown: Vec::new(),
             ending: None,
@@ -224,7 +230,9 @@ impl ThreadState {
             random,
             clock,
             errno,
+            asked_errno,
             mask,
+            cancel,
             float,
             thrown,
             ending,
@@ -274,8 +282,9 @@ impl ThreadState {
         self.early = *early;
         self.later_site = *later_site;
         self.clock = *clock;
-        self.errno = *errno;
+        (self.errno, self.asked_errno) = (*errno, *asked_errno);
         self.mask = *mask;
+        self.cancel = *cancel;
         self.float = *float;
         self.said = *said;
         self.stand = *stand;
@@ -314,6 +323,9 @@ impl Thread {
 
     /// The thread that runs does nothing any more.
     pub fn rest(stand: Stand) -> ! {
+        if matches!(stand, Stand::Fault | Stand::Over) {
+            world().look_into_open_section();
+        }
         let this = world().this();
         this.stand = stand;
         let this = &raw mut *this;

@@ -2,7 +2,7 @@
 
 use super::layout::{ENDED, MAX_THREADS, STARTED, WOKEN, control};
 use super::opaque::Unseen;
-use super::parts::{Parts, Torn};
+use super::parts::Parts;
 use super::shadow::Cell;
 use super::world::World;
 use serde::{Deserialize, Serialize};
@@ -22,12 +22,18 @@ pub struct Facts {
     /// A thread makes a weak compare-exchange, which might fail without a reason.
     #[serde(default)]
     pub weak: bool,
-    /// Steps of other threads inside atomic sections, as instructions.
+    /// Steps of other threads inside atomic sections that could not be held back, as instructions.
     #[serde(default)]
     pub intruders: Vec<u32>,
+    /// Accesses that are held back while another thread is in an atomic section, in the same way.
+    #[serde(default)]
+    pub guarded: Vec<u32>,
     /// A library wanted to load another one, and did not get it.
     #[serde(default)]
     pub unloaded: bool,
+    /// A signal handler was set, which is never run.
+    #[serde(default)]
+    pub handlers_set: bool,
     /// Pages where accesses by uninstrumented code are examined one by one, as addresses like those of cells.
     #[serde(default)]
     pub exact: Vec<u64>,
@@ -40,9 +46,6 @@ pub struct Facts {
     /// Some cell is accessed in parts: monitors have to tell its bytes apart.
     #[serde(default)]
     pub parts: bool,
-    /// Accesses to different parts of a cell, which could overtake each other unseen where bytes are not told apart.
-    #[serde(default)]
-    pub torn: Vec<Torn>,
     /// Threads that seemed to be like the ones before them, and those that turned out not to be (`twins.rs`).
     #[serde(default)]
     pub twins: Vec<(u8, u32)>,
@@ -92,12 +95,13 @@ impl World {
             waits: self.waits,
             weak: self.weak,
             intruders: self.intruders.clone(),
+            guarded: self.guarded.clone(),
             unloaded: self.unloaded,
+            handlers_set: self.handlers_set,
             exact,
             unseen: self.opaque.unseen.clone(),
             assembly: self.assembly.clone(),
             parts: self.parts.any,
-            torn: self.parts.torn.clone(),
             twins: self.twins.clone(),
             apart: self.apart.clone(),
             crowded: self.crowded.clone(),
@@ -140,13 +144,14 @@ impl World {
         self.waits = facts.waits;
         self.weak = facts.weak;
         self.intruders.clone_from(&facts.intruders);
+        self.guarded.clone_from(&facts.guarded);
         self.twins.clone_from(&facts.twins);
         self.apart.clone_from(&facts.apart);
         self.crowded.clone_from(&facts.crowded);
         self.asked.clone_from(&facts.asked);
         self.shadow.exact = facts.exact.iter().map(|&page| self.module.address(page as usize)).collect();
         self.know_unseen(&facts.unseen);
-        self.parts = Parts { any: facts.parts, torn: facts.torn.clone() };
+        self.parts = Parts { any: facts.parts };
         for &site in &facts.loops {
             if let Some(stamp) = self.stamps.get_mut(site as usize)
                 && !stamp.is_loop
@@ -164,8 +169,10 @@ impl World {
         }
         self.grown = self.assembly.len() > facts.assembly.len()
             || self.opaque.unseen.len() > facts.unseen.len()
-            || self.unloaded && !facts.unloaded;
+            || self.unloaded && !facts.unloaded
+            || self.handlers_set && !facts.handlers_set;
         self.unloaded |= facts.unloaded;
+        self.handlers_set |= facts.handlers_set;
     }
 
     /// The number of the thread that this one creates as its n-th. `None` if there are too many.

@@ -29,7 +29,8 @@ pub fn limit(message: impl Into<Message>) -> ! {
 
 /// Ends the thread that runs with this fault, which is about the caller of the hook.
 pub fn raise_here(fault: Fault) -> ! {
-    Thread::stop(Fault { stack: offsets(&here()), ..fault })
+    let stack = offsets(&here());
+    Thread::stop(Fault { stack, ..fault })
 }
 
 /// Return addresses as offsets in the program; those of libraries are left out.

@@ -11,7 +11,7 @@
 //! All that a thread knows is in its registers, on its stack and in memory that it alone uses. At a call the registers that
 //! the callee may change hold nothing that is used later. So when a thread comes to an access for the second time, with the
 //! same saved registers, the same stack up to its first frame (return addresses included), the same contents of whatever
-//! else it has written that is its own, having changed no shared memory in between, it is in the state that it was in then.
+//! else it has written that is its own, calculating with floating point in the same way, having changed no shared memory in between, it is in the state that it was in then.
 //! Of registers and stack only what may still be used counts ([`super::live`]). Where we have put the call in ourselves
 //! ([`crate::build`]), the compiler knows nothing of it, and all registers count.
 //!
@@ -239,11 +239,14 @@ impl Idle {
     }
 }
 
-/// All that the thread that runs knows and may still use, as one number: on its stack and in its registers ([`Live`]), and what it
-/// has written elsewhere.
+/// All that the thread that runs knows and may still use, as one number: on its stack and in its registers ([`Live`]), what it
+/// has written elsewhere and, if the program looks at that, how it calculates and which exceptions that has raised.
 #[inline]
-pub fn state(liveness: &mut Live, thread: &Thread) -> u64 {
-    let stack = liveness.state(register(0), thread.entry) ^ thread.scratch;
+pub fn state(liveness: &mut Live, floats: bool, thread: &Thread) -> u64 {
+    let mut stack = liveness.state(register(0), thread.entry) ^ thread.scratch;
+    if floats {
+        stack = mix(stack, super::float::now().bits());
+    }
     thread.written.iter().fold(stack, |hash, &(addr, size)| {
         let cell = Cell { at: addr as u64, size: size.min(16) as u8, atomic: false };
         mix(mix(hash, addr as u64), super::shadow::read(&cell))

@@ -45,6 +45,7 @@
 
 mod code;
 mod flow;
+mod forks;
 mod sites;
 mod step;
 #[cfg(test)]

@@ -55,7 +55,6 @@ mod world;
 
 pub use facts::{Divergence, Facts};
 pub use opaque::Unseen;
-pub use parts::Torn;
 pub(crate) use program::{Native, Options};
 pub use shadow::Cell;
 pub use trace::{Located, Made, Standing, Traced, TracedStep};

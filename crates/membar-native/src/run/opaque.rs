@@ -234,6 +234,12 @@ impl World {
     /// Takes the program's memory away, or gives it back.
     fn shield(&mut self, access: i32) {
         let id = self.current;
+        // Of its own stack what others know. We may run on it, and accesses to what is closed are examined as long as `shielded` says so: so it
+        // is the first to be given back, and the last to be taken.
+        let own = (down(self.opaque.calls[id].sp), stack_base(id));
+        if access == ALL {
+            protect(own, ALL);
+        }
         self.opaque.shielded = access == NONE;
         for thread in 0..self.known {
             protect(pages(self.heap.extent(thread)), access);
@@ -257,10 +263,8 @@ impl World {
             }
         }
         protect(run, access);
-        // Of its own stack what others know. This comes last: a thunk runs on it.
-        let own = (down(self.opaque.calls[id].sp), stack_base(id));
         if access == ALL {
-            return protect(own, ALL);
+            return;
         }
         for page in (own.0..own.1).step_by(PAGE).filter(|&page| self.shadow.is_foreign(page, id)) {
             protect((page, page + PAGE), NONE);

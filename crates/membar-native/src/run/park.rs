@@ -154,7 +154,7 @@ impl World {
 
 /// Whether two threads that go round and round can come to where one of them finds something else than in its rounds before.
 /// An access that blocks does not find it: it waits until what it needs is back.
-pub fn meet(one: Round<'_>, two: Round<'_>) -> bool {
+pub fn can_disturb(one: Round<'_>, two: Round<'_>) -> bool {
     let (rows, columns) = (one.found.len(), two.found.len());
     let mut seen = vec![false; rows * columns];
     let mut todo = vec![(0, 0)];

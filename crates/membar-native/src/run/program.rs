@@ -303,6 +303,9 @@ impl Program for Native {
             return Waiting { round: std::slice::from_ref(&slot.awaited), blocking: true, ..Waiting::default() };
         }
         let (from, to) = slot.idle.round;
+        if slot.pending.guarded && from == to {
+            return Waiting { round: std::slice::from_ref(&slot.awaited), blocking: true, ..Waiting::default() };
+        }
         let round = &this.history.log[from as usize..to as usize];
         let lock = (slot.pending.waits && parked).then_some(&slot.awaited);
         Waiting { round, repeated: slot.idle.repeated as usize, blocking: false, parked, lock }
@@ -312,6 +315,9 @@ impl Program for Native {
     fn is_blocked(&self, thread: usize) -> bool {
         let this = &world().threads[thread];
         let Some(slot) = this.slots.last() else { return false };
+        if slot.pending.guarded && slot.awaited.blocks(self.value(slot.awaited.addr)) {
+            return true;
+        }
         if slot.idle.parked {
             return self.waiting(thread).is_parked(|addr| self.value(addr));
         }
@@ -333,7 +339,7 @@ impl Program for Native {
         }
         let round = this.history.round(&slot.idle);
         if slot_of_other.idle.parked && !blocked(slot_of_other) {
-            return super::park::meet(round, that.history.round(&slot_of_other.idle));
+            return super::park::can_disturb(round, that.history.round(&slot_of_other.idle));
         }
         let waiting = self.waiting(other);
         let lets_go = |awaited: &Awaited, (found, deed): (&Awaited, &Deed)| {

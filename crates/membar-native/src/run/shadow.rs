@@ -17,8 +17,9 @@
 //! ends.
 //!
 //! When accesses of different sizes overlap, cells are cut at the borders, and an access to several cells is several steps, as plain
-//! accesses of C are. If one of the accesses is atomic, the cells are made one instead, and an access to a part of it
-//! counts as an access to the whole.
+//! accesses of C are. If one of the accesses is atomic, the cells are made one instead: a store of 8 bytes
+//! that covers two atomic words is one store, and others may rely on that. An access to a part
+//! says which part it is ([`super::parts`]). A plain access across a multiple of 8 bytes is two where there are atomic ones of up to 8 bytes: no cell has more than 8 because of it.
 //!
 //! A thread's stack ends with the thread. So a cell there is visible as soon as another thread comes to it, and the end of the
 //! thread is a step on each of those ([`Shadow::mortal`]).
@@ -67,7 +68,7 @@ pub enum Hit {
     Exact(u32),
     /// To a part of this cell.
     Part(u32),
-    /// To several cells: [`Shadow::cells_in`] lists those that are visible.
+    /// To several cells: [`Shadow::next_in`] finds those that are visible.
     Several,
 }
 
@@ -192,6 +193,9 @@ impl Shadow {
     #[cold]
     #[inline(never)]
     fn stray(&mut self, thread: usize, addr: usize, size: usize, write: bool) -> Hit {
+        if addr == self.errno && !super::world::world().threads[thread].own.asked_errno {
+            super::fault::limit("uses `errno` of another thread, by a pointer, which membar cannot tell from its own");
+        }
         if addr == self.errno || addr < PAGE {
             return Hit::Private;
         }
@@ -219,12 +223,7 @@ impl Shadow {
         }
         if addr + size > granule + 16 {
             // Over the edge: two accesses.
-            let first = granule + 16 - addr;
-            let (a, b) = (
-                self.access(thread, addr, first, write, atomic),
-                self.access(thread, addr + first, size - first, write, atomic),
-            );
-            return if (a, b) == (Hit::Private, Hit::Private) { Hit::Private } else { Hit::Several };
+            return self.split(thread, addr, granule + 16 - addr, size, write, atomic);
         }
         let words = self.words(granule);
         if let Some(page) = self.pages.get_mut(addr.wrapping_sub(ARENA) / PAGE) {
@@ -234,6 +233,18 @@ impl Shadow {
         let cells: Vec<(usize, usize)> =
             (0..16).filter(|&i| words[i] != 0).map(|i| (i, i + (words[i] & SIZE) as usize)).collect();
         let over: Vec<(usize, usize)> = cells.into_iter().filter(|&(a, b)| a < to && from < b).collect();
+        let crosses = |&(a, b): &(usize, usize)| a < 8 && b > 8;
+        let is_atomic = |&(a, _): &(usize, usize)| words[a] & ATOMIC != 0;
+        if !over.iter().any(|cell| is_atomic(cell) && crosses(cell)) {
+            if !atomic && crosses(&(from, to)) && over.iter().any(is_atomic) {
+                return self.split(thread, addr, granule + 8 - addr, size, write, false);
+            }
+            let plain = over.iter().find(|cell| crosses(cell)).copied();
+            if let Some((a, b)) = plain.filter(|_| atomic && !crosses(&(from, to))) {
+                self.cut(granule, &[(a, b)], 8, b, thread);
+                return self.learn(thread, addr, size, write, atomic);
+            }
+        }
         match over[..] {
             [] => {
                 words[from] = size as u32
@@ -246,15 +257,19 @@ impl Shadow {
                 if atomic {
                     words[a] |= ATOMIC;
                 }
-                self.meet(thread, granule + a, write)
+                self.note_access(thread, granule + a, write)
             }
-            [(a, b)] if words[a] & ATOMIC != 0 && a <= from && to <= b => match self.meet(thread, granule + a, write) {
-                Hit::Exact(cell) => Hit::Part(cell),
-                other => other,
-            },
+            [(a, b)] if words[a] & ATOMIC != 0 && a <= from && to <= b => {
+                match self.note_access(thread, granule + a, write) {
+                    Hit::Exact(cell) => Hit::Part(cell),
+                    other => other,
+                }
+            }
             _ if atomic || over.iter().any(|&(a, _)| words[a] & ATOMIC != 0) => {
-                let (a, b) = (over[0].0.min(from), over[over.len() - 1].1.max(to));
-                self.make_one(granule, &over, a, b, thread, write)
+                let whole = |(a, b): (usize, usize), &(c, d): &(usize, usize)| (a.min(c), b.max(d));
+                let (a, b) = over.iter().filter(|cell| words[cell.0] & ATOMIC != 0).fold((from, to), whole);
+                self.cut(granule, &over, a, b, thread);
+                self.make_one(granule, (a, b), (from, to), thread, write)
             }
             _ => {
                 self.cut(granule, &over, from, to, thread);
@@ -262,12 +277,19 @@ impl Shadow {
                 let mut any = false;
                 while at < to {
                     let size = (self.words(granule)[at] & SIZE) as usize;
-                    any |= self.meet(thread, granule + at, write) != Hit::Private;
+                    any |= self.note_access(thread, granule + at, write) != Hit::Private;
                     at += size.max(1);
                 }
                 if any { Hit::Several } else { Hit::Private }
             }
         }
+    }
+
+    /// An access whose first bytes, this many, are one and the others another.
+    fn split(&mut self, thread: usize, addr: usize, first: usize, size: usize, write: bool, atomic: bool) -> Hit {
+        let a = self.access(thread, addr, first, write, atomic);
+        let b = self.access(thread, addr + first, size - first, write, atomic);
+        if (a, b) == (Hit::Private, Hit::Private) { Hit::Private } else { Hit::Several }
     }
 
     /// A thread comes to a page that code which is not instrumented may have accessed for another one.
@@ -356,7 +378,7 @@ impl Shadow {
     }
 
     /// The thread accesses a cell as it is.
-    fn meet(&mut self, thread: usize, addr: usize, write: bool) -> Hit {
+    fn note_access(&mut self, thread: usize, addr: usize, write: bool) -> Hit {
         let Some(word) = self.word(addr) else { return Hit::Private };
         // SAFETY: as above.
         let word = unsafe { &mut *word };
@@ -430,21 +452,20 @@ impl Shadow {
         self.start_of(addr).and_then(|start| self.number(start)).is_some()
     }
 
-    /// Makes one cell of all of these.
+    /// Makes one cell, which is atomic, of all that are between `a` and `b`. The thread accesses what is between `from` and `to`.
     fn make_one(
         &mut self,
         granule: usize,
-        over: &[(usize, usize)],
-        a: usize,
-        b: usize,
+        (a, b): (usize, usize),
+        (from, to): (usize, usize),
         thread: usize,
         write: bool,
     ) -> Hit {
         let words = self.words(granule);
         let mut one = (b - a) as u32 | ATOMIC;
         let mut seen = None;
-        for &(at, _) in over {
-            let who = words[at] >> WHO;
+        for word in words[a..b].iter_mut().filter(|word| **word != 0) {
+            let who = *word >> WHO;
             if who >= VISIBLE {
                 self.cells[(who - VISIBLE) as usize].size = 0;
             }
@@ -453,16 +474,18 @@ impl Shadow {
                 Some(before) if before == who => who,
                 Some(_) => VISIBLE,
             });
-            one |= words[at] & WRITTEN;
-            words[at] = 0;
+            one |= *word & WRITTEN;
+            *word = 0;
         }
         let who = seen.unwrap_or(thread as u32 + 1);
         words[a] = one | who.min(READERS) << WHO;
-        if who >= VISIBLE {
-            return Hit::Part(self.show(granule + a));
-        }
-        match self.meet(thread, granule + a, write) {
-            Hit::Exact(cell) => Hit::Part(cell),
+        let hit = if who >= VISIBLE {
+            Hit::Exact(self.show(granule + a))
+        } else {
+            self.note_access(thread, granule + a, write)
+        };
+        match hit {
+            Hit::Exact(cell) if (from, to) != (a, b) => Hit::Part(cell),
             other => other,
         }
     }
@@ -505,20 +528,11 @@ impl Shadow {
             // SAFETY: as above.
             let cell = self.word(at).map_or(0, |word| unsafe { *word } & SIZE) as usize;
             if cell > 0 {
-                self.meet(thread, at, true);
+                self.note_access(thread, at, true);
             } else if at.is_multiple_of(16) && self.words(at).iter().all(|&word| word == 0) {
                 at += 15;
             }
             at += cell.max(1);
-        }
-    }
-
-    /// Adds the visible cells in this range, in order.
-    pub fn cells_in(&self, addr: usize, size: usize, cells: &mut Vec<u32>) {
-        let mut at = addr;
-        while let Some((cell, next)) = self.next_in(at, addr + size) {
-            cells.push(cell);
-            at = next;
         }
     }
 

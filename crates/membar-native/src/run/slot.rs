@@ -23,6 +23,8 @@ pub struct Pending {
     pub compares: bool,
     /// It may be disabled: the thread's `awaited` says when. Or it is a choice: the thread does not simply continue.
     pub waits: bool,
+    /// It is disabled while another thread is in an atomic section: the thread's `awaited` says so.
+    pub guarded: bool,
     /// It counts who holds a lock, and what came of it does not depend on how many others do.
     pub counted: bool,
     /// If it is to a part of the cell: where that begins, times 16, and how long it is ([`super::parts`]).
@@ -37,7 +39,7 @@ impl Pending {
 
     /// A plain access.
     pub fn plain(cell: u32, site: u32, kind: AccessKind) -> Pending {
-        let (compares, waits, counted, part) = (false, false, false, 0);
+        let (compares, waits, guarded, counted, part) = (false, false, false, false, 0);
         Pending {
             expected: 0,
             cell,
@@ -47,6 +49,7 @@ impl Pending {
             c11: C11::default(),
             compares,
             waits,
+            guarded,
             counted,
             part,
         }
@@ -94,7 +97,7 @@ impl Slot {
     #[inline(always)]
     pub fn waits(&self) -> bool {
         let (from, to) = self.idle.round;
-        self.pending.waits | (from < to)
+        self.pending.waits | self.pending.guarded | (from < to)
     }
 
     /// How the thread stands if it does not simply continue.

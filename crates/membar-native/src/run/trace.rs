@@ -106,6 +106,9 @@ pub(crate) fn remedy_of(number: u8) -> Remedy {
 pub struct Located {
     /// Its number.
     pub addr: u32,
+    /// If this is a part of it: which one, as in [`Access::part`]. The whole comes before its parts.
+    #[serde(default)]
+    pub part: u8,
     /// Its address in the process.
     pub at: u64,
     /// Its size.
@@ -233,7 +236,7 @@ impl Native {
         for step in schedule {
             let stack = stack(step.thread_of());
             let Some(performed) = follow(self, step) else { break };
-            locate(performed.access.addr, &mut traced.cells);
+            locate(&performed.access, &mut traced.cells);
             for value in [performed.old, performed.new] {
                 point(value, &mut traced.pointees);
             }
@@ -243,7 +246,7 @@ impl Native {
             let standing = match self.next(thread) {
                 Next::Access(access) if access.site == START_SITE => Standing::Done,
                 Next::Access(access) => {
-                    locate(access.addr, &mut traced.cells);
+                    locate(&access, &mut traced.cells);
                     let value = self.value(access.addr);
                     let made = Performed { thread: thread as u32, access, writes: false, old: value, new: value };
                     let waits = !self.waiting(thread).round.is_empty();
@@ -376,13 +379,19 @@ fn stack(thread: usize) -> Vec<u32> {
     stack
 }
 
-fn locate(addr: u32, cells: &mut Vec<Located>) {
-    if cells.iter().any(|cell| cell.addr == addr) {
+fn locate(access: &Access, cells: &mut Vec<Located>) {
+    let &Access { addr, part, .. } = access;
+    if cells.iter().any(|cell| (cell.addr, cell.part) == (addr, part)) {
         return;
     }
     let Some(cell) = world().shadow.cells.get(addr as usize) else { return };
-    let location = location(cell.at as usize).unwrap_or(Location::Object { offset: u64::MAX });
-    cells.push(Located { addr, at: cell.at, size: cell.size, location });
+    if part != 0 {
+        locate(&Access { part: 0, ..*access }, cells);
+    }
+    let bytes = access.bytes();
+    let at = cell.at + u64::from(bytes.start);
+    let location = location(at as usize).unwrap_or(Location::Object { offset: u64::MAX });
+    cells.push(Located { addr, part, at, size: cell.size.min(bytes.end - bytes.start), location });
 }
 
 /// Notes the target of a value, if it looks like a pointer.

@@ -90,6 +90,8 @@ pub struct World {
     pub object: String,
     /// A library wanted to load another one, and did not get it.
     pub unloaded: bool,
+    /// A signal handler was set, which is never run.
+    pub handlers_set: bool,
     pub opaque: Opaque,
     pub parts: Parts,
     pub pages: Pages,
@@ -144,6 +146,8 @@ pub struct World {
     pub weak: bool,
     /// Steps of other threads inside atomic sections ([`super::sections`]).
     pub intruders: Vec<u32>,
+    /// Instructions whose accesses are held back while another thread is in an atomic section (`sections.rs`).
+    pub guarded: Vec<u32>,
     /// Whether threads may have twins, those that seem to have, and those that have turned out to differ ([`super::twins`]).
     pub symmetry: bool,
     pub twins: Vec<(u8, u32)>,
@@ -235,6 +239,7 @@ impl World {
             module: Module::default(),
             object: String::new(),
             unloaded: false,
+            handlers_set: false,
             opaque: Opaque::default(),
             parts: Parts::default(),
             pages: Pages::default(),
@@ -272,6 +277,7 @@ impl World {
             spurious_failures: false,
             weak: false,
             intruders: Vec::new(),
+            guarded: Vec::new(),
             symmetry: false,
             twins: Vec::new(),
             apart: Vec::new(),
@@ -371,6 +377,8 @@ impl World {
             thread.later.clear();
             thread.patched.clear();
             (thread.random, thread.clock, thread.errno, thread.mask) = (Rng::new(id as u64), 0, 0, 0);
+            thread.asked_errno = false;
+            thread.cancel = [0; 2];
             thread.thrown.clear();
             thread.ending = None;
             thread.panic = None;

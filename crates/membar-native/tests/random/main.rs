@@ -1,7 +1,7 @@
 //! Random programs, compiled and explored. This test is its own child process, so it has no harness.
 //!
-//! `--ignored` runs more of them; `MEMBAR_NATIVE_PROGRAMS=n`, `MEMBAR_MIXED_PROGRAMS=n` and `MEMBAR_LOOP_PROGRAMS=n` set how
-//! many.
+//! `--ignored` runs more of them; `MEMBAR_NATIVE_PROGRAMS=n`, `MEMBAR_MIXED_PROGRAMS=n`, `MEMBAR_BYTES_PROGRAMS=n` and
+//! `MEMBAR_LOOP_PROGRAMS=n` set how many.
 
 mod litmus;
 mod loops;
@@ -47,6 +47,9 @@ fn main() {
         _ => {
             litmus::run(programs("MEMBAR_NATIVE_PROGRAMS", 40, 160));
             mixed::run(programs("MEMBAR_MIXED_PROGRAMS", 40, 100));
+            let small = programs("MEMBAR_BYTES_PROGRAMS", 40, 300);
+            mixed::against_the_machine(small, None);
+            mixed::against_the_machine(small, Some("clang"));
             loops::run(programs("MEMBAR_LOOP_PROGRAMS", 40, 400));
         }
     }

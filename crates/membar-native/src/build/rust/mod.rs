@@ -27,7 +27,7 @@ mod sysroot;
 pub use sysroot::{Sysroot, setup};
 
 use super::{BuildError, Built, Note, NoteKind, compiler, link};
-use object::Object;
+use object::{Object, ObjectSymbol};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -83,7 +83,18 @@ pub fn build(source: &Path, flags: &[OsString], dir: &Path, sysroot: &Sysroot) -
     if !outcome.stderr.trim().is_empty() {
         notes.push(Note { kind: NoteKind::Warning, what: outcome.stderr, place: None });
     }
-    Ok(Built { object, compiler: sysroot.name.clone(), notes, checks: Vec::new() })
+    let text = std::fs::read_to_string(source).unwrap_or_default();
+    let checks = checks(&text).into_iter().map(str::to_owned).collect();
+    Ok(Built { object, compiler: sysroot.name.clone(), notes, checks })
+}
+
+/// The checks that a source makes. Every program calls `panic` somewhere, in the standard library: the text has to tell.
+fn checks(text: &str) -> Vec<&'static str> {
+    let code: String = text.lines().map(|line| line.split("//").next().unwrap_or_default()).collect();
+    let calls = |name: &str| code.match_indices(name).any(|(at, _)| code[at + name.len()..].starts_with('!'));
+    let asserts = ["assert", "assert_eq", "assert_ne"].into_iter().any(calls);
+    let panics = ["panic", "unreachable"].into_iter().any(calls);
+    [("assert", asserts), ("panic", panics)].into_iter().filter(|(_, is)| *is).map(|(name, _)| name).collect()
 }
 
 /// The name of a file as a crate can have it.
@@ -93,9 +104,13 @@ fn crate_name(source: &Path) -> String {
     if name.starts_with(char::is_alphabetic) { name } else { format!("_{name}") }
 }
 
-/// Takes an object that cargo has had built.
+/// Takes an object that cargo has had built. A test states what must hold.
 pub fn take(object: &Path) -> Result<Built, BuildError> {
-    Ok(Built { object: object.to_owned(), compiler: "rustc".into(), notes: notes(object)?, checks: Vec::new() })
+    let data = link::read(object)?;
+    let file = link::parse(object, &data)?;
+    let is_harness = file.symbols().any(|symbol| symbol.name().is_ok_and(|name| name.contains("test_main_static")));
+    let checks = if is_harness { vec!["test".to_owned()] } else { Vec::new() };
+    Ok(Built { object: object.to_owned(), compiler: "rustc".into(), notes: notes(object)?, checks })
 }
 
 /// The libraries that are not seen.
@@ -140,6 +155,13 @@ mod tests {
         {
             assert_eq!(crate_name(Path::new(file)), name, "{file}");
         }
+    }
+
+    #[test]
+    fn a_source_states_what_must_hold() {
+        assert_eq!(checks("fn main() { debug_assert_eq!(1, 1); }"), ["assert"]);
+        assert_eq!(checks("fn main() { if bad() { panic!(\"bad\") } }"), ["panic"]);
+        assert!(checks("fn main() { t.join().unwrap(); } // assert!(x)\nfn assert() {}").is_empty());
     }
 
     #[test]

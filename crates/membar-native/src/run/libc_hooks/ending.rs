@@ -32,7 +32,9 @@ pub extern "C-unwind" fn abort() -> ! {
 }
 
 pub extern "C-unwind" fn assert_fail(expr: *const c_char, file: *const c_char, line: u32, _: *const c_char) -> ! {
-    fault::raise_here(Fault::clause(format!("assertion `{}` fails ({}:{line})", text(expr), text(file))))
+    // Nothing that is still on the stack when the thread stops is ever freed.
+    let fault = Fault::clause(format!("assertion `{}` fails ({}:{line})", text(expr), text(file)));
+    fault::raise_here(fault)
 }
 
 pub extern "C-unwind" fn stack_smashed() -> ! {

@@ -96,6 +96,13 @@ fn reads(text: *const c_char) {
     }
 }
 
+/// Where `errno` is. Each thread finds its own value there.
+pub extern "C-unwind" fn errno_location() -> *mut c_int {
+    let w = world();
+    w.this().own.asked_errno = true;
+    w.errno
+}
+
 pub extern "C-unwind" fn getenv(name: *const c_char) -> *mut c_char {
     reads(name);
     Event::atomic(AccessKind::Load, ENVIRONMENT, 4, Order::Acquire).fresh().announce();

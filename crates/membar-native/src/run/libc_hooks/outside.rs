@@ -182,12 +182,27 @@ pub extern "C-unwind" fn zero() -> c_int {
     0
 }
 
-/// Whether and when a thread may be cancelled, which nobody does here: it is told what it would be by default.
-pub extern "C-unwind" fn cancel(_: c_int, old: usize) -> c_int {
+/// Whether the thread that runs may be cancelled. Nobody cancels it, but a program may ask what it has said.
+pub extern "C-unwind" fn cancel_state(state: c_int, old: usize) -> c_int {
+    cancel(0, state, old)
+}
+
+/// When it may be cancelled.
+pub extern "C-unwind" fn cancel_type(kind: c_int, old: usize) -> c_int {
+    cancel(1, kind, old)
+}
+
+fn cancel(which: usize, value: c_int, old: usize) -> c_int {
+    if !(0..=1).contains(&value) {
+        return libc::EINVAL;
+    }
+    let thread = world().this();
+    let before = std::mem::replace(&mut thread.cancel[which], value);
+    thread.dirty |= before != value;
     if old != 0 {
         plain(old, 4, true);
         // SAFETY: the program's own variable.
-        unsafe { *(old as *mut c_int) = 0 };
+        unsafe { *(old as *mut c_int) = before };
     }
     0
 }
@@ -200,13 +215,14 @@ pub extern "C-unwind" fn thread_signal_mask(how: c_int, set: usize, old: usize) 
         plain(set, 8, false);
         // SAFETY: the program's own variable.
         let given = unsafe { *(set as *const u64) };
-        world().threads[id].mask = match how {
+        let now = match how {
             libc::SIG_BLOCK => before | given,
             libc::SIG_UNBLOCK => before & !given,
             libc::SIG_SETMASK => given,
             _ => return libc::EINVAL,
         };
-        world().threads[id].dirty = true;
+        world().threads[id].mask = now;
+        world().threads[id].dirty |= now != before;
     }
     if old != 0 {
         plain(old, 8, true);
@@ -232,6 +248,67 @@ pub extern "C-unwind" fn hash_bytes(at: usize, n: usize) {
     whole_range(at, n, false);
 }
 
+/// Signals by which a program is told to end, or that it has failed: a handler has no part in executions that do not fail.
+const LAST: [c_int; 12] = [
+    libc::SIGINT,
+    libc::SIGTERM,
+    libc::SIGHUP,
+    libc::SIGQUIT,
+    libc::SIGPIPE,
+    libc::SIGABRT,
+    libc::SIGSEGV,
+    libc::SIGBUS,
+    libc::SIGFPE,
+    libc::SIGILL,
+    libc::SIGTRAP,
+    libc::SIGSYS,
+];
+
+/// Notes that a handler is set, which is never run; others than for [`LAST`] are refused.
+fn set_handler(name: &str, signal: c_int, handler: usize) {
+    if handler != libc::SIG_DFL && handler != libc::SIG_IGN {
+        if !LAST.contains(&signal) {
+            refuse(name);
+        }
+        let w = world();
+        w.grown |= !w.handlers_set;
+        w.handlers_set = true;
+    }
+}
+
+/// `signal`: there was no handler before.
+pub extern "C-unwind" fn signal(signal: c_int, handler: usize) -> usize {
+    set_handler("signal", signal, handler);
+    libc::SIG_DFL
+}
+
+/// `sigaction`: the same.
+pub extern "C-unwind" fn sigaction(signal: c_int, action: usize, old: usize) -> c_int {
+    let size = size_of::<libc::sigaction>();
+    if action != 0 {
+        whole_range(action, size, false);
+        // SAFETY: the program's own variable, which it has named.
+        set_handler("sigaction", signal, unsafe { (*(action as *const libc::sigaction)).sa_sigaction });
+    }
+    if old != 0 {
+        whole_range(old, size, true);
+        // SAFETY: as above.
+        unsafe { std::ptr::write_bytes(old as *mut u8, 0, size) };
+    }
+    0
+}
+
+/// `sigaltstack`: there was none before.
+pub extern "C-unwind" fn sigaltstack(_: usize, old: usize) -> c_int {
+    if old != 0 {
+        whole_range(old, size_of::<libc::stack_t>(), true);
+        let none = libc::stack_t { ss_sp: std::ptr::null_mut(), ss_flags: libc::SS_DISABLE, ss_size: 0 };
+        // SAFETY: as above.
+        unsafe { (old as *mut libc::stack_t).write(none) };
+    }
+    0
+}
+
 pub const REFUSED: &[&str] = &[
     "fork",
     "vfork",
@@ -248,8 +325,6 @@ pub const REFUSED: &[&str] = &[
     "waitpid",
     "kill",
     "raise",
-    "signal",
-    "sigaction",
     "sigwait",
     "sigwaitinfo",
     "sigsuspend",

@@ -260,6 +260,10 @@ fn hook(name: &str) -> Option<Hook> {
     if name == "__membar_asm" {
         return Some(Hook::Assembly);
     }
+    if ["sched_yield", "pthread_yield", "thrd_yield", "usleep", "sleep"].contains(&name) {
+        // How long makes no difference.
+        return Some(Hook::Nothing);
+    }
     if let Some(atomic) = name.strip_prefix("__tsan_atomic") {
         return Some(match atomic.split_once('_')? {
             ("", _) => Hook::Nothing,

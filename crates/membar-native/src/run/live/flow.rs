@@ -144,6 +144,8 @@ pub struct Effect {
     pub whole: bool,
     /// It does more than write registers and the frame.
     pub acts: bool,
+    /// That is a jump.
+    pub jumps: bool,
     pub call: Option<Callee>,
     /// The function that it calls may take arguments from the stack.
     pub stack: bool,

@@ -6,11 +6,16 @@
 //! it later, and one that only calculates uses nothing if its results are not live. So a counter that nobody looks at is not live,
 //! although it is read whenever it is counted up.
 //!
+//! A branch whose two ways meet again, and in between neither do anything nor leave anything behind that is live where they meet, decides nothing,
+//! and does not use its condition ([`super::forks`]). So a counter is not live either that only tells every how many rounds a thread
+//! yields.
+//!
 //! The registers of the caller are not live in the function: where they are is known ([`Site::saved`]), and whether
 //! they are live is for the caller to say.
 
 use super::code::{Callee, Hook};
 use super::flow::{ALL, Effect, Flow, RAX, SAVED, Span, Value};
+use super::forks::{Fork, forks};
 
 /// A call, as the one that looks at the stack finds it.
 #[derive(Debug, PartialEq, Eq)]
@@ -86,6 +91,11 @@ impl Frame<'_> {
         self.flow.catches && !matches!(effect.call, None | Some(Callee::Hook(_)))
     }
 
+    /// Whether the ways of a fork leave something behind that is live where they meet.
+    fn decides(&self, fork: &Fork, live: &Live) -> bool {
+        fork.writes & live.registers != 0 || fork.stores.iter().any(|&span| live.has(self.range(span)))
+    }
+
     /// From what is live after an instruction to what is live before it.
     fn before(&self, effect: &Effect, live: &mut Live) {
         let store = effect.store.map(|span| self.range(span));
@@ -127,6 +137,10 @@ pub fn sites(flow: &Flow) -> Vec<(u64, Option<Site>)> {
             users[next].push(i);
         }
     }
+    let forks = forks(flow);
+    for (&i, fork) in &forks {
+        users[fork.join].push(i);
+    }
     let after = |before: &[Live], i: usize| {
         let mut live = frame.nothing();
         for &next in &flow.points[i].after {
@@ -138,8 +152,14 @@ pub fn sites(flow: &Flow) -> Vec<(u64, Option<Site>)> {
     let mut waits = vec![true; flow.points.len()];
     while let Some(i) = todo.pop() {
         waits[i] = false;
-        let mut live = after(&before, i);
-        frame.before(&flow.points[i].effect, &mut live);
+        let live = match forks.get(&i).filter(|fork| !frame.decides(fork, &before[fork.join])) {
+            Some(fork) => before[fork.join].clone(),
+            None => {
+                let mut live = after(&before, i);
+                frame.before(&flow.points[i].effect, &mut live);
+                live
+            }
+        };
         if before[i].join(&live) {
             for &user in &users[i] {
                 if !std::mem::replace(&mut waits[user], true) {

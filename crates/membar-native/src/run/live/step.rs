@@ -3,8 +3,8 @@
 use super::code::{Callee, Hook};
 use super::flow::{ALL, ARGUMENTS, Effect, FLAGS, RAX, RBP, RCX, RDI, RDX, RSI, RSP, SAVED, Span, State, Value, set};
 use iced_x86::{
-    ConditionCode, FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register, RflagsBits,
-    UsedMemory,
+    ConditionCode, FlowControl, Instruction, InstructionInfo, InstructionInfoFactory, Mnemonic, OpAccess, OpKind,
+    Register, RflagsBits, UsedMemory,
 };
 
 /// The flags that calculations set.
@@ -259,68 +259,90 @@ impl Step {
 
     /// An instruction that neither calls nor returns.
     fn plain(&mut self, instruction: &Instruction, state: &mut State, depth: i32) -> Option<Effect> {
-        use Mnemonic::{Add, Cmp, Endbr64, Enter, Int, Lea, Leave, Mov, Nop, Pop, Push, Sub, Syscall, Sysenter, Test};
-        use Mnemonic::{Rol, Ror, Sar, Shl, Shld, Shr, Shrd};
-        let (op0, op1) = (instruction.op0_register(), instruction.op1_register());
-        let pushes = instruction.stack_pointer_increment() != 0;
+        use Mnemonic::{Endbr64, Enter, Int, Leave, Nop, Pop, Push, Syscall, Sysenter};
         match instruction.mnemonic() {
             Nop | Endbr64 => return Some(Effect::default()),
-            Push if op0.is_gpr64() => {
+            Push | Pop | Leave => return self.stack(instruction, state, depth),
+            Enter | Int | Syscall | Sysenter => return None,
+            _ if instruction.stack_pointer_increment() != 0 => return None,
+            _ => {}
+        }
+        let info = self.info.info(instruction).clone();
+        let form = Form::of(instruction);
+        let mut effect = Effect { acts: !is_pure(instruction), ..Effect::default() };
+        let loaded = self.memory(instruction, &info, form, state, &mut effect)?;
+        self.read_registers(instruction, &info, form, state, &mut effect)?;
+        let result = self.result(instruction, form, state, loaded)?;
+        if let Value::Frame(at) = result {
+            self.above |= at >= 8;
+        }
+        self.store(instruction, form, state, &effect)?;
+        written_registers(instruction, &info, state, &mut effect, result);
+        flags(instruction, &mut effect);
+        if instruction.flow_control() == FlowControl::ConditionalBranch {
+            effect.jumps = true;
+            effect.acts = true;
+        }
+        Some(effect)
+    }
+
+    /// Push, pop and leave.
+    fn stack(&mut self, instruction: &Instruction, state: &mut State, depth: i32) -> Option<Effect> {
+        let op0 = instruction.op0_register();
+        match instruction.mnemonic() {
+            Mnemonic::Push if op0.is_gpr64() => {
                 let register = number(op0)?;
                 let at = depth - 8;
                 self.put(state, (at, 8), state.registers[register]);
                 state.registers[RSP] = Value::Frame(at);
                 let effect = Effect { uses: 1 << register, store: Some((at, 8)), whole: true, ..Effect::default() };
-                return (register != RSP).then_some(Effect { writes: 1 << RSP, ..effect });
+                (register != RSP).then_some(Effect { writes: 1 << RSP, ..effect })
             }
-            Push if instruction.op0_kind() != OpKind::Register && instruction.op0_kind() != OpKind::Memory => {
+            Mnemonic::Push if !matches!(instruction.op0_kind(), OpKind::Register | OpKind::Memory) => {
                 self.forget(state, (depth - 8, 8));
                 state.registers[RSP] = Value::Frame(depth - 8);
                 let effect = Effect { store: Some((depth - 8, 8)), whole: true, writes: 1 << RSP, ..Effect::default() };
-                return (instruction.stack_pointer_increment() == -8).then_some(effect);
+                (instruction.stack_pointer_increment() == -8).then_some(effect)
             }
-            Pop if op0.is_gpr64() && op0 != Register::RSP && depth < 0 => {
+            Mnemonic::Pop if op0.is_gpr64() && op0 != Register::RSP && depth < 0 => {
                 let register = number(op0)?;
                 state.registers[register] = state.word(depth);
                 state.registers[RSP] = Value::Frame(depth + 8);
                 let (kills, load) = (1 << register, Some((depth, 8)));
-                return Some(Effect { kills, writes: kills | 1 << RSP, load, ..Effect::default() });
+                Some(Effect { kills, writes: kills | 1 << RSP, load, ..Effect::default() })
             }
-            Leave => {
+            Mnemonic::Leave => {
                 let Value::Frame(at) = state.registers[RBP] else { return None };
                 state.registers[RSP] = Value::Frame(at + 8);
                 state.registers[RBP] = state.word(at);
                 let writes = 1 << RSP | 1 << RBP;
                 let effect = Effect { kills: 1 << RBP, writes, load: Some((at, 8)), ..Effect::default() };
-                return (at < 0).then_some(effect);
+                (at < 0).then_some(effect)
             }
-            Push | Pop | Enter | Int | Syscall | Sysenter => return None,
-            _ if pushes => return None,
-            _ => {}
+            _ => None,
         }
-        let info = self.info.info(instruction).clone();
-        let mut effect = Effect { acts: !is_pure(instruction), ..Effect::default() };
-        let data = |register: Register| {
-            (0..instruction.op_count()).any(|i| {
-                instruction.op_kind(i) == OpKind::Register
-                    && reads(info.op_access(i))
-                    && instruction.op_register(i).full_register() == register
-            })
-        };
-        let moves = instruction.mnemonic() == Mov && instruction.op_count() == 2;
-        // What ends up in the first operand, if it is a whole register.
-        let mut result = Value::Other;
+    }
+
+    /// Notes the memory that an instruction accesses. Returns what a move loads, if that is followed.
+    fn memory(
+        &mut self,
+        instruction: &Instruction,
+        info: &InstructionInfo,
+        form: Form,
+        state: &State,
+        effect: &mut Effect,
+    ) -> Option<Value> {
+        let mut loaded = Value::Other;
         for memory in info.used_memory() {
-            let place = self.place(instruction, memory, state)?;
-            match place {
+            match self.place(instruction, memory, state)? {
                 Place::Frame(span) => {
                     if reads(memory.access()) {
                         // There is one operand in memory, except where the place is not exact.
                         effect.load = Some(span);
                         let (at, len) = span;
-                        let whole = moves && len == 8 && op0.is_gpr64();
+                        let whole = form.moves && len == 8 && instruction.op0_register().is_gpr64();
                         if whole {
-                            result = state.word(at);
+                            loaded = state.word(at);
                         }
                         for (&word, &value) in state.words.range(at - 7..at + len) {
                             match value {
@@ -349,40 +371,57 @@ impl Step {
                 Place::Elsewhere => effect.acts = true,
             }
         }
-        // Where an address is calculated and not used, the registers are operands.
-        let lea = instruction.mnemonic() == Lea;
-        let constant = matches!(instruction.mnemonic(), Add | Sub)
-            && op0.is_gpr64()
-            && instruction.op1_kind() != OpKind::Register
-            && instruction.op1_kind() != OpKind::Memory;
-        let compares = matches!(instruction.mnemonic(), Cmp | Test);
-        for used in info.used_registers() {
+        Some(loaded)
+    }
+
+    /// Notes the registers that are read. An address of the frame escapes where it is not followed.
+    fn read_registers(
+        &mut self,
+        instruction: &Instruction,
+        info: &InstructionInfo,
+        form: Form,
+        state: &State,
+        effect: &mut Effect,
+    ) -> Option<()> {
+        let (op0, op1) = (instruction.op0_register(), instruction.op1_register());
+        let data = |register: Register| {
+            (0..instruction.op_count()).any(|i| {
+                instruction.op_kind(i) == OpKind::Register
+                    && reads(info.op_access(i))
+                    && instruction.op_register(i).full_register() == register
+            })
+        };
+        for used in info.used_registers().iter().filter(|used| reads(used.access())) {
             let Some(register) = number(used.register()) else { continue };
             let value = state.registers[register];
-            if reads(used.access()) {
-                effect.uses |= 1 << register;
-                if let Value::Entry(_) = value
-                    && !(moves && op0.is_gpr64())
-                    && !(moves && effect.store.is_some_and(|(_, len)| len == 8))
-                {
-                    return None;
-                }
-                let full = used.register().full_register();
-                let only_base = !lea && !data(full) && instruction.memory_base().full_register() == full;
-                // Two bytes are not enough for an address, and who wants the others has to read them.
-                let narrow = used.register().size() < 4;
-                if value.is_frame() && !narrow && !(only_base && is_simple(instruction)) {
-                    let followed = lea || constant || compares || moves && (op0.is_gpr64() || op1.is_gpr64());
-                    if !followed {
-                        self.escape(value);
-                    }
+            effect.uses |= 1 << register;
+            if let Value::Entry(_) = value
+                && !(form.moves && op0.is_gpr64())
+                && !(form.moves && effect.store.is_some_and(|(_, len)| len == 8))
+            {
+                return None;
+            }
+            let full = used.register().full_register();
+            let only_base = !form.lea && !data(full) && instruction.memory_base().full_register() == full;
+            // Two bytes are not enough for an address, and who wants the others has to read them.
+            let narrow = used.register().size() < 4;
+            if value.is_frame() && !narrow && !(only_base && is_simple(instruction)) {
+                let moved = form.moves && (op0.is_gpr64() || op1.is_gpr64());
+                if !(form.lea || form.adds_constant || form.compares || moved) {
+                    self.escape(value);
                 }
             }
         }
-        if lea {
+        Some(())
+    }
+
+    /// What ends up in the first operand, if it is a whole register.
+    fn result(&mut self, instruction: &Instruction, form: Form, state: &State, loaded: Value) -> Option<Value> {
+        let (op0, op1) = (instruction.op0_register(), instruction.op1_register());
+        if form.lea {
             let value = |register| number(register).map_or(Value::Other, |register| state.registers[register]);
             let (base, index) = (value(instruction.memory_base()), value(instruction.memory_index()));
-            result = match base {
+            return Some(match base {
                 Value::Frame(at) if instruction.memory_index() == Register::None && op0.is_gpr64() => {
                     Value::Frame(at.checked_add(i32::try_from(instruction.memory_displacement64() as i64).ok()?)?)
                 }
@@ -391,67 +430,110 @@ impl Step {
                     Value::Other
                 }
                 _ => Value::Other,
-            };
-        } else if constant && let Value::Frame(at) = state.registers[number(op0)?] {
-            let by = i32::try_from(instruction.immediate(1) as i64).ok()?;
-            let by = if instruction.mnemonic() == Sub { by.checked_neg()? } else { by };
-            result = Value::Frame(at.checked_add(by)?);
-        } else if constant && state.registers[number(op0)?] == Value::Maybe {
-            result = Value::Maybe;
-        } else if moves && op0.is_gpr64() && op1.is_gpr64() {
-            result = state.registers[number(op1)?];
+            });
         }
-        if let Value::Frame(at) = result {
-            self.above |= at >= 8;
+        if form.adds_constant {
+            match state.registers[number(op0)?] {
+                Value::Frame(at) => {
+                    let by = i32::try_from(instruction.immediate(1) as i64).ok()?;
+                    let by = if instruction.mnemonic() == Mnemonic::Sub { by.checked_neg()? } else { by };
+                    return Some(Value::Frame(at.checked_add(by)?));
+                }
+                Value::Maybe => return Some(Value::Maybe),
+                _ => {}
+            }
+        } else if form.moves && op0.is_gpr64() && op1.is_gpr64() {
+            return Some(state.registers[number(op1)?]);
         }
+        Some(loaded)
+    }
+
+    /// What a store leaves in the frame. An address of the frame that goes elsewhere escapes.
+    fn store(&mut self, instruction: &Instruction, form: Form, state: &mut State, effect: &Effect) -> Option<()> {
+        let op1 = instruction.op1_register();
         if let Some(span) = effect.store {
             let source = number(op1).map_or(Value::Other, |register| state.registers[register]);
-            let tracked = moves && span.1 == 8 && op1.is_gpr64();
+            let tracked = form.moves && span.1 == 8 && op1.is_gpr64();
             if effect.whole {
                 self.put(state, span, if tracked { source } else { Value::Other });
             } else {
                 self.weaken(state, span);
             }
-        } else if moves && instruction.op0_kind() == OpKind::Memory && op1.is_gpr64() {
-            // Into memory that is not followed.
+        } else if form.moves && instruction.op0_kind() == OpKind::Memory && op1.is_gpr64() {
             let source = state.registers[number(op1)?];
             if source.is_frame() {
                 self.escape(source);
             }
         }
-        for used in info.used_registers() {
-            let Some(register) = number(used.register()) else { continue };
-            if !writes(used.access()) {
-                continue;
+        Some(())
+    }
+}
+
+/// The kinds of instruction whose results are followed.
+#[derive(Clone, Copy)]
+struct Form {
+    /// A move with two operands.
+    moves: bool,
+    /// An address is calculated and not used: its registers are operands.
+    lea: bool,
+    /// A constant is added to a whole register, or subtracted from it.
+    adds_constant: bool,
+    compares: bool,
+}
+
+impl Form {
+    fn of(instruction: &Instruction) -> Self {
+        use Mnemonic::{Add, Cmp, Lea, Mov, Sub, Test};
+        Self {
+            moves: instruction.mnemonic() == Mov && instruction.op_count() == 2,
+            lea: instruction.mnemonic() == Lea,
+            adds_constant: matches!(instruction.mnemonic(), Add | Sub)
+                && instruction.op0_register().is_gpr64()
+                && !matches!(instruction.op1_kind(), OpKind::Register | OpKind::Memory),
+            compares: matches!(instruction.mnemonic(), Cmp | Test),
+        }
+    }
+}
+
+/// Notes the registers that are written, and what they hold afterwards.
+fn written_registers(
+    instruction: &Instruction,
+    info: &InstructionInfo,
+    state: &mut State,
+    effect: &mut Effect,
+    result: Value,
+) {
+    for used in info.used_registers().iter().filter(|used| writes(used.access())) {
+        let Some(register) = number(used.register()) else { continue };
+        effect.writes |= 1 << register;
+        let narrow = used.register().size() < 4;
+        let sure = matches!(used.access(), OpAccess::Write | OpAccess::ReadWrite);
+        let value = &mut state.registers[register];
+        if sure && !narrow {
+            if used.access() == OpAccess::Write {
+                effect.kills |= 1 << register;
             }
-            effect.writes |= 1 << register;
-            let narrow = used.register().size() < 4;
-            let sure = matches!(used.access(), OpAccess::Write | OpAccess::ReadWrite);
-            let value = &mut state.registers[register];
-            if sure && !narrow {
-                if used.access() == OpAccess::Write {
-                    effect.kills |= 1 << register;
-                }
-                *value = if number(op0) == Some(register) { result } else { Value::Other };
-            } else {
-                *value = if value.is_frame() { Value::Maybe } else { Value::Other };
-            }
+            let first = number(instruction.op0_register()) == Some(register);
+            *value = if first { result } else { Value::Other };
+        } else {
+            *value = if value.is_frame() { Value::Maybe } else { Value::Other };
         }
-        if instruction.rflags_read() != 0 {
-            effect.uses |= FLAGS;
+    }
+}
+
+/// Notes how the flags are used.
+fn flags(instruction: &Instruction, effect: &mut Effect) {
+    use Mnemonic::{Rol, Ror, Sar, Shl, Shld, Shr, Shrd};
+    if instruction.rflags_read() != 0 {
+        effect.uses |= FLAGS;
+    }
+    if instruction.rflags_modified() != 0 {
+        effect.writes |= FLAGS;
+        // A shift by nothing leaves them as they are.
+        let shifts = matches!(instruction.mnemonic(), Shl | Shr | Sar | Rol | Ror | Shld | Shrd);
+        if instruction.rflags_modified() & STATUS == STATUS && !shifts {
+            effect.kills |= FLAGS;
         }
-        if instruction.rflags_modified() != 0 {
-            effect.writes |= FLAGS;
-            // A shift by nothing leaves them as they are.
-            let shifts = matches!(instruction.mnemonic(), Shl | Shr | Sar | Rol | Ror | Shld | Shrd);
-            if instruction.rflags_modified() & STATUS == STATUS && !shifts {
-                effect.kills |= FLAGS;
-            }
-        }
-        if instruction.flow_control() == FlowControl::ConditionalBranch {
-            effect.acts = true;
-        }
-        Some(effect)
     }
 }
 

@@ -109,6 +109,28 @@ fn counters() {
 }
 
 #[test]
+fn branches_that_decide_nothing() {
+    let loops = |rare: &str, after: &str| {
+        first(&format!(
+            "{ENTER}movl $0, -20(%rbp)\njmp 1f\n2: addl $1, -20(%rbp)\ncmpl $100, -20(%rbp)\njle 1f\n{rare}\n1: \
+             {LOAD}testl %eax, %eax\nje 2b\n{after}\n{LEAVE}"
+        ))
+    };
+    let yields = "movl $0, -20(%rbp)\ncall sched_yield@PLT";
+    assert_eq!(loops(yields, "").words.len(), 0);
+    assert_eq!(loops("movl -20(%rbp), %edi\ncall usleep@PLT", "").words.len(), 0);
+    // It is asked for afterwards; or something else that the branch decides is.
+    assert_eq!(loops(yields, "movl -20(%rbp), %eax").words.len(), 1);
+    assert_eq!(loops("movl $1, -24(%rbp)", "movl -24(%rbp), %eax").words.len(), 1);
+    assert_eq!(loops("movl $1, %ebx", "movl %ebx, %eax").words.len(), 1);
+    // It acts, ends the loop, or may not come back.
+    assert_eq!(loops("movl $1, x(%rip)", "").words.len(), 1);
+    assert_eq!(loops("call pthread_self@PLT", "").words.len(), 1);
+    assert_eq!(loops("jmp 3f", "3:").words.len(), 1);
+    assert_eq!(loops("4: cmpl $0, -20(%rbp)\njne 4b", "").words.len(), 1);
+}
+
+#[test]
 fn compare_exchange() {
     let body = |rsi: &str, after: &str| {
         format!(

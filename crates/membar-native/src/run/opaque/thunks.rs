@@ -192,7 +192,6 @@ const KERNEL: &[&str] = &[
     "msync",
     "mincore",
     "sigpending",
-    "sigaltstack",
     "sched_getaffinity",
     "sched_setaffinity",
     "sched_setscheduler",

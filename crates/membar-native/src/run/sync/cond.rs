@@ -5,7 +5,7 @@ use super::*;
 
 pub extern "C-unwind" fn cond_init(cond: usize, _: usize) -> c_int {
     CONDITION.begin(cond);
-    if let (true, Some(waits)) = (CONDITION.is_initialised(cond), waits(cond)) {
+    if let Some(waits) = waits(cond) {
         CONDITION.wrong(cond, "initialises", waits);
     }
     CONDITION.initialise(cond);

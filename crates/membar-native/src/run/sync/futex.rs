@@ -35,10 +35,29 @@ const OWNER_DIED: u32 = 1 << 30;
 const TID: u32 = OWNER_DIED - 1;
 
 /// The cell of a futex's queue.
-fn cell(addr: usize) -> usize {
+fn cell(key: usize) -> usize {
     world().futexes = true;
-    let hash = (place(addr) as u64 >> 2).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+    let hash = (place(key) as u64 >> 2).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
     FUTEXES + 8 * (hash as usize % FUTEX_CELLS)
+}
+
+/// Whether a futex may be shared with other processes, as its user says. The kernel keeps those apart from private ones: a thread that waits
+/// for one is not woken by a thread that names the other, although the address is the same.
+#[derive(Clone, Copy)]
+struct Shared(bool);
+
+impl Shared {
+    /// What threads wait for: addresses of futexes are multiples of 4.
+    fn key(self, addr: usize) -> usize {
+        addr + usize::from(self.0)
+    }
+}
+
+/// A thread that waits for nothing but to be woken, or for a lock.
+#[derive(Clone, Copy)]
+enum Waiter {
+    Plain(Shared),
+    ForLock(usize),
 }
 
 /// The result of the system call: a number, or an error's, negated.
@@ -66,25 +85,27 @@ fn run(addr: usize, operation: c_int, value: u32, timeout: usize, other: usize, 
         return Err(libc::EINVAL);
     }
     let most = |n: u32| n as i32 as usize;
+    let shared = Shared(operation & libc::FUTEX_PRIVATE_FLAG == 0);
     match command {
-        libc::FUTEX_WAIT => wait(addr, value, timeout, ANYBODY, 0),
-        libc::FUTEX_WAIT_BITSET => wait(addr, value, timeout, value3, 0),
+        libc::FUTEX_WAIT => wait(addr, value, timeout, ANYBODY, Waiter::Plain(shared)),
+        libc::FUTEX_WAIT_BITSET => wait(addr, value, timeout, value3, Waiter::Plain(shared)),
         // The kernel takes 0 and less for 1.
-        libc::FUTEX_WAKE => wake(addr, (value as i32).max(1) as usize, ANYBODY),
-        libc::FUTEX_WAKE_BITSET => wake(addr, (value as i32).max(1) as usize, value3),
+        libc::FUTEX_WAKE => wake(shared.key(addr), (value as i32).max(1) as usize, ANYBODY),
+        libc::FUTEX_WAKE_BITSET => wake(shared.key(addr), (value as i32).max(1) as usize, value3),
         // The limits of these are numbers as well, one of them in the place of the time.
         libc::FUTEX_REQUEUE | libc::FUTEX_CMP_REQUEUE if (value | timeout as u32) as i32 >= 0 => {
             let expected = (command == libc::FUTEX_CMP_REQUEUE).then_some(value3);
-            requeue(addr, other, most(value), most(timeout as u32), expected)
+            requeue((addr, other), shared, most(value), most(timeout as u32), expected)
         }
         libc::FUTEX_REQUEUE | libc::FUTEX_CMP_REQUEUE => Err(libc::EINVAL),
         libc::FUTEX_WAKE_OP => {
-            wake_op(addr, other, (value as i32).max(1) as usize, (timeout as i32).max(1) as usize, value3)
+            let more = (timeout as i32).max(1) as usize;
+            wake_op((addr, other), shared, (value as i32).max(1) as usize, more, value3)
         }
         libc::FUTEX_LOCK_PI | libc::FUTEX_LOCK_PI2 => lock_pi(addr, Some(timeout)),
         libc::FUTEX_TRYLOCK_PI => lock_pi(addr, None),
         libc::FUTEX_UNLOCK_PI => unlock_pi(addr),
-        libc::FUTEX_WAIT_REQUEUE_PI if addr != other => wait(addr, value, timeout, ANYBODY, other),
+        libc::FUTEX_WAIT_REQUEUE_PI if addr != other => wait(addr, value, timeout, ANYBODY, Waiter::ForLock(other)),
         libc::FUTEX_CMP_REQUEUE_PI if addr != other && value == 1 => {
             requeue_pi(addr, other, most(timeout as u32).saturating_add(1), value3)
         }
@@ -119,7 +140,7 @@ fn rest_for_lock(cell: usize, timeout: usize) -> Outcome {
     Ok(0)
 }
 
-fn wait(addr: usize, expected: u32, timeout: usize, bits: u32, owns: usize) -> Outcome {
+fn wait(addr: usize, expected: u32, timeout: usize, bits: u32, waiter: Waiter) -> Outcome {
     if bits == 0 || timeout != 0 && !is_limit(timeout) {
         return Err(libc::EINVAL);
     }
@@ -127,21 +148,25 @@ fn wait(addr: usize, expected: u32, timeout: usize, bits: u32, owns: usize) -> O
     lock(cell);
     let found = load(addr);
     if found == expected {
-        join(current(), cell, addr, bits, owns);
+        let (key, lock) = match waiter {
+            Waiter::Plain(shared) => (shared.key(addr), 0),
+            Waiter::ForLock(lock) => (addr, lock),
+        };
+        join(current(), cell, key, bits, lock);
     }
     unlock(cell);
     match () {
         () if found != expected => Err(libc::EAGAIN),
-        () if owns != 0 => rest_for_lock(cell, timeout),
+        () if matches!(waiter, Waiter::ForLock(_)) => rest_for_lock(cell, timeout),
         () => told(rest(cell, timeout != 0)),
     }
 }
 
-fn wake(addr: usize, most: usize, bits: u32) -> Outcome {
+fn wake(key: usize, most: usize, bits: u32) -> Outcome {
     if bits == 0 {
         return Err(libc::EINVAL);
     }
-    Ok(waiters::wake(cell(addr), addr, bits, most))
+    Ok(waiters::wake(cell(key), key, bits, most))
 }
 
 /// Locks two queues, which may be one.
@@ -160,22 +185,29 @@ fn unlock_both(a: usize, b: usize) {
 }
 
 /// Decides which threads that wait at a futex are taken, and takes them, while its queue is locked.
-fn take(addr: usize, most: usize, each: impl Fn(usize)) -> usize {
-    decide(cell(addr), addr, ANYBODY, most);
-    waiters::take(cell(addr), addr, ANYBODY, most, each)
+fn take(key: usize, most: usize, each: impl Fn(usize)) -> usize {
+    decide(cell(key), key, ANYBODY, most);
+    waiters::take(cell(key), key, ANYBODY, most, each)
 }
 
-fn requeue(addr: usize, other: usize, wakes: usize, moves: usize, expected: Option<u32>) -> Outcome {
+fn requeue(
+    (addr, other): (usize, usize),
+    shared: Shared,
+    wakes: usize,
+    moves: usize,
+    expected: Option<u32>,
+) -> Outcome {
     let (from, to) = (cell(addr), cell(other));
+    let [key, other] = [addr, other].map(|addr| shared.key(addr));
     lock_both(from, to);
     let same = expected.is_none_or(|expected| load(addr) == expected);
     let mut n = 0;
     if same {
-        n += take(addr, wakes, mark);
-        n += if addr == other {
-            moves.min(count(from, addr))
+        n += take(key, wakes, mark);
+        n += if key == other {
+            moves.min(count(from, key))
         } else {
-            take(addr, moves, |id| join(id, to, other, world().threads[id].own.waits.bits, 0))
+            take(key, moves, |id| join(id, to, other, world().threads[id].own.waits.bits, 0))
         };
     }
     unlock_both(from, to);
@@ -183,7 +215,7 @@ fn requeue(addr: usize, other: usize, wakes: usize, moves: usize, expected: Opti
     if same { Ok(n) } else { Err(libc::EAGAIN) }
 }
 
-fn wake_op(addr: usize, other: usize, wakes: usize, more: usize, operation: u32) -> Outcome {
+fn wake_op((addr, other): (usize, usize), shared: Shared, wakes: usize, more: usize, operation: u32) -> Outcome {
     let signed = |bits: u32| (bits << 20) as i32 >> 20;
     let (mut argument, compared) = (signed(operation >> 12 & 0xfff) as u32, signed(operation & 0xfff));
     if operation >> 28 & 8 != 0 {
@@ -214,7 +246,7 @@ fn wake_op(addr: usize, other: usize, wakes: usize, more: usize, operation: u32)
         4 => old > compared,
         _ => old >= compared,
     };
-    let n = take(addr, wakes, mark) + if also { take(other, more, mark) } else { 0 };
+    let n = take(shared.key(addr), wakes, mark) + if also { take(shared.key(other), more, mark) } else { 0 };
     unlock_both(a, b);
     wake_marked();
     Ok(n)

@@ -10,16 +10,6 @@ use crate::run::slot::{END_SITE, NO_STAMP, NOTHING, Pending, START_SITE, Slot, S
 use membar_core::{Access, AccessKind, Performed};
 use membar_explore::{Fault, Standing, Step, Stop, Watched};
 
-/// Whether an access writes, if the cell holds this.
-#[inline(always)]
-fn writes(pending: &Pending, old: u64) -> bool {
-    match pending.kind {
-        AccessKind::Load => false,
-        AccessKind::Store => true,
-        AccessKind::Rmw => !pending.compares || pending.expected == old,
-    }
-}
-
 /// The step of a thread that compares, or chooses, and found this.
 fn made_by(id: usize, kind: AccessKind, old: u64) -> Step {
     match kind {
@@ -131,9 +121,9 @@ impl World {
             self.frames.push((cell, old));
             self.set_value(cell, new);
         }
-        let writes = writes(pending, old);
-        self.disturbed |= writes & self.watched.has(cell);
         let access = Access { kind, barrier, c11, part, addr: cell, site, expected: compares.then_some(expected) };
+        let writes = access.writes_on(old);
+        self.disturbed |= writes & self.watched.has(cell);
         // SAFETY: the scheduler that asked for steps waits for them, and has made room for all.
         unsafe {
             let made = &mut *self.made;

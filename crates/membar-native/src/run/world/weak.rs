@@ -14,6 +14,10 @@
 //! Whether an object still lives when it is accessed depends on what the access finds too: a write that ends its life
 //! ([`membar_core::C11::ends`]) may have been run before an access that is before it in the graph.
 //!
+//! Not every write to a stack is an access: calls and compiled code that keeps things there are not announced, and bytes are used again. If a
+//! cell on a stack does not hold what the last step on it left, then its thread has overwritten it since: a read by that thread
+//! finds what is there, and a read by another one leaves it there.
+//!
 //! # Invariants
 //!
 //! `given` has one entry per step of the path. Between steps, memory holds what the last of them left at each cell, and `values` has the same. A
@@ -22,9 +26,10 @@
 //! Values of more than 8 bytes are numbers that stand for them ([`shadow::read`]); the bytes are remembered.
 
 use super::{World, world};
+use crate::run::layout::owner;
 use crate::run::shadow::{self, read};
 use crate::run::slot::Slot;
-use membar_core::Performed;
+use membar_core::{AccessKind, Performed};
 use membar_explore::Watched;
 use rustc_hash::FxHashMap;
 
@@ -47,6 +52,10 @@ struct Given {
     found: u64,
     dead: bool,
     left: u64,
+    /// The thread whose stack it is has overwritten it, and reads what is there.
+    own: bool,
+    /// The same, but the step reads something else, and `left` is what is there.
+    kept: bool,
 }
 
 impl World {
@@ -92,15 +101,20 @@ impl World {
             World::catch_up();
         }
         let w = world();
-        let mut before = 0;
+        let (mut before, mut unseen) = (0, None);
         if !w.void {
             if w.path.len() >= w.snapshots.next {
                 w.keep_state(w.path.len());
             }
             let cell = w.threads[id].slots.last().and_then(Slot::access).map_or(0, |pending| pending.cell);
             before = w.values.get(cell as usize).copied().unwrap_or(0);
-            w.told.given.push(Given { cell, found, dead, left: found });
-            w.put(cell, found);
+            unseen = w.overwritten(cell);
+            let reads = w.threads[id].slots.last().is_some_and(|slot| slot.pending.kind == AccessKind::Load);
+            let own = reads && unseen.is_some_and(|(owner, _)| owner == id);
+            w.told.given.push(Given { cell, found, dead, left: found, own, kept: false });
+            if !own {
+                w.put(cell, found);
+            }
             w.told.dead = dead;
         }
         let mut made = Vec::with_capacity(1);
@@ -112,9 +126,29 @@ impl World {
             frame.1 = before;
         }
         let performed = made[0];
+        let addr = performed.access.addr;
+        let own = w.shadow.cells.get(addr as usize).and_then(|cell| owner(cell.at as usize)) == Some(id);
+        if own && unseen.is_none() {
+            // After the read, before the next access.
+            unseen = Some((id, w.value_of(addr))).filter(|&(_, there)| there != found);
+        }
+        if let Some((_, there)) = unseen.filter(|_| !performed.writes)
+            && let Some(given) = w.told.given.last_mut().filter(|given| !given.own)
+        {
+            (given.kept, given.left) = (true, there);
+            w.put(addr, there);
+        }
         // Known from now on.
-        w.value_of(performed.access.addr);
+        w.value_of(addr);
         performed
+    }
+
+    /// The thread that has overwritten this cell of its stack since the last step on it, and the value there.
+    fn overwritten(&mut self, cell: u32) -> Option<(usize, u64)> {
+        let owner = owner(self.shadow.cells.get(cell as usize)?.at as usize)?;
+        let there = self.value_of(cell);
+        let last = self.told.given.iter().rev().find(|given| given.cell == cell);
+        last.is_none_or(|last| last.own || last.kept || last.left != there).then_some((owner, there))
     }
 
     /// What the last step leaves there.
@@ -122,10 +156,11 @@ impl World {
         if self.void {
             return;
         }
-        if let Some(given) = self.told.given.last_mut() {
+        let last = self.told.given.last_mut();
+        if let Some(given) = last.filter(|given| !given.own && !given.kept) {
             given.left = value;
+            self.put(cell, value);
         }
-        self.put(cell, value);
         self.set_value(cell, value);
     }
 
@@ -145,7 +180,7 @@ impl World {
     /// The step before `at` of the path has been made again.
     #[inline]
     pub fn leave_again(&mut self, at: usize) {
-        if let Some(&Given { cell, left, .. }) = self.told.given.get(at.wrapping_sub(1))
+        if let Some(&Given { cell, left, own: false, .. }) = self.told.given.get(at.wrapping_sub(1))
             && self.path[at - 1].outcome().is_none()
         {
             self.put(cell, left);
@@ -155,10 +190,12 @@ impl World {
     /// The step `at` of the path is about to be made again.
     #[inline]
     pub fn find_again(&mut self, at: usize) {
-        if let Some(&Given { cell, found, dead, .. }) = self.told.given.get(at)
+        if let Some(&Given { cell, found, dead, own, .. }) = self.told.given.get(at)
             && self.path[at].outcome().is_none()
         {
-            self.put(cell, found);
+            if !own {
+                self.put(cell, found);
+            }
             self.told.dead = dead;
         }
     }
