@@ -143,14 +143,15 @@ pub fn first_line(trace: &Trace) -> u64 {
 
 fn violation(words: &Words<'_>, proof: &Proof, blame: Option<&Blame>) -> Violation {
     let trace = words.trace;
+    let (whole, proof) = (proof, proof.leaf());
     let lemmas: Vec<LemmaRef> = match proof {
-        Proof::Unwritten(_) | Proof::UnwrittenFinal(_) | Proof::Unreserved(_) => Vec::new(),
+        Proof::Unwritten(_) | Proof::UnwrittenFinal(_) | Proof::Unreserved(_) | Proof::Cases { .. } => Vec::new(),
         Proof::Cycle(lemmas) => lemmas.iter().map(|lemma| lemma_ref(words, lemma)).collect(),
     };
     let cycle: Vec<Edge> = lemmas.last().map_or_else(Vec::new, |lemma| {
         lemma.cycle.iter().map(|&step| lemma.steps[step as usize].edge.clone()).collect()
     });
-    let mut explanation = vec![story::happened(words, proof, blame), story::why(words, proof, &cycle)];
+    let mut explanation = vec![story::happened(words, proof, blame), story::why(words, whole, &cycle)];
     explanation.extend(
         cycle
             .iter()
@@ -158,7 +159,7 @@ fn violation(words: &Words<'_>, proof: &Proof, blame: Option<&Blame>) -> Violati
     );
     let read = match proof {
         Proof::Unwritten(op) => Some(*op),
-        Proof::UnwrittenFinal(_) | Proof::Unreserved(_) => None,
+        Proof::UnwrittenFinal(_) | Proof::Unreserved(_) | Proof::Cases { .. } => None,
         Proof::Cycle(_) => blame.map(|blame| blame.read),
     };
     let legal = blame.filter(|blame| Some(blame.read) == read);

@@ -4,7 +4,7 @@ use crate::build::{Blame, legal_values};
 use crate::data::{Edge, LegalValue};
 use crate::style::{count, list};
 use crate::words::{Words, noun};
-use membar_core::{AddrId, Event, Final, OpId, OpKind, Proof, Rule, Trace};
+use membar_core::{AddrId, Event, Final, OpId, OpKind, Proof, Read, Rule, Source, Trace};
 
 /// Values that are listed before "and N more".
 const VALUES: usize = 8;
@@ -14,7 +14,8 @@ const LINES: usize = 10;
 /// The sentence that says which operation is impossible.
 pub(crate) fn happened(words: &Words<'_>, proof: &Proof, blame: Option<&Blame>) -> String {
     let trace = words.trace;
-    match proof {
+    match proof.leaf() {
+        Proof::Cases { .. } => String::new(),
         Proof::Unwritten(op) => {
             let nobody = nobody_wrote(words, trace.addr(*op), trace.read(*op));
             format!("{} returned a value that nobody wrote: {nobody}", the_read(words, *op))
@@ -31,6 +32,7 @@ pub(crate) fn happened(words: &Words<'_>, proof: &Proof, blame: Option<&Blame>) 
             format!("{} stored without a reservation: {}.", the_read(words, *op), words.unreserved(*op))
         }
         Proof::Cycle(_) => {
+            let proof = proof.leaf();
             let involved = proof.ops();
             let blamed = blame.map(|blame| blame.read);
             let future = blamed.into_iter().chain(involved.iter().copied()).find(|&op| own_future(trace, op));
@@ -132,7 +134,7 @@ fn nobody_to_blame(words: &Words<'_>, proof: &Proof, involved: &[OpId]) -> Strin
     let reads = involved.iter().filter(|&&op| matches!(trace.kind(op), OpKind::Load | OpKind::Rmw)).count();
     let steps = || match proof {
         Proof::Cycle(lemmas) => lemmas.iter().flat_map(|lemma| &lemma.steps).collect::<Vec<_>>(),
-        Proof::Unwritten(_) | Proof::UnwrittenFinal(_) | Proof::Unreserved(_) => Vec::new(),
+        Proof::Unwritten(_) | Proof::UnwrittenFinal(_) | Proof::Unreserved(_) | Proof::Cases { .. } => Vec::new(),
     };
     let mut finals: Vec<u64> = Vec::new();
     let mut orders: Vec<u64> = Vec::new();
@@ -173,9 +175,45 @@ fn nobody_to_blame(words: &Words<'_>, proof: &Proof, involved: &[OpId]) -> Strin
     format!("No single read is to blame: {together} contradict each other.")
 }
 
+/// The sentences that say why, where values leave open what was read: the first case, and how many others there are.
+fn cases(words: &Words<'_>, proof: &Proof, cycle: &[Edge]) -> String {
+    fn leaves(proof: &Proof) -> usize {
+        match proof {
+            Proof::Cases { cases, .. } => cases.iter().map(|(_, proof)| leaves(proof)).sum(),
+            _ => 1,
+        }
+    }
+    let from = |source: Source| match source.as_op() {
+        Some(op) => format!("line {}", words.trace.line(op)),
+        None => "the initial value".into(),
+    };
+    let path: Vec<String> = proof
+        .path()
+        .into_iter()
+        .map(|(read, source)| match read {
+            Read::Op(op) => format!("line {} read from {}", words.trace.line(op), from(source)),
+            Read::Final(i) => {
+                let end = words.trace.finals[i as usize];
+                format!("the final value of {} (line {}) is from {}", words.name(end.addr), end.line, from(source))
+            }
+        })
+        .collect();
+    let why = why(words, proof.leaf(), cycle);
+    let others = match leaves(proof) - 1 {
+        0 => String::new(),
+        1 => " So it is in the other case.".into(),
+        others => format!(" So it is in the {others} other cases."),
+    };
+    format!("Values are repeated. If {}: {why}{others}", list(&path, "and"))
+}
+
 /// The sentence that says why.
 pub(crate) fn why(words: &Words<'_>, proof: &Proof, cycle: &[Edge]) -> String {
+    if let Proof::Cases { .. } = proof {
+        return cases(words, proof, cycle);
+    }
     let lemmas = match proof {
+        Proof::Cases { .. } => return String::new(),
         Proof::Unwritten(op) => {
             let (value, name) = (words.trace.read(*op), words.name(words.trace.addr(*op)));
             return format!("a read returns what was stored, and {value} was never stored to {name}.");

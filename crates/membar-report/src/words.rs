@@ -271,7 +271,7 @@ impl<'a> Words<'a> {
 
     /// The number of a rule in RISC-V's manual, where the model is made of those.
     fn numbered(&self, rule: u8) -> String {
-        let riscv = self.model.ppo.any(|when| !when.also.is_empty());
+        let riscv = self.model.ppo.any(|when| !when.also.is_empty()) && !self.model.split_atomics;
         if riscv { format!(" (rule {rule})") } else { String::new() }
     }
 
@@ -312,8 +312,17 @@ impl<'a> Words<'a> {
                 format!("{later} read from {middle}, whose address or value came from {earlier}")
             }
             Condition::PastAddress => format!("the address of {middle}, between the two, came from {earlier}"),
+            Condition::PastIsb => {
+                format!("a branch or an address before the ISB of {middle}, between the two, came from {earlier}")
+            }
+            Condition::AcquireFromPair => {
+                format!("{later} is marked acquire and read from {middle}, the store conditional of {earlier}")
+            }
         };
-        format!("{why} (rule {})", by.rule())
+        match by.rule().filter(|_| !self.model.split_atomics) {
+            Some(number) => format!("{why} (rule {number})"),
+            None => format!("{why} ({})", by.arm()),
+        }
     }
 
     /// Program order that the model keeps: which entry of its table says so.

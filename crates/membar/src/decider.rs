@@ -7,6 +7,7 @@ use crate::report::html::{self, Case, Made, ModelVerdict, PageContext, Pages, Ro
 use crate::report::{self, Blame, Decided, Effort, Report};
 use crate::{Certifier, Checker, Limits, Model, Outcome, Trace, Verdict};
 use membar_core::{OpId, Proof};
+use std::borrow::Cow;
 use std::time::{Duration, Instant};
 
 /// The search for the read to blame takes this long at most.
@@ -15,8 +16,8 @@ const BLAME: Duration = Duration::from_secs(5);
 /// An answer whose certificate was re-checked.
 #[derive(Clone, Debug)]
 pub struct Answer<'a> {
-    /// The trace.
-    pub trace: &'a Trace,
+    /// The trace, in the form in which the model decides it ([`Trace::for_model`]).
+    pub trace: Cow<'a, Trace>,
     /// The model.
     pub model: &'a Model,
     /// The verdict with its certificate, what decided, and what that took.
@@ -74,23 +75,26 @@ impl Decider {
     /// As [`decide`].
     pub fn decide<'a>(&mut self, trace: &'a Trace, model: &'a Model, limits: &Limits) -> Result<Answer<'a>, Flaw> {
         let started = Instant::now();
-        let mut outcome = self.checker.check(trace, model, limits);
-        self.certifier.verdict(trace, model, &outcome.verdict)?;
+        let trace = trace.for_model(model);
+        let mut outcome = self.checker.check(&trace, model, limits);
+        self.certifier.verdict(&trace, model, &outcome.verdict)?;
         if let Verdict::Forbidden(proof) = &mut outcome.verdict {
             // The form that people follow most easily is certified too; the other one remains if it does not hold.
             let shown = report::readable(proof.clone(), model);
-            if self.certifier.proof(trace, model, &shown).is_ok() {
+            if self.certifier.proof(&trace, model, &shown).is_ok() {
                 *proof = shown;
             }
         }
+        let trace = if trace.is_open() { Cow::Owned(shown(&trace, model, &outcome.verdict)) } else { trace };
         Ok(Answer { trace, model, outcome, seconds: started.elapsed().as_secs_f64() })
     }
 
     /// The same where nobody looks at the proof: it needs no shortening.
     pub fn verdict<'a>(&mut self, trace: &'a Trace, model: &'a Model, limits: &Limits) -> Result<Answer<'a>, Flaw> {
         let started = Instant::now();
-        let outcome = self.checker.verdict(trace, model, limits);
-        self.certifier.verdict(trace, model, &outcome.verdict)?;
+        let trace = trace.for_model(model);
+        let outcome = self.checker.verdict(&trace, model, limits);
+        self.certifier.verdict(&trace, model, &outcome.verdict)?;
         Ok(Answer { trace, model, outcome, seconds: started.elapsed().as_secs_f64() })
     }
 
@@ -115,15 +119,18 @@ impl Decider {
             certified: !matches!(verdict, Verdict::Undecided { .. }),
             blame,
             witness,
-            ..Decided::new(file, index, answer.trace, answer.model, verdict)
+            ..Decided::new(file, index, &answer.trace, answer.model, verdict)
         }
     }
 
     fn blame(&mut self, answer: &Answer<'_>, proof: &Proof, limits: &Limits) -> Option<Blame> {
+        if matches!(proof, Proof::Cases { .. }) {
+            return None;
+        }
         let soon = Instant::now() + BLAME;
         let deadline = Some(limits.deadline.map_or(soon, |deadline| deadline.min(soon)));
         let limits = Limits { deadline, ..limits.clone() };
-        let found = self.checker.blame(answer.trace, answer.model, proof, &limits)?;
+        let found = self.checker.blame(&answer.trace, answer.model, proof, &limits)?;
         let legal = found.legal.iter().map(|legal| (legal.value, legal.source)).collect();
         Some(Blame { read: found.read, legal, complete: found.all })
     }
@@ -156,7 +163,8 @@ impl Decider {
 
     /// The smallest forbidden part of a forbidden trace, with where its operations come from.
     pub fn shrink(&mut self, trace: &Trace, model: &Model, limits: &Limits) -> Option<(Vec<OpId>, Trace)> {
-        let mut part = self.checker.shrink(trace, model, limits)?;
+        let trace = trace.for_model(model);
+        let mut part = self.checker.shrink(&trace, model, limits)?;
         // Statements about addresses and locks that are gone have no meaning left.
         let used = |addr| {
             part.trace.ops().any(|op| part.trace.addr(op) == addr) || part.trace.finals.iter().any(|f| f.addr == addr)
@@ -166,6 +174,21 @@ impl Decider {
         part.trace.inits = inits;
         part.trace.guards = guards;
         Some((part.ops, part.trace))
+    }
+}
+
+/// An open trace with the sources that its verdict speaks of, to show.
+fn shown(trace: &Trace, model: &Model, verdict: &Verdict) -> Trace {
+    match verdict {
+        Verdict::Allowed(witness) => {
+            let sources = crate::certify::sources(trace, model, &witness.order);
+            trace.shown_as(|read| sources.get(&read).copied())
+        }
+        Verdict::Forbidden(proof) => {
+            let path: std::collections::HashMap<_, _> = proof.path().into_iter().collect();
+            trace.shown_as(|read| path.get(&read).copied())
+        }
+        Verdict::Undecided { .. } => trace.shown_as(|_| None),
     }
 }
 

@@ -192,7 +192,10 @@ pub use membar_trace as trace;
 pub use membar_verify as verify;
 pub use programs::{serve_programs, source};
 pub use shrunk::annotated;
-pub use verification::{AllowLine, VerifyOptions, initial, verify, verify_enumerated, verify_telling};
+pub use verification::{
+    AllowLine, Explored, Prepared, Shard, VerifyOptions, initial, verify, verify_enumerated, verify_explored,
+    verify_telling,
+};
 
 pub use membar_certify::Certifier;
 pub use membar_check::{Checker, Limits, Outcome};

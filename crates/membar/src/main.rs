@@ -37,6 +37,7 @@ fn command() -> ExitCode {
     let result = match &cli.command {
         Command::Check(args) => cmd::check::run(args, style),
         Command::Shrink(args) => cmd::shrink::run(args),
+        Command::Convert(args) => cmd::convert::run(args),
         Command::Verify(args) => cmd::verify::run(args, style),
         Command::Cargo(args) => cmd::cargo::run(args, style),
         Command::Replay(args) => cmd::replay::run(args, style),
@@ -47,6 +48,10 @@ fn command() -> ExitCode {
         Command::Monitor(args) => cmd::monitor::run(args, style),
         Command::Stress(args) => cmd::stress::run(args, style),
         Command::Simulate(args) => cmd::simulate::run(args, style),
+        Command::Plan(args) => cmd::many::plan(args),
+        Command::Work(args) => cmd::many::work(args),
+        Command::Merge(args) => cmd::many::merge(args, style),
+        Command::Status(args) => cmd::many::status(args),
         Command::Report(args) => cmd::report::run(args),
         Command::Gen(args) => cmd::generate::run(args),
         Command::Models(args) => cmd::models::run(args, style),

@@ -19,13 +19,14 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// Allowed traces that are shown in full.
-const ALLOWED: usize = 10;
+pub const ALLOWED: usize = 10;
 /// Other traces that are shown in full.
-const BAD: usize = 40;
+pub const BAD: usize = 40;
 
 /// Facts to tell about each trace.
 #[derive(Debug, Default)]
@@ -94,9 +95,18 @@ fn named_source(file: &str) -> Option<String> {
     ENDINGS.iter().any(|known| end == *known).then(|| membar::source(file)).flatten()
 }
 
+/// The words of the command whose results are shown, where they are not this process's.
+static COMMAND: OnceLock<Vec<String>> = OnceLock::new();
+
+/// Results are those of this command, which ran elsewhere.
+pub fn made_by(words: Vec<String>) {
+    let _ = COMMAND.set(words);
+}
+
 /// How this page is made.
 pub fn made() -> Made {
-    let args: Vec<String> = std::env::args_os().skip(1).map(|arg| quoted_path(&arg.to_string_lossy())).collect();
+    let own = || std::env::args_os().skip(1).map(|arg| arg.to_string_lossy().into_owned()).collect();
+    let args: Vec<String> = COMMAND.get().cloned().unwrap_or_else(own).iter().map(|arg| quoted_path(arg)).collect();
     Made {
         command: format!("membar {}", args.join(" ")),
         version: concat!("membar ", env!("CARGO_PKG_VERSION")).into(),

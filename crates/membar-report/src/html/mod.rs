@@ -173,7 +173,8 @@ fn verdicts(rows: &[Row]) -> String {
         let (found, answers) = (rows.iter().filter(|row| row.verdict == verdict).count(), answers(rows, verdict));
         let of = if verdict == ShownVerdict::Unsafe { "violation" } else { "error" };
         let more = if found > answers { format!(" ({})", count(found, of)) } else { String::new() };
-        (answers > 0).then(|| format!("{answers} {verdict}{more}"))
+        let word = if verdict == ShownVerdict::Fails { "failing" } else { verdict.name() };
+        (answers > 0).then(|| format!("{answers} {word}{more}"))
     };
     ShownVerdict::ALL.iter().filter_map(words).collect::<Vec<_>>().join(", ")
 }

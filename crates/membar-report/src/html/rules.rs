@@ -48,6 +48,12 @@ fn condition(by: Condition) -> &'static str {
             "A load that returned its own thread's store stays behind what the store's address or value came from."
         }
         Condition::PastAddress => "A store stays behind what the address of an operation before it came from.",
+        Condition::PastIsb => {
+            "An access stays behind what a branch or an address before an ISB came from, if the ISB stands before the access."
+        }
+        Condition::AcquireFromPair => {
+            "An acquire that returned its own thread's store conditional stays behind the load reserved."
+        }
     }
 }
 

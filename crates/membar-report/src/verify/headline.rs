@@ -58,10 +58,10 @@ impl VerifyReport {
             (ProgramVerdict::Unsafe, _) => violations,
             (ProgramVerdict::Fails, _) => self.failures.first().map_or("", |first| first.error.headline()).to_owned(),
             (ProgramVerdict::Error, _) => self.errors.first().map_or("", |first| first.headline()).to_owned(),
-            (ProgramVerdict::Undecided, Some(weak)) => {
+            (ProgramVerdict::Undecided, Some(weak)) if weak.executions > 0 => {
                 format!("not SC, and not everything was explored; {fails} in {}", executions(weak))
             }
-            (ProgramVerdict::Undecided, None) if counted > 0 => {
+            (ProgramVerdict::Undecided, _) if counted > 0 => {
                 format!("not SC ({violations}); whether anything fails is not known")
             }
             _ => "no violation found, but not everything was explored".into(),

@@ -21,7 +21,7 @@ pub use orders::reordered;
 pub use repair::{edited, edits, proposals};
 pub use replay::{ReplayReport, ReplayStep};
 pub use sarif::SarifRun;
-pub use settle::{Asked, Unseen, unseen};
+pub use settle::{Question, Unseen, unseen};
 pub use weak::{Consequence, FailureRef, Harm, Outcome, WeakRef, WeakStepRef};
 
 use crate::data::{SCHEMA, Shape};

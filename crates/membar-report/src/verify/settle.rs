@@ -7,6 +7,7 @@
 //! | no | all explored, none fails, some are not SC | safe | unsafe |
 //! | no | all explored, none fails, all are SC | safe | safe, but with `--strict` unsafe |
 //! | no | not all explored, none fails | undecided | unsafe |
+//! | no | not run, since sequentially consistent ones fail | error | unsafe |
 //!
 //! Violations that are allowed do not make a program unsafe; an error that follows from one still counts. Nothing is safe as long
 //! as a note says that part of the program was not seen.
@@ -17,7 +18,7 @@ use membar_core::ProgramVerdict;
 
 /// The question that was asked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Asked {
+pub enum Question {
     /// `errors` if the program checks something itself and the model's executions can be explored, else `robust`.
     #[default]
     Auto,
@@ -50,7 +51,7 @@ pub fn unseen(notes: &[NoteRef]) -> Option<Unseen> {
         _ => String::new(),
     };
     let what = match first.kind {
-        NoteKind::Parts => "not all orders were tried",
+        NoteKind::Parts => "not everything could be decided",
         NoteKind::Sections => "more was tried than can happen",
         _ => "not all accesses were seen",
     };
@@ -62,25 +63,28 @@ pub fn unseen(notes: &[NoteRef]) -> Option<Unseen> {
 impl VerifyReport {
     /// Completes the verdict. So far it says whether the program is robust; `consequence` is what the executions of the model do, if
     /// they were explored; with `strict`, waiting loops count as any other.
-    pub fn settle(&mut self, asked: Asked, strict: bool, consequence: Option<Consequence>) {
-        if asked == Asked::Errors {
+    pub fn settle(&mut self, asked: Question, strict: bool, consequence: Option<Consequence>) {
+        if asked == Question::Errors {
             self.property = Property::Errors;
         }
         if self.violations.is_empty() || self.verdict == ProgramVerdict::Error {
             return;
         }
-        if asked == Asked::Auto && !self.checks.is_empty() && consequence.is_some() {
+        if asked == Question::Auto && !self.checks.is_empty() && consequence.is_some() {
             self.property = Property::Errors;
         }
         let counted = self.counted();
         match consequence {
-            None if asked == Asked::Errors => self.leave_open("executions of the model were not explored"),
+            None if asked == Question::Errors && !self.errors.is_empty() => self.verdict = ProgramVerdict::Error,
+            None if asked == Question::Errors => self.leave_open("executions of the model were not explored"),
             None => {}
-            Some(Consequence { mut weak, outcome }) => match outcome {
+            Some(Consequence { mut weak, outcome, harms }) => match outcome {
                 Outcome::Fails(failures) if !failures.is_empty() => {
+                    self.violations.iter_mut().zip(harms).for_each(|(violation, harm)| violation.harm = harm);
                     for (i, at) in failures.iter().enumerate().filter_map(|(i, failure)| Some((i, failure.violation?)))
                     {
                         match self.violations.get_mut(at).map(|violation| &mut violation.harm) {
+                            Some(Harm::Failures(list)) if list.contains(&i) => {}
                             Some(Harm::Failures(list)) => list.push(i),
                             Some(harm) => *harm = Harm::Failures(vec![i]),
                             None => {}
@@ -91,7 +95,7 @@ impl VerifyReport {
                 Outcome::NothingFails if weak.complete => {
                     self.violations.iter_mut().for_each(|violation| violation.harm = Harm::None);
                     let waits = weak.not_sc == 0 && !strict;
-                    if waits && asked == Asked::Auto {
+                    if waits && asked == Question::Auto {
                         self.property = Property::Robust;
                     }
                     self.weak = Some(weak);

@@ -62,11 +62,11 @@ fn verdicts_by_question() {
     let unknown = || Outcome::Unknown { why: "the time limit was reached (--time)".into() };
     let result = |asked, strict, weak: WeakRef, outcome| {
         let mut report = open();
-        report.settle(asked, strict, Some(Consequence { weak, outcome }));
+        report.settle(asked, strict, Some(Consequence { weak, outcome, harms: Vec::new() }));
         (report.verdict, report.property, text(&report).lines().next().unwrap_or_default().to_owned())
     };
-    use Asked::{Auto, Errors, Robust};
     use ProgramVerdict::{Fails, Safe, Undecided, Unsafe};
+    use Question::{Auto, Errors, Robust};
     let rows = [
         (Auto, false, explored(9, 3, false), failing(), Fails, Property::Errors),
         (Robust, false, explored(9, 3, false), failing(), Fails, Property::Robust),
@@ -96,10 +96,10 @@ fn verdicts_by_question() {
 fn without_exploration_the_answer_is_about_robustness() {
     let mut report = open();
     let before = text(&report);
-    report.settle(Asked::Auto, false, None);
+    report.settle(Question::Auto, false, None);
     assert_eq!((report.verdict, report.property), (ProgramVerdict::Unsafe, Property::Robust));
     assert_eq!(text(&report), before);
-    report.settle(Asked::Errors, false, None);
+    report.settle(Question::Errors, false, None);
     assert_eq!((report.verdict, report.property), (ProgramVerdict::Undecided, Property::Errors));
 }
 
@@ -107,8 +107,8 @@ fn without_exploration_the_answer_is_about_robustness() {
 fn a_program_without_checks_is_asked_about_robustness() {
     let mut report = open();
     report.checks.clear();
-    let consequence = Consequence { weak: explored(7, 2, true), outcome: Outcome::NothingFails };
-    report.settle(Asked::Auto, false, Some(consequence));
+    let consequence = Consequence { weak: explored(7, 2, true), outcome: Outcome::NothingFails, harms: Vec::new() };
+    report.settle(Question::Auto, false, Some(consequence));
     assert_eq!((report.verdict, report.property), (ProgramVerdict::Unsafe, Property::Robust));
     assert!(report.violations.iter().all(|violation| violation.harm == Harm::None));
 }
@@ -118,8 +118,8 @@ fn code_that_was_not_seen_is_never_safe() {
     for kind in [NoteKind::Opaque, NoteKind::Assembly, NoteKind::Memory, NoteKind::Parts] {
         let mut report = open();
         report.notes.push(NoteRef { kind, message: "something".into(), file: None, line: None });
-        let consequence = Consequence { weak: explored(7, 2, true), outcome: Outcome::NothingFails };
-        report.settle(Asked::Errors, false, Some(consequence));
+        let consequence = Consequence { weak: explored(7, 2, true), outcome: Outcome::NothingFails, harms: Vec::new() };
+        report.settle(Question::Errors, false, Some(consequence));
         assert_eq!(report.verdict, ProgramVerdict::Undecided, "{kind}");
         assert!(!report.complete && report.incomplete.is_some_and(|why| why.contains("something")), "{kind}");
     }
@@ -132,8 +132,9 @@ fn an_allowed_violation_does_not_allow_its_failure() {
     report.violations.iter_mut().for_each(|violation| violation.allowed = vec![allowed.clone()]);
     report.verdict = ProgramVerdict::Safe;
     assert_eq!(report.counted(), 0);
-    let consequence = Consequence { weak: explored(7, 2, true), outcome: Outcome::Fails(reports().remove(0).failures) };
-    report.settle(Asked::Auto, false, Some(consequence));
+    let outcome = Outcome::Fails(reports().remove(0).failures);
+    let consequence = Consequence { weak: explored(7, 2, true), outcome, harms: Vec::new() };
+    report.settle(Question::Auto, false, Some(consequence));
     assert_eq!(report.verdict, ProgramVerdict::Fails);
     assert_eq!(report.violations[0].harm, Harm::Failures(vec![0]));
 }

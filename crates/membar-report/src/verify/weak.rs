@@ -17,6 +17,8 @@ pub struct Consequence {
     pub weak: WeakRef,
     /// What they do.
     pub outcome: Outcome,
+    /// Of each violation what follows from it, where some executions fail; empty if that is not known.
+    pub harms: Vec<Harm>,
 }
 
 /// What executions of a model do.
@@ -116,7 +118,7 @@ impl WeakStepRef {
 pub enum Harm {
     /// These, by their index.
     Failures(Vec<usize>),
-    /// None: no execution of the model fails.
+    /// None: no execution of the model fails because of it.
     None,
     /// It is not known.
     #[default]

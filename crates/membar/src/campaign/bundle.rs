@@ -74,7 +74,7 @@ pub fn write(plan: &Plan, source: &dyn Source, test: u64, evidence: &Evidence) -
     Ok(Kept { path, what, shape, reduced })
 }
 
-fn place(output: &Path, name: &str, files: &[(&'static str, Vec<u8>)]) -> io::Result<PathBuf> {
+pub(super) fn place(output: &Path, name: &str, files: &[(&str, Vec<u8>)]) -> io::Result<PathBuf> {
     std::fs::create_dir_all(output)?;
     // Another one of this name may be of a machine whose runs differ, or of another model.
     let mut path = output.join(name);

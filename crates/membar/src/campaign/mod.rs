@@ -13,17 +13,20 @@
 //! | `counters` | what is counted |
 //! | `bundle` | a violation as a directory |
 //! | `state` | the file that a campaign continues from |
+//! | `merge` | parts of a campaign that were run apart, put together |
 //! | `summary` | the end, for people and as JSON |
 
 mod bundle;
 mod counters;
 mod hardware;
+mod merge;
 mod simulated;
 mod state;
 mod summary;
 mod test;
 
 pub use hardware::Hardware;
+pub use merge::{Part, Recorded, merged};
 pub use simulated::{Simulated, Timestamps};
 pub use summary::{Stopped, json};
 
@@ -95,6 +98,8 @@ pub struct Plan {
     pub model: Chosen,
     /// The seed of the first test.
     pub seed: u64,
+    /// The number of the first test that is made: those before it are made elsewhere.
+    pub first: u64,
     /// This many tests in all, those of earlier runs included.
     pub tests: Option<u64>,
     /// How long to run this time.
@@ -122,6 +127,7 @@ impl Plan {
             profiles: vec![ChosenProfile { arg: "default".into(), profile, flags: Vec::new() }],
             model,
             seed: 1,
+            first: 0,
             tests: Some(TESTS),
             time: Some(TIME),
             jobs: 1,
@@ -162,6 +168,10 @@ pub struct Campaign {
     pub counters: Counts,
     /// Why it ended.
     pub stopped: Stopped,
+    /// With `keep_going`: the counts when each violation had been counted, without the violations themselves.
+    pub milestones: Vec<Counts>,
+    /// Tests of other machines lie in between: seeds are not consecutive.
+    pub scattered: bool,
 }
 
 /// Runs a campaign to its end, which an interrupt may bring about early.
@@ -187,7 +197,7 @@ pub fn run(
 ) -> Result<Campaign, Failure> {
     let counters = match &plan.state {
         Some(path) => state::load(path, plan, source)?,
-        None => Counts::default(),
+        None => Counts { tests: plan.first, ..Counts::default() },
     };
     bundle::sweep(&plan.output);
     let shared = Shared {
@@ -206,6 +216,7 @@ pub fn run(
         counters,
         begun: Instant::now(),
         saved: Instant::now(),
+        milestones: Vec::new(),
     };
     // Whether it can be written is better known now than after an hour.
     collector.save()?;
@@ -225,7 +236,7 @@ pub fn run(
     let saved = collector.save();
     let stopped = collected?;
     saved?;
-    Ok(Campaign { counters: collector.counters, stopped })
+    Ok(Campaign { counters: collector.counters, stopped, milestones: collector.milestones, scattered: false })
 }
 
 /// State shared by workers and collector.
@@ -286,6 +297,7 @@ struct Collector<'a> {
     before: (u64, u64, f64),
     begun: Instant,
     saved: Instant,
+    milestones: Vec<Counts>,
     listener: &'a dyn Listener,
 }
 
@@ -352,6 +364,10 @@ impl Collector<'_> {
             command: plan.command(self.shared.source, test),
         });
         self.counters.seconds = self.seconds();
+        if plan.keep_going {
+            let (violations, speed) = (Vec::new(), Default::default());
+            self.milestones.push(Counts { violations, speed, ..self.counters.clone() });
+        }
         self.save()?;
         Ok(match plan.keep_going {
             false => Some(Stopped::Violation),

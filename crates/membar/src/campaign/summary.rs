@@ -22,6 +22,8 @@ pub enum Stopped {
     Violations,
     /// By the interrupt key.
     Interrupted,
+    /// Parts that were run elsewhere are missing.
+    Missing,
 }
 
 impl Stopped {
@@ -33,6 +35,7 @@ impl Stopped {
             Stopped::Violation => "violation",
             Stopped::Violations => "max-violations",
             Stopped::Interrupted => "interrupted",
+            Stopped::Missing => "missing",
         }
     }
 }
@@ -84,12 +87,17 @@ impl Campaign {
         let last = plan.seed.wrapping_add(c.tests.saturating_sub(1));
         let ended = match self.stopped {
             Stopped::Interrupted => ", interrupted",
+            Stopped::Missing => ", parts are missing",
             Stopped::Time => ", time limit reached",
             _ => "",
         };
         let labelled =
             |label: &str, said: &str| format!("  {label:<5}  {}\n", wrapped(said, style.prose() - 9, "\n         "));
-        let seeds = if last == plan.seed { format!("seed {last}") } else { format!("seeds {} to {last}", plan.seed) };
+        let seeds = match (self.scattered || self.stopped == Stopped::Missing, plan.tests) {
+            (true, Some(tests)) => format!("some of the seeds {} to {}", plan.seed, plan.seed.wrapping_add(tests - 1)),
+            _ if last == plan.seed => format!("seed {last}"),
+            _ => format!("seeds {} to {last}", plan.seed),
+        };
         let ran = format!(
             "{} ({seeds}), {} operations in {:.1} s{ended}",
             count(c.tests as usize, "test"),

@@ -18,6 +18,7 @@ Examples:
   membar simulate --machine pso --buffer 64 --drain 50
                                                  deep store buffers that drain slowly
   membar simulate --machine godson-t --bug stale-region --profile locks
+  membar simulate --machine rvwmo --bug ignored-dependency
                                                  shows only with timestamps
   membar simulate --machine mesi-tso --profile hot --profile atomics --time 10m --keep-going
   membar simulate --machine mesi-tso --bug no-replay --keep-going --html report.html
@@ -246,6 +247,8 @@ Examples:
   membar gen --as c --seed 7 -o test.c      cc -O2 -pthread test.c && ./a.out 1000 | membar check -
   membar gen --as litmus --threads 2 --operations 3 --addresses 2 --locks 0 -o small.litmus
   membar gen --as text --profile hot        the program itself
+  membar gen --as riscv-asm -o test.S       riscv64-linux-gnu-gcc -static -pthread test.S -o test
+                                            qemu-riscv64 ./test 100 | membar check -m rvwmo -
   membar gen --as trace --machine mesi-tso --count 20 | membar check -
   membar gen --as c --profile atomics --count 50 -o tests/
                                             50 files, with seeds 1 to 50
@@ -288,6 +291,10 @@ pub struct Gen {
 pub enum GenKind {
     /// A C program with inline assembly that prints traces
     C,
+    /// RISC-V assembly that prints traces; profile riscv if none is named
+    RiscvAsm,
+    /// AArch64 assembly that prints traces; profile arm if none is named
+    Aarch64Asm,
     /// A litmus test in the C dialect, for few operations; its condition is the outcome of the run
     Litmus,
     /// The program as text

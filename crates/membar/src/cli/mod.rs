@@ -3,7 +3,9 @@
 mod campaign;
 mod cargo;
 mod check;
+mod convert;
 mod litmus;
+mod many;
 mod models;
 mod monitor;
 mod report;
@@ -12,7 +14,9 @@ mod verify;
 pub use campaign::*;
 pub use cargo::*;
 pub use check::*;
+pub use convert::*;
 pub use litmus::*;
+pub use many::*;
 pub use models::*;
 pub use monitor::*;
 pub use report::*;
@@ -97,10 +101,11 @@ fn old_names(words: impl Iterator<Item = String>) -> Vec<String> {
 }
 
 /// The commands as `membar --help` groups them.
-const TOPICS: [(&str, &[&str]); 4] = [
+const TOPICS: [(&str, &[&str]); 5] = [
     ("Programs", &["verify", "replay", "cargo", "cc", "c++", "litmus"]),
-    ("Traces", &["check", "shrink", "monitor", "models"]),
+    ("Traces", &["check", "shrink", "convert", "monitor", "models"]),
     ("Machines", &["stress", "simulate", "gen"]),
+    ("Many machines", &["plan", "work", "merge", "status"]),
     ("More", &["demo", "report", "completions", "man", "help"]),
 ];
 
@@ -136,6 +141,8 @@ pub enum Command {
     Check(Check),
     /// Cut a forbidden trace down to its smallest forbidden part
     Shrink(Shrink),
+    /// Turn logs of cores and simulators into traces
+    Convert(Convert),
     /// Verify that a program stays sequentially consistent on x86 or Arm
     Verify(Verify),
     /// Run one schedule of a program, step by step
@@ -158,6 +165,14 @@ pub enum Command {
     Stress(Stress),
     /// Run random programs on simulated machines, with or without bugs
     Simulate(Simulate),
+    /// Split simulate, stress, check or verify into shards for many machines
+    Plan(PlanArgs),
+    /// Work on the shards of a plan
+    Work(WorkArgs),
+    /// Put the results of a plan together
+    Merge(MergeArgs),
+    /// Show how far a plan is, what was found, and who is late
+    Status(StatusArgs),
     /// Make a page for a browser from a saved JSON result
     Report(ReportArgs),
     /// Write random programs as C, litmus tests or text, or their traces

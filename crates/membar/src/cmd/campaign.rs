@@ -54,6 +54,18 @@ pub fn finish(
 ) -> Result<u8, Failure> {
     let page = args.html.as_deref().map(ToFile::create).transpose()?;
     let campaign = membar::campaign(plan, source, interrupt, &Told { line: Line::new(args.quiet), quiet: args.quiet })?;
+    summarise(&campaign, plan, source, args, page, style)
+}
+
+/// Writes the summary of a campaign.
+pub fn summarise(
+    campaign: &campaign::Campaign,
+    plan: &Plan,
+    source: &dyn Source,
+    args: &CampaignArgs,
+    page: Option<ToFile>,
+    style: Style,
+) -> Result<u8, Failure> {
     let report = campaign.report(plan, source);
     let summary = match args.format {
         DataFormat::Text => campaign.text(plan, source, style),
@@ -72,6 +84,7 @@ pub fn finish(
 /// The plan that flags describe.
 pub fn plan(
     programs: &ProgramArgs,
+    usual: &str,
     args: &CampaignArgs,
     model: Chosen,
     interrupt: &Interrupt,
@@ -80,7 +93,7 @@ pub fn plan(
         (None, None) => (Some(campaign::TESTS), Some(campaign::TIME)),
         (tests, time) => (tests, time.and_then(|time| time.0)),
     };
-    let profiles = profiles(programs)?;
+    let profiles = profiles(programs, usual)?;
     if profiles.iter().all(|chosen| chosen.profile.threads < 2) {
         let _ = writeln!(
             std::io::stderr(),
@@ -92,6 +105,7 @@ pub fn plan(
         profiles,
         model,
         seed: programs.seed,
+        first: 0,
         tests,
         time,
         jobs: usize::from(args.jobs.unwrap_or(1)),
@@ -104,9 +118,9 @@ pub fn plan(
 }
 
 /// The profiles that are meant, at least one.
-pub fn profiles(args: &ProgramArgs) -> Result<Vec<ChosenProfile>, Failure> {
+pub fn profiles(args: &ProgramArgs, default: &str) -> Result<Vec<ChosenProfile>, Failure> {
     let usage = |error: membar::simulate::ProfileError| Failure::Usage(error.to_string());
-    let default = ["default".to_owned()];
+    let default = [default.to_owned()];
     let names = if args.profiles.is_empty() { &default[..] } else { &args.profiles };
     let chosen = |arg: &String| {
         let mut profile = profile::load(arg).map_err(usage)?;

@@ -7,10 +7,13 @@
 //! it is told to; 3. so each test is a program, which is verified like any other; 4. the lines are those of `cargo test`.
 
 use super::verify::{self, Batch};
-use crate::cli::{Cargo, CargoCommand, CargoRun, CargoTest, Exploring, Package, Verify, VerifyFormat, VerifyModel};
+use crate::cli::{
+    Cargo, CargoCommand, CargoRun, CargoTest, Exploring, Package, StrategyName, Verify, VerifyFormat, VerifyModel,
+};
 use crate::page::ToFile;
 use crate::progress::Line;
 use crate::stop::{self, Stdout};
+use membar::explore::Strategy;
 use membar::programs::{Input, NativeOptions, output};
 use membar::report::verify::{VerifyReport, verify_json};
 use membar::report::{Style, count, safe};
@@ -21,7 +24,7 @@ use std::ffi::OsString;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Runs the command.
 pub fn run(args: &Cargo, style: Style) -> Result<u8, Failure> {
@@ -66,6 +69,8 @@ struct Test {
     name: String,
     ignored: bool,
     program: PathBuf,
+    /// It may have limits of its own.
+    limited: bool,
 }
 
 fn test(args: &CargoTest, style: Style) -> Result<u8, Failure> {
@@ -109,10 +114,19 @@ fn test(args: &CargoTest, style: Style) -> Result<u8, Failure> {
                 counts.ignored += 1;
                 line += "ignored";
             } else {
-                let reports = one(test, &options, &how)?;
-                line += &counts.add(&reports, style);
-                stories.extend(reports.iter().filter(|report| report.verdict != Verdict::Safe).cloned());
-                batch.reports.extend(reports);
+                match one(test, &options, &how) {
+                    Ok(reports) => {
+                        line += &counts.add(&reports, style);
+                        stories.extend(reports.iter().filter(|report| report.verdict != Verdict::Safe).cloned());
+                        batch.reports.extend(reports);
+                    }
+                    // The other tests are still answered.
+                    Err(failure) => {
+                        batch.fail(failure)?;
+                        counts.undecided += 1;
+                        line += &format!("{} (not verified)", style.open("undecided"));
+                    }
+                }
             }
             if text && !how.quiet {
                 writeln!(out, "{line}")?;
@@ -151,13 +165,46 @@ fn test(args: &CargoTest, style: Style) -> Result<u8, Failure> {
 fn one(test: &Test, options: &VerifyOptions, how: &Exploring) -> Result<Vec<VerifyReport>, Failure> {
     let words = ["--membar-test".into(), OsString::from(&test.name)];
     let args = words.into_iter().chain(options.native.args.iter().cloned()).collect();
-    let options = VerifyOptions { native: NativeOptions { args, ..options.native.clone() }, ..options.clone() };
+    let mut options = VerifyOptions { native: NativeOptions { args, ..options.native.clone() }, ..options.clone() };
+    let bound = if test.limited { limit(test, &mut options, how) } else { None };
     let line = Line::new(how.quiet);
-    let mut reports = verify_telling(&Input::Executable(test.program.clone()), &options, &line)?;
+    let program = Input::Executable(test.program.clone());
+    let all = VerifyOptions { time: options.time.or(bound.map(|_| BEFORE_BOUND)), ..options.clone() };
+    let mut reports = verify_telling(&program, &all, &line)?;
+    if let Some(preemptions) = bound.filter(|_| reports.iter().any(|report| report.verdict == Verdict::Undecided)) {
+        let bounded = VerifyOptions { strategy: Strategy::Bounded { preemptions }, ..options };
+        reports = verify_telling(&program, &bounded, &line)?;
+    }
     for report in &mut reports {
         report.program.clone_from(&test.name);
     }
     Ok(reports)
+}
+
+/// All executions of a test with a bound on preemptions are often fewer than those within it, without reduction: they are tried first.
+const BEFORE_BOUND: Duration = Duration::from_secs(5);
+
+/// Keeps to the limits that a test sets itself (`Builder` of membar-test), where no flag says otherwise; returns its bound on preemptions. The test is
+/// run once to ask for them; one that fails then fails again when it is explored.
+fn limit(test: &Test, options: &mut VerifyOptions, how: &Exploring) -> Option<u32> {
+    let mut bound = None;
+    let args = options.native.args.iter().cloned().chain(["--membar-limits".into()]).collect();
+    let native = NativeOptions { args, ..options.native.clone() };
+    let said = output(&Input::Executable(test.program.clone()), &native).unwrap_or_default();
+    for line in said.lines().filter_map(|line| line.strip_prefix(LIMIT)) {
+        let Some((name, Ok(value))) = line.split_once('\t').map(|(name, value)| (name, value.parse::<u64>())) else {
+            continue;
+        };
+        match name {
+            "time" if how.time.0.is_none() => options.time = Some(Duration::from_millis(value)),
+            "executions" if how.executions.is_none() => options.max_executions = Some(value),
+            "preemptions" if how.preemptions.is_none() && how.strategy == StrategyName::Auto && !how.strict => {
+                bound = Some(value.try_into().unwrap_or(u32::MAX));
+            }
+            _ => {}
+        }
+    }
+    bound
 }
 
 /// What came of the tests of a program.
@@ -177,7 +224,7 @@ impl Counts {
         let classes = reports.iter().map(|report| report.interleavings).max().unwrap_or(0);
         let seconds: f64 = reports.iter().map(|report| report.seconds).fold(0.0, f64::max);
         let cost = format!(" ({}, {seconds:.2} s)", count(classes as usize, "class").replace("classs", "classes"));
-        if is(Verdict::Unsafe) || is(Verdict::Error) {
+        if is(Verdict::Unsafe) || is(Verdict::Fails) || is(Verdict::Error) {
             self.failed += 1;
             format!("{}{cost}", style.bad("FAILED"))
         } else if is(Verdict::Undecided) {
@@ -204,13 +251,18 @@ impl Counts {
     }
 }
 
+/// How a line about a limit begins.
+const LIMIT: &str = "membar-limit\t";
+
 /// The tests that are in a program, as it lists them.
 fn tests(made: &Made, native: &NativeOptions) -> Result<Vec<Test>, Failure> {
     let native = NativeOptions { args: vec!["--membar-list".into()], ..native.clone() };
     let listed = output(&Input::Executable(made.path.clone()), &native)?;
+    let program = std::fs::read(&made.path).unwrap_or_default();
+    let limited = program.windows(LIMIT.len()).any(|bytes| bytes == LIMIT.as_bytes());
     let test = |line: &str| {
         let (name, how) = line.strip_prefix("membar-test\t")?.split_once('\t')?;
-        Some(Test { name: name.to_owned(), ignored: how == "ignored", program: made.path.clone() })
+        Some(Test { name: name.to_owned(), ignored: how == "ignored", program: made.path.clone(), limited })
     };
     Ok(listed.lines().filter_map(test).collect())
 }
@@ -264,6 +316,13 @@ fn build(package: &Package, what: &[&str], targets: &[OsString]) -> Result<Vec<M
     let made = |line: &str| {
         let message: Value = serde_json::from_str(line).ok()?;
         let path = message["executable"].as_str()?;
+        let kinds = message["target"]["kind"].as_array().into_iter().flatten();
+        if kinds.into_iter().any(|kind| kind == "proc-macro") {
+            // Cargo builds it for the compiler, as it does build scripts.
+            let name = message["target"]["name"].as_str().unwrap_or_default();
+            tell(&format!("the tests of `{name}`, a procedural macro, are not verified"));
+            return None;
+        }
         Some(Made {
             name: message["target"]["name"].as_str().unwrap_or_default().to_owned(),
             path: shown(path),

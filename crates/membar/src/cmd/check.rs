@@ -118,6 +118,11 @@ pub fn traces(words: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     traces.iter().find_map(|path| not_a_trace(path)).map_or(Ok(traces), Err)
 }
 
+/// Says that a fault ended a file before its end.
+pub fn note_left_out() {
+    let _ = writeln!(io::stderr(), "note: the traces after this one were left out; `--keep-going` continues with them");
+}
+
 /// Hands everything in the files to the consumer.
 fn read(
     (args, traces): (&Check, &[PathBuf]),
@@ -155,10 +160,7 @@ fn read(
                     if !args.keep_going {
                         // Standard input may have nothing more to say for a long time.
                         if path.as_os_str() != "-" && reader.skip_trace().is_ok() && reader.next(&mut trace).is_some() {
-                            let _ = writeln!(
-                                io::stderr(),
-                                "note: the traces after this one were left out; `--keep-going` continues with them"
-                            );
+                            note_left_out();
                         }
                         break;
                     }

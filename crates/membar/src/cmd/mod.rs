@@ -1,16 +1,18 @@
 //! The commands, one file each.
 
-mod campaign;
+pub mod campaign;
 pub mod cargo;
 pub mod cc;
 pub mod check;
+pub mod convert;
 pub mod demo;
 pub mod generate;
 mod jobs;
 pub mod litmus;
+pub mod many;
 pub mod models;
 pub mod monitor;
-mod output;
+pub mod output;
 pub mod programs;
 pub mod replay;
 pub mod report;

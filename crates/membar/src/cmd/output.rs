@@ -205,10 +205,15 @@ impl<'a, W: Write> Output<'a, W> {
 
     /// Something is wrong with the input.
     pub fn error(&mut self, error: &Error, index: u64) -> io::Result<()> {
+        self.fault(&error.render(), InputError::new(error, index))
+    }
+
+    /// The same, as text and as data.
+    pub fn fault(&mut self, text: &str, error: InputError) -> io::Result<()> {
         self.totals.errors += 1;
-        self.aside(error.render().trim_end())?;
+        self.aside(text.trim_end())?;
         if let Layout::Json(json) = &mut self.layout {
-            json.error(InputError::new(error, index));
+            json.error(error);
         }
         Ok(())
     }

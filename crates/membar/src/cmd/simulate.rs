@@ -3,10 +3,10 @@
 use super::campaign::{finish, plan};
 use crate::cli::{BufferArgs, Simulate};
 use crate::stop::{self, ALLOWED};
-use membar::campaign::Simulated;
+use membar::campaign::{Plan, Simulated};
 use membar::report::{Style, count, wrapped};
 use membar::simulate::{Setup, machines, profile};
-use membar::{Chosen, Failure};
+use membar::{Chosen, Failure, Interrupt};
 use std::fmt::Write as _;
 use std::io::Write;
 
@@ -24,13 +24,19 @@ pub fn run(args: &Simulate, style: Style) -> Result<u8, Failure> {
         );
         return Err(Failure::Usage(message));
     };
+    let interrupt = stop::on_key();
+    let (plan, simulated) = campaign(args, machine, &interrupt)?;
+    finish(&plan, &simulated, &args.campaign, &interrupt, style)
+}
+
+/// The campaign that flags describe, and the machine.
+pub fn campaign(args: &Simulate, machine: &str, interrupt: &Interrupt) -> Result<(Plan, Simulated), Failure> {
     let setup = setup(machine, &args.bugs, args.buffers)?;
     let model = Chosen::load(args.model.as_deref().unwrap_or(setup.machine().model()))?;
     let mut simulated = Simulated::new(setup);
     simulated.timestamps = args.timestamps.unwrap_or(simulated.timestamps);
-    let interrupt = stop::on_key();
-    let plan = plan(&args.programs, &args.campaign, model, &interrupt)?;
-    finish(&plan, &simulated, &args.campaign, &interrupt, style)
+    let plan = plan(&args.programs, setup.machine().profile(), &args.campaign, model, interrupt)?;
+    Ok((plan, simulated))
 }
 
 /// The machine that is meant, with its bugs and store buffers.

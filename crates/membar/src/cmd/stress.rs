@@ -68,7 +68,7 @@ pub fn campaign(args: &Stress, interrupt: &Interrupt) -> Result<(Plan, Hardware)
         programs.threads = Some(u32::try_from(hardware.cores()).unwrap_or(u32::MAX).clamp(2, 64));
     }
     let model = Chosen::load(args.model.as_deref().unwrap_or(Hardware::model()))?;
-    let mut plan = plan(&programs, &args.campaign, model, interrupt)?;
+    let mut plan = plan(&programs, "default", &args.campaign, model, interrupt)?;
     if args.campaign.jobs.is_none() {
         // While one test runs, others are made and checked.
         plan.jobs = std::thread::available_parallelism().map_or(2, std::num::NonZero::get).clamp(2, 64);

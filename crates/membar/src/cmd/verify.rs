@@ -11,10 +11,12 @@ use membar::core::ProgramModel;
 use membar::explore::Strategy;
 use membar::litmus::{Error, ErrorKind, Limits, LitmusTest, Model, crash_message, outcomes};
 use membar::programs::{Input, NativeOptions};
-use membar::report::verify::{Asked, EnumeratedReport, SarifRun, VerifyReport, verify_json};
+use membar::report::verify::{EnumeratedReport, Question, SarifRun, VerifyReport, verify_json};
 use membar::report::{Style, count, list, quoted_path, safe};
 use membar::verify::{Models, Races, Verdict, Watching};
-use membar::{Failure, Interrupt, Listener, Now, VerifyOptions, verify_enumerated, verify_telling};
+use membar::{
+    Explored, Failure, Interrupt, Listener, Now, VerifyOptions, verify_enumerated, verify_explored, verify_telling,
+};
 use std::ffi::OsString;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -46,7 +48,29 @@ pub fn run(args: &Verify, style: Style) -> Result<u8, Failure> {
         return Err(Failure::Usage(message.into()));
     }
     let page = args.html.as_deref().map(ToFile::create).transpose()?;
-    let run = batch.run(args, &inputs, &options, style);
+    let run = batch.run(args, &inputs, &options, &mut |_| None, style);
+    finish(batch, page, &inputs, run)
+}
+
+/// Verifies what was explored elsewhere, program by program, and writes the results; how many programs are not complete.
+pub fn run_explored(
+    args: &Verify,
+    given: &mut dyn FnMut(usize) -> Option<Explored>,
+    style: Style,
+) -> Result<u8, Failure> {
+    let options = options(args, args.native.options())?;
+    let (inputs, failures) = inputs(&args.programs);
+    if let Some(failure) = failures.into_iter().next() {
+        return Err(failure);
+    }
+    let page = args.html.as_deref().map(ToFile::create).transpose()?;
+    let mut batch = Batch::default();
+    let run = batch.run(args, &inputs, &options, given, style);
+    finish(batch, page, &inputs, run)
+}
+
+/// Writes the page; the exit code.
+fn finish(batch: Batch, page: Option<ToFile>, inputs: &[Input], run: Result<(), Failure>) -> Result<u8, Failure> {
     if let Some(mut page) = page {
         batch.reports.iter().for_each(|report| page.add_program(report));
         for error in &batch.errors {
@@ -130,7 +154,14 @@ impl Batch {
         }
     }
 
-    fn run(&mut self, args: &Verify, inputs: &[Input], options: &VerifyOptions, style: Style) -> Result<(), Failure> {
+    fn run(
+        &mut self,
+        args: &Verify,
+        inputs: &[Input],
+        options: &VerifyOptions,
+        given: &mut dyn FnMut(usize) -> Option<Explored>,
+        style: Style,
+    ) -> Result<(), Failure> {
         let interrupt = stop::on_key();
         let mut out = BufWriter::new(Stdout::new(args.html.is_some()));
         let options = VerifyOptions { interrupt: interrupt.clone(), ..options.clone() };
@@ -161,11 +192,8 @@ impl Batch {
                 }
             }
             let listener = OneOf { line: &line, number, of: inputs.len(), programs: &args.programs };
-            let mut options = options.clone();
-            if args.models.is_empty() && input.is_rust() {
-                options.models = ProgramModel::C11.into();
-            }
-            let reports = match verify_telling(input, &options, &listener) {
+            let options = options_for(args, input, &options);
+            let reports = match verify_explored(input, &options, given(number - 1), &listener) {
                 Ok(reports) => reports,
                 Err(failure) => {
                     out.flush()?;
@@ -246,7 +274,11 @@ fn is_bad(verdict: Verdict) -> bool {
 }
 
 /// The answers for a litmus test of RISCV or AArch64; nothing if it is another program.
-fn enumerated(args: &Verify, input: &Input, interrupt: &Interrupt) -> Result<Option<Vec<EnumeratedReport>>, Failure> {
+pub fn enumerated(
+    args: &Verify,
+    input: &Input,
+    interrupt: &Interrupt,
+) -> Result<Option<Vec<EnumeratedReport>>, Failure> {
     let name = safe(&input.name());
     let text = match input {
         Input::Litmus(path) => read(path).ok(),
@@ -386,6 +418,15 @@ fn by_model(reports: &[VerifyReport], style: Style, out: &mut impl Write) -> io:
     Ok(())
 }
 
+/// The options for one of the programs.
+pub fn options_for(args: &Exploring, input: &Input, options: &VerifyOptions) -> VerifyOptions {
+    let mut options = options.clone();
+    if args.models.is_empty() && input.is_rust() {
+        options.models = ProgramModel::C11.into();
+    }
+    options
+}
+
 /// The options that flags describe.
 pub fn options(args: &Exploring, native: NativeOptions) -> Result<VerifyOptions, Failure> {
     let mut models: Models = args.models.iter().flat_map(|model| model.models()).copied().collect();
@@ -441,9 +482,9 @@ pub fn options(args: &Exploring, native: NativeOptions) -> Result<VerifyOptions,
             RacesArg::Off => Races::Off,
         },
         property: match args.property {
-            PropertyArg::Auto => Asked::Auto,
-            PropertyArg::Errors => Asked::Errors,
-            PropertyArg::Robust => Asked::Robust,
+            PropertyArg::Auto => Question::Auto,
+            PropertyArg::Errors => Question::Errors,
+            PropertyArg::Robust => Question::Robust,
         },
         allow: args.allow.clone(),
         strategy,

@@ -19,9 +19,7 @@ use crate::report::kinds::NoteKind;
 use crate::report::verify::{
     AccessRef, EditRef, ErrorRef, FenceRef, FrameRef, NoteRef, ReplayCommand, StatisticsRef, edited,
 };
-use crate::verify::{
-    Checkpoint, Effort, Event, Explanation, Found, ProgramError, Seen, Settings, Verification, WeakError,
-};
+use crate::verify::{Checkpoint, Effort, Event, Explanation, ProgramError, Seen, Settings, Verification, WeakError};
 use serde_json::Value;
 use std::ffi::OsString;
 use std::io::Read;
@@ -362,13 +360,18 @@ pub trait Subject {
         true
     }
 
+    /// Whether the address of an event has more than 8 bytes.
+    fn is_wide(&self, _run: &Run<Self::Detail>, _event: &Event) -> bool {
+        false
+    }
+
     /// Whether some accesses are to parts of what is taken for one location.
     fn has_parts(&self) -> bool {
         false
     }
 
     /// A note about a violation that could not be confirmed for that reason.
-    fn apart(&self, _found: &Found) -> NoteRef {
+    fn apart(&self, _store_site: u32, _access_site: u32) -> NoteRef {
         NoteRef { kind: NoteKind::Parts, message: "bytes of one location".into(), file: None, line: None }
     }
 

@@ -9,7 +9,7 @@ use crate::report::verify::{
     AccessRef, EndRef, FenceRef, Harm, LinkRef, NoteRef, StepRef, ViolationRef, ordered, shape,
 };
 use crate::verify::{Event, Explanation, Found, Link, RunStep, explain_run};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::Instant;
 
 /// A violation, explained.
@@ -64,7 +64,7 @@ pub fn violations<S: Subject>(
             case => case?,
         };
         if case.as_ref().is_some_and(|case| is_apart(subject, case)) {
-            apart.push(subject.apart(found));
+            apart.push(subject.apart(found.store_site, found.access_site));
             continue;
         }
         // Separate code runs it on a machine with buffers, compares what is read, and looks for a cycle by itself.
@@ -76,7 +76,7 @@ pub fn violations<S: Subject>(
             }
             if subject.has_parts() {
                 // The machine has whole locations in its buffers, and cannot make it.
-                apart.push(subject.apart(found));
+                apart.push(subject.apart(found.store_site, found.access_site));
                 continue;
             }
             return Err(Failure::Internal(format!(
@@ -130,23 +130,25 @@ pub fn violations<S: Subject>(
     Ok(Explained { violations, left, apart })
 }
 
-/// Whether the cycle needs accesses to follow each other that have no byte in common.
+/// Whether the cycle needs accesses to follow each other that have no byte in common, or some bytes are not known.
 fn is_apart<S: Subject>(subject: &S, case: &Case<S::Detail>) -> bool {
     let Explanation { events, cycle, .. } = &case.explanation;
+    if events.iter().any(|event| event.access.part != 0 && subject.is_wide(&case.run, event)) {
+        return true;
+    }
     let conflicts = cycle.iter().filter(|link| !matches!(link.relation, Relation::Po | Relation::Ppo));
     conflicts.into_iter().any(|link| !subject.overlap(&case.run, &events[link.from], &events[link.to]))
 }
 
 /// The values of these events' variables before the run.
 pub fn initial<S: Subject>(subject: &mut S, run: &Run<S::Detail>, events: &[Event]) -> Vec<(String, String)> {
-    let used: BTreeSet<u32> = events.iter().map(|event| event.access.addr).collect();
     let mut known = BTreeMap::new();
-    for (at, performed) in run.steps.iter().enumerate().filter(|(_, performed)| used.contains(&performed.access.addr)) {
-        known.entry(performed.access.addr).or_insert(Event {
-            read: Some(performed.old),
-            write: None,
-            ..Event::new(at, performed)
-        });
+    for event in events {
+        let first = run.steps.iter().find(|step| step.access.addr == event.access.addr);
+        if let Some(value) = first.map(|first| event.access.part_of(first.old)) {
+            let place = (event.access.addr, event.access.part);
+            known.entry(place).or_insert(Event { read: Some(value), write: None, ..*event });
+        }
     }
     let accesses = known.values().map(|event| subject.access(run, event)).filter(|access| !access.control);
     accesses.filter_map(|access| Some((access.address, access.read?))).collect()
@@ -197,9 +199,14 @@ fn violation<S: Subject>(subject: &mut S, found: &Found, case: &Case<S::Detail>)
     };
     let fences = &explanation.fences;
     let cycle: Vec<LinkRef> = explanation.cycle.iter().map(link).collect();
-    let addr = |i: usize| explanation.events[i].access.addr;
+    let access = |i: usize| &explanation.events[i].access;
+    let overlap =
+        |one: usize, other: usize| access(one).addr == access(other).addr && access(one).overlaps(access(other));
+    let sources = || explanation.cycle.iter().map(|link| link.from);
+    let mixed = sources().any(|i| sources().any(|j| overlap(i, j) && access(i).part != access(j).part));
     ViolationRef {
-        shape: shape(&cycle, &|one, other| addr(one) == addr(other)),
+        // The names are for addresses that are accessed as a whole.
+        shape: if mixed { None } else { shape(&cycle, &overlap) },
         cycle,
         store: events[explanation.store].clone(),
         access: events[overtaking].clone(),

@@ -14,6 +14,7 @@
 //! | `plan` | the fences that make a program safe |
 //! | `orders` | the memory orders that do, under C11 |
 //! | `resume` | the file that a verification resumes from |
+//! | `shards` | a search that is split, explored in parts, and put together |
 
 mod allow;
 mod enumerated;
@@ -24,6 +25,7 @@ mod race;
 mod report;
 mod resume;
 mod sample;
+mod shards;
 mod size;
 mod untried;
 mod watchdog;
@@ -32,12 +34,13 @@ mod weak;
 pub use allow::AllowLine;
 pub use enumerated::verify_enumerated;
 pub use explain::initial;
+pub use shards::{Explored, Prepared, Shard};
 
 use crate::core::ProgramModel;
 use crate::explore::Strategy;
 use crate::programs::{Input, Litmus, Native, NativeOptions, Round, Subject};
 use crate::report::kinds::NoteKind;
-use crate::report::verify::{Asked, NoteRef, VerifyReport};
+use crate::report::verify::{NoteRef, Question, VerifyReport};
 use crate::report::{count, quoted_path};
 use crate::verify::{Checkpoint, Effort, Models, Races, Settings, Verdict, Watching};
 use crate::{Failure, Interrupt, Listener, Now};
@@ -61,7 +64,7 @@ pub struct VerifyOptions {
     /// Under which of them data races are errors.
     pub races: Races,
     /// The question to answer.
-    pub property: Asked,
+    pub property: Question,
     /// Lines whose violations do not count, beside those that comments name.
     pub allow: Vec<AllowLine>,
     /// Which executions are explored.
@@ -99,7 +102,7 @@ impl Default for VerifyOptions {
         VerifyOptions {
             models: ProgramModel::Tso.into(),
             races: Races::default(),
-            property: Asked::Auto,
+            property: Question::Auto,
             allow: Vec::new(),
             strategy: Strategy::Dpor,
             watching: Watching::Class,
@@ -169,12 +172,22 @@ pub fn verify_telling(
     options: &VerifyOptions,
     listener: &dyn Listener,
 ) -> Result<Vec<VerifyReport>, Failure> {
+    verify_explored(program, options, None, listener)
+}
+
+/// The same for a program that has been explored elsewhere, if this says so.
+pub fn verify_explored(
+    program: &Input,
+    options: &VerifyOptions,
+    given: Option<Explored>,
+    listener: &dyn Listener,
+) -> Result<Vec<VerifyReport>, Failure> {
     match program {
-        Input::Litmus(path) => explored(&mut Litmus::open(path)?, options, listener),
-        Input::Text { name, text } => explored(&mut Litmus::parse(name, text)?, options, listener),
+        Input::Litmus(path) => explored(&mut Litmus::open(path)?, options, given, listener),
+        Input::Text { name, text } => explored(&mut Litmus::parse(name, text)?, options, given, listener),
         native => {
             let mut native = Native::open(native, &options.native, options.jobs, options.time)?;
-            explored(&mut native, options, listener)
+            explored(&mut native, options, given, listener)
         }
     }
 }
@@ -182,6 +195,7 @@ pub fn verify_telling(
 fn explored<S: Subject>(
     subject: &mut S,
     options: &VerifyOptions,
+    given: Option<Explored>,
     listener: &dyn Listener,
 ) -> Result<Vec<VerifyReport>, Failure> {
     let (settings, interrupt) = (options.settings(), &options.interrupt);
@@ -202,16 +216,27 @@ fn explored<S: Subject>(
         }
         (checkpoint, before, weak_before) = (saved.checkpoint, saved.seconds, saved.weak);
     }
+    if let Some(given) = &given {
+        before = given.seconds;
+    }
     let effort = Effort {
         jobs: options.jobs,
         max_executions: options.max_executions.unwrap_or(u64::MAX),
         stop_at_first: options.stop_at_first,
+        widen: false,
     };
     let deadline = options.time.and_then(|time| began.checked_add(time));
     let mut saved = Instant::now();
     let (mut stopped, mut failed) = (None, None);
-    let late = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
+    // What violations lead to is looked for in the last quarter.
+    let spare = options.time.unwrap_or_default() / 4;
+    let late = |round: &Round<'_>| {
+        let asked = options.property != Question::Robust && !round.seen.violations.is_empty();
+        let spare = if asked { spare } else { Duration::ZERO };
+        deadline.is_some_and(|deadline| Instant::now() + spare >= deadline)
+    };
     const FIRST: &str = "stopped at the first finding (--stop-at-first)";
+    const MISSING: &str = "parts are missing (membar work)";
     const LATE: &str = "the time limit was reached (--time)";
     // A round takes milliseconds, but with many steps an execution may take long: the flag stops it on time.
     let watchdog = Watchdog::new(deadline, interrupt);
@@ -220,7 +245,7 @@ fn explored<S: Subject>(
             () if round.has_first => Some(FIRST),
             () if round.is_done => return true,
             () if interrupt.pressed() => Some(INTERRUPTED),
-            () if late() => Some(LATE),
+            () if late(round) => Some(LATE),
             () if round.is_out => Some("the limit of executions was reached (--executions)"),
             () => None,
         };
@@ -237,10 +262,19 @@ fn explored<S: Subject>(
         stopped.is_none() && failed.is_none() && round.seen.limit().is_none()
     };
     let mut sampling = Sampling::new(options);
-    let mut explored = subject.explore(checkpoint, effort, &[], &watchdog.stop, &mut |round: &Round<'_>| {
-        go_on(round) && !sampling.is_due(round)
-    });
+    let is_given = given.is_some();
+    let mut missing = false;
+    let mut explored = match given {
+        Some(given) => {
+            missing = given.missing;
+            given.enter(subject)
+        }
+        None => subject.explore(checkpoint, effort, &[], &watchdog.stop, &mut |round: &Round<'_>| {
+            go_on(round) && !sampling.is_due(round)
+        }),
+    };
     if let Ok(checkpoint) = &mut explored
+        && !is_given
         && sampling.is_next()
     {
         let known = subject.facts();
@@ -260,6 +294,8 @@ fn explored<S: Subject>(
     }
     if stopped.is_none() && checkpoint.seen.limit().is_none() && !checkpoint.search.is_done() {
         stopped = Some(match () {
+            () if options.stop_at_first && is_given && checkpoint.seen.has_found() => FIRST,
+            () if missing => MISSING,
             () if options.stop_at_first && sampling.has_found() => FIRST,
             () if interrupt.pressed() => INTERRUPTED,
             () => LATE,

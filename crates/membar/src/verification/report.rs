@@ -18,27 +18,25 @@ pub fn unit(strategy: Strategy) -> Unit {
 
 /// How many there are in all, with what the guess may be off by. Nothing where nobody knows.
 pub fn total(search: &SearchState, unit: Unit) -> Option<String> {
-    let (total, off) = search.estimate().total()?;
+    // A guess that has turned out to be too low is none.
+    let (total, off) = search.estimate().total().filter(|(total, _)| *total > search.counts().runs() as f64)?;
     // Two digits are more than it is worth.
     let digits = total.max(1.0).log10().floor() as i32 - 1;
     let (total, off) = ((total / 10f64.powi(digits.max(0))).round() * 10f64.powi(digits.max(0)), (100.0 * off).ceil());
     Some(format!("about {} in all (± {off} %)", count(total as usize, unit.name())))
 }
 
-/// The report on an exploration, complete or not.
-pub fn report<S: Subject>(
-    subject: &mut S,
-    checkpoint: &Checkpoint,
-    model: ProgramModel,
-    about: About,
-    seconds: f64,
-    (stopped, allows): (Option<&str>, &[allow::AllowLine]),
-    until: Option<Instant>,
-) -> Result<VerifyReport, Failure> {
+/// Why an exploration does not show everything, and what would.
+struct Incomplete {
+    why: Option<String>,
+    advice: Option<String>,
+}
+
+fn incomplete<S: Subject>(subject: &mut S, checkpoint: &Checkpoint, stopped: Option<&str>) -> Incomplete {
     let Settings { strategy, watching, .. } = checkpoint.settings;
     let mut advice = None;
     let limit = checkpoint.seen.limit().and_then(|error| subject.limit(error));
-    let incomplete = match stopped {
+    let why = match stopped {
         _ if limit.is_some() => limit.map(|limit| {
             advice = Some(limit.help);
             limit.message
@@ -84,6 +82,11 @@ pub fn report<S: Subject>(
         }),
         None => None,
     };
+    Incomplete { why, advice }
+}
+
+/// The program errors that were found, and how many could not be explained in time.
+fn errors<S: Subject>(subject: &mut S, checkpoint: &Checkpoint) -> Result<(Vec<ErrorRef>, usize), Failure> {
     let (mut errors, mut unexplained) = (Vec::new(), 0);
     for error in checkpoint.seen.errors.iter().filter(|error| !error.kind.is_limit()) {
         let told = match error.kind {
@@ -98,6 +101,22 @@ pub fn report<S: Subject>(
     }
     // Others say more.
     errors.sort_by_key(|error| error.kind == ErrorKind::Race);
+    Ok((errors, unexplained))
+}
+
+/// The report on an exploration, complete or not.
+pub fn report<S: Subject>(
+    subject: &mut S,
+    checkpoint: &Checkpoint,
+    model: ProgramModel,
+    about: About,
+    seconds: f64,
+    (stopped, allows): (Option<&str>, &[allow::AllowLine]),
+    until: Option<Instant>,
+) -> Result<VerifyReport, Failure> {
+    let Settings { strategy, watching, .. } = checkpoint.settings;
+    let Incomplete { why: incomplete, mut advice } = incomplete(subject, checkpoint, stopped);
+    let (mut errors, mut unexplained) = errors(subject, checkpoint)?;
     let explain::Explained { mut violations, left, apart } =
         explain::violations(subject, &checkpoint.seen.violations, model, until)?;
     unexplained += left;
@@ -110,6 +129,7 @@ pub fn report<S: Subject>(
             Some(format!("{why}; {} could not be explained in time", count(n, "finding")))
         }
     };
+    let bytes = model == ProgramModel::C11 && subject.has_parts();
     let mut verdict = match checkpoint.verdict() {
         // Of what was found nothing may be left.
         Verdict::Error if !errors.is_empty() => Verdict::Error,
@@ -117,6 +137,8 @@ pub fn report<S: Subject>(
         // All of them are allowed.
         Verdict::Unsafe if !errors.is_empty() => Verdict::Error,
         Verdict::Unsafe if !violations.is_empty() && checkpoint.is_complete() && unexplained == 0 => Verdict::Safe,
+        // They need words to be one location; if their bytes are, there are none (`membar-monitor/src/c11/mixed.rs`).
+        Verdict::Unsafe if bytes && checkpoint.is_complete() && unexplained == 0 => Verdict::Safe,
         Verdict::Error | Verdict::Unsafe => Verdict::Undecided,
         verdict => verdict,
     };
@@ -137,10 +159,9 @@ pub fn report<S: Subject>(
     } else {
         notes.retain(|note| note.kind != NoteKind::Sections);
     }
-    // For machines with store buffers, monitors tell bytes apart.
-    notes.retain(|note| note.kind != NoteKind::Parts || model == ProgramModel::C11);
     if violations.is_empty() {
-        notes.extend(apart);
+        notes.extend(apart.into_iter().filter(|_| !bytes));
+        notes.extend(checkpoint.seen.unclear.iter().map(|&(store, access)| subject.apart(store, access)));
     }
     // Threads that wait may have been released unseen.
     let hidden = |note: &NoteRef| matches!(note.kind, NoteKind::Assembly | NoteKind::Opaque | NoteKind::Memory);
@@ -172,26 +193,8 @@ pub fn report<S: Subject>(
             verdict => verdict,
         },
         complete: checkpoint.is_complete() && incomplete.is_none(),
-        strategy: match strategy {
-            Strategy::Graphs { model, .. } => format!("graphs of {}", model.name()),
-            Strategy::Exhaustive => "exhaustive".into(),
-            Strategy::Bounded { .. } => match checkpoint.search.preemptions_done() {
-                Some(done) => format!("bounded, all with up to {}", count(done as usize, "preemption")),
-                None => "bounded".into(),
-            },
-            Strategy::Dpor => "dpor".into(),
-            Strategy::Strict => "dpor, strict".into(),
-            Strategy::Random { seed, .. } => format!("random, seed {seed}"),
-            Strategy::Pct { seed, depth, .. } => format!("pct, depth {depth}, seed {seed}"),
-        },
-        monitor: match watching {
-            Watching::Nothing => MonitorName::None,
-            Watching::Class => MonitorName::Class,
-            Watching::Tso => MonitorName::Tso,
-            Watching::Pso => MonitorName::Pso,
-            Watching::Sober => MonitorName::Sober,
-            Watching::SoberFixed => MonitorName::SoberFixed,
-        },
+        strategy: strategy_name(checkpoint),
+        monitor: monitor_name(watching),
         unit: unit(strategy),
         interleavings: checkpoint.counts().executions,
         blocked: checkpoint.counts().blocked,
@@ -216,9 +219,37 @@ pub fn report<S: Subject>(
         weak: None,
         failures: Vec::new(),
     };
-    if made.dropped > 0 {
-        report.strategy += &format!(", without {} in which an assumption fails", made.dropped);
-    }
     report.look_at_columns();
     Ok(report)
+}
+
+/// The strategy, and how far it went.
+fn strategy_name(checkpoint: &Checkpoint) -> String {
+    let name = match checkpoint.settings.strategy {
+        Strategy::Graphs { model, .. } => format!("graphs of {}", model.name()),
+        Strategy::Exhaustive => "exhaustive".into(),
+        Strategy::Bounded { .. } => match checkpoint.search.preemptions_done() {
+            Some(done) => format!("bounded, all with up to {}", count(done as usize, "preemption")),
+            None => "bounded".into(),
+        },
+        Strategy::Dpor => "dpor".into(),
+        Strategy::Strict => "dpor, strict".into(),
+        Strategy::Random { seed, .. } => format!("random, seed {seed}"),
+        Strategy::Pct { seed, depth, .. } => format!("pct, depth {depth}, seed {seed}"),
+    };
+    match checkpoint.counts().dropped {
+        0 => name,
+        dropped => format!("{name}, without {dropped} in which an assumption fails"),
+    }
+}
+
+fn monitor_name(watching: Watching) -> MonitorName {
+    match watching {
+        Watching::Nothing => MonitorName::None,
+        Watching::Class => MonitorName::Class,
+        Watching::Tso => MonitorName::Tso,
+        Watching::Pso => MonitorName::Pso,
+        Watching::Sober => MonitorName::Sober,
+        Watching::SoberFixed => MonitorName::SoberFixed,
+    }
 }

@@ -1,6 +1,8 @@
 //! What the executions of the model itself do, for a program that is not robust.
 //!
-//! They are explored until one fails or all are seen, for as long as there is time. An execution that fails is run again, confirmed by
+//! They are explored until one fails or all are seen, for as long as there is time. Where there are several violations, some more are explored
+//! after the first failure: a violation harms if a failing execution rests on it. An execution may have other stale reads, which have nothing to
+//! do with the failure; so of the executions that fail in one way, those count that rest on as little as possible. An execution that fails is run again, confirmed by
 //! separate code, and told step by step: on a machine with store buffers in the order in which that makes its steps, under C11 in an
 //! order in which each read comes after what it reads.
 
@@ -11,13 +13,20 @@ use crate::core::{Claim, GraphModel, Performed, ProgramModel};
 use crate::explore::{FaultKind, Strategy};
 use crate::programs::{Round, Subject};
 use crate::report::count;
-use crate::report::verify::{AccessRef, Consequence, FailureRef, Outcome, VerifyReport, WeakRef, WeakStepRef};
-use crate::verify::{Checkpoint, Effort, ErrorKind, Event, RunStep, Settings, Watching, WeakError, WeakRun, weak_run};
+use crate::report::verify::{
+    AccessRef, Consequence, FailureRef, Harm, Outcome, Question, VerifyReport, ViolationRef, WeakRef, WeakStepRef,
+};
+use crate::verify::{
+    Checkpoint, Effort, ErrorKind, Event, MAX_RESTS, RunStep, Settings, Watching, WeakError, WeakRun, weak_run,
+};
 use crate::{Failure, Listener, Now};
 use std::time::{Duration, Instant};
 
 /// How long the executions of a model are explored if no time is given.
 const TIME: Duration = Duration::from_secs(20);
+
+/// How many executions to look at after the first that fails, to see what other violations lead to.
+const MORE: u64 = 5_000;
 
 /// How long to look for something that says more than that threads wait.
 const LOOKING: Duration = Duration::from_millis(500);
@@ -54,6 +63,10 @@ fn explored<S: Subject>(
     if options.watching != Watching::Class || !options.strategy.is_dpor() {
         return Ok(None);
     }
+    // Execution graphs have whole addresses.
+    if subject.has_parts() && options.property != Question::Errors {
+        return Ok(None);
+    }
     let races = checkpoint.settings.looks_for_races();
     let settings = Settings {
         models: model.into(),
@@ -62,8 +75,13 @@ fn explored<S: Subject>(
         watching: Watching::Nothing,
         max_steps: options.max_steps,
     };
-    let effort =
-        Effort { jobs: options.jobs, max_executions: options.max_executions.unwrap_or(u64::MAX), stop_at_first: true };
+    let effort = Effort {
+        jobs: options.jobs,
+        max_executions: options.max_executions.unwrap_or(u64::MAX),
+        stop_at_first: report.violations.len() < 2,
+        widen: false,
+    };
+    let mut first = None;
     let began = Instant::now();
     let until = deadline.unwrap_or(began + TIME);
     let watchdog = Watchdog::new(Some(until), &options.interrupt);
@@ -74,6 +92,13 @@ fn explored<S: Subject>(
     let explored = subject.explore(begin, effort, &[], &watchdog.stop, &mut |round: &Round<'_>| {
         stopped = match () {
             () if round.has_first || round.is_done => None,
+            () if round.seen.has_found() && {
+                let executions = round.search.counts().executions;
+                executions >= *first.get_or_insert(executions) + MORE
+            } =>
+            {
+                Some("an error was found")
+            }
             // Threads that wait forever; an assertion that fails would say more.
             () if !round.seen.weak_errors.is_empty() && began.elapsed() > LOOKING => Some("an error was found"),
             () if options.interrupt.pressed() => Some(INTERRUPTED),
@@ -88,7 +113,7 @@ fn explored<S: Subject>(
         stopped.is_none() && !round.has_first
     });
     listener.rest();
-    // A program that cannot be run like this (a process may end where it reads what no interleaving has) is asked about robustness alone.
+    // A program that cannot be run like this is asked about robustness alone.
     let Ok(explored) = explored else { return Ok(None) };
     let dies = |error: &WeakError| matches!(&error.kind, ErrorKind::Fault { why, .. } if why.kind == FaultKind::Death);
     if explored.seen.weak_errors.iter().any(dies) {
@@ -100,7 +125,7 @@ fn explored<S: Subject>(
         executions: counts.executions,
         not_sc: counts.not_sc,
         blocked: counts.blocked + counts.dropped,
-        complete: explored.search.is_complete() && explored.seen.weak_errors.is_empty(),
+        complete: explored.search.is_complete(),
         incomplete: None,
         seconds: began.elapsed().as_secs_f64(),
     };
@@ -108,9 +133,13 @@ fn explored<S: Subject>(
     let mut why = stopped.map(str::to_owned);
     let mut errors: Vec<&WeakError> = explored.seen.weak_errors.iter().filter(|error| !error.kind.is_limit()).collect();
     errors.sort_by_key(|error| matches!(error.kind, ErrorKind::Deadlock { .. }));
+    let mut told = Vec::new();
     for error in errors {
         match failure(subject, report, error)? {
-            Ok(failure) => failures.push(failure),
+            Ok(failure) => {
+                failures.push(failure);
+                told.push(error);
+            }
             Err(refused) => why = Some(refused),
         }
     }
@@ -122,6 +151,8 @@ fn explored<S: Subject>(
     if explored.counts().cut > 0 {
         why = why.or(Some(format!("threads made more than {} accesses (--max-steps)", options.max_steps)));
     }
+    weak.complete &= explored.counts().cut == 0 && explored.seen.weak_limit().is_none();
+    let harms = harms(report, checkpoint, &told, weak.complete && why.is_none());
     if counts.executions == 0 {
         why = why.or(Some("no execution of the model ends".into()));
     }
@@ -135,7 +166,30 @@ fn explored<S: Subject>(
         weak.incomplete = Some(why.clone());
         Outcome::Unknown { why }
     };
-    Ok(Some(Consequence { weak, outcome }))
+    Ok(Some(Consequence { weak, outcome, harms }))
+}
+
+/// Of each violation the failures that follow from it.
+fn harms(report: &VerifyReport, checkpoint: &Checkpoint, failures: &[&WeakError], complete: bool) -> Vec<Harm> {
+    // More sets than are kept, or none: what a failure rests on is not known for certain.
+    let known = failures.iter().all(|error| error.rests.len() < MAX_RESTS && !error.rests.iter().any(Vec::is_empty));
+    let harm = |violation: &ViolationRef| {
+        let schedules: Vec<&String> =
+            std::iter::once(&violation.schedule).chain(violation.also.iter().map(|end| &end.schedule)).collect();
+        let found = checkpoint.seen.violations.iter().filter(|found| found.model == report.model);
+        let pairs: Vec<(u32, u32)> = found
+            .filter(|found| schedules.contains(&&found.schedule.to_string()))
+            .map(|found| (found.access_site, found.store_site))
+            .collect();
+        let rests = |error: &WeakError| error.rests.iter().flatten().any(|pair| pairs.contains(pair));
+        let follow: Vec<usize> = (0..failures.len()).filter(|&i| rests(failures[i])).collect();
+        match follow.is_empty() {
+            false => Harm::Failures(follow),
+            true if complete && known && !pairs.is_empty() => Harm::None,
+            true => Harm::Unknown,
+        }
+    };
+    report.violations.iter().map(harm).collect()
 }
 
 fn now(name: &str, round: &Round<'_>, model: ProgramModel, seconds: f64) -> Now {

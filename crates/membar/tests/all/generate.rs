@@ -162,3 +162,96 @@ fn where_it_is_written() {
         assert!(ran.err.contains(says), "{args:?}: {}", ran.err);
     }
 }
+
+/// Assembles programs for another processor, runs them in an emulator, and checks what they print.
+fn assembled(kind: &str, compiler: &str, emulator: &str, model: &str, profiles: &[&str]) {
+    for tool in [compiler, emulator] {
+        assert!(
+            Command::new(tool).arg("--version").output().is_ok(),
+            "{tool} is missing: Debian has it in gcc-riscv64-linux-gnu, gcc-aarch64-linux-gnu and qemu-user"
+        );
+    }
+    let files = Files::new(&[]);
+    for (seed, profile) in (1..).zip(profiles) {
+        let seed = seed.to_string();
+        let ran = files.run(&[
+            "gen",
+            "--as",
+            kind,
+            "--profile",
+            profile,
+            "--seed",
+            &seed,
+            "--operations",
+            "150",
+            "--locks",
+            "0",
+            "-o",
+            "test.S",
+        ]);
+        assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+        let built = Command::new(compiler)
+            .args(["-static", "-pthread", "test.S", "-o", "test"])
+            .current_dir(files.0.path())
+            .output()
+            .unwrap();
+        assert!(built.status.success(), "{profile}: {}", String::from_utf8_lossy(&built.stderr));
+        // Without a main it assembles too.
+        let bare = Command::new(compiler)
+            .args(["-DMEMBAR_BARE", "-c", "test.S", "-o", "bare.o"])
+            .current_dir(files.0.path())
+            .output()
+            .unwrap();
+        assert!(bare.status.success(), "{profile}: {}", String::from_utf8_lossy(&bare.stderr));
+        let output = Command::new(emulator).arg(files.path("test")).arg("10").output().unwrap();
+        assert!(output.status.success(), "{profile}: {:?}", output.status);
+        let checked = run_with(&["check", "-", "--model", model, "--format", "axe"], &output.stdout);
+        assert_eq!(checked.code, 0, "{profile}: {}", checked.err);
+        assert_eq!(checked.out, "OK\n".repeat(10), "{profile}");
+        let text = String::from_utf8(output.stdout).unwrap();
+        let operations =
+            run(&["gen", "--as", "text", "--profile", profile, "--seed", &seed, "--operations", "150", "--locks", "0"]);
+        let counts = |line: &&str| !line.starts_with(['#', 'i']) && !line.contains("# wait");
+        let lines = operations.out.lines().filter(counts).count();
+        assert_eq!(text.lines().take_while(|line| *line != "check").count(), lines, "{profile}");
+        if *profile == "riscv" || *profile == "arm" {
+            for word in ["addr(", "data(", "ctrl(", "lr ", "sc ", " aq", " rl"] {
+                assert!(text.contains(word), "{profile}: no {word}");
+            }
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs gcc-riscv64-linux-gnu and qemu-user"]
+fn riscv_assembly_runs_and_prints_traces() {
+    assembled(
+        "riscv-asm",
+        "riscv64-linux-gnu-gcc",
+        "qemu-riscv64",
+        "rvwmo",
+        &["riscv", "atomics", "fences", "hot", "arm"],
+    );
+}
+
+#[test]
+#[ignore = "needs gcc-aarch64-linux-gnu and qemu-user"]
+fn aarch64_assembly_runs_and_prints_traces() {
+    assembled(
+        "aarch64-asm",
+        "aarch64-linux-gnu-gcc",
+        "qemu-aarch64",
+        "armv8",
+        &["arm", "atomics", "fences", "hot", "riscv"],
+    );
+}
+
+#[test]
+fn assembly_has_no_locks() {
+    let ran = run(&["gen", "--as", "riscv-asm", "--profile", "locks"]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.err.contains("give --locks 0"), "{}", ran.err);
+    let ran = run(&["gen", "--as", "aarch64-asm", "--operations", "5"]);
+    assert_eq!(ran.code, 0);
+    assert!(ran.out.contains("membar_thread_3:"), "{}", ran.out);
+}

@@ -33,9 +33,9 @@ fn timeless(text: &str) -> String {
         match line.split_once("(dpor, ") {
             Some((before, after)) if line.contains("Seen:") => {
                 let after = after.split_once(')').map_or("", |(_, after)| after);
-                shown += &format!("{before}(dpor, TIME){after}\n");
+                shown += &format!("{before}(dpor, TIME){}\n", common::secondless(after));
             }
-            _ => shown += &format!("{line}\n"),
+            _ => shown += &format!("{}\n", common::secondless(line)),
         }
     }
     shown

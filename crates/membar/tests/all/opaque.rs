@@ -166,5 +166,28 @@ fn tests_of_a_framework_run() {
     let output = verify.args(["--", "-lgtest", "-lgtest_main"]).stdin(Stdio::null()).output().expect("it runs");
     let report: Value = common::only(serde_json::from_slice(&output.stdout).unwrap_or_default());
     let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert_eq!(report["verdict"], "unsafe", "{said}");
+    assert_eq!(report["verdict"], "fails", "{said}");
+}
+
+/// One that is compiled into an archive with `main` by its user: Debian's catch2.
+#[test]
+#[ignore = "needs catch2"]
+fn tests_of_catch_run() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let at = |name: &str| dir.path().join(name);
+    std::fs::write(at("main.cpp"), "#define CATCH_CONFIG_MAIN\n#include <catch2/catch.hpp>\n").expect("written");
+    let source = "#include <catch2/catch.hpp>\n#include <atomic>\n#include <thread>\nstatic std::atomic<int> x;\n\
+        TEST_CASE(\"counts\")\n{\n    auto f = [] { int v = x; x = v + 1; };\n    std::thread t(f);\n    f();\n    \
+        t.join();\n    REQUIRE(x == 2);\n}\n";
+    std::fs::write(at("test.cpp"), source).expect("written");
+    let object = Command::new("g++").args(["-fPIC", "-c", "-o"]).args([at("main.o"), at("main.cpp")]).output();
+    assert!(object.is_ok_and(|output| output.status.success()), "Catch2 is not installed");
+    let archive = Command::new("ar").arg("rcs").args([at("libmain.a"), at("main.o")]).output();
+    assert!(archive.is_ok_and(|output| output.status.success()), "an archive");
+    let mut verify = command();
+    verify.args(["verify", "--time", "120s", "--cc", "gcc"]).arg(at("test.cpp"));
+    let output = verify.arg("--").arg(at("libmain.a")).stdin(Stdio::null()).output().expect("it runs");
+    let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("REQUIRE( x == 2 )"), "{said}");
 }

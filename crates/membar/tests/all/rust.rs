@@ -7,18 +7,18 @@
 
 use crate::common;
 
-use common::{Ran, run};
+use common::{Ran, run, run_in};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-fn repository() -> PathBuf {
+pub fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
 /// Whether the standard library can be built. The first to ask builds it.
-fn is_ready() -> bool {
+pub fn is_ready() -> bool {
     static READY: OnceLock<bool> = OnceLock::new();
     *READY.get_or_init(|| {
         let sysroot = Command::new("rustc").args(["--print", "sysroot"]).output().map(|ran| ran.stdout);
@@ -36,7 +36,7 @@ fn skipped() -> bool {
     !is_ready()
 }
 
-fn line<'a>(text: &'a str, key: &str) -> Option<&'a str> {
+pub fn line<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     text.lines().find_map(|line| line.strip_prefix(key)).map(str::trim)
 }
 
@@ -45,7 +45,8 @@ fn problem(file: &Path) -> Option<String> {
     let text = std::fs::read_to_string(file).expect("UTF-8");
     let expected = line(&text, "// expect:").expect("an expectation");
     let path = file.to_str().expect("UTF-8");
-    let Ran { out, err, .. } = run(&["verify", path, "--model", "all", "--format", "json", "--time", "120s"]);
+    let Ran { out, err, .. } =
+        run(&["verify", path, "--model", "all", "--property", "robust", "--format", "json", "--time", "120s"]);
     let document: Value = serde_json::from_str(&out).unwrap_or_default();
     let Some(reports) = document["results"].as_array().filter(|reports| reports.len() == 3) else {
         return Some(out + &err);
@@ -70,7 +71,7 @@ fn problem(file: &Path) -> Option<String> {
     None
 }
 
-fn all() -> Vec<PathBuf> {
+pub fn all() -> Vec<PathBuf> {
     let files = std::fs::read_dir(repository().join("corpus/rust")).expect("the corpus").flatten();
     let mut files: Vec<PathBuf> = files.map(|file| file.path()).collect();
     files.retain(|path| path.extension().is_some_and(|ending| ending == "rs"));
@@ -154,6 +155,75 @@ fn the_tests_of_a_package_are_verified_one_by_one() {
     let document: Value = serde_json::from_str(&ran.out).expect("JSON");
     assert_eq!(document["results"][0]["program"], "right");
     assert_eq!(document["results"][0]["verdict"], "safe");
+}
+
+#[test]
+#[ignore = "a minute; needs rust-src and crates.io"]
+fn crates_that_people_use_pass() {
+    assert!(is_ready(), "the component rust-src is missing: rustup component add rust-src");
+    let manifest = repository().join("corpus/rust-crates/Cargo.toml");
+    let target = tempfile::tempdir().expect("a directory");
+    let [manifest, target] = [&manifest, target.path()].map(|path| path.to_str().expect("UTF-8"));
+    let ran = run(&["cargo", "test", "--manifest-path", manifest, "--target-dir", target, "--time", "120s"]);
+    let lines: Vec<&str> = ran.out.lines().filter(|line| line.starts_with("test ") && line.contains(" ... ")).collect();
+    let passed = lines.iter().filter(|line| line.contains(" ... ok ")).count();
+    // Plain moves of whole structures with atomics: the executions of the model are not run, and these are not SC.
+    let open = ["mpsc_try", "dashmap_insert", "parking_lot_once", "parking_lot_rwlock", "flume_bounded", "flume_wait"];
+    let may = |line: &&str| line.ends_with(" ... ignored") || open.iter().any(|name| line.contains(name));
+    let mut others = lines.iter().filter(|line| !line.contains(" ... ok "));
+    assert!(passed >= 20 && others.all(may), "{}{}", ran.out, ran.err);
+    assert!([0, 1, 3].contains(&ran.code), "{}{}", ran.out, ran.err);
+}
+
+/// What only weak memory does fails a test; a test's own limits are kept; loom's tests pass with a changed import.
+#[test]
+fn tests_fail_under_the_model_and_keep_to_their_limits() {
+    if skipped() {
+        return;
+    }
+    let package = tempfile::tempdir().expect("a directory");
+    let put = |name: &str, text: &str| {
+        let path = package.path().join(name);
+        std::fs::create_dir_all(path.parent().expect("a directory")).expect("made");
+        std::fs::write(path, text).expect("written");
+    };
+    let ours = repository().join("membar-test");
+    let manifest = format!(
+        "[package]\nname = \"tried\"\nversion = \"0.1.0\"\nedition = \"2021\"\n\n[workspace]\n\n[dev-dependencies]\nmembar-test = {{ path = {ours:?} }}\n"
+    );
+    put("Cargo.toml", &manifest);
+    put("tests/loom.rs", &std::fs::read_to_string(ours.join("tests/loom.rs")).expect("UTF-8"));
+    put(
+        "src/lib.rs",
+        "#[cfg(test)]\nmod tests {\n    use std::cell::UnsafeCell;\n    use std::sync::atomic::{AtomicU32, Ordering};\n    \
+         use std::sync::Arc;\n    use std::thread;\n    #[test]\n    fn weak() {\n        static X: AtomicU32 = AtomicU32::new(0);\n        \
+         static Y: AtomicU32 = AtomicU32::new(0);\n        let t = thread::spawn(|| { X.store(1, Ordering::Release); \
+         Y.load(Ordering::Acquire) });\n        Y.store(1, Ordering::Release);\n        let own = X.load(Ordering::Acquire);\n        \
+         assert!(own + t.join().unwrap() > 0);\n    }\n    #[test]\n    fn limited() {\n        let mut limits = \
+         membar::Builder::new();\n        limits.max_permutations = Some(3);\n        limits.check(|| {\n            let x = \
+         Arc::new(AtomicU32::new(0));\n            let y = x.clone();\n            let t = thread::spawn(move || for _ in 0..4 { \
+         y.fetch_add(1, Ordering::SeqCst); });\n            for _ in 0..4 { x.fetch_add(1, Ordering::SeqCst); }\n            \
+         t.join().unwrap();\n        });\n    }\n    struct Slot { full: AtomicU32, value: UnsafeCell<u32> }\n    unsafe impl \
+         Sync for Slot {}\n    #[test]\n    fn racy() {\n        let slot = Arc::new(Slot { full: AtomicU32::new(0), value: \
+         UnsafeCell::new(0) });\n        let other = slot.clone();\n        let t = thread::spawn(move || {\n            unsafe { \
+         *other.value.get() = 1 };\n            other.full.store(1, Ordering::Relaxed);\n        });\n        if \
+         slot.full.load(Ordering::Acquire) == 1 {\n            assert_eq!(unsafe { *slot.value.get() }, 1);\n        }\n        \
+         t.join().unwrap();\n    }\n}\n",
+    );
+    let ran = run_in(package.path(), &["cargo", "test"]);
+    assert_eq!(ran.code, 1, "{}{}", ran.out, ran.err);
+    for line in [
+        "test tests::weak ... FAILED",
+        "test tests::limited ... undecided (3 classes",
+        "test tests::racy ... FAILED",
+        "test message_passing ... ok",
+        "test no_increment_is_lost ... ok",
+        "test a_mutex_excludes ... ok",
+        "the limit of executions was reached",
+    ] {
+        assert!(ran.out.contains(line), "{line}: {}", ran.out);
+    }
+    assert!(ran.out.contains("Arc<tried::tests::Slot>#1.value"), "{}", ran.out);
 }
 
 #[test]

@@ -12,8 +12,8 @@ const STEPS: usize = 400;
 
 pub(super) fn axioms(proof: &Proof) -> Vec<Axiom> {
     let mut axioms: Vec<Axiom> = Vec::new();
-    match proof {
-        Proof::Unwritten(_) | Proof::UnwrittenFinal(_) | Proof::Unreserved(_) => {
+    match proof.leaf() {
+        Proof::Unwritten(_) | Proof::UnwrittenFinal(_) | Proof::Unreserved(_) | Proof::Cases { .. } => {
             axioms.push(rules::axiom(Rule::ReadsFrom));
         }
         Proof::Cycle(lemmas) => {

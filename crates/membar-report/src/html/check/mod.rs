@@ -65,10 +65,10 @@ pub struct Prefix {
 pub fn needed(trace: &Trace, proof: &Proof) -> Vec<OpId> {
     let mut ops: BTreeSet<OpId> = proof.ops().into_iter().collect();
     let mut todo: Vec<OpId> = ops.iter().copied().collect();
-    let nobody_wrote = match proof {
+    let nobody_wrote = match proof.leaf() {
         Proof::Unwritten(op) => Some(trace.addr(*op)),
         Proof::UnwrittenFinal(addr) => Some(*addr),
-        Proof::Unreserved(_) | Proof::Cycle(_) => None,
+        Proof::Unreserved(_) | Proof::Cycle(_) | Proof::Cases { .. } => None,
     };
     if let Some(addr) = nobody_wrote {
         let writes = trace.ops().filter(|&other| trace.kind(other).writes() && trace.addr(other) == addr);

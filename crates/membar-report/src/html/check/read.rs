@@ -15,9 +15,9 @@ pub(super) fn impossible(
     because: Option<&String>,
 ) -> Option<ImpossibleRead> {
     let trace = drawing.words.trace;
-    let read = match proof {
+    let read = match proof.leaf() {
         Proof::Unwritten(op) => *op,
-        Proof::UnwrittenFinal(_) | Proof::Unreserved(_) => return None,
+        Proof::UnwrittenFinal(_) | Proof::Unreserved(_) | Proof::Cases { .. } => return None,
         Proof::Cycle(_) => blame?.read,
     };
     let addr = trace.addr(read);

@@ -1,5 +1,6 @@
 //! `membar gen`: random programs, or traces of simulated machines, as files.
 
+mod asm;
 mod c;
 mod litmus;
 
@@ -19,10 +20,15 @@ use std::time::Instant;
 
 /// Runs the command.
 pub fn run(args: &Gen) -> Result<u8, Failure> {
-    let profiles = profiles(&args.programs)?;
     let simulated = Simulated { setup: setup(&args.machine, &[], args.buffers)?, timestamps: args.timestamps };
+    let usual = match args.kind {
+        GenKind::RiscvAsm => "riscv",
+        GenKind::Aarch64Asm => "arm",
+        _ => simulated.setup.machine().profile(),
+    };
+    let profiles = profiles(&args.programs, usual)?;
     let directory = args.output.as_deref().filter(|path| path.is_dir() || path.to_string_lossy().ends_with('/'));
-    let single = matches!(args.kind, GenKind::C | GenKind::Litmus);
+    let single = matches!(args.kind, GenKind::C | GenKind::RiscvAsm | GenKind::Aarch64Asm | GenKind::Litmus);
     if single && args.count > 1 && directory.is_none() {
         let message = "error: a file holds one program of this kind, but several are asked for\n \
                        = help: give a directory: `-o tests/`";
@@ -64,6 +70,7 @@ pub fn run(args: &Gen) -> Result<u8, Failure> {
 fn extension(kind: GenKind) -> &'static str {
     match kind {
         GenKind::C => "c",
+        GenKind::RiscvAsm | GenKind::Aarch64Asm => "S",
         GenKind::Litmus => "litmus",
         GenKind::Text => "txt",
         GenKind::Trace => "trace",
@@ -87,6 +94,8 @@ impl One<'_> {
         let program = self.chosen.profile.program(self.seed).map_err(|error| Failure::Usage(error.to_string()))?;
         match self.args.kind {
             GenKind::C => c::text(&program, &self.command()).map_err(Failure::Usage),
+            GenKind::RiscvAsm => asm::text(&program, asm::Target::Riscv, &self.command()).map_err(Failure::Usage),
+            GenKind::Aarch64Asm => asm::text(&program, asm::Target::Aarch64, &self.command()).map_err(Failure::Usage),
             GenKind::Litmus => {
                 let name = format!("{}-{}", self.chosen.profile.name, self.seed);
                 let run = self.simulated.setup.run(&program, run_seed(self.seed));
@@ -117,6 +126,8 @@ impl One<'_> {
     fn command(&self) -> String {
         let kind = match self.args.kind {
             GenKind::C => "c",
+            GenKind::RiscvAsm => "riscv-asm",
+            GenKind::Aarch64Asm => "aarch64-asm",
             GenKind::Litmus => "litmus",
             GenKind::Text => "text",
             GenKind::Trace => "trace",

@@ -15,9 +15,7 @@ use crate::explore::{FaultKind, Step, Strategy};
 use crate::report::kinds::{ErrorKind as ErrorName, Maker};
 use crate::report::verify::{AccessRef, EditRef, ErrorRef, FenceRef, FrameRef, NoteRef, ReplayCommand, order};
 use crate::verification::EXPLAINING;
-use crate::verify::{
-    Checkpoint, Effort, ErrorKind, Event, Explanation, Found, ProgramError, Settings, Watching, WeakError,
-};
+use crate::verify::{Checkpoint, Effort, ErrorKind, Event, Explanation, ProgramError, Settings, Watching, WeakError};
 use crate::{Failure, Problem, REPORT_BUG};
 use membar_native::build::{self, BuildError, Built, Note, Request};
 use membar_native::process::Setup;
@@ -307,12 +305,16 @@ impl Subject for Native {
         }
     }
 
+    fn is_wide(&self, run: &Run<Traced>, event: &Event) -> bool {
+        run.detail.cells.iter().any(|cell| cell.addr == event.access.addr && cell.part == 0 && cell.size > 8)
+    }
+
     fn has_parts(&self) -> bool {
         self.session.facts().parts
     }
 
-    fn apart(&self, found: &Found) -> NoteRef {
-        self.unconfirmed(found)
+    fn apart(&self, store_site: u32, access_site: u32) -> NoteRef {
+        self.unconfirmed(store_site, access_site)
     }
 
     fn is_alone(&self) -> bool {
@@ -413,7 +415,7 @@ impl Subject for Native {
 
     fn access(&mut self, run: &Run<Traced>, event: &Event) -> AccessRef {
         let Place { function, file, line, column, text } = self.place_of(run, event);
-        let (traced, addr, c11) = (&run.detail, event.access.addr, event.access.c11);
+        let (traced, addr, part, c11) = (&run.detail, event.access.addr, event.access.part, event.access.c11);
         let is_library = |step: &TracedStep| self.words.is_library(&step.stack);
         let by = match () {
             () if c11.is_assembly() => Some(Maker::Assembly),
@@ -421,8 +423,8 @@ impl Subject for Native {
             () if !c11.order().is_atomic() || c11.is_fresh() => None,
             () => self.step(run, event).is_some_and(is_library).then_some(Maker::Library),
         };
-        let address = self.words.address(traced, addr);
-        let mut value = |value: Option<u64>| value.map(|value| self.words.value(traced, addr, value));
+        let address = self.words.address(traced, addr, part);
+        let mut value = |value: Option<u64>| value.map(|value| self.words.value(traced, addr, part, value));
         AccessRef {
             file: if file.is_empty() { self.main.clone() } else { file },
             function: Some(function),
@@ -538,7 +540,7 @@ impl Subject for Native {
             }
         }
         let name = |(addr, value): (u32, u64)| {
-            (self.words.address(&run.detail, addr), self.words.value(&run.detail, addr, value))
+            (self.words.address(&run.detail, addr, 0), self.words.value(&run.detail, addr, 0, value))
         };
         let mut memory: Vec<(String, String)> = last.into_iter().map(name).collect();
         memory.sort();

@@ -4,10 +4,9 @@ use super::{About, Native};
 use crate::explore::{Fault, Form};
 use crate::report::kinds::NoteKind;
 use crate::report::verify::{NoteRef, ReplayCommand, StatisticsRef};
-use crate::verify::Found;
 use membar_native::build::{self, Note};
 use membar_native::words::{Place, Wait, Waits, Words};
-use membar_native::{Torn, Traced, Unseen};
+use membar_native::{Traced, Unseen};
 
 impl Native {
     /// A note about an unseen action of code that is not instrumented.
@@ -38,26 +37,12 @@ impl Native {
         }
     }
 
-    /// Accesses to different parts of what membar takes for one location.
-    fn torn(&self, torn: &Torn) -> NoteRef {
-        let place = self.words.place_of(&[torn.site]);
-        let (file, line) = (!place.file.is_empty()).then_some((place.file, place.line)).unzip();
-        let bytes = |n| if n == 1 { "1 byte".to_owned() } else { format!("{n} bytes") };
-        let what = torn.place.as_ref().map_or("memory".into(), |place| self.words.touched(place));
+    /// An access that may overtake a store to bytes of the same word, which could not be confirmed or excluded.
+    pub(super) fn unconfirmed(&self, store_site: u32, access_site: u32) -> NoteRef {
+        let [place, store] = [access_site, store_site].map(|site| self.words.place_of(&[site]));
         let message = format!(
-            "an access to {} at {what} may overtake a store of {} to the same atomic word, and membar takes both for one location",
-            bytes(torn.sizes.1),
-            bytes(torn.sizes.0),
-        );
-        NoteRef { kind: NoteKind::Parts, message, file, line }
-    }
-
-    /// A violation that was not confirmed, because the machine that does has whole locations in its buffers.
-    pub(super) fn unconfirmed(&self, found: &Found) -> NoteRef {
-        let [place, store] = [found.access_site, found.store_site].map(|site| self.words.place_of(&[site]));
-        let message = format!(
-            "`{}` may overtake the store at {} `{}`: they are about bytes of one atomic word, and an execution that shows it could \
-             not be confirmed",
+            "`{}` may overtake the store at {} `{}`: there are accesses to some bytes of an atomic word and not to others, and whether \
+             that is possible could not be decided",
             place.text,
             at(&store),
             store.text,
@@ -106,7 +91,6 @@ impl Native {
     pub(super) fn told(&self, seconds: f64) -> About {
         let statistics = self.session.statistics();
         let unseen = self.session.facts().unseen.iter().map(|one| self.unseen(one));
-        let torn = self.session.facts().torn.iter().map(|torn| self.torn(torn));
         let intruders = self.session.facts().intruders.iter().map(|&site| self.intruder(site));
         // Assembly counts where it is executed.
         let executed = &self.session.facts().assembly;
@@ -139,6 +123,12 @@ impl Native {
             file: None,
             line: None,
         });
+        let handlers = self.session.facts().handlers_set.then(|| NoteRef {
+            kind: NoteKind::Untried,
+            message: "signal handlers were not run".into(),
+            file: None,
+            line: None,
+        });
         About {
             compiler: Some(self.compiler.clone()),
             notes: self
@@ -148,9 +138,9 @@ impl Native {
                 .map(note)
                 .chain(assumed)
                 .chain(unseen)
-                .chain(torn)
                 .chain(intruders)
                 .chain(unloaded)
+                .chain(handlers)
                 .chain(untried)
                 .chain(weak)
                 .collect(),

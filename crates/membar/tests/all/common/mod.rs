@@ -120,12 +120,22 @@ pub fn timeless(ran: &Ran) -> String {
         match line.split_once(", 0.") {
             Some((before, after)) if line.contains("Seen:") => {
                 let after = after.split_once(" s").map_or("", |(_, after)| after);
-                text += &format!("{before}, TIME{after}\n");
+                text += &format!("{before}, TIME{}\n", secondless(after));
             }
-            _ => text += &format!("{line}\n"),
+            _ => text += &format!("{}\n", secondless(line)),
         }
     }
     text
+}
+
+/// A line without the time at its end.
+pub fn secondless(line: &str) -> String {
+    match line.rsplit_once('(') {
+        Some((before, time)) if time.starts_with(|c: char| c.is_ascii_digit()) && time.ends_with(" s)") => {
+            format!("{before}(TIME)")
+        }
+        _ => line.to_owned(),
+    }
 }
 
 /// The result of a document that has one, and nothing else.
