@@ -4,7 +4,7 @@
 static volatile int shared;
 static unsigned hash(unsigned n) {
   unsigned h = n;
-  for (unsigned long i = 0; i < 3000000000ul; i++) h = h * 31 + 7;
+  for (unsigned long i = 0; i < 30000000000ul; i++) h = h * 31 + 7;
   __asm__("" : "+r"(h));
   return h;
 }

@@ -1,4 +1,4 @@
-// expect: undecided: not all orders were tried
+// expect: tso=unsafe pso=unsafe c11=undecided
 // Store buffering between two bytes of a word that a third thread reads as a whole.
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,4 +1,4 @@
-// expect: tso=safe pso=safe
+// expect: tso=safe pso=safe c11=safe
 // A store to one byte is followed by a load of another, unfenced; the other thread does the same the other way round.
 #include <pthread.h>
 #include <stdatomic.h>

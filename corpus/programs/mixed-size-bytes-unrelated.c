@@ -1,4 +1,4 @@
-// expect: tso=safe pso=safe
+// expect: tso=safe pso=safe c11=safe
 // Nobody writes the byte that is read: what looks like store buffering of a word is none of its bytes.
 #include <pthread.h>
 #include <stdatomic.h>

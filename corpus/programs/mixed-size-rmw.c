@@ -1,4 +1,4 @@
-// expect: tso=safe pso=safe
+// expect: tso=safe pso=safe c11=safe
 // An interlocked operation on the upper half of an object that only one thread accesses as a whole.
 #include <pthread.h>
 #include <stdatomic.h>

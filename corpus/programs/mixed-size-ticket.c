@@ -1,4 +1,4 @@
-// expect: tso=safe pso=safe
+// expect: tso=safe pso=safe c11=safe
 // A ticket lock whose halves are taken and given back apart, and tried as a whole.
 #include <assert.h>
 #include <pthread.h>

@@ -1,4 +1,4 @@
-// expect: undecided: bytes of one atomic word
+// expect: tso=unsafe pso=unsafe c11=undecided
 // A load of two bytes sees the second thread's store to one of them and not the first thread's earlier store to the other.
 #include <pthread.h>
 #include <stdatomic.h>

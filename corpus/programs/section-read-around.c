@@ -1,4 +1,4 @@
-// expect: undecided: more was tried than can happen
+// expect: error: assertion
 // A read before a section and one after it. Other executions interrupt the section, and errors are not told apart by that.
 #include <assert.h>
 #include <pthread.h>

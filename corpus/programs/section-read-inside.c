@@ -1,4 +1,4 @@
-// expect: undecided: more was tried than can happen
+// expect: tso=safe pso=safe
 // The assertion fails only if a section of another thread is interrupted.
 #include <assert.h>
 #include <pthread.h>

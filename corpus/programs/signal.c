@@ -3,6 +3,6 @@
 static void on(int n) { (void)n; }
 int main(void)
 {
-    signal(SIGINT, on);
+    signal(SIGUSR1, on);
     return 0;
 }

@@ -1,6 +1,6 @@
 // A condition that changes without the lock: the notification may come before the wait.
 // expect: error: deadlock
-use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex};
 use std::thread;
 
@@ -10,11 +10,11 @@ static CHANGED: Condvar = Condvar::new();
 
 fn main() {
     let other = thread::spawn(|| {
-        READY.store(true, SeqCst);
+        READY.store(true, Ordering::SeqCst);
         CHANGED.notify_one();
     });
     let mut guard = LOCK.lock().unwrap();
-    while !READY.load(SeqCst) {
+    while !READY.load(Ordering::SeqCst) {
         guard = CHANGED.wait(guard).unwrap();
     }
     drop(guard);

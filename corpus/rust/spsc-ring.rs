@@ -1,5 +1,6 @@
 // A ring for one producer and one consumer. Each side may see the other one too late (store buffering), which it is made for.
 // expect: tso=unsafe pso=unsafe c11=unsafe
+// right: nothing fails in any execution
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;

@@ -1,5 +1,6 @@
 // A stack whose nodes are freed when no hazard pointer names them. Each thread may miss that the other one has let go: then a node is not freed.
 // expect: c11=unsafe
+// right: nothing fails in any execution
 use std::ptr::{self, null_mut};
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use std::thread;
