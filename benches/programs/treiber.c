@@ -1,50 +1,63 @@
-/* Treiber's stack: N threads push, M pop. */
+/* Treiber's stack: W threads push, R pop, RW do both. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>
-
-#ifndef N
-#define N 3
+#ifndef W
+#define W 0
 #endif
-#ifndef M
-#define M 2
+#ifndef R
+#define R 0
 #endif
-
-struct node { struct node *next; };
-static struct node nodes[N];
+#ifndef RW
+#define RW 0
+#endif
+struct node { int value; _Atomic(struct node *) next; };
+static struct node pool[16];
 static _Atomic(struct node *) top;
 
-static void *push(void *node)
+static void push(int me)
 {
-    struct node *n = node, *old = atomic_load(&top);
+    struct node *n = &pool[me];
 
-    do
-        n->next = old;
-    while (!atomic_compare_exchange_strong(&top, &old, n));
-    return NULL;
+    n->value = me;
+    for (;;) {
+        struct node *old = atomic_load_explicit(&top, memory_order_acquire);
+
+        atomic_store_explicit(&n->next, old, memory_order_relaxed);
+        if (atomic_compare_exchange_strong_explicit(&top, &old, n, memory_order_release, memory_order_relaxed))
+            return;
+    }
 }
 
-static void *pop(void *p)
+static int pop(void)
 {
-    struct node *old;
+    for (;;) {
+        struct node *old = atomic_load_explicit(&top, memory_order_acquire), *next;
 
-    do {
-        old = atomic_load(&top);
         if (old == NULL)
-            return p;
-    } while (!atomic_compare_exchange_strong(&top, &old, old->next));
-    return NULL;
+            return -1;
+        next = atomic_load_explicit(&old->next, memory_order_relaxed);
+        if (atomic_compare_exchange_strong_explicit(&top, &old, next, memory_order_release, memory_order_relaxed))
+            return old->value;
+    }
 }
+
+static void *w(void *a) { push((long)a); return NULL; }
+static void *r(void *a) { pop(); return a; }
+static void *rw(void *a) { push((long)a); pop(); return NULL; }
 
 int main(void)
 {
-    pthread_t threads[N + M];
+    pthread_t t[W + R + RW];
+    long n = 0;
 
-    for (int i = 0; i < N; i++)
-        pthread_create(&threads[i], NULL, push, &nodes[i]);
-    for (int i = 0; i < M; i++)
-        pthread_create(&threads[N + i], NULL, pop, NULL);
-    for (int i = 0; i < N + M; i++)
-        pthread_join(threads[i], NULL);
+    for (int i = 0; i < W; i++, n++)
+        pthread_create(&t[n], NULL, w, (void *)n);
+    for (int i = 0; i < R; i++, n++)
+        pthread_create(&t[n], NULL, r, NULL);
+    for (int i = 0; i < RW; i++, n++)
+        pthread_create(&t[n], NULL, rw, (void *)n);
+    for (int i = 0; i < n; i++)
+        pthread_join(t[i], NULL);
     return 0;
 }

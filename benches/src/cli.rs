@@ -35,6 +35,8 @@ pub enum Command {
     Native(Native),
     /// Executions of the models themselves: graphs per second beside classes per second, time to the first failing assertion
     Weak(Weak),
+    /// Plans for many machines: what splitting costs, and the speed-up of up to 10,000 workers
+    Scale(Scale),
     /// Makes the tables of docs/results.md: the benchmarks of the papers; exit code 1 if their shape does not agree
     Results(Results),
     /// Compares time and memory with what was promised; exit code 1 if something is missed
@@ -85,6 +87,25 @@ pub struct Weak {
     /// Seconds that a search may take
     #[arg(long, default_value_t = 10)]
     pub time: u64,
+    /// Explore these only: classes, sc, tso, pso, c11
+    #[arg(long, value_delimiter = ',')]
+    pub only: Vec<String>,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// What `scale` splits.
+#[derive(Args, Debug)]
+pub struct Scale {
+    /// The membar to measure [default: the one next to this program]
+    #[arg(long, value_name = "PATH")]
+    pub membar: Option<PathBuf>,
+    /// Shards of each plan
+    #[arg(long, default_value_t = 1000)]
+    pub shards: u32,
+    /// Tests of the campaign
+    #[arg(long, default_value_t = 20_000)]
+    pub tests: u64,
     #[command(flatten)]
     pub output: Output,
 }

@@ -50,7 +50,7 @@ pub fn run(args: &Detect) -> Result<ExitCode, Error> {
     let mut missed = Vec::new();
     for (machine, bug) in bugs {
         let setup = Setup::from(machine).with(bug.name()).expect("its bug");
-        let (mut tests_row, mut operations_row) = (vec![bug.name().to_owned()], vec![bug.name().to_owned()]);
+        let (mut tests_row, mut operations_row) = (vec![setup.to_string()], vec![setup.to_string()]);
         let mut ever = false;
         for profile in profiles {
             progress.next(&format!("{setup}, {}", profile.name));

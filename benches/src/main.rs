@@ -11,6 +11,7 @@
 //! cargo run --release -p membar-bench -- native             C and C++ programs: executions per second, memory, first violation
 //! cargo run --release -p membar-bench -- locks              figures 4 and 5 of the MODV paper: locks and time
 //! cargo run --release -p membar-bench -- detect             tests and operations until each bug of a simulated machine is found
+//! cargo run --release -p membar-bench -- scale              plans for many machines: overhead and speed-up
 //! cargo run --release -p membar-bench -- results            the tables of docs/results.md
 //! cargo run --release -p membar-bench -- write --n 1M --out large.trace
 //! ```
@@ -33,6 +34,7 @@
 //! | `check` | `--in-process`: the same job without `membar`, and with the paper's plan |
 //! | `grid`, `figures`, `locks` | results about `membar check` |
 //! | `detect` | results about `membar simulate` |
+//! | `scale` | results about `membar plan`, `work` and `merge` |
 //! | `explore`, `monitor`, `litmus` | results about programs and interleavings |
 //! | `native`, `speed` | C and C++ programs: running them; how fast that is |
 //! | `results`, `published` | the benchmarks of the papers, and what the papers say |
@@ -53,6 +55,7 @@ mod host;
 mod litmus;
 mod locks;
 mod monitor;
+mod scale;
 mod table;
 
 // Programs are run as x86-64 code, with what Linux offers for that.
@@ -104,6 +107,7 @@ fn run(command: Command) -> Result<ExitCode, Error> {
         Command::RunProgram => native::serve(),
         #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
         Command::Native(_) | Command::Results(_) | Command::Weak(_) | Command::RunProgram => Err(Error::Platform),
+        Command::Scale(args) => scale::run(&args),
         Command::Floors(args) => floors::run(&args),
         Command::Write(args) => case::write(&args),
         Command::WriteSmall(args) => case::write_small(&args),

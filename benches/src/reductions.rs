@@ -10,13 +10,18 @@ use std::time::Duration;
 
 /// Programs with waiting and retry loops, and threads that are alike.
 pub fn programs() -> Vec<Source> {
-    let few: [(&str, &[&str]); 13] = [
+    let few: [(&str, &[&str]); 18] = [
         ("msq", &["-DW=2", "-DR=2"]),
+        ("msq", &["-DW=3", "-DR=1"]),
+        ("msq", &["-DW=2", "-DR=3"]),
         ("msq", &["-DW=3", "-DR=2"]),
         ("msq", &["-DW=4", "-DR=2"]),
         ("msq", &["-DRW=3"]),
-        ("treiber", &["-DN=3", "-DM=2"]),
-        ("treiber", &["-DN=3", "-DM=3"]),
+        ("treiber", &["-DW=2", "-DR=3"]),
+        ("treiber", &["-DW=3", "-DR=2"]),
+        ("treiber", &["-DW=4", "-DR=1"]),
+        ("treiber", &["-DW=3", "-DR=3"]),
+        ("treiber", &["-DRW=3"]),
         ("ticket", &["-DN=4"]),
         ("tas", &["-DN=4"]),
         ("seqlock", &["-DN=2"]),

@@ -44,7 +44,7 @@ impl Plan {
     /// The same with any settings.
     pub fn measure_with(&self, source: &Source, settings: Settings, jobs: usize) -> Result<Cost, Error> {
         let mut program = Program::open(source, jobs)?;
-        let effort = Effort { jobs, max_executions: self.most, stop_at_first: false };
+        let effort = Effort { jobs, max_executions: self.most, ..Effort::default() };
         let mut best = program.timed(settings, effort, self.least)?;
         for _ in 1..self.best_of {
             best = best.best(program.timed(settings, effort, self.least)?);
@@ -238,7 +238,7 @@ pub fn growth(quick: bool) -> Result<[(u64, u64); 2], Error> {
     let executions = if quick { [1_000, 10_000] } else { [100_000, 5_000_000] };
     let mut resident = |executions| -> Result<(u64, u64), Error> {
         let strategy = Strategy::Random { executions, seed: 1 };
-        let effort = Effort { jobs: 1, max_executions: executions, stop_at_first: false };
+        let effort = Effort { max_executions: executions, ..Effort::default() };
         let run = program.explore(settings(Relaxation::Pso, strategy, Watching::Class), effort, None)?;
         Ok((run.cost.counts.executions, run.cost.resident))
     };

@@ -48,7 +48,10 @@ pub fn run(args: &cli::Weak) -> Result<ExitCode, Error> {
         let mut program = Program::open_with(source, 1, false)?;
         let strategies =
             [None, Some(GraphModel::Sc), Some(GraphModel::Tso), Some(GraphModel::Pso), Some(GraphModel::C11)];
-        for model in strategies {
+        let name = |model: Option<GraphModel>| model.map_or("classes", GraphModel::name);
+        let asked =
+            |model: &Option<GraphModel>| args.only.is_empty() || args.only.iter().any(|only| only == name(*model));
+        for model in strategies.into_iter().filter(asked) {
             let strategy = model.map_or(Strategy::Dpor, |model| Strategy::Graphs { model, races: false });
             let settings = settings(Relaxation::Tso, strategy, Watching::Nothing);
             let Run { checkpoint, cost } =
@@ -56,7 +59,7 @@ pub fn run(args: &cli::Weak) -> Result<ExitCode, Error> {
             let more = if checkpoint.search.is_done() { "" } else { "> " };
             table.row(vec![
                 source.name.clone(),
-                model.map_or("classes".into(), |model| model.name().to_owned()),
+                name(model).to_owned(),
                 format!("{more}{}", cost.counts.executions),
                 cost.counts.blocked.to_string(),
                 cost.counts.not_sc.to_string(),

@@ -1,0 +1,10 @@
+#[path = "../programs/lock_relaxed.rs"]
+pub mod lock_relaxed;
+#[path = "../programs/mp_relaxed.rs"]
+pub mod mp_relaxed;
+#[path = "../programs/counter.rs"]
+pub mod counter;
+#[path = "../programs/sb_seqcst.rs"]
+pub mod sb_seqcst;
+#[path = "../programs/treiber.rs"]
+pub mod treiber;
