@@ -429,7 +429,7 @@ fn a_thousand_kills_lose_and_double_nothing() {
 #[test]
 fn slow_shards_give_back_their_rest() {
     let place = Place::new();
-    let line = "simulate --machine mesi-tso --tests 120 --operations 400";
+    let line = "simulate --machine mesi-tso --tests 40 --operations 4000";
     place.plan(&format!("plan p --shards 3 --shard-time 1ms {line}"));
     assert_eq!(place.run("work p").code, 0);
     let status: Value = serde_json::from_str(&place.run("status p --format json").out).unwrap();

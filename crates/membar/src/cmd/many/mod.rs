@@ -316,9 +316,7 @@ fn one(
     };
     interrupt.0.store(false, Ordering::Relaxed);
     let begun = Instant::now();
-    let time = store.manifest.shard_time.map(Duration::from_secs_f64);
-    let left = until.map(|until| until.saturating_duration_since(begun));
-    let time = time.into_iter().chain(left).min();
+    let mut time = store.manifest.shard_time.map(Duration::from_secs_f64);
     let over = AtomicBool::new(false);
     store.touch(id);
     let ran = std::thread::scope(|scope| {
@@ -339,7 +337,17 @@ fn one(
                 }
             }
         });
-        let ran = guarded(|| job.run(shard, time)).unwrap_or_else(|panic| Err(Failure::Internal(panic)));
+        let ran = loop {
+            let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+            let limit = time.into_iter().chain(left).min();
+            let ran = guarded(|| job.run(shard.clone(), limit)).unwrap_or_else(|panic| Err(Failure::Internal(panic)));
+            let is_over = interrupt.pressed() || until.is_some_and(|until| Instant::now() >= until);
+            match (&ran, time) {
+                // The time of a shard is too short for its first unit. With more it gets ahead; as it is it never would.
+                (Err(Failure::Late), Some(short)) if !is_over => time = Some((short * 2).max(Duration::from_millis(1))),
+                _ => break ran,
+            }
+        };
         over.store(true, Ordering::Relaxed);
         watching.thread().unpark();
         ran
