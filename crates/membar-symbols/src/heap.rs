@@ -10,7 +10,7 @@
 //! A type fits a block if it has the block's size, or divides it (an array), or ends in an array without a size. The
 //! first of these that fits is taken:
 //!
-//! 0. for Rust's `Arc` and `Rc`, what the library allocates for them: the one of that size, or the one of a type that the line names;
+//! 0. for Rust's `Arc` and `Rc`, what the library allocates for them: the one of that size, or the one whose type the line names first;
 //! 1. a type that follows `sizeof`, `new` or `make_shared` on the line, or that a variable there points to;
 //! 2. a struct, class or typedef named elsewhere on the line, of just the block's size;
 //! 3. the target of a variable, parameter or member named on the line, of exactly the block's size;
@@ -164,13 +164,13 @@ impl HeapTypes {
                 found.push((name, ty.die));
             }
         }
-        let is_named = |(name, _): &&(&str, Die)| {
-            let mut parts = name.split(|c: char| !c.is_alphanumeric() && c != '_').skip(1);
-            parts.any(|part| !part.is_empty() && words.iter().any(|(word, _)| *word == part))
+        let is_of = |name: &str, word: &str| {
+            name.split(|c: char| !c.is_alphanumeric() && c != '_').skip(1).any(|part| part == word)
         };
         let ty = match &found[..] {
             [only] => only.1,
-            several => several.iter().find(is_named)?.1,
+            // `Arc::new(Slot { full: AtomicU32::new(0) })`: the members come later.
+            several => words.iter().find_map(|(word, _)| several.iter().find(|(name, _)| is_of(name, word)))?.1,
         };
         Some(Shape { ty, size: block, header: 0, array: false })
     }
