@@ -29,6 +29,7 @@ pub use hardware::Hardware;
 pub use merge::{Part, Recorded, merged};
 pub use simulated::{Simulated, Timestamps};
 pub use summary::{Stopped, json};
+pub use test::Buffers;
 
 use crate::core::Clock;
 use crate::guard::guarded;
@@ -195,6 +196,17 @@ pub fn run(
     interrupt: &Interrupt,
     listener: &dyn Listener,
 ) -> Result<Campaign, Failure> {
+    run_with(plan, source, interrupt, listener, &mut Vec::new())
+}
+
+/// The same with buffers of earlier campaigns, one for each worker; there are as many as that afterwards.
+pub fn run_with(
+    plan: &Plan,
+    source: &dyn Source,
+    interrupt: &Interrupt,
+    listener: &dyn Listener,
+    buffers: &mut Vec<Buffers>,
+) -> Result<Campaign, Failure> {
     let counters = match &plan.state {
         Some(path) => state::load(path, plan, source)?,
         None => Counts { tests: plan.first, ..Counts::default() },
@@ -221,10 +233,11 @@ pub fn run(
     // Whether it can be written is better known now than after an hour.
     collector.save()?;
     let (send, arriving) = sync_channel(2 * plan.jobs);
+    buffers.resize_with(plan.jobs, Buffers::default);
     let collected = std::thread::scope(|scope| {
-        for _ in 0..plan.jobs {
+        for buffers in buffers.iter_mut() {
             let (shared, send) = (&shared, send.clone());
-            scope.spawn(move || shared.work(&send));
+            scope.spawn(move || shared.work(&send, buffers));
         }
         drop(send);
         let collected = collector.collect(arriving);
@@ -262,8 +275,8 @@ impl Shared<'_> {
     }
 
     /// Takes tests until there are none left. A test left undecided by an interrupt is not sent.
-    fn work(&self, send: &SyncSender<(u64, Result<Done, Failure>)>) {
-        let mut tester = Tester::new(self.plan, self.source);
+    fn work(&self, send: &SyncSender<(u64, Result<Done, Failure>)>, buffers: &mut Buffers) {
+        let mut tester = Tester::new(self.plan, self.source, buffers);
         loop {
             let ahead = self.claimed.load(Relaxed).saturating_sub(self.settled.load(Relaxed));
             if ahead >= AHEAD * self.plan.jobs as u64 && !self.ends() {
@@ -278,6 +291,7 @@ impl Shared<'_> {
                 return;
             }
             let done = guarded(|| tester.test(number)).unwrap_or_else(|panic| {
+                tester.forget();
                 let command = self.plan.command(self.source, number);
                 Err(Failure::Internal(format!("{command}: {panic}")))
             });

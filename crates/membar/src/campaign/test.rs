@@ -55,20 +55,33 @@ pub struct Evidence {
     pub complete: Option<Trace>,
 }
 
+/// The buffers of a tester. They grow to the size of the tests, so a caller of many short campaigns keeps them.
+#[derive(Default)]
+pub struct Buffers {
+    decider: Decider,
+    sc: Checker,
+    resolve: ResolveScratch,
+}
+
 /// Runs tests, keeping its buffers from one to the next.
 pub struct Tester<'a> {
     plan: &'a Plan,
     source: &'a dyn Source,
-    decider: Decider,
+    buffers: &'a mut Buffers,
     /// Sequential consistency, unless that is what is checked.
-    sc: Option<(&'static Model, Checker)>,
+    sc: Option<&'static Model>,
 }
 
 impl<'a> Tester<'a> {
-    pub fn new(plan: &'a Plan, source: &'a dyn Source) -> Tester<'a> {
+    pub fn new(plan: &'a Plan, source: &'a dyn Source, buffers: &'a mut Buffers) -> Tester<'a> {
         let weaker = plan.model.model.name != "sc";
-        let sc = crate::model::builtin("sc").filter(|_| weaker).map(|model| (model, Checker::new()));
-        Tester { plan, source, decider: Decider::default(), sc }
+        let sc = crate::model::builtin("sc").filter(|_| weaker);
+        Tester { plan, source, buffers, sc }
+    }
+
+    /// Begins with new buffers: a test that failed may have left anything in the old ones.
+    pub fn forget(&mut self) {
+        *self.buffers = Buffers::default();
     }
 
     /// Runs a test.
@@ -83,7 +96,7 @@ impl<'a> Tester<'a> {
         let operations = trace.len() as u64;
         let begun = Instant::now();
         let mut complete = None;
-        if let Err(fault) = trace.resolve(&mut ResolveScratch::default()) {
+        if let Err(fault) = trace.resolve(&mut self.buffers.resolve) {
             // A machine that is right writes every value once. One that writes a value twice has lost an update, and a part of the
             // trace shows that.
             let part = trace.forbidden_part(&fault).ok_or_else(|| self.no_trace(number, &fault))?;
@@ -111,15 +124,15 @@ impl<'a> Tester<'a> {
     fn verdict(&mut self, trace: &Trace) -> Result<(VerdictKind, bool, Algorithm), String> {
         let model = &self.plan.model.model;
         provoke(|| format!("the trace:1:{}", model.name));
-        let answer =
-            self.decider.verdict(trace, model, &self.plan.budget.start()).map_err(|flaw| crate::refused(&flaw))?;
+        let answer = self.buffers.decider.verdict(trace, model, &self.plan.budget.start());
+        let answer = answer.map_err(|flaw| crate::refused(&flaw))?;
         Ok((answer.verdict(), answer.is_first_attempt(), answer.outcome.algorithm))
     }
 
     fn relaxed(&mut self, trace: &Trace) -> Option<bool> {
         use crate::check::Decision;
-        let (model, checker) = self.sc.as_mut()?;
-        match checker.decide(trace, model, &Limits::default().within(SAMPLE_TIME)) {
+        let model = self.sc?;
+        match self.buffers.sc.decide(trace, model, &Limits::default().within(SAMPLE_TIME)) {
             Decision::Allowed => Some(false),
             Decision::Forbidden => Some(true),
             Decision::Undecided(_) => None,

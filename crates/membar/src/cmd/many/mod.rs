@@ -32,6 +32,7 @@ use std::collections::HashSet;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 use store::{Body, Done, Id, InputFile, Manifest, State, Store, Unusable};
 
@@ -225,39 +226,17 @@ pub fn work(args: &WorkArgs) -> Result<u8, Failure> {
     let interrupt = Interrupt::default();
     let mut job = job(&store, &interrupt)?;
     let until = args.time.0.and_then(|time| Instant::now().checked_add(time));
-    let over = || key.pressed() || until.is_some_and(|until| Instant::now() >= until);
-    let (mut tally, mut tried) = (Tally::default(), HashSet::new());
     let ends_at_first = ends_at_first(&store.manifest);
-    loop {
-        let open = open_shards(&store, &selection, &tried);
-        if open.is_empty() {
-            // Some shards show only when others are done.
-            match search::follow(&store) {
-                Ok(true) => continue,
-                Ok(false) => break,
-                Err(error) => {
-                    let _ = writeln!(io::stderr(), "error: new shards cannot be written: {error}");
-                    tally.left = true;
-                    break;
-                }
-            }
-        }
-        for id in open {
-            if over() {
-                tally.left = true;
-                break;
-            }
-            tried.insert(id.clone());
-            if is_needless(&store, &id, ends_at_first) || store.result::<serde::de::IgnoredAny>(&id).is_ok() {
-                continue;
-            }
-            one(&store, &id, &mut *job, (&interrupt, &key, until), ends_at_first, args.quiet, &mut tally);
-        }
-        if tally.left || tally.refused || tally.internal {
-            break;
-        }
-    }
-    Ok(match tally {
+    let worker = Worker { store, key, interrupt, until, ends_at_first, quiet: args.quiet, at: Mutex::new(None) };
+    let over = AtomicBool::new(false);
+    let tally = std::thread::scope(|scope| {
+        let watching = scope.spawn(|| worker.watch(&over));
+        let tally = guarded(|| worker.all(&selection, &mut *job));
+        over.store(true, Ordering::Relaxed);
+        watching.thread().unpark();
+        tally
+    });
+    Ok(match tally.map_err(Failure::Internal)? {
         Tally { internal: true, .. } => stop::INTERNAL,
         Tally { refused: true, .. } => stop::BAD,
         Tally { left: true, .. } => stop::UNDECIDED,
@@ -296,102 +275,165 @@ fn is_final(error: &io::Error) -> bool {
     matches!(error.kind(), NotFound | PermissionDenied | ReadOnlyFilesystem)
 }
 
-/// Runs one shard and keeps its result.
-fn one(
-    store: &Store,
-    id: &Id,
-    job: &mut dyn Job,
-    (interrupt, key, until): (&Interrupt, &Interrupt, Option<Instant>),
+fn say(text: &str) {
+    let _ = writeln!(io::stderr(), "{text}");
+}
+
+/// A process that runs shards, one after the other, and the thread that watches it.
+struct Worker {
+    store: Store,
+    /// Somebody wants it to end.
+    key: Interrupt,
+    /// The shard is to end.
+    interrupt: Interrupt,
+    until: Option<Instant>,
     ends_at_first: bool,
     quiet: bool,
-    tally: &mut Tally,
-) {
-    let say = |text: &str| drop(writeln!(io::stderr(), "{text}"));
-    let shard = match store.shard(id) {
-        Ok(shard) => shard,
-        Err(unusable) => {
-            tally.refused = true;
-            return say(&format!("error: shard {id} {unusable}\n = help: make the plan again, or restore the file"));
+    /// The shard that is being run, and when others were last told so.
+    at: Mutex<Option<(Id, Instant)>>,
+}
+
+impl Worker {
+    fn at(&self) -> MutexGuard<'_, Option<(Id, Instant)>> {
+        self.at.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_late(&self) -> bool {
+        self.until.is_some_and(|until| Instant::now() >= until)
+    }
+
+    /// Ends shards that are to end, and tells others that somebody is at the shard.
+    fn watch(&self, over: &AtomicBool) {
+        while !over.load(Ordering::Relaxed) {
+            std::thread::park_timeout(LOOK);
+            let Some((id, _)) = self.at().clone() else { continue };
+            let is_stopped = self.key.pressed() || is_needless(&self.store, &id, self.ends_at_first);
+            // Meanwhile it may be at another shard, which must not be ended for this.
+            let mut at = self.at();
+            let Some((_, touched)) = at.as_mut().filter(|(now, _)| *now == id) else { continue };
+            if is_stopped {
+                self.interrupt.press();
+            }
+            if touched.elapsed() > TOUCH {
+                self.store.touch(&id);
+                *touched = Instant::now();
+            }
         }
-    };
-    interrupt.0.store(false, Ordering::Relaxed);
-    let begun = Instant::now();
-    let mut time = store.manifest.shard_time.map(Duration::from_secs_f64);
-    let over = AtomicBool::new(false);
-    store.touch(id);
-    let ran = std::thread::scope(|scope| {
-        let watching = scope.spawn(|| {
-            let (mut touched, mut looked) = (Instant::now(), Instant::now());
-            while !over.load(Ordering::Relaxed) {
-                std::thread::park_timeout(LOOK);
-                let is_stopped = looked.elapsed() >= LOOK && {
-                    looked = Instant::now();
-                    is_needless(store, id, ends_at_first)
-                };
-                if key.pressed() || is_stopped {
-                    interrupt.press();
-                }
-                if touched.elapsed() > TOUCH {
-                    store.touch(id);
-                    touched = Instant::now();
+    }
+
+    /// Runs the shards that are open, until there are no more.
+    fn all(&self, selection: &Selection, job: &mut dyn Job) -> Tally {
+        let (mut tally, mut tried) = (Tally::default(), HashSet::new());
+        loop {
+            let open = open_shards(&self.store, selection, &tried);
+            if open.is_empty() {
+                // Some shards show only when others are done.
+                match search::follow(&self.store) {
+                    Ok(true) => continue,
+                    Ok(false) => break,
+                    Err(error) => {
+                        say(&format!("error: new shards cannot be written: {error}"));
+                        tally.left = true;
+                        break;
+                    }
                 }
             }
-        });
-        let ran = loop {
-            let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+            for id in open {
+                if self.key.pressed() || self.is_late() {
+                    tally.left = true;
+                    break;
+                }
+                tried.insert(id.clone());
+                if is_needless(&self.store, &id, self.ends_at_first) || self.store.has_result(&id) {
+                    continue;
+                }
+                self.one(&id, job, &mut tally);
+            }
+            if tally.left || tally.refused || tally.internal {
+                break;
+            }
+        }
+        tally
+    }
+
+    /// Runs one shard and keeps its result.
+    fn one(&self, id: &Id, job: &mut dyn Job, tally: &mut Tally) {
+        let store = &self.store;
+        let shard = match store.shard(id) {
+            Ok(shard) => shard,
+            Err(unusable) => {
+                tally.refused = true;
+                return say(&format!(
+                    "error: shard {id} {unusable}\n = help: make the plan again, or restore the file"
+                ));
+            }
+        };
+        let begun = Instant::now();
+        store.touch(id);
+        {
+            let mut at = self.at();
+            self.interrupt.0.store(false, Ordering::Relaxed);
+            *at = Some((id.clone(), begun));
+        }
+        let ran = self.run(shard, job);
+        *self.at() = None;
+        store.leave(id);
+        match ran {
+            Ok(ran) => {
+                tally.left |= !ran.rest.is_empty() && (self.key.pressed() || self.is_late());
+                let done = Done {
+                    host: store::host().to_owned(),
+                    machine: tests::machine().to_owned(),
+                    seconds: begun.elapsed().as_secs_f64(),
+                    units: ran.units,
+                    found: ran.found,
+                    rest: ran.rest.len() as u32,
+                };
+                let found = ran.found;
+                let kept = store.keep(id, done, &Body { result: ran.result, rest: ran.rest });
+                let kept = kept.and_then(|kept| if found > 0 { store.mark(id).map(|()| kept) } else { Ok(kept) });
+                match kept {
+                    Ok(true) if self.quiet => {}
+                    Ok(true) if found > 0 => say(&format!("shard {id}: {}", count(found as usize, "finding"))),
+                    Ok(true) => say(&format!("shard {id}: done")),
+                    Ok(false) => say(&format!("shard {id}: somebody else was faster; that result counts")),
+                    Err(error) => {
+                        if is_final(&error) {
+                            tally.refused = true;
+                        }
+                        tally.left = true;
+                        say(&format!("error: the result of shard {id} cannot be written: {error}"));
+                    }
+                }
+            }
+            Err(Failure::Late) => tally.left = true,
+            Err(failure) => {
+                // A signal to the whole group ends the processes that run the program, too, perhaps before it is noticed here.
+                std::thread::sleep(NOTICE);
+                match failure {
+                    _ if self.key.pressed() => tally.left = true,
+                    Failure::Internal(_) => tally.internal = true,
+                    Failure::Write(_) => tally.left = true,
+                    _ => tally.refused = true,
+                }
+                say(&format!("shard {id}: {failure}"));
+            }
+        }
+    }
+
+    /// Runs a shard for its time, or for longer if it gets nowhere in that.
+    fn run(&self, shard: Value, job: &mut dyn Job) -> Result<Ran, Failure> {
+        let mut time = self.store.manifest.shard_time.map(Duration::from_secs_f64);
+        loop {
+            let left = self.until.map(|until| until.saturating_duration_since(Instant::now()));
             let limit = time.into_iter().chain(left).min();
             let ran = guarded(|| job.run(shard.clone(), limit)).unwrap_or_else(|panic| Err(Failure::Internal(panic)));
-            let is_over = interrupt.pressed() || until.is_some_and(|until| Instant::now() >= until);
+            let is_over = self.interrupt.pressed() || self.is_late();
             match (&ran, time) {
                 // The time of a shard is too short for its first unit. With more it gets ahead; as it is it never would.
                 (Err(Failure::Late), Some(short)) if !is_over => time = Some((short * 2).max(Duration::from_millis(1))),
-                _ => break ran,
+                _ => return ran,
             }
-        };
-        over.store(true, Ordering::Relaxed);
-        watching.thread().unpark();
-        ran
-    });
-    store.leave(id);
-    match ran {
-        Ok(ran) => {
-            tally.left |= !ran.rest.is_empty() && (key.pressed() || until.is_some_and(|until| Instant::now() >= until));
-            let done = Done {
-                host: store::host(),
-                machine: tests::machine(),
-                seconds: begun.elapsed().as_secs_f64(),
-                units: ran.units,
-                found: ran.found,
-                rest: ran.rest.len() as u32,
-            };
-            let found = ran.found;
-            let kept = store.keep(id, done, &Body { result: ran.result, rest: ran.rest });
-            let kept = kept.and_then(|kept| if found > 0 { store.mark(id).map(|()| kept) } else { Ok(kept) });
-            match kept {
-                Ok(true) if quiet => {}
-                Ok(true) if found > 0 => say(&format!("shard {id}: {}", count(found as usize, "finding"))),
-                Ok(true) => say(&format!("shard {id}: done")),
-                Ok(false) => say(&format!("shard {id}: somebody else was faster; that result counts")),
-                Err(error) => {
-                    if is_final(&error) {
-                        tally.refused = true;
-                    }
-                    tally.left = true;
-                    say(&format!("error: the result of shard {id} cannot be written: {error}"));
-                }
-            }
-        }
-        Err(Failure::Late) => tally.left = true,
-        Err(failure) => {
-            // A signal to the whole group ends the processes that run the program, too, perhaps before it is noticed here.
-            std::thread::sleep(NOTICE);
-            match failure {
-                _ if key.pressed() => tally.left = true,
-                Failure::Internal(_) => tally.internal = true,
-                Failure::Write(_) => tally.left = true,
-                _ => tally.refused = true,
-            }
-            say(&format!("shard {id}: {failure}"));
         }
     }
 }

@@ -25,6 +25,7 @@ use std::fmt;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::sync::OnceLock;
 use std::time::{Duration, SystemTime};
 
 /// The version of the layout.
@@ -378,6 +379,11 @@ impl Store {
         Ok((done, body))
     }
 
+    /// Whether a shard has a result that counts.
+    pub fn has_result(&self, id: &Id) -> bool {
+        self.result::<serde::de::IgnoredAny>(id).is_ok()
+    }
+
     /// Every shard there is, those that are left of others included, in the order of merging.
     pub fn scan(&self) -> BTreeMap<Id, State> {
         let mut all = BTreeMap::new();
@@ -477,7 +483,9 @@ impl Store {
         for entry in std::fs::read_dir(self.path.join("running")).into_iter().flatten().flatten() {
             let Some(id) = entry.file_name().to_str().and_then(|name| name.parse::<Id>().ok()) else { continue };
             let silent = entry.metadata().and_then(|meta| meta.modified());
-            let silent = silent.map_or(Duration::ZERO, |at| now.duration_since(at).unwrap_or_default());
+            // A time far ahead is as good as none: the clock was wrong then, or is now.
+            let silent =
+                silent.map_or(Duration::ZERO, |at| now.duration_since(at).unwrap_or_else(|ahead| ahead.duration()));
             let who = std::fs::read_to_string(entry.path()).unwrap_or_default();
             all.insert(id, (safe(who.trim()), silent));
         }
@@ -517,8 +525,11 @@ fn readable(directory: &Path) -> io::Result<()> {
 }
 
 /// The name of this host.
-pub fn host() -> String {
-    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    let name: String = name.trim().chars().filter(|c| c.is_ascii_alphanumeric()).collect();
-    if name.is_empty() { "host".into() } else { name }
+pub fn host() -> &'static str {
+    static HOST: OnceLock<String> = OnceLock::new();
+    HOST.get_or_init(|| {
+        let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+        let name: String = name.trim().chars().filter(|c| c.is_ascii_alphanumeric()).collect();
+        if name.is_empty() { "host".into() } else { name }
+    })
 }

@@ -5,21 +5,25 @@ use super::{Job, Merged, Missing, PIECES, Ran, Split, usage};
 use crate::cli::{CampaignArgs, ProgramArgs, Simulate, Stress};
 use crate::cmd::{campaign, simulate, stress};
 use crate::page::ToFile;
-use membar::campaign::{Part, Plan, Recorded, Source, merged};
+use membar::campaign::{Buffers, Part, Plan, Recorded, Source, merged, run_with};
 use membar::report::{Style, safe};
 use membar::{Failure, Interrupt};
 use serde_json::{Value, json};
 use std::io::Write;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 use std::time::Duration;
 
-/// This machine, by its processor.
-pub fn machine() -> String {
-    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let name = info.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
-    let name = name.map_or_else(|| std::env::consts::ARCH.to_owned(), |(_, name)| safe(name.trim()));
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    format!("{name}, {}", membar::report::count(cores, "core"))
+/// This machine, by its processor. Reading that takes a millisecond or more.
+pub fn machine() -> &'static str {
+    static MACHINE: OnceLock<String> = OnceLock::new();
+    MACHINE.get_or_init(|| {
+        let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+        let name = info.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
+        let name = name.map_or_else(|| std::env::consts::ARCH.to_owned(), |(_, name)| safe(name.trim()));
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        format!("{name}, {}", membar::report::count(cores, "core"))
+    })
 }
 
 fn which(args: &Simulate) -> Result<&str, Failure> {
@@ -67,17 +71,29 @@ struct Campaign<S> {
     source: S,
     threads: Option<u32>,
     interrupt: Interrupt,
+    /// Kept from shard to shard, since they grow to the size of the tests.
+    buffers: Vec<Buffers>,
+    /// Where the violations of a shard are until they are part of its result.
+    directory: tempfile::TempDir,
+}
+
+impl<S: Source + 'static> Campaign<S> {
+    fn job(plan: Plan, source: S, threads: Option<u32>, interrupt: &Interrupt) -> Result<Box<dyn Job>, Failure> {
+        let directory = tempfile::tempdir().map_err(Failure::Write)?;
+        let (interrupt, buffers) = (interrupt.clone(), Vec::new());
+        Ok(Box::new(Campaign { plan, source, threads, interrupt, buffers, directory }))
+    }
 }
 
 pub fn simulate_job(args: &Simulate, interrupt: &Interrupt) -> Result<Box<dyn Job>, Failure> {
     let (plan, source) = simulate::campaign(args, which(args)?, interrupt)?;
-    Ok(Box::new(Campaign { plan, source, threads: None, interrupt: interrupt.clone() }))
+    Campaign::job(plan, source, None, interrupt)
 }
 
 pub fn stress_job(args: &Stress, interrupt: &Interrupt) -> Result<Box<dyn Job>, Failure> {
     let (plan, source) = stress::campaign(args, interrupt)?;
     let chosen = args.programs.threads.is_none().then(|| plan.profiles[0].profile.threads);
-    Ok(Box::new(Campaign { plan, source, threads: chosen, interrupt: interrupt.clone() }))
+    Campaign::job(plan, source, chosen, interrupt)
 }
 
 impl<S: Source> Job for Campaign<S> {
@@ -85,10 +101,12 @@ impl<S: Source> Job for Campaign<S> {
         let bounds = (shard["from"].as_u64(), shard["to"].as_u64());
         let (Some(from), Some(to)) = bounds else { return Err(usage("error: the shard names no tests".into())) };
         let failed = |error: std::io::Error| Failure::Write(error);
-        let directory = tempfile::tempdir().map_err(failed)?;
         let plan = &mut self.plan;
-        (plan.first, plan.tests, plan.time, plan.output) = (from, Some(to), time, directory.path().to_owned());
-        let campaign = membar::campaign(plan, &self.source, &self.interrupt, &())?;
+        // It does not exist until there is a violation. Those of the last shard are part of its result.
+        let output = self.directory.path().join("violations");
+        let _ = std::fs::remove_dir_all(&output);
+        (plan.first, plan.tests, plan.time, plan.output) = (from, Some(to), time, output);
+        let campaign = run_with(plan, &self.source, &self.interrupt, &(), &mut self.buffers)?;
         let (next, found) = (campaign.counters.tests, campaign.counters.forbidden);
         if next == from {
             return Err(Failure::Late);
