@@ -4,6 +4,7 @@ use super::coroutine::Thread;
 use super::registers::{Registers, register, word_at};
 use super::shadow::read;
 use super::slot::{NO_STAMP, Pending, Slot, Stand};
+use super::unwind::Call;
 use super::world::{Mode, World, world};
 use membar_core::{AccessKind, Barrier, Fence, Remedy};
 use membar_explore::{Awaited, Step};
@@ -88,7 +89,7 @@ impl World {
     fn announced_again(&mut self, pending: Pending) -> bool {
         let (id, thread) = (self.current, self.this());
         let known = thread.slots.get(thread.said).and_then(Slot::access);
-        // The caller of code without frame pointers is a guess, and leftovers on the stack may change it.
+        // The caller of a library's code is a guess, and leftovers on the stack may change it.
         let guessed = |known: &Pending| {
             *known == Pending { site: known.site, ..pending }
                 && self.is_wrapper(self.module.offset(word_at(register(0))))
@@ -163,16 +164,17 @@ impl World {
             let pc = self.module.offset(pc);
             (pc != u32::MAX && !self.is_wrapper(pc)).then_some(pc)
         };
-        // Code without frame pointers hides its caller from the chain: anything that looks like a return address will do then.
-        let mut at = register(0);
-        let to = self.threads[self.current].entry.min(frame.max(at)).min(at + 256 * 8);
-        while at < to {
-            if let Some(pc) = user(word_at(at)) {
+        let (base, top) = (self.module.base, self.threads[self.current].entry);
+        let mut call = Call::at(register(0), frame);
+        for _ in 0..32 {
+            let Some(caller) = self.unwinder.caller(call, base, top) else { break };
+            if let Some(pc) = user(caller.back) {
                 return Some(pc);
             }
-            at += 8;
+            call = caller;
         }
-        super::fault::callers(frame, self.current).take(32).find_map(user)
+        // Frame pointers lead further where nothing is known about a frame.
+        super::fault::callers(call.frame, self.current).take(32).find_map(user)
     }
 
     /// Looks what came of the step that was made, and whether the thread waits for something, and completes the slot of its next

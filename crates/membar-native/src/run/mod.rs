@@ -51,6 +51,7 @@ mod thread;
 mod trace;
 mod tsan;
 mod twins;
+mod unwind;
 mod world;
 
 pub use facts::{Divergence, Facts};

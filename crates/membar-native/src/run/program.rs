@@ -16,6 +16,7 @@ use super::shadow::{self, read};
 use super::slot::{Pending, Slot, Stand};
 use super::snapshot;
 use super::switch::{begin, switch};
+use super::unwind::Unwinder;
 use super::world::{World, install, world};
 use membar_core::{Access, AccessKind, Performed, Remedy};
 use membar_explore::{Awaited, Fault, Next, Program, Standing, Step, Stop, Waiting, Watched};
@@ -206,6 +207,7 @@ impl Native {
         }
         if !options.wrappers.is_empty() {
             w.wrappers = vec![0; w.module.len.div_ceil(64)];
+            w.unwinder = Unwinder::load(object);
             for &(from, to) in &options.wrappers {
                 for at in from as usize..(to as usize).min(w.module.len) {
                     w.wrappers[at / 64] |= 1 << (at % 64);

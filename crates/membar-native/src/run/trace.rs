@@ -9,6 +9,7 @@ use super::output::Output;
 use super::program::{Native, access};
 use super::shadow::{self, read};
 use super::slot::{END_SITE, START_SITE, Slot, Stand};
+use super::unwind::Call;
 use super::world::{World, world};
 use crate::process::{Remote, RemoteReply};
 use membar_core::{Access, AccessKind, Barrier, C11, Fence, Order, Performed, Remedy, WeakStep};
@@ -458,12 +459,17 @@ fn frames(thread: usize) -> Vec<(u32, u64)> {
     // SAFETY: within the stack, which is mapped; so below.
     let word = |at: usize| unsafe { *(at as *const usize) };
     let mut pc = word(sp);
-    // Code of libraries has no frame pointers: the frame is that of the user's function that called it.
+    // Code of libraries may have no frame pointers: the frame is that of the user's function that called it.
     let is_wrapper = |pc: usize| w.is_wrapper(w.module.offset(pc));
-    if !w.wrappers.is_empty() && w.module.is_code(pc) && is_wrapper(pc) {
-        let to = frame.min(sp + 256 * 8);
-        let mut words = (sp..to).step_by(8).map(word);
-        pc = words.find(|&pc| w.module.is_code(pc) && !is_wrapper(pc)).unwrap_or(pc);
+    if !w.wrappers.is_empty() {
+        let mut call = Call::at(sp, frame);
+        while w.module.is_code(call.back) && is_wrapper(call.back) && call.frame == frame {
+            let Some(caller) = w.unwinder.caller(call, w.module.base, stack.end) else { break };
+            call = caller;
+        }
+        if call.frame == frame && w.module.is_code(call.back) {
+            pc = call.back;
+        }
     }
     let mut frames = Vec::new();
     while stack.contains(&frame) && frame % 8 == 0 && frames.len() < 64 {

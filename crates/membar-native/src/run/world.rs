@@ -45,6 +45,7 @@ use super::snapshot::{Snapshots, used_from};
 use super::switch::{Place, begin, switch};
 use super::sync::waiters::Waits;
 use super::twins::Ties;
+use super::unwind::Unwinder;
 use membar_core::{AccessKind, Barrier, C11, Fence, Order, Performed, Remedy, Rng};
 use membar_explore::{Awaited, Fault, Step, Watched};
 use rustc_hash::FxHashMap;
@@ -176,6 +177,8 @@ pub struct World {
     pub args: [usize; 3],
     /// One bit for each byte of the object: whether it is code that reports should not name but its caller.
     pub wrappers: Vec<u64>,
+    /// The frames of that code; looked at only if there is any.
+    pub unwinder: Unwinder,
     /// Atomic accesses of the program's own, by one bit for each byte of the object; others are the library's. Empty if all count.
     pub own_atomics: Vec<u64>,
     /// What is live in the program's code.
@@ -295,6 +298,7 @@ impl World {
             black_box_len: 0,
             args: [0; 3],
             wrappers: Vec::new(),
+            unwinder: Unwinder::default(),
             own_atomics: Vec::new(),
             liveness: Live::default(),
             whole_stacks: false,
