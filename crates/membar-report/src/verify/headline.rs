@@ -92,7 +92,7 @@ impl VerifyReport {
         let sc = format!("{all}{unit}{renamed}{blocked} ({}, {:.2} s{speed})", self.strategy, self.seconds);
         match &self.weak {
             None => sc,
-            Some(weak) => format!("{sc}; {}", weak.words(self.model.name())),
+            Some(weak) => format!("{sc}; {}", weak.words(self.model.name(), !self.failures.is_empty())),
         }
     }
 }
@@ -103,7 +103,9 @@ fn executions(weak: &WeakRef) -> String {
 
 impl WeakRef {
     /// `all 1,204 executions of tso, 12 of them not SC (0.01 s)`
-    fn words(&self, model: &str) -> String {
+    ///
+    /// The search may stop at a step that fails: that execution has no end, and is not among those that are counted.
+    fn words(&self, model: &str, fails: bool) -> String {
         let all = if self.complete && self.executions > 1 { "all " } else { "" };
         let blocked = match self.blocked {
             0 => String::new(),
@@ -114,9 +116,10 @@ impl WeakRef {
             false => String::new(),
         };
         let not_sc = match self.not_sc {
-            0 => "none of them not SC".to_owned(),
-            n => format!("{} of them not SC", grouped(n)),
+            0 if fails => " before one that fails".to_owned(),
+            0 => ", none of them not SC".to_owned(),
+            n => format!(", {} of them not SC", grouped(n)),
         };
-        format!("{all}{} of {model}, {not_sc}{blocked} ({:.2} s{rate})", executions(self), self.seconds)
+        format!("{all}{} of {model}{not_sc}{blocked} ({:.2} s{rate})", executions(self), self.seconds)
     }
 }

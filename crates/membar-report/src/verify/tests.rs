@@ -93,6 +93,22 @@ fn verdicts_by_question() {
 }
 
 #[test]
+fn the_execution_that_fails_is_not_said_to_be_sc() {
+    let mut report = reports().remove(0);
+    report.weak = Some(explored(1, 0, false));
+    assert!(
+        report.explored().ends_with("; 1 execution of tso before one that fails (0.01 s)"),
+        "{}",
+        report.explored()
+    );
+    report.weak = Some(explored(9, 3, false));
+    assert!(report.explored().ends_with("; 9 executions of tso, 3 of them not SC (0.01 s)"), "{}", report.explored());
+    (report.weak, report.failures) = (Some(explored(2, 0, true)), Vec::new());
+    let text = report.explored();
+    assert!(text.ends_with("; all 2 executions of tso, none of them not SC (0.01 s)"), "{text}");
+}
+
+#[test]
 fn without_exploration_the_answer_is_about_robustness() {
     let mut report = open();
     let before = text(&report);
