@@ -36,6 +36,9 @@ impl Marks {
     /// An operation of a reading ([`Trace::reading`]) of which it is not known what it returned. Others may depend on it.
     pub const UNKNOWN: Marks = Marks(2048);
 
+    /// Both kinds of acquire.
+    pub const ACQUIRES: Marks = Marks::ACQUIRE.with(Marks::ACQUIRE_PC);
+
     /// The marks that stand behind an access, with their words in a trace.
     pub const WORDS: [(Marks, &'static str); 3] =
         [(Marks::ACQUIRE, "aq"), (Marks::RELEASE, "rl"), (Marks::ACQUIRE_PC, "aqpc")];
@@ -50,6 +53,12 @@ impl Marks {
     #[inline]
     pub const fn with(self, other: Marks) -> Marks {
         Marks(self.0 | other.0)
+    }
+
+    /// Without these marks.
+    #[inline]
+    pub fn without(self, other: Marks) -> Marks {
+        Marks(self.0 & !other.0)
     }
 
     /// Without what makes a load reserved or a store conditional.
@@ -115,82 +124,6 @@ impl Trace {
             self.marks.resize(self.kind.len(), Marks::NONE);
         }
         self.marks[op.index()] = marks;
-    }
-
-    /// The trace in the form in which the model decides it: where atomics are split, each read-modify-write as a load reserved
-    /// and a store conditional on one line. An acquire is the load's, a release the store's; the store of an atomic with both
-    /// keeps both marks. Addresses and branches are those of both halves, a value's dependency is the store's, and what depends on
-    /// the atomic depends on the load.
-    pub fn for_model(&self, model: &crate::Model) -> std::borrow::Cow<'_, Trace> {
-        use std::borrow::Cow;
-        if !model.split_atomics || !self.kind.contains(&OpKind::Rmw) {
-            return Cow::Borrowed(self);
-        }
-        let mut new = self.restricted_to(&[], |_| false, |_| false);
-        let rename = |new: &mut Trace, addr: AddrId| match addr {
-            AddrId::NONE => addr,
-            addr => new.addr_id(&self.addr_names()[addr.index()]),
-        };
-        // Per operation its place in its thread, and the same of the store that ends it.
-        let mut place = vec![0u32; self.len()];
-        let mut next = vec![0u32; self.threads()];
-        for id in self.ops() {
-            let mut op = self.op(id);
-            let at = &mut next[self.thread(id).index()];
-            place[id.index()] = *at;
-            op.thread = new.thread_id(self.thread_names()[op.thread.index()]);
-            op.addr = rename(&mut new, op.addr);
-            let halves = if op.kind == OpKind::Rmw {
-                let both = op.marks.meets(Marks::ACQUIRE) && op.marks.meets(Marks::RELEASE);
-                let given = |mark: Marks| if op.marks.meets(mark) { mark } else { Marks::NONE };
-                let load = Marks::RESERVES.with(Marks::HALF).with(given(Marks::ACQUIRE)).with(given(Marks::ACQUIRE_PC));
-                let store = Marks::CONDITIONAL.with(Marks::HALF).with(given(Marks::RELEASE));
-                let store = if both { store.with(Marks::ACQUIRE) } else { store };
-                vec![
-                    crate::Op { kind: OpKind::Load, write: 0, marks: load, ..op },
-                    crate::Op { kind: OpKind::Store, read: 0, marks: store, ..op },
-                ]
-            } else {
-                vec![op]
-            };
-            for half in halves {
-                let me = *at;
-                *at += 1;
-                new.push(half);
-                for dep in self.dependencies(id) {
-                    if dep.how != Depends::Data || half.kind == OpKind::Store {
-                        new.push_dependency(dep.how, me - place[dep.on.index()]);
-                    }
-                }
-            }
-        }
-        for end in &self.finals {
-            let addr = rename(&mut new, end.addr);
-            new.finals.push(crate::Final { addr, ..*end });
-        }
-        for init in &self.inits {
-            let addr = rename(&mut new, init.addr);
-            new.inits.push(crate::Init { addr, ..*init });
-        }
-        for order in &self.orders {
-            let addr = rename(&mut new, order.addr);
-            new.orders.push(crate::OrderLine { addr, ..order.clone() });
-        }
-        for guard in &self.guards {
-            let lock = rename(&mut new, guard.lock);
-            let addrs = guard.addrs.iter().map(|&addr| rename(&mut new, addr)).collect();
-            new.guards.push(crate::Guard { lock, addrs, line: guard.line });
-        }
-        new.set_end_line(self.end_line());
-        if self.open_end() {
-            new.set_open_end();
-        }
-        let resolved = match new.resolve(&mut crate::ResolveScratch::default()) {
-            Err(fault) if self.is_open() => new.resolve_open(fault),
-            resolved => resolved,
-        };
-        debug_assert!(resolved.is_ok(), "values, locks and pairs are as before: {resolved:?}");
-        Cow::Owned(new)
     }
 
     /// Adds a store conditional that did not store: a barrier that orders nothing.

@@ -261,7 +261,16 @@ names!(crate::AccessKind, Load = "load", Store = "store", Rmw = "rmw");
 names!(crate::Relaxation, Tso = "tso", Pso = "pso");
 names!(crate::ProgramModel, Tso = "tso", Pso = "pso", C11 = "c11");
 names!(crate::Compare, Nothing = "none", Threads = "local", Everything = "global");
-names!(crate::Undecided, Time = "time", Memory = "memory", Interrupted = "interrupted", Repeated = "repeated");
+names!(
+    crate::Undecided,
+    Time = "time",
+    Memory = "memory",
+    Interrupted = "interrupted",
+    Parts = "parts",
+    Repeated = "repeated",
+    Sources = "sources",
+    Torn = "torn"
+);
 
 impl fmt::Display for crate::AccessKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -257,6 +257,15 @@ impl Proof {
         }
     }
 
+    /// Its steps, in all cases.
+    pub fn steps(&self) -> Vec<&ProofStep> {
+        match self {
+            Proof::Unwritten(_) | Proof::Unreserved(_) | Proof::UnwrittenFinal(_) => Vec::new(),
+            Proof::Cases { cases, .. } => cases.iter().flat_map(|(_, proof)| proof.steps()).collect(),
+            Proof::Cycle(lemmas) => lemmas.iter().flat_map(|lemma| &lemma.steps).collect(),
+        }
+    }
+
     /// Every operation that the proof mentions, in id order: these alone are already forbidden.
     pub fn ops(&self) -> Vec<OpId> {
         let mut ops = Vec::new();
@@ -321,8 +330,14 @@ pub enum Undecided {
     Memory,
     /// The user interrupted.
     Interrupted,
+    /// Accesses overlap, and the model has no write order.
+    Parts,
     /// Values are repeated, and the part of the trace that does not depend on them is allowed: see [`Trace::left_out`].
     Repeated,
+    /// Values are repeated, or accesses overlap, and there are too many ways in which reads may have got their values.
+    Sources,
+    /// It is forbidden if the pieces of an access that was torn took effect in order.
+    Torn,
 }
 
 impl fmt::Display for Undecided {
@@ -331,7 +346,10 @@ impl fmt::Display for Undecided {
             Undecided::Time => "the time limit passed",
             Undecided::Memory => "the memory limit was reached",
             Undecided::Interrupted => "interrupted",
+            Undecided::Parts => "accesses overlap, which models without a write order do not decide",
             Undecided::Repeated => "values are repeated, and what does not depend on them is allowed",
+            Undecided::Sources => "too many ways in which reads may have got their values",
+            Undecided::Torn => "it depends on the order in which the pieces of an access took effect",
         })
     }
 }

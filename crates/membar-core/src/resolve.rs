@@ -79,6 +79,13 @@ pub enum Malformed {
         /// The write it misses.
         other: u64,
     },
+    /// An `order` line of an address that is written in parts.
+    OrderOfParts {
+        /// The address.
+        addr: AddrName,
+        /// The `order` line.
+        line: u64,
+    },
     /// A release by a thread that does not hold the lock.
     ReleaseUnheld {
         /// The lock.
@@ -151,6 +158,9 @@ impl std::fmt::Display for Malformed {
             Malformed::OrderMisses { addr, value, .. } => {
                 write!(f, "the `order` line of {addr} misses the value {value}")
             }
+            Malformed::OrderOfParts { addr, .. } => {
+                write!(f, "an `order` line of {addr}, which overlaps other addresses")
+            }
             Malformed::ReleaseUnheld { lock, .. } => {
                 write!(f, "{lock} is released by a thread that does not hold it")
             }
@@ -178,7 +188,7 @@ impl std::error::Error for Malformed {}
 pub struct ResolveScratch {
     by_value: Vec<u32>,
     table: Vec<u32>,
-    lock_holder: rustc_hash::FxHashMap<(u32, u32), OpId>,
+    pub(crate) lock_holder: rustc_hash::FxHashMap<(u32, u32), OpId>,
 }
 
 const EMPTY: u32 = u32::MAX;
@@ -229,6 +239,9 @@ impl Trace {
         self.open = None;
         self.group_threads();
         self.read_lines()?;
+        if self.resolve_mixed(scratch)? {
+            return Ok(());
+        }
         let writes = self.index_writes(scratch)?;
         self.find_sources(&writes);
         self.find_orders(&writes)?;
@@ -264,48 +277,72 @@ impl Trace {
 
     /// Pairs each store conditional with the last load reserved of its thread, if no other of the two kinds stands between.
     /// It and its thread's stores to the address since then have to follow each other directly, beginning at the write that
-    /// the load reserved returned: other threads' stores between them would have taken the reservation away.
+    /// the load reserved returned: other threads' stores between them would have taken the reservation away. Where accesses
+    /// have several pieces, each piece is paired with the one of its address.
     pub(crate) fn pair_reservations(&mut self) -> Result<(), Malformed> {
         self.reservations.clear();
         self.unreserved = None;
         if self.marks.is_empty() {
             return Ok(());
         }
-        let mut since: Vec<OpId> = Vec::new();
+        let (mut since, mut follows): (Vec<OpId>, Vec<OpId>) = (Vec::new(), Vec::new());
+        // Loads reserved, and first halves of a split atomic: the pieces of the last access.
+        let (mut reserved, mut half): (Vec<OpId>, Vec<OpId>) = (Vec::new(), Vec::new());
         for t in 0..self.threads() {
-            let mut reserved: Option<OpId> = None;
+            reserved.clear();
+            half.clear();
+            // The store conditional whose pieces are being paired, if there was a reservation.
+            let mut pairing = None;
             for place in 0..self.thread_ops(ThreadId(t as u32)).len() {
                 let op = self.thread_ops(ThreadId(t as u32))[place];
-                let marks = self.marks(op);
+                let (marks, addr) = (self.marks(op), self.addr(op));
+                if pairing.is_some_and(|sc| sc != self.group(op)) {
+                    pairing = None;
+                    reserved.clear();
+                }
+                let at_address =
+                    |loads: &[OpId], trace: &Trace| loads.iter().copied().find(|&load| trace.addr(load) == addr);
                 if marks.meets(Marks::HALF) {
-                    if self.kind(op) == OpKind::Store && place > 0 {
-                        let load = self.thread_ops(ThreadId(t as u32))[place - 1];
+                    if self.kind(op) == OpKind::Load {
+                        half.retain(|&load| self.group(load) == self.group(op));
+                        half.push(op);
+                    } else if let Some(load) = at_address(&half, self) {
                         self.reservations.push((op, load));
                         self.hold(load, &[op]);
-                        if reserved.is_some_and(|load| self.addr(load) == self.addr(op)) {
+                        if at_address(&reserved, self).is_some() {
                             since.push(op);
                         }
                     }
                 } else if marks.meets(Marks::RESERVES) {
-                    reserved = Some(op);
-                    since.clear();
+                    if reserved.last().is_none_or(|&load| self.group(load) != self.group(op)) {
+                        reserved.clear();
+                        since.clear();
+                    }
+                    reserved.push(op);
                 } else if marks.meets(Marks::CONDITIONAL) {
-                    let load = reserved.take();
                     if marks.meets(Marks::FAILED) {
+                        reserved.clear();
                         continue;
                     }
-                    let Some(load) = load else {
+                    pairing = Some(self.group(op));
+                    if reserved.is_empty() {
                         self.unreserved.get_or_insert(op);
                         continue;
-                    };
-                    if self.addr(load) != self.addr(op) {
-                        let addr = self.name_of(self.addr(op));
-                        return Err(Malformed::OtherReservation { addr, line: self.line(op), other: self.line(load) });
                     }
+                    let Some(load) = at_address(&reserved, self) else {
+                        let other = self.line(reserved[0]);
+                        return Err(Malformed::OtherReservation {
+                            addr: self.name_of(addr),
+                            line: self.line(op),
+                            other,
+                        });
+                    };
                     self.reservations.push((op, load));
-                    since.push(op);
-                    self.hold(load, &since);
-                } else if reserved.is_some_and(|load| self.addr(load) == self.addr(op)) && self.kind(op).writes() {
+                    follows.clear();
+                    follows.extend(since.iter().copied().filter(|&store| self.addr(store) == addr));
+                    follows.push(op);
+                    self.hold(load, &follows);
+                } else if at_address(&reserved, self).is_some() && self.kind(op).writes() {
                     since.push(op);
                 }
             }

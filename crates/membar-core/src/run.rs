@@ -101,6 +101,12 @@ impl Access {
     /// The part that stands for all of an address whose values are numbers for more than 8 bytes: no byte can be told from them.
     pub const WIDE: u8 = 0xff;
 
+    /// Whether its address is known to have more than 8 bytes.
+    #[inline]
+    pub fn is_wide(&self) -> bool {
+        self.part == Access::WIDE || (self.part >> 4) + (self.part & 15) > 8
+    }
+
     /// The bytes of its address that it accesses. An address has at most 16.
     #[inline]
     pub fn bytes(&self) -> std::ops::Range<u8> {
@@ -126,10 +132,12 @@ impl Access {
         }
     }
 
-    /// Its bytes of a value of its address, which has at most 8.
+    /// Its bytes of a value of its address, which has at most 8. If it has more, the value has been made for this access
+    /// ([`Threads::shown`](crate::Threads::shown)): bytes behind the eighth are at its beginning.
     #[inline]
     pub fn part_of(&self, value: u64) -> u64 {
         let (shift, mask) = self.bits();
+        let shift = if self.is_wide() { 0 } else { shift };
         value.checked_shr(shift).unwrap_or(0) & mask
     }
 
@@ -308,6 +316,6 @@ pub struct Claim {
     pub thread: u32,
     /// The instruction.
     pub site: u32,
-    /// The value that it reads, unless it is a store.
+    /// The value that it reads, unless it is a store or that is not known.
     pub read: Option<u64>,
 }

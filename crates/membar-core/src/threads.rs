@@ -25,6 +25,17 @@ pub trait Threads {
     /// The value of an address in memory.
     fn value(&mut self, addr: u32) -> u64;
 
+    /// A value of an address with the bytes of this access replaced by those of another value of it. Values of more than 8 bytes may be
+    /// numbers that stand for them.
+    fn merge(&mut self, access: &Access, value: u64, written: u64) -> u64 {
+        access.put_part(value, access.part_of(written))
+    }
+
+    /// A value that stands for one of more than 8 bytes, as [`Access::part_of`] wants it for this access, which is to a part.
+    fn shown(&mut self, _access: &Access, value: u64) -> u64 {
+        value
+    }
+
     /// Changes memory: a store is committed, or an interlocked operation wrote.
     fn set(&mut self, addr: u32, value: u64);
 }

@@ -1,8 +1,10 @@
 //! A recorded execution, in columns.
 
-use crate::{AddrId, Clock, Dependency, Kinds, LeftOut, Marks, Mask, OpId, Source, ThreadId};
+use crate::{AddrId, Clock, Dependency, Kinds, LeftOut, Marks, Mask, OpId, Part, Source, ThreadId};
 use rustc_hash::FxHashMap;
 use std::fmt;
+
+mod columns;
 
 /// The effect of an operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
@@ -58,6 +60,8 @@ pub enum AddrName {
     Named(Box<str>),
     /// A lock.
     Lock(Box<str>),
+    /// Some bytes of an address: `x+2:4`.
+    Part(Box<Part>),
 }
 
 impl fmt::Display for AddrName {
@@ -65,6 +69,7 @@ impl fmt::Display for AddrName {
         match self {
             AddrName::Memory(n) => write!(f, "M[{n}]"),
             AddrName::Named(name) | AddrName::Lock(name) => f.write_str(name),
+            AddrName::Part(part) => part.fmt(f),
         }
     }
 }
@@ -182,6 +187,16 @@ pub struct Trace {
     pub(crate) clock: Clock,
     pub(crate) left_out: Option<Box<LeftOut>>,
     pub(crate) open: Option<Box<crate::open::Open>>,
+    /// Per operation the first piece of its access; empty where each is its own, and behind the last that is not.
+    pub(crate) group: Vec<OpId>,
+    /// Per operation the one it stands for in the trace as recorded; empty where it is that itself.
+    pub(crate) origin: Vec<OpId>,
+    pub(crate) mixed: bool,
+    /// The higher bytes of what accesses of more than 8 read and wrote.
+    pub(crate) high: FxHashMap<OpId, [u64; 2]>,
+    pub(crate) torn: bool,
+    /// The pieces into which accesses may be torn.
+    pub(crate) pieces: FxHashMap<OpId, Box<[u8]>>,
     open_end: bool,
     first_line: u64,
     end_line: Option<u64>,
@@ -189,11 +204,12 @@ pub struct Trace {
     thread_names: Vec<u32>,
     thread_small: Vec<u32>,
     thread_map: FxHashMap<u32, ThreadId>,
-    addr_names: Vec<AddrName>,
+    pub(crate) addr_names: Vec<AddrName>,
     addr_small: Vec<u32>,
     memory_map: FxHashMap<u64, AddrId>,
     named_map: FxHashMap<Box<str>, AddrId>,
     lock_map: FxHashMap<Box<str>, AddrId>,
+    pub(crate) part_map: FxHashMap<Part, AddrId>,
 
     /// `init` lines.
     pub inits: Vec<Init>,
@@ -257,6 +273,10 @@ impl Trace {
         self.memory_map.clear();
         self.named_map.clear();
         self.lock_map.clear();
+        self.part_map.clear();
+        self.group.clear();
+        self.origin.clear();
+        self.mixed = false;
         self.kind.clear();
         self.thread.clear();
         self.addr.clear();
@@ -271,6 +291,9 @@ impl Trace {
         self.unreserved = None;
         self.clock = Clock::default();
         self.left_out = None;
+        self.high.clear();
+        self.pieces.clear();
+        self.torn = false;
         self.open = None;
         self.open_end = false;
         self.inits.clear();
@@ -393,6 +416,7 @@ impl Trace {
             AddrName::Memory(n) => self.memory_id(*n),
             AddrName::Named(name) => self.named_id(name),
             AddrName::Lock(name) => self.lock_id(name),
+            AddrName::Part(part) => self.part_id(&part.of, part.offset, part.width),
         }
     }
 
@@ -503,7 +527,17 @@ impl Trace {
             }
             part.push(op);
         }
+        part.torn = self.torn;
         self.restrict_dependencies(ops, &mut part);
+        if !self.high.is_empty() {
+            let high = (0..).map(OpId).zip(ops).filter_map(|(new, op)| Some((new, *self.high.get(op)?)));
+            part.high = high.collect();
+        }
+        if !self.pieces.is_empty() {
+            let pieces = (0..).map(OpId).zip(ops).filter_map(|(new, op)| Some((new, self.pieces.get(op)?.clone())));
+            part.pieces = pieces.collect();
+        }
+        self.restrict_groups(ops, &mut part);
         for (_, end) in self.finals.iter().enumerate().filter(|&(i, _)| keep_final(i)) {
             let addr = *renamed.entry(end.addr).or_insert_with(|| part.addr_id(&self.addr_names[end.addr.index()]));
             part.finals.push(Final { addr, ..*end });
@@ -536,178 +570,5 @@ impl Trace {
             }
         }
         part
-    }
-
-    /// Number of operations, barriers included.
-    #[inline]
-    pub fn len(&self) -> usize {
-        self.kind.len()
-    }
-
-    /// No operation at all?
-    pub fn is_empty(&self) -> bool {
-        self.kind.is_empty()
-    }
-
-    /// All operations, in the order of the text.
-    pub fn ops(&self) -> impl ExactSizeIterator<Item = OpId> + use<> {
-        (0..self.kind.len() as u32).map(OpId)
-    }
-
-    /// One operation.
-    pub fn op(&self, op: OpId) -> Op {
-        let kind = self.kind(op);
-        Op {
-            kind,
-            thread: self.thread(op),
-            addr: self.addr(op),
-            read: if kind == OpKind::Fence { 0 } else { self.read(op) },
-            write: self.write(op),
-            mask: self.mask(op),
-            span: self.span(op),
-            line: self.line(op),
-            marks: self.marks(op),
-        }
-    }
-
-    /// Its effect.
-    #[inline]
-    pub fn kind(&self, op: OpId) -> OpKind {
-        self.kind[op.index()]
-    }
-
-    /// By which thread.
-    #[inline]
-    pub fn thread(&self, op: OpId) -> ThreadId {
-        self.thread[op.index()]
-    }
-
-    /// To which address.
-    #[inline]
-    pub fn addr(&self, op: OpId) -> AddrId {
-        self.addr[op.index()]
-    }
-
-    /// The value read.
-    #[inline]
-    pub fn read(&self, op: OpId) -> u64 {
-        self.read[op.index()]
-    }
-
-    /// The value written.
-    #[inline]
-    pub fn write(&self, op: OpId) -> u64 {
-        self.write[op.index()]
-    }
-
-    /// A barrier's mask; `None` for `sync` and for what is not a barrier.
-    #[inline]
-    pub fn mask(&self, op: OpId) -> Option<Mask> {
-        let bits = self.read[op.index()];
-        (self.kind(op) == OpKind::Fence && bits != SYNC_BITS).then(|| Mask::from_bits(bits as u8))
-    }
-
-    /// When it was pending, as recorded.
-    #[inline]
-    pub fn span(&self, op: OpId) -> Span {
-        self.spans.get(op.index()).copied().unwrap_or(Span::UNKNOWN)
-    }
-
-    /// Its line in the text, from 1.
-    #[inline]
-    pub fn line(&self, op: OpId) -> u64 {
-        self.first_line + self.line[op.index()] as u64
-    }
-
-    /// The line at which the trace begins.
-    pub fn first_line(&self) -> u64 {
-        self.first_line
-    }
-
-    /// Names of the threads, by id.
-    pub fn thread_names(&self) -> &[u32] {
-        &self.thread_names
-    }
-
-    /// Names of the addresses and locks, by id.
-    pub fn addr_names(&self) -> &[AddrName] {
-        &self.addr_names
-    }
-
-    /// Number of threads that have an operation.
-    pub fn threads(&self) -> usize {
-        self.thread_names.len()
-    }
-
-    /// Number of addresses and locks.
-    pub fn addrs(&self) -> usize {
-        self.addr_names.len()
-    }
-
-    /// Where a read's value comes from; a release reads from its acquire. For a store that had to follow another write
-    /// directly, because a reservation was held ([`Trace::held`]), that write.
-    #[inline]
-    pub fn source(&self, op: OpId) -> Source {
-        self.rf[op.index()]
-    }
-
-    /// Place in its thread's program order, from 0.
-    #[inline]
-    pub fn po(&self, op: OpId) -> u32 {
-        self.po[op.index()]
-    }
-
-    /// A thread's operations, in program order.
-    #[inline]
-    pub fn thread_ops(&self, thread: ThreadId) -> &[OpId] {
-        let t = thread.index();
-        &self.thread_ops[self.thread_start[t] as usize..self.thread_start[t + 1] as usize]
-    }
-
-    /// An address's initial value.
-    pub fn initial(&self, addr: AddrId) -> u64 {
-        self.initial[addr.index()]
-    }
-
-    /// The writes behind `self.finals`, in the same order; [`Source::UNWRITTEN`] where nobody wrote the value.
-    pub fn final_sources(&self) -> &[Source] {
-        &self.final_sources
-    }
-
-    /// The writes behind `self.orders`, in the same order.
-    pub fn order_ops(&self) -> &[Vec<OpId>] {
-        &self.order_ops
-    }
-
-    /// The release that ends an acquire's session, the acquire that began a release's.
-    #[inline]
-    pub fn partner(&self, op: OpId) -> Option<OpId> {
-        self.kind(op).locks().then(|| self.partner[op.index()])
-    }
-
-    /// Is an operation of the same thread inside the session of this acquire or release, its ends included?
-    pub fn in_session(&self, end: OpId, op: OpId) -> bool {
-        let Some(other) = self.partner(end) else { return false };
-        let (a, b) = (self.po(end), self.po(other));
-        self.thread(end) == self.thread(op) && (a.min(b)..=a.max(b)).contains(&self.po(op))
-    }
-
-    /// Does a session of their thread hold both operations?
-    pub fn one_session(&self, earlier: OpId, later: OpId) -> bool {
-        let ops = self.thread_ops(self.thread(earlier));
-        let before = &ops[..=self.po(earlier) as usize];
-        before
-            .iter()
-            .any(|&op| self.kind(op) == OpKind::Acquire && self.in_session(op, earlier) && self.in_session(op, later))
-    }
-
-    /// Does a lock guard an address?
-    pub fn guards(&self, lock: AddrId, addr: AddrId) -> bool {
-        self.guards.iter().any(|guard| guard.lock == lock && guard.addrs.contains(&addr))
-    }
-
-    /// Does any operation take a lock?
-    pub fn has_locks(&self) -> bool {
-        !self.partner.is_empty()
     }
 }
