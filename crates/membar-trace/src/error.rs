@@ -32,7 +32,7 @@ pub enum ErrorKind {
         /// As written.
         text: String,
         /// The largest one possible.
-        max: u64,
+        max: u128,
     },
     /// A `membar` mask that does not exist.
     #[error("unknown barrier mask `{text}`")]
@@ -109,8 +109,13 @@ pub enum ErrorKind {
     /// Marks or dependencies of a barrier or a lock.
     #[error("marks and dependencies are for loads, stores and read-modify-writes")]
     MarkedBarrier,
+    /// Pieces of something else than a plain load or store.
+    #[error("only a plain load or store may be torn into pieces")]
+    TornAtomic,
     /// Marks, reservations or dependencies in an interleaving.
-    #[error("marks, reservations and dependencies are for `membar check`; an interleaving has no use for them")]
+    #[error(
+        "marks, reservations, dependencies and parts of words are for `membar check`; an interleaving has no use for them"
+    )]
     RecordedOnly,
     /// The lines, one after the other, are not sequentially consistent execution.
     #[error("not a sequentially consistent interleaving: {0}")]
@@ -252,6 +257,12 @@ impl ErrorKind {
             ErrorKind::Syntax { help, .. } => help,
             ErrorKind::NotANumber { .. } => "numbers are decimal (`17`) or hexadecimal (`0x11`)",
             ErrorKind::TooLarge { what: "thread id", .. } => "thread ids have 32 bits: renumber the threads",
+            ErrorKind::TooLarge { what: "number of bytes", .. } => {
+                "an access has 1 to 16 bytes; write a larger one as several"
+            }
+            ErrorKind::TooLarge { what: "value", max, .. } if *max != u64::MAX.into() => {
+                "the value does not fit into the bytes of the access"
+            }
             ErrorKind::TooLarge { .. } => "addresses, values and times have 64 bits, without sign",
             ErrorKind::UnknownMask { .. } => {
                 "the masks are #LoadLoad, #LoadStore, #StoreLoad, #StoreStore, #Sync and #MemIssue"
@@ -271,6 +282,7 @@ impl ErrorKind {
             ErrorKind::Decompress { .. } => "the data is damaged or was cut off; compress or transfer it again",
             ErrorKind::InterleavedOnly { .. } => "leave the line out, or run `membar monitor`",
             ErrorKind::UnknownMark { help, .. } => help,
+            ErrorKind::TornAtomic => "leave out `pieces(…)`, or the marks",
             ErrorKind::MarkedBarrier => "leave them out of this line",
             ErrorKind::RecordedOnly => "leave them out, or run `membar check`",
             ErrorKind::Interleaving(fault) => fault.help(),
@@ -283,6 +295,7 @@ impl ErrorKind {
                 Malformed::OrderUnwritten { .. } => "list only values that are stored there; the initial one is not",
                 Malformed::OrderTwice { .. } => "list each value once, oldest first",
                 Malformed::OrderMisses { .. } => "list every value that is written, or leave the line out",
+                Malformed::OrderOfParts { .. } => "leave the line out",
                 Malformed::ReleaseUnheld { .. } => "put an `acq` of that lock before it in the same thread",
                 Malformed::AcquireHeld { .. } => "put a `rel` of that lock between the two",
                 Malformed::HeldAtEnd { .. } => "put a `rel` of that lock after it in the same thread",

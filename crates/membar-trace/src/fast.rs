@@ -6,6 +6,7 @@
 //! ```text
 //! 0: M[1] := 1      0: x == 1      0: { M[1] == 0; M[1] := 1 }      0: <x == 0; x := 1>
 //! 0: sync           0: acq L       0: rel L
+//! 0: x+2:4 == 1     0: M[1]:1 := 1
 //! 0: lr x == 1      0: sc x := 1   0: sc x fails      0: fence rw,w   0: fence.tso
 //! ```
 //!
@@ -14,7 +15,7 @@
 
 use crate::line::in_name;
 use crate::marks;
-use membar_core::{AddrId, Marks, Mask, Span, Trace};
+use membar_core::{AddrId, AddrName, Marks, Mask, Span, Trace, WORD, largest};
 
 /// Longer lines go the slow way, which checks the length.
 const LONGEST: usize = 4096;
@@ -68,6 +69,24 @@ fn number(text: &[u8], at: &mut usize) -> Option<u64> {
 pub(crate) enum Place<'a> {
     Memory(u64),
     Named(&'a [u8]),
+    /// Some bytes of the one or the other.
+    Part(Whole<'a>, u32, u8),
+}
+
+/// A whole address.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Whole<'a> {
+    Memory(u64),
+    Named(&'a [u8]),
+}
+
+impl Whole<'_> {
+    fn name(self) -> AddrName {
+        match self {
+            Whole::Memory(n) => AddrName::Memory(n),
+            Whole::Named(name) => AddrName::Named(std::str::from_utf8(name).unwrap_or_default().into()),
+        }
+    }
 }
 
 impl Place<'_> {
@@ -76,6 +95,7 @@ impl Place<'_> {
         match self {
             Place::Memory(n) => trace.memory_id(n),
             Place::Named(name) => trace.named_id(std::str::from_utf8(name).unwrap_or_default()),
+            Place::Part(of, offset, width) => trace.part_id(&of.name(), offset, width),
         }
     }
 }
@@ -90,7 +110,7 @@ fn place<'a>(text: &'a [u8], at: &mut usize) -> Option<Place<'a>> {
             return None;
         }
         *at += 1;
-        return Some(Place::Memory(n));
+        return part(text, at, Whole::Memory(n));
     }
     if !(byte(text, start).is_ascii_alphabetic() || byte(text, start) == b'_') {
         return None;
@@ -98,7 +118,41 @@ fn place<'a>(text: &'a [u8], at: &mut usize) -> Option<Place<'a>> {
     while in_name(byte(text, *at)) {
         *at += 1;
     }
-    Some(Place::Named(&text[start..*at]))
+    part(text, at, Whole::Named(&text[start..*at]))
+}
+
+/// The address, or the bytes of it that are named behind it.
+#[inline(always)]
+fn part<'a>(text: &[u8], at: &mut usize, whole: Whole<'a>) -> Option<Place<'a>> {
+    let next = byte(text, *at);
+    if next != b'+' && (next != b':' || !byte(text, *at + 1).is_ascii_digit()) {
+        return Some(match whole {
+            Whole::Memory(n) => Place::Memory(n),
+            Whole::Named(name) => Place::Named(name),
+        });
+    }
+    let mut offset = 0;
+    if next == b'+' {
+        *at += 1;
+        offset = number(text, at).filter(|&offset| offset <= u64::from(u32::MAX >> 1))?;
+    }
+    if byte(text, *at) != b':' {
+        return None;
+    }
+    *at += 1;
+    let width = number(text, at).filter(|width| (1..=u64::from(WORD)).contains(width))?;
+    Some(Place::Part(whole, offset as u32, width as u8))
+}
+
+impl Place<'_> {
+    /// The largest value that fits.
+    #[inline(always)]
+    fn largest(self) -> u64 {
+        match self {
+            Place::Part(_, _, width) => largest(width) as u64,
+            _ => u64::MAX,
+        }
+    }
 }
 
 /// `:=` is a write.
@@ -148,9 +202,13 @@ pub(crate) struct Common<'a> {
 }
 
 impl Common<'_> {
-    /// Is there nothing but an action, with its times?
+    /// Is there nothing but an action on whole words, with its times?
     pub fn is_plain(&self) -> bool {
-        self.marks.is_empty() && self.suffix.is_empty()
+        let part = match self.action {
+            Action::Access { place, .. } | Action::Rmw { place, .. } => matches!(place, Place::Part(..)),
+            _ => false,
+        };
+        self.marks.is_empty() && self.suffix.is_empty() && !part
     }
 }
 
@@ -176,10 +234,18 @@ pub(crate) fn operation(text: &[u8], start: usize) -> Option<Common<'_>> {
                 Place::Named(b"acq") => Action::Lock { name: lock(text, &mut at)?, acquire: true },
                 Place::Named(b"rel") => Action::Lock { name: lock(text, &mut at)?, acquire: false },
                 Place::Named(word) => instruction(word, text, &mut at, &mut marks)?,
-                Place::Memory(_) => return None,
+                Place::Memory(_) | Place::Part(..) => return None,
             },
         }
     };
+    let fits = match action {
+        Action::Access { place, value, .. } => value <= place.largest(),
+        Action::Rmw { place, read, write } => read.max(write) <= place.largest(),
+        _ => true,
+    };
+    if !fits {
+        return None;
+    }
     let mut span = Span::UNKNOWN;
     let mut last = skip_space(text, &mut at);
     let mut suffix: &[u8] = &[];
@@ -255,7 +321,7 @@ fn push(common: &Common<'_>, line: u64, trace: &mut Trace) {
 /// The rest of a reservation or of a barrier in RISC-V's or Arm's words.
 fn instruction<'a>(word: &[u8], text: &'a [u8], at: &mut usize, marks: &mut Marks) -> Option<Action<'a>> {
     let following = skip_space(text, at);
-    if matches!(following, b'=' | b':' | b'[') {
+    if matches!(following, b'=' | b':' | b'[' | b'+') {
         return None;
     }
     if let Some((mask, style)) = marks::bare(word) {
@@ -345,7 +411,7 @@ fn lock<'a>(text: &'a [u8], at: &mut usize) -> Option<&'a [u8]> {
     skip_space(text, at);
     match place(text, at)? {
         Place::Named(name) => Some(name),
-        Place::Memory(_) => None,
+        _ => None,
     }
 }
 

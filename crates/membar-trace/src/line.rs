@@ -6,7 +6,7 @@
 
 use crate::error::{ErrorKind, quoted};
 use membar_core::columns;
-use membar_core::{Depends, Marks, Mask, Span};
+use membar_core::{AddrName, Depends, Marks, Mask, Part, Span, WIDEST, WORD, largest};
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -22,6 +22,23 @@ pub(crate) struct Fault {
 pub(crate) enum Addr<'a> {
     Memory(u64),
     Named(Cow<'a, str>),
+    /// Some bytes of an address.
+    Part {
+        of: Box<Addr<'a>>,
+        offset: u32,
+        width: u8,
+    },
+}
+
+impl Addr<'_> {
+    /// Its name in a trace.
+    pub fn name(&self) -> AddrName {
+        match self {
+            Addr::Memory(n) => AddrName::Memory(*n),
+            Addr::Named(name) => AddrName::Named(name.as_ref().into()),
+            &Addr::Part { ref of, offset, width } => AddrName::Part(Box::new(Part { of: of.name(), offset, width })),
+        }
+    }
 }
 
 impl std::fmt::Display for Addr<'_> {
@@ -29,6 +46,7 @@ impl std::fmt::Display for Addr<'_> {
         match self {
             Addr::Memory(n) => write!(f, "M[{n}]"),
             Addr::Named(name) => f.write_str(name),
+            part => part.name().fmt(f),
         }
     }
 }
@@ -70,6 +88,10 @@ pub(crate) enum Action<'a> {
 pub(crate) struct Said {
     pub marks: Marks,
     pub deps: Vec<(Depends, u32)>,
+    /// What is read and written behind the first 8 bytes.
+    pub high: [u64; 2],
+    /// The widths of the pieces into which it may be torn.
+    pub pieces: Vec<u8>,
 }
 
 /// The meaning of a line.
@@ -78,8 +100,8 @@ pub(crate) enum Line<'a> {
     Blank,
     Check,
     Op { thread: u32, action: Action<'a>, said: Said, span: Span, label: Option<&'a str> },
-    Init { addr: Addr<'a>, value: u64 },
-    Final { addr: Addr<'a>, value: u64 },
+    Init { addr: Addr<'a>, value: u128 },
+    Final { addr: Addr<'a>, value: u128 },
     Order { addr: Addr<'a>, values: Vec<u64> },
     Guard { lock: Cow<'a, str>, addrs: Vec<Addr<'a>> },
 }
@@ -120,9 +142,13 @@ pub(crate) struct Parser<'a> {
     pub watch: Option<u64>,
     /// Is this part of an interleaving, with what only those have?
     interleaved: bool,
+    /// The bytes of the last address.
+    pub width: u8,
     /// What the operation says besides address and value.
     pub marks: Marks,
     pub deps: Vec<(Depends, u32)>,
+    pub pieces: Vec<u8>,
+    high: [u64; 2],
 }
 
 impl<'a> Parser<'a> {
@@ -137,8 +163,11 @@ impl<'a> Parser<'a> {
             thread_at: none(),
             watch: None,
             interleaved: false,
+            width: WORD,
             marks: Marks::NONE,
             deps: Vec::new(),
+            pieces: Vec::new(),
+            high: [0; 2],
         }
     }
 
@@ -203,13 +232,24 @@ impl<'a> Parser<'a> {
         if !matches!(action, Action::Start(_) | Action::Join(_)) {
             self.suffixes()?;
         }
-        let said = Said { marks: self.marks, deps: std::mem::take(&mut self.deps) };
+        let said = Said {
+            marks: self.marks,
+            deps: std::mem::take(&mut self.deps),
+            high: self.high,
+            pieces: std::mem::take(&mut self.pieces),
+        };
         let barrier = matches!(action, Action::Fence(_) | Action::Failed { .. });
-        if self.interleaved && (!said.deps.is_empty() || !said.marks.is_empty()) && !matches!(action, Action::Fence(_))
+        if self.interleaved
+            && (!said.deps.is_empty() || !said.marks.is_empty() || !said.pieces.is_empty())
+            && !matches!(action, Action::Fence(_))
         {
             return Err(Fault { kind: ErrorKind::RecordedOnly, at: suffix..self.at.max(suffix + 1) });
         }
         let words = Marks::WORDS.iter().fold(Marks::NONE, |all, &(mark, _)| all.with(mark));
+        let torn = !said.pieces.is_empty();
+        if torn && (!matches!(action, Action::Load { .. } | Action::Store { .. }) || !said.marks.is_empty()) {
+            return Err(Fault { kind: ErrorKind::TornAtomic, at: suffix..self.at.max(suffix + 1) });
+        }
         let lock = matches!(action, Action::Acquire(_) | Action::Release(_) | Action::Attempt { .. });
         if (barrier
             && (said.marks.meets(words)
@@ -246,7 +286,8 @@ impl<'a> Parser<'a> {
     fn plain(&mut self) -> Result<Action<'a>, Fault> {
         let start = self.at;
         let word = self.word();
-        if matches!(word, "sync" | "membar" | "acq" | "rel") && !matches!(self.next(), Some(b'=' | b':' | b'[')) {
+        if matches!(word, "sync" | "membar" | "acq" | "rel") && !matches!(self.next(), Some(b'=' | b':' | b'[' | b'+'))
+        {
             return Ok(match word {
                 "sync" => Action::Fence(None),
                 "membar" => Action::Fence(Some(self.mask()?)),
@@ -254,7 +295,7 @@ impl<'a> Parser<'a> {
                 _ => Action::Release(self.lock()?),
             });
         }
-        if !matches!(self.next(), Some(b'=' | b':' | b'[')) {
+        if !matches!(self.next(), Some(b'=' | b':' | b'[' | b'+')) {
             if let Some(barrier) = self.barrier(word)? {
                 return Ok(barrier);
             }
@@ -272,7 +313,7 @@ impl<'a> Parser<'a> {
         }
         self.at = start;
         let (addr, writes) = self.access()?;
-        let value = self.value()?;
+        let value = self.value(writes)?;
         self.read_at = self.value_at.clone();
         Ok(if writes { Action::Store { addr, value } } else { Action::Load { addr, value } })
     }
@@ -305,7 +346,7 @@ impl<'a> Parser<'a> {
         if writes {
             return Err(Fault { kind: ErrorKind::RmwWritesFirst, at: first_at..self.at });
         }
-        let read = self.value()?;
+        let read = self.value(false)?;
         self.read_at = self.value_at.clone();
         let close = if open == b'{' { b'}' } else { b'>' };
         if self.interleaved && self.next() == Some(close) {
@@ -325,7 +366,7 @@ impl<'a> Parser<'a> {
             };
             return Err(Fault { kind, at: self.addr_at.clone() });
         }
-        let write = self.value()?;
+        let write = self.value(true)?;
         if self.next() != Some(close) {
             let (found, at) = self.found();
             let column = columns(&self.text.as_bytes()[..open_at]) + 1;
@@ -409,20 +450,20 @@ impl<'a> Parser<'a> {
         digit.then(|| self.number("time", u64::MAX)).transpose()
     }
 
-    fn equation(&mut self) -> Result<(Addr<'a>, u64), Fault> {
+    fn equation(&mut self) -> Result<(Addr<'a>, u128), Fault> {
         let addr = self.addr()?;
         self.token(b"==", "`==` and a value", "write `init M[3] == 7` or `final M[3] == 7`")?;
-        let value = self.value()?;
+        let value = self.whole_value()?;
         Ok((addr, value))
     }
 
     fn order(&mut self) -> Result<Line<'a>, Fault> {
-        let addr = self.addr()?;
+        let addr = self.whole()?;
         self.token(b":", "`:` and the values", "write `order M[0]: 1 5 3`, oldest value first")?;
         let mut values = Vec::new();
         let mut watched = 0..0;
         while self.next().is_some_and(|byte| byte.is_ascii_digit()) {
-            let value = self.value()?;
+            let value = self.value(true)?;
             if self.watch == Some(value) {
                 watched = self.value_at.clone();
             }
@@ -455,7 +496,41 @@ impl<'a> Parser<'a> {
         Ok(Line::Guard { lock, addrs })
     }
 
+    /// An address, or some bytes of one: `x`, `M[3]+4:2`, `x:1`.
     pub(crate) fn addr(&mut self) -> Result<Addr<'a>, Fault> {
+        let of = self.whole()?;
+        let start = self.addr_at.start;
+        let part = match self.rest() {
+            [b'+', ..] => true,
+            [b':', digit, ..] => digit.is_ascii_digit(),
+            _ => false,
+        };
+        if !part {
+            return Ok(of);
+        }
+        let help = "write `x+2:4` for the 4 bytes from byte 2 on, with 1 to 16 bytes";
+        let mut offset = 0;
+        if self.rest().starts_with(b"+") {
+            self.at += 1;
+            offset = self.number("offset", u64::from(u32::MAX >> 1))? as u32;
+        }
+        self.token(b":", "`:` and the number of bytes", help)?;
+        let at = self.at_next();
+        let width = self.number("number of bytes", u64::from(WIDEST))? as u8;
+        if width == 0 {
+            return Err(self.expected_at(at, "the number of bytes, 1 to 16", help));
+        }
+        if self.interleaved {
+            return Err(Fault { kind: ErrorKind::RecordedOnly, at: start..self.at });
+        }
+        self.addr_at = start..self.at;
+        self.width = width;
+        Ok(if (offset, width) == (0, WORD) { of } else { Addr::Part { of: Box::new(of), offset, width } })
+    }
+
+    /// A whole address.
+    fn whole(&mut self) -> Result<Addr<'a>, Fault> {
+        self.width = WORD;
         if !self.next().is_some_and(starts_name) {
             return Err(self.expected("an address", "addresses are `M[3]` or names such as `x` and `flag[0]`"));
         }
@@ -476,20 +551,31 @@ impl<'a> Parser<'a> {
         if !self.next().is_some_and(starts_name) {
             return Err(self.expected("the name of a lock", "locks are names such as `L1`: `2: acq L1`"));
         }
-        Ok(match self.addr()? {
+        Ok(match self.whole()? {
             Addr::Named(name) => name,
             memory => memory.to_string().into(),
         })
     }
 
-    pub(crate) fn value(&mut self) -> Result<u64, Fault> {
+    /// A value that is written or read: its first 8 bytes. The others are noted.
+    pub(crate) fn value(&mut self, writes: bool) -> Result<u64, Fault> {
+        let value = self.whole_value()?;
+        self.high[usize::from(writes)] = (value >> 64) as u64;
+        Ok(value as u64)
+    }
+
+    fn whole_value(&mut self) -> Result<u128, Fault> {
         let start = self.at_next();
-        let value = self.number("value", u64::MAX)?;
+        let value = self.large_number("value", largest(self.width))?;
         self.value_at = start..self.at;
         Ok(value)
     }
 
     pub(crate) fn number(&mut self, what: &'static str, max: u64) -> Result<u64, Fault> {
+        Ok(self.large_number(what, max.into())? as u64)
+    }
+
+    fn large_number(&mut self, what: &'static str, max: u128) -> Result<u128, Fault> {
         if !self.next().is_some_and(|byte| byte.is_ascii_digit()) {
             let expected = match what {
                 "value" => "a value",
@@ -505,7 +591,7 @@ impl<'a> Parser<'a> {
             [b'0', b'x' | b'X', digits @ ..] => (digits, 16),
             digits => (digits, 10),
         };
-        let mut number = Some(0u64);
+        let mut number = Some(0u128);
         for &byte in digits {
             let Some(digit) = char::from(byte).to_digit(radix) else {
                 return fault(ErrorKind::NotANumber { text: quoted(word) });

@@ -40,6 +40,7 @@ fn line_of(fault: &Malformed) -> u64 {
         | Malformed::OrderUnwritten { line, .. }
         | Malformed::OrderTwice { line, .. }
         | Malformed::OrderMisses { line, .. }
+        | Malformed::OrderOfParts { line, .. }
         | Malformed::ReleaseUnheld { line, .. }
         | Malformed::AcquireHeld { line, .. }
         | Malformed::HeldAtEnd { line, .. }
@@ -72,6 +73,7 @@ fn blame(fault: &Malformed, original: &[u8]) -> Option<Range<usize>> {
         | Malformed::OrderTwice { .. } => parser.value_at,
         Malformed::Repeated { .. }
         | Malformed::OrderMisses { .. }
+        | Malformed::OrderOfParts { .. }
         | Malformed::ReleaseUnheld { .. }
         | Malformed::AcquireHeld { .. }
         | Malformed::HeldAtEnd { .. }

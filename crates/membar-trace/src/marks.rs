@@ -84,6 +84,8 @@ pub(crate) fn depends(word: &[u8]) -> Option<Depends> {
 }
 
 const FENCE_HELP: &str = "write `fence`, `fence r,rw` with sets of r, w, i and o, `fence.tso` or `fence.i`";
+const PIECES_HELP: &str =
+    "write `pieces(1,3)`: the bytes of each piece, lowest first, that add up to those of the access";
 const DEPENDS_HELP: &str = "write `addr(-1)`: how many operations of the thread earlier the value was returned";
 
 impl<'a> Parser<'a> {
@@ -125,7 +127,7 @@ impl<'a> Parser<'a> {
             };
             return Err(self.expected_at(start, expected, help));
         }
-        let value = self.value()?;
+        let value = self.value(writes)?;
         self.read_at = self.value_at.clone();
         self.marks = if reserves { Marks::RESERVES } else { Marks::CONDITIONAL };
         Ok(if writes { Action::Store { addr, value } } else { Action::Load { addr, value } })
@@ -140,13 +142,39 @@ impl<'a> Parser<'a> {
                 self.marks = self.marks.with(mark);
             } else if let Some(how) = depends(word.as_bytes()) {
                 self.dependencies(how)?;
+            } else if word == "pieces" {
+                self.pieces()?;
             } else {
-                let help =
-                    "behind an operation stand `aq`, `rl`, `aqpc`, `addr(-1)`, `data(-1)` and `ctrl(-1)`, then `@`";
+                let help = "behind an operation stand `aq`, `rl`, `aqpc`, `addr(-1)`, `data(-1)`, `ctrl(-1)` and `pieces(2,2)`, then `@`";
                 return Err(self.unknown(start, help));
             }
         }
         Ok(())
+    }
+
+    /// `(2,2)`, which has to add up to the access.
+    fn pieces(&mut self) -> Result<(), Fault> {
+        let start = self.at_next();
+        self.token(b"(", "`(` and the bytes of the first piece", PIECES_HELP)?;
+        loop {
+            let at = self.at_next();
+            let width = self.number("number of bytes", u64::from(self.width))? as u8;
+            if width == 0 {
+                return Err(self.expected_at(at, "a piece of at least one byte", PIECES_HELP));
+            }
+            self.pieces.push(width);
+            if self.next() != Some(b',') {
+                break;
+            }
+            self.token(b",", "`,`", PIECES_HELP)?;
+        }
+        self.token(b")", "`)` or `,`", PIECES_HELP)?;
+        let sum: u32 = self.pieces.iter().map(|&width| u32::from(width)).sum();
+        if sum == u32::from(self.width) {
+            Ok(())
+        } else {
+            Err(self.expected_at(start, "pieces that add up to the bytes of the access", PIECES_HELP))
+        }
     }
 
     /// `(-1,-3)`

@@ -15,7 +15,7 @@ use crate::error::{Error, ErrorKind};
 use crate::input::{Compression, Input};
 use crate::line::{Action, Addr, Fault, Line, Parser, in_name, text};
 use crate::{fast, locate};
-use membar_core::{AddrId, Final, Guard, Init, OpId, OrderLine, ResolveScratch, Source, Span, ThreadId, Trace};
+use membar_core::{AddrId, Guard, OpId, OrderLine, ResolveScratch, Source, Span, ThreadId, Trace};
 use membar_core::{Excerpt, columns};
 use std::io::Read;
 use std::ops::Range;
@@ -385,6 +385,7 @@ fn addr_id(trace: &mut Trace, addr: &Addr<'_>) -> AddrId {
     match addr {
         Addr::Memory(n) => trace.memory_id(*n),
         Addr::Named(name) => trace.named_id(name),
+        part => trace.addr_id(&part.name()),
     }
 }
 
@@ -397,6 +398,12 @@ fn add(trace: &mut Trace, parsed: Line<'_>, line: u64) {
             if span != Span::UNKNOWN {
                 trace.set_span(op, span);
             }
+            if said.high != [0; 2] {
+                trace.set_high(op, said.high[0], said.high[1]);
+            }
+            if !said.pieces.is_empty() {
+                trace.set_pieces(op, &said.pieces);
+            }
             if !said.marks.is_empty() {
                 trace.set_marks(op, said.marks);
             }
@@ -405,12 +412,10 @@ fn add(trace: &mut Trace, parsed: Line<'_>, line: u64) {
             }
         }
         Line::Init { addr, value } => {
-            let addr = addr_id(trace, &addr);
-            trace.inits.push(Init { addr, value, line });
+            trace.push_init(&addr.name(), value, line);
         }
         Line::Final { addr, value } => {
-            let addr = addr_id(trace, &addr);
-            trace.finals.push(Final { addr, value, line });
+            trace.push_final(&addr.name(), value, line);
         }
         Line::Order { addr, values } => {
             let addr = addr_id(trace, &addr);

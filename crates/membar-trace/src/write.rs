@@ -16,11 +16,11 @@ pub fn write_op(trace: &Trace, id: OpId, out: &mut impl fmt::Write) -> fmt::Resu
     }
     match op.kind {
         OpKind::Fence if op.marks.meets(Marks::FAILED) => write!(out, "{} fails", name(trace, op.addr))?,
-        OpKind::Load => write!(out, "{} == {}", name(trace, op.addr), op.read)?,
-        OpKind::Store => write!(out, "{} := {}", name(trace, op.addr), op.write)?,
+        OpKind::Load => write!(out, "{} == {}", name(trace, op.addr), trace.whole_read(id))?,
+        OpKind::Store => write!(out, "{} := {}", name(trace, op.addr), trace.whole_write(id))?,
         OpKind::Rmw => {
             let addr = name(trace, op.addr);
-            write!(out, "{{ {addr} == {}; {addr} := {} }}", op.read, op.write)?;
+            write!(out, "{{ {addr} == {}; {addr} := {} }}", trace.whole_read(id), trace.whole_write(id))?;
         }
         OpKind::Fence => match op.mask {
             None => out.write_str("sync")?,
@@ -32,6 +32,12 @@ pub fn write_op(trace: &Trace, id: OpId, out: &mut impl fmt::Write) -> fmt::Resu
     }
     for (_, word) in Marks::WORDS.iter().filter(|(mark, _)| op.marks.meets(*mark)) {
         write!(out, " {word}")?;
+    }
+    for (i, width) in trace.pieces(id).iter().enumerate() {
+        write!(out, "{}{width}", if i == 0 { " pieces(" } else { "," })?;
+    }
+    if !trace.pieces(id).is_empty() {
+        out.write_char(')')?;
     }
     let mut open = None;
     for dep in trace.dependencies(id) {
@@ -165,13 +171,16 @@ impl Declaration {
 /// Fails with [`io::ErrorKind::InvalidInput`], before anything is written, if the text could not be read back: a name
 /// that is none, such as `a b`, or that means something else (a *named* address `M[3]`), or a barrier with an empty mask.
 pub fn write_trace(trace: &Trace, out: &mut impl io::Write) -> io::Result<()> {
-    for name in trace.addr_names() {
-        let bad = match name {
+    fn bad(name: &AddrName) -> bool {
+        match name {
             AddrName::Memory(_) => false,
             AddrName::Named(text) => !is_name(text) || text.starts_with("M["),
             AddrName::Lock(text) => !is_name(text),
-        };
-        if bad {
+            AddrName::Part(part) => bad(&part.of) || matches!(part.of, AddrName::Lock(_) | AddrName::Part(_)),
+        }
+    }
+    for name in trace.addr_names() {
+        if bad(name) {
             let message = format!("{:?} cannot be written as a name in a trace", name.to_string());
             return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
         }

@@ -351,6 +351,10 @@ impl Reader<'_> {
         let mut cut = false;
         loop {
             self.await_line()?;
+            if self.content.is_none() {
+                // If it is not blank, it is the first.
+                state.first_line = self.line + 1;
+            }
             if self.use_fast {
                 let (taken, stop) = self.fast_steps(state, take);
                 if taken > 0 {
@@ -375,20 +379,20 @@ impl Reader<'_> {
                 Ok(Taken::Blank) => {}
                 Ok(Taken::Line) => {
                     cut = unended;
-                    self.begin(state, number);
+                    self.begin_content(number);
                 }
                 Ok(Taken::Stop) => {
-                    self.begin(state, number);
+                    self.begin_content(number);
                     self.state = State::InFault;
                     return Ok(Some(Ended::Stopped));
                 }
                 Ok(Taken::Check) => {
-                    self.begin(state, number);
+                    self.begin_content(number);
                     return self.ended(state, Ended::Complete);
                 }
                 Err(fault) => {
                     self.state = if super::is_check(bytes) { State::AfterFault } else { State::InFault };
-                    self.begin(state, number);
+                    self.begin_content(number);
                     return Err(self.error(fault, line));
                 }
             }
@@ -410,13 +414,6 @@ impl Reader<'_> {
         }
         self.state = State::Ready;
         Ok(Some(how))
-    }
-
-    fn begin(&mut self, state: &mut Interleaving, line: u64) {
-        if self.content.is_none() {
-            self.begin_content(line);
-            state.first_line = line;
-        }
     }
 
     /// Takes common lines as long as they are possible; the others go the slow way, which says what is wrong.
@@ -442,7 +439,7 @@ impl Reader<'_> {
             }
         }
         if taken > 0 {
-            self.begin(state, self.line + 1);
+            self.begin_content(self.line + 1);
             self.line = line;
         }
         (taken, stop)
@@ -484,12 +481,12 @@ fn one_step(
         Line::Init { addr, value } => {
             let addr = addr_id(&mut state.names, &addr);
             let kind = |fault| Fault { kind: ErrorKind::Interleaving(fault), at: parser.addr_at.clone() };
-            state.init(addr, value, line).map_err(kind).map(|()| Taken::Line)
+            state.init(addr, value as u64, line).map_err(kind).map(|()| Taken::Line)
         }
         Line::Final { addr, value } => {
             let addr = addr_id(&mut state.names, &addr);
             let fault = |kind| Fault { kind, at: parser.addr_at.clone() };
-            state.last(addr, value, line).map_err(fault).map(|()| Taken::Line)
+            state.last(addr, value as u64, line).map_err(fault).map(|()| Taken::Line)
         }
         // The order of the lines says more than an `order` line can; what a lock guards matters to no monitor.
         Line::Order { .. } | Line::Guard { .. } => Ok(Taken::Line),

@@ -54,7 +54,7 @@ fn taken(text: &[u8]) -> u64 {
 fn token() -> impl Strategy<Value = String> {
     const FIXED: &[&str] = &[
         ":", ":=", "==", "=", "@", "{", "}", "<", ">", ";", "[", "]", "#", "\r", "sync", "x", "M", "check", "acq L",
-        ".", "!", "! a.c:1", "start 1", "join 2",
+        ".", "!", "! a.c:1", "start 1", "join 2", "+", "x+2:4", ":1",
     ];
     prop_oneof![
         8 => prop::sample::select(FIXED).prop_map(str::to_owned),
@@ -75,6 +75,8 @@ fn common() -> impl Strategy<Value = Vec<String>> {
             1 => number().prop_map(|n| vec!["M".into(), "[".into(), n, "]".into()]),
             3 => number().prop_map(|n| vec![format!("M[{n}]")]),
             1 => "[a-z_][a-z0-9_.$]{0,4}".prop_map(|name| vec![name]),
+            1 => (number(), 0..12u8).prop_map(|(offset, width)| vec![format!("x+{offset}:{width}")]),
+            1 => (number(), 0..12u8).prop_map(|(n, width)| vec![format!("M[{n}]:{width}")]),
             1 => Just(vec!["sync".into()]),
             1 => Just(vec!["M".into()]),
         ]
@@ -190,6 +192,15 @@ proptest! {
     }
 }
 
+#[test]
+fn the_first_line_is_known_at_the_first_step() {
+    for use_fast in [true, false] {
+        let text = b"# a comment\n0: x := 1\n0: y_z := 2\ncheck\n";
+        let (_, seen) = steps(text, use_fast);
+        assert!(seen[0].contains("2 of") && seen[1].contains("2 of") && seen[2] == "Complete 2", "{seen:?}");
+    }
+}
+
 /// The comparison above would be empty if the fast way took nothing, or everything.
 #[test]
 fn the_fast_way_takes_a_fair_share() {
@@ -215,10 +226,21 @@ fn the_fast_way_takes_the_common_lines() {
         "3: rel  L1@4:",
         "3: x := 4 ! dekker.c:12",
         "3: x := 5 @ 1: !y z \t",
+        "3: x+2:4 := 5",
+        "3: { M[7]:1 == 0; M[7]:1 := 255 } aq",
+        "3: lr x+8:8 == 0",
     ];
     let text = lines.join("\n") + "\n";
     assert_eq!(taken(text.as_bytes()), lines.len() as u64);
-    for line in ["# c\n", "\n", "check\n", "0: x := 1 # c\n", "0: x := 1 2\n", "0: x := 18446744073709551615\n"] {
+    for line in [
+        "# c\n",
+        "\n",
+        "check\n",
+        "0: x := 1 # c\n",
+        "0: x := 1 2\n",
+        "0: x := 18446744073709551615\n",
+        "0: x:1 := 256\n",
+    ] {
         assert_eq!(taken(line.as_bytes()), 0, "{line}");
     }
 }

@@ -187,3 +187,38 @@ fn without_line_numbers_declarations_surround_the_operations() {
     write_trace(&trace, &mut out).unwrap();
     assert_eq!(String::from_utf8(out).unwrap(), "init x == 5\n0: x := 1\nfinal x == 1\ncheck\n");
 }
+
+#[test]
+fn parts_of_words() {
+    let text = "init x+4:2 == 65535\n0: x+2:4 := 4294967295\n0: M[3]:1 == 7\n1: { M[3] == 1; M[3] := 2 } aq\n1: lr x == 0\n1: sc x fails\nfinal x:1 == 255\n0: x:16 := 340282366920938463463374607431768211455\n0: M[3]+6:4 == 1 pieces(2,1,1) addr(-2)\ncheck\n";
+    let trace = membar_trace::parse("parts", text.as_bytes()).unwrap().remove(0);
+    assert!(trace.is_mixed());
+    let mut written = Vec::new();
+    membar_trace::write_trace(&trace, &mut written).unwrap();
+    assert_eq!(String::from_utf8(written).unwrap(), text);
+    let same = membar_trace::parse("parts", b"0: x:8 := 1\n1: x+0:8 == 1\ncheck\n").unwrap().remove(0);
+    assert!(!same.is_mixed() && same.addrs() == 1);
+    for (bad, message) in [
+        ("0: x:0 := 1\ncheck\n", "1 to 16"),
+        ("0: x:17 := 1\ncheck\n", "larger than 16"),
+        ("0: x:1 := 256\ncheck\n", "larger than 255"),
+        ("0: x:9 := 0x1000000000000000000\ncheck\n", "larger than 4722366482869645213695"),
+        (
+            "0: x:16 := 340282366920938463463374607431768211456\ncheck\n",
+            "larger than 340282366920938463463374607431768211455",
+        ),
+        ("0: x:4 := 1 pieces(2,1)\ncheck\n", "expected pieces that add up"),
+        ("0: x:4 := 1 pieces(4,0)\ncheck\n", "expected a piece of at least"),
+        ("0: x:4 := 1 pieces()\ncheck\n", "expected a number"),
+        ("0: lr x:4 == 1 pieces(2,2)\ncheck\n", "only a plain load or store"),
+        ("0: x:4 == 1 aq pieces(2,2)\ncheck\n", "only a plain load or store"),
+        ("0: sync pieces(4,4)\ncheck\n", "only a plain load or store"),
+        ("0: x+ := 256\ncheck\n", "expected a number"),
+        ("init x == 1\ninit x:1 == 1\n0: x := 2\ncheck\n", "a second `init` line for x:1"),
+        ("0: x:1 := 1\n0: x := 1\norder x: 1\ncheck\n", "an `order` line of x"),
+        ("0: lr x:4 == 0\n0: sc x := 1\ncheck\n", "load reserved of another address"),
+    ] {
+        let error = membar_trace::parse("parts", bad.as_bytes()).unwrap_err().to_string();
+        assert!(error.contains(message), "{bad}{error}");
+    }
+}
