@@ -64,9 +64,9 @@ impl Size {
 pub enum Side {
     /// A smallest one.
     Trace(Box<Trace>),
-    /// There is none of any size: whatever the forbidding model keeps in order, the allowing one keeps too.
+    /// No trace of any size: whatever the forbidding model keeps in order, the allowing one keeps too.
     Never,
-    /// There is none with up to this many operations.
+    /// No trace with up to this many operations.
     None {
         /// How many.
         ops: usize,

@@ -4,13 +4,10 @@
 
 use membar_core::{Condition, Depends, Marks, OpId, OpKind, Rule, Trace};
 
-/// The marks that acquire.
-pub(crate) const ACQUIRES: Marks = Marks::ACQUIRE.with(Marks::ACQUIRE_PC);
-
 /// The marks that the earlier and the later operation must have for this condition, if it is about marks.
 pub(crate) fn marks(condition: Condition) -> Option<[Option<Marks>; 2]> {
     match condition {
-        Condition::EarlierAcquires => Some([Some(ACQUIRES), None]),
+        Condition::EarlierAcquires => Some([Some(Marks::ACQUIRES), None]),
         Condition::LaterReleases => Some([None, Some(Marks::RELEASE)]),
         Condition::ReleaseAcquire => Some([Some(Marks::RELEASE), Some(Marks::ACQUIRE)]),
         _ => None,
@@ -69,7 +66,7 @@ pub(crate) fn rule(trace: &Trace, by: Condition, earlier: OpId, later: OpId) -> 
         }
         Condition::AcquireFromPair => {
             through = own_source().filter(|&store| trace.reservation(store) == Some(earlier));
-            through.is_some() && trace.marks(later).meets(ACQUIRES)
+            through.is_some() && trace.marks(later).meets(Marks::ACQUIRES)
         }
         Condition::EarlierAcquires | Condition::LaterReleases | Condition::ReleaseAcquire => {
             let [first, second] = marks(by).unwrap_or_default();

@@ -13,6 +13,7 @@
 //! | `schedule` | the TOO heuristic and the complete search |
 //! | `location` | models without a write order |
 //! | `open` | traces with repeated values |
+//! | `forward` | the same on a machine that was right: runs the trace |
 //! | `prove`, `shortest` | from edges and conflicts to a proof; the shortest proof of a few operations |
 //! | `shrink`, `blame` | the smallest forbidden part; the read that is to blame and what it could have returned |
 //!
@@ -36,6 +37,7 @@
 mod blame;
 mod conflict;
 pub mod diff;
+mod forward;
 mod kept;
 mod limits;
 mod location;
@@ -74,6 +76,24 @@ pub struct Outcome {
     pub effort: Effort,
 }
 
+impl Outcome {
+    /// Undecided where the proof needs the pieces of an access that was torn to be in order: no machine promises that. All
+    /// other steps hold whatever their order.
+    fn unless_torn(mut self, trace: &Trace) -> Outcome {
+        let apart = |step: &ProofStep| match (step.from.as_op(), step.to.as_op()) {
+            (Some(from), Some(to)) => trace.torn_apart(from, to),
+            _ => false,
+        };
+        if trace.is_torn()
+            && let Verdict::Forbidden(proof) = &self.verdict
+            && proof.steps().into_iter().any(apart)
+        {
+            self.verdict = Verdict::Undecided { reason: Undecided::Torn, ordered: 0 };
+        }
+        self
+    }
+}
+
 /// A verdict without its certificate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Decision {
@@ -83,6 +103,14 @@ pub enum Decision {
     Forbidden,
     /// Not known within the limits.
     Undecided(Undecided),
+}
+
+fn decision(verdict: &Verdict) -> Decision {
+    match *verdict {
+        Verdict::Allowed(_) => Decision::Allowed,
+        Verdict::Forbidden(_) => Decision::Forbidden,
+        Verdict::Undecided { reason, .. } => Decision::Undecided(reason),
+    }
 }
 
 /// How a trace was found forbidden.
@@ -131,22 +159,28 @@ impl Checker {
 
     /// Decides a trace, with a certificate that people can follow: a proof is shortened, within limits.
     pub fn check(&mut self, trace: &Trace, model: &Model, limits: &Limits) -> Outcome {
-        let mut outcome = self.verdict(trace, model, limits);
-        if trace.is_open() {
-            return outcome;
+        let mut outcome = self.found(trace, model, limits);
+        if trace.is_open() || trace.is_grouped() {
+            return outcome.unless_torn(trace);
         }
         if let Verdict::Forbidden(proof) = outcome.verdict {
             outcome.verdict = Verdict::Forbidden(shorten(trace, model, proof, limits));
         }
-        outcome
+        outcome.unless_torn(trace)
     }
 
     /// Decides a trace, with the certificate as found: for machines.
     pub fn verdict(&mut self, trace: &Trace, model: &Model, limits: &Limits) -> Outcome {
+        self.found(trace, model, limits).unless_torn(trace)
+    }
+
+    /// As [`Checker::verdict`], where the pieces of a torn access are taken to be in order.
+    fn found(&mut self, trace: &Trace, model: &Model, limits: &Limits) -> Outcome {
+        assert!(!trace.is_mixed(), "certificates are for the form that `Trace::for_model` gives");
         if trace.is_open() {
             return open::decide(trace, model, limits);
         }
-        let decision = self.decide(trace, model, limits);
+        let decision = self.decide_in_order(trace, model, limits);
         let (algorithm, effort) = (self.algorithm.expect("decided"), self.effort);
         let verdict = match decision {
             Decision::Allowed => Verdict::Allowed(Witness { order: self.order(trace) }),
@@ -159,14 +193,19 @@ impl Checker {
         Outcome { verdict, algorithm, effort }
     }
 
-    /// Decides a trace.
+    /// Decides a trace, as recorded or in the form for the model.
     pub fn decide(&mut self, trace: &Trace, model: &Model, limits: &Limits) -> Decision {
+        let trace = &*trace.for_model(model);
+        if trace.is_torn() {
+            return decision(&self.check(trace, model, limits).verdict);
+        }
+        self.decide_in_order(trace, model, limits)
+    }
+
+    /// The same, where the pieces of a torn access are taken to be in order.
+    fn decide_in_order(&mut self, trace: &Trace, model: &Model, limits: &Limits) -> Decision {
         if trace.is_open() {
-            return match open::decide(trace, model, limits).verdict {
-                Verdict::Allowed(_) => Decision::Allowed,
-                Verdict::Forbidden(_) => Decision::Forbidden,
-                Verdict::Undecided { reason, .. } => Decision::Undecided(reason),
-            };
+            return decision(&open::decide(trace, model, limits).verdict);
         }
         match self.decide_with(trace, model, None, limits) {
             // The operations left out may forbid it.
@@ -186,6 +225,11 @@ impl Checker {
         self.effort = Effort::default();
         self.refutation = None;
         self.read.sorter.rank.clear();
+        if trace.is_grouped() && !model.write_order {
+            self.algorithm = Some(Algorithm::Values);
+            self.read.scheduler.longest = 0;
+            return Decision::Undecided(Undecided::Parts);
+        }
         let p = &mut self.problem;
         if !limits.fits(trace.len().saturating_mul(BYTES_PER_OP)) {
             self.algorithm = Some(Algorithm::Values);
@@ -253,7 +297,11 @@ impl Checker {
     }
 
     /// The smallest part of a forbidden trace that is still forbidden; `None` if the trace is not.
+    /// A trace whose accesses overlap is given as recorded, and so is the part.
     pub fn shrink(&mut self, trace: &Trace, model: &Model, limits: &Limits) -> Option<Part> {
+        if trace.is_mixed() {
+            return shrink::mixed(trace, model, limits);
+        }
         let Verdict::Forbidden(proof) = self.check(trace, model, limits).verdict else { return None };
         if let Proof::Unwritten(op) | Proof::Unreserved(op) = proof {
             let mut part = trace.restricted_to(&[op], |_| false, |_| false);
@@ -274,7 +322,8 @@ impl Checker {
     /// Which read of a forbidden trace is to blame, and what it could have returned.
     pub fn blame(&mut self, trace: &Trace, model: &Model, proof: &Proof, limits: &Limits) -> Option<Blame> {
         // Where values are repeated, a read that returned something else would have other candidates.
-        if trace.is_open() { None } else { blame::blame(self, trace, model, proof, limits) }
+        // Where accesses have pieces, those would have to change together.
+        if trace.is_open() || trace.is_grouped() { None } else { blame::blame(self, trace, model, proof, limits) }
     }
 }
 
@@ -364,7 +413,7 @@ fn shorten(trace: &Trace, model: &Model, proof: Proof, limits: &Limits) -> Proof
     }
     // The rules alone do not refute it: the search's proof of the part.
     let mut checker = Checker::new();
-    if checker.decide(&part.trace, model, limits) != Decision::Forbidden {
+    if checker.decide_in_order(&part.trace, model, limits) != Decision::Forbidden {
         return proof;
     }
     let short = translate(checker.proof(&part.trace, model), &part.ops);

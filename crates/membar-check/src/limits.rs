@@ -17,9 +17,10 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// The same limits with a deadline that far from now.
+    /// The same limits with a deadline that far from now, if there is none before.
     pub fn within(mut self, time: Duration) -> Limits {
-        self.deadline = Instant::now().checked_add(time);
+        let then = Instant::now().checked_add(time);
+        self.deadline = self.deadline.into_iter().chain(then).min();
         self
     }
 

@@ -33,6 +33,9 @@ pub(crate) const WRITES_DATA: u8 = 8;
 /// A store that has to follow its source directly, since its thread held a reservation: it counts as reading.
 const HELD: u8 = 16;
 
+/// Pieces of an access that one can have.
+const MOST_PIECES: u32 = 16;
+
 /// An edge that is neither program order nor reads-from.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Extra {
@@ -114,6 +117,8 @@ pub(crate) struct Problem {
     /// First node of each thread, and one past the last.
     pub thread_start: Vec<u32>,
     thread_of: Vec<u32>,
+    /// Where accesses have several pieces: per operation the first piece of its access, which is one point of memory order.
+    first: Vec<u32>,
     pub obvious: Option<Obvious>,
     /// Is the write order given for every address with two writes or more?
     pub conflict: bool,
@@ -160,6 +165,26 @@ impl Problem {
     #[inline]
     pub fn forwarded(&self, node: u32) -> bool {
         self.flags[node as usize] & FORWARDED != 0
+    }
+
+    /// Have some accesses several pieces?
+    #[inline]
+    pub fn grouped(&self) -> bool {
+        !self.first.is_empty()
+    }
+
+    /// The first piece of the access that a node is a piece of, or the node itself.
+    #[inline]
+    pub fn first(&self, node: u32) -> u32 {
+        self.first.get(node as usize).copied().unwrap_or(node)
+    }
+
+    /// The pieces of the access that a node is one of, in order.
+    #[inline]
+    pub fn pieces(&self, node: u32) -> impl Iterator<Item = u32> + use<'_> {
+        let first = self.first(node);
+        let end = if self.first.is_empty() { first + 1 } else { (first + MOST_PIECES).max(node + 1) };
+        (first..end).filter(move |&piece| piece == node || self.first.get(piece as usize) == Some(&first))
     }
 
     /// The readers of a write.
@@ -216,6 +241,7 @@ impl Problem {
         self.obvious = None;
         self.extras.clear();
         self.number_nodes(trace);
+        self.find_pieces(trace);
         self.ppo.build(trace, model, (n + addrs) as u32, other);
         self.nodes = self.ppo.next_node as usize;
         self.describe_nodes(trace, model, other);
@@ -251,6 +277,28 @@ impl Problem {
             }
             self.thread_start.push(node);
             self.thread_of.resize(node as usize, t as u32);
+        }
+    }
+
+    /// Pieces of which it is not known what they returned are barriers, and stand for themselves.
+    fn find_pieces(&mut self, trace: &Trace) {
+        self.first.clear();
+        if !trace.is_grouped() {
+            return;
+        }
+        self.first.extend(0..self.ops as u32);
+        let mut last = (OpId(u32::MAX), NONE);
+        for t in 0..trace.threads() {
+            for &op in trace.thread_ops(ThreadId(t as u32)) {
+                if trace.kind(op) == OpKind::Fence {
+                    continue;
+                }
+                let node = self.node_of[op.index()];
+                if last.0 != trace.group(op) {
+                    last = (trace.group(op), node);
+                }
+                self.first[node as usize] = last.1;
+            }
         }
     }
 
@@ -459,7 +507,7 @@ impl Problem {
                 self.extras.push(Extra::new(from, to, Why::WriteOrder));
             }
         }
-        if !model.write_order {
+        if !model.write_order || self.grouped() {
             self.conflict = false;
             return;
         }

@@ -88,7 +88,8 @@ impl ReadProblem {
             Plan::Paper => 0,
         });
         let clocks = Saturator::bytes(trace, model, p);
-        let mut saturate = limits.fits(clocks) && clocks <= MOST_CLOCKS;
+        // Clocks count operations, not accesses of several pieces.
+        let mut saturate = limits.fits(clocks) && clocks <= MOST_CLOCKS && !p.grouped();
         if self.plan == Plan::Fast {
             match self.attempt(p, allowance, limits, effort) {
                 Some(decided) => return decided,

@@ -24,6 +24,10 @@
 //!    a cycle that passes several stores of one address is taken stage by stage, each of which gives a learned edge.
 //! 4. Go on from the state just before the reversed decision.
 //!
+//! An access of several pieces is one point of memory order: it executes when each of its pieces may, all of them in a row. Each piece
+//! waits for what the others wait for, so that a cycle of waiting may enter an access at one piece and leave it at another. An access
+//! that stores is a decision if one of its pieces is.
+//!
 //! Invariants: `indegree[v]` counts the graph predecessors of v that have not executed; `pending[w]` the readers of w that have
 //! not; `current[x]` is the last executed write of x, and no write executes while its readers are pending, so a ready load
 //! whose source has executed always finds it current.
@@ -201,6 +205,8 @@ pub(crate) struct Scheduler {
     /// From the goal, whose own entry names no other, to what it waits for, and on; who is on it. See [`decide`].
     path: Vec<Wait>,
     on_path: Vec<bool>,
+    /// Readers that hold up an address because of a guess; some that no longer do.
+    held: Vec<u32>,
     /// Where among the open addresses the next decision begins to look.
     cursor: usize,
     todo: Vec<u32>,
@@ -283,8 +289,11 @@ impl Scheduler {
             if let Next::Store(store) = next {
                 match self.nogood(p, store) {
                     None => {
-                        self.unlist(p, store);
-                        self.execute(p, store);
+                        self.execute_all(p, store);
+                        self.settle(p);
+                        if p.grouped() {
+                            self.note_held(p, store);
+                        }
                     }
                     Some(Repeats::Waits) => {}
                     Some(Repeats::Conflict(conflict)) => {
@@ -363,8 +372,9 @@ impl Scheduler {
         self.ready_prev.resize(p.ops, UNLISTED);
         self.open.clear();
         self.cursor = 0;
-        self.leave_path();
+        self.leave_path(p);
         self.waiting.clear();
+        self.held.clear();
         self.next_waiting = 0;
         self.is_waiting.clear();
         self.is_waiting.resize(p.ops, false);
@@ -444,6 +454,22 @@ impl Scheduler {
                 continue;
             }
             let src = p.src[node as usize];
+            if p.grouped() && p.pieces(node).count() > 1 {
+                if self.goes_by_itself(p, node) {
+                    self.execute_all(p, node);
+                } else if src != NONE {
+                    if !self.executed(src) {
+                        self.wait(node);
+                    }
+                } else if p.writes(node) {
+                    let x = p.addr[node as usize];
+                    self.list(node, x);
+                    if self.pending[self.current[x as usize] as usize] == 0 {
+                        self.open(x);
+                    }
+                }
+                continue;
+            }
             if !p.writes(node) {
                 if src == NONE || self.executed(src) || p.forwarded(node) {
                     self.execute(p, node);
@@ -472,8 +498,23 @@ impl Scheduler {
         }
     }
 
-    /// Would [`Scheduler::settle`] execute it, if it came by? (What it asks, once more, for the invariant's sake.)
+    /// Executes an access, with all its pieces.
+    fn execute_all(&mut self, p: &Problem, node: u32) {
+        for piece in p.pieces(node) {
+            if p.is_store(piece) {
+                self.unlist(p, piece);
+            }
+            self.execute(p, piece);
+        }
+    }
+
+    /// Would [`Scheduler::settle`] execute it, with the other pieces of its access, if it came by? (What it asks, once more, for
+    /// the invariant's sake.)
     fn goes_by_itself(&self, p: &Problem, node: u32) -> bool {
+        p.pieces(node).all(|piece| self.piece_goes_by_itself(p, piece))
+    }
+
+    fn piece_goes_by_itself(&self, p: &Problem, node: u32) -> bool {
         let (i, src) = (node as usize, p.src[node as usize]);
         let arrived = src != NONE && self.executed(src);
         let may = match p.writes(node) {
@@ -605,7 +646,7 @@ impl Scheduler {
     /// Back to the state just before the decision made at this time.
     fn undo(&mut self, p: &Problem, time: Time) {
         debug_assert!(self.todo.is_empty());
-        self.leave_path();
+        self.leave_path(p);
         let length = (time.0 as usize - 2) / 2;
         let undone = if cfg!(debug_assertions) { self.order[length..].to_vec() } else { Vec::new() };
         while self.order.len() > length {

@@ -17,7 +17,7 @@
 
 use crate::limits::Limits;
 use crate::{Checker, Decision};
-use membar_core::{Kinds, Model, OpId, Proof, ResolveScratch, Source, Trace};
+use membar_core::{AddrId, AddrName, Kinds, Marks, Model, OpId, OpKind, Proof, ResolveScratch, Source, Trace, Verdict};
 
 /// A part of a trace.
 pub struct Part {
@@ -221,7 +221,7 @@ impl Shrinker<'_> {
 
     fn forbidden(&mut self, keep: &[bool]) -> Option<()> {
         let (_, part) = self.part(keep)?;
-        (self.checker.decide(&part, self.model, self.limits) == Decision::Forbidden).then_some(())
+        (self.checker.decide_in_order(&part, self.model, self.limits) == Decision::Forbidden).then_some(())
     }
 }
 
@@ -246,4 +246,42 @@ pub(crate) fn open(trace: &Trace, model: &Model, proof: &Proof, limits: &Limits)
         }
     }
     None
+}
+
+/// A smaller part of a trace with accesses that overlap that is still forbidden, in accesses as recorded. All writes of a location
+/// that the proof speaks of stay, so that reads keep their candidates; of the rest, what can be dropped one by one.
+pub(crate) fn mixed(trace: &Trace, model: &Model, limits: &Limits) -> Option<Part> {
+    let form = trace.for_model(model);
+    let Verdict::Forbidden(proof) = Checker::new().check(&form, model, limits).verdict else { return None };
+    let mut named: Vec<OpId> = proof.ops().into_iter().map(|op| form.recorded(op)).collect();
+    named.sort_unstable();
+    named.dedup();
+    let location = |addr: AddrId| trace.addr_names().get(addr.index()).and_then(|name| name.bytes()).map(|(of, _)| of);
+    let mut places: Vec<&AddrName> = named.iter().filter_map(|&op| location(trace.addr(op))).collect();
+    if let Proof::UnwrittenFinal(addr) = proof {
+        places.extend(form.addr_names()[addr.index()].bytes().map(|(of, _)| of));
+    }
+    let here = |op: OpId| location(trace.addr(op)).is_some_and(|of| places.contains(&of));
+    let stays = |op: OpId| trace.kind(op).writes() && here(op) || trace.marks(op).meets(Marks::RESERVES) && here(op);
+    let part = |ops: &[OpId]| {
+        let keep = |i: usize| location(trace.finals[i].addr).is_some_and(|of| places.contains(&of));
+        let mut part = trace.restricted_to(ops, keep, |_| true);
+        let whole = part.resolve_recorded(&mut Default::default()).is_ok() && part.left_out().is_none();
+        let forbidden = whole && Checker::new().decide(&part.for_model(model), model, limits) == Decision::Forbidden;
+        forbidden.then_some(part)
+    };
+    let small: Vec<OpId> = trace.ops().filter(|&op| named.binary_search(&op).is_ok() || stays(op)).collect();
+    let large: Vec<OpId> = trace.ops().filter(|&op| trace.kind(op) == OpKind::Fence || here(op)).collect();
+    let candidates = [small, large, trace.ops().collect()];
+    let (mut ops, mut found) = candidates.into_iter().find_map(|ops| part(&ops).map(|part| (ops, part)))?;
+    for op in ops.clone() {
+        if stays(op) || limits.passed().is_some() {
+            continue;
+        }
+        let fewer: Vec<OpId> = ops.iter().copied().filter(|&other| other != op).collect();
+        if let Some(smaller) = part(&fewer) {
+            (ops, found) = (fewer, smaller);
+        }
+    }
+    Some(Part { ops, trace: found })
 }

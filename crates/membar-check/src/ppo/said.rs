@@ -10,7 +10,7 @@
 //! An operation may be told to wait twice for the same one; that costs an edge and changes nothing.
 
 use super::{Chain, NONE, Scratch, any_entry, fresh, rectangles};
-use crate::kept::{ACQUIRES, dependency, is_atomic, marks};
+use crate::kept::{dependency, is_atomic, marks};
 use membar_core::{Condition, Conditions, Depends, Kind, Kinds, Marks, Model, OpId, OpKind, Ppo, Source, Trace};
 
 /// A chain that only operations with some marks enter or leave.
@@ -166,6 +166,14 @@ pub(super) fn visit(s: &mut Scratch, at: &At<'_>, edges: &mut Vec<(u32, u32)>, n
     }
 }
 
+/// The edges into a further piece of an access.
+pub(super) fn visit_piece(s: &mut Scratch, at: &At<'_>, edges: &mut Vec<(u32, u32)>, next_node: &mut u32) {
+    s.said.after_dependencies(at, edges);
+    if s.said.conditions.has(Condition::AnotherStore) {
+        s.said.after_another_store(at, edges, next_node);
+    }
+}
+
 /// Collects what waits, and puts the node behind it.
 fn pass(chain: &mut Chain, node: u32, edges: &mut Vec<(u32, u32)>, next_node: &mut u32) {
     if chain.waits() {
@@ -222,7 +230,7 @@ impl Said {
             edges.push((at.node_of(own), at.node));
         }
         if self.conditions.has(Condition::AcquireFromPair)
-            && at.trace.marks(at.op).meets(ACQUIRES)
+            && at.trace.marks(at.op).meets(Marks::ACQUIRES)
             && let Some(load) = at.trace.reservation(own)
             && at.asked(load, Condition::AcquireFromPair)
         {

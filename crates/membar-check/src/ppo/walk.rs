@@ -96,8 +96,12 @@ impl<'a> Walk<'a> {
                 continue;
             }
             let here = Here { node, kind, kinds: kind.kinds(), at: self.trace.addr(op).index() };
-            self.collect_implicit(here);
             self.s.preds.clear();
+            if self.follows(i) {
+                self.piece(op, here);
+                continue;
+            }
+            self.collect_implicit(here);
             self.after_ordered_kinds(here);
             self.after_same_address(here);
             if self.sessions && !kind.locks() {
@@ -117,6 +121,30 @@ impl<'a> Walk<'a> {
             self.remember(here);
         }
         self.forget();
+    }
+
+    /// Is it a piece of an access, but not the first that is in memory order?
+    #[inline]
+    fn follows(&self, i: usize) -> bool {
+        self.trace.is_grouped() && {
+            let group = self.trace.group(self.ops[i]);
+            let before = self.ops[..i].iter().rev().take_while(|&&op| self.trace.group(op) == group);
+            before.into_iter().any(|&op| self.trace.kind(op) != OpKind::Fence)
+        }
+    }
+
+    /// A further piece is where the first one is: what is left are the rules about its address and what it read.
+    fn piece(&mut self, op: OpId, here: Here) {
+        self.after_same_address(here);
+        if !self.s.guards.is_empty() {
+            self.under_guards(here);
+        }
+        self.link_predecessors(here);
+        if self.says {
+            let at = At { trace: self.trace, ppo: self.ppo(), op, node: here.node, base: self.base, kinds: here.kinds };
+            said::visit_piece(self.s, &at, self.edges, self.next_node);
+        }
+        self.remember_at_address(here);
     }
 
     #[inline]
@@ -308,9 +336,18 @@ impl<'a> Walk<'a> {
     /// Keeps what later operations ask for.
     #[inline]
     fn remember(&mut self, here: Here) {
+        let me = here.kinds;
+        for kind in me.iter() {
+            self.last_of[kind as usize] = here.node;
+        }
+        self.remember_at_address(here);
+    }
+
+    /// Keeps what later operations on the address ask for.
+    #[inline]
+    fn remember_at_address(&mut self, here: Here) {
         let (x, node, me) = (here.at, here.node, here.kinds);
         for kind in me.iter() {
-            self.last_of[kind as usize] = node;
             self.s.last[column(kind)][x] = node;
         }
         if self.load_list {

@@ -14,6 +14,10 @@
 //!    where this one ended.
 //! 3. If no read waits, look at stores of addresses that are open.
 //!
+//! Where accesses have pieces, a reader may wait for two stores at once: one that has executed holds its address up until the other one
+//! can. Whether it can shows only when somebody walks there, and a wrong guess was undone thousands of executions later. So
+//! before anything else, the readers of the last store that was guessed are the goal, whatever it costs (`held`).
+//!
 //! Walks need lists of predecessors. They are made at the first conflict; until then 3 stands for 2, which does for traces
 //! in which every guess is right.
 //!
@@ -52,7 +56,16 @@ impl Scheduler {
         if best.0 == 0 {
             return Next::Store(best.1);
         }
-        self.trim_path();
+        self.trim_path(p);
+        if p.grouped()
+            && !self.pred_start.is_empty()
+            && let Some(goal) = self.held_up(p)
+        {
+            return match self.demand(p, goal) {
+                Demand::Cycle(cycle) => Next::Cycle(cycle),
+                Demand::Store(store) => Next::Store(store),
+            };
+        }
         if (blocked != NONE || !self.path.is_empty()) && !self.pred_start.is_empty() {
             match self.demand(p, blocked) {
                 Demand::Cycle(cycle) => return Next::Cycle(cycle),
@@ -64,6 +77,28 @@ impl Scheduler {
             self.look_at_open(p, &mut best);
         }
         if best.1 == NONE { Next::Nothing } else { Next::Store(best.1) }
+    }
+
+    /// The goal, or the next one among the readers that hold addresses up. Those whose source was undone are dropped.
+    fn held_up(&mut self, p: &Problem) -> Option<u32> {
+        if let Some(goal) = self.path.first() {
+            return Some(goal.from);
+        }
+        while let Some(&reader) = self.held.last()
+            && (self.executed(reader) || !self.executed(p.src[reader as usize]))
+        {
+            self.held.pop();
+        }
+        self.held.last().copied()
+    }
+
+    /// Notes who holds up the addresses of an access that has executed.
+    pub(super) fn note_held(&mut self, p: &Problem, store: u32) {
+        for piece in p.pieces(store).filter(|&piece| p.writes(piece)) {
+            let readers = p.readers(piece).iter().take(WINDOW);
+            let held = readers.copied().find(|&reader| !self.executed(reader));
+            self.held.extend(held);
+        }
     }
 
     /// Notes a ready read whose source has not executed.
@@ -110,6 +145,18 @@ impl Scheduler {
     /// Is it a store that a decision can take?
     #[inline]
     pub(super) fn may_execute(&self, p: &Problem, store: u32) -> bool {
+        if !p.grouped() {
+            return self.piece_may_execute(p, store);
+        }
+        p.pieces(store).all(|piece| match p.src[piece as usize] {
+            NONE => self.piece_may_execute(p, piece),
+            // A store under a reservation beside others that are not.
+            src => self.indegree[piece as usize] == 0 && self.executed(src) && self.pending[src as usize] == 1,
+        })
+    }
+
+    #[inline]
+    fn piece_may_execute(&self, p: &Problem, store: u32) -> bool {
         self.ready_prev[store as usize] != UNLISTED
             && self.pending[self.current[p.addr[store as usize] as usize] as usize] == 0
     }
@@ -126,10 +173,18 @@ impl Scheduler {
             if head == NONE || self.pending[self.current[x] as usize] != 0 {
                 self.is_open[x] = false;
                 self.open.swap_remove(self.cursor);
+                if best.1 == NONE {
+                    // The address that takes its place may be one that was looked at, instead of one that was not.
+                    looked = 0;
+                }
                 continue;
             }
             let mut store = head;
             while store != NONE {
+                if p.grouped() && !self.may_execute(p, store) {
+                    store = self.ready_next[store as usize];
+                    continue;
+                }
                 let cost = self.hold_up(p, store, best.0);
                 if cost < best.0 {
                     *best = (cost, store);
@@ -149,6 +204,26 @@ impl Scheduler {
     /// that has not executed. (Stores do not count: those in a store buffer hold nobody up.) Once it is `enough`, any
     /// number that is not less will do.
     fn hold_up(&mut self, p: &Problem, store: u32, enough: u32) -> u32 {
+        if !p.grouped() {
+            return self.hold_up_one(p, store, enough);
+        }
+        p.pieces(store).map(|piece| self.hold_up_one(p, piece, enough)).max().unwrap_or(0)
+    }
+
+    /// Would a reader of this write still wait, for something else?
+    #[inline]
+    fn is_held(&self, p: &Problem, reader: u32, write: u32) -> bool {
+        if !p.grouped() {
+            return self.indegree[reader as usize] != 0;
+        }
+        p.pieces(reader).any(|piece| {
+            let src = p.src[piece as usize];
+            let arrives = src == NONE || p.first(src) == p.first(write) || self.executed(src) || p.forwarded(piece);
+            self.indegree[piece as usize] != 0 || !arrives
+        })
+    }
+
+    fn hold_up_one(&mut self, p: &Problem, store: u32, enough: u32) -> u32 {
         let mut worst = 0;
         let mut write = store;
         // A read-modify-write that reads it holds the address up as well; look a little ahead.
@@ -161,7 +236,7 @@ impl Scheduler {
                 if p.writes(reader) {
                     next = reader;
                 }
-                if self.indegree[reader as usize] != 0 {
+                if self.is_held(p, reader, write) {
                     let front = &mut self.front[p.thread(reader)];
                     while self.place[*front as usize] != NONE || p.is_store(*front) {
                         *front += 1;

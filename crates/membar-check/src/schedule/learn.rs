@@ -27,7 +27,8 @@ impl Scheduler {
         }
         let place = self.place[guess.first as usize];
         if place != NONE && self.place[guess.second as usize] > place {
-            let time = (2 * place + 3, 0);
+            // Before the first piece of its access.
+            let time = (2 * self.place[p.first(guess.first) as usize] + 3, 0);
             since = Some(since.map_or((time, None), |since| since.min((time, None))));
         }
         let mut edge = self.dyn_succ[guess.first as usize];
@@ -73,6 +74,14 @@ impl Scheduler {
     /// Of the guesses that would come true with it, one has to be wrong. If it is clear which, that is learned; otherwise
     /// one is chosen to be wrong.
     pub(super) fn nogood(&mut self, p: &mut Problem, store: u32) -> Option<Repeats> {
+        if !p.grouped() {
+            return self.nogood_of(p, store);
+        }
+        let pieces: Vec<u32> = p.pieces(store).collect();
+        pieces.into_iter().find_map(|piece| self.nogood_of(p, piece))
+    }
+
+    fn nogood_of(&mut self, p: &mut Problem, store: u32) -> Option<Repeats> {
         let mut at = *self.nogood_head.get(store as usize)?;
         'conflicts: while at != NONE {
             let Nogood { conflict, next } = self.nogoods[at as usize];
@@ -82,7 +91,7 @@ impl Scheduler {
             for &guess in &self.conflicts[conflict as usize].guesses {
                 if let Some((time, _)) = self.standing(p, guess) {
                     level = level.max(time);
-                } else if guess.first == store && !self.executed(guess.second) {
+                } else if p.first(guess.first) == p.first(store) && !self.executed(guess.second) {
                     open = [Some(guess), open[0]];
                 } else {
                     // Already known to be wrong.
@@ -184,7 +193,8 @@ impl Scheduler {
     /// through: what a stage rests on is then worked out once, not once for every way through the other stages.
     fn by_stages(&mut self, p: &mut Problem, mut cycle: Vec<Wait>) -> Vec<Wait> {
         let guessed = self.rests_on(p, &cycle).len();
-        if guessed < STAGED {
+        // Where accesses have pieces, a stage may end at another piece than the next one begins.
+        if guessed < STAGED || p.grouped() {
             return cycle;
         }
         // The address with the most stores on the cycle.

@@ -81,6 +81,13 @@ impl Scheduler {
     /// Everything unexecuted that `node` waits for; what rests on a guess only if `guesses`.
     #[inline]
     fn for_each_wait(&mut self, p: &Problem, node: u32, guesses: bool, mut f: impl FnMut(Wait)) {
+        for piece in p.pieces(node) {
+            self.for_each_wait_of(p, piece, guesses, &mut f);
+        }
+    }
+
+    #[inline]
+    fn for_each_wait_of(&mut self, p: &Problem, node: u32, guesses: bool, f: &mut impl FnMut(Wait)) {
         let i = node as usize;
         for &from in &self.pred[self.pred_start[i] as usize..self.pred_start[i + 1] as usize] {
             if !self.executed(from) {
@@ -141,7 +148,7 @@ impl Scheduler {
         let start = held
             .and_then(|write| self.waiting_readers(p, write)[0])
             .unwrap_or_else(|| (0..p.nodes as u32).find(|&node| !self.executed(node)).expect("something waits"));
-        self.leave_path();
+        self.leave_path(p);
         match self.demand(p, start) {
             Demand::Cycle(cycle) => cycle,
             Demand::Store(_) => unreachable!("nothing can execute"),
@@ -190,9 +197,11 @@ impl Scheduler {
         let x = p.addr[reader as usize];
         let mut queue = std::mem::take(&mut self.queue);
         queue.clear();
-        queue.push_back(reader);
-        self.stamp[reader as usize] = epoch;
-        self.distance[reader as usize] = 0;
+        // Of an access with several pieces, the first one stands for all.
+        let start = p.first(reader);
+        queue.push_back(start);
+        self.stamp[start as usize] = epoch;
+        self.distance[start as usize] = 0;
         let mut visits = 0;
         let mut best: Option<(u32, Wait)> = None;
         let mut next_queue = std::mem::take(&mut self.next_queue);
@@ -214,8 +223,11 @@ impl Scheduler {
             if cost >= best.map_or(bound, |(cost, _)| cost) {
                 break;
             }
-            if node != reader && p.addr[node as usize] == x && p.writes(node) {
-                let close = Wait { from: reader, to: node, why: WaitWhy::Overwrites };
+            let over = p.pieces(node).find(|&piece| p.addr[piece as usize] == x && p.writes(piece));
+            if node != start
+                && let Some(over) = over
+            {
+                let close = Wait { from: reader, to: over, why: WaitWhy::Overwrites };
                 let total = cost + self.guess(p, close).is_some() as u32;
                 if total < best.map_or(bound, |(cost, _)| cost) {
                     best = Some((total, close));
@@ -231,9 +243,9 @@ impl Scheduler {
             let mut waits = std::mem::take(&mut self.waits);
             self.for_each_wait(p, node, guesses, |wait| waits.push(wait));
             for wait in waits.drain(..) {
-                let from = wait.from as usize;
+                let from = p.first(wait.from) as usize;
                 let next = cost + (wait.why == WaitWhy::Overwrites && self.guess(p, wait).is_some()) as u32;
-                if wait.from == reader {
+                if from as u32 == start {
                     // Closes without an edge that overwrites.
                     if next < best.map_or(bound, |(cost, _)| cost) {
                         best = Some((next, wait));
@@ -242,7 +254,7 @@ impl Scheduler {
                     self.stamp[from] = epoch;
                     self.distance[from] = next;
                     self.parent[from] = wait;
-                    if next == cost { &mut queue } else { &mut next_queue }.push_back(wait.from);
+                    if next == cost { &mut queue } else { &mut next_queue }.push_back(from as u32);
                 }
             }
             self.waits = waits;
@@ -251,21 +263,21 @@ impl Scheduler {
         self.next_queue = next_queue;
         let (cost, close) = best?;
         let mut cycle = vec![close];
-        let mut at = close.to;
-        while at != reader {
+        let mut at = p.first(close.to);
+        while at != start {
             let wait = self.parent[at as usize];
             cycle.push(wait);
-            at = wait.to;
+            at = p.first(wait.to);
         }
         Some((cost, cycle))
     }
 
     /// Drops what has executed from the end of the path; the goal itself in the end.
-    pub(super) fn trim_path(&mut self) {
+    pub(super) fn trim_path(&mut self, p: &Problem) {
         while let Some(&Wait { from, .. }) = self.path.last()
             && self.executed(from)
         {
-            self.on_path[from as usize] = false;
+            self.on_path[p.first(from) as usize] = false;
             self.path.pop();
         }
     }
@@ -275,7 +287,7 @@ impl Scheduler {
     pub(super) fn demand(&mut self, p: &Problem, goal: u32) -> Demand {
         if self.path.is_empty() {
             self.path.push(Wait { from: goal, to: NONE, why: WaitWhy::Graph });
-            self.on_path[goal as usize] = true;
+            self.on_path[p.first(goal) as usize] = true;
         }
         loop {
             let node = self.path[self.path.len() - 1].from;
@@ -284,24 +296,29 @@ impl Scheduler {
                 return Demand::Store(node);
             };
             self.path.push(wait);
-            if std::mem::replace(&mut self.on_path[wait.from as usize], true) {
-                let start = self.path.iter().position(|on| on.from == wait.from).expect("on the path");
+            let first = p.first(wait.from);
+            if std::mem::replace(&mut self.on_path[first as usize], true) {
+                let start = self.path.iter().position(|on| p.first(on.from) == first).expect("on the path");
                 let cycle = self.path[start + 1..].iter().rev().copied().collect();
-                self.leave_path();
+                self.leave_path(p);
                 return Demand::Cycle(cycle);
             }
         }
     }
 
     /// Forgets the goal and the way from it.
-    pub(super) fn leave_path(&mut self) {
+    pub(super) fn leave_path(&mut self, p: &Problem) {
         for wait in self.path.drain(..) {
-            self.on_path[wait.from as usize] = false;
+            self.on_path[p.first(wait.from) as usize] = false;
         }
     }
 
     /// Something unexecuted that `node` waits for.
     fn first_wait(&mut self, p: &Problem, node: u32) -> Option<Wait> {
+        p.pieces(node).find_map(|piece| self.first_wait_of(p, piece))
+    }
+
+    fn first_wait_of(&mut self, p: &Problem, node: u32) -> Option<Wait> {
         let i = node as usize;
         let preds = &self.pred[self.pred_start[i] as usize..self.pred_start[i + 1] as usize];
         if let Some(&from) = preds.iter().find(|&&from| !self.executed(from)) {

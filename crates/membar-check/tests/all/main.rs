@@ -6,6 +6,7 @@ mod metamorphic;
 mod named;
 mod open;
 mod oracle;
+mod parts;
 mod repeated;
 mod riscv;
 mod synchronized;

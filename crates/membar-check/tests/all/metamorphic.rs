@@ -25,6 +25,7 @@ fn renamed(trace: &Trace, rng: &mut Rng) -> Trace {
             AddrName::Memory(1_000_000 + n.len() as u64 * 977 + n.bytes().map(u64::from).sum::<u64>())
         }
         AddrName::Lock(n) => AddrName::Lock(format!("lock_{n}").into()),
+        AddrName::Part(part) => AddrName::Part(part.clone()),
     };
     let mut order: Vec<OpId> = Vec::new();
     let mut next = vec![0; trace.threads()];

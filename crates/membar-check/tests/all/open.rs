@@ -171,9 +171,9 @@ fn recorded(ops: usize, threads: u32, addrs: u32, depth: usize, seed: u64) -> Tr
 
 #[test]
 fn a_right_machine_is_found_right() {
-    let ops = std::env::var("MEMBAR_LARGE").ok().and_then(|n| n.parse().ok()).unwrap_or(2000);
-    for (name, depth) in [("sc", 0), ("tso", 8)] {
-        let trace = recorded(ops, 16, 256, depth, 1);
+    let ops = std::env::var("MEMBAR_LARGE").ok().and_then(|n| n.parse().ok()).unwrap_or(16_384);
+    for (name, depth, addrs) in [("sc", 0, 256), ("tso", 8, 256), ("sc", 0, 24)] {
+        let trace = recorded(ops, 16, addrs, depth, 1);
         let started = std::time::Instant::now();
         let limits = Limits::default().within(std::time::Duration::from_secs(20));
         let verdict = Checker::new().verdict(&trace, model(name), &limits).verdict;
