@@ -210,7 +210,7 @@ impl<'t> Axioms<'t> {
     }
 }
 
-/// Whether a relation between this many events is acyclic; it is told by its edges from each, of which [`NONE`] is none.
+/// Whether a relation between this many events is acyclic. `edges` lists the successors of an event; [`NONE`] stands for no successor.
 fn is_acyclic(events: usize, edges: impl Fn(usize, &mut dyn FnMut(u32))) -> bool {
     let mut before = vec![0u32; events];
     for i in 0..events {

@@ -84,7 +84,9 @@ impl Trace {
             let Some(index) = next.get_mut(claim.thread as usize) else { return false };
             let made = self.get(Event { thread: claim.thread, index: *index });
             *index += 1;
-            made.is_some_and(|made| made.access.site == claim.site && made.value_read() == claim.read)
+            made.is_some_and(|made| {
+                made.access.site == claim.site && (claim.read.is_none() || made.value_read() == claim.read)
+            })
         });
         claimed && self.threads.iter().map(Vec::len).sum::<usize>() == claims.len()
     }

@@ -45,6 +45,13 @@ pub enum Flaw {
         /// The value that it finds.
         finds: u64,
     },
+    /// Two pieces of one access are not neighbours.
+    Pieces {
+        /// The one.
+        first: OpId,
+        /// The next.
+        second: OpId,
+    },
     /// The store conditional stored without a reservation.
     Unreserved(OpId),
     /// The operation is not a store conditional that stored without a reservation.
@@ -198,6 +205,9 @@ impl fmt::Display for Flaw {
             }
             Flaw::Reservation { store, finds } => {
                 write!(f, "op{} overwrites {finds}, which its thread's reservation rules out", store.0)
+            }
+            Flaw::Pieces { first, second } => {
+                write!(f, "op{} and op{}, pieces of one access, are not neighbours", first.0, second.0)
             }
             Flaw::Unreserved(op) => write!(f, "op{} stored without a reservation", op.0),
             Flaw::NotUnreserved(op) => write!(f, "op{} is not a store without a reservation", op.0),

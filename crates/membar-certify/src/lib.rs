@@ -42,7 +42,7 @@
 //!    threads, this is about an earlier and a later operation of one thread; where there is one clock, about any two. When
 //!    an operation began and ended is [`Trace::period`].
 //! 3. **Value.** A read returns the write that is last in `≤` among those before it in `≤` or, for a plain load where
-//!    the model forwards stores, before it in its own thread; the initial value where there is none.
+//!    the model forwards stores, before it in its own thread; without such a write, the initial value.
 //! 4. **Final.** The last write in `≤` of an address with a `final` line has that value.
 //! 5. **Write order.** The writes of an address with an `order` line appear in that sequence.
 //! 6. **Lock exclusion**, where the model has it. Among the operations on one lock, a release comes directly after its

@@ -15,6 +15,8 @@
 //! assumptions are for locks. R7 about a read `L` of an address is the one step that is no order: it says that `S'` is not
 //! before `L`. A cycle with one such step is a contradiction all the same: its other steps lead from `S'` to `L`.
 //!
+//! The pieces of one access are one point of memory order: paths and cycles may enter it at one piece and leave it at another.
+//!
 //! Complexity: O(size of the proof) with a logarithm for `order` lines, guards and case splits, plus O(n + a) for reading
 //! the lines and pairing the locks.
 //!
@@ -190,7 +192,7 @@ impl Context<'_> {
         for (place, &index) in lemma.cycle.iter().enumerate() {
             let next = lemma.cycle[(place + 1) % lemma.cycle.len()];
             match (lemma.steps.get(index as usize), lemma.steps.get(next as usize)) {
-                (Some(step), Some(next)) if step.to == next.from => {}
+                (Some(step), Some(next)) if self.at_once(step.to, next.from) => {}
                 _ => return Err(Flaw::Cycle { lemma: at, place }),
             }
         }
@@ -347,10 +349,16 @@ impl Context<'_> {
         let mut reached = start;
         for &premise in &step.premises {
             let edge = &steps[premise as usize];
-            ensure(edge.from == reached, Reason::Path)?;
+            ensure(self.at_once(edge.from, reached), Reason::Path)?;
             reached = edge.to;
         }
-        ensure(reached == end, Reason::Path)
+        ensure(self.at_once(reached, end), Reason::Path)
+    }
+
+    /// Are the two one point of memory order: the same event, or pieces of one access?
+    fn at_once(&self, one: Event, other: Event) -> bool {
+        one == other
+            || matches!((self.memory_op(one), self.memory_op(other)), (Some(one), Some(other)) if self.trace.group(one) == self.trace.group(other))
     }
 
     fn step(&self, index: usize) -> Result<(), Reason> {
@@ -459,13 +467,16 @@ impl Context<'_> {
                 let acquires = trace.marks(later).meets(Marks::ACQUIRE.with(Marks::ACQUIRE_PC));
                 let special = |&op: &OpId| {
                     let marks = trace.marks(op);
-                    marks.meets(Marks::RESERVES.with(Marks::CONDITIONAL)) && !marks.meets(Marks::HALF) && op != earlier
+                    let other = trace.group(op) != trace.group(earlier) && trace.group(op) != trace.group(store);
+                    marks.meets(Marks::RESERVES.with(Marks::CONDITIONAL)) && !marks.meets(Marks::HALF) && other
                 };
                 let thread = trace.thread_ops(trace.thread(store));
                 let inside = &thread[trace.po(earlier) as usize..trace.po(store) as usize];
                 let half = |op: OpId| trace.marks(op).meets(Marks::HALF);
                 let alone = if half(store) {
-                    half(earlier) && trace.po(earlier) + 1 == trace.po(store)
+                    let access =
+                        |op: OpId| trace.group(op) == trace.group(earlier) || trace.group(op) == trace.group(store);
+                    half(earlier) && trace.addr(earlier) == trace.addr(store) && inside.iter().all(|&op| access(op))
                 } else {
                     !half(earlier) && !inside.iter().any(special)
                 };

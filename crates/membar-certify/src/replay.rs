@@ -159,7 +159,7 @@ pub fn confirms(program: &mut impl Threads, machine: Relaxation, steps: &[Step],
 struct Buffered {
     event: Event,
     access: Access,
-    /// Of its bytes.
+    /// Of the whole address; only its own bytes count.
     value: u64,
     epoch: u32,
 }
@@ -184,6 +184,8 @@ struct Run<'p, P> {
     machine: Relaxation,
     threads: Vec<Thread>,
     trace: Trace,
+    /// What the last access found had come to its end.
+    ended: bool,
 }
 
 impl<'p, P: Threads> Run<'p, P> {
@@ -194,10 +196,11 @@ impl<'p, P: Threads> Run<'p, P> {
             machine,
             threads: (0..threads).map(|_| Thread::default()).collect(),
             trace: Trace { threads: vec![Vec::new(); threads], order: Vec::new() },
+            ended: false,
         }
     }
 
-    /// A write reaches memory, with the value of its bytes.
+    /// A write reaches memory, with its bytes of this value.
     fn write(&mut self, event: Event, access: &Access, value: u64) {
         let (order, at) = (&mut self.trace.order, access.addr as usize);
         if at >= order.len() {
@@ -206,7 +209,10 @@ impl<'p, P: Threads> Run<'p, P> {
         order[at].push(event);
         let value = match access.part {
             0 => value,
-            _ => access.put_part(self.program.value(access.addr), value),
+            _ => {
+                let there = self.program.value(access.addr);
+                self.program.merge(access, there, value)
+            }
         };
         self.program.set(access.addr, value);
     }
@@ -240,20 +246,25 @@ impl<'p, P: Threads> Run<'p, P> {
         let memory = self.trace.order.get(access.addr as usize).and_then(|order| order.last()).copied();
         let mut read = Read { source: memory, memory, value: self.program.value(access.addr) };
         for store in thread.buffer.iter().filter(|store| store.meets(&access)) {
-            read = Read { source: Some(store.event), memory, value: store.access.put_part(read.value, store.value) };
+            let value = self.program.merge(&store.access, read.value, store.value);
+            read = Read { source: Some(store.event), memory, value };
         }
         let read = Read { value: outcome.unwrap_or(read.value), ..read };
+        let ended = read.source.and_then(|source| self.trace.get(source)).is_some_and(|made| made.access.c11.ends());
+        if std::mem::replace(&mut self.ended, ended) != ended {
+            self.program.find_ended(ended);
+        }
         let wrote = self.program.perform(at, read.value);
         let event = Event { thread: t, index: self.trace.threads[at].len() as u32 };
         match (access.kind, wrote) {
             (AccessKind::Store, Some(value)) => {
-                let value = access.part_of(value);
                 self.threads[at].buffer.push_back(Buffered { event, access, value, epoch });
             }
-            (_, Some(value)) => self.write(event, &access, access.part_of(value)),
+            (_, Some(value)) => self.write(event, &access, value),
             (_, None) => {}
         }
-        let read = access.kind.reads().then_some(read);
+        let value = if access.part == 0 { read.value } else { self.program.shown(&access, read.value) };
+        let read = access.kind.reads().then_some(Read { value, ..read });
         self.trace.threads[at].push(Made { access, read, wrote });
         Ok(())
     }

@@ -42,10 +42,11 @@ pub(crate) struct Said {
     /// What a branch or an address came from: before the last ISB, and since then.
     isb: [u32; 2],
     before_isb: [u32; 2],
-    /// The last load reserved, if no store conditional came since.
-    reserved: Option<OpId>,
-    /// The first half of a split atomic.
-    half: Option<OpId>,
+    /// The pieces of the last load reserved, if no store conditional came since but, perhaps, this one.
+    reserved: Vec<OpId>,
+    conditional: Option<OpId>,
+    /// The pieces of the first half of a split atomic.
+    half: Vec<OpId>,
 }
 
 const KINDS: [Kind; 2] = [Kind::Load, Kind::Store];
@@ -71,7 +72,9 @@ impl Said {
     pub(crate) fn enter(&mut self, thread: u32) {
         self.thread = thread + 1;
         [self.all, self.acquires, self.releases, self.past, self.isb, self.before_isb] = [[0; 2]; 6];
-        self.reserved = None;
+        self.reserved.clear();
+        self.half.clear();
+        self.conditional = None;
     }
 
     fn own(&mut self, addr: AddrId) -> &mut Accesses {
@@ -122,11 +125,7 @@ impl Said {
         if kind.reads() {
             before = self.read(trace, op, before, join);
         }
-        let open = if marks.meets(Marks::HALF) { &mut self.half } else { &mut self.reserved };
-        let pair = if marks.meets(Marks::CONDITIONAL) { open.take() } else { None };
-        if marks.meets(Marks::RESERVES) {
-            *open = Some(op);
-        }
+        let pair = self.pair(trace, op);
         if matches!(kind, OpKind::Store | OpKind::Rmw) {
             let own = self.own(trace.addr(op));
             *own = Accesses { thread: own.thread, store: Some(op), pair, ..Accesses::default() };
@@ -150,6 +149,28 @@ impl Said {
         }
         self.addresses(trace, op, join);
         before
+    }
+
+    /// The load reserved of a store conditional; notes loads reserved.
+    fn pair(&mut self, trace: &Trace, op: OpId) -> Option<OpId> {
+        let marks = trace.marks(op);
+        if self.conditional.is_some_and(|store| trace.group(store) != trace.group(op)) {
+            self.conditional = None;
+            self.reserved.clear();
+        }
+        let open = if marks.meets(Marks::HALF) { &mut self.half } else { &mut self.reserved };
+        if marks.meets(Marks::RESERVES) {
+            open.retain(|&load| trace.group(load) == trace.group(op));
+            open.push(op);
+        }
+        if !marks.meets(Marks::CONDITIONAL) {
+            return None;
+        }
+        let pair = open.iter().copied().find(|&load| trace.addr(load) == trace.addr(op));
+        if !marks.meets(Marks::HALF) {
+            self.conditional = Some(op);
+        }
+        pair
     }
 
     /// What a read's value says about earlier operations.
@@ -199,7 +220,7 @@ impl Said {
             }
         }
         if trace.marks(op).meets(Marks::FAILED) {
-            self.reserved = None;
+            self.reserved.clear();
         }
     }
 }
@@ -223,39 +244,56 @@ impl Reserved {
             return;
         }
         for thread in (0..trace.threads() as u32).map(membar_core::ThreadId) {
-            // The address, the value that its last writer left, and whether an atomic found another one.
-            let mut reserved: Option<(AddrId, u64, bool)> = None;
+            // Of each piece of the load reserved: the address, the value that its last writer left, and whether an atomic found
+            // another one.
+            let mut reserved: Vec<(AddrId, u64, bool)> = Vec::new();
             let mut since: Vec<(OpId, u64)> = Vec::new();
-            let mut half = 0;
+            let mut halves: Vec<(AddrId, u64)> = Vec::new();
+            // The access that reserved, or the store conditional that ends it, whose pieces we are at.
+            let mut at: Option<OpId> = None;
             for &op in trace.thread_ops(thread) {
                 let (kind, marks, addr) = (trace.kind(op), trace.marks(op), trace.addr(op));
+                let group = trace.group(op);
+                let first = at != Some(group);
+                if first && at.is_some_and(|at| self.ends(trace, at)) {
+                    reserved.clear();
+                    since.clear();
+                    at = None;
+                }
+                let here = reserved.iter_mut().find(|(reserved, ..)| *reserved == addr);
                 if marks.meets(Marks::HALF) {
                     // An atomic: its second half finds what its first half found.
                     if kind == OpKind::Load {
-                        half = trace.read(op);
+                        halves.retain(|&(other, _)| other != addr);
+                        halves.push((addr, trace.read(op)));
                     } else {
+                        let half = halves.iter().find(|(other, _)| *other == addr).map_or(0, |&(_, value)| value);
                         self.held.push((op, half));
-                        if let Some((reserved, value, lost)) = &mut reserved
-                            && *reserved == addr
-                        {
+                        if let Some((_, value, lost)) = here {
                             *lost |= half != *value;
                             *value = trace.write(op);
                         }
                     }
                 } else if marks.meets(Marks::RESERVES) {
-                    reserved = Some((addr, trace.read(op), false));
-                    since.clear();
+                    if first {
+                        reserved.clear();
+                        since.clear();
+                    }
+                    at = Some(group);
+                    reserved.push((addr, trace.read(op), false));
+                } else if marks.meets(Marks::FAILED) {
+                    reserved.clear();
                 } else if marks.meets(Marks::CONDITIONAL) {
-                    match reserved.take() {
-                        _ if marks.meets(Marks::FAILED) => {}
-                        Some((reserved, value, false)) if reserved == addr => {
-                            self.held.append(&mut since);
+                    at = Some(group);
+                    match here {
+                        Some((_, value, false)) => {
+                            let value = *value;
+                            self.held.extend(since.iter().filter(|(store, _)| trace.addr(*store) == addr));
                             self.held.push((op, value));
                         }
                         _ => self.unreserved.push(op),
                     }
-                } else if let Some((reserved, value, lost)) = &mut reserved
-                    && *reserved == addr
+                } else if let Some((_, value, lost)) = here
                     && matches!(kind, OpKind::Store | OpKind::Rmw)
                 {
                     if kind == OpKind::Store {
@@ -267,6 +305,12 @@ impl Reserved {
             }
         }
         self.held.sort_unstable();
+    }
+
+    /// Is one of the pieces of the access with this first piece a store conditional?
+    fn ends(&self, trace: &Trace, first: OpId) -> bool {
+        let pieces = (first.0..trace.len() as u32).map(OpId).take_while(|&op| trace.group(op) == first);
+        pieces.into_iter().any(|op| trace.marks(op).meets(Marks::CONDITIONAL) && !trace.marks(op).meets(Marks::HALF))
     }
 
     /// The value that a store has to find.

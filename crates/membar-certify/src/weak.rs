@@ -9,6 +9,9 @@
 //!    address; a blocking access looks at the value that it is to read.
 //! 2. Check the model's axioms on the whole graph (`axioms.rs`, [`rc11`](crate::rc11)).
 //! 3. Compare with the accesses that are claimed, and look at the threads that are claimed to stand still.
+//!    Threads that wait forever: each thread has come to its end, or its next access is blocked by what memory holds, or it
+//!    is run for some more accesses, which read the last write of their addresses and change nothing. Then nobody writes
+//!    anything that another one waits for.
 //! 4. Look for a cycle of po ∪ rf ∪ co ∪ fr: without one the execution is sequentially consistent.
 //!
 //! Invariants: what a step reads was written by an earlier one, so po ∪ rf is acyclic.
@@ -17,7 +20,10 @@
 //! program itself is well-formed: it keeps to [`Threads`], and its addresses are dense.
 //!
 //! Deviations: a write to a part of an address holds the bytes around it as they were when it was made. So nothing is put before one
-//! in co, and it is put before nothing; such steps are refused, though a machine may have them.
+//! in co, and it is put before nothing; such steps are refused, though a machine may have them: [`confirms_run`] is for these.
+//!
+//! That a loop which has gone round in vain for [`IN_VAIN`] accesses goes on like that is not checked: a thread's variables are
+//! not seen here. That an execution with a data race has one is left to the explorer.
 //!
 //! Complexity: O(s · w) for s steps at addresses with w writes, and that of the axioms.
 
@@ -25,17 +31,22 @@ pub use crate::axioms::Axiom;
 pub use crate::execution::{Event, Link, Made, Read, Relation, Trace};
 
 use crate::axioms;
-use membar_core::{Access, AccessKind, Claim, GraphModel, Halt, Threads, WeakStep};
+use membar_core::{Access, AccessKind, Claim, GraphModel, Halt, MachineStep, Relaxation, Threads, WeakStep};
 use std::fmt;
+
+/// How many accesses without effect a thread makes in a loop that is claimed to go round forever.
+pub const IN_VAIN: usize = 100;
 
 /// What is claimed of the end of an execution.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ending<'a> {
     /// Nothing.
     Open,
+    /// Every thread has ended.
+    Complete,
     /// This thread cannot continue: an assertion fails, it crashes.
     Stops(u32),
-    /// None of these threads can make a step: each has ended or its next access is blocked, and one is blocked.
+    /// These threads wait forever: no thread can make a step that has an effect.
     Waits(&'a [u32]),
 }
 
@@ -64,6 +75,10 @@ pub enum Refusal {
     Forbidden(Axiom),
     /// It is too long to be checked under this model ([`MOST`](crate::rc11::MOST)).
     Size,
+    /// A machine with store buffers cannot do it.
+    Machine(crate::replay::Refusal),
+    /// It is possible, but does not end as claimed.
+    Outcome,
     /// This thread does not stand still as claimed.
     Ending {
         /// The thread.
@@ -113,6 +128,8 @@ impl fmt::Display for Refusal {
             Refusal::Claims => write!(f, "the steps make other accesses than those that are claimed"),
             Refusal::Forbidden(axiom) => write!(f, "the model forbids it: {axiom}"),
             Refusal::Size => write!(f, "there are more than {} accesses and fences", crate::rc11::MOST),
+            Refusal::Machine(refusal) => write!(f, "a machine with store buffers cannot do it: {refusal}"),
+            Refusal::Outcome => write!(f, "it does not end as claimed"),
             Refusal::Ending { thread } => write!(f, "at the end thread {thread} does not stand still as claimed"),
         }
     }
@@ -149,8 +166,26 @@ pub fn confirms(
     if !confirmed.trace.is_claimed(claims) {
         return Err(Refusal::Claims);
     }
-    check_ending(program, ending)?;
+    check_ending(program, &confirmed.trace, ending)?;
     Ok(confirmed)
+}
+
+/// The same for the steps of a machine whose store buffers hold bytes ([`replay`](crate::replay)): for accesses that have some bytes of an
+/// address in common and not others.
+pub fn confirms_run(
+    program: &mut impl Threads,
+    machine: Relaxation,
+    steps: &[MachineStep],
+    claims: &[Claim],
+    ending: Ending<'_>,
+) -> Result<Confirmed, Refusal> {
+    let crate::replay::Replayed { trace, cycle } =
+        crate::replay::replay(program, machine, steps).map_err(Refusal::Machine)?;
+    if !trace.is_claimed(claims) {
+        return Err(Refusal::Claims);
+    }
+    check_ending(program, &trace, ending)?;
+    Ok(Confirmed { trace, cycle })
 }
 
 /// The execution that these steps of a program at its beginning make, if the model allows it.
@@ -165,30 +200,61 @@ pub fn replay(program: &mut impl Threads, model: GraphModel, steps: &[WeakStep])
     Ok(Confirmed { trace, cycle })
 }
 
-fn check_ending(program: &mut impl Threads, ending: Ending<'_>) -> Result<(), Refusal> {
-    let threads = program.threads();
-    let mut halt = |thread: u32| {
-        let known = (thread as usize) < threads;
-        if known { program.next(thread as usize).err() } else { None }
-    };
+fn check_ending(program: &mut impl Threads, trace: &Trace, ending: Ending<'_>) -> Result<(), Refusal> {
+    let threads = program.threads() as u32;
+    let stands = |holds: bool, thread: u32| if holds { Ok(()) } else { Err(Refusal::Ending { thread }) };
     match ending {
         Ending::Open => Ok(()),
-        Ending::Stops(thread) => match halt(thread) {
-            Some(Halt::Fault | Halt::Wild { .. } | Halt::Size { .. } | Halt::Endless) => Ok(()),
-            _ => Err(Refusal::Ending { thread }),
-        },
+        Ending::Complete => {
+            (0..threads).try_for_each(|thread| stands(program.next(thread as usize) == Err(Halt::Ended), thread))
+        }
+        Ending::Stops(thread) => {
+            let halt = if thread < threads { program.next(thread as usize).err() } else { None };
+            let stops = matches!(halt, Some(Halt::Fault | Halt::Wild { .. } | Halt::Size { .. } | Halt::Endless));
+            stands(stops, thread)
+        }
         Ending::Waits(waiting) => {
-            let mut blocked = false;
-            for &thread in waiting {
-                match halt(thread) {
-                    Some(Halt::Blocked { .. }) => blocked = true,
-                    Some(Halt::Ended) => {}
-                    _ => return Err(Refusal::Ending { thread }),
-                }
-            }
-            if blocked { Ok(()) } else { Err(Refusal::Ending { thread: waiting.first().copied().unwrap_or(0) }) }
+            let unknown = waiting.iter().find(|&&thread| thread >= threads);
+            stands(unknown.is_none() && !waiting.is_empty(), unknown.copied().unwrap_or(0))?;
+            (0..threads).try_for_each(|thread| match at_end(program, trace, thread as usize) {
+                AtEnd::Stopped => stands(!waiting.contains(&thread), thread),
+                AtEnd::Waits => Ok(()),
+                AtEnd::Moves => stands(false, thread),
+            })
         }
     }
+}
+
+/// What a thread does when all others stand still.
+enum AtEnd {
+    /// Nothing any more.
+    Stopped,
+    /// It waits for another value.
+    Waits,
+    /// It makes a step that has an effect.
+    Moves,
+}
+
+fn at_end(program: &mut impl Threads, trace: &Trace, thread: usize) -> AtEnd {
+    for made in 0..IN_VAIN {
+        let access = match program.next(thread) {
+            Ok(access) => access,
+            Err(Halt::Blocked { .. }) => return AtEnd::Waits,
+            Err(_) if made == 0 => return AtEnd::Stopped,
+            // It has got out of its loop.
+            Err(_) => return AtEnd::Moves,
+        };
+        if access.kind == AccessKind::Store || access.outcomes().is_some() {
+            return AtEnd::Moves;
+        }
+        let last = trace.order.get(access.addr as usize).and_then(|order| trace.get(*order.last()?));
+        program.find_ended(last.is_some_and(|last| last.access.c11.ends()));
+        let value = program.value(access.addr);
+        if program.perform(thread, value).is_some_and(|wrote| wrote != value) {
+            return AtEnd::Moves;
+        }
+    }
+    AtEnd::Waits
 }
 
 /// An execution while it is run.

@@ -12,14 +12,15 @@
 //! 3. Where all threads share a clock, walk the order backwards with the earliest end among what was done at its end: no
 //!    operation that is placed before that one began after it.
 //! 4. Walk the order again for `order` lines and for locks, where there are any.
-//! 5. Where the model has no write order, the order is one way to lay out a partial one, and a read returned what was
+//! 5. Where accesses have several pieces, see that those are neighbours.
+//! 6. Where the model has no write order, the order is one way to lay out a partial one, and a read returned what was
 //!    last in it or is stale. Stale ones are left to [`Overwritten`]. Nothing else can be overwritten: whatever
 //!    overwrites a write comes after it in each such layout.
 //!
 //! Invariants: places count from 1, so 0 is "none" in every maximum; two operations never share a place.
 //!
 //! Complexity: O(n + a), times the number of locks that a thread holds at once or that guard an address, and O(n log n)
-//! where periods count; nothing is allocated once the buffers have grown. For step 5 see there.
+//! where periods count; nothing is allocated once the buffers have grown. For step 6 see there.
 
 use crate::Flaw;
 use crate::locks::Locks;
@@ -69,6 +70,9 @@ impl Scratch {
             return Err(Flaw::Unreserved(op));
         }
         let locks = self.walk_order(trace, model, order)?;
+        if trace.is_grouped() {
+            self.check_pieces(trace)?;
+        }
         self.walk_threads(trace, model, order)?;
         if trace.has_times() && trace.compare() == Compare::Everything {
             check_time(trace, model, order)?;
@@ -143,6 +147,20 @@ impl Scratch {
             }
         }
         Ok(locks)
+    }
+
+    /// The pieces of an access are neighbours, in their order. (The first piece's place is the access's.)
+    fn check_pieces(&self, trace: &Trace) -> Result<(), Flaw> {
+        let mut last: Option<OpId> = None;
+        for op in trace.memory_ops() {
+            if let Some(before) = last.filter(|&before| trace.group(before) == trace.group(op))
+                && self.place[op.index()] != self.place[before.index()] + 1
+            {
+                return Err(Flaw::Pieces { first: before, second: op });
+            }
+            last = Some(op);
+        }
+        Ok(())
     }
 
     /// Step 2.

@@ -4,6 +4,7 @@ mod common;
 mod oracle_proof;
 mod oracle_witness;
 mod proof;
+mod readme;
 mod replay;
 mod weak;
 mod witness;
