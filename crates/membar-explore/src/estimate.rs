@@ -17,6 +17,8 @@
 //! None: the spread of the walks says how much the average is worth, and where it is wide nothing is said. A few large products may
 //! still be missing from it, and then the guess is low.
 //!
+//! The same walks weigh a subtree ([`crate::tree`]), and those of exhaustive search if nobody is asleep in them.
+//!
 //! # Complexity
 //!
 //! A walk costs as much as an execution.
@@ -27,6 +29,7 @@
 
 use crate::Step;
 use crate::set::Set;
+use crate::tree::Task;
 use crate::worker::Worker;
 use crate::{Observer, Program};
 use membar_core::Rng;
@@ -74,7 +77,8 @@ impl<P: Program, O: Observer, S: Set> Worker<P, O, S> {
             if stop.load(Ordering::Relaxed) {
                 break;
             }
-            guesses.push(self.walk(&mut rng));
+            self.go_to(&[]);
+            guesses.push(self.walk(&mut rng, S::NONE, S::NONE));
         }
         self.go_to(&[]);
         // What was seen on the way is seen again by the search.
@@ -82,14 +86,45 @@ impl<P: Program, O: Observer, S: Set> Worker<P, O, S> {
         guesses
     }
 
-    fn walk(&mut self, rng: &mut Rng) -> f64 {
-        self.go_to(&[]);
-        let (mut leaves, mut asleep) = (1.0, S::NONE);
+    /// Guesses how many executions an item has, this many times.
+    pub(crate) fn weigh(&mut self, task: &Task, seed: u64, probes: u32, stop: &AtomicBool) -> Vec<f64> {
+        let mut rng = Rng::new(seed);
+        let mut guesses = Vec::new();
+        for _ in 0..probes {
+            if stop.load(Ordering::Relaxed) {
+                break;
+            }
+            self.go_to(&task.path);
+            let asleep = if self.mode.is_dpor() { S::few(task.asleep) } else { S::NONE };
+            let walked = self.walked(task.step, asleep, S::few(task.node.futile));
+            guesses.push(walked.map_or(0.0, |(asleep, futile)| self.walk(&mut rng, asleep, futile)));
+        }
+        self.go_to(&task.path);
+        drop(self.observer.take(&self.path));
+        guesses
+    }
+
+    /// Makes a step, unless that is in vain; who is asleep then, and who cannot run.
+    fn walked(&mut self, step: Step, asleep: S, futile: S) -> Option<(S, S)> {
+        let awaited = self.awaited(step.thread());
+        let performed = self.forward(step);
+        if step.outcome().is_none() && self.is_in_vain(step.thread()) {
+            self.back();
+            return None;
+        }
+        let futile = self.still_futile(futile, &performed);
+        Some((self.still_asleep(asleep & !S::one(step.thread()), &performed, awaited), futile))
+    }
+
+    /// Walks to an end from the current state.
+    fn walk(&mut self, rng: &mut Rng, mut asleep: S, mut futile: S) -> f64 {
+        let (mut leaves, dpor) = (1.0, self.mode.is_dpor());
         while self.path.len() < LONG {
-            let enabled = self.enabled();
+            let enabled = self.enabled() & !futile;
             if enabled.is_none() {
                 break;
             }
+            let before = (leaves, asleep);
             let step = if self.choosing.is_some() {
                 let outcomes = self.outcomes();
                 leaves *= f64::from(outcomes);
@@ -101,14 +136,19 @@ impl<P: Program, O: Observer, S: Set> Worker<P, O, S> {
                 }
                 leaves *= f64::from(awake.count());
                 for _ in 0..rng.below(awake.count()) {
-                    asleep |= S::one(awake.first());
+                    asleep |= S::one_if(awake.first(), dpor);
                     awake = awake.rest();
                 }
                 Step::of(awake.first())
             };
-            let awaited = self.awaited(step.thread());
-            let performed = self.forward(step);
-            asleep = self.still_asleep(asleep & !S::one(step.thread()), &performed, awaited);
+            match self.walked(step, asleep, futile) {
+                Some(now) => (asleep, futile) = now,
+                None => {
+                    // The choice is between the others.
+                    (leaves, asleep) = before;
+                    futile |= S::one(step.thread());
+                }
+            }
         }
         leaves
     }

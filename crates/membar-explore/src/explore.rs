@@ -8,7 +8,7 @@ use crate::tree::{self, Frontier};
 use crate::work::{Answer, Order, Work};
 use crate::worker::Mode;
 use membar_core::GraphModel;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Which executions to run.
@@ -33,6 +33,9 @@ pub enum Strategy {
         model: GraphModel,
         /// Whether data races are looked for, if the model is C11.
         races: bool,
+        /// Whether bytes are told apart, if the model has store buffers (`buffers/mod.rs`): then states are explored, not graphs.
+        #[serde(default)]
+        bytes: bool,
     },
     /// This many, each step by a thread chosen at random.
     Random {
@@ -193,6 +196,19 @@ impl SearchState {
         self.done = false;
     }
 
+    /// How many executions the subtrees that are left are guessed to have ([`Search::weigh`]); one each if nobody has guessed.
+    pub fn weight(&self) -> f64 {
+        self.frontier.weight()
+    }
+
+    /// Whether nothing that is left is too heavy for one of this many parts.
+    pub fn is_even(&self, parts: usize) -> bool {
+        let frontier = &self.frontier;
+        frontier.branches() >= SUBTREES * parts
+            && frontier.unweighed() == 0
+            && frontier.heaviest() <= frontier.weight() / parts.max(1) as f64
+    }
+
     /// How many subtrees are known to be left.
     pub fn branches_left(&self) -> usize {
         self.frontier.branches()
@@ -222,12 +238,21 @@ pub struct Search<W> {
     state: SearchState,
     workers: Vec<W>,
     max_executions: u64,
+    /// The same of runs, whatever came of them.
+    max_runs: u64,
     estimated: Instant,
 }
 
-/// How often the number of executions is guessed anew, and how many guesses are made at a time.
-const EVERY: Duration = Duration::from_secs(1);
-const PROBES: u32 = 64;
+/// Subtrees for each part of a search: many, so that sizes even out.
+const SUBTREES: usize = 8;
+/// Random walks to weigh the subtrees of a search, about, and for one of them, at most.
+const WALKS: u64 = 16_384;
+const MOST_PROBES: u32 = 32;
+
+/// How often the number of executions is guessed again, which part of the time that may take, and how many guesses are made at a time.
+const EVERY: Duration = Duration::from_millis(200);
+const PART: u32 = 50;
+const PROBES: u32 = 16;
 /// After fewer executions a search may be slow, but is not known to be large.
 const MANY: u64 = 1000;
 
@@ -240,7 +265,7 @@ impl<W: Work + Send> Search<W> {
     /// If there is no worker.
     pub fn new(state: SearchState, workers: Vec<W>, max_executions: u64) -> Search<W> {
         assert!(!workers.is_empty(), "a search needs a worker");
-        Search { state, workers, max_executions, estimated: Instant::now() }
+        Search { state, workers, max_executions, max_runs: u64::MAX, estimated: Instant::now() }
     }
 
     /// Where the search is.
@@ -256,12 +281,16 @@ impl<W: Work + Send> Search<W> {
     /// Guesses again, if it is time to.
     fn probe(&mut self, mode: Mode, stop: &AtomicBool) {
         let counts = self.state.counts;
-        if self.state.done || counts.runs() < MANY || self.estimated.elapsed() < EVERY {
+        let since = self.estimated.elapsed();
+        if self.state.done || counts.runs() < MANY || since < EVERY {
             return;
         }
-        let seed = counts.events;
-        if let Answer::Probed(guesses) = self.workers[0].work(&Order::Probe { mode, seed, probes: PROBES }, stop) {
+        let (began, mut seed) = (Instant::now(), counts.events);
+        while began.elapsed() < since / PART && !stop.load(Ordering::Relaxed) {
+            let order = Order::Probe { mode, seed, probes: PROBES };
+            let Answer::Probed(guesses) = self.workers[0].work(&order, stop) else { break };
             guesses.into_iter().for_each(|guess| self.state.estimate.add(guess));
+            seed = seed.wrapping_add(1);
         }
         self.estimated = Instant::now();
     }
@@ -275,17 +304,17 @@ impl<W: Work + Send> Search<W> {
     /// number of workers. After `stop` is set a round ends as soon as it can, and nothing is lost.
     pub fn advance(&mut self, stop: &AtomicBool, mut seen: impl FnMut(W::Part)) {
         match self.state.strategy {
-            Strategy::Exhaustive => self.search(Mode::Exhaustive, stop, &mut seen),
+            Strategy::Exhaustive => self.search(Mode::Exhaustive, tree::ROUND, stop, &mut seen),
             Strategy::Dpor | Strategy::Strict => {
                 let mode = Mode::Dpor { strict: self.state.strategy == Strategy::Strict };
-                self.search(mode, stop, &mut seen);
+                self.search(mode, tree::ROUND, stop, &mut seen);
                 self.probe(mode, stop);
             }
-            Strategy::Graphs { model, races } => self.graphs(model, races, stop, &mut seen),
+            Strategy::Graphs { model, races, bytes } => self.graphs((model, races, bytes), stop, &mut seen),
             Strategy::Bounded { preemptions } => {
                 let mode = Mode::Bounded { bound: self.state.bound, seen: self.state.seen };
                 let before = self.state.counts;
-                self.search(mode, stop, &mut seen);
+                self.search(mode, tree::ROUND, stop, &mut seen);
                 self.state.bounded |= self.state.counts.bounded;
                 self.state.counts.bounded = false;
                 debug_assert!(self.state.counts.executions >= before.executions);
@@ -305,31 +334,81 @@ impl<W: Work + Send> Search<W> {
         }
     }
 
-    /// The same, but shallow subtrees first and few executions of each: what is left is cut into ever more subtrees of similar size.
-    pub fn widen(&mut self, stop: &AtomicBool, mut seen: impl FnMut(W::Part)) {
+    /// The same, but shallow subtrees first and few executions of each, then heavy ones: what is left is cut until it can be split
+    /// into this many parts of similar size ([`SearchState::is_even`]).
+    pub fn widen(&mut self, parts: usize, stop: &AtomicBool, mut seen: impl FnMut(W::Part)) {
         const EXECUTIONS: u64 = 256;
-        let mode = match self.state.strategy {
-            Strategy::Exhaustive => Mode::Exhaustive,
-            Strategy::Dpor => Mode::Dpor { strict: false },
-            Strategy::Strict => Mode::Dpor { strict: true },
-            _ => return self.advance(stop, seen),
+        let Some(mode) = self.mode() else { return self.advance(stop, seen) };
+        let mut most = tree::ROUND;
+        if self.state.frontier.branches() < SUBTREES * parts {
+            self.state.frontier.shallow_first();
+        } else {
+            self.weigh(true, stop);
+            most = most.min(self.state.frontier.heavy_first(self.state.frontier.weight() / parts.max(1) as f64));
+        }
+        if most > 0 {
+            let runs = self.max_runs;
+            self.max_runs = runs.min(self.state.counts.runs() + EXECUTIONS);
+            self.search(mode, most, stop, &mut seen);
+            self.max_runs = runs;
+        }
+    }
+
+    /// Guesses how many executions each subtree has that is left ([`SearchState::weight`]), and with `complete` begins those subtrees
+    /// that would show only later (`tree/parts.rs`).
+    pub fn weigh(&mut self, complete: bool, stop: &AtomicBool) {
+        let Some(mode) = self.mode() else { return };
+        let frontier = &mut self.state.frontier;
+        let runs = if self.max_runs == u64::MAX { WALKS } else { self.max_runs / 4 };
+        let probes = (runs / (frontier.unweighed() as u64).max(1)).clamp(1, u64::from(MOST_PROBES)) as u32;
+        let (worker, mut seed) = (&mut self.workers[0], self.state.counts.events);
+        let mut guess = |task: tree::Task, probes: u32| {
+            seed += 1;
+            match worker.work(&Order::Weigh { mode, task, seed, probes }, stop) {
+                Answer::Probed(guesses) if !guesses.is_empty() => {
+                    Some(guesses.iter().sum::<f64>() / guesses.len() as f64)
+                }
+                _ => None,
+            }
         };
-        self.state.frontier.shallow_first();
-        let most = self.max_executions;
-        self.max_executions = most.min(self.state.counts.executions + self.state.counts.dropped + EXECUTIONS);
-        self.search(mode, stop, &mut seen);
-        self.max_executions = most;
+        frontier.weigh(|task| guess(task, probes));
+        if complete && mode.is_dpor() {
+            // Few walks could all be redundant.
+            frontier.complete(|task| guess(task, MOST_PROBES));
+        }
+    }
+
+    /// What the workers of a systematic search without bound do.
+    fn mode(&self) -> Option<Mode> {
+        match self.state.strategy {
+            Strategy::Exhaustive => Some(Mode::Exhaustive),
+            Strategy::Dpor => Some(Mode::Dpor { strict: false }),
+            Strategy::Strict => Some(Mode::Dpor { strict: true }),
+            _ => None,
+        }
+    }
+
+    /// Stops after about this many runs, whatever came of them.
+    pub fn limit_runs(&mut self, most: u64) {
+        self.max_runs = most;
     }
 
     /// Has workers do the parts of a search of graphs that were left last. Which ones, and how much of each, does not depend on the
     /// number of workers.
-    fn graphs(&mut self, model: GraphModel, races: bool, stop: &AtomicBool, seen: &mut impl FnMut(W::Part)) {
-        const PARTS: usize = 8;
+    fn graphs(
+        &mut self,
+        (model, races, bytes): (GraphModel, bool, bool),
+        stop: &AtomicBool,
+        seen: &mut impl FnMut(W::Part),
+    ) {
+        // States are known to the one worker that has seen them.
+        let parts = if bytes { 1 } else { 8 };
         let left = &mut self.state.graphs;
-        let tasks = left.split_off(left.len().saturating_sub(PARTS));
+        let tasks = left.split_off(left.len().saturating_sub(parts));
         let budget = (self.state.counts.runs() / 4).clamp(64, 8000);
         let budget = budget.min(self.max_executions.saturating_sub(self.state.counts.executions).max(1));
-        let orders: Vec<Order> = tasks.into_iter().map(|task| Order::Graphs { model, races, task, budget }).collect();
+        let order = |task| Order::Graphs { model, races, bytes, task, budget };
+        let orders: Vec<Order> = tasks.into_iter().map(order).collect();
         let answers = tree::in_parallel(&mut self.workers, &orders, stop);
         for (order, answer) in orders.into_iter().zip(answers) {
             match (answer, order) {
@@ -345,10 +424,11 @@ impl<W: Work + Send> Search<W> {
         self.state.done = self.state.graphs.is_empty();
     }
 
-    fn search(&mut self, mode: Mode, stop: &AtomicBool, seen: &mut impl FnMut(W::Part)) {
+    fn search(&mut self, mode: Mode, most: usize, stop: &AtomicBool, seen: &mut impl FnMut(W::Part)) {
         let counts = &mut self.state.counts;
         let left = self.max_executions.saturating_sub(counts.executions + counts.dropped);
-        tree::round(&mut self.state.frontier, &mut self.workers, mode, stop, left, |more, part| {
+        let limits = (left.min(self.max_runs.saturating_sub(counts.runs())), most);
+        tree::round(&mut self.state.frontier, &mut self.workers, mode, stop, limits, |more, part| {
             counts.add(more);
             seen(part);
         });

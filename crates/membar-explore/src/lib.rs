@@ -62,6 +62,7 @@
 //! assert_eq!(count(Strategy::Dpor), 4);
 //! ```
 
+mod buffers;
 mod end;
 mod estimate;
 mod explore;
@@ -77,17 +78,19 @@ mod schedule;
 mod set;
 mod symmetry;
 mod tree;
+mod vain;
 mod weak_schedule;
 mod work;
 mod worker;
 
+pub use buffers::Buffers;
 pub use end::{Counts, End};
 pub use estimate::Estimate;
 pub use explore::{Search, SearchState, Strategy};
 pub use fault::{Control, Fault, FaultKind, Form, Location, Message, Piece};
 pub use graph::{GraphOutcome, GraphTask, Graphs};
 pub use observer::{Blind, Observer, WeakExecution};
-pub use program::{Awaited, MAX_OUTCOMES, MAX_THREADS, Next, Program, Standing, Stop, Waiting, Watched};
+pub use program::{Awaited, MAX_OUTCOMES, MAX_THREADS, Next, Outcome, Program, Standing, Stop, Waiting, Watched};
 pub use schedule::{BadSchedule, Schedule, Step};
 pub use set::Many;
 pub use weak_schedule::WeakSchedule;

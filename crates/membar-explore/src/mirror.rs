@@ -164,8 +164,8 @@ fn is_same(
             _ => false,
         };
         same = place(before.access.addr, now.access.addr)
-            && (before.access.site, before.access.kind, before.writes)
-                == (now.access.site, now.access.kind, now.writes)
+            && program.common_site(before.access.site) == program.common_site(now.access.site)
+            && (before.access.kind, before.writes) == (now.access.kind, now.writes)
             && value(before.old, now.old)
             && value(before.new, now.new);
         if !same {

@@ -3,8 +3,17 @@
 use crate::Step;
 use crate::set::{Many, Set};
 
+fn none<S: Set>() -> S {
+    S::NONE
+}
+
+fn is_none<S: Set>(set: &S) -> bool {
+    set.is_none()
+}
+
 /// A state of the program on the current path.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+#[serde(bound(serialize = "S: Set + serde::Serialize", deserialize = "S: Set + serde::Deserialize<'de>"))]
 pub struct Node<S = Many> {
     /// Threads that can run.
     pub(crate) enabled: S,
@@ -14,6 +23,9 @@ pub struct Node<S = Many> {
     pub(crate) done: S,
     /// Threads that need not be run: their next actions have been explored elsewhere.
     pub(crate) asleep: S,
+    /// Threads whose next access would close a round in vain ([`crate::tree`]): they cannot run.
+    #[serde(default = "none", skip_serializing_if = "is_none")]
+    pub(crate) futile: S,
     /// Preemptions so far.
     pub(crate) preemptions: u32,
     /// If the one thread that can run makes a choice: how many outcomes it has, and how many of them, from 0, have been run or
@@ -25,9 +37,9 @@ pub struct Node<S = Many> {
 impl Node {
     /// The same, for callers with other sets.
     pub(crate) fn few<S: Set>(&self) -> Node<S> {
-        let Node { enabled, todo, done, asleep, preemptions, outcomes, chosen } = *self;
+        let Node { enabled, todo, done, asleep, futile, preemptions, outcomes, chosen } = *self;
         let (enabled, todo, done, asleep) = (S::few(enabled), S::few(todo), S::few(done), S::few(asleep));
-        Node { enabled, todo, done, asleep, preemptions, outcomes, chosen }
+        Node { enabled, todo, done, asleep, futile: S::few(futile), preemptions, outcomes, chosen }
     }
 }
 
@@ -35,14 +47,15 @@ impl<S: Set> Node<S> {
     /// No thread is to be run.
     #[inline]
     pub(crate) fn new(enabled: S, preemptions: u32) -> Node<S> {
-        Node { enabled, todo: S::NONE, done: S::NONE, asleep: S::NONE, preemptions, outcomes: 0, chosen: 0 }
+        let none = S::NONE;
+        Node { enabled, todo: none, done: none, asleep: none, futile: none, preemptions, outcomes: 0, chosen: 0 }
     }
 
     /// The same, for others.
     pub(crate) fn many(&self) -> Node {
-        let Node { enabled, todo, done, asleep, preemptions, outcomes, chosen } = *self;
+        let Node { enabled, todo, done, asleep, futile, preemptions, outcomes, chosen } = *self;
         let (enabled, todo, done, asleep) = (enabled.many(), todo.many(), done.many(), asleep.many());
-        Node { enabled, todo, done, asleep, preemptions, outcomes, chosen }
+        Node { enabled, todo, done, asleep, futile: futile.many(), preemptions, outcomes, chosen }
     }
 
     /// Threads that are still to be run.
@@ -77,6 +90,19 @@ impl<S: Set> Node<S> {
             return (u32::from(self.outcomes), u32::from(self.outcomes - self.chosen));
         }
         ((self.todo & !self.asleep).count(), self.left().count())
+    }
+
+    /// The thread, which was to be run from here, cannot: these can instead, unless others are run anyway. Whether one of them
+    /// is to be run now.
+    pub(crate) fn replace(&mut self, futile: S, others: S) -> bool {
+        self.futile |= futile;
+        self.enabled &= !futile;
+        let others = others & !self.futile;
+        let replaces = (self.todo & !self.futile).is_none() && others.is_some();
+        if replaces {
+            self.todo |= others.lowest();
+        }
+        replaces
     }
 
     /// Makes sure that one of these threads is run from here.

@@ -1,6 +1,6 @@
 //! Observers of an exploration.
 
-use crate::{End, Fault, Step};
+use crate::{End, Fault, Outcome, Step};
 use membar_core::{Access, Performed, WeakStep};
 
 /// An execution of a memory model, up to where it has come.
@@ -49,8 +49,14 @@ pub trait Observer {
     /// In the execution that has ended, a thread stopped at a fault.
     fn fault(&mut self, thread: usize, fault: Fault, path: &[Step]);
 
+    /// What the program says of the execution that has ended.
+    fn outcome(&mut self, _outcome: Outcome, _path: &[Step]) {}
+
     /// An execution of a memory model has ended that had not been seen before; `sc` if it is sequentially consistent.
     fn weak_end(&mut self, _end: End, _sc: bool, _execution: &dyn WeakExecution) {}
+
+    /// What the program says of it.
+    fn weak_outcome(&mut self, _outcome: Outcome, _execution: &dyn WeakExecution) {}
 
     /// In an execution of a memory model a thread has stopped at a fault.
     fn weak_fault(&mut self, _thread: usize, _fault: Fault, _execution: &dyn WeakExecution) {}

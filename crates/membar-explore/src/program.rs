@@ -190,6 +190,11 @@ pub trait Program {
         None
     }
 
+    /// The number that an instruction has in common with its like in the code of twins.
+    fn common_site(&self, site: u32) -> u32 {
+        site
+    }
+
     /// The thread has turned out to be different from those before it in its group: what has been explored does not count.
     fn tell_apart(&mut self, _thread: usize) {}
 
@@ -296,6 +301,17 @@ pub trait Program {
         unreachable!("address {addr} holds {value} in a program that is run on one memory only")
     }
 
+    /// At the end of an execution of a model: memory holds this at an address. It is put back before the next step is taken back.
+    fn hold(&mut self, addr: u32, value: u64) {
+        unreachable!("address {addr} holds {value} in a program that is run on one memory only")
+    }
+
+    /// A value of an address with the bytes of this access replaced by those of another value of it. Values of more than 8 bytes may be
+    /// numbers that stand for them.
+    fn merge(&mut self, access: &Access, value: u64, written: u64) -> u64 {
+        access.put_part(value, access.part_of(written))
+    }
+
     /// Whether what was explored does not count: the program has shown something new about itself.
     fn is_void(&self) -> bool {
         false
@@ -306,6 +322,24 @@ pub trait Program {
 
     /// Why the thread cannot continue, where [`Program::next`] says so.
     fn fault(&self, thread: usize) -> Fault;
+
+    /// What there is to say of an execution that is over here. It may depend on what threads have read and on memory, not
+    /// on the order of steps; and if it depends on which thread is which, threads have no [`Program::twin`].
+    fn outcome(&self) -> Outcome {
+        Outcome::Plain
+    }
+}
+
+/// What a program says of an execution as a whole.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Outcome {
+    /// Nothing.
+    #[default]
+    Plain,
+    /// It ends in the way that the program asks about.
+    Asked,
+    /// It ends in a way that must not be.
+    Refuted,
 }
 
 /// The most outcomes that a choice may have.

@@ -314,6 +314,9 @@ impl<P: Program, O: Observer, S: Set> Sampler<P, O, S> {
         counts.events = self.path.len() as u64;
         counts.dropped = u64::from(end == End::Dropped);
         self.observer.end(end, &self.path);
+        if end == End::Complete {
+            self.observer.outcome(self.program.outcome(), &self.path);
+        }
         for thread in 0..threads {
             if matches!(self.program.next(thread), Next::Fault) {
                 let fault = self.program.fault(thread);

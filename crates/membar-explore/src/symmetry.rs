@@ -150,7 +150,7 @@ impl Symmetry {
         let place = own.map_or(u64::from(access.addr) << 1, |place| place << 1 | 1);
         let how =
             access.barrier as u64 | u64::from(access.c11.bits()) << 8 | u64::from(access.expected.is_some()) << 24;
-        let site = u64::from(access.site) << 32 | u64::from(access.part) << 8 | access.kind as u64;
+        let site = u64::from(program.common_site(access.site)) << 32 | u64::from(access.part) << 8 | access.kind as u64;
         let what = mix(mix(mix(BEGINNING, place), site), how);
         let addr = access.addr as usize;
         if addr >= self.written.len() {

@@ -46,12 +46,38 @@
 //!   model, without its idle rounds, is sequentially consistent, and reaches nothing that the program does not reach anyway.
 //!
 //! Violations that need an idle round *and* something that its thread does afterwards are not reported: the execution without
-//! the round is sequentially consistent, or has a violation that is reported. Those in which the round comes last are.
+//! the round is sequentially consistent, or has a violation that is reported. Those in which the round comes last are, but for
+//! rounds in vain that others go on after (below).
 //!
 //! *Strict* search keeps idle rounds: after one, a thread is disabled at the read that would close the same round again while the
 //! address of that read is unchanged, and no longer. Enabledness must depend on the one address that the access conflicts on; an
 //! execution that ends although another value of the round has changed is the beginning of one in which that round comes later,
 //! and is blocked. What is not run is a second round with the values of the one just before it.
+//!
+//! # Rounds in vain
+//!
+//! An idle round that has found two values at one address, such as that of a compare-exchange which fails because the address was
+//! written since it was read, cannot go on forever: not all of its values can be there at the end. Every execution of P' with
+//! such a round is blocked. So dpor explores V, which is P' without them: an access that would close such a round is disabled. The
+//! executions of V that are not blocked are those of P'. One that ends with a thread before such an access is blocked.
+//!
+//! Whether an access is in vain depends on its thread's past and on the value of its own address alone, so it is like a blocking access
+//! ([`crate::races`]), but for that it has to be tried: the access is made, seen by the observer, its races
+//! are noted, and it is taken back. Then the thread cannot run until its address is written, and others go on. If it was to be run from
+//! a state, another thread that is awake there takes its place; it counts as run, since it has been.
+//!
+//! * *Races.* Let w be the last write to the address that does not happen before the access e. The race of e with w is reversed as that of any read: by running,
+//!   from the state before w, an initial of v·e. If e is in vain there as well, it is tried there, or wherever its thread comes to it before
+//!   w, and its race with the write before w shows; and so on, to the write before which it is not in vain, which
+//!   `turn_blocking` finds at once where it knows all values that disable an access. A race of e with a *later* write need not be
+//!   reversed: e is tried again after each of them.
+//! * *Violations.* One that ends with e has e read a value older than a write which happens before something that e's thread did
+//!   earlier. So that write, and the whole cycle, lie in the past of the thread when it comes to e, and the observer sees
+//!   them when e is tried there. Violations of later accesses of others that need the round are excluded as above: without the
+//!   round, the execution is sequentially consistent or has a violation that is reported.
+//!
+//! How much this saves: of k writes after which a compare-exchange fails, k executions were blocked, for each way that others
+//! continue; now it is one.
 //!
 //! # Threads that are alike
 //!
@@ -74,10 +100,7 @@
 //!
 //! # Parts
 //!
-//! A search can be split into parts that know nothing of each other, for other machines. Each gets some items and a copy of the open nodes
-//! above them. A race that concerns such a node is not reversed there, since each part would do so: it is noted, and
-//! when the part is taken back the node, which stayed where the search was split, gets the thread, unless another part has asked for one
-//! that will do. That is what merging does at the end of a round, only later; the argument is the same.
+//! A search can be split into parts that know nothing of each other: [`parts`] has the rule.
 //!
 //! # Invariants
 //!
@@ -108,13 +131,15 @@ use crate::node::Node;
 use crate::races::Turn;
 use crate::set::{Many, Set};
 use crate::work::{Answer, Order, Work};
-use crate::worker::Mode;
+use crate::worker::{Mode, Outcome};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+mod parts;
 
 /// Executions that an item may run before what is left of it is split.
 const BUDGET: u64 = 2048;
 /// Items taken at a time.
-const ROUND: usize = 32;
+pub(crate) const ROUND: usize = 32;
 
 /// An open node: a state with threads still to run, or with such states below it.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
@@ -129,6 +154,9 @@ struct Open {
     /// In a part of a search: the node is shared with other parts. Its number in the search that was split.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     shared: Option<u32>,
+    /// Every thread that can run here was considered ([`parts`]).
+    #[serde(default, skip_serializing_if = "is_false")]
+    considered: bool,
 }
 
 /// A thread that a part of a search wants to be run from a node that it shares with others.
@@ -137,6 +165,17 @@ struct Wanted {
     /// The node, as the search that was split numbers it.
     open: u32,
     initials: Many,
+    /// Not for a race, but instead of this thread, which cannot be run there.
+    #[serde(default, skip_serializing_if = "is_empty")]
+    futile: Many,
+}
+
+fn is_empty(set: &Many) -> bool {
+    *set == Many::NONE
+}
+
+fn is_false(is: &bool) -> bool {
+    !is
 }
 
 /// A step to make from an open node.
@@ -148,6 +187,9 @@ struct Item {
     asleep: Many,
     /// The share of the whole search that this item is guessed to be.
     share: f64,
+    /// How many executions it is guessed to have, if that was asked ([`parts`]).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    weight: Option<f64>,
 }
 
 /// The state of a search between rounds.
@@ -169,55 +211,6 @@ impl Frontier {
         Frontier { open: Vec::new(), free: Vec::new(), items: Vec::new(), begun: false, share: 0.0, wanted: Vec::new() }
     }
 
-    /// Puts the shallowest items where they are taken next.
-    pub fn shallow_first(&mut self) {
-        let open = &self.open;
-        self.items.sort_by_key(|item| std::cmp::Reverse(open[item.open as usize].depth));
-    }
-
-    /// Hands out all items, to at most this many parts. Nodes stay here: what parts want of them comes back by [`Frontier::rejoin`].
-    pub fn split(&mut self, parts: usize) -> Vec<Frontier> {
-        let mut items = std::mem::take(&mut self.items);
-        let parts = parts.clamp(1, items.len().max(1));
-        // Items of one depth, which are of a size more than others, go to different parts.
-        items.sort_by_key(|item| self.open[item.open as usize].depth);
-        let mut all: Vec<Frontier> = (0..parts).map(|_| Frontier { begun: true, ..Frontier::new() }).collect();
-        let mut known = vec![std::collections::HashMap::new(); parts];
-        for (number, item) in items.into_iter().enumerate() {
-            let (turn, at) = (number / parts, number % parts);
-            // There and back, so that no part is always the first.
-            let at = if turn % 2 == 0 { at } else { parts - 1 - at };
-            let open = self.copy(item.open, &mut all[at], &mut known[at]);
-            all[at].open[open as usize].users += 1;
-            all[at].items.push(Item { open, ..item });
-        }
-        all.retain(|part| !part.items.is_empty());
-        all
-    }
-
-    /// The same node in a part, with those above it.
-    fn copy(&self, id: u32, part: &mut Frontier, known: &mut std::collections::HashMap<u32, u32>) -> u32 {
-        if let Some(&copied) = known.get(&id) {
-            return copied;
-        }
-        let open = &self.open[id as usize];
-        let parent = if open.depth > 0 { self.copy(open.parent, part, known) } else { 0 };
-        // One user more than it has: it stays.
-        let copied = part.add_open(Open { parent, users: 1, shared: Some(id), ..*open });
-        known.insert(id, copied);
-        copied
-    }
-
-    /// Takes back a part that is done: what it wants becomes items, or a wish to the search that this one is a part of.
-    pub fn rejoin(&mut self, part: &Frontier) {
-        for wanted in &part.wanted {
-            if let Some(node) = self.open.get(wanted.open as usize) {
-                let turn = Turn { depth: node.depth, initials: wanted.initials };
-                self.turn(wanted.open, turn);
-            }
-        }
-    }
-
     /// Makes sure that a race is reversed, at this node.
     fn turn(&mut self, id: u32, turn: Turn) {
         let open = &mut self.open[id as usize];
@@ -227,12 +220,25 @@ impl Frontier {
                 self.add_items(id, 0.0);
             }
             Some(shared) => {
-                let wanted = Wanted { open: shared, initials: turn.initials };
+                let wanted = Wanted { open: shared, initials: turn.initials, futile: Many::NONE };
                 let is_known = (turn.initials & (open.node.todo | open.node.asleep)).is_some();
                 if !is_known && !self.wanted.contains(&wanted) {
                     self.wanted.push(wanted);
                 }
             }
+        }
+    }
+
+    /// A thread cannot be run from this node; these others can.
+    fn replace(&mut self, id: u32, futile: Many, others: Many) {
+        let open = &mut self.open[id as usize];
+        match open.shared {
+            None => {
+                if open.node.replace(futile, others) {
+                    self.add_items(id, 0.0);
+                }
+            }
+            Some(shared) => self.wanted.push(Wanted { open: shared, initials: others, futile }),
         }
     }
 
@@ -294,7 +300,7 @@ impl Frontier {
             }
             let asleep = open.node.asleep | open.node.done;
             let step = open.node.take(left.first());
-            self.items.push(Item { open: id, step, asleep, share });
+            self.items.push(Item { open: id, step, asleep, share, weight: None });
             open.users += 1;
         }
         // The last one is taken first.
@@ -302,14 +308,14 @@ impl Frontier {
     }
 }
 
-/// Runs a round of items on all workers and merges what comes of it, in order. About `limit` executions are run at most.
+/// Runs a round of at most `most` items on all workers and merges what comes of it, in order. About `limit` executions are run at most.
 /// `take` gets the counts and the observer's part of each item.
 pub(crate) fn round<W: Work + Send>(
     frontier: &mut Frontier,
     workers: &mut [W],
     mode: Mode,
     stop: &AtomicBool,
-    limit: u64,
+    (limit, most): (u64, usize),
     mut take: impl FnMut(&Counts, W::Part),
 ) {
     if !frontier.begun {
@@ -317,7 +323,7 @@ pub(crate) fn round<W: Work + Send>(
         begin(frontier, answer, &mut take);
         return;
     }
-    let items = frontier.items.split_off(frontier.items.len().saturating_sub(ROUND));
+    let items = frontier.items.split_off(frontier.items.len().saturating_sub(most));
     let budget = BUDGET.min(limit.div_ceil(items.len().max(1) as u64));
     // The first item is the shallowest and has most to do. With several workers the last ones should be short, so that none
     // is waited for.
@@ -328,8 +334,12 @@ pub(crate) fn round<W: Work + Send>(
     for (item, answer) in items.iter().zip(answers) {
         match answer {
             Answer::Ran(outcome) => {
-                take(&outcome.counts, outcome.part);
-                merge(frontier, item, outcome.turns, outcome.rest);
+                let Outcome { counts, part, turns, instead, rest } = outcome;
+                take(&counts, part);
+                if let Some(others) = instead {
+                    frontier.replace(item.open, Many::one(item.step.thread()), others);
+                }
+                merge(frontier, item, turns, rest);
             }
             // It has not been run, so it is still to be run.
             _ => frontier.items.push(*item),
@@ -401,7 +411,15 @@ fn begin<T>(frontier: &mut Frontier, answer: Answer<T>, take: &mut impl FnMut(&C
     frontier.begun = true;
     match begun {
         Ok(node) => {
-            let root = frontier.add_open(Open { node, parent: 0, by: Step::of(0), depth: 0, users: 0, shared: None });
+            let root = frontier.add_open(Open {
+                node,
+                parent: 0,
+                by: Step::of(0),
+                depth: 0,
+                users: 0,
+                shared: None,
+                considered: false,
+            });
             frontier.add_items(root, 1.0 / f64::from(node.ways().0));
         }
         Err(outcome) => {
@@ -427,7 +445,7 @@ fn merge(frontier: &mut Frontier, item: &Item, turns: Vec<Turn>, rest: Vec<(Step
         let (all, open) = node.ways();
         below /= f64::from(all.max(1));
         left += below * f64::from(open);
-        parent = frontier.add_open(Open { node, parent, by, depth, users: 0, shared: None });
+        parent = frontier.add_open(Open { node, parent, by, depth, users: 0, shared: None, considered: false });
         frontier.add_items(parent, below);
     }
     frontier.share += item.share - left;

@@ -7,13 +7,15 @@
 //!
 //! # Invariants
 //!
-//! The answer to an order depends on the order alone (and on `stop`), not on what the worker has done before. So it does not
+//! The answer to an order depends on the order alone (and on `stop`), not on what the worker has done before, but for states that
+//! [`Buffers`] knows already. So it does not
 //! matter which worker gets an order, nor whether a worker had to be replaced.
 //!
 //! # Complexity
 //!
 //! An order takes a worker milliseconds, unless executions are very long: the cost of passing it on hardly shows.
 
+use crate::buffers::Buffers;
 use crate::graph::{GraphOutcome, GraphTask, Graphs};
 use crate::node::Node;
 use crate::sample::{Choice, Drawn, Sampler};
@@ -50,6 +52,8 @@ pub enum Order {
         model: GraphModel,
         /// Whether data races are looked for.
         races: bool,
+        /// Whether bytes are told apart.
+        bytes: bool,
         /// The part.
         task: GraphTask,
         /// Executions after which what is left is handed back.
@@ -59,6 +63,17 @@ pub enum Order {
     Probe {
         /// Of which schedules.
         mode: Mode,
+        /// Where the random numbers begin.
+        seed: u64,
+        /// How many guesses to make.
+        probes: u32,
+    },
+    /// Guess how many executions a subtree has.
+    Weigh {
+        /// Which schedules are wanted.
+        mode: Mode,
+        /// The subtree.
+        task: Task,
         /// Where the random numbers begin.
         seed: u64,
         /// How many guesses to make.
@@ -86,7 +101,7 @@ pub enum Answer<T> {
     Ran(Outcome<T>),
     /// Of [`Order::Graphs`].
     Graphed(GraphOutcome<T>),
-    /// Of [`Order::Probe`]: the guesses ([`crate::Estimate`]).
+    /// Of [`Order::Probe`] and [`Order::Weigh`]: the guesses ([`crate::Estimate`]).
     Probed(Vec<f64>),
     /// Of [`Order::Draw`]: one after the other from the first; not all if the worker was stopped, or has seen enough.
     Drawn(Drawn<T>),
@@ -124,6 +139,7 @@ enum State<P, O> {
 enum Running<P, O, S> {
     Tree(Box<Worker<P, O, S>>),
     Graphs(Box<Graphs<P, O>>),
+    Buffers(Box<Buffers<P, O>>),
     Sample(Sampler<P, O, S>),
 }
 
@@ -131,12 +147,13 @@ impl<P: Program, O: Observer, S: Set> Running<P, O, S> {
     /// For such orders.
     fn new(order: &Order, program: P, observer: O, max_steps: usize) -> Running<P, O, S> {
         match order {
-            Order::Begin { mode } | Order::Run { mode, .. } | Order::Probe { mode, .. } => {
+            Order::Begin { mode } | Order::Run { mode, .. } | Order::Probe { mode, .. } | Order::Weigh { mode, .. } => {
                 Running::Tree(Box::new(Worker::new(program, observer, *mode, max_steps)))
             }
-            Order::Graphs { model, races, .. } => {
-                Running::Graphs(Box::new(Graphs::new(program, observer, *model, *races, max_steps)))
-            }
+            Order::Graphs { model, races, bytes, .. } => match model.machine().filter(|_| *bytes) {
+                Some(machine) => Running::Buffers(Box::new(Buffers::new(program, observer, machine, max_steps))),
+                None => Running::Graphs(Box::new(Graphs::new(program, observer, *model, *races, max_steps))),
+            },
             Order::Draw { .. } => Running::Sample(Sampler::new(program, observer, max_steps)),
         }
     }
@@ -144,10 +161,14 @@ impl<P: Program, O: Observer, S: Set> Running<P, O, S> {
     /// Whether it can do what the order says.
     fn fits(&self, order: &Order) -> bool {
         let fits = match (self, order) {
-            (Running::Tree(worker), Order::Begin { mode } | Order::Run { mode, .. } | Order::Probe { mode, .. }) => {
-                worker.mode() == *mode
+            (
+                Running::Tree(worker),
+                Order::Begin { mode } | Order::Run { mode, .. } | Order::Probe { mode, .. } | Order::Weigh { mode, .. },
+            ) => worker.mode() == *mode,
+            (Running::Buffers(buffers), Order::Graphs { model, bytes, .. }) => *bytes && buffers.is_for(*model),
+            (Running::Graphs(graphs), Order::Graphs { model, races, bytes, .. }) => {
+                (!bytes || model.machine().is_none()) && graphs.is_for(*model, *races)
             }
-            (Running::Graphs(graphs), Order::Graphs { model, races, .. }) => graphs.is_for(*model, *races),
             (Running::Sample(_), Order::Draw { .. }) => true,
             _ => false,
         };
@@ -156,13 +177,19 @@ impl<P: Program, O: Observer, S: Set> Running<P, O, S> {
 
     fn work(&mut self, order: &Order, stop: &AtomicBool) -> Answer<O::Part> {
         match (self, order) {
-            (Running::Tree(worker), Order::Begin { .. }) => Answer::Begun(worker.begin()),
+            (Running::Tree(worker), Order::Begin { .. }) => Answer::Begun(worker.begin().map_err(|outcome| *outcome)),
             (Running::Tree(worker), Order::Probe { seed, probes, .. }) => {
                 Answer::Probed(worker.probe(*seed, *probes, stop))
+            }
+            (Running::Tree(worker), Order::Weigh { task, seed, probes, .. }) => {
+                Answer::Probed(worker.weigh(task, *seed, *probes, stop))
             }
             (Running::Tree(worker), Order::Run { task, budget, .. }) => Answer::Ran(worker.run(task, *budget, stop)),
             (Running::Graphs(graphs), Order::Graphs { task, budget, .. }) => {
                 Answer::Graphed(graphs.run(task, *budget, stop))
+            }
+            (Running::Buffers(buffers), Order::Graphs { task, budget, .. }) => {
+                Answer::Graphed(buffers.run(task, *budget, stop))
             }
             (Running::Sample(sampler), Order::Draw { choice, seed, from, to }) => {
                 Answer::Drawn(sampler.draw(*choice, *seed, *from..*to, stop))
@@ -175,6 +202,7 @@ impl<P: Program, O: Observer, S: Set> Running<P, O, S> {
         match self {
             Running::Tree(worker) => worker.program(),
             Running::Graphs(graphs) => graphs.program(),
+            Running::Buffers(buffers) => buffers.program(),
             Running::Sample(sampler) => sampler.program(),
         }
     }
@@ -183,6 +211,7 @@ impl<P: Program, O: Observer, S: Set> Running<P, O, S> {
         match self {
             Running::Tree(worker) => worker.into_parts(),
             Running::Graphs(graphs) => graphs.into_parts(),
+            Running::Buffers(buffers) => buffers.into_parts(),
             Running::Sample(sampler) => sampler.into_parts(),
         }
     }

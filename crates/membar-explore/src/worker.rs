@@ -29,7 +29,7 @@
 use crate::end::{Counts, End, is_stirred, unchanged};
 use crate::node::Node;
 use crate::races::{Races, Turn, Turns};
-use crate::set::Set;
+use crate::set::{Many, Set};
 use crate::symmetry::{Shown, Symmetry};
 use crate::tree::Task;
 use crate::{Awaited, MAX_OUTCOMES, Next, Observer, Program, Standing, Step, Stop, Watched};
@@ -56,25 +56,25 @@ pub enum Mode {
 
 impl Mode {
     #[inline]
-    fn is_dpor(self) -> bool {
+    pub(crate) fn is_dpor(self) -> bool {
         matches!(self, Mode::Dpor { .. })
     }
 
     /// Whether threads stop for good after an idle round.
     #[inline]
-    fn stops(self) -> bool {
+    pub(crate) fn stops(self) -> bool {
         self == Mode::Dpor { strict: false }
     }
 }
 
 /// The path to the current state, as the race detection sees it.
-struct Path<'a, S> {
+pub(crate) struct Path<'a, S> {
     /// The threads that are taken care of at the nodes above the item, and at its own.
-    known: &'a [S],
+    pub(crate) known: &'a [S],
     /// The nodes below.
-    nodes: &'a mut [Node<S>],
+    pub(crate) nodes: &'a mut [Node<S>],
     /// Races that concern the nodes above.
-    above: &'a mut Vec<Turn>,
+    pub(crate) above: &'a mut Vec<Turn>,
 }
 
 impl<S: Set> Turns<S> for Path<'_, S> {
@@ -116,34 +116,39 @@ pub struct Outcome<T> {
     pub(crate) part: T,
     /// Races that concern the item's open node or one above it.
     pub(crate) turns: Vec<Turn>,
+    /// If the item's own step was in vain ([`crate::tree`]): the threads that can be run instead of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) instead: Option<Many>,
     /// If the item was not finished: its path below the open node, and the nodes on it.
     pub(crate) rest: Vec<(Step, Node)>,
 }
 
 /// Runs subtrees; one for each worker. Its program has no more threads than its sets have room for.
 pub(crate) struct Worker<P, O, S> {
-    program: P,
+    pub(crate) program: P,
     pub(crate) observer: O,
-    mode: Mode,
+    pub(crate) mode: Mode,
     max_steps: usize,
     threads: usize,
     /// Threads whose next access is known, of these those that are in a waiting loop and those that make a choice, and
     /// threads that are not run any further because they have made as many steps as they may.
-    ready: S,
+    pub(crate) ready: S,
     waiting: S,
     pub(crate) choosing: S,
     long: S,
     /// Steps that each thread has made.
     made: Vec<usize>,
     pub(crate) path: Vec<Step>,
-    races: Races,
+    pub(crate) races: Races,
     /// The trails of threads, if there are twins.
     symmetry: Option<Symmetry>,
     /// The threads that are taken care of at the nodes of the prefix.
-    known: Vec<S>,
-    nodes: Vec<Node<S>>,
-    counts: Counts,
-    turns: Vec<Turn>,
+    pub(crate) known: Vec<S>,
+    pub(crate) nodes: Vec<Node<S>>,
+    pub(crate) counts: Counts,
+    pub(crate) turns: Vec<Turn>,
+    /// As in [`Outcome`].
+    pub(crate) instead: Option<Many>,
     /// Scratch: the steps that a thread made in one go.
     run: Vec<Performed>,
 }
@@ -171,6 +176,7 @@ impl<P: Program, O: Observer, S: Set> Worker<P, O, S> {
             nodes: Vec::new(),
             counts: Counts::default(),
             turns: Vec::new(),
+            instead: None,
             run: Vec::new(),
             program,
         };
@@ -195,7 +201,7 @@ impl<P: Program, O: Observer, S: Set> Worker<P, O, S> {
     }
 
     /// The state at the beginning, or the outcome of a program in which no thread can run.
-    pub fn begin(&mut self) -> Result<Node, Outcome<O::Part>> {
+    pub fn begin(&mut self) -> Result<Node, Box<Outcome<O::Part>>> {
         self.go_to(&[]);
         if self.symmetry.is_some() {
             crate::mirror::compare_twins(&mut self.program);
@@ -205,13 +211,13 @@ impl<P: Program, O: Observer, S: Set> Worker<P, O, S> {
             return Ok(self.node(enabled, S::NONE, 0).0.many());
         }
         self.counts = Counts::default();
-        self.end(0);
-        Err(self.outcome(Vec::new()))
+        self.end(S::NONE, 0);
+        Err(Box::new(self.outcome(Vec::new())))
     }
 
     fn outcome(&mut self, rest: Vec<(Step, Node)>) -> Outcome<O::Part> {
         let (part, turns) = (self.observer.take(&self.path), std::mem::take(&mut self.turns));
-        Outcome { counts: self.counts, part, turns, rest }
+        Outcome { counts: self.counts, part, turns, instead: None, rest }
     }
 
     /// Notes what the thread does next.
@@ -310,7 +316,7 @@ impl<P: Program, O: Observer, S: Set> Worker<P, O, S> {
 
     /// The step that the thread's next step has to come after.
     #[inline]
-    fn decree(&self, thread: usize) -> Option<(usize, usize)> {
+    pub(crate) fn decree(&self, thread: usize) -> Option<(usize, usize)> {
         self.symmetry.as_ref()?.decree(&self.program, thread)?.ok()
     }
 
@@ -328,8 +334,8 @@ impl<P: Program, O: Observer, S: Set> Worker<P, O, S> {
     }
 
     /// Notes a step that has been made.
-    #[inline]
-    fn made(&mut self, step: Step, performed: &Performed) {
+    #[inline(always)]
+    pub(crate) fn made(&mut self, step: Step, performed: &Performed) {
         self.made[step.thread()] += 1;
         if let Some(symmetry) = &mut self.symmetry {
             match symmetry.push(&self.program, performed) {
@@ -343,7 +349,7 @@ impl<P: Program, O: Observer, S: Set> Worker<P, O, S> {
     }
 
     #[inline]
-    fn back(&mut self) {
+    pub(crate) fn back(&mut self) {
         self.observer.pop(&self.path);
         let thread = self.path.pop().expect("a step to take back").thread();
         self.program.undo();
@@ -482,6 +488,7 @@ impl<P: Program, O: Observer, S: Set> Worker<P, O, S> {
             counts: self.counts,
             part: self.observer.take(&self.path),
             turns: std::mem::take(&mut self.turns),
+            instead: self.instead.take(),
             rest,
         }
     }
@@ -497,8 +504,13 @@ impl<P: Program, O: Observer, S: Set> Worker<P, O, S> {
 
     /// The conditions that the other waiting threads wait for.
     #[inline]
-    fn watched(&self, thread: usize) -> Watched {
+    fn watched(&self, thread: usize, futile: S) -> Watched {
         let mut watched = Watched::default();
+        for other in futile.iter() {
+            if let Next::Access(access) = self.program.next(other) {
+                watched.add(access.addr);
+            }
+        }
         let mut waiting = self.waiting & !S::one(thread);
         while waiting.is_some() {
             let awaited = self.program.waiting(waiting.first());
@@ -523,10 +535,13 @@ impl<P: Program, O: Observer, S: Set> Worker<P, O, S> {
         let mut run = std::mem::take(&mut self.run);
         run.clear();
         let stop = match step.outcome() {
-            None => self.program.steps(thread, self.more(thread), self.watched(thread), &mut run),
+            None => self.program.steps(thread, self.more(thread), self.watched(thread, from.futile), &mut run),
             Some(outcome) => self.choose(thread, outcome, &mut run),
         };
         let bit = S::one(thread);
+        let mut futile = from.futile;
+        let in_vain = stop.standing == Standing::Waits && step.outcome().is_none() && self.is_in_vain(thread);
+        let vain = if in_vain { run.pop() } else { None };
         // As it stands between two steps of the run.
         self.waiting &= !bit;
         for (i, performed) in run.iter().enumerate() {
@@ -538,20 +553,33 @@ impl<P: Program, O: Observer, S: Set> Worker<P, O, S> {
             self.made(step, performed);
             self.counts.events += 1;
             asleep = if asleep.is_none() { asleep } else { self.still_asleep(asleep & !bit, performed, awaited) };
+            if futile.is_some() {
+                futile = self.still_futile(futile, performed);
+            }
             awaited = None;
             if i + 1 < run.len() {
-                self.open(from.enabled | bit, asleep, preemptions);
+                self.open(from.enabled | bit, asleep, futile, preemptions);
                 self.nodes.last_mut().expect("just opened").done = bit;
             }
         }
+        let steps = run.len();
         self.run = run;
-        self.stands(thread, stop.standing);
-        let enabled = self.enabled();
+        match vain {
+            None => self.stands(thread, stop.standing),
+            Some(performed) => {
+                self.try_in_vain(step, &performed, awaited);
+                futile |= bit;
+                if steps == 0 {
+                    return self.instead(bit, from);
+                }
+            }
+        }
+        let enabled = self.enabled() & !futile;
         if enabled.is_none() {
-            self.end(preemptions);
+            self.end(futile, preemptions);
         } else {
             match if LONG.contains(&self.path.len()) { self.period() } else { None } {
-                None => return self.open(enabled, asleep, preemptions),
+                None => return self.open(enabled, asleep, futile, preemptions),
                 period => self.cut(period, preemptions),
             }
         }
@@ -567,8 +595,9 @@ impl<P: Program, O: Observer, S: Set> Worker<P, O, S> {
 
     /// Goes on from the state at the end of the path.
     #[inline]
-    fn open(&mut self, enabled: S, asleep: S, preemptions: u32) {
-        let (node, cut_by_bound) = self.node(enabled, asleep, preemptions);
+    fn open(&mut self, enabled: S, asleep: S, futile: S, preemptions: u32) {
+        let (mut node, cut_by_bound) = self.node(enabled, asleep, preemptions);
+        node.futile = futile;
         self.counts.bounded |= cut_by_bound;
         if node.todo.is_none() {
             self.counts.redundant += 1;
@@ -586,7 +615,7 @@ impl<P: Program, O: Observer, S: Set> Worker<P, O, S> {
     }
 
     /// Looks for races of the blocking accesses that are disabled where an execution ends or is given up.
-    fn blocked_races(&mut self, mut blocked: S) {
+    pub(crate) fn blocked_races(&mut self, mut blocked: S) {
         if let Some(symmetry) = &self.symmetry {
             // Their leaders are blocked by the same.
             blocked &= !self.led(symmetry, blocked);
@@ -594,7 +623,7 @@ impl<P: Program, O: Observer, S: Set> Worker<P, O, S> {
         for thread in blocked.iter() {
             let waiting = self.program.waiting(thread);
             if !waiting.blocking && (self.mode.stops() || waiting.parked) {
-                // It makes no more accesses.
+                // It makes no more accesses, or the races of its next one have been seen to.
                 continue;
             }
             let awaited = waiting.round[waiting.repeated];
@@ -606,8 +635,8 @@ impl<P: Program, O: Observer, S: Set> Worker<P, O, S> {
         }
     }
 
-    /// No thread can run.
-    fn end(&mut self, preemptions: u32) {
+    /// No thread can run, some of them because that would be in vain.
+    pub(crate) fn end(&mut self, futile: S, preemptions: u32) {
         if self.long.is_some() {
             if self.mode.is_dpor() {
                 self.blocked_races(self.ready);
@@ -619,7 +648,8 @@ impl<P: Program, O: Observer, S: Set> Worker<P, O, S> {
         let mut dropped = false;
         if blocked.is_some() {
             let program = &self.program;
-            dropped = blocked.iter().any(|thread| !unchanged(program, program.waiting(thread).round))
+            dropped = futile.is_some()
+                || blocked.iter().any(|thread| !unchanged(program, program.waiting(thread).round))
                 || is_stirred(program, blocked);
             if self.mode.is_dpor() {
                 self.blocked_races(blocked);
@@ -644,6 +674,9 @@ impl<P: Program, O: Observer, S: Set> Worker<P, O, S> {
             self.counts.executions += 1;
         }
         self.observer.end(end, &self.path);
+        if end == End::Complete {
+            self.observer.outcome(self.program.outcome(), &self.path);
+        }
         self.faults();
     }
 

@@ -175,8 +175,8 @@ pub struct Placement {
     pub after: Vec<u32>,
     /// Whether it writes there.
     pub writes: bool,
-    /// The value that it finds, of the whole address.
-    pub found: u64,
+    /// The value that it finds, of the whole address, if that has at most 8 bytes.
+    pub found: Option<u64>,
 }
 
 /// What the execution has of a byte.
@@ -319,7 +319,9 @@ impl BytesMonitor {
             let after = part.overtakes(t, &access, &history, write, (writes, true))?;
             Some((write, writes, after))
         })?;
-        let found = part.found(t, &access, &history, &after);
+        let wide = |made: &Made| made.performed.access.addr == access.addr && made.performed.access.is_wide();
+        let is_wide = access.is_wide() || self.made.iter().any(wide);
+        let found = (!is_wide).then(|| part.found(t, &access, &history, &after));
         let store = Overtaken { store: kept[write], store_site: part.made[write].performed.access.site };
         let after = (0..kept.len()).filter(|&at| has(&after, at)).map(|at| kept[at]).collect();
         Some(Placement { store, kept, after, writes, found })

@@ -78,7 +78,7 @@
 //!
 //! # Complexity
 //!
-//! O(n / 64) time a step for n writes in the execution, that is O(1) for programs of up to 64 writes, and as much again for
+//! O(n / 64) time per step for n writes in the execution, that is O(1) for programs of up to 64 writes, and as much again for
 //! each interlocked operation that a write does not fit before; the same to undo.
 //!
 //! # Deviations

@@ -13,7 +13,7 @@
 //! 3. Into the access itself only po and start count. The closing edge goes from the access to the store.
 //!
 //! # Complexity
-//! O(length of the path in events) time and memory for a report; 40 bytes an event of the window.
+//! O(length of the path in events) time and memory for a report; 40 bytes per event of the window.
 //!
 //! # Guarantees
 //! If the store is in the window, a cycle is found, and none through this store and this access has fewer edges.

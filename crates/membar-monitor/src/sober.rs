@@ -44,7 +44,7 @@
 //!    co: we then take none (acyclic(ppo ∪ rfe ∪ co ∪ fr); report UCB/EECS-2010-31, section 4, figures 6 and 7).
 //! 2. Line 8 of figure 2 says i(write), the issue index; the processor is meant.
 //! 3. Timestamps have N entries and not 2N. The other N count loads, and nothing is ever asked about them.
-//! 4. `mc1` is two rows an address and not N: O(P) an event and not O(P²).
+//! 4. `mc1` has two rows per address, not N: O(P) per event, not O(P²).
 //! 5. A fence is an interlocked operation on a location of its own (the paper's footnote 1). One that does not write is a
 //!    fence and a load: it waits for the buffer, and it reads. `start` is such a fence of the parent from which the child's
 //!    first event takes order, as a read; `join` reads what a fence at the end of the child left. Store-store barriers

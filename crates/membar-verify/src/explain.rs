@@ -34,7 +34,7 @@
 //!
 //! Near linear in the length of the schedule; under PSO a barrier costs as much as there are addresses in buffers.
 
-use crate::watch::Found;
+use crate::seen::Found;
 use membar_core::{Access, AccessKind, Barrier, Claim, MachineStep, Order, Performed, Relation, Relaxation};
 use membar_explore::{Next, Program};
 use membar_monitor::BytesMonitor;
@@ -218,7 +218,7 @@ pub fn explain_run(steps: &[Performed], next: Option<Access>, found: &Found) -> 
     let Placed { kept, value, .. } = &placed;
     let store = kept.iter().position(|&i| i == found.store as usize)?;
     let mut events: Vec<Event> = kept.iter().map(|&i| Event::new(i, &before[i])).collect();
-    let read = access.kind.reads().then(|| access.part_of(*value));
+    let read = value.filter(|_| access.kind.reads()).map(|value| access.part_of(value));
     let write = match access.kind {
         AccessKind::Store if !found.tried => steps.last().map(|step| access.part_of(step.new)),
         _ => None,
@@ -270,8 +270,8 @@ struct Placed {
     after: Vec<bool>,
     /// Whether bytes of an address are told apart.
     bytes: bool,
-    /// The value that the access finds at its address, and whether it writes.
-    value: u64,
+    /// The value that the access finds at its address, if that is known, and whether it writes.
+    value: Option<u64>,
     writes: bool,
 }
 
@@ -292,7 +292,7 @@ fn place(before: &[Performed], access: Access, found: &Found) -> Option<Placed> 
     let kept: Vec<usize> = (0..before.len()).filter(|&i| past[i]).collect();
     let after = kept.iter().map(|&i| i >= found.store as usize).collect();
     let value = before[found.store as usize].old;
-    Some(Placed { kept, after, bytes: false, value, writes: access.writes_on(value) })
+    Some(Placed { kept, after, bytes: false, value: Some(value), writes: access.writes_on(value) })
 }
 
 /// Which steps happen before the thread's last step, or are it.

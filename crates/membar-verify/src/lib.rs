@@ -32,6 +32,7 @@
 
 mod explain;
 mod race;
+mod seen;
 mod verify;
 mod watch;
 mod weak_run;
@@ -40,6 +41,7 @@ pub use explain::{Event, Explanation, Fence, Link, RunStep, explain, explain_run
 /// The result of a verification.
 pub use membar_core::ProgramVerdict as Verdict;
 pub use race::{RacingSteps, race};
-pub use verify::{Checkpoint, Effort, Models, Races, Settings, Verification, verify};
-pub use watch::{ErrorKind, Found, MAX_RESTS, ProgramError, Seen, Watch, Watching, WeakError};
+pub use seen::{ErrorKind, Example, Found, MAX_RESTS, ProgramError, Seen, WeakError};
+pub use verify::{Checkpoint, Effort, Manner, Models, Races, Settings, Verification, verify};
+pub use watch::{Watch, Watching};
 pub use weak_run::{Delay, WeakRun, weak_run};

@@ -1,7 +1,8 @@
 //! Exploration and monitor together.
 
 use crate::Verdict;
-use crate::watch::{ErrorKind, Seen, Watch, Watching};
+use crate::seen::{ErrorKind, Seen};
+use crate::watch::{Watch, Watching};
 use membar_core::{ProgramModel, Relaxation};
 use membar_explore::{Counts, Local, Program, Search, SearchState, Strategy, Work};
 use serde::de::Error;
@@ -32,13 +33,30 @@ pub struct Effort {
     pub max_executions: u64,
     /// Stop at the first violation or error.
     pub stop_at_first: bool,
-    /// Go wide, so that what is left can be split.
-    pub widen: bool,
+    /// Runs after which to stop, whatever came of them.
+    pub max_runs: u64,
+    /// In which order, or something else.
+    pub manner: Manner,
+}
+
+/// What [`Verification::advance`] does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Manner {
+    /// Runs what is deep first: there is least to keep.
+    #[default]
+    Deep,
+    /// Goes wide, so that what is left can be split into this many parts.
+    Wide(usize),
+    /// Guesses how large each subtree is that is left, so that it can be split.
+    Weigh {
+        /// And begins those that would show only later.
+        complete: bool,
+    },
 }
 
 impl Default for Effort {
     fn default() -> Effort {
-        Effort { jobs: 1, max_executions: u64::MAX, stop_at_first: false, widen: false }
+        Effort { jobs: 1, max_executions: u64::MAX, stop_at_first: false, max_runs: u64::MAX, manner: Manner::Deep }
     }
 }
 
@@ -229,7 +247,8 @@ impl<W: Work<Part = Seen> + Send> Verification<W> {
     /// If there is no worker.
     pub fn new(checkpoint: Checkpoint, workers: Vec<W>, effort: Effort) -> Verification<W> {
         let Checkpoint { settings, search, seen } = checkpoint;
-        let search = Search::new(search, workers, effort.max_executions);
+        let mut search = Search::new(search, workers, effort.max_executions);
+        search.limit_runs(effort.max_runs);
         Verification { search, settings, seen, effort }
     }
 
@@ -242,9 +261,10 @@ impl<W: Work<Part = Seen> + Send> Verification<W> {
                 seen.add(more);
             }
         };
-        match self.effort.widen {
-            true => self.search.widen(stop, add),
-            false => self.search.advance(stop, add),
+        match self.effort.manner {
+            Manner::Deep => self.search.advance(stop, add),
+            Manner::Wide(parts) => self.search.widen(parts, stop, add),
+            Manner::Weigh { complete } => self.search.weigh(complete, stop),
         }
     }
 

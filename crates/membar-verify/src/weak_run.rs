@@ -20,6 +20,9 @@
 //!      others into the buffer, then the fewest at all, then the one with the fewest there; of several the first in the list.
 //! * *Run*: each access is issued at its place, after those before it in its thread; a store is committed at its place.
 //!
+//! Where accesses have some bytes of an address in common and not others, all this is by bytes: the list says which writes to the address
+//! were in memory, and a read has a byte from its own thread's last store that was not, else from the last one that was.
+//!
 //! Under SC and C11 the run has the accesses in the order of the list, and each is seen where it is made.
 //!
 //! # Invariants
@@ -28,7 +31,7 @@
 //!
 //! # Guarantees
 //!
-//! Whoever runs the steps on the machine gets the same reads-from and the same order of writes; tests do, with the certifier's
+//! Running the steps on the machine gives the same reads-from and the same order of writes; tests do, with the certifier's
 //! machine. Step 1 delays nothing, and taking a first access early never makes another wait: so a sequentially consistent execution has
 //! no delayed store, and a store is delayed only where every order of what is left delays one. Which of them is chosen need not be best.
 //!
@@ -37,16 +40,17 @@
 //! O((n + e) log n) for n accesses with e edges, and O(n + e) for each delayed store and access that could be next then; ppo has O(n · s) edges for runs of s stores.
 
 use crate::explain::RunStep;
-use membar_core::{AccessKind, Barrier, GraphModel, MachineStep, Performed, Relaxation, WeakStep};
-use rustc_hash::FxHashMap;
+use membar_core::{Access, AccessKind, Barrier, GraphModel, MachineStep, Performed, Relaxation, WeakStep};
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 /// A run of an execution. Accesses are numbered as in the list.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct WeakRun {
     /// The steps: accesses are made and, on a machine with store buffers, stores reach memory.
     pub run: Vec<RunStep>,
-    /// What each access reads: the write, or `None` for the initial value and for stores.
+    /// What each access reads: the write, or `None` for the initial value and for stores. If it has bytes from several, the last of them.
     pub sources: Vec<Option<usize>>,
     /// For each access the first write in co that it comes before though another thread made that one earlier in the run: on a
     /// machine it was still in the buffer. A read misses its value.
@@ -122,7 +126,8 @@ pub fn weak_run(model: GraphModel, steps: &[WeakStep], made: &[Performed]) -> Op
             misses = relations.missed(made, &delays, &issued);
         }
     }
-    Some(WeakRun { run, sources: relations.sources, misses, delays })
+    let sources = (0..made.len()).map(|i| relations.read(made, i)).collect();
+    Some(WeakRun { run, sources, misses, delays })
 }
 
 /// The accesses of each thread in program order.
@@ -135,10 +140,14 @@ fn per_thread(made: &[Performed]) -> FxHashMap<u32, Vec<usize>> {
 }
 
 struct Relations {
+    /// For each access that reads, or is behind others: the last write to its address that was in memory then.
     sources: Vec<Option<usize>>,
     misses: Vec<Option<usize>>,
-    /// For each address its writes in co.
+    /// For each address its writes in co, and for each write its place there, from 1.
     orders: FxHashMap<u32, Vec<usize>>,
+    place: Vec<usize>,
+    /// The addresses whose bytes are told apart.
+    parted: FxHashSet<u32>,
 }
 
 impl Relations {
@@ -155,24 +164,62 @@ impl Relations {
                 order.insert(place, i);
             }
         }
-        Some(Relations { sources, misses, orders })
+        let mut place = vec![0; made.len()];
+        for (at, &write) in orders.values().flat_map(|order| order.iter().enumerate()) {
+            place[write] = at + 1;
+        }
+        let parts = made.iter().map(|performed| performed.access).filter(|access| access.part != 0);
+        let parted = parts.map(|access| access.addr).collect();
+        Some(Relations { sources, misses, orders, place, parted })
+    }
+
+    /// What an access has to be looked at for: each of its bytes, or all of them as one.
+    fn lanes(&self, access: &Access) -> Range<u8> {
+        if self.parted.contains(&access.addr) { access.bytes() } else { 0..1 }
+    }
+
+    /// The write that a read has a byte from: one of its own thread that was not in memory yet, or the last one there.
+    fn source(&self, made: &[Performed], i: usize, lane: u8) -> Option<usize> {
+        let access = &made[i].access;
+        if !self.parted.contains(&access.addr) {
+            return self.sources[i];
+        }
+        let (there, later) =
+            self.orders.get(&access.addr)?.split_at(self.sources[i].map_or(0, |last| self.place[last]));
+        let has = |write: &&usize| made[**write].access.bytes().contains(&lane);
+        let own = |write: &&usize| has(write) && **write < i && made[**write].thread == made[i].thread;
+        later.iter().rev().find(own).or_else(|| there.iter().rev().find(has)).copied()
+    }
+
+    /// The write that a read reads: of those that it has bytes from, the last.
+    fn read(&self, made: &[Performed], i: usize) -> Option<usize> {
+        let sources = self.lanes(&made[i].access).filter_map(|lane| self.source(made, i, lane));
+        let reads = made[i].access.kind.reads();
+        if reads { sources.max_by_key(|&source| self.place[source]) } else { None }
+    }
+
+    /// The first write to a byte after this one, or after the initial value.
+    fn next(&self, made: &[Performed], addr: u32, after: Option<usize>, lane: u8) -> Option<usize> {
+        let later = &self.orders.get(&addr)?[after.map_or(0, |after| self.place[after])..];
+        later.iter().find(|&&write| self.lanes(&made[write].access).contains(&lane)).copied()
     }
 
     /// For each access the delayed store of another thread that it comes before, if that was made earlier.
     fn missed(&self, made: &[Performed], delays: &[Delay], issued: &[usize]) -> Vec<Option<usize>> {
-        let mut place = vec![0; made.len()];
-        for (at, &write) in self.orders.values().flat_map(|order| order.iter().enumerate()) {
-            place[write] = at + 1;
-        }
         let missed = |i: usize| {
             // A write is where it is; a read is right after what it read.
-            let own = if made[i].writes { place[i] } else { self.sources[i].map_or(0, |source| place[source]) };
+            let own = |lane| match made[i].writes {
+                true => self.place[i],
+                false if made[i].access.kind.reads() => self.source(made, i, lane).map_or(0, |from| self.place[from]),
+                false => 0,
+            };
             let misses = |delay: &&Delay| {
                 let store = &made[delay.store];
-                let same = store.access.addr == made[i].access.addr && store.thread != made[i].thread;
-                same && delay.issued < issued[i] && own < place[delay.store]
+                let other = store.access.addr == made[i].access.addr && store.thread != made[i].thread;
+                let later = |lane| self.lanes(&store.access).contains(&lane) && own(lane) < self.place[delay.store];
+                other && delay.issued < issued[i] && self.lanes(&made[i].access).any(later)
             };
-            delays.iter().filter(misses).map(|delay| delay.store).min_by_key(|&store| place[store])
+            delays.iter().filter(misses).map(|delay| delay.store).min_by_key(|&store| self.place[store])
         };
         (0..made.len()).map(missed).collect()
     }
@@ -196,24 +243,25 @@ impl Relations {
                 }
             }
         }
-        let mut next: Vec<Option<usize>> = vec![None; made.len()];
-        for pair in self.orders.values().flat_map(|order| order.windows(2)) {
-            edges.push((pair[0], pair[1]));
-            next[pair[0]] = Some(pair[1]);
-        }
-        for (i, performed) in made.iter().enumerate().filter(|(_, performed)| performed.access.kind.reads()) {
-            let first = |addr| self.orders.get(&addr).and_then(|order| order.first()).copied();
-            let overwrites = match self.sources[i] {
-                Some(source) => {
+        for (i, performed) in made.iter().enumerate() {
+            let addr = performed.access.addr;
+            for lane in self.lanes(&performed.access) {
+                if performed.writes {
+                    edges.extend(self.next(made, addr, Some(i), lane).map(|next| (i, next)));
+                }
+                if !performed.access.kind.reads() {
+                    continue;
+                }
+                let source = self.source(made, i, lane);
+                if let Some(source) = source {
                     let interlocked = kind(source) == AccessKind::Rmw || kind(i) == AccessKind::Rmw;
                     if interlocked || made[source].thread != performed.thread {
                         edges.push((source, i));
                     }
-                    next[source]
                 }
-                None => first(performed.access.addr),
-            };
-            edges.extend(overwrites.filter(|&write| write != i).map(|write| (i, write)));
+                let overwrites = self.next(made, addr, source, lane);
+                edges.extend(overwrites.filter(|&write| write != i).map(|write| (i, write)));
+            }
         }
         edges
     }
@@ -224,7 +272,8 @@ fn keeps(machine: Relaxation, one: &Performed, barrier: Barrier, other: &Perform
     if one.access.kind != AccessKind::Store || barrier == Barrier::Full {
         return true;
     }
-    let stays = machine == Relaxation::Tso || one.access.addr == other.access.addr || barrier == Barrier::Store;
+    let same = one.access.addr == other.access.addr && one.access.overlaps(&other.access);
+    let stays = machine == Relaxation::Tso || same || barrier == Barrier::Store;
     other.access.kind != AccessKind::Load && stays
 }
 

@@ -12,8 +12,8 @@ use crate::{Observer, Program};
 /// A part of the search: the graph that these alternatives lead to, and all alternatives there from this one on.
 #[derive(Clone, PartialEq, Eq, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct GraphTask {
-    pub(super) path: Vec<u32>,
-    pub(super) next: u32,
+    pub(crate) path: Vec<u32>,
+    pub(crate) next: u32,
 }
 
 /// The result of a task.

@@ -38,9 +38,9 @@ pub fn is_sc(graph: &Graph, id: u32, reach: &mut Reach) -> bool {
     sc::admits(graph, id, reach)
 }
 
-/// Whether po ∪ rf ∪ co ∪ fr leads from one event to another one.
-pub fn leads(graph: &Graph, from: u32, to: u32, reach: &mut Reach) -> bool {
-    sc::leads(graph, from, to, reach)
+/// Of each event the strongly connected component of po ∪ rf ∪ co ∪ fr that it is in: two events are on one cycle if it is the same.
+pub fn knots(graph: &Graph) -> Vec<u32> {
+    sc::knots(graph)
 }
 
 /// Operations on synchronisation objects find the last value there is: po ∪ rf ∪ (rf ∪ co ∪ fr between such operations) is acyclic.

@@ -1,5 +1,6 @@
 //! Revisits: a write becomes the source of a read that was there before it.
 
+use super::along::stand;
 use super::frame::{By, Came, Kind, Way};
 use super::graph::{After, Event, INIT, Ran, What};
 use super::search::Graphs;
@@ -162,8 +163,37 @@ impl<P: Program, O: Observer> Graphs<P, O> {
             if matches!(event.what, What::Read | What::Wait) && event.source != INIT {
                 event.source = revisited.number(event.source);
             }
-            self.add(event, taken.ran, taken.kept_at as usize);
+            let (mut ran, at) = (taken.ran, taken.kept_at as usize);
+            let again = self.refresh(&event, &mut ran, at);
+            let id = self.add(event, ran, at);
+            if again {
+                self.sync();
+                self.graph.ran[id as usize].after = stand(&self.program, event.thread as usize);
+            }
         }
+    }
+
+    /// Without the writes that are deleted a step may leave another value in memory than it did, and a store may write to what has not
+    /// come to its end. Whether its thread may stand differently for that.
+    fn refresh(&mut self, event: &Event, ran: &mut Ran, at: usize) -> bool {
+        let Some(made) = &mut ran.made else { return false };
+        let addr = event.access.addr;
+        let last = self.graph.last(addr);
+        let (dead, own) = match event.what {
+            What::Choice | What::Wait => return false,
+            What::Read => (made.dead, (event.paired && event.source == last).then_some(ran.wrote)),
+            What::Write => {
+                let co = self.graph.co(addr);
+                (at > 0 && self.is_dead(co[at - 1]), (at == co.len()).then_some(event.value))
+            }
+        };
+        let left = own.unwrap_or_else(|| self.graph.value(addr, last));
+        let again = dead != made.dead;
+        if again || left != made.left {
+            self.serial += 1;
+            (made.serial, made.dead, made.left) = (self.serial, dead, left);
+        }
+        again
     }
 
     /// Takes the graph back to before a revisit.

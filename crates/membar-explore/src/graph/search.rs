@@ -240,7 +240,8 @@ impl<P: Program, O: Observer> Graphs<P, O> {
         let id = self.graph.push(event, at, self.model);
         self.graph.keep(ran, &self.made);
         self.graph.top = self.graph.top.max(event.stamp + 1);
-        if self.graph.sc[id as usize] {
+        // Of sc itself nothing else is admitted.
+        if self.model != GraphModel::Sc && self.graph.sc[id as usize] {
             self.graph.sc[id as usize] = models::is_sc(&self.graph, id, &mut self.reach);
         }
         id

@@ -96,6 +96,9 @@ impl<P: Program, O: Observer> Graphs<P, O> {
             self.counts.not_sc += u64::from(!sc);
         }
         self.observer.weak_end(end, sc, graph);
+        if end == End::Complete {
+            self.observer.weak_outcome(self.program.outcome(), graph);
+        }
     }
 }
 
@@ -135,7 +138,7 @@ impl WeakExecution for Graph {
     }
 
     fn missed(&self) -> Vec<(u32, u32)> {
-        let (mut missed, mut reach) = (Vec::new(), models::Reach::default());
+        let (mut missed, knots) = (Vec::new(), models::knots(self));
         for (id, event) in self.events.iter().enumerate() {
             let (id, addr) = (id as u32, event.access.addr);
             let later = match event.what {
@@ -145,7 +148,7 @@ impl WeakExecution for Graph {
             };
             for &write in later.iter().filter(|&&write| self.event(write).thread != event.thread) {
                 let pair = (event.access.site, self.event(write).access.site);
-                if !missed.contains(&pair) && models::leads(self, write, id, &mut reach) {
+                if knots[write as usize] == knots[id as usize] && !missed.contains(&pair) {
                     missed.push(pair);
                 }
             }

@@ -2,7 +2,7 @@
 //!
 //! # Problem
 //!
-//! hb = (po ∪ sw)⁺. A release write, or a release fence and a later atomic write of its thread, synchronises with whoever reads that
+//! hb = (po ∪ sw)⁺. A release write, or a release fence and a later atomic write of its thread, synchronises with what reads that
 //! write, or a read-modify-write at the end of a chain of them that begins with it: the read itself if it acquires, otherwise
 //! the next acquire fence of its thread. Which accesses happen before the last one of a thread?
 //!

@@ -1,13 +1,18 @@
-//! The monitor that tells bytes apart against a machine whose buffers hold bytes, run in every way.
+//! The monitor that tells bytes apart, and the search of executions with bytes, against a machine whose buffers hold bytes, run in every
+//! way.
 //!
 //! `MEMBAR_ORACLE_PROGRAMS=20000 cargo test --release -p membar-verify --test all bytes::` runs more of them.
 
 use membar_certify::replay;
-use membar_core::{AccessKind, Barrier, Performed, ProgramModel, Relaxation, Rng};
-use membar_explore::Schedule;
+use membar_core::{
+    Access, AccessKind, Barrier, GraphModel, Performed, ProgramModel, Relaxation, Rng, Threads, WeakStep,
+};
+use membar_explore::{Buffers, End, Fault, GraphTask, Next, Observer, Program, Schedule, Step, Waiting, WeakExecution};
 use membar_monitor::{BytesMonitor, ClassMonitor};
-use membar_testkit::bytes::{Piece, Pieces, interleavings, is_relaxed};
-use membar_verify::{Found, explain_run};
+use membar_testkit::bytes::{self, Piece, Pieces, interleavings, is_relaxed};
+use membar_verify::{Found, explain_run, weak_run};
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
 
 fn piece(rng: &mut Rng, bytes: u32) -> Piece {
     let len = [1, 1, 2, 2, 3, 4][rng.below(6) as usize].min(bytes);
@@ -140,4 +145,181 @@ fn whole_words_are_as_for_the_class_monitor() {
         }
     }
     assert!(reported > 1000);
+}
+
+/// Such threads for the search.
+struct Run<'a> {
+    threads: &'a [Vec<Piece>],
+    next: Vec<usize>,
+    made: Vec<usize>,
+    memory: u64,
+}
+
+impl Run<'_> {
+    fn access(&self, thread: usize) -> Option<Access> {
+        let at = self.next[thread];
+        self.threads[thread].get(at).map(|piece| piece.access((16 * thread + at) as u32))
+    }
+}
+
+impl Program for Run<'_> {
+    fn threads(&self) -> usize {
+        self.threads.len()
+    }
+
+    fn next(&self, thread: usize) -> Next {
+        self.access(thread).map_or(Next::Done, Next::Access)
+    }
+
+    fn waiting(&self, _: usize) -> Waiting<'_> {
+        Waiting::default()
+    }
+
+    fn value(&self, _: u32) -> u64 {
+        self.memory
+    }
+
+    fn step(&mut self, thread: usize) -> Performed {
+        unreachable!("thread {thread} is told what it finds")
+    }
+
+    fn step_finding(&mut self, thread: usize, found: u64, _: bool) -> Performed {
+        let performed = perform(self.threads, &mut self.next, thread, found).expect("it has not ended");
+        self.made.push(thread);
+        performed
+    }
+
+    fn undo(&mut self) {
+        let thread = self.made.pop().expect("a step");
+        self.next[thread] -= 1;
+        if self.made.is_empty() {
+            self.memory = 0;
+        }
+    }
+
+    fn leave(&mut self, _: u32, value: u64) {
+        self.memory = value;
+    }
+
+    fn hold(&mut self, _: u32, value: u64) {
+        self.memory = value;
+    }
+
+    fn state(&self, _: &mut Vec<u64>) {}
+
+    fn fault(&self, thread: usize) -> Fault {
+        unreachable!("thread {thread} has no fault")
+    }
+}
+
+/// A thread makes its next access and finds this.
+fn perform(threads: &[Vec<Piece>], next: &mut [usize], thread: usize, found: u64) -> Option<Performed> {
+    let at = next[thread];
+    let access = threads[thread].get(at)?.access((16 * thread + at) as u32);
+    next[thread] += 1;
+    let writes = access.writes_on(found);
+    let byte = (16 * thread + at + 1) as u64;
+    let new = if writes { access.put_part(found, byte * 0x0101_0101_0101_0101) } else { found };
+    Some(Performed { thread: thread as u32, access, writes, old: found, new })
+}
+
+/// The accesses of an execution, from what steps mean.
+fn performed(threads: &[Vec<Piece>], steps: &[WeakStep]) -> Vec<Performed> {
+    let mut next = vec![0; threads.len()];
+    let (mut made, mut order): (Vec<Performed>, Vec<Performed>) = (Vec::new(), Vec::new());
+    for step in steps {
+        let place = order.len() - step.behind as usize;
+        let own = |write: &&Performed| write.thread == step.thread;
+        let seen = order[..place].iter().chain(order[place..].iter().filter(own));
+        let found = seen.fold(0, |word, write| write.access.put_part(word, write.access.part_of(write.new)));
+        let performed = perform(threads, &mut next, step.thread as usize, found).expect("an access");
+        if performed.writes {
+            order.insert(place, performed);
+        }
+        made.push(performed);
+    }
+    made
+}
+
+/// Keeps the executions that end.
+#[derive(Default)]
+struct Ended(Vec<(Vec<WeakStep>, bool)>);
+
+impl Observer for Ended {
+    type Part = Vec<(Vec<WeakStep>, bool)>;
+
+    fn push(&mut self, _: &Performed, _: &[Step]) {}
+
+    fn pop(&mut self, _: &[Step]) {}
+
+    fn tried(&mut self, _: usize, _: Access, _: &[Step]) {}
+
+    fn end(&mut self, _: End, _: &[Step]) {}
+
+    fn fault(&mut self, _: usize, _: Fault, _: &[Step]) {}
+
+    fn weak_end(&mut self, end: End, sc: bool, execution: &dyn WeakExecution) {
+        assert_eq!(end, End::Complete);
+        assert!(sc || !execution.missed().is_empty());
+        self.0.push((execution.steps(), sc));
+    }
+
+    fn take(&mut self, _: &[Step]) -> Self::Part {
+        std::mem::take(&mut self.0)
+    }
+}
+
+/// The search ends as the machine does that is run in every way; each of its executions, put in order and run by the certifier,
+/// ends as it should, and is sequentially consistent if the search says so.
+#[test]
+fn executions_with_bytes_end_as_those_of_the_machine() {
+    let number = std::env::var("MEMBAR_ORACLE_PROGRAMS").ok().and_then(|n| n.parse().ok()).unwrap_or(50);
+    let (mut all, mut not_sc) = (0, 0);
+    for i in 0..number {
+        let mut rng = Rng::new(11 + 1_000_003 * i);
+        let bytes = 1 + rng.below(4);
+        let lengths: &[u32] = [&[3, 3][..], &[2, 2, 2], &[2, 4], &[1, 2, 2], &[1, 1, 2, 2]][rng.below(5) as usize];
+        let threads: Vec<Vec<Piece>> =
+            lengths.iter().map(|&length| (0..length).map(|_| piece(&mut rng, bytes)).collect()).collect();
+        for machine in [Relaxation::Tso, Relaxation::Pso] {
+            let truth = bytes::ends(&threads, machine);
+            let program = Run { threads: &threads, next: vec![0; threads.len()], made: Vec::new(), memory: 0 };
+            let mut search = Buffers::new(program, Ended::default(), machine, 100);
+            let (mut tasks, mut found) = (vec![GraphTask::default()], BTreeMap::new());
+            // In parts, too.
+            let budget = if rng.chance(1, 2) { 1 + u64::from(rng.below(5)) } else { u64::MAX };
+            while let Some(task) = tasks.pop() {
+                let outcome = search.run(&task, budget, &AtomicBool::new(false));
+                tasks.extend(outcome.rest);
+                for (steps, sc) in outcome.part {
+                    let made = performed(&threads, &steps);
+                    let model = GraphModel::from(ProgramModel::from(machine));
+                    let run = weak_run(model, &steps, &made).expect("in order");
+                    let mut pieces = Pieces::new(&threads);
+                    let replayed = replay::replay(&mut pieces, machine, &run.machine_steps(&made));
+                    let replayed = replayed.unwrap_or_else(|refusal| panic!("program {i}: {refusal}, {threads:#?}"));
+                    assert_eq!(replayed.cycle.is_none(), sc, "program {i}: {threads:#?} {steps:?}");
+                    assert!(!sc || run.delays.is_empty(), "program {i}: {threads:#?} {steps:?}");
+                    let mut reads = BTreeMap::new();
+                    for (thread, made) in replayed.trace.threads.iter().enumerate() {
+                        let read = |(at, made): (usize, &membar_certify::replay::Made)| {
+                            Some(((thread, at), u128::from(made.value_read()?)))
+                        };
+                        reads.extend(made.iter().enumerate().filter_map(read));
+                    }
+                    let twice = found.insert((reads, u128::from(pieces.value(0))), sc).is_some();
+                    assert!(!twice, "program {i} ends twice in one way: {threads:#?}");
+                }
+            }
+            assert!(found.keys().eq(truth.keys()), "program {i}, {}: {threads:#?}", machine.name());
+            for (end, sc) in &found {
+                let (is_sc, is_not) = truth[end];
+                assert!(if *sc { is_sc } else { is_not }, "program {i}: {threads:#?}");
+            }
+            all += found.len();
+            not_sc += found.values().filter(|&&sc| !sc).count();
+        }
+    }
+    println!("{number} programs, {all} ends, {not_sc} of them not sequentially consistent");
+    assert!(not_sc * 40 > all && all > not_sc);
 }

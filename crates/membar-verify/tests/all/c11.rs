@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Programs that the random test compares; more with `MEMBAR_ORACLE_PROGRAMS`.
-const PROGRAMS: u64 = 150;
+const PROGRAMS: u64 = 80;
 
 fn settings() -> Settings {
     Settings { max_steps: 100, ..Settings::new(ProgramModel::C11) }

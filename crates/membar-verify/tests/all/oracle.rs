@@ -13,13 +13,13 @@ use membar_litmus::{Code, Interpreter};
 use membar_simulate::Rng;
 use membar_testkit::programs::{self, Limits, Memory};
 use membar_testkit::random::{Knobs, random_program};
-use membar_verify::{Checkpoint, Effort, Settings, Verdict, Verification, Watching, explain, verify};
+use membar_verify::{Checkpoint, Effort, Manner, Settings, Verdict, Verification, Watching, explain, verify};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 fn programs() -> u64 {
-    std::env::var("MEMBAR_ORACLE_PROGRAMS").ok().and_then(|n| n.parse().ok()).unwrap_or(200)
+    std::env::var("MEMBAR_ORACLE_PROGRAMS").ok().and_then(|n| n.parse().ok()).unwrap_or(100)
 }
 
 fn settings(model: Relaxation, strategy: Strategy, watching: Watching) -> Settings {
@@ -271,7 +271,14 @@ fn in_parts(mut checkpoint: Checkpoint, program: &Interpreter, rng: &mut Rng, de
                     break;
                 }
             }
-            let part = in_parts(running.checkpoint(), program, rng, depth.saturating_sub(1));
+            let mut left = running.checkpoint();
+            if rng.below(2) == 0 && !left.search.is_done() {
+                let manner = Manner::Weigh { complete: rng.below(3) > 0 };
+                let mut weighed = Verification::local(left, program.clone(), Effort { manner, ..Effort::default() });
+                weighed.advance(&stop);
+                left = weighed.checkpoint();
+            }
+            let part = in_parts(left, program, rng, depth.saturating_sub(1));
             assert_eq!(part.search.branches_left(), 0);
             checkpoint.rejoin(part);
         }
@@ -289,7 +296,7 @@ fn parts_find_what_the_whole_finds() {
         for strategy in [Strategy::Dpor, Strategy::Strict, Strategy::Exhaustive] {
             let settings = settings(Relaxation::Pso, strategy, Watching::Class);
             let alone = verify(&program, settings);
-            let wide = Effort { widen: true, ..Effort::default() };
+            let wide = Effort { manner: Manner::Wide(1 + rng.below(4) as usize), ..Effort::default() };
             let mut begun = Verification::local(Checkpoint::new(settings), program.clone(), wide);
             let stop = AtomicBool::new(false);
             let rounds = 1 + rng.below(4);

@@ -9,7 +9,7 @@ pub fn admits(graph: &Graph, id: u32, reach: &mut Reach) -> bool {
     !reach.is_cyclic(graph, id, ordered, is_external)
 }
 
-/// Adds events after this one in ppo, so many that all others are after these.
+/// Adds events after this one in ppo: enough of them that all others are after these.
 fn ordered(graph: &Graph, event: &Event, next: &mut Vec<u32>) {
     let store = event.is_write() && !event.is_interlocked();
     let (mut full, mut barrier) = (!store, !store);

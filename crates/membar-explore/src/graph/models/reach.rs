@@ -3,7 +3,7 @@
 //! A relation is given by what is preserved of program order, and which reads-from count; co and fr always do. From the event, a
 //! depth-first search follows it until it comes back. Of co and fr only the immediate successors are followed.
 
-use crate::graph::graph::{Event, Graph};
+use crate::graph::graph::{Event, Graph, What};
 
 /// What a search needs, kept for the next one.
 #[derive(Debug, Default)]
@@ -11,10 +11,19 @@ pub struct Reach {
     seen: Vec<u32>,
     round: u32,
     stack: Vec<u32>,
+    from: Vec<u32>,
     next: Vec<u32>,
 }
 
 impl Reach {
+    /// For searches that see threads from some place on: nothing of any of them, and nowhere to go.
+    pub fn by_thread(&mut self, threads: usize) -> (&mut [u32], &mut Vec<u32>) {
+        self.from.clear();
+        self.from.resize(threads, u32::MAX);
+        self.stack.clear();
+        (&mut self.from, &mut self.stack)
+    }
+
     /// Whether the last event of the graph, `id`, is on a cycle. `ordered` adds the events of its thread that are after an event; `counts`
     /// says whether a read counts as after its source.
     #[inline]
@@ -25,25 +34,15 @@ impl Reach {
         ordered: impl Fn(&Graph, &Event, &mut Vec<u32>),
         counts: impl Fn(&Event, &Event) -> bool,
     ) -> bool {
-        self.leads(graph, id, id, ordered, counts)
-    }
-
-    /// Whether the relation leads from one event to another one, or back to it. Nothing but co and fr leaves the last event of its thread.
-    #[inline]
-    pub fn leads(
-        &mut self,
-        graph: &Graph,
-        begin: u32,
-        id: u32,
-        ordered: impl Fn(&Graph, &Event, &mut Vec<u32>),
-        counts: impl Fn(&Event, &Event) -> bool,
-    ) -> bool {
+        if successor(graph, id, graph.event(id)).is_none() {
+            return false;
+        }
         self.round += 1;
         if self.seen.len() < graph.len() {
             self.seen.resize(graph.len(), 0);
         }
         self.stack.clear();
-        self.stack.push(begin);
+        self.stack.push(id);
         while let Some(from) = self.stack.pop() {
             let event = graph.event(from);
             self.next.clear();
@@ -74,8 +73,8 @@ impl Reach {
 }
 
 /// The next write after a write in co, or the first that a read is before in fr.
-fn successor<'a>(graph: &'a Graph, id: u32, event: &Event) -> Option<&'a u32> {
-    use crate::graph::graph::What;
+#[inline]
+pub fn successor<'a>(graph: &'a Graph, id: u32, event: &Event) -> Option<&'a u32> {
     let addr = event.access.addr;
     match event.what {
         What::Read => graph.co(addr).get(graph.position(addr, event.source)),

@@ -18,7 +18,7 @@ pub(super) fn is_external(write: &Event, read: &Event) -> bool {
     write.thread != read.thread || write.is_interlocked() || read.is_interlocked()
 }
 
-/// Adds events after this one in ppo, so many that all others are after these.
+/// Adds events after this one in ppo: enough of them that all others are after these.
 fn ordered(graph: &Graph, event: &Event, next: &mut Vec<u32>) {
     let store = event.is_write() && !event.is_interlocked();
     let mut full = !store;
