@@ -136,6 +136,24 @@ pub enum Instr {
     Fence(Fence),
 }
 
+impl Instr {
+    /// The instruction's place in the source, if it accesses memory: an index into [`Code::sites`].
+    pub fn site(&self) -> Option<u32> {
+        match *self {
+            Instr::Load { site, .. } | Instr::Store { site, .. } | Instr::Rmw { site, .. } => Some(site),
+            _ => None,
+        }
+    }
+
+    /// The same instruction at another place.
+    pub(crate) fn at_site(mut self, to: u32) -> Instr {
+        if let Instr::Load { site, .. } | Instr::Store { site, .. } | Instr::Rmw { site, .. } = &mut self {
+            *site = to;
+        }
+        self
+    }
+}
+
 /// One value of shared memory.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Cell {
@@ -416,10 +434,7 @@ impl Code {
             let mut instrs = Vec::with_capacity(thread.instrs.len());
             for instr in &thread.instrs {
                 places.push(instrs.len() as u32);
-                let site = match *instr {
-                    Instr::Load { site, .. } | Instr::Store { site, .. } | Instr::Rmw { site, .. } => Some(site),
-                    _ => None,
-                };
+                let site = instr.site();
                 instrs.extend(site.into_iter().flat_map(|site| added(site | Remedy::BEFORE)));
                 instrs.push(*instr);
                 instrs.extend(site.into_iter().flat_map(added));

@@ -59,7 +59,7 @@ impl Quantifier {
 }
 
 /// A statement about final values. Numbers are indices into the test's locations.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Prop {
     /// All of them.
     And(Vec<Prop>),
@@ -259,7 +259,7 @@ impl<'a, R: Registers> Named<'a, R> {
             Prop::Same(left, self.location(lexer)?)
         } else {
             let value = value(lexer)?;
-            if let crate::init::Value::Address(name, _, span) = &value
+            if let crate::init::Value::Address { name, span, .. } = &value
                 && self.memory.find(name).is_none()
             {
                 let help = "a name stands for the address of a location that the test uses";

@@ -163,8 +163,13 @@ pub(crate) struct RegName<'a> {
 #[derive(Clone, Debug)]
 pub(crate) enum Value<'a> {
     Number(u64),
-    /// The address of a location, or of a cell of an array.
-    Address(&'a str, Option<u32>, Range<usize>),
+    /// The address of a location or of a cell of an array, and how many bytes to add.
+    Address {
+        name: &'a str,
+        index: Option<u32>,
+        plus: u64,
+        span: Range<usize>,
+    },
 }
 
 const ITEM: &str = "an initial value such as `x = 1`, `int y`, `int *p = &x`, `int a[2] = {1, 2}` or `0:rax = x`";
@@ -198,7 +203,7 @@ pub(crate) fn parse_init<'a>(lexer: &mut Lexer<'a>, memory: &mut Memory) -> Pars
 pub(crate) fn resolve(value: &Value<'_>, memory: &mut Memory) -> Parsed<u64> {
     match value {
         Value::Number(value) => Ok(*value),
-        Value::Address(name, index, span) => {
+        Value::Address { name, index, plus, span } => {
             let symbol = memory.symbol(name, span.clone())?;
             let index = index.unwrap_or(0);
             if index >= symbol.len {
@@ -209,7 +214,15 @@ pub(crate) fn resolve(value: &Value<'_>, memory: &mut Memory) -> Parsed<u64> {
                     span.clone(),
                 ));
             }
-            Ok(memory.pointer(symbol.first + index))
+            let at = memory.pointer(symbol.first + index) + plus;
+            // What comes after a location is the next one, which was not meant.
+            let next = memory.cells.get((symbol.first + symbol.len) as usize).map_or(memory.next, |cell| cell.pointer);
+            if *plus > 0 && at >= next {
+                let help =
+                    "the address is that of another location; locations have 64 bytes, or as many as their cells need";
+                return Err(Fault::unknown("byte", &format!("{name}+{plus}"), help, span.clone()));
+            }
+            Ok(at)
         }
     }
 }
@@ -343,9 +356,25 @@ pub(crate) fn register_name<'a>(lexer: &mut Lexer<'a>) -> Parsed<Option<RegName<
     Ok(Some(RegName { thread: value.try_into().unwrap_or(u32::MAX), name, span: token.start..span.end }))
 }
 
-/// A number, or the address of a location.
+/// The number of bytes in `x+4`.
+fn address_offset(lexer: &mut Lexer<'_>) -> Parsed<u64> {
+    const OFFSET: &str = "`x+4` is the address 4 bytes after that of `x`";
+    let token = lexer.peek();
+    let Tok::Number(text) = token.tok else { return Err(lexer.unexpected("a number of bytes", OFFSET)) };
+    let plus = number(text, false, token.span())?;
+    lexer.next()?;
+    if plus > u64::from(u32::MAX) {
+        return Err(Fault::new(
+            ErrorKind::TooLarge { what: "the offset", text: text.to_owned(), help: OFFSET },
+            token.span(),
+        ));
+    }
+    Ok(plus)
+}
+
+/// A number, or the address of a location, possibly with a number of bytes after it: `x+4`.
 pub(crate) fn value<'a>(lexer: &mut Lexer<'a>) -> Parsed<Value<'a>> {
-    const HELP: &str = "a value is a number or the name of a location, whose address is meant";
+    const HELP: &str = "a value is a number or the name of a location, whose address is meant, as in `x` or `x+4`";
     let negative = lexer.take("-")?;
     let token = lexer.peek();
     match token.tok {
@@ -370,7 +399,8 @@ pub(crate) fn value<'a>(lexer: &mut Lexer<'a>) -> Parsed<Value<'a>> {
                 index = Some(array_number(lexer, "the index")?);
                 lexer.expect("]", "`]`", HELP)?;
             }
-            Ok(Value::Address(name, index, span))
+            let plus = if lexer.take("+")? { address_offset(lexer)? } else { 0 };
+            Ok(Value::Address { name, index, plus, span })
         }
         _ => Err(lexer.unexpected("a value", HELP)),
     }

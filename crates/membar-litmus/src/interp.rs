@@ -20,9 +20,10 @@
 //! [`Program::undo`] takes a step back by restoring the registers of the one thread that moved, the one cell that changed,
 //! and the lengths of lists that only grow. A step costs a copy of one thread's registers, whatever the program's size.
 
+use crate::LitmusTest;
 use crate::code::{Code, Crash, Instr, Operand, Place, Reg, Settled, ThreadCode, Update};
 use membar_core::{Access, Performed};
-use membar_explore::{Awaited, Fault, Next, Program, Waiting};
+use membar_explore::{Awaited, Fault, Next, Outcome, Program, Waiting};
 use std::sync::Arc;
 
 /// A running program.
@@ -30,6 +31,9 @@ use std::sync::Arc;
 pub struct Interpreter {
     code: Arc<Code>,
     loops: Arc<Vec<Loops>>,
+    /// The test whose condition its executions are asked about.
+    test: Option<Arc<LitmusTest>>,
+    twins: Option<Arc<Twins>>,
     /// Registers of one thread, rounded to the widest.
     width: usize,
     memory: Vec<u64>,
@@ -39,6 +43,15 @@ pub struct Interpreter {
     frames: Vec<Frame>,
     /// Registers that frames restore, `width` a frame.
     saved: Vec<u64>,
+}
+
+/// Threads that are alike.
+#[derive(Debug)]
+struct Twins {
+    /// For each thread, the one before it that is like it.
+    before: Vec<Option<usize>>,
+    /// For each place in the source, the one that it has in common with its like.
+    sites: Vec<u32>,
 }
 
 /// The loop heads of a thread: targets of jumps backwards.
@@ -116,12 +129,26 @@ impl Interpreter {
             frames: Vec::new(),
             saved: Vec::new(),
             loops: Arc::new(loops),
+            test: None,
+            twins: None,
             code,
         };
         for thread in 0..program.threads.len() {
             program.settle(thread);
         }
         program
+    }
+
+    /// The same, asked about the condition of a test whose code it is, perhaps with some remedies.
+    pub fn asked(self, test: &Arc<LitmusTest>) -> Interpreter {
+        Interpreter { test: Some(Arc::clone(test)), ..self }
+    }
+
+    /// The same program; for each thread this names the nearest one before it that is like it ([`crate::LitmusTest::twins`]).
+    pub fn with_twins(mut self, before: Vec<Option<usize>>) -> Interpreter {
+        let sites = self.code.common_sites(&before);
+        self.twins = before.iter().any(Option::is_some).then(|| Arc::new(Twins { before, sites }));
+        self
     }
 
     /// The program's code.
@@ -148,29 +175,28 @@ impl Interpreter {
     #[inline]
     fn settle(&mut self, t: usize) {
         let regs = &mut self.regs[t * self.width..(t + 1) * self.width];
-        let thread = &mut self.threads[t];
-        let mut place = thread.place;
+        // In place: a copy of all this costs more than most threads' own instructions.
+        let Thread { place, log, visits, live: kept } = &mut self.threads[t];
+        let PlaceInCode { pc, settled, quiet, round, repeated } = place;
         let loops = &self.loops[t];
         if loops.live.is_empty() {
-            place.settled = self.code.settle(t, &mut place.pc, regs, |_, _| {});
+            *settled = self.code.settle(t, pc, regs, |_, _| {});
         } else {
-            place.settled = self.code.settle(t, &mut place.pc, regs, |pc, regs| {
+            *settled = self.code.settle(t, pc, regs, |pc, regs| {
                 let Some(head) = loops.head[pc as usize] else { return };
-                let now = thread.log.len() as u32;
+                let now = log.len() as u32;
                 let live = &loops.live[head as usize];
-                let before = thread.visits.iter().rev().take_while(|v| v.log >= place.quiet).find(|v| v.head == head);
+                let before = visits.iter().rev().take_while(|v| v.log >= *quiet).find(|v| v.head == head);
                 if let Some(before) = before {
-                    let same =
-                        live.iter().zip(&thread.live[before.live as usize..]).all(|(&r, &v)| regs[r as usize] == v);
+                    let same = live.iter().zip(&kept[before.live as usize..]).all(|(&r, &v)| regs[r as usize] == v);
                     if same && before.log < now {
-                        (place.round, place.repeated) = ((before.log, now), 0);
+                        (*round, *repeated) = ((before.log, now), 0);
                     }
                 }
-                thread.visits.push(Visit { head, log: now, live: thread.live.len() as u32 });
-                thread.live.extend(live.iter().map(|&r| regs[r as usize]));
+                visits.push(Visit { head, log: now, live: kept.len() as u32 });
+                kept.extend(live.iter().map(|&r| regs[r as usize]));
             });
         }
-        thread.place = place;
     }
 }
 
@@ -283,6 +309,22 @@ impl Program for Interpreter {
         self.memory[addr as usize] = value;
     }
 
+    fn is_symmetric(&self) -> bool {
+        self.twins.is_some()
+    }
+
+    fn twin(&self, thread: usize) -> Option<usize> {
+        self.twins.as_ref()?.before[thread]
+    }
+
+    fn common_site(&self, site: u32) -> u32 {
+        self.twins.as_ref().map_or(site, |twins| twins.sites[site as usize])
+    }
+
+    fn tell_apart(&mut self, thread: usize) {
+        unreachable!("P{thread} has the code of another thread, and does something else");
+    }
+
     fn state(&self, state: &mut Vec<u64>) {
         state.extend_from_slice(&self.memory);
         state.extend_from_slice(&self.regs);
@@ -306,6 +348,15 @@ impl Program for Interpreter {
             Settled::Endless => "it loops forever without accessing memory".into(),
             Settled::Request(_) | Settled::Done | Settled::Long => String::new(),
         })
+    }
+
+    fn outcome(&self) -> Outcome {
+        let Some(test) = &self.test else { return Outcome::Plain };
+        if self.threads.iter().any(|thread| !matches!(thread.place.settled, Settled::Done)) {
+            return Outcome::Plain;
+        }
+        let register = |thread: u32, reg: Reg| self.registers(thread as usize)[reg as usize];
+        test.outcome(register, |cell| self.memory[cell as usize])
     }
 }
 

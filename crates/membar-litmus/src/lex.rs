@@ -6,7 +6,7 @@ use std::ops::Range;
 /// The style of comments and signs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Style {
-    /// `(* … *)`, for everything but the code of C tests
+    /// `(* … *)` and `//`, for everything but the code of C tests; names may have and begin with dots
     Litmus,
     /// `/* … */` and `//`
     C,
@@ -144,7 +144,10 @@ impl<'a> Lexer<'a> {
         let rest = &self.text[start..];
         let Some(first) = rest.chars().next() else { return Ok(Token { tok: Tok::End, start, end: start }) };
         let run = |more: fn(char) -> bool| rest.find(|c: char| !more(c)).unwrap_or(rest.len());
-        let (tok, len) = if first.is_ascii_alphabetic() || first == '_' {
+        // `.L1` is a label.
+        let dotted = self.style == Style::Litmus
+            && rest[first.len_utf8()..].starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+        let (tok, len) = if first.is_ascii_alphabetic() || first == '_' || (first == '.' && dotted) {
             let len = match self.style {
                 Style::C => run(|c| c.is_ascii_alphanumeric() || c == '_'),
                 Style::Litmus => run(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.'),
@@ -172,9 +175,7 @@ impl<'a> Lexer<'a> {
             let end = match self.style {
                 Style::Litmus if rest.starts_with(b"(*") => comment(self.text, at, "*)"),
                 Style::C if rest.starts_with(b"/*") => comment(self.text, at, "*/"),
-                Style::C if rest.starts_with(b"//") => {
-                    Ok(self.text[at..].find('\n').map_or(self.text.len(), |len| at + len))
-                }
+                _ if rest.starts_with(b"//") => Ok(self.text[at..].find('\n').map_or(self.text.len(), |len| at + len)),
                 _ => return Ok(at),
             };
             at = end?;

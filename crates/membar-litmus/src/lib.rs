@@ -30,6 +30,7 @@
 //! | `relaxed` | RISCV and AArch64: their instructions, and all executions under rvwmo, ztso, armv8 and sc |
 //! | `states` | final states: `axiomatic` enumerates executions, `machine` runs programs with loops |
 //! | `record` | results as herd's log and as JSON |
+//! | `verification` | exploring a test with monitors |
 //!
 //! Unsupported constructs are refused with line and column: accesses of different sizes to one location (except in RISCV
 //! and AArch64), vector registers, spin locks and RCU grace periods of the kernel.
@@ -52,7 +53,9 @@ mod relaxed;
 mod states;
 mod test;
 mod threads;
+mod twins;
 mod types;
+mod verification;
 mod x86;
 
 pub use code::{
@@ -68,3 +71,4 @@ pub use relaxed::{Program as RelaxedProgram, register_number};
 pub use states::{Limits, Method, Model, Outcomes, Relaxed, is_loop_free, outcomes, outcomes_by, outcomes_without};
 pub use test::{Arch, Condition, FILE_LIMIT, LitmusTest};
 pub use threads::LitmusThreads;
+pub use verification::LitmusVerification;

@@ -5,7 +5,7 @@
 //! The definitions are in `membar-monitor/src/c11/robust.rs`, and the model does not allow load buffering: po ∪ rf has no cycle.
 //!
 //! **Algorithm.** Nodes are accesses and fences, in the order in which they were added; no edge of hb goes back in it, so one pass gives
-//! the nodes that happen before each. Whoever reads a write acquires what it *passes*: a release what happens before it; another
+//! the nodes that happen before each. A read of a write acquires what it *passes*: a release what happens before it; another
 //! atomic write what happens before the last release fence of its thread; a read-modify-write also what its source passes. Then
 //! coherence is that nothing which happens before a node is after it in eco, and psc is built as it is defined and searched for a cycle.
 //!

@@ -4,7 +4,7 @@
 //! machine with store buffers that remembers where it has been ([`machine`](crate::machine)). Each is the other's oracle.
 
 use crate::code::{Crash, Instr, Request, Settled};
-use crate::condition::{Quantifier, Spot};
+use crate::condition::Quantifier;
 use crate::test::{Arch, LitmusTest};
 use crate::{axiomatic, machine, relaxed};
 use rustc_hash::FxHashSet;
@@ -262,16 +262,7 @@ impl<'a> Collector<'a> {
 
     /// An execution is over: where its registers and cells are. Whether it counts.
     pub(crate) fn end(&mut self, register: impl Fn(u32, u16) -> u64, cell: impl Fn(u32) -> u64) -> bool {
-        for (value, location) in self.values.iter_mut().zip(&self.test.locations) {
-            *value = location.ty.wrap(match location.spot {
-                Spot::Reg { thread, reg } => register(thread, reg),
-                Spot::Cell(at) => cell(at),
-            });
-        }
-        if self.test.filter.as_ref().is_some_and(|filter| !filter.holds(&self.values)) {
-            return false;
-        }
-        let holds = self.test.condition.prop.holds(&self.values);
+        let Some(holds) = self.test.holds(register, cell, &mut self.values) else { return false };
         *(if holds { &mut self.positive } else { &mut self.negative }) += 1;
         let shown = &self.values[..self.test.shown];
         if !self.states.contains(shown) {

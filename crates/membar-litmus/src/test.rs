@@ -13,6 +13,7 @@ use crate::relaxed::table::{Line, parse_lines};
 use crate::relaxed::{Cores, Program, translate_lines};
 use crate::states::Model;
 use crate::x86::{Machine, translate};
+use membar_explore::Outcome;
 use std::fmt;
 
 /// Bytes of a file, at most.
@@ -111,6 +112,43 @@ impl LitmusTest {
             }
         };
         parse(file, text).map_err(|fault| fault.at(file, bytes))
+    }
+
+    /// Whether the condition's proposition holds for an execution that ends with these registers and cells, whose values it
+    /// leaves in `values`; nothing if the filter leaves the execution out.
+    pub fn holds(
+        &self,
+        register: impl Fn(u32, Reg) -> u64,
+        cell: impl Fn(u32) -> u64,
+        values: &mut Vec<u64>,
+    ) -> Option<bool> {
+        values.clear();
+        values.extend(self.locations.iter().map(|location| {
+            location.ty.wrap(match location.spot {
+                Spot::Reg { thread, reg } => register(thread, reg),
+                Spot::Cell(at) => cell(at),
+            })
+        }));
+        let counts = self.filter.as_ref().is_none_or(|filter| filter.holds(values));
+        counts.then(|| self.condition.prop.holds(values))
+    }
+
+    /// The same as what there is to say of the execution: `exists` asks about an outcome, `~exists` and `forall` assert.
+    pub fn outcome(&self, register: impl Fn(u32, Reg) -> u64, cell: impl Fn(u32) -> u64) -> Outcome {
+        match (self.condition.quantifier, self.holds(register, cell, &mut Vec::new())) {
+            (Quantifier::Exists, Some(true)) => Outcome::Asked,
+            (Quantifier::NotExists, Some(true)) | (Quantifier::Forall, Some(false)) => Outcome::Refuted,
+            _ => Outcome::Plain,
+        }
+    }
+
+    /// Whether there is a condition that an execution can refute.
+    pub fn asserts(&self) -> bool {
+        match self.condition.quantifier {
+            Quantifier::Exists => false,
+            Quantifier::NotExists => true,
+            Quantifier::Forall => self.condition.prop != Prop::And(Vec::new()),
+        }
     }
 
     /// The test as a program at its beginning, to be explored.

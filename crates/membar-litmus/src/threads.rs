@@ -1,7 +1,8 @@
 //! A litmus test whose accesses somebody else performs.
 
-use crate::{Code, Crash, Request, Settled};
+use crate::{Code, Crash, LitmusTest, Reg, Request, Settled};
 use membar_core::{Access, Halt, Threads};
+use membar_explore::Outcome;
 
 /// A litmus test's threads, from their beginning.
 pub struct LitmusThreads<'c> {
@@ -25,6 +26,12 @@ impl<'c> LitmusThreads<'c> {
             threads: code.threads.iter().map(|t| Thread { pc: 0, regs: t.regs.clone(), next: None }).collect(),
             memory: code.cells.iter().map(|cell| cell.init).collect(),
         }
+    }
+
+    /// What the test says of an execution that ends here.
+    pub fn outcome(&self, test: &LitmusTest) -> Outcome {
+        let register = |thread: u32, reg: Reg| self.threads[thread as usize].regs[reg as usize];
+        test.outcome(register, |cell| self.memory[cell as usize])
     }
 }
 

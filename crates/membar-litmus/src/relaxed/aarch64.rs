@@ -3,16 +3,15 @@
 //! W registers are the low halves of X registers; writing one clears the upper half. Flags are one register each.
 
 mod access;
+mod wide;
 
-use super::code::{Calc, Fence, Instr, Kinds, Thread};
+use super::code::{Calc, Fence, Instr, Kinds};
 use super::table::{Arg, Line, Writer};
-use crate::build::Sites;
 use crate::code::{Int, Operand, Reg};
 use crate::error::{Fault, Parsed};
-use crate::init::Memory;
 
 /// X0 to X30 and SP, then N, Z, C and V.
-pub(crate) const REGISTERS: Reg = 36;
+pub(super) const REGISTERS: Reg = 36;
 const NEGATIVE: Reg = 32;
 const ZERO: Reg = 33;
 const CARRY: Reg = 34;
@@ -61,27 +60,26 @@ pub(crate) fn register_size(name: &str) -> Option<(Reg, Option<u8>)> {
     named(name).map(|register| (register.number, (register.number != NOTHING).then_some(register.bits)))
 }
 
-const SUPPORTED: &str = "supported are integer arithmetic, MOV and MOVZ/MOVK/MOVN, CMP, CSEL and its kin, B, B.cond, CBZ, CBNZ, TBZ, TBNZ, \
-                         loads and stores of all sizes, LDP and STP, LDAR, LDAPR, STLR, exclusives, CAS, SWP, LDADD and its kin, DMB, DSB and ISB";
+const SUPPORTED: &str = "supported are integer arithmetic with products, quotients and bit fields, MOV and its kin, ADR of a location, CMP, CCMP, CSEL and its kin, \
+                         B, B.cond, CBZ, CBNZ, TBZ, TBNZ, loads and stores of all sizes, LDP and STP, LDAR, LDAPR, STLR, exclusives \
+                         (also of pairs), CLREX, CAS, CASP, SWP, LDADD and its kin, DMB, DSB, ISB and hints";
 
-/// Translates one thread.
-pub(crate) fn translate<'a>(
-    number: u32,
-    lines: &[Line<'a>],
-    memory: &'a mut Memory,
-    sites: &'a mut Sites<'_>,
-) -> Parsed<Thread> {
-    let mut writer = Writer::new(number, REGISTERS, memory, sites);
-    for line in lines {
-        writer.begin(line)?;
-        if !line.mnemonic.is_empty() {
-            instruction(&mut writer, line)?;
+/// Why an instruction is not supported.
+fn refusal(name: &str) -> &'static str {
+    match name {
+        "DC" | "IC" => {
+            "caches are not part of the model: it has neither maintenance of caches nor code that is written"
         }
+        "TLBI" | "AT" => "virtual memory is not part of the model",
+        "MRS" | "MSR" | "SYS" | "SYSL" => "there are no system registers here",
+        "SVC" | "HVC" | "SMC" | "ERET" | "BRK" | "HLT" => "there are no exceptions here",
+        "BL" | "BLR" | "BR" => "addresses of instructions are no values here: branches go to labels",
+        _ => SUPPORTED,
     }
-    writer.finish()
 }
 
-fn instruction<'a>(w: &mut Writer<'a, '_>, line: &Line<'a>) -> Parsed<()> {
+/// Translates one instruction.
+pub(super) fn instruction<'a>(w: &mut Writer<'a, '_>, line: &Line<'a>) -> Parsed<()> {
     let upper = line.mnemonic.to_ascii_uppercase();
     let args = &line.args[..];
     let done = branch(w, &upper, args)?
@@ -89,12 +87,14 @@ fn instruction<'a>(w: &mut Writer<'a, '_>, line: &Line<'a>) -> Parsed<()> {
         || access::instruction(w, &upper, args)?
         || moves(w, &upper, args)?
         || select(w, &upper, args)?
-        || arithmetic(w, &upper, args)?;
+        || compare_if(w, &upper, args)?
+        || arithmetic(w, &upper, args)?
+        || wide::instruction(w, &upper, args)?;
     if done {
         return Ok(());
     }
     let start = w.span.start;
-    Err(Fault::unsupported("instruction", line.mnemonic, SUPPORTED, start..start + line.mnemonic.len()))
+    Err(Fault::unsupported("instruction", line.mnemonic, refusal(&upper), start..start + line.mnemonic.len()))
 }
 
 fn reg(w: &Writer<'_, '_>, name: &str) -> Parsed<Register> {
@@ -156,12 +156,25 @@ fn operand(w: &mut Writer<'_, '_>, args: &[Arg<'_>], bits: u8) -> Parsed<Operand
         }
         _ => return Err(w.refuse("the last operand is a register or a number")),
     };
-    match args[1..] {
-        [] => Ok(base),
-        [Arg::Shift(how, by)] => extended(w, base, bits, how, by),
-        [Arg::Word(how)] => extended(w, base, bits, how, 0),
-        _ => Err(w.refuse("too many operands")),
-    }
+    let whole = match args[1..] {
+        [] => return Ok(base),
+        [Arg::Shift(how, by)] if how.eq_ignore_ascii_case("ROR") => rotated(w, base, bits, Operand::Value(by)),
+        [Arg::Shift(how, by)] => extended(w, base, bits, how, by)?,
+        [Arg::Word(how)] => extended(w, base, bits, how, 0)?,
+        _ => return Err(w.refuse("too many operands")),
+    };
+    // Carry and overflow look at all of it: of a W register there are 32 bits.
+    Ok(if bits == 32 { w.calc(Calc::Or, whole, NONE, uint(32)) } else { whole })
+}
+
+/// A value, zero-extended, rotated to the right.
+fn rotated(w: &mut Writer<'_, '_>, from: Operand, bits: u8, by: Operand) -> Operand {
+    let size = u64::from(bits);
+    let by = w.calc(Calc::And, by, Operand::Value(size - 1), I64);
+    // What comes in again on the other side: nothing, if the distance is 0.
+    let other = w.calc(Calc::Sub, Operand::Value(size), by, I64);
+    let (low, high) = (w.calc(Calc::Shr, from, by, I64), w.calc(Calc::Shl, from, other, I64));
+    w.calc(Calc::Or, low, high, uint(bits))
 }
 
 /// N, Z, C and V after a result, where carry and overflow are given.
@@ -190,7 +203,11 @@ fn with_flags(w: &mut Writer<'_, '_>, op: Calc, a: Operand, b: Operand, bits: u8
             let (left, right) = (w.calc(Calc::Xor, a, result, I64), w.calc(Calc::Xor, b, result, I64));
             (carry, w.calc(Calc::And, left, right, I64))
         }
-        _ => (NONE, NONE),
+        // Both are 0. The flags are written together, so that these two depend on the operands as well.
+        _ => {
+            let clear = w.calc(Calc::And, result, NONE, I64);
+            (clear, clear)
+        }
     };
     let overflow = w.calc(Calc::Shr, overflow, top, I64);
     let overflow = w.calc(Calc::And, overflow, Operand::Value(1), I64);
@@ -227,9 +244,9 @@ fn arithmetic<'a>(w: &mut Writer<'a, '_>, name: &str, args: &[Arg<'a>]) -> Parse
         "EOR" => (Calc::Xor, false),
         "EON" => (Calc::Xor, false),
         "MUL" => (Calc::Mul, false),
-        "LSL" => (Calc::Shl, false),
-        "LSR" => (Calc::Shr, false),
-        "ASR" => (Calc::Sar, false),
+        "LSL" | "LSLV" => (Calc::Shl, false),
+        "LSR" | "LSRV" => (Calc::Shr, false),
+        "ASR" | "ASRV" => (Calc::Sar, false),
         _ => return Ok(false),
     };
     let [Arg::Word(dst), Arg::Word(a), rest @ ..] = args else { return Err(w.refuse(OPERANDS)) };
@@ -259,12 +276,25 @@ fn moves<'a>(w: &mut Writer<'a, '_>, name: &str, args: &[Arg<'a>]) -> Parsed<boo
     const OPERANDS: &str =
         "operands are a register, and a register or a number, possibly shifted: `MOVK X0,#1,LSL #16`";
     let (dst, rest) = match (name, args) {
-        ("NOP" | "YIELD" | "WFE" | "SEV" | "SEVL", []) => return Ok(true),
+        ("NOP" | "YIELD" | "WFE" | "WFI" | "SEV" | "SEVL" | "CSDB" | "DGH", []) => return Ok(true),
+        // A name that the first section does not have may be a label.
+        ("ADR", [Arg::Word(dst), Arg::Word(location)]) => {
+            let dst = reg(w, dst)?;
+            let symbol = w.memory.find(location).filter(|_| dst.bits == 64);
+            let Some(symbol) = symbol else {
+                return Err(w.refuse("operands are an X register and a location of the first section: `ADR X0,x`"));
+            };
+            let pointer = w.memory.pointer(symbol.first);
+            put(w, dst, Operand::Value(pointer));
+            return Ok(true);
+        }
+        ("ADR", _) => return Err(w.refuse("operands are an X register and a location: `ADR X0,x`")),
         (
-            "MOV" | "MVN" | "NEG" | "MOVZ" | "MOVK" | "MOVN" | "SXTB" | "SXTH" | "SXTW" | "UXTB" | "UXTH" | "UXTW",
+            "MOV" | "MVN" | "NEG" | "NEGS" | "MOVZ" | "MOVK" | "MOVN" | "SXTB" | "SXTH" | "SXTW" | "UXTB" | "UXTH"
+            | "UXTW",
             [Arg::Word(dst), rest @ ..],
         ) if !rest.is_empty() => (reg(w, dst)?, rest),
-        ("MOV" | "MVN" | "NEG" | "MOVZ" | "MOVK" | "MOVN", _) => return Err(w.refuse(OPERANDS)),
+        ("MOV" | "MVN" | "NEG" | "NEGS" | "MOVZ" | "MOVK" | "MOVN", _) => return Err(w.refuse(OPERANDS)),
         _ => return Ok(false),
     };
     let value = match name {
@@ -285,6 +315,10 @@ fn moves<'a>(w: &mut Writer<'a, '_>, name: &str, args: &[Arg<'a>]) -> Parsed<boo
         "NEG" => {
             let from = operand(w, rest, dst.bits)?;
             w.calc(Calc::Sub, NONE, from, uint(dst.bits))
+        }
+        "NEGS" => {
+            let from = operand(w, rest, dst.bits)?;
+            with_flags(w, Calc::Sub, NONE, from, dst.bits)
         }
         "MVN" | "MOVN" => {
             let from = operand(w, rest, dst.bits)?;
@@ -382,6 +416,16 @@ fn select<'a>(w: &mut Writer<'a, '_>, name: &str, args: &[Arg<'a>]) -> Parsed<bo
     // CSET and its kin change the value if the condition holds, the others if it does not.
     let inverted = not ^ matches!(name, "CSET" | "CSETM" | "CINC" | "CINV" | "CNEG");
     let (yes, no) = if inverted { (changed, yes) } else { (yes, changed) };
+    let (to, ty) = target(dst);
+    if let Some(to) = to {
+        let picked = pick(w, flag, yes, no);
+        w.set(Some(to), picked, ty);
+    }
+    Ok(true)
+}
+
+/// `flag ? yes : no` in a temporary.
+fn pick(w: &mut Writer<'_, '_>, flag: Operand, yes: Operand, no: Operand) -> Operand {
     let cond = match flag {
         Operand::Reg(cond) => cond,
         constant => {
@@ -390,11 +434,42 @@ fn select<'a>(w: &mut Writer<'a, '_>, name: &str, args: &[Arg<'a>]) -> Parsed<bo
             temp
         }
     };
-    let (to, ty) = target(dst);
-    if let Some(to) = to {
-        let temp = w.temp();
-        w.emit(Instr::Select { dst: temp, cond, yes, no });
-        w.set(Some(to), Operand::Reg(temp), ty);
+    let dst = w.temp();
+    w.emit(Instr::Select { dst, cond, yes, no });
+    Operand::Reg(dst)
+}
+
+/// CCMP and CCMN: flags of a comparison if the condition holds, and otherwise these.
+fn compare_if<'a>(w: &mut Writer<'a, '_>, name: &str, args: &[Arg<'a>]) -> Parsed<bool> {
+    const OPERANDS: &str =
+        "operands are `Xn,Xm,#0,EQ` or `Xn,#1,#0,EQ`, where the last number, 0 to 15, is the flags if not EQ";
+    let op = match name {
+        "CCMP" => Calc::Sub,
+        "CCMN" => Calc::Add,
+        _ => return Ok(false),
+    };
+    let [Arg::Word(a), b, Arg::Number(otherwise @ 0..=15), Arg::Word(cond)] = args else {
+        return Err(w.refuse(OPERANDS));
+    };
+    let a = reg(w, a)?;
+    let (left, right) = (value(w, a), operand(w, std::slice::from_ref(b), a.bits)?);
+    let Some((flag, not)) = condition(w, &cond.to_ascii_uppercase()) else { return Err(w.refuse(OPERANDS)) };
+    // What decides is made of flags that are about to change.
+    let flag = w.calc(Calc::Or, flag, NONE, I64);
+    with_flags(w, op, left, right, a.bits);
+    // The flags are picked together.
+    let mut packed = NONE;
+    for (at, place) in (0..4).zip([3, 2, 1, 0]) {
+        let bit = w.calc(Calc::Shl, Operand::Reg(NEGATIVE + at), Operand::Value(place), I64);
+        packed = w.calc(Calc::Or, packed, bit, I64);
+    }
+    let constant = Operand::Value(*otherwise);
+    let (yes, no) = if not { (constant, packed) } else { (packed, constant) };
+    let picked = pick(w, flag, yes, no);
+    for (at, place) in (0..4).zip([3, 2, 1, 0]) {
+        let bit = w.calc(Calc::Shr, picked, Operand::Value(place), I64);
+        let bit = w.calc(Calc::And, bit, Operand::Value(1), I64);
+        w.set(Some(NEGATIVE + at), bit, I64);
     }
     Ok(true)
 }
@@ -416,6 +491,10 @@ fn barrier(w: &mut Writer<'_, '_>, name: &str, args: &[Arg<'_>]) -> Parsed<bool>
                 }
             };
             Fence::Order { before, after }
+        }
+        ("CLREX", [] | [Arg::Number(_)]) => {
+            w.emit(Instr::Clear);
+            return Ok(true);
         }
         ("ISB" | "DMB" | "DSB", _) => return Err(w.refuse("barriers are `DMB SY`, `DMB ISHLD`, `DSB ST` and `ISB`")),
         _ => return Ok(false),

@@ -1,7 +1,8 @@
 //! The instructions that RISCV and AArch64 tests are translated to.
 //!
 //! They differ from [`crate::code`] in what their models look at: which registers an address, a value or a branch came
-//! from, acquire and release, exclusives, fences with sets, and accesses of any size at any byte.
+//! from, acquire and release, exclusives, fences with sets, and accesses of any size at any byte. Registers have 8 bytes; where an
+//! access has 16, instructions beside it name the upper half.
 
 use crate::code::{Int, Operand, Reg};
 
@@ -11,6 +12,18 @@ pub(crate) enum Calc {
     Add,
     Sub,
     Mul,
+    /// The upper 64 bits of the product: of signed numbers, of unsigned ones, of a signed and an unsigned one.
+    MulHigh,
+    MulHighU,
+    MulHighSU,
+    /// RISC-V's division: by 0, all bits of the quotient are 1, and the remainder is the dividend.
+    Div,
+    DivU,
+    Rem,
+    RemU,
+    /// Arm's division: by 0, the quotient is 0.
+    ArmDiv,
+    ArmDivU,
     And,
     AndNot,
     Or,
@@ -38,6 +51,16 @@ impl Calc {
             Calc::Add => a.wrapping_add(b),
             Calc::Sub => a.wrapping_sub(b),
             Calc::Mul => a.wrapping_mul(b),
+            Calc::MulHigh => ((i128::from(left) * i128::from(right)) >> 64) as u64,
+            Calc::MulHighU => ((u128::from(a) * u128::from(b)) >> 64) as u64,
+            Calc::MulHighSU => ((i128::from(left) * i128::from(b)) >> 64) as u64,
+            Calc::Div | Calc::ArmDiv if b != 0 => left.wrapping_div(right) as u64,
+            Calc::DivU | Calc::ArmDivU if b != 0 => a / b,
+            Calc::Rem if b != 0 => left.wrapping_rem(right) as u64,
+            Calc::RemU if b != 0 => a % b,
+            Calc::Div | Calc::DivU => u64::MAX,
+            Calc::Rem | Calc::RemU => a,
+            Calc::ArmDiv | Calc::ArmDivU => 0,
             Calc::And => a & b,
             Calc::AndNot => a & !b,
             Calc::Or => a | b,
@@ -69,6 +92,8 @@ impl Calc {
             (_, Some(a), Some(b)) => Some(self.apply(a, b)),
             (Calc::Second, _, Some(b)) => Some(b),
             (Calc::And | Calc::Mul, Some(0), _) | (Calc::And | Calc::Mul, _, Some(0)) => Some(0),
+            (Calc::MulHigh | Calc::MulHighU | Calc::MulHighSU, Some(0), _)
+            | (Calc::MulHigh | Calc::MulHighU | Calc::MulHighSU, _, Some(0)) => Some(0),
             (Calc::Sub | Calc::Xor | Calc::AndNot | Calc::Ne | Calc::Lt | Calc::Below, ..) if same => Some(0),
             (Calc::Eq, ..) if same => Some(1),
             _ => None,
@@ -109,6 +134,16 @@ pub(crate) enum Fence {
     Tso,
     /// ISB.
     Isb,
+}
+
+/// What a load reserves for the next store-conditional.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Reserve {
+    No,
+    /// What it reads: LR, LDXR.
+    Begin,
+    /// That too, besides what the load before reserved: the second half of an LDXP.
+    Join,
 }
 
 /// What an atomic instruction writes.
@@ -153,7 +188,7 @@ pub(crate) enum Instr {
         at: Operand,
         ty: Int,
         marks: Marks,
-        reserve: bool,
+        reserve: Reserve,
         site: u32,
     },
     /// `memory := value`. `conditional`: SC, or a store-exclusive, with the register that says whether it failed.
@@ -176,7 +211,18 @@ pub(crate) enum Instr {
         writes: Marks,
         site: u32,
     },
+    /// The next instruction, a store or an atomic of 16 bytes, has these for the upper 8: what it compares with, and what it stores.
+    Upper {
+        expected: Operand,
+        value: Operand,
+    },
+    /// `dst :=` the upper 8 bytes that the atomic before has left in its register.
+    Rest {
+        dst: Option<Reg>,
+    },
     Fence(Fence),
+    /// CLREX: nothing is reserved any more.
+    Clear,
 }
 
 /// One thread.

@@ -39,7 +39,9 @@ fn uses(instr: &Instr) -> (Registers, Registers, Option<u32>) {
             };
             (operand(at) | operand(value) | expected, to(dst), None)
         }
-        Instr::Fence(_) => (0, 0, None),
+        Instr::Upper { expected, value } => (operand(expected) | operand(value), 0, None),
+        Instr::Rest { dst } => (0, to(dst), None),
+        Instr::Fence(_) | Instr::Clear => (0, 0, None),
     }
 }
 

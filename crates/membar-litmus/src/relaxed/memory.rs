@@ -8,7 +8,7 @@ use crate::code::Cell;
 use std::ops::Range;
 
 /// Bytes of an access, at most, and so its granules.
-pub(crate) const GRANULES: usize = 8;
+pub(crate) const GRANULES: usize = 16;
 
 /// A granule.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

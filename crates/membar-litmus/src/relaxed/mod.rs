@@ -33,7 +33,7 @@ use crate::test::Arch;
 use code::Thread;
 use memory::Layout;
 use paths::{End, Expr, Path, Style};
-use table::Line;
+use table::{Line, Writer};
 
 /// The program of a test in RISCV or AArch64, as the enumeration of its executions wants it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -107,10 +107,18 @@ pub(crate) fn translate_lines<'a>(
     memory: &'a mut Memory,
     sites: &'a mut Sites<'_>,
 ) -> Parsed<Thread> {
-    match arch {
-        Arch::AArch64 => aarch64::translate(number, lines, memory, sites),
-        _ => riscv::translate(number, lines, memory, sites),
+    let (registers, instruction): (_, fn(&mut Writer<'a, '_>, &Line<'a>) -> Parsed<()>) = match arch {
+        Arch::AArch64 => (aarch64::REGISTERS, aarch64::instruction),
+        _ => (riscv::REGISTERS, riscv::instruction),
+    };
+    let mut writer = Writer::new(number, registers, memory, sites);
+    for line in lines {
+        writer.begin(line)?;
+        if !line.mnemonic.is_empty() {
+            instruction(&mut writer, line)?;
+        }
     }
+    writer.finish()
 }
 
 /// The threads of a test, and how its dialect names their registers.

@@ -122,7 +122,7 @@ impl Pair<'_> {
             || (self.on(5) && a.marks.acquire)
             || (self.on(6) && b.marks.release)
             || (self.on(7) && rcsc(a) && rcsc(b))
-            || (self.on(8) && b.pair == Some(earlier as u8))
+            || (self.on(8) && has(b.pair, earlier))
             || (self.on(9) && has(b.addr, earlier))
             || (self.on(10) && has(b.data, earlier))
             || (self.on(11) && b.writes && has(b.ctrl, earlier))
@@ -136,8 +136,8 @@ impl Pair<'_> {
         let acquires = |access: &Access| access.marks.acquire && (access.returns || !access.amo);
         // A release's write that ends an atomic which began with an acquire orders what follows.
         let whole = |access: &Access| {
-            let read = access.pair.filter(|_| access.amo).map(|read| &path.events[usize::from(read)]);
-            access.marks.release && read.is_some_and(acquires)
+            let mut reads = path.events.iter().enumerate().filter(|&(read, _)| access.amo && has(access.pair, read));
+            access.marks.release && reads.any(|(_, read)| acquires(read))
         };
         let picked = |access: &Access| access.pick_addr | access.pick_data | access.pick_ctrl;
         let address = if on("pick") { |m: &Access| m.addr | m.pick_addr } else { |m: &Access| m.addr };
@@ -160,7 +160,7 @@ impl Pair<'_> {
             || (on("release-acquire") && a.marks.release && acquires(b))
             || (on("amo") && whole(a))
             // aob
-            || (on("rmw") && b.pair == Some(earlier as u8))
+            || (on("rmw") && has(b.pair, earlier))
             // dob
             || (on("addr") && has(b.addr, earlier))
             || (on("data") && has(b.data, earlier))

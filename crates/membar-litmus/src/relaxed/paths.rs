@@ -17,7 +17,7 @@
 //! **References.** RISC-V Unprivileged ISA, "RVWMO": syntactic dependencies. Arm ARM, B2.3: dependencies, among them the
 //! pick dependencies of CSEL and CAS.
 
-use super::code::{Calc, Fence, Instr, Marks, Thread, Update};
+use super::code::{Calc, Fence, Instr, Marks, Reserve, Thread, Update};
 use super::live::{Registers, heads};
 use crate::code::{Int, Operand, Reg};
 
@@ -38,8 +38,9 @@ pub(crate) type Node = u32;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Expr {
     Value(u64),
-    /// What this access of the thread read.
+    /// What this access of the thread read: all of it, or the lower and the upper 8 bytes of 16.
     Read(u8),
+    Upper(u8),
     Calc {
         op: Calc,
         a: Node,
@@ -76,8 +77,9 @@ pub(crate) struct Access {
     pub(crate) reads: bool,
     pub(crate) writes: bool,
     pub(crate) at: Node,
-    /// The value written.
+    /// The value written, and its upper 8 bytes, if there are 16.
     pub(crate) value: Node,
+    pub(crate) upper: Option<Node>,
     /// The size, and how a value that is read is extended.
     pub(crate) ty: Int,
     pub(crate) marks: Marks,
@@ -87,8 +89,8 @@ pub(crate) struct Access {
     pub(crate) atomic: bool,
     /// Of an AMO or an atomic.
     pub(crate) amo: bool,
-    /// For a write, the read of the same access in two halves, or the read that reserved for it.
-    pub(crate) pair: Option<u8>,
+    /// For a write, the read of the same access in two halves, or the reads that reserved for it.
+    pub(crate) pair: u64,
     /// Accesses that the address, the value, or a branch before came from; and the same through what was picked.
     pub(crate) addr: u64,
     pub(crate) data: u64,
@@ -97,6 +99,17 @@ pub(crate) struct Access {
     pub(crate) pick_data: u64,
     pub(crate) pick_ctrl: u64,
     pub(crate) site: u32,
+}
+
+impl Access {
+    /// Adds the upper half of what is written, if there is one.
+    fn widen(&mut self, upper: Option<(Node, Deps)>) {
+        if let Some((node, deps)) = upper {
+            self.upper = Some(node);
+            self.data |= deps.data;
+            self.pick_data |= deps.pick;
+        }
+    }
 }
 
 /// A way through a thread.
@@ -142,6 +155,8 @@ pub(crate) fn paths(thread: &Thread, style: Style, named: Reg) -> (Vec<Path>, En
         path: Path { nodes: Vec::new(), events: Vec::new(), fences: Vec::new(), checks: Vec::new(), regs: Vec::new() },
         ctrl: Deps::default(),
         reserved: None,
+        upper: None,
+        rest: (0, Deps::default()),
         rounds: vec![0; thread.instrs.len()],
         visits: Vec::new(),
         steps: 0,
@@ -168,8 +183,12 @@ struct Going {
     regs: Vec<(Node, Deps)>,
     path: Path,
     ctrl: Deps,
-    /// The last load-reserved.
-    reserved: Option<u8>,
+    /// The last load-reserved; of two, the first.
+    reserved: Option<Reserved>,
+    /// For the next access of 16 bytes, the upper half of what it compares with and of what it writes.
+    upper: Option<((Node, Deps), (Node, Deps))>,
+    /// The upper half of what the last one left in its register.
+    rest: (Node, Deps),
     /// How often the jump at each instruction was taken backwards.
     rounds: Vec<u8>,
     /// The last visit to each head of a loop.
@@ -177,12 +196,19 @@ struct Going {
     steps: usize,
 }
 
+/// The accesses that hold a reservation.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Reserved {
+    first: u8,
+    all: u64,
+}
+
 /// A visit to the head of a loop.
 #[derive(Clone)]
 struct Visit {
     head: u32,
     regs: Vec<(Node, Deps)>,
-    reserved: Option<u8>,
+    reserved: Option<Reserved>,
     /// How many accesses were before.
     events: usize,
 }
@@ -250,12 +276,13 @@ impl Going {
             writes: false,
             at: at.0,
             value: value.0,
+            upper: None,
             ty,
             marks,
             returns: true,
             atomic: false,
             amo: false,
-            pair: None,
+            pair: 0,
             addr: at.1.data,
             data: value.1.data,
             ctrl: ctrl.data,
@@ -340,17 +367,21 @@ impl Walk<'_> {
                     let none = (at.0, Deps::default());
                     let event = now.access(at, none, ty, marks, site);
                     let last = now.last();
-                    (last.reads, last.atomic, last.returns) = (true, reserve, dst.is_some());
+                    (last.reads, last.atomic, last.returns) = (true, reserve != Reserve::No, dst.is_some());
                     let read = now.node(Expr::Read(event));
                     now.set(dst, read, on(event));
-                    if reserve {
-                        now.reserved = Some(event);
+                    let alone = Reserved { first: event, all: 1 << event };
+                    match (reserve, &mut now.reserved) {
+                        (Reserve::No, _) => {}
+                        (Reserve::Join, Some(reserved)) => reserved.all |= 1 << event,
+                        (_, reserved) => *reserved = Some(alone),
                     }
                     now.pc = next;
                 }
                 Instr::Store { at, value, bits, marks, conditional, site } => {
                     let (at, value) = (now.operand(at), now.operand(value));
                     let ty = Int { bits, signed: false };
+                    let upper = now.upper.take().map(|(_, value)| value);
                     let Some(status) = conditional else {
                         now.access(at, value, ty, marks, site);
                         now.last().writes = true;
@@ -365,14 +396,15 @@ impl Walk<'_> {
                     todo.push(failed);
                     // It can succeed only after a load-reserved from the same address.
                     let Some(reserved) = reserved else { return };
-                    let from = now.path.events[usize::from(reserved)].at;
+                    let from = now.path.events[usize::from(reserved.first)].at;
                     let same = now.calc(Calc::Eq, at.0, from, Int::I64);
                     if !now.check(same, true) {
                         return;
                     }
                     let event = now.access(at, value, ty, marks, site);
                     let last = now.last();
-                    (last.writes, last.atomic, last.pair) = (true, true, Some(reserved));
+                    (last.writes, last.atomic, last.pair) = (true, true, reserved.all);
+                    last.widen(upper);
                     let zero = now.node(Expr::Value(0));
                     now.set(status, zero, if self.style.status_depends { on(event) } else { Deps::default() });
                 }
@@ -389,10 +421,23 @@ impl Walk<'_> {
                         }
                     }
                 }
+                Instr::Upper { expected, value } => {
+                    now.upper = Some((now.operand(expected), now.operand(value)));
+                    now.pc = next;
+                }
+                Instr::Rest { dst } => {
+                    let (node, deps) = now.rest;
+                    now.set(dst, node, deps);
+                    now.pc = next;
+                }
                 Instr::Fence(fence) => {
                     let before = now.path.events.len() as u8;
                     let ctrl = now.ctrl.data | now.ctrl.pick;
                     now.path.fences.push((before, fence, ctrl));
+                    now.pc = next;
+                }
+                Instr::Clear => {
+                    now.reserved = None;
                     now.pc = next;
                 }
             }
@@ -466,7 +511,7 @@ impl Walk<'_> {
     fn write_part(now: &mut Going, read: u8, at: (Node, Deps), value: (Node, Deps), ty: Int, marks: Marks, site: u32) {
         now.access(at, value, ty, marks, site);
         let last = now.last();
-        (last.writes, last.atomic, last.amo, last.pair) = (true, true, true, Some(read));
+        (last.writes, last.atomic, last.amo, last.pair) = (true, true, true, 1 << read);
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -512,8 +557,19 @@ impl Walk<'_> {
         site: u32,
     ) -> bool {
         let (event, read) = Self::read_part(now, dst, at, ty, reads, site);
-        let wanted = now.calc(Calc::Second, expected.0, expected.0, ty);
-        let equal = now.calc(Calc::Eq, read, wanted, Int::I64);
+        // Of 16 bytes, both halves.
+        let (high, upper) = now.upper.take().unzip();
+        let narrow = Int { bits: ty.bits.min(64), signed: ty.signed };
+        let wanted = now.calc(Calc::Second, expected.0, expected.0, narrow);
+        let mut equal = now.calc(Calc::Eq, read, wanted, Int::I64);
+        let rest = if high.is_some() { now.node(Expr::Upper(event)) } else { read };
+        now.rest = (rest, on(event));
+        if let Some((high, _)) = high {
+            let both = now.calc(Calc::Eq, rest, high, Int::I64);
+            equal = now.calc(Calc::And, equal, both, Int::I64);
+        }
+        let high = high.unwrap_or_default();
+        let compared = expected.1 | high.1;
         let mut failed = now.clone();
         if failed.check(equal, false) {
             failed.set(dst, read, on(event));
@@ -525,25 +581,29 @@ impl Walk<'_> {
         if self.style.whole_amo {
             let last = now.last();
             (last.writes, last.value) = (true, value.0);
-            (last.data, last.pick_data) = (value.1.data | expected.1.data, value.1.pick);
+            (last.data, last.pick_data) = (value.1.data | compared.data, value.1.pick);
             last.marks = Marks { acquire: reads.acquire, acquire_pc: false, release: writes.release };
+            last.widen(upper);
             now.set(dst, read, on(event));
             return true;
         }
         Self::write_part(now, event, at, value, ty, writes, site);
         let last = now.last();
+        last.widen(upper);
         // Whether it writes at all was decided by what it compared.
-        last.pick_data |= expected.1.data | expected.1.pick;
+        last.pick_data |= compared.data | compared.pick;
         if self.style.picks && dst.is_some() {
             // If the register depended on nothing, the second case orders less than the first, and is enough.
-            if expected.1.data != 0 {
+            if compared.data != 0 {
                 let mut read_back = now.clone();
-                let by = Deps { data: 1 << event, pick: expected.1.data | expected.1.pick };
+                let by = Deps { data: 1 << event, pick: compared.data | compared.pick };
                 read_back.set(dst, read, by);
+                read_back.rest = (rest, by);
                 todo.push(read_back);
             }
-            let by = Deps { data: expected.1.data, pick: expected.1.pick | 1 << event };
-            now.set(dst, wanted, by);
+            let by = |from: Deps| Deps { data: from.data, pick: compared.pick | 1 << event };
+            now.set(dst, wanted, by(expected.1));
+            now.rest = (high.0, by(high.1));
         } else {
             now.set(dst, read, on(event));
         }

@@ -80,8 +80,8 @@ struct State {
     reach: Vec<u64>,
     place: Vec<Place>,
     /// What was read and written, as far as it is known.
-    read: Vec<Option<u64>>,
-    write: Vec<Option<u64>>,
+    read: Vec<Option<u128>>,
+    write: Vec<Option<u128>>,
     /// For each granule of a read, the write it reads.
     source: Vec<[u8; GRANULES]>,
     /// The value of each expression, as far as it is known.
@@ -225,6 +225,7 @@ impl<'a> Search<'a> {
             choice.nodes.extend(path.nodes.iter().map(|&expr| match expr {
                 Expr::Value(value) => Expr::Value(value),
                 Expr::Read(event) => Expr::Read(begin + event),
+                Expr::Upper(event) => Expr::Upper(begin + event),
                 Expr::Calc { op, a, b, ty } => Expr::Calc { op, a: a + nodes, b: b + nodes, ty },
                 Expr::Select { cond, yes, no } => Expr::Select { cond: cond + nodes, yes: yes + nodes, no: no + nodes },
             }));
@@ -361,7 +362,7 @@ impl Choice<'_> {
         let granules = &self.program.layout.granules;
         let first = now.place[usize::from(write)].granules().start;
         let offset = granules[granule].at - granules[first].at;
-        now.write[usize::from(write)].map(|value| low(value >> (8 * offset), granules[granule].size))
+        now.write[usize::from(write)].map(|value| low((value >> (8 * offset)) as u64, granules[granule].size))
     }
 
     fn is_riscv(&self) -> bool {

@@ -4,6 +4,7 @@ mod corpus;
 mod cycles;
 mod dialects;
 mod errors;
+mod instructions;
 mod oracle;
 mod random;
 mod relaxed;

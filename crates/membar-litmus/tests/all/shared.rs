@@ -31,6 +31,19 @@ fn published_tests_have_their_states() {
     assert_eq!((tests.len(), rows), (250, 731));
 }
 
+/// States of a test of two threads that store 1 and 2 to `x` and of which one loads it into `x7`, with the threads exchanged.
+fn turned_round(states: &str) -> String {
+    let turn = |state: &str| {
+        let values = state.trim().strip_prefix("1:x7=").and_then(|rest| rest.strip_suffix(';')?.split_once("; [x]="));
+        let (loaded, last) = values.unwrap_or_else(|| panic!("{state}"));
+        let other = |value: &str| 3 - value.parse::<u8>().expect("1 or 2");
+        format!("0:x7={}; [x]={};", other(loaded), other(last))
+    };
+    let mut all: Vec<String> = states.split('|').map(turn).collect();
+    all.sort();
+    all.join(" | ")
+}
+
 /// Every row of a collection whose table has name, model, kind of the condition, observation, how many states, the states.
 fn rows_have_their_states(collection: &str, tests: usize, rows: usize) {
     let directory = crate::published(collection);
@@ -41,11 +54,10 @@ fn rows_have_their_states(collection: &str, tests: usize, rows: usize) {
         let [name, model, kind, observation, number, states] = row.split('\t').collect::<Vec<_>>()[..] else {
             panic!("{row}")
         };
-        // This row is about another test of the same name: the file has no register 1:x7.
-        if name == "CoWR" {
-            count += 1;
-            continue;
-        }
+        // The table has this test with its threads the other way round, and with a `forall` for the `~exists` of the file.
+        let turned = name == "CoWR";
+        let states = if turned { turned_round(states) } else { states.trim().to_owned() };
+        let (kind, observation) = if turned { ("Forbidden", "Never") } else { (kind, observation) };
         let test = seen.entry(name).or_insert_with(|| {
             let bytes = std::fs::read(directory.join(format!("{name}.litmus"))).expect("a test");
             LitmusTest::parse(name, &bytes).unwrap_or_else(|error| panic!("{}", error.render()))
@@ -57,7 +69,7 @@ fn rows_have_their_states(collection: &str, tests: usize, rows: usize) {
         let mine: Vec<String> = outcomes.states.iter().map(|state| record.state_text(state)).collect();
         let mut text = String::new();
         record.write_text(&mut text);
-        let right = mine.join(" | ") == states.trim()
+        let right = mine.join(" | ") == states
             && mine.len().to_string() == number
             && text.starts_with(&format!("Test {name} {kind}\n"))
             && outcomes.observation() == observation
@@ -81,7 +93,7 @@ fn rows_have_their_states(collection: &str, tests: usize, rows: usize) {
 #[test]
 #[ignore = "needs the published collections in MEMBAR_PUBLISHED"]
 fn published_riscv_tests_have_their_states() {
-    rows_have_their_states("riscv", 643, 1288);
+    rows_have_their_states("riscv", 644, 1288);
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! Loads, stores and atomics.
 
-use super::super::code::{Calc, Instr, Marks, Update};
+use super::super::code::{Calc, Instr, Marks, Reserve, Update};
 use super::super::table::{Arg, Writer};
-use super::{I64, NONE, Register, extended, put, reg, target, uint, value};
+use super::{I64, NONE, NOTHING, Register, extended, put, reg, target, uint, value};
 use crate::code::{Int, Operand, Reg};
 use crate::error::Parsed;
 
@@ -67,7 +67,23 @@ pub(super) fn instruction<'a>(w: &mut Writer<'a, '_>, name: &str, args: &[Arg<'a
     if let Some((base, _)) = pair(name) {
         return pairs(w, name, base, args);
     }
-    Ok(load(w, name, args)? || store(w, name, args)? || exclusive(w, name, args)? || atomic(w, name, args)?)
+    Ok(prefetch(w, name, args)?
+        || whole_pair(w, name, args)?
+        || load(w, name, args)?
+        || store(w, name, args)?
+        || exclusive(w, name, args)?
+        || atomic(w, name, args)?)
+}
+
+/// PRFM: no access.
+fn prefetch(w: &mut Writer<'_, '_>, name: &str, args: &[Arg<'_>]) -> Parsed<bool> {
+    if !matches!(name, "PRFM" | "PRFUM") {
+        return Ok(false);
+    }
+    match args {
+        [Arg::Word(_) | Arg::Number(_), rest @ ..] => bare(w, rest).map(|_| true),
+        _ => Err(w.refuse("operands are a kind of prefetch and memory: `PRFM PLDL1KEEP,[X1]`")),
+    }
 }
 
 fn load<'a>(w: &mut Writer<'a, '_>, name: &str, args: &[Arg<'a>]) -> Parsed<bool> {
@@ -80,11 +96,11 @@ fn load<'a>(w: &mut Writer<'a, '_>, name: &str, args: &[Arg<'a>]) -> Parsed<bool
     };
     let (plain, small) = if signed.is_some() { (plain, signed) } else { sized(plain) };
     let (marks, reserve) = match plain {
-        "LDR" | "LDUR" | "LDTR" => (PLAIN, false),
-        "LDAR" | "LDLAR" => (ACQUIRE, false),
-        "LDAPR" | "LDAPUR" => (ACQUIRE_PC, false),
-        "LDXR" => (PLAIN, true),
-        "LDAXR" => (ACQUIRE, true),
+        "LDR" | "LDUR" | "LDTR" => (PLAIN, Reserve::No),
+        "LDAR" | "LDLAR" => (ACQUIRE, Reserve::No),
+        "LDAPR" | "LDAPUR" => (ACQUIRE_PC, Reserve::No),
+        "LDXR" => (PLAIN, Reserve::Begin),
+        "LDAXR" => (ACQUIRE, Reserve::Begin),
         _ => return Ok(false),
     };
     let [Arg::Word(dst), rest @ ..] = args else { return Err(w.refuse(MEMORY)) };
@@ -174,7 +190,7 @@ fn pairs<'a>(w: &mut Writer<'a, '_>, name: &str, (marks, loads): (Marks, bool), 
         for (dst, at) in halves {
             let temp = w.temp();
             let ty = Int { bits, signed };
-            w.emit(Instr::Load { dst: Some(temp), at, ty, marks, reserve: false, site });
+            w.emit(Instr::Load { dst: Some(temp), at, ty, marks, reserve: Reserve::No, site });
             read.push((dst, temp));
         }
         for (dst, temp) in read {
@@ -190,6 +206,117 @@ fn pairs<'a>(w: &mut Writer<'a, '_>, name: &str, (marks, loads): (Marks, bool), 
         put(w, base, next);
     }
     Ok(true)
+}
+
+/// LDXP, STXP and CASP, which access two registers' worth at once: two W registers as one of 8 bytes. Of two X registers LDXP reads each by
+/// itself (only a successful STXP says that nothing came between); STXP and CASP access 16 bytes.
+fn whole_pair<'a>(w: &mut Writer<'a, '_>, name: &str, args: &[Arg<'a>]) -> Parsed<bool> {
+    let (acquire, release) = match name {
+        "LDXP" | "STXP" | "CASP" => (false, false),
+        "LDAXP" | "CASPA" => (true, false),
+        "STLXP" | "CASPL" => (false, true),
+        "CASPAL" => (true, true),
+        _ => return Ok(false),
+    };
+    let (reads, writes) = (Marks { acquire, ..PLAIN }, Marks { release, ..PLAIN });
+    match (name.as_bytes()[0], args) {
+        (b'L', [Arg::Word(first), Arg::Word(second), rest @ ..]) => {
+            let both = [reg(w, first)?, reg(w, second)?];
+            let at = bare(w, rest)?;
+            load_pair(w, both, at, reads);
+        }
+        (b'S', [Arg::Word(status), Arg::Word(first), Arg::Word(second), rest @ ..]) => {
+            let (status, both) = (reg(w, status)?, [reg(w, first)?, reg(w, second)?]);
+            let (at, conditional) = (bare(w, rest)?, Some(target(status).0));
+            let (value, upper, bits) = joined(w, both);
+            upper.into_iter().for_each(|value| w.emit(Instr::Upper { expected: NONE, value }));
+            let site = w.site();
+            w.emit(Instr::Store { at, value, bits, marks: writes, conditional, site });
+        }
+        (b'C', [Arg::Word(a), Arg::Word(b), Arg::Word(c), Arg::Word(d), rest @ ..]) => {
+            let (old, new) = ([reg(w, a)?, reg(w, b)?], [reg(w, c)?, reg(w, d)?]);
+            if [old, new].iter().any(|&[first, second]| first.number % 2 != 0 || second != follows(first)) {
+                return Err(
+                    w.refuse("operands are two pairs of registers with neighbouring numbers: `X0,X1,X2,X3,[X4]`")
+                );
+            }
+            let at = bare(w, rest)?;
+            compare_pair(w, old, new, at, (reads, writes));
+        }
+        _ => {
+            return Err(
+                w.refuse("operands are `Xt1,Xt2,[Xn]`, for STXP `Ws,Xt1,Xt2,[Xn]`, for CASP `X0,X1,X2,X3,[Xn]`")
+            );
+        }
+    }
+    Ok(true)
+}
+
+/// The register with the next number.
+fn follows(register: Register) -> Register {
+    Register { number: if register.number == 30 { NOTHING } else { register.number + 1 }, ..register }
+}
+
+/// The address of an access that has no other form.
+fn bare(w: &mut Writer<'_, '_>, args: &[Arg<'_>]) -> Parsed<Operand> {
+    match place(w, args)? {
+        Place { at, back: None } => Ok(at),
+        Place { .. } => Err(w.refuse("the address is `[Xn]`")),
+    }
+}
+
+/// The value of two registers side by side, the upper 8 bytes if there are 16, and the size in bits.
+fn joined(w: &mut Writer<'_, '_>, [first, second]: [Register; 2]) -> (Operand, Option<Operand>, u8) {
+    let (low, high) = (value(w, first), value(w, second));
+    if first.bits == 64 {
+        return (low, Some(high), 128);
+    }
+    let high = w.calc(Calc::Shl, high, Operand::Value(32), I64);
+    (w.calc(Calc::Or, low, high, I64), None, 64)
+}
+
+/// Puts the two halves of 8 bytes into two W registers.
+fn split(w: &mut Writer<'_, '_>, [first, second]: [Register; 2], both: Reg) {
+    let high = w.calc(Calc::Shr, Operand::Reg(both), Operand::Value(32), I64);
+    put(w, first, Operand::Reg(both));
+    put(w, second, high);
+}
+
+fn load_pair(w: &mut Writer<'_, '_>, both: [Register; 2], at: Operand, marks: Marks) {
+    let (one, two, site) = (w.temp(), w.temp(), w.site());
+    let load = |dst, at, reserve| Instr::Load { dst: Some(dst), at, ty: uint(64), marks, reserve, site };
+    w.emit(load(one, at, Reserve::Begin));
+    if both[0].bits == 32 {
+        split(w, both, one);
+        return;
+    }
+    let next = w.calc(Calc::Add, at, Operand::Value(8), I64);
+    w.emit(load(two, next, Reserve::Join));
+    put(w, both[0], Operand::Reg(one));
+    put(w, both[1], Operand::Reg(two));
+}
+
+fn compare_pair(
+    w: &mut Writer<'_, '_>,
+    old: [Register; 2],
+    new: [Register; 2],
+    at: Operand,
+    (reads, writes): (Marks, Marks),
+) {
+    let ((expected, upper, bits), (value, high, _)) = (joined(w, old), joined(w, new));
+    if let (Some(expected), Some(value)) = (upper, high) {
+        w.emit(Instr::Upper { expected, value });
+    }
+    let (one, two, site) = (w.temp(), w.temp(), w.site());
+    let update = Update::CompareExchange(expected);
+    w.emit(Instr::Rmw { update, dst: Some(one), at, value, ty: uint(bits), reads, writes, site });
+    if bits == 64 {
+        split(w, old, one);
+        return;
+    }
+    w.emit(Instr::Rest { dst: Some(two) });
+    put(w, old[0], Operand::Reg(one));
+    put(w, old[1], Operand::Reg(two));
 }
 
 /// SWP, CAS, LDADD and its kin, and those that drop what they read.

@@ -33,7 +33,8 @@ impl Choice<'_> {
             let value = |node: u32| now.values[node as usize];
             let known = match expr {
                 Expr::Value(value) => Some(value),
-                Expr::Read(event) => now.read[usize::from(event)],
+                Expr::Read(event) => now.read[usize::from(event)].map(|read| read as u64),
+                Expr::Upper(event) => now.read[usize::from(event)].map(|read| (read >> 64) as u64),
                 Expr::Calc { op, a, b, ty } => op.fixed(value(a), value(b), a == b).map(|result| ty.wrap(result)),
                 Expr::Select { cond, yes, no } => value(cond).and_then(|cond| value(if cond != 0 { yes } else { no })),
             };
@@ -65,7 +66,9 @@ impl Choice<'_> {
                 changed = true;
             }
             if access.writes && now.write[event].is_none() {
-                now.write[event] = now.values[(begin + access.value) as usize];
+                let known = |node: u32| now.values[(begin + node) as usize].map(u128::from);
+                let upper = access.upper.map_or(Some(0), known);
+                now.write[event] = known(access.value).zip(upper).map(|(low, high)| high << 64 | low);
                 changed |= now.write[event].is_some();
             }
             if access.reads && now.read[event].is_none() && now.place[event] != Place::Unknown {
@@ -78,9 +81,13 @@ impl Choice<'_> {
                         write => self.written(now, write, granule),
                     };
                     let shift = 8 * (granules[granule].at - granules[range.start].at);
-                    read = read.zip(value).map(|(all, value)| all | value << shift);
+                    read = read.zip(value).map(|(all, value)| all | u128::from(value) << shift);
                 }
-                now.read[event] = read.map(|value| access.ty.wrap(value));
+                let extended = |value: u128| match access.ty.bits {
+                    128 => value,
+                    _ => access.ty.wrap(value as u64).into(),
+                };
+                now.read[event] = read.map(extended);
                 changed |= read.is_some();
             }
         }
@@ -183,12 +190,8 @@ impl Choice<'_> {
         let mut before = if self.on(12, "lrs") { write.addr | write.data } else { 0 };
         // rmw; lrs; [A | Q]
         let acquires = (read.marks.acquire && (read.returns || !read.amo)) || read.marks.acquire_pc;
-        if self.model == Model::Armv8
-            && self.on(0, "rmw-lrs")
-            && acquires
-            && let Some(pair) = write.pair
-        {
-            before |= 1 << pair;
+        if self.model == Model::Armv8 && self.on(0, "rmw-lrs") && acquires {
+            before |= write.pair;
         }
         while before != 0 {
             let local = before.trailing_zeros() as u8;
@@ -203,12 +206,20 @@ impl Choice<'_> {
     /// Between what an atomic read and what it writes, no other thread writes.
     fn atomicity(&self, now: &mut State, writer: u8) -> Option<bool> {
         let access = self.events[usize::from(writer)];
+        let mut changed = access.reads && self.uninterrupted(now, writer, writer)?;
+        let mut reads = access.pair;
+        while reads != 0 {
+            let read = reads.trailing_zeros() as u8;
+            reads &= reads - 1;
+            let reader = self.begin[usize::from(self.thread[usize::from(writer)])] + read;
+            changed |= self.uninterrupted(now, reader, writer)?;
+        }
+        Some(changed)
+    }
+
+    /// The same for one of its reads.
+    fn uninterrupted(&self, now: &mut State, reader: u8, writer: u8) -> Option<bool> {
         let own = self.thread[usize::from(writer)];
-        let reader = match access.pair {
-            Some(pair) => self.begin[usize::from(own)] + pair,
-            None if access.reads => writer,
-            None => return Some(false),
-        };
         let mut changed = false;
         let (range, read) = (now.place[usize::from(writer)].granules(), now.place[usize::from(reader)].granules());
         for granule in range.start.max(read.start)..range.end.min(read.end) {
