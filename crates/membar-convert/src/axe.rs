@@ -125,7 +125,7 @@ fn item(tokens: &mut Tokens, log: &mut Log) -> Result<(), Bad> {
         let place = tokens.place()?;
         tokens.sign("==")?;
         let value = tokens.number("a value")?;
-        log.section().last.push((place, value));
+        log.section().last.push((place, value.into()));
         return Ok(());
     }
     let line = tokens.peek().map_or(0, |(at, _)| tokens.text[..at].matches('\n').count() as u64 + 1);
@@ -151,12 +151,12 @@ fn item(tokens: &mut Tokens, log: &mut Log) -> Result<(), Bad> {
         tokens.sign(":=")?;
         let written = tokens.number("a value")?;
         tokens.sign(close)?;
-        (Kind::Rmw(read, written), place)
+        (Kind::Rmw(read.into(), written.into()), place)
     } else {
         let place = tokens.place()?;
         let (_, sign) = tokens.want("`:=` or `==`", |token| token == ":=" || token == "==")?;
         let value = tokens.number("a value")?;
-        (if sign == ":=" { Kind::Store(value) } else { Kind::Load(value) }, place)
+        (if sign == ":=" { Kind::Store(value.into()) } else { Kind::Load(value.into()) }, place)
     };
     let mut op = Op::new(hart, kind, place, line);
     if tokens.eat("@") {

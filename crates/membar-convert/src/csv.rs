@@ -6,11 +6,11 @@
 //! 1,load,0x1000,8,1,,aq,12,15,,,,
 //! ```
 //!
-//! The first line names the columns, in any order; those that are not needed may be missing. `book/src/guide/cores.md` has the table.
+//! The first line names the columns, in any order; those that are not needed may be missing. `book/src/cores.md` has the table.
 
-use crate::op::{Kind, Log, Op, Place, Section, number, span};
+use crate::op::{Kind, Log, Op, Place, Section, large_number, number, span};
 use crate::riscv::Order;
-use membar_core::Depends;
+use membar_core::{Depends, WORD, largest};
 use std::collections::HashMap;
 
 /// The columns.
@@ -18,6 +18,9 @@ pub const COLUMNS: [&str; 13] =
     ["hart", "op", "address", "size", "read", "written", "marks", "begin", "end", "addr", "data", "ctrl", "pc"];
 
 type Bad = (std::ops::Range<usize>, String);
+
+/// The operation of each row of each hart, so that rows back can be counted; a bad row has none, and is counted all the same.
+type Rows = HashMap<u32, Vec<Option<usize>>>;
 
 /// Reads a table.
 pub fn read(text: &str) -> Log {
@@ -44,11 +47,19 @@ pub fn read(text: &str) -> Log {
         log.problem(at, 0..header.len(), "there is no column `op`", "the first line names the columns");
         return log;
     }
-    // The operations of each hart, so that rows back can be counted.
-    let mut rows: HashMap<u32, Vec<usize>> = HashMap::new();
+    let mut rows = Rows::new();
     for (line, at) in lines {
         if let Err((place, reason)) = row(line, at, &columns, &mut log, &mut rows) {
             log.problem(at, place, reason, "");
+            let hart = cell(&cells(line), &columns, "hart");
+            match number(hart).and_then(|hart| u32::try_from(hart).ok()) {
+                Some(hart) => rows.entry(hart).or_default().push(None),
+                // It may be a row of any hart: nobody can count past it.
+                None => rows.values_mut().for_each(|rows| {
+                    rows.fill(None);
+                    rows.push(None);
+                }),
+            }
         }
     }
     if log.traces.len() > 1 && log.traces.last().is_some_and(|last| last.ops.is_empty()) {
@@ -74,7 +85,11 @@ fn cells(line: &str) -> Vec<&str> {
     cells.into_iter().map(|cell| cell.trim().trim_matches('"').trim()).collect()
 }
 
-fn row(line: &str, at: u64, columns: &[&str], log: &mut Log, rows: &mut HashMap<u32, Vec<usize>>) -> Result<(), Bad> {
+fn cell<'a>(cells: &[&'a str], columns: &[&str], name: &str) -> &'a str {
+    columns.iter().position(|column| *column == name).and_then(|at| cells.get(at)).copied().unwrap_or("")
+}
+
+fn row(line: &str, at: u64, columns: &[&str], log: &mut Log, rows: &mut Rows) -> Result<(), Bad> {
     let cells = cells(line);
     if cells.len() > columns.len() {
         let extra = cells[columns.len()];
@@ -83,9 +98,7 @@ fn row(line: &str, at: u64, columns: &[&str], log: &mut Log, rows: &mut HashMap<
             format!("the header names {} columns, this row has {}", columns.len(), cells.len()),
         ));
     }
-    let cell = |name: &str| {
-        columns.iter().position(|column| *column == name).and_then(|at| cells.get(at)).copied().unwrap_or("")
-    };
+    let cell = |name: &str| cell(&cells, columns, name);
     let optional = |name: &str| match cell(name) {
         "" => Ok(None),
         text => number(text)
@@ -100,9 +113,18 @@ fn row(line: &str, at: u64, columns: &[&str], log: &mut Log, rows: &mut HashMap<
         return Ok(());
     }
     let size = optional("size")?.unwrap_or(0);
-    if ![0, 1, 2, 4, 8].contains(&size) {
-        return Err((span(line, cell("size")), "a size is 1, 2, 4 or 8 bytes".into()));
+    if ![0, 1, 2, 4, 8, 16].contains(&size) {
+        return Err((span(line, cell("size")), "a size is 1, 2, 4, 8 or 16 bytes".into()));
     }
+    let most = if size == 0 { WORD } else { size as u8 };
+    let value = |name: &str| match cell(name) {
+        "" => Ok(None),
+        text => match large_number(text) {
+            Some(value) if value <= largest(most) => Ok(Some(value)),
+            Some(_) => Err((span(line, text), format!("`{text}` does not fit into {most} bytes"))),
+            None => Err((span(line, text), format!("`{}` is not a number of at most 128 bits", text.escape_debug()))),
+        },
+    };
     let place = || -> Result<Place, Bad> {
         let text = cell("address");
         let named = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
@@ -113,9 +135,10 @@ fn row(line: &str, at: u64, columns: &[&str], log: &mut Log, rows: &mut HashMap<
             _ => Err((span(line, text), "the address is a number or a name".into())),
         }
     };
+    let known = |name: &str| value(name)?.ok_or_else(|| (0..line.len(), format!("the cell `{name}` is empty")));
     match kind_of {
         "init" | "final" => {
-            let known = (place()?, optional("read")?.or(optional("written")?));
+            let known = (place()?, value("read")?.or(value("written")?));
             let (place, Some(value)) = known else { return Err((0..line.len(), "the cell `read` is empty".into())) };
             let section = log.section();
             if kind_of == "init" {
@@ -130,11 +153,11 @@ fn row(line: &str, at: u64, columns: &[&str], log: &mut Log, rows: &mut HashMap<
     let hart = u32::try_from(need("hart")?)
         .map_err(|_| (span(line, cell("hart")), "a hart has at most 32 bits".to_owned()))?;
     let (kind, place) = match kind_of {
-        "load" => (Kind::Load(need("read")?), place()?),
-        "store" => (Kind::Store(need("written")?), place()?),
-        "amo" | "rmw" => (Kind::Rmw(need("read")?, need("written")?), place()?),
-        "lr" => (Kind::Lr(need("read")?), place()?),
-        "sc" => (Kind::Sc(need("written")?), place()?),
+        "load" => (Kind::Load(known("read")?), place()?),
+        "store" => (Kind::Store(known("written")?), place()?),
+        "amo" | "rmw" => (Kind::Rmw(known("read")?, known("written")?), place()?),
+        "lr" => (Kind::Lr(known("read")?), place()?),
+        "sc" => (Kind::Sc(known("written")?), place()?),
         "sc-fails" => (Kind::ScFails, place()?),
         _ => (
             Kind::Fence(fence(kind_of).ok_or_else(|| {
@@ -155,6 +178,9 @@ fn row(line: &str, at: u64, columns: &[&str], log: &mut Log, rows: &mut HashMap<
             }
         }
     }
+    if op.torn() && op.order != Order::default() {
+        return Err((span(line, cell("marks")), "an access with marks is aligned to its size".into()));
+    }
     (op.begin, op.end, op.pc) = (optional("begin")?, optional("end")?, optional("pc")?);
     let earlier = rows.entry(hart).or_default();
     for (name, how) in [("addr", Depends::Address), ("data", Depends::Data), ("ctrl", Depends::Control)] {
@@ -165,11 +191,22 @@ fn row(line: &str, at: u64, columns: &[&str], log: &mut Log, rows: &mut HashMap<
                 let reason = format!("`{}` is not a number of rows of this hart before this one", word.escape_debug());
                 (span(line, word), reason)
             })?;
-            op.depends.push((how, earlier[earlier.len() - back as usize]));
+            // On a row that was not converted nothing can depend.
+            let Some(on) = earlier[earlier.len() - back as usize] else { continue };
+            if !matches!(
+                log.section().ops[on].kind,
+                Kind::Load(_) | Kind::Rmw(..) | Kind::Lr(_) | Kind::Sc(_) | Kind::ScFails
+            ) {
+                return Err((span(line, word), "the row that this depends on returns nothing".into()));
+            }
+            op.depends.push((how, on));
         }
     }
+    if !op.accesses() && (op.order != Order::default() || !op.depends.is_empty() && kind_of != "isb") {
+        return Err((0..line.len(), "a barrier has no marks and, but for isb, no dependencies".into()));
+    }
     let section = log.section();
-    earlier.push(section.ops.len());
+    earlier.push(Some(section.ops.len()));
     section.ops.push(op);
     Ok(())
 }

@@ -133,11 +133,25 @@ pub fn convert(text: &str, format: Format, choices: Choices) -> Converted {
         Format::Axe => axe::read(text),
         Format::Csv => csv::read(text),
     };
+    check_times(&mut log);
     let mut out = String::new();
     let operations = log.traces.iter().map(|section| section.ops.len()).sum();
     for section in &log.traces {
-        write::write(section, choices, &mut out, &mut log.problems, &mut log.notes);
+        write::write(section, choices, &mut out, &mut log.notes);
     }
     log.problems.sort_by_key(|problem| problem.line);
     Converted { text: out, problems: log.problems, notes: log.notes, operations, traces: log.traces.len() }
+}
+
+/// Takes the times of operations that end before they begin: no trace can say that.
+fn check_times(log: &mut op::Log) {
+    for op in log.traces.iter_mut().flat_map(|section| &mut section.ops) {
+        if let (Some(begin), Some(end)) = (op.begin, op.end)
+            && end < begin
+        {
+            (op.begin, op.end) = (None, None);
+            let reason = format!("the operation ends at {end}, before it begins at {begin}");
+            log.problems.push(Problem { line: op.line, span: 0..0, reason, help: "it is converted without its times" });
+        }
+    }
 }

@@ -30,15 +30,15 @@ pub struct Op {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// Returns a value.
-    Load(u64),
+    Load(u128),
     /// Stores a value.
-    Store(u64),
+    Store(u128),
     /// Returns one value and stores another.
-    Rmw(u64, u64),
+    Rmw(u128, u128),
     /// Load reserved.
-    Lr(u64),
+    Lr(u128),
     /// Store conditional that stored.
-    Sc(u64),
+    Sc(u128),
     /// Store conditional that did not store.
     ScFails,
     /// A barrier, in the words of a trace.
@@ -68,11 +68,17 @@ impl Op {
     }
 
     /// The value that it returned from memory.
-    pub fn returned(&self) -> Option<u64> {
+    pub fn returned(&self) -> Option<u128> {
         match self.kind {
             Kind::Load(value) | Kind::Rmw(value, _) | Kind::Lr(value) => Some(value),
             _ => None,
         }
+    }
+
+    /// May a machine perform it in pieces: is it a misaligned load or store?
+    pub fn torn(&self) -> bool {
+        let Place { address, size, .. } = self.place;
+        matches!(self.kind, Kind::Load(_) | Kind::Store(_)) && size > 0 && !address.is_multiple_of(size.into())
     }
 
     /// Is it an access, not a barrier?
@@ -111,9 +117,9 @@ pub struct Section {
     /// The operations; those of one hart are in program order.
     pub ops: Vec<Op>,
     /// Known initial values.
-    pub init: Vec<(Place, u64)>,
+    pub init: Vec<(Place, u128)>,
     /// Known final values.
-    pub last: Vec<(Place, u64)>,
+    pub last: Vec<(Place, u128)>,
     /// Is the log the order of one simulator that executes instruction by instruction? Then a value that is read before
     /// anybody has written is the initial one.
     pub in_order: bool,
@@ -150,8 +156,16 @@ impl Log {
 
 /// A number: decimal, or hexadecimal with `0x`.
 pub fn number(text: &str) -> Option<u64> {
+    large_number(text)?.try_into().ok()
+}
+
+/// The same, with at most 128 bits.
+pub fn large_number(text: &str) -> Option<u128> {
     match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
-        Some(digits) => hex(digits),
+        Some(digits) => {
+            let all = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+            u128::from_str_radix(digits, 16).ok().filter(|_| all)
+        }
         None if text.bytes().all(|byte| byte.is_ascii_digit()) => text.parse().ok(),
         None => None,
     }

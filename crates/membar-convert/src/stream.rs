@@ -176,7 +176,7 @@ fn access(hart: &mut Hart, step: &Step, instr: &Instr, log: &mut Log) -> Result<
     let stored = step.stored.first().map(|&(_, value)| value & mask(size));
     let kind = match instr.kind {
         riscv::Kind::Load(_) => match returned {
-            Some(value) => Kind::Load(value),
+            Some(value) => Kind::Load(value.into()),
             None if instr.target.is_none() => {
                 log.note("loads into x0, whose values no log has: left out");
                 return Ok(None);
@@ -185,11 +185,11 @@ fn access(hart: &mut Hart, step: &Step, instr: &Instr, log: &mut Log) -> Result<
         },
         riscv::Kind::Lr(..) => {
             hart.reserved = Some(address);
-            Kind::Lr(returned.ok_or("the value that was loaded is missing")?)
+            Kind::Lr(returned.ok_or("the value that was loaded is missing")?.into())
         }
         riscv::Kind::Store(_) => {
             let missing = || format!("the stored value is unknown: nothing above says what {} holds", source(instr));
-            Kind::Store(stored.or(operand).ok_or_else(missing)?)
+            Kind::Store(stored.or(operand).ok_or_else(missing)?.into())
         }
         riscv::Kind::Sc(..) => {
             hart.reserved = None;
@@ -200,7 +200,7 @@ fn access(hart: &mut Hart, step: &Step, instr: &Instr, log: &mut Log) -> Result<
             };
             match (stores, stored.or(operand)) {
                 (false, _) => Kind::ScFails,
-                (true, Some(value)) => Kind::Sc(value),
+                (true, Some(value)) => Kind::Sc(value.into()),
                 (true, None) => {
                     return Err(format!(
                         "the stored value is unknown: nothing above says what {} holds",
@@ -213,11 +213,11 @@ fn access(hart: &mut Hart, step: &Step, instr: &Instr, log: &mut Log) -> Result<
             let new = stored.or_else(|| Some(amo.apply(returned?, operand?, size)).filter(|_| amo != Amo::Cas));
             let old = returned.or_else(|| amo.undo(new?, operand?, size));
             match (old, new) {
-                (Some(old), Some(new)) => Kind::Rmw(old, new),
-                (Some(old), None) if amo == Amo::Cas && step.shows_memory => Kind::Load(old),
+                (Some(old), Some(new)) => Kind::Rmw(old.into(), new.into()),
+                (Some(old), None) if amo == Amo::Cas && step.shows_memory => Kind::Load(old.into()),
                 (None, Some(new)) => {
                     log.note("atomics whose target is x0, so that what they read is unknown: converted as stores");
-                    Kind::Store(new)
+                    Kind::Store(new.into())
                 }
                 _ => return Err("what the atomic stored is unknown".into()),
             }

@@ -125,7 +125,7 @@ fn one(
         }
         "store-req" => {
             wants(2, "store-req VALUE ADDRESS #TAG @TIME")?;
-            request(Kind::Store(numbers[0]), cell(numbers[1]), None)
+            request(Kind::Store(numbers[0].into()), cell(numbers[1]), None)
         }
         "store-cond-req" => {
             wants(2, "store-cond-req VALUE ADDRESS #TAG @TIME")?;
@@ -133,7 +133,7 @@ fn one(
         }
         "swap-req" => {
             wants(2, "swap-req VALUE ADDRESS #TAG @TIME")?;
-            request(Kind::Rmw(0, numbers[0]), cell(numbers[1]), None)
+            request(Kind::Rmw(0, numbers[0].into()), cell(numbers[1]), None)
         }
         "fence-req" => {
             tag = None;
@@ -163,13 +163,13 @@ fn one(
 fn respond(op: &mut Op, value: u64, stores: Option<u64>, time: Option<u64>) {
     match &mut op.kind {
         Kind::Load(read) | Kind::Lr(read) => {
-            *read = value;
+            *read = value.into();
             op.end = time;
         }
-        Kind::Rmw(read, _) => *read = value,
+        Kind::Rmw(read, _) => *read = value.into(),
         Kind::ScFails => {
             if let (0, Some(stored)) = (value, stores) {
-                op.kind = Kind::Sc(stored);
+                op.kind = Kind::Sc(stored.into());
             }
         }
         Kind::Fence(_) => op.end = time,

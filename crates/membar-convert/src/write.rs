@@ -1,6 +1,6 @@
 //! Operations as the text of a trace.
 
-use crate::op::{Kind, Op, Place, Problem, Section};
+use crate::op::{Kind, Op, Place, Section};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write;
 
@@ -33,7 +33,11 @@ impl Layout {
                     *until = end.max(*until);
                     *only = None;
                 }
-                _ => drop(cells.insert(address, (end, Some((address, size))))),
+                // Whole words have 8 bytes at most, and what may be torn is no word.
+                _ => {
+                    let whole = size <= 8 && address.is_multiple_of(size.max(1).into());
+                    cells.insert(address, (end, whole.then_some((address, size))));
+                }
             }
         }
         Layout { cells }
@@ -44,19 +48,24 @@ impl Layout {
         self.cells.range(..=address).next_back().map_or(address, |(&start, _)| start)
     }
 
+    /// Some bytes of a cell.
+    fn part(&self, place: &Place) -> String {
+        let cell = self.cell(place.address);
+        match place.address - cell {
+            0 => format!("M[{cell:#x}]:{}", place.size),
+            offset => format!("M[{cell:#x}]+{offset}:{}", place.size),
+        }
+    }
+
+    /// Have all accesses of the cell that holds this address one address and size?
     fn uniform(&self, address: u64) -> bool {
         self.cells.range(..=address).next_back().is_some_and(|(_, (_, only))| only.is_some())
     }
 }
 
-/// Writes a trace. Accesses that overlap others of another size are left out, and reported, since a trace cannot express them.
-pub fn write(
-    section: &Section,
-    choices: Choices,
-    out: &mut String,
-    problems: &mut Vec<Problem>,
-    notes: &mut Vec<(String, u64)>,
-) {
+/// Writes a trace. Accesses that overlap others of another size are parts of one location. A misaligned load or
+/// store may be torn into bytes: the log does not say whether the machine did it at once.
+pub fn write(section: &Section, choices: Choices, out: &mut String, notes: &mut Vec<(String, u64)>) {
     let sized = |place: &&Place| place.name.is_none() && place.size > 0;
     let places = section.ops.iter().filter(|op| op.accesses()).map(|op| &op.place);
     let places = places.chain(section.init.iter().chain(&section.last).map(|(place, _)| place));
@@ -74,14 +83,23 @@ pub fn write(
     }
     let private =
         |op: &Op| choices.shared && op.accesses() && users.get(&key(&op.place)).is_none_or(|harts| harts.len() < 2);
-    let torn = |op: &Op| op.accesses() && sized(&&op.place) && !layout.uniform(op.place.address);
+    let mixed = |place: &Place| sized(&place) && !layout.uniform(place.address);
+    let address = |place: &Place| if mixed(place) { layout.part(place) } else { address(place) };
+    let one = |op: &Op| one(op, &address(&op.place));
 
-    let mut init: Vec<(String, u64)> = section.init.iter().map(|(place, value)| (address(place), *value)).collect();
+    let mut init: Vec<(String, u128)> = section.init.iter().map(|(place, value)| (address(place), *value)).collect();
     if section.in_order && !choices.zero {
-        let mut seen = HashSet::new();
-        for op in section.ops.iter().filter(|op| op.accesses() && op.kind != Kind::ScFails && !torn(op) && !private(op))
-        {
-            if seen.insert(address(&op.place)) {
+        let (mut seen, mut bytes) = (HashSet::new(), HashSet::new());
+        for op in section.ops.iter().filter(|op| op.accesses() && op.kind != Kind::ScFails && !private(op)) {
+            if mixed(&op.place) {
+                for i in 0..u64::from(op.place.size) {
+                    let place = Place { address: op.place.address + i, size: 1, name: None };
+                    let read = op.returned().map_or(0, |value| value >> (8 * i) & 0xff);
+                    if bytes.insert(place.address) && read != 0 {
+                        init.push((layout.part(&place), read));
+                    }
+                }
+            } else if seen.insert(address(&op.place)) {
                 init.extend(op.returned().filter(|&value| value != 0).map(|value| (address(&op.place), value)));
             }
         }
@@ -98,25 +116,27 @@ pub fn write(
     // The number of lines that each hart has, and the line of each operation among them.
     let mut count: HashMap<u32, u64> = HashMap::new();
     let mut line: Vec<Option<u64>> = Vec::with_capacity(section.ops.len());
-    let mut left_out = 0;
-    for op in &section.ops {
+    let (mut left_out, mut torn) = (0, 0);
+    let elsewhere = elsewhere(section);
+    for (number, op) in section.ops.iter().enumerate() {
         if private(op) {
             left_out += 1;
-            line.push(None);
-            continue;
-        }
-        if torn(op) {
-            let reason = "this access overlaps others of another size or address, which a trace cannot express";
-            let help = "let all accesses of a word have one size, or leave private memory out (--shared)";
-            problems.push(Problem { line: op.line, span: 0..0, reason: reason.into(), help });
-            let _ = writeln!(out, "# line {} is left out: {}", op.line, one(op));
             line.push(None);
             continue;
         }
         let at = count.entry(op.hart).or_default();
         *at += 1;
         line.push(Some(*at));
-        out.push_str(&one(op));
+        match op.kind {
+            Kind::Sc(value) if elsewhere.contains(&number) => {
+                out.push_str(&one(&Op { kind: Kind::Store(value), ..op.clone() }));
+            }
+            _ => out.push_str(&one(op)),
+        }
+        if op.torn() {
+            torn += 1;
+            let _ = write!(out, " pieces({})", vec!["1"; op.place.size.into()].join(","));
+        }
         for (how, name) in [
             (membar_core::Depends::Address, "addr"),
             (membar_core::Depends::Data, "data"),
@@ -125,7 +145,7 @@ pub fn write(
             let mut back: Vec<u64> = op
                 .depends
                 .iter()
-                .filter(|(kind, _)| *kind == how)
+                .filter(|(kind, on)| *kind == how && !elsewhere.contains(on))
                 .filter_map(|&(_, on)| Some(*at - line[on]?))
                 .collect();
             back.sort_unstable();
@@ -147,10 +167,37 @@ pub fn write(
     for (place, value) in &section.last {
         let _ = writeln!(out, "final {} == {value}", address(place));
     }
+    if torn > 0 {
+        notes.push(("misaligned loads and stores: taken to be performed byte by byte, in any order".into(), torn));
+    }
+    if !elsewhere.is_empty() {
+        let text = "store conditionals to other bytes than the load reserved: taken for stores";
+        notes.push((text.into(), elsewhere.len() as u64));
+    }
     if left_out > 0 {
         notes.push(("accesses of memory that only one hart uses: left out".into(), left_out));
     }
     out.push_str("check\n");
+}
+
+/// Store conditionals that stored to other bytes than the load reserved before them read. A machine may do that, since it may
+/// reserve more than was read; a trace cannot say it.
+fn elsewhere(section: &Section) -> HashSet<usize> {
+    let mut reserved: HashMap<u32, &Place> = HashMap::new();
+    let mut found = HashSet::new();
+    for (number, op) in section.ops.iter().enumerate() {
+        match op.kind {
+            Kind::Lr(_) => drop(reserved.insert(op.hart, &op.place)),
+            Kind::Sc(_) | Kind::ScFails => {
+                let other = reserved.remove(&op.hart).is_some_and(|place| *place != op.place);
+                if other && op.kind != Kind::ScFails {
+                    found.insert(number);
+                }
+            }
+            _ => {}
+        }
+    }
+    found
 }
 
 fn address(place: &Place) -> String {
@@ -162,10 +209,9 @@ fn address(place: &Place) -> String {
 }
 
 /// The line of an operation, without dependencies and what follows them.
-fn one(op: &Op) -> String {
-    let at = address(&op.place);
+fn one(op: &Op, at: &str) -> String {
     // Values of machine words read better in hexadecimal, those of test programs in decimal.
-    let value = |value: u64| if op.place.size > 0 { format!("{value:#x}") } else { value.to_string() };
+    let value = |value: u128| if op.place.size > 0 { format!("{value:#x}") } else { value.to_string() };
     let mut text = format!("{}: ", op.hart);
     let _ = match &op.kind {
         Kind::Load(read) => write!(text, "{at} == {}", value(*read)),

@@ -9,7 +9,7 @@
 
 use membar_core::{Depends, Marks, Mask};
 
-use crate::{Instr, Profile, Program, ProgramBuilder, Rng, Sharing};
+use crate::{Bytes, Instr, Profile, Program, ProgramBuilder, Rng, Sharing};
 
 /// The distance of constants where there are fetch-adds: 2^40.
 const APART: u32 = 40;
@@ -29,8 +29,10 @@ pub(crate) fn generate(profile: &Profile, operations: impl Fn(u32) -> u32, seed:
         most_added: ((1u64 << APART) - 1).checked_div(total).unwrap_or(1).min(1 << 31) as u32,
         apart: if profile.mix.adds > 0 { APART } else { 0 },
         value: 0,
+        stores: vec![0; if profile.parts > 0 { profile.addresses as usize } else { 0 }],
         held: Vec::new(),
         reserved: None,
+        part: None,
     };
     for t in 0..profile.threads {
         b.thread();
@@ -47,10 +49,14 @@ struct Generator<'a> {
     apart: u32,
     /// The last constant.
     value: u64,
+    /// How often each address is stored to, where there are parts.
+    stores: Vec<u32>,
     /// The locks that the thread holds, in the order of their numbers.
     held: Vec<u32>,
     /// The address of a load reserved, and how many operations until its store conditional.
     reserved: Option<(u32, u32)>,
+    /// The bytes of it that are reserved, if not all.
+    part: Option<Bytes>,
 }
 
 impl Generator<'_> {
@@ -67,9 +73,52 @@ impl Generator<'_> {
             }
             let instr = self.instr(t, i, operations - i, rng);
             b.push(instr.0).marks_if(instr.1);
+            if let Some(part) = self.part(instr, rng) {
+                b.part(part);
+            }
             self.order(instr, rng, b);
         }
-        self.reserved = None;
+        (self.reserved, self.part) = (None, None);
+    }
+
+    /// The bytes that an access is to, if not all: 4 for what is atomic, and for a store conditional those that are reserved. Draws
+    /// nothing where the profile has no parts.
+    fn part(&mut self, (instr, marks): (Instr, Marks), rng: &mut Rng) -> Option<Bytes> {
+        let parts = self.profile.parts;
+        if parts == 0 {
+            return None;
+        }
+        if marks.meets(Marks::CONDITIONAL) {
+            return self.part.take();
+        }
+        let reserves = marks.meets(Marks::RESERVES);
+        let most = match instr {
+            Instr::Load { .. } | Instr::Store { .. } if !reserves => 3,
+            Instr::Load { .. } | Instr::Exchange { .. } => 1,
+            _ => return None,
+        };
+        let part = rng.chance(parts, 100).then(|| {
+            let width = 4 >> rng.below(most);
+            Bytes { offset: width * rng.below(8 / u32::from(width)) as u8, width }
+        });
+        if reserves {
+            self.part = part;
+        }
+        part
+    }
+
+    /// What an address gets next. Where there are parts, each byte of it identifies its write for 255 writes, and the whole for all.
+    fn constant(&mut self, addr: u32) -> u64 {
+        self.value += 1;
+        let Some(stores) = self.stores.get_mut(addr as usize) else { return self.value << self.apart };
+        let digit = |place: u32| u64::from(*stores / 255u32.pow(place) % 255);
+        let bytes = (0..8).map(|byte| match byte {
+            1..4 => (digit(0) + digit(byte)) % 255 + 1,
+            _ => digit(0) + 1,
+        });
+        let value = bytes.zip(0..).fold(0, |all, (byte, at)| all | byte << (8 * at));
+        *stores += 1;
+        value
     }
 
     /// Gives an access marks and dependencies. Draws nothing where the profile has none.
@@ -105,8 +154,7 @@ impl Generator<'_> {
         match self.reserved {
             Some((addr, 0)) => {
                 self.reserved = None;
-                self.value += 1;
-                return (Instr::Store { addr, value: self.value << self.apart }, Marks::CONDITIONAL);
+                return (Instr::Store { addr, value: self.constant(addr) }, Marks::CONDITIONAL);
             }
             Some((addr, until)) => self.reserved = Some((addr, until - 1)),
             None => {}
@@ -158,8 +206,7 @@ impl Generator<'_> {
             0 => Instr::Load { addr },
             3 => Instr::Add { addr, by: rng.between(1, self.most_added.max(1)) as u64 },
             _ => {
-                self.value += 1;
-                let value = self.value << self.apart;
+                let value = self.constant(addr);
                 match drawn {
                     1 => Instr::Store { addr, value },
                     2 => Instr::Exchange { addr, value },

@@ -38,6 +38,6 @@ mod workload;
 pub use machines::{Buffer, Bug, Machine, Setup, simulate};
 pub use membar_core::Rng;
 pub use profile::{Profile, ProfileError, Shares, Sharing};
-pub use program::{DependsOn, Instr, MOST_INSTRUCTIONS, Program, ProgramBuilder, ProgramError};
+pub use program::{Bytes, DependsOn, Instr, MOST_INSTRUCTIONS, Program, ProgramBuilder, ProgramError};
 pub use record::{Observe, Record, Run, Times, run_seed, sampled, trace, unresolved};
 pub use workload::{Mix, Workload};

@@ -90,9 +90,11 @@ impl Machine {
             Machine::Wmo => "store buffers as in pso, and instructions performed out of order",
             Machine::MesiTso => "private caches with a MESI directory, store buffers, speculative loads with replay",
             Machine::GodsonT => "caches coherent through lock regions over a shared memory, as in Godson-T",
-            Machine::Rvwmo => "RISC-V harts out of order, with dependencies, forwarding, LR/SC, fences and aq/rl",
+            Machine::Rvwmo => {
+                "RISC-V harts out of order with caches, dependencies, forwarding, LR/SC, fences and aq/rl, sizes"
+            }
             Machine::Armv8 => {
-                "Arm cores out of order, with dependencies, forwarding, exclusives, DMB, LDAR, LDAPR, STLR"
+                "Arm cores out of order with caches, dependencies, forwarding, exclusives, DMB, LDAR, LDAPR, STLR, sizes"
             }
         }
     }
@@ -141,6 +143,9 @@ impl Machine {
                 Bug::IgnoredRelease,
                 Bug::StaleReservation,
                 Bug::SplitRmw,
+                Bug::LostByteEnables,
+                Bug::LostInvalidation,
+                Bug::DroppedDirty,
             ],
         }
     }
@@ -199,6 +204,8 @@ pub enum Bug {
     IgnoredRelease = 2048,
     /// See [`Bug::about`].
     StaleReservation = 4096,
+    /// See [`Bug::about`].
+    LostByteEnables = 8192,
 }
 
 impl Bug {
@@ -218,6 +225,7 @@ impl Bug {
             Bug::NarrowFence => "narrow-fence",
             Bug::IgnoredRelease => "ignored-release",
             Bug::StaleReservation => "stale-reservation",
+            Bug::LostByteEnables => "lost-byte-enables",
         }
     }
 
@@ -228,7 +236,7 @@ impl Bug {
                 "a load gets the oldest of several buffered stores to its address: a thread misses its own last store"
             }
             Bug::LostInvalidation => {
-                "an invalidation is acknowledged and forgotten while the core waits for another line: it keeps reading old values"
+                "an invalidation is sometimes acknowledged and forgotten: the core keeps reading old values"
             }
             Bug::LateInvalidation => {
                 "an invalidation is acknowledged at once and done later: for a while the core reads old values"
@@ -251,6 +259,7 @@ impl Bug {
             Bug::StaleReservation => {
                 "a store of another hart leaves the reservation: an sc stores although the value has changed"
             }
+            Bug::LostByteEnables => "a store of some bytes writes all of its word: its neighbours become 0",
         }
     }
 }

@@ -39,6 +39,7 @@
 //! dependencies = 0            # of 100 accesses, how many depend on an earlier load; default 0
 //! marks = 0                   # of 100 atomics and reserved accesses, how many have aq, rl or both; default 0
 //! plain-marks = 0             # of 100 plain loads and stores, how many acquire or release; default 0
+//! parts = 0                   # of 100 accesses, how many are to 1, 2 or 4 bytes of their cell (atomics: 4); default 0
 //! ```
 //!
 //! [`load`] takes the argument of `--profile`. Errors in a file are reported with line, column and what to
@@ -168,6 +169,8 @@ pub struct Profile {
     pub marks: u32,
     /// How many of 100 plain loads acquire, and plain stores release.
     pub plain_marks: u32,
+    /// How many of 100 accesses are to a part of their cell.
+    pub parts: u32,
 }
 
 /// Operations of all threads that a random program has at most.
@@ -217,6 +220,7 @@ const NUMBERS: &[Number] = numbers! {
     "order" "dependencies" 0 100, dependencies;
     "order" "marks" 0 100, marks;
     "order" "plain-marks" 0 100, plain_marks;
+    "order" "parts" 0 100, parts;
 };
 
 impl Profile {
@@ -239,6 +243,7 @@ impl Profile {
             dependencies: 0,
             marks: 0,
             plain_marks: 0,
+            parts: 0,
         }
     }
 
@@ -265,6 +270,10 @@ impl Profile {
         if self.mix.locks > 0 && self.locks == 0 {
             return Err(ProfileError::new("mix.locks", "the mix has lock operations, but there are no locks")
                 .help("write `locks = 1` below `[size]`, or take `locks` out of `[mix]`"));
+        }
+        if self.parts > 0 && self.mix.adds + self.mix.compare_and_swaps > 0 {
+            return Err(ProfileError::new("order.parts", "parts do not go with fetch-adds and compare-and-swaps")
+                .help("take `adds` and `compare-and-swaps` out of `[mix]`, or `parts` out of `[order]`"));
         }
         let operations = self.threads as u64 * self.operations as u64;
         if operations > MOST_OPERATIONS {
@@ -314,7 +323,7 @@ fn out_of_range(number: &Number, value: &str) -> ProfileError {
 }
 
 /// Names and texts.
-const SOURCES: [(&str, &str); 12] = [
+const SOURCES: [(&str, &str); 13] = [
     ("default", include_str!("../profiles/default.toml")),
     ("paper", include_str!("../profiles/paper.toml")),
     ("modv", include_str!("../profiles/modv.toml")),
@@ -327,6 +336,7 @@ const SOURCES: [(&str, &str); 12] = [
     ("locks", include_str!("../profiles/locks.toml")),
     ("riscv", include_str!("../profiles/riscv.toml")),
     ("arm", include_str!("../profiles/arm.toml")),
+    ("sizes", include_str!("../profiles/sizes.toml")),
 ];
 
 /// The built-in profiles.

@@ -9,6 +9,12 @@
 //! constants are so far apart (`profile` puts them 2^40 apart where an address is added to) that sums never reach the next one.
 //! A machine that loses an update may write a value twice; then there is no trace, and [`crate::trace`] says so.
 
+mod bytes;
+mod error;
+
+pub use bytes::Bytes;
+pub use error::ProgramError;
+
 use membar_core::{Depends, Marks, Mask};
 use std::fmt::{self, Write};
 
@@ -144,6 +150,8 @@ pub struct Program {
     pub(crate) marks: Vec<Marks>,
     /// The dependencies, in the order of the instructions that have them.
     pub(crate) depends: Vec<DependsOn>,
+    /// The bytes of its cell that each access is to; empty where all are to all. On machines without sizes every access is to all.
+    pub(crate) bytes: Vec<Bytes>,
 }
 
 /// An instruction depends on an earlier one of its thread.
@@ -155,78 +163,6 @@ pub struct DependsOn {
     pub how: Depends,
     /// The earlier one.
     pub on: u32,
-}
-
-/// An error in a program.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum ProgramError {
-    /// Too long.
-    #[error("a program has at most {MOST_INSTRUCTIONS} instructions")]
-    TooLong,
-    /// An instruction before the first thread.
-    #[error("an instruction belongs to a thread: begin one first")]
-    NoThread,
-    /// An address that the program does not have.
-    #[error("thread {thread} accesses M[{addr}], but there are only {addresses} addresses")]
-    NoSuchAddress {
-        /// The thread.
-        thread: u32,
-        /// The address.
-        addr: u32,
-        /// How many there are.
-        addresses: u32,
-    },
-    /// A lock that the program does not have.
-    #[error("thread {thread} uses L{lock}, but there are only {locks} locks")]
-    NoSuchLock {
-        /// The thread.
-        thread: u32,
-        /// The lock.
-        lock: u32,
-        /// How many there are.
-        locks: u32,
-    },
-    /// One value, written twice to one address, or an initial value written.
-    #[error("M[{addr}] gets the value {value} twice, so that a load could not tell who wrote it")]
-    WrittenTwice {
-        /// The address.
-        addr: u32,
-        /// The value.
-        value: u64,
-    },
-    /// A fetch-add of nothing.
-    #[error("thread {thread} adds 0 to M[{addr}], so that a load could not tell who wrote its value")]
-    AddsNothing {
-        /// The thread.
-        thread: u32,
-        /// The address.
-        addr: u32,
-    },
-    /// A barrier without effect.
-    #[error("thread {thread} has a barrier that orders nothing")]
-    EmptyFence {
-        /// The thread.
-        thread: u32,
-    },
-    /// A release by a thread that does not hold the lock.
-    #[error("thread {thread} releases L{lock}, which it does not hold")]
-    ReleaseUnheld {
-        /// The thread.
-        thread: u32,
-        /// The lock.
-        lock: u32,
-    },
-    /// An acquire by a thread that already holds the lock.
-    #[error("thread {thread} acquires L{lock}, which it already holds")]
-    AcquireHeld {
-        /// The thread.
-        thread: u32,
-        /// The lock.
-        lock: u32,
-    },
-    /// Addresses would overlap.
-    #[error("a stride of {0} bytes does not fit addresses of 8 bytes: give a multiple of 8")]
-    Stride(u32),
 }
 
 /// Writes a program instruction by instruction, thread by thread.
@@ -261,6 +197,7 @@ impl ProgramBuilder {
                 stride: 8,
                 marks: Vec::new(),
                 depends: Vec::new(),
+                bytes: Vec::new(),
             },
         }
     }
@@ -310,6 +247,17 @@ impl ProgramBuilder {
         program.marks.resize(program.kind.len(), Marks::NONE);
         if let Some(last) = program.marks.last_mut() {
             *last = last.with(marks);
+        }
+        self
+    }
+
+    /// Says that the last instruction, a load, a store or an exchange, is to these bytes of its cell only. Of what it writes the lowest
+    /// bytes count.
+    pub fn part(&mut self, bytes: Bytes) -> &mut ProgramBuilder {
+        let program = &mut self.program;
+        program.bytes.resize(program.kind.len(), Bytes::WHOLE);
+        if let Some(last) = program.bytes.last_mut().filter(|_| (1..=8).contains(&bytes.width)) {
+            *last = bytes;
         }
         self
     }
@@ -430,6 +378,32 @@ impl Program {
         self.marks.get(i).copied().unwrap_or_default()
     }
 
+    /// The bytes of its cell that an access is to.
+    #[inline]
+    pub fn bytes(&self, i: usize) -> Bytes {
+        self.bytes.get(i).copied().unwrap_or(Bytes::WHOLE)
+    }
+
+    /// Are there accesses to parts of cells?
+    pub fn has_parts(&self) -> bool {
+        self.bytes.iter().any(|&bytes| bytes != Bytes::WHOLE)
+    }
+
+    /// Do two accesses share a byte?
+    #[inline]
+    pub(crate) fn overlap(&self, a: usize, b: usize) -> bool {
+        self.addr[a] == self.addr[b] && (self.bytes.is_empty() || self.bytes(a).meet(self.bytes(b)))
+    }
+
+    /// What an access is to, as in a trace.
+    pub fn place(&self, i: usize) -> String {
+        match self.bytes(i) {
+            Bytes::WHOLE => format!("M[{}]", self.addr[i]),
+            Bytes { offset: 0, width } => format!("M[{}]:{width}", self.addr[i]),
+            Bytes { offset, width } => format!("M[{}]+{offset}:{width}", self.addr[i]),
+        }
+    }
+
     /// The dependencies of an instruction.
     pub fn depends(&self, i: usize) -> &[DependsOn] {
         if self.depends.is_empty() {
@@ -491,6 +465,7 @@ impl Program {
         if self.stride == 0 || !self.stride.is_multiple_of(8) {
             return Err(ProgramError::Stride(self.stride));
         }
+        let parts = self.has_parts();
         let mut holder = vec![NONE; self.locks as usize];
         let mut writes: Vec<(u32, u64)> = self.initial.iter().zip(0..).map(|(&value, addr)| (addr, value)).collect();
         for t in 0..self.threads() {
@@ -500,7 +475,13 @@ impl Program {
                 if kind.access() && addr >= self.addresses() {
                     return Err(ProgramError::NoSuchAddress { thread, addr, addresses: self.addresses() });
                 }
+                let bytes = self.bytes(i);
+                if bytes.offset + bytes.width > 8 || bytes != Bytes::WHOLE && !kind.access() {
+                    let Bytes { offset, width } = bytes;
+                    return Err(ProgramError::Part { thread, addr, offset, width });
+                }
                 match kind {
+                    Kind::Add | Kind::Cas if parts => return Err(ProgramError::UpdateAmongParts { thread, addr }),
                     Kind::Acquire | Kind::Release => {
                         let (lock, locks) = (addr, self.locks);
                         let Some(holder) = holder.get_mut(lock as usize) else {
@@ -541,12 +522,13 @@ impl Program {
     }
 
     fn write_plain(&self, i: usize, out: &mut impl Write) -> fmt::Result {
+        let (at, bytes) = (self.place(i), self.bytes(i));
         match self.instr(i) {
-            Instr::Load { addr } => write!(out, "M[{addr}] == ?"),
-            Instr::Store { addr, value } => write!(out, "M[{addr}] := {value}"),
-            Instr::Exchange { addr, value } => write!(out, "{{ M[{addr}] == ?; M[{addr}] := {value} }}"),
-            Instr::Add { addr, by } => write!(out, "{{ M[{addr}] == ?; M[{addr}] := ? + {by} }}"),
-            Instr::Cas { addr, value } => write!(out, "{{ M[{addr}] == ?; M[{addr}] := {value} if unchanged }}"),
+            Instr::Load { .. } => write!(out, "{at} == ?"),
+            Instr::Store { value, .. } => write!(out, "{at} := {}", bytes.low(value)),
+            Instr::Exchange { value, .. } => write!(out, "{{ {at} == ?; {at} := {} }}", bytes.low(value)),
+            Instr::Add { by, .. } => write!(out, "{{ {at} == ?; {at} := ? + {by} }}"),
+            Instr::Cas { value, .. } => write!(out, "{{ {at} == ?; {at} := {value} if unchanged }}"),
             Instr::Fence { mask: None } => out.write_str("sync"),
             Instr::Fence { mask: Some(mask) } => {
                 out.write_str("membar")?;
@@ -567,11 +549,12 @@ impl Program {
     pub fn table(&self) -> String {
         let cell = |i: usize| {
             let mut text = String::new();
+            let at = self.place(i);
             match self.instr(i) {
-                Instr::Load { addr } => write!(text, "read M[{addr}]"),
-                Instr::Exchange { addr, value } => write!(text, "swap M[{addr}] := {value}"),
-                Instr::Add { addr, by } => write!(text, "M[{addr}] += {by}"),
-                Instr::Cas { addr, value } => write!(text, "cas M[{addr}] := {value}"),
+                Instr::Load { .. } => write!(text, "read {at}"),
+                Instr::Exchange { value, .. } => write!(text, "swap {at} := {}", self.bytes(i).low(value)),
+                Instr::Add { by, .. } => write!(text, "{at} += {by}"),
+                Instr::Cas { value, .. } => write!(text, "cas {at} := {value}"),
                 Instr::Delay { cycles } => write!(text, "wait {cycles}"),
                 _ => self.write_instr(i, &mut text),
             }

@@ -1,8 +1,9 @@
 //! The record of a program's run, and its trace.
 
-use crate::program::Kind;
+use crate::program::{Bytes, Kind};
 use crate::{Instr, Program};
-use membar_core::{AddrId, Final, Init, Malformed, Marks, OrderLine, ResolveScratch, Span, Trace};
+use membar_core::{AddrId, AddrName, Final, Init, Malformed, Marks, OrderLine, ResolveScratch, Span, Trace};
+use std::collections::BTreeSet;
 
 /// The observations recorded besides the operations.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -27,7 +28,7 @@ pub struct Record {
     pub(crate) finals: Vec<u64>,
     /// Addresses and values in the order in which they reached memory; empty where that is not known.
     pub(crate) commits: Vec<(u32, u64)>,
-    /// For a machine that knows marks, dependencies and reservations: which conditional stores stored, by instruction. For
+    /// For a machine that knows marks, dependencies, reservations and sizes: which conditional stores stored, by instruction. For
     /// others, to which a reserving load is a load and a conditional store a store, nothing.
     pub(crate) conditional: Option<Vec<bool>>,
     /// Are its barriers Arm's?
@@ -98,7 +99,8 @@ impl Record {
     /// The value that an executed instruction wrote.
     #[inline]
     pub fn written(&self, program: &Program, i: usize) -> Option<u64> {
-        let value = program.value[i];
+        let knows = self.conditional.is_some();
+        let value = if knows { program.bytes(i).low(program.value[i]) } else { program.value[i] };
         match program.kind[i] {
             Kind::Store if self.failed(program, i) => None,
             Kind::Store | Kind::Exchange => Some(value),
@@ -182,21 +184,28 @@ pub fn unresolved(program: &Program, record: &Record, times: Option<&Times>, obs
         // Ids are given here, so that they are in the order of first appearance, as if read from text.
         let thread = trace.thread_id(thread_of.of(i));
         let (line, read) = (trace.len() as u64 + 1, record.reads[i]);
+        let id = |trace: &mut Trace, addr: u32| match program.bytes(i) {
+            // Other machines access whole cells.
+            Bytes { offset, width } if record.conditional.is_some() && width < 8 => {
+                trace.part_id(&AddrName::Memory(addr.into()), offset.into(), width)
+            }
+            _ => trace.memory_id(addr.into()),
+        };
         let op = match program.instr(i) {
             Instr::Load { addr } => {
-                let addr = trace.memory_id(addr as u64);
+                let addr = id(&mut trace, addr);
                 trace.push_load(thread, addr, read, line)
             }
             Instr::Store { addr, .. } if record.failed(program, i) => {
-                let addr = trace.memory_id(addr as u64);
+                let addr = id(&mut trace, addr);
                 trace.push_failed(thread, addr, line)
             }
             Instr::Store { addr, value } => {
-                let addr = trace.memory_id(addr as u64);
-                trace.push_store(thread, addr, value, line)
+                let addr = id(&mut trace, addr);
+                trace.push_store(thread, addr, record.written(program, i).unwrap_or(value), line)
             }
             Instr::Exchange { addr, .. } | Instr::Add { addr, .. } | Instr::Cas { addr, .. } => {
-                let addr = trace.memory_id(addr as u64);
+                let addr = id(&mut trace, addr);
                 match record.written(program, i) {
                     Some(value) => trace.push_rmw(thread, addr, read, value, line),
                     None => trace.push_load(thread, addr, read, line),
@@ -251,6 +260,9 @@ impl Threads<'_> {
 
 /// Adds `init`, `final` and `order` lines for the addresses that the trace has.
 fn add_lines(trace: &mut Trace, program: &Program, record: &Record, observe: Observe) {
+    if program.has_parts() && record.conditional.is_some() {
+        return add_cells(trace, program, record, observe);
+    }
     let mut orders: Vec<Vec<u64>> = Vec::new();
     if observe.write_order {
         orders.resize(program.initial.len(), Vec::new());
@@ -258,7 +270,7 @@ fn add_lines(trace: &mut Trace, program: &Program, record: &Record, observe: Obs
     }
     let mut line = trace.len() as u64;
     for id in (0..trace.addrs() as u32).map(AddrId) {
-        let membar_core::AddrName::Memory(n) = trace.addr_names()[id.index()] else { continue };
+        let AddrName::Memory(n) = trace.addr_names()[id.index()] else { continue };
         let n = n as usize;
         if program.initial[n] != 0 {
             line += 1;
@@ -271,6 +283,30 @@ fn add_lines(trace: &mut Trace, program: &Program, record: &Record, observe: Obs
         if let Some(values) = orders.get_mut(n).filter(|values| !values.is_empty()) {
             line += 1;
             trace.orders.push(OrderLine { addr: id, values: std::mem::take(values), line });
+        }
+    }
+}
+
+/// The same where parts of cells are accessed: about whole cells, whose orders of writes no line can say.
+fn add_cells(trace: &mut Trace, program: &Program, record: &Record, observe: Observe) {
+    let cells: BTreeSet<u64> = trace
+        .addr_names()
+        .iter()
+        .filter_map(|name| match name.bytes()?.0 {
+            AddrName::Memory(n) => Some(*n),
+            _ => None,
+        })
+        .collect();
+    let mut line = trace.len() as u64;
+    for n in cells {
+        let name = AddrName::Memory(n);
+        if program.initial[n as usize] != 0 {
+            line += 1;
+            trace.push_init(&name, program.initial[n as usize].into(), line);
+        }
+        if let Some(&value) = record.finals.get(n as usize).filter(|_| observe.finals) {
+            line += 1;
+            trace.push_final(&name, value.into(), line);
         }
     }
 }

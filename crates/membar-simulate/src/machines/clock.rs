@@ -1,6 +1,7 @@
 //! The clock that all cores of a simulated machine share, and which of them have something to do.
 
-use crate::Rng;
+use crate::{Record, Rng, Times};
+use std::ops::Range;
 
 /// A simulation moves one core at a time, real cores all move in parallel: a step of one of `n` busy cores takes `ROUND / n`
 /// cycles, so that an operation takes about as long among many cores as among few.
@@ -18,6 +19,8 @@ pub(super) struct Clock {
     resume: Vec<u64>,
     /// No sleeper's pause ends before this.
     next_resume: u64,
+    /// A lock was released, and those who sleep do not know yet.
+    released: bool,
 }
 
 impl Clock {
@@ -28,6 +31,7 @@ impl Clock {
             asleep: Vec::new(),
             resume: vec![0; cores],
             next_resume: u64::MAX,
+            released: false,
         }
     }
 
@@ -41,6 +45,22 @@ impl Clock {
     #[inline]
     pub fn tick(&mut self) {
         self.now += (ROUND << FRACTION) / (self.awake.len() as u64).max(1);
+    }
+
+    /// Where threads are stuck, what was done behind what is stuck happened all the same. Cores are windows of instructions, with a bit
+    /// for each that was done.
+    pub fn log_what_is_left(
+        &self,
+        cores: impl Iterator<Item = (Range<u32>, u32)>,
+        record: &mut Record,
+        times: &mut Times,
+    ) {
+        for (window, done) in cores {
+            for i in window.clone().filter(|i| done >> (i - window.start) & 1 != 0) {
+                times.end[i as usize] = self.now();
+                record.log.push(i);
+            }
+        }
     }
 
     /// Starts a pause of a core.
@@ -91,6 +111,22 @@ impl Clock {
         self.awake.swap_remove(place);
     }
 
+    /// A lock was released.
+    #[inline]
+    pub fn release(&mut self) {
+        self.released = true;
+    }
+
+    /// Wakes all if a lock was released; whether one was.
+    #[inline]
+    pub fn wake_released(&mut self) -> bool {
+        let released = std::mem::take(&mut self.released);
+        if released {
+            self.wake(|_| true);
+        }
+        released
+    }
+
     /// Wakes these cores, and those whose pause is over.
     pub fn wake(&mut self, who: impl Fn(usize) -> bool) {
         let now = self.now();
@@ -114,16 +150,6 @@ impl Clock {
     }
 }
 
-/// The outcome for a core that was to move.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Moved {
-    Yes,
-    /// Nothing can move until another core does something, or a pause is over.
-    No,
-    /// Nothing ever will again.
-    Finished,
-}
-
 /// Cores that share a clock.
 pub(super) trait Cores {
     /// A core that is picked makes from one to this many steps.
@@ -131,11 +157,20 @@ pub(super) trait Cores {
 
     fn clock(&mut self) -> &mut Clock;
 
-    /// Moves some part of this core.
-    fn move_core(&mut self, core: usize, rng: &mut Rng) -> Moved;
+    /// Whether no part of this core will ever move again.
+    #[inline(always)]
+    fn has_finished(&self, _core: usize) -> bool {
+        false
+    }
+
+    /// Moves some part of this core; `false` if nothing can move until another core does something, or a pause is over.
+    fn step(&mut self, core: usize, rng: &mut Rng) -> bool;
 
     /// Wakes those whom the last steps gave something to do.
-    fn wake(&mut self);
+    #[inline(always)]
+    fn wake(&mut self) {
+        self.clock().wake_released();
+    }
 
     /// Moves cores picked at random, until none can move any more.
     fn run_all(&mut self, rng: &mut Rng) {
@@ -143,12 +178,14 @@ pub(super) trait Cores {
             let core = self.clock().core(place);
             for _ in 0..1 + rng.below(Self::BURST) {
                 self.clock().tick();
-                match self.move_core(core, rng) {
-                    Moved::Yes => continue,
-                    Moved::No => self.clock().sleep(place),
-                    Moved::Finished => self.clock().finish(place),
+                if self.has_finished(core) {
+                    self.clock().finish(place);
+                    break;
                 }
-                break;
+                if !self.step(core, rng) {
+                    self.clock().sleep(place);
+                    break;
+                }
             }
             self.wake();
         }

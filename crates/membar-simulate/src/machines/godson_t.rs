@@ -33,7 +33,7 @@
 //! Deviations: the real machine's caches hold lines, lock manager and banks have queues, and a core reads its own write before
 //! memory has it. Here it waits, so that a read is always performed between its begin and its end.
 
-use super::clock::{Clock, Cores, Moved};
+use super::clock::{Clock, Cores};
 use super::{Buffer, Bug, Setup};
 use crate::program::{Kind, NONE};
 use crate::{Program, Record, Rng, Run, Times};
@@ -96,7 +96,6 @@ struct Machine<'a> {
     record: Record,
     times: Times,
     clock: Clock,
-    released: bool,
 }
 
 pub(super) fn run(program: &Program, setup: Setup, buffer: Buffer, seed: u64) -> Run {
@@ -125,7 +124,6 @@ pub(super) fn run(program: &Program, setup: Setup, buffer: Buffer, seed: u64) ->
         record: Record::empty(program),
         times: Times::empty(program),
         clock: Clock::new(cores),
-        released: false,
     };
     machine.record.log.reserve(program.len());
     machine.run(&mut Rng::stream(seed, 0x60D5));
@@ -142,37 +140,21 @@ impl Cores for Machine<'_> {
     }
 
     #[inline(always)]
-    fn move_core(&mut self, core: usize, rng: &mut Rng) -> Moved {
-        // For good, where the thread has finished.
-        if self.step(core, rng) { Moved::Yes } else { Moved::No }
-    }
-
-    #[inline(always)]
-    fn wake(&mut self) {
-        if std::mem::take(&mut self.released) {
-            self.clock.wake(|_| true);
-        }
+    fn step(&mut self, core: usize, rng: &mut Rng) -> bool {
+        // False for good, where the thread has finished.
+        self.advance(core, rng)
     }
 }
 
 impl Machine<'_> {
     fn run(&mut self, rng: &mut Rng) {
         self.run_all(rng);
-        self.log_what_is_left();
-    }
-
-    /// Where threads are stuck, loads that were done behind what is stuck happened all the same.
-    fn log_what_is_left(&mut self) {
-        for core in &self.cores {
-            for i in (core.head..core.tail).filter(|i| core.done >> (i - core.head) & 1 != 0) {
-                self.times.end[i as usize] = self.clock.now();
-                self.record.log.push(i);
-            }
-        }
+        let cores = self.cores.iter().map(|core| (core.head..core.tail, core.done));
+        self.clock.log_what_is_left(cores, &mut self.record, &mut self.times);
     }
 
     /// Moves some part of core `c`; `false` if nothing can move until a lock is released or a pause is over.
-    fn step(&mut self, c: usize, rng: &mut Rng) -> bool {
+    fn advance(&mut self, c: usize, rng: &mut Rng) -> bool {
         let first = (rng.next() >> 61) as usize;
         (0..8).any(|turn| match (first + turn) % 8 {
             0 | 4 => self.fetch(c),
@@ -327,7 +309,7 @@ impl Machine<'_> {
             }
             Kind::Release => {
                 self.locks[addr as usize] = false;
-                self.released = true;
+                self.clock.release();
             }
             kind if kind.atomic() => {
                 if let Some(value) = self.record.execute(p, i, self.memory[addr as usize]) {

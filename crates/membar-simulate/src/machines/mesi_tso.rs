@@ -37,7 +37,7 @@
 
 mod directory;
 
-use super::clock::{Clock, Cores, Moved};
+use super::clock::{Clock, Cores};
 use super::{Buffer, Bug, Setup};
 use crate::program::{Kind, NONE};
 use crate::{Program, Record, Rng, Run, Times};
@@ -143,8 +143,7 @@ struct Machine<'a> {
     record: Record,
     times: Times,
     clock: Clock,
-    /// Has something happened that sleeping cores may wait for?
-    released: bool,
+    /// Has a message been sent that a sleeping core may wait for?
     sent: bool,
 }
 
@@ -182,7 +181,6 @@ pub(super) fn run(program: &Program, setup: Setup, buffer: Buffer, seed: u64) ->
         record: Record::empty(program),
         times: Times::empty(program),
         clock: Clock::new(cores),
-        released: false,
         sent: false,
     };
     machine.record.log.reserve(program.len());
@@ -219,16 +217,14 @@ impl Cores for Machine<'_> {
     }
 
     #[inline(always)]
-    fn move_core(&mut self, core: usize, rng: &mut Rng) -> Moved {
+    fn step(&mut self, core: usize, rng: &mut Rng) -> bool {
         // Cores that have finished still answer for their caches, so all of them sleep in the end.
-        if self.step(core, rng) { Moved::Yes } else { Moved::No }
+        self.advance(core, rng)
     }
 
     #[inline(always)]
     fn wake(&mut self) {
-        if std::mem::take(&mut self.released) {
-            self.clock.wake(|_| true);
-        } else if std::mem::take(&mut self.sent) {
+        if !self.clock.wake_released() && std::mem::take(&mut self.sent) {
             self.clock.wake(|core| !self.cores[core].inbox.is_empty());
         }
     }
@@ -247,7 +243,7 @@ impl Machine<'_> {
     }
 
     /// Moves some part of core `c`; `false` if nothing can move until something else moves.
-    fn step(&mut self, c: usize, rng: &mut Rng) -> bool {
+    fn advance(&mut self, c: usize, rng: &mut Rng) -> bool {
         // Messages take a while; the first attempt is left to chance, so that nothing is done in a fixed order.
         const TURNS: [u8; 8] = [0, 1, 2, 3, 4, 4, 3, 2];
         let first = (rng.next() >> 61) as usize;
@@ -371,7 +367,7 @@ impl Machine<'_> {
                 let may = core.buffer.is_empty();
                 if may {
                     self.locks[addr as usize] = false;
-                    self.released = true;
+                    self.clock.release();
                 }
                 may
             }

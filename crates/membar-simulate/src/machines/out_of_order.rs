@@ -1,15 +1,16 @@
-//! RISC-V or Arm cores that perform their instructions out of order, on one memory.
+//! RISC-V or Arm cores that perform their instructions out of order, with caches.
 //!
 //! Problem: run a program with dependencies, reservations, fences, `aq`, `aqpc` and `rl` on a machine that obeys RVWMO and Armv8 by construction
 //! and reorders as much as a window allows. (For these programs, which have no ISB, what both models ask of one memory is the same.)
 //!
 //! Algorithm: a scheduler picks harts at random, for short bursts of steps. A hart fetches its next instruction into its window, or performs any
-//! instruction of the window that no older one holds back. Performing is a point of memory order: a store and an atomic write memory, and a load
-//! returns the youngest older store of its address that is still in the window, if there is one, else memory. Instructions leave
-//! the window in program order, once performed. An instruction waits for an older one that is not performed, if
+//! instruction of the window that no older one holds back and whose cache line is [at hand](caches). Performing is a point of memory order: a store and an
+//! atomic write memory, and a load returns what the youngest older store of its bytes that is still in the window writes, if that is all of
+//! them, else memory. Instructions leave the window in program order, once performed. Accesses may be to some bytes of an address. An instruction waits
+//! for an older one that is not performed, if
 //!
-//! 1. it writes and both access one address (ppo rule 1);
-//! 2. both read one address, and no store between them forwards to the second (rule 2); it loads from an atomic or `sc` (rule 3);
+//! 1. it writes and both access one byte (ppo rule 1);
+//! 2. both read one byte, and no store between them forwards to the second (rule 2); it loads from an atomic or `sc` (rule 3);
 //! 3. a fence between them orders the two (rule 4), the older acquires, it releases, or both are marked (rules 5 to 7);
 //! 4. its address or data depend on the older one, or it writes and its execution does (rules 9 to 11), or it writes
 //!    and the address of an instruction between them depends on the older one (rule 13);
@@ -17,8 +18,8 @@
 //!
 //! A load takes a value from a store in the window only when what that store's address and data depend on is performed (rule 12).
 //!
-//! A load reserved makes a reservation of its address, which the next one, any `sc` of the hart, and a write of another hart to the address end. An `sc`
-//! stores if there is a reservation of its address.
+//! A load reserved makes a reservation of its address, which the next one, any `sc` of the hart, a write of another hart to the address, and the
+//! eviction of its line end. An `sc` stores if there is a reservation of its bytes.
 //!
 //! Invariants: memory order is the order of performing; the window is a range of the thread's instructions.
 //!
@@ -27,13 +28,16 @@
 //! Guarantees: every trace is allowed by `rvwmo`, and by `armv8`; each clause above is the ppo rule it names. The load value axiom holds since own stores of an address
 //! are performed in order.
 //!
-//! Deviations from the model: windows are small, addresses are known from the beginning, acquires and releases of locks order everything,
+//! Deviations from the model: a load of which a store in the window writes only some bytes waits for that store; windows are small, addresses are known from the beginning, acquires and releases of locks order everything,
 //! atomics and `sc` do not forward.
 
-use super::clock::{Clock, Cores, Moved};
+mod caches;
+
+use super::clock::{Clock, Cores};
 use super::{Bug, Setup};
-use crate::program::Kind;
+use crate::program::{Bytes, Kind};
 use crate::{Program, Record, Rng, Run, Times};
+use caches::Caches;
 use membar_core::{Depends, Marks, Mask};
 
 /// Instructions that a window holds at most.
@@ -48,8 +52,8 @@ struct Core {
     end: u32,
     /// Bit `k`: instruction `head + k` has been performed.
     done: u32,
-    /// The address that is reserved.
-    reserved: Option<u32>,
+    /// The bytes that are reserved.
+    reserved: Option<(u32, Bytes)>,
     /// An atomic that has read but not written, with its value (a bug).
     half: Option<(u32, u64)>,
 }
@@ -57,14 +61,13 @@ struct Core {
 struct Machine<'a> {
     program: &'a Program,
     setup: Setup,
-    memory: Vec<u64>,
+    caches: Caches,
     locks: Vec<bool>,
     cores: Vec<Core>,
     record: Record,
     stored: Vec<bool>,
     times: Times,
     clock: Clock,
-    released: bool,
 }
 
 /// Runs a program. Where threads wait for locks forever, the record holds what was executed.
@@ -80,19 +83,19 @@ pub(super) fn run(program: &Program, setup: Setup, seed: u64) -> Run {
     let mut machine = Machine {
         program,
         setup,
-        memory: program.initial.clone(),
+        caches: Caches::new(program, setup, seed),
         locks: vec![false; program.locks as usize],
         cores: (0..program.threads()).map(core).collect(),
         record: Record::empty(program),
         stored: vec![false; program.len()],
         times: Times::empty(program),
         clock: Clock::new(program.threads()),
-        released: false,
     };
     machine.record.log.reserve(program.len());
     machine.run_all(&mut Rng::stream(seed, 0x52));
-    machine.log_what_is_left();
-    machine.record.finals = machine.memory;
+    let cores = machine.cores.iter().map(|core| (core.head..core.tail, core.done));
+    machine.clock.log_what_is_left(cores, &mut machine.record, &mut machine.times);
+    machine.record.finals = machine.caches.finish();
     machine.record.conditional = Some(machine.stored);
     machine.record.arm = setup.machine() == super::Machine::Armv8 && program.has_arm_barriers();
     Run { record: machine.record, times: machine.times }
@@ -107,39 +110,35 @@ impl Cores for Machine<'_> {
     }
 
     #[inline(always)]
-    fn move_core(&mut self, core: usize, rng: &mut Rng) -> Moved {
-        if self.cores[core].head == self.cores[core].end {
-            Moved::Finished
-        } else if self.step(core, rng) {
-            Moved::Yes
-        } else {
-            Moved::No
-        }
+    fn has_finished(&self, core: usize) -> bool {
+        self.cores[core].head == self.cores[core].end
     }
 
     #[inline(always)]
-    fn wake(&mut self) {
-        if std::mem::take(&mut self.released) {
-            self.clock.wake(|_| true);
-        }
+    fn step(&mut self, core: usize, rng: &mut Rng) -> bool {
+        self.advance(core, rng)
     }
 }
 
 impl Machine<'_> {
     /// Moves core `c` on; `false` if nothing can move before a lock is released or a pause is over.
-    fn step(&mut self, c: usize, rng: &mut Rng) -> bool {
+    fn advance(&mut self, c: usize, rng: &mut Rng) -> bool {
         let roll = rng.next();
         let core = &self.cores[c];
         if let Some((i, value)) = core.half {
             if roll & 3 != 0 {
                 return true;
             }
-            self.write(c, self.program.addr[i as usize], value);
+            self.write(c, i, value);
             self.cores[c].half = None;
             self.finish(c, i);
             return true;
         }
         let room = core.tail < core.end && core.tail - core.head < WINDOW && self.clock.runs(c);
+        if roll >> 40 & 3 == 0 && self.serve(c) {
+            return true;
+        }
+        let core = &self.cores[c];
         if room && (roll & 3 != 0 || core.head == core.tail) {
             self.fetch(c);
             return true;
@@ -152,7 +151,20 @@ impl Machine<'_> {
         if room {
             self.fetch(c);
         }
-        room
+        room || self.serve(c)
+    }
+
+    /// Lets a line that the core waits for arrive, if it waits for one. What is evicted is no longer reserved.
+    fn serve(&mut self, c: usize) -> bool {
+        let Some(evicted) = self.caches.serve(c) else { return false };
+        let caches = &self.caches;
+        let reserved = &mut self.cores[c].reserved;
+        if let (Some(line), Some((addr, _))) = (evicted, *reserved)
+            && caches.is_in(addr, line)
+        {
+            *reserved = None;
+        }
+        true
     }
 
     fn fetch(&mut self, c: usize) {
@@ -182,16 +194,6 @@ impl Machine<'_> {
         }
     }
 
-    /// Where threads are stuck, what was performed behind what is stuck happened all the same.
-    fn log_what_is_left(&mut self) {
-        for core in &self.cores {
-            for i in (core.head..core.tail).filter(|i| core.done >> (i - core.head) & 1 != 0) {
-                self.times.end[i as usize] = self.clock.now();
-                self.record.log.push(i);
-            }
-        }
-    }
-
     fn pending(&self, core: &Core, i: u32) -> bool {
         i >= core.head && core.done >> (i - core.head) & 1 == 0
     }
@@ -212,8 +214,26 @@ impl Machine<'_> {
         if self.program.kind[i as usize] == Kind::Acquire && self.locks[self.program.addr[i as usize] as usize] {
             return false;
         }
+        if !self.at_hand(c, i, forward) {
+            return false;
+        }
         self.perform(c, i, forward);
         true
+    }
+
+    /// Does the core have the line of an access? If not, it asks for it.
+    fn at_hand(&mut self, c: usize, i: u32, forward: Option<u32>) -> bool {
+        let (kind, addr) = (self.program.kind[i as usize], self.program.addr[i as usize]);
+        let fails = self.program.marks(i as usize).meets(Marks::CONDITIONAL) && self.cores[c].reserved.is_none();
+        if !kind.access() || forward.is_some() || fails {
+            return true;
+        }
+        let writes = kind != Kind::Load;
+        let has = self.caches.has(c, addr, writes);
+        if !has {
+            self.caches.request(c, addr, writes);
+        }
+        has
     }
 
     /// The store in the window that a load would take its value from.
@@ -224,10 +244,12 @@ impl Machine<'_> {
             return None;
         }
         let writes = |j: u32| {
-            p.kind[j as usize].access() && p.kind[j as usize] != Kind::Load && p.addr[j as usize] == p.addr[i as usize]
+            let kind = p.kind[j as usize];
+            kind.access() && kind != Kind::Load && p.overlap(j as usize, i as usize)
         };
         let store = (core.head..i).rev().find(|&j| writes(j))?;
-        (plain(store) && self.pending(core, store)).then_some(store)
+        let covers = p.bytes(store as usize).cover(p.bytes(i as usize));
+        (covers && plain(store) && self.pending(core, store)).then_some(store)
     }
 
     /// Is what the address or the data of a store come from not performed yet?
@@ -253,7 +275,7 @@ impl Machine<'_> {
         let both = |marks: Marks| was.meets(marks) && is.meets(marks);
         let exclusive = Marks::RESERVES.with(Marks::CONDITIONAL);
         let marked = Marks::ACQUIRE.with(Marks::RELEASE);
-        if p.addr[a] == p.addr[b] {
+        if p.overlap(a, b) {
             let replayed = self.setup.has(Bug::NoReplay) && first == Kind::Load && second == Kind::Load;
             let forwarded = forward.is_some_and(|store| store >= older);
             if writes || !forwarded && !replayed {
@@ -309,48 +331,54 @@ impl Machine<'_> {
         let at = i as usize;
         let addr = p.addr[at];
         let marks = p.marks(at);
+        let bytes = p.bytes(at);
         match p.kind[at] {
             Kind::Load => {
-                let value = forward.map_or_else(|| self.memory[addr as usize], |store| p.value[store as usize]);
-                self.record.reads[at] = value;
+                let cell = forward.map_or_else(
+                    || self.caches.read(c, addr),
+                    |store| p.bytes(store as usize).put(0, p.value[store as usize]),
+                );
+                self.record.reads[at] = bytes.of(cell);
                 if marks.meets(Marks::RESERVES) {
-                    self.cores[c].reserved = Some(addr);
+                    self.cores[c].reserved = Some((addr, bytes));
                 }
             }
             Kind::Store if marks.meets(Marks::CONDITIONAL) => {
-                if self.cores[c].reserved.take() == Some(addr) {
+                if self.cores[c].reserved.take() == Some((addr, bytes)) {
                     self.stored[at] = true;
-                    self.write(c, addr, p.value[at]);
+                    self.write(c, i, p.value[at]);
                 }
             }
             Kind::Store | Kind::Exchange | Kind::Add | Kind::Cas => {
-                if let Some(value) = self.record.execute(p, at, self.memory[addr as usize]) {
+                if let Some(value) = self.record.execute(p, at, bytes.of(self.caches.read(c, addr))) {
                     if self.setup.has(Bug::SplitRmw) && p.kind[at] != Kind::Store {
                         self.cores[c].half = Some((i, value));
                         return;
                     }
-                    self.write(c, addr, value);
+                    self.write(c, i, value);
                 }
             }
             Kind::Acquire => self.locks[addr as usize] = true,
             Kind::Release => {
                 self.locks[addr as usize] = false;
-                self.released = true;
+                self.clock.release();
             }
             Kind::Fence | Kind::Delay => {}
         }
         self.finish(c, i);
     }
 
-    fn write(&mut self, c: usize, addr: u32, value: u64) {
-        self.memory[addr as usize] = value;
+    fn write(&mut self, c: usize, i: u32, value: u64) {
+        let (addr, bytes) = (self.program.addr[i as usize], self.program.bytes(i as usize));
+        let lost = self.setup.has(Bug::LostByteEnables) && bytes != Bytes::WHOLE;
+        let cell = if lost { 0 } else { self.caches.read(c, addr) };
+        self.caches.write(c, addr, bytes.put(cell, value));
         self.record.commits.push((addr, value));
         if self.setup.has(Bug::StaleReservation) {
             return;
         }
-        for (_, core) in
-            self.cores.iter_mut().enumerate().filter(|(other, core)| *other != c && core.reserved == Some(addr))
-        {
+        let reserved = |core: &Core| core.reserved.is_some_and(|(reserved, _)| reserved == addr);
+        for (_, core) in self.cores.iter_mut().enumerate().filter(|(other, core)| *other != c && reserved(core)) {
             core.reserved = None;
         }
     }

@@ -28,7 +28,7 @@
 //! barrier with `#StoreLoad` waits for all stores, and lock operations of a thread stay in order.
 
 use super::Buffer;
-use super::clock::{Clock, Cores, Moved};
+use super::clock::{Clock, Cores};
 use crate::program::Kind;
 use crate::{Program, Record, Rng, Run, Times};
 use membar_core::Mask;
@@ -99,8 +99,6 @@ struct Machine<'a> {
     record: Record,
     times: Times,
     clock: Clock,
-    /// Was a lock given back in this step?
-    released: bool,
 }
 
 /// Runs a program. Where threads wait for locks forever, the record holds what was executed.
@@ -126,7 +124,6 @@ pub(super) fn run(program: &Program, policy: Policy, buffer: Buffer, seed: u64) 
         record: Record::empty(program),
         times: Times::empty(program),
         clock: Clock::new(program.threads()),
-        released: false,
     };
     machine.record.log.reserve(program.len());
     machine.run(&mut Rng::stream(seed, 0x51));
@@ -143,28 +140,21 @@ impl Cores for Machine<'_> {
     }
 
     #[inline(always)]
-    fn move_core(&mut self, core: usize, rng: &mut Rng) -> Moved {
-        if self.cores[core].head == self.cores[core].end {
-            Moved::Finished
-        } else if self.step(core, rng) {
-            Moved::Yes
-        } else {
-            Moved::No
-        }
+    fn has_finished(&self, core: usize) -> bool {
+        self.cores[core].head == self.cores[core].end
     }
 
     #[inline(always)]
-    fn wake(&mut self) {
-        if std::mem::take(&mut self.released) {
-            self.clock.wake(|_| true);
-        }
+    fn step(&mut self, core: usize, rng: &mut Rng) -> bool {
+        self.advance(core, rng)
     }
 }
 
 impl Machine<'_> {
     fn run(&mut self, rng: &mut Rng) {
         self.run_all(rng);
-        self.log_what_is_left();
+        let cores = self.cores.iter().map(|core| (core.head..core.tail, core.done));
+        self.clock.log_what_is_left(cores, &mut self.record, &mut self.times);
         let mut full: Vec<usize> = (0..self.cores.len()).filter(|&c| !self.cores[c].buffer.is_empty()).collect();
         while !full.is_empty() {
             let at = rng.below(full.len() as u32) as usize;
@@ -176,7 +166,7 @@ impl Machine<'_> {
     }
 
     /// Moves core `c` on; `false` if nothing can move before a lock is released or a pause is over.
-    fn step(&mut self, c: usize, rng: &mut Rng) -> bool {
+    fn advance(&mut self, c: usize, rng: &mut Rng) -> bool {
         let roll = rng.next();
         let moved = roll.is_multiple_of(self.drain) && self.drain(c, rng);
         let core = &self.cores[c];
@@ -223,16 +213,6 @@ impl Machine<'_> {
             self.record.log.push(core.head);
             core.head += 1;
             core.done >>= 1;
-        }
-    }
-
-    /// Where threads are stuck, what was performed behind what is stuck happened all the same.
-    fn log_what_is_left(&mut self) {
-        for core in &self.cores {
-            for i in (core.head..core.tail).filter(|i| core.done >> (i - core.head) & 1 != 0) {
-                self.times.end[i as usize] = self.clock.now();
-                self.record.log.push(i);
-            }
         }
     }
 
@@ -334,7 +314,7 @@ impl Machine<'_> {
             Kind::Acquire => self.locks[addr as usize] = true,
             Kind::Release => {
                 self.locks[addr as usize] = false;
-                self.released = true;
+                self.clock.release();
             }
             Kind::Delay => {}
         }

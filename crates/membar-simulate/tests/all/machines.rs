@@ -146,7 +146,8 @@ fn every_bug_of_rvwmo_and_armv8_is_found() {
         .flat_map(|machine| machine.bugs().iter().map(move |bug| (machine, bug)));
     for (machine, bug) in all {
         let setup = Setup::from(machine).with(bug.name()).unwrap();
-        let found = operations_to_find(setup, profile::builtin(machine.profile()).unwrap());
+        let profile = if bug.name() == "lost-byte-enables" { "sizes" } else { machine.profile() };
+        let found = operations_to_find(setup, profile::builtin(profile).unwrap());
         println!("{}: {found:?}", bug.name());
         assert!(found.is_some_and(|operations| operations <= 40_000), "{}: {found:?}", bug.name());
     }
@@ -298,8 +299,8 @@ fn same_seed_same_trace() {
         ("wmo", 0x5125352FA351AA0C),
         ("mesi-tso", 0xA081CBBC0B0C9508),
         ("godson-t", 0x4086A1EF6D49AE04),
-        ("rvwmo", 0x3D597E4DE2846DBF),
-        ("armv8", 0x3D597E4DE2846DBF),
+        ("rvwmo", 0x992407726958EBA7),
+        ("armv8", 0x992407726958EBA7),
     ];
     assert_eq!(found, expected);
 }
