@@ -3,7 +3,7 @@
 //! With debug information this is never asked.
 
 /// The name without argument types: `_ZN2ns4lockEv` is `ns::lock`.
-pub(crate) fn short(symbol: &str) -> String {
+pub fn short(symbol: &str) -> String {
     let symbol = symbol.split('@').next().unwrap_or(symbol);
     rust(symbol).or_else(|| demangled(symbol)).unwrap_or_else(|| plain(symbol))
 }
@@ -12,6 +12,8 @@ pub(crate) fn short(symbol: &str) -> String {
 fn rust(symbol: &str) -> Option<String> {
     // Both manglings end in a hash that C++ has no use for.
     let legacy = symbol.starts_with("_ZN") && symbol.len() > 20 && symbol[..symbol.len() - 1].contains("17h");
+    // LLVM numbers the parts that it makes of a static.
+    let symbol = symbol.split('.').next().unwrap_or(symbol);
     let name = rustc_demangle::try_demangle(symbol).ok().filter(|_| legacy || symbol.starts_with("_R"))?;
     Some(format!("{name:#}"))
 }
@@ -92,6 +94,7 @@ mod tests {
             ("_ZN99999999999999999999999a", "_ZN99999999999999999999999a"),
             ("_ZN4é", "_ZN4é"),
             ("_ZN3std6thread5sleep17h0123456789abcdefE", "std::thread::sleep"),
+            ("_ZN2sb5VALUE17h0123456789abcdefE.0", "sb::VALUE"),
             ("_RNvNtCs1234_3std6thread5sleep", "std::thread::sleep"),
             ("_Z", "_Z"),
         ] {

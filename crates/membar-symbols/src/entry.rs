@@ -115,7 +115,7 @@ impl<'a> Reader<'a> {
                         entry.count = Some(0);
                     }
                 }
-                gimli::DW_AT_const_value => {
+                gimli::DW_AT_const_value | gimli::DW_AT_discr_value => {
                     entry.value = match value {
                         AttributeValue::Sdata(value) => Some(value),
                         value => value.udata_value().map(|value| value as i64),

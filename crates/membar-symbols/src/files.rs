@@ -2,9 +2,10 @@
 //!
 //! The debug information has a name as it was given to the compiler, and the directory where the compiler ran. Shown
 //! is, in this order: the full path, for a system header; the path relative to the current directory; the path
-//! relative to the compiler's directory; the full path.
+//! relative to the compiler's directory, with the name of that if it is another Rust package; the full path.
 
 use crate::image::Image;
+use crate::lines::Owner;
 use std::path::PathBuf;
 
 /// The directories that file names are relative to.
@@ -55,10 +56,19 @@ impl Files {
         if let Some(rest) = here.and_then(|here| below(&path, here)) {
             return rest.to_owned();
         }
-        match self.compiled.iter().find_map(|dir| below(&path, dir)) {
-            Some(rest) => rest.to_owned(),
+        match self.compiled.iter().find_map(|dir| Some((dir, below(&path, dir)?))) {
+            Some((dir, rest)) => match self.package(dir, rest) {
+                Some(name) => format!("{name}/{rest}"),
+                None => rest.to_owned(),
+            },
             None => path,
         }
+    }
+
+    /// The name of a Rust package that has this file and is somewhere else: all have a `src/lib.rs`.
+    fn package<'a>(&self, dir: &'a str, file: &str) -> Option<&'a str> {
+        let elsewhere = self.here.as_deref().is_none_or(|here| here != dir && below(here, dir).is_none());
+        if elsewhere && file.ends_with(".rs") { dir.rsplit('/').next() } else { None }
     }
 
     /// Whether a file that was named by [`Files::shown`], or by the debug information, is the user's.
@@ -77,13 +87,26 @@ impl Files {
         !system || self.compiled.iter().filter(deep).any(|dir| below(&path, dir).is_some())
     }
 
+    /// Whose a file is that was named by [`Files::shown`].
+    pub fn owner(&self, file: &str) -> Owner {
+        match () {
+            () if self.is_user(file) => Owner::User,
+            () if file.contains("/core/src/sync/atomic") => Owner::Atomics,
+            () => Owner::Library,
+        }
+    }
+
     /// Where a file that was named by [`Files::shown`] may be found.
     pub fn candidates(&self, file: &str) -> Vec<PathBuf> {
         if file.is_empty() {
             return Vec::new();
         }
+        let own = self.compiled.iter().filter_map(|dir| {
+            let rest = below(file, dir.rsplit('/').next()?)?;
+            self.package(dir, rest).map(|_| PathBuf::from(dir).join(rest))
+        });
         let below = self.compiled.iter().map(|dir| PathBuf::from(dir).join(file));
-        std::iter::once(PathBuf::from(file)).chain(below).collect()
+        std::iter::once(PathBuf::from(file)).chain(own).chain(below).collect()
     }
 }
 
@@ -164,6 +187,16 @@ mod tests {
         ] {
             assert_eq!(files.shown(full), shown, "{full}");
         }
+    }
+
+    #[test]
+    fn files_of_other_rust_packages_have_the_package_before_them() {
+        let files = files("/home/u/ws/a", &["/home/u/ws", "/home/u/.cargo/registry/src/index/ring-1.2.0"]);
+        let other = "/home/u/.cargo/registry/src/index/ring-1.2.0/src/lib.rs";
+        assert_eq!(files.shown(other), "ring-1.2.0/src/lib.rs");
+        assert!(files.candidates("ring-1.2.0/src/lib.rs").contains(&PathBuf::from(other)));
+        assert_eq!(files.shown("/home/u/ws/b/src/lib.rs"), "b/src/lib.rs");
+        assert_eq!(files.shown("/home/u/ws/a/src/lib.rs"), "src/lib.rs");
     }
 
     #[test]

@@ -42,22 +42,21 @@ mod source;
 mod types;
 mod wrappers;
 
+pub use demangle::short as short_name;
 pub use scalar::Scalar;
 pub use source::{SourceFiles, source_line};
+pub use wrappers::Callers;
 
 use files::Files;
 use heap::HeapTypes;
 use image::Image;
 use index::{FunctionRange, Index};
-use lines::Lines;
+use lines::{Lines, Names};
 use locals::Locals;
 use path::Reach;
 use rustc_hash::FxHashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-
-/// How far back a line is searched for, in bytes of code.
-const LINELESS: u64 = 64;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Why an object's symbols could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -129,19 +128,8 @@ impl Symbols {
         // The return address may already belong to the next line, or, after a call that never returns, to the next
         // function.
         let pc = offset.saturating_sub(1);
-        if let Some(lines) = self.lines.get_or_init(|| Lines::new(&self.image).map(Mutex::new)) {
-            let lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
-            let frames = |pc| lines.frames(pc, &self.image, self.index(), self.files());
-            let mut found = frames(pc);
-            // Code that optimisation merged has no line: take that of the code before it.
-            if found.first().is_some_and(|frame| frame.line == 0) {
-                let same =
-                    |other: &Vec<Frame>| other[..].first().is_some_and(|other| other.function == found[0].function);
-                let before = (1..=LINELESS).map_while(|back| pc.checked_sub(back)).map(frames);
-                if let Some(near) = before.take_while(same).find(|near| near[0].line > 0) {
-                    found = near;
-                }
-            }
+        if let Some(lines) = self.lines() {
+            let found = lines.frames(pc, self.names());
             if !found.is_empty() {
                 return found;
             }
@@ -238,6 +226,15 @@ impl Symbols {
         let mut cache = self.locals.lock().unwrap_or_else(PoisonError::into_inner);
         let new = || Arc::new(Locals::read(&self.image, self.index(), function));
         cache.entry(function.die).or_insert_with(new).clone()
+    }
+
+    fn lines(&self) -> Option<MutexGuard<'_, Lines>> {
+        let lines = self.lines.get_or_init(|| Lines::new(&self.image).map(Mutex::new)).as_ref()?;
+        Some(lines.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn names(&self) -> Names<'_> {
+        Names { image: &self.image, index: self.index(), files: self.files() }
     }
 
     fn index(&self) -> &Index {

@@ -172,6 +172,7 @@ impl Walk<'_> {
         let mut first: Option<Spot> = None;
         let mut touched: Vec<&Member> = Vec::new();
         let mut bit_fields = false;
+        let mut discriminant: Option<Spot> = None;
         for member in members {
             self.steps = self.steps.saturating_sub(1);
             if self.steps == 0 {
@@ -193,10 +194,18 @@ impl Walk<'_> {
             {
                 spot.path.insert_str(0, &format!(".{}", shown(name, closure)));
             }
+            if spot.exact && !member.variants.is_empty() {
+                // It may be part of a variant, as a pointer that is not null is.
+                discriminant = Some(Spot { ty: Scalar::Enum(member.variants.clone()), ..spot });
+                continue;
+            }
             if spot.exact {
                 return spot;
             }
             first.get_or_insert(spot);
+        }
+        if let Some(spot) = discriminant {
+            return spot;
         }
         if let Some(spot) = first.filter(|_| !bit_fields) {
             return spot;
@@ -261,6 +270,13 @@ fn bytes(reach: Reach, ty: Scalar, voice: Voice) -> Spot {
 fn shown(name: &str, closure: bool) -> &str {
     if name.starts_with("_vptr") {
         return "vptr";
+    }
+    // Rust's `.0` is `__0`.
+    if let Some(number) = name.strip_prefix("__")
+        && !number.is_empty()
+        && number.bytes().all(|byte| byte.is_ascii_digit())
+    {
+        return number;
     }
     // gcc captures `x` as `__x`.
     if closure { name.strip_prefix("__").unwrap_or(name) } else { name }

@@ -38,6 +38,8 @@ struct Open {
     scope: ScopeId,
     /// The type that members belong to, as an index.
     ty: Option<usize>,
+    /// The value of the discriminant if these are the members of a variant.
+    variant: Option<i64>,
 }
 
 pub(crate) fn scan(image: &Image, files: &Files) -> Index {
@@ -95,7 +97,7 @@ impl Scan {
             while stack.last().is_some_and(|open| open.depth >= depth) {
                 stack.pop();
             }
-            let around = stack.last().copied().unwrap_or(Open { depth: 0, scope: ROOT, ty: None });
+            let around = stack.last().copied().unwrap_or(Open { depth: 0, scope: ROOT, ty: None, variant: None });
             let tag = abbrev.tag();
             if !WANTED.contains(&tag) {
                 entries.skip_attributes(abbrev.attributes())?;
@@ -106,7 +108,7 @@ impl Scan {
                 continue;
             }
             let entry = reader.entry(&mut entries, abbrev)?;
-            let mut open = Open { depth, scope: around.scope, ty: None };
+            let mut open = Open { depth, scope: around.scope, ty: None, variant: None };
             match tag {
                 gimli::DW_TAG_namespace => {
                     open.scope = self.scope(around.scope, ScopeKind::Namespace(entry.name.map(text)));
@@ -119,6 +121,9 @@ impl Scan {
                 }
                 gimli::DW_TAG_variable | gimli::DW_TAG_formal_parameter => {
                     self.variable(reader, &entry, die, tag, around.scope);
+                }
+                gimli::DW_TAG_variant_part | gimli::DW_TAG_variant => {
+                    (open.ty, open.variant) = (around.ty, entry.value);
                 }
                 gimli::DW_TAG_member | gimli::DW_TAG_inheritance => self.member(&entry, die, around),
                 gimli::DW_TAG_subrange_type => {
@@ -232,7 +237,13 @@ impl Scan {
         });
         let name = entry.name.map(text);
         if let Some(Kind::Record { members, .. }) = self.kind(around.ty) {
-            members.push(Member { name, ty: entry.ty, at, bits });
+            // The discriminant comes before the variants, and has no name.
+            if let (Some(value), Some(name)) = (around.variant, &name)
+                && let Some(discriminant) = members.iter_mut().find(|member| member.name.is_none())
+            {
+                discriminant.variants.push((value, name.to_string()));
+            }
+            members.push(Member { name, ty: entry.ty, at, bits, variants: Vec::new() });
         }
     }
 
@@ -282,6 +293,8 @@ const WANTED: &[DwTag] = &[
     gimli::DW_TAG_formal_parameter,
     gimli::DW_TAG_variable,
     gimli::DW_TAG_member,
+    gimli::DW_TAG_variant_part,
+    gimli::DW_TAG_variant,
     gimli::DW_TAG_inlined_subroutine,
     gimli::DW_TAG_pointer_type,
     gimli::DW_TAG_reference_type,

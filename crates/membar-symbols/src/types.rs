@@ -64,6 +64,8 @@ pub(crate) struct Member {
     pub at: u64,
     /// For a bit-field: its first bit, from the start of the record, and how many bits it has.
     pub bits: Option<(u64, u64)>,
+    /// For the discriminant of a Rust enum: the variants by its values. A variant that has no value has all others.
+    pub variants: Vec<(i64, String)>,
 }
 
 #[derive(Debug, Default)]
