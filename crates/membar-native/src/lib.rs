@@ -12,6 +12,7 @@
 #![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 
 pub mod build;
+mod files;
 pub mod process;
 mod run;
 pub mod session;

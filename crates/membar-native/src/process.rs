@@ -86,6 +86,19 @@ pub(crate) enum Remote {
     Perform(usize, u64),
     Value(u32),
     Set(u32, u64),
+    /// A value of an address with the bytes of this part replaced by those of another value.
+    Merge {
+        addr: u32,
+        part: u8,
+        value: u64,
+        written: u64,
+    },
+    /// A value of an address, for an access to this part.
+    Shown {
+        addr: u32,
+        part: u8,
+        value: u64,
+    },
 }
 
 /// The result of a [`Remote`] step.
@@ -136,6 +149,8 @@ pub struct Setup {
     pub object: PathBuf,
     /// The program's arguments, its name first.
     pub args: Vec<OsString>,
+    /// Where the program runs, and what is added to its environment.
+    pub around: Around,
     /// A directory for shared memory.
     pub dir: PathBuf,
     /// Bytes of heap that an execution may use.
@@ -163,6 +178,15 @@ pub struct Setup {
     pub show: bool,
     /// When a process is killed, whatever it is doing.
     pub until: Option<Instant>,
+}
+
+/// What a program finds around it, besides what there is here.
+#[derive(Clone, Default, Debug, Serialize, Deserialize)]
+pub struct Around {
+    /// Its working directory; ours if there is none.
+    pub directory: Option<PathBuf>,
+    /// Variables of its environment.
+    pub variables: Vec<(String, String)>,
 }
 
 impl Setup {
@@ -261,6 +285,10 @@ pub struct Process {
 fn spawn(setup: &Setup) -> io::Result<(Child, BufWriter<ChildStdin>, BufReader<ChildStdout>)> {
     let mut command = Command::new(&setup.exe);
     command.args(&setup.exe_args).stdin(Stdio::piped()).stdout(Stdio::piped());
+    command.envs(setup.around.variables.iter().map(|(name, value)| (name, value)));
+    if let Some(directory) = setup.around.directory.as_deref().filter(|directory| directory.is_dir()) {
+        command.current_dir(directory);
+    }
     let parent = std::process::id() as libc::pid_t;
     // SAFETY: only system calls.
     unsafe {
@@ -284,7 +312,15 @@ fn spawn(setup: &Setup) -> io::Result<(Child, BufWriter<ChildStdin>, BufReader<C
 
 impl Process {
     /// Starts a process and loads the program there.
-    pub fn start(setup: Setup) -> Result<Process, ProcessError> {
+    pub fn start(mut setup: Setup) -> Result<Process, ProcessError> {
+        // It may run in another directory.
+        let found_by_name = setup.exe.parent().is_some_and(|parent| parent.as_os_str().is_empty());
+        let paths = [&mut setup.object, &mut setup.dir].into_iter().chain((!found_by_name).then_some(&mut setup.exe));
+        for path in paths {
+            if let Ok(absolute) = std::path::absolute(&*path) {
+                *path = absolute;
+            }
+        }
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let shared_path = setup.dir.join(format!("shared-{}", NUMBER.fetch_add(1, Ordering::Relaxed)));
         let shared = Shared::map(&shared_path, true)?;

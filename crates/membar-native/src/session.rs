@@ -2,11 +2,12 @@
 //!
 //! A session learns by running the program which memory is shared, which threads there are and where loops are ([`Facts`]). Whenever
 //! it learns something new, exploration restarts. A few random
-//! executions at first find nearly all of it. Facts only grow, so this ends.
+//! executions at first find nearly all of it. Facts only grow, so this ends. Only where execution graphs need whole cells are cells forgotten,
+//! once, and cut differently ([`Facts::tears`]).
 
 use crate::process::{Process, ProcessError, Remote, RemoteReply, Setup, Statistics, Task};
 use crate::run::{Divergence, Facts, Traced, barrier_of, kind_of};
-use membar_core::{Access, C11, Halt, Remedy, Threads, WeakStep};
+use membar_core::{Access, C11, Halt, ProgramModel, Remedy, Threads, WeakStep};
 use membar_explore::{Step, Strategy};
 use membar_verify::{Checkpoint, Effort, Settings, Verification, Watching};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -49,10 +50,20 @@ impl Session {
         &self.facts
     }
 
-    /// Begins with what was known before, from a verification that is taken up again.
-    pub fn know(&mut self, facts: Facts) {
+    /// Begins with what was known before, from a verification that is resumed and had restarted this many times.
+    pub fn know(&mut self, facts: Facts, restarts: u32) {
         self.facts = facts;
         self.learnt = true;
+        self.restarts = restarts;
+    }
+
+    /// Also knows what other searches found out.
+    pub fn know_more(&mut self, facts: Vec<Facts>) {
+        let mut facts = facts.into_iter();
+        if let Some(first) = facts.next() {
+            self.know(first, 0);
+        }
+        facts.for_each(|more| self.facts.join(more));
     }
 
     /// Goes back to what was known when a search with these settings was made: its schedules mean the same again.
@@ -97,6 +108,7 @@ impl Session {
     pub fn learn(&mut self, settings: Settings, stop: &AtomicBool) -> Result<(), SessionError> {
         if !self.learnt {
             self.learnt = true;
+            self.facts.tears = settings.models.iter().all(|model| model == ProgramModel::C11);
             let strategy = Strategy::Random { executions: LEARNING, seed: 1 };
             let settings = Settings { strategy, watching: Watching::Nothing, ..settings };
             let one = Effort::default();
@@ -129,6 +141,17 @@ impl Session {
         mut go_on: impl FnMut(&Verification<Process>, &Facts) -> bool,
     ) -> Result<Checkpoint, SessionError> {
         loop {
+            // Execution graphs have whole addresses.
+            if let Strategy::Graphs { model, bytes: bytes @ false, .. } = &mut checkpoint.settings.strategy
+                && self.facts.parts
+            {
+                *bytes = model.machine().is_some();
+                if *bytes {
+                    checkpoint = Checkpoint::new(checkpoint.settings);
+                } else {
+                    self.facts.tear();
+                }
+            }
             let settings = checkpoint.settings;
             let task = Task {
                 facts: self.facts.clone(),
@@ -233,6 +256,21 @@ impl Threads for RemoteThreads<'_> {
 
     fn value(&mut self, addr: u32) -> u64 {
         match self.process.remote(Remote::Value(addr)) {
+            Some(RemoteReply::Value(value)) => value,
+            _ => 0,
+        }
+    }
+
+    fn merge(&mut self, access: &Access, value: u64, written: u64) -> u64 {
+        let merge = Remote::Merge { addr: access.addr, part: access.part, value, written };
+        match self.process.remote(merge) {
+            Some(RemoteReply::Value(value)) => value,
+            _ => 0,
+        }
+    }
+
+    fn shown(&mut self, access: &Access, value: u64) -> u64 {
+        match self.process.remote(Remote::Shown { addr: access.addr, part: access.part, value }) {
             Some(RemoteReply::Value(value)) => value,
             _ => 0,
         }

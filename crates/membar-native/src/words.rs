@@ -156,8 +156,18 @@ impl Words {
     pub fn is_control(&self, traced: &Traced, addr: u32) -> bool {
         // The environment and random numbers are the program's own business.
         let own = |what: Control| matches!(what, Control::Environment | Control::Random);
-        let control = |cell: &Located| matches!(cell.location, Location::Control { what, .. } if !own(what));
+        let control = |cell: &Located| match &cell.location {
+            Location::Control { what, .. } => !own(*what),
+            Location::Object { offset } => self.counts_panics(*offset),
+            _ => false,
+        };
         traced.cells.iter().any(|cell| cell.addr == addr && control(cell)) || self.is_launch(traced, addr)
+    }
+
+    /// Whether a variable is the one in which Rust's standard library counts panics.
+    fn counts_panics(&self, offset: u64) -> bool {
+        let named = self.symbols.variable(offset, 1);
+        named.is_some_and(|named| named.name.starts_with("std::panicking::panic_count"))
     }
 
     /// Whether the cell is in the block that `std::thread` hands to its thread: the function to call, and its arguments.
@@ -367,6 +377,7 @@ impl Words {
         let what = match location {
             Location::Control { thread, what: Control::End } => Waits::End(*thread),
             Location::Control { .. } => Waits::Woken,
+            _ if self.is_parked(&step.stack) => Waits::Unparked,
             location => {
                 let name = self.named(location, 1).name;
                 match (sync, polled) {
@@ -377,6 +388,12 @@ impl Words {
             }
         };
         Some(Wait { what, place, holder })
+    }
+
+    /// Whether these return addresses, from the innermost outwards, lead to `std::thread::park`.
+    fn is_parked(&self, stack: &[u32]) -> bool {
+        let library = stack.iter().map(|&pc| u64::from(pc)).take_while(|&pc| self.symbols.user_frame(pc).is_none());
+        library.flat_map(|pc| self.symbols.place(pc)).any(|frame| frame.function.ends_with("Thread>::park"))
     }
 }
 
@@ -404,6 +421,8 @@ pub enum Waits {
     End(u32),
     /// To be woken, at a condition variable.
     Woken,
+    /// A token, in `std::thread::park`.
+    Unparked,
     /// A mutex or another object that threads wait for each other with.
     Lock(String),
     /// Another value of a variable.

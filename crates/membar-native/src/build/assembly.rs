@@ -307,8 +307,9 @@ impl<'a> Pass<'a> {
                     Effect::Hooks(hooks) => inline::write(&hooks, &mut self.out),
                     Effect::Unseen(why) => self.unseen(why, text),
                 }
-                // `-fvisibility=hidden` would hide the one function that we must find.
-                let hidden = text.strip_prefix(".hidden").is_some_and(|name| name.trim() == "main");
+                // `-fvisibility=hidden` would hide the one function that we must find. clang writes a comment behind it.
+                let name = text.strip_prefix(".hidden").map(|rest| rest.split('#').next().unwrap_or(rest).trim());
+                let hidden = name == Some("main");
                 if !hidden {
                     self.copy(line);
                 }
@@ -593,6 +594,7 @@ mod tests {
             "\t.text\nfoo:\n\t.cfi_startproc\n\tmovl\t$1, -4(%rbp) # ; lock\n\tret\n\t.cfi_endproc\n\t.ascii \"a;b\"\n";
         assert_eq!(rewrite(text).text, text);
         assert!(!rewrite("\t.hidden\tmain\n").text.contains("main"));
+        assert!(!rewrite("\t.hidden\tmain                 # -- Begin function main\n").text.contains(".hidden"));
     }
 
     #[test]

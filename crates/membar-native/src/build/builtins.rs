@@ -1,6 +1,6 @@
 //! Accesses in the compiler's own code that its instrumentation leaves out.
 //!
-//! Problem: `_mm_mfence`, `_mm_pause`, `_mm_stream_si32`, `_mm256_i32gather_epi32` and their like are single instructions to
+//! Problem: `_mm_mfence`, `_mm_stream_si32`, `_mm256_i32gather_epi32` and their like are single instructions to
 //! the compiler, and no hook announces them. Nor does gcc announce the structures that it passes by value, nor clang any
 //! access to a `long double` or of more than 16 bytes.
 //!
@@ -29,8 +29,7 @@ use super::inline::{Effect, Kind, effect};
 /// Whether an instruction only ever comes from a builtin.
 fn is_builtin(mnemonic: &str, text: &str) -> bool {
     const NAMES: &[&str] = &[
-        "mfence", "sfence", "pause", "rdtsc", "rdtscp", "rdrand", "rdseed", "rdpmc", "rdpid", "lddqu", "xbegin",
-        "xend", "xtest",
+        "mfence", "sfence", "rdtsc", "rdtscp", "rdrand", "rdseed", "rdpmc", "rdpid", "lddqu", "xbegin", "xend", "xtest",
     ];
     const BEGINNINGS: &[&str] = &["movnt", "movdir", "xsave", "xrstor", "fxsave", "fxrstor", "enqcmd"];
     const PARTS: &[&str] = &["gather", "scatter", "maskmov", "compress", "expand"];
@@ -38,7 +37,6 @@ fn is_builtin(mnemonic: &str, text: &str) -> bool {
     NAMES.contains(&plain)
         || BEGINNINGS.iter().any(|name| plain.starts_with(name))
         || PARTS.iter().any(|name| plain.contains(name))
-        || mnemonic == "rep" && text.trim_end().ends_with("nop")
         || mnemonic.starts_with('v') && text.contains("{%k")
 }
 
@@ -275,8 +273,6 @@ mod tests {
         for line in [
             "mfence",
             "sfence",
-            "pause",
-            "rep nop",
             "rdtsc",
             "movnti\t%eax, x(%rip)",
             "vpgatherdd\t%ymm2, (%rax,%ymm1,4), %ymm0",
@@ -286,7 +282,10 @@ mod tests {
         ] {
             assert_eq!(shown(&[line]), [0], "{line}");
         }
-        assert_eq!(shown(&["lfence", "movl\t$1, -4(%rbp)", "vaddps\t%zmm0, %zmm1, %zmm2{%k1}"]), NONE);
+        assert_eq!(
+            shown(&["lfence", "pause", "rep nop", "movl\t$1, -4(%rbp)", "vaddps\t%zmm0, %zmm1, %zmm2{%k1}"]),
+            NONE
+        );
     }
 
     #[test]

@@ -30,6 +30,8 @@ const ALWAYS: &[&str] = &[
     "-ftls-model=global-dynamic",
     "-U_FORTIFY_SOURCE",
     "-fcf-protection=none",
+    // Jumps whose targets are known, for who looks into the code (`run::live`).
+    "-fno-jump-tables",
     "-pthread",
     // These are expanded after the instrumentation, to loads and stores that nobody announces.
     "-fno-builtin-memcmp",
@@ -48,6 +50,8 @@ const GCC: &[&str] = &[
     // It warns that fences are not supported, which is true of another runtime.
     "-Wno-tsan",
     "-U__SANITIZE_THREAD__",
+    // It merges neighbouring stores after the instrumentation: the first would be made after the announcement of the last.
+    "-fno-store-merging",
     "-fno-builtin-memcpy",
     "-fno-builtin-memmove",
     "-fno-builtin-mempcpy",

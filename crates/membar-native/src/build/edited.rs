@@ -68,7 +68,7 @@ pub fn edited(request: &Request<'_>, edits: &[(PathBuf, String)]) -> Result<(Vec
 }
 
 /// The path from the root, without `.` and `..`.
-fn absolute(path: &Path) -> PathBuf {
+pub(super) fn absolute(path: &Path) -> PathBuf {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let mut clean = PathBuf::new();
     for part in path.components() {
@@ -81,7 +81,7 @@ fn absolute(path: &Path) -> PathBuf {
     clean
 }
 
-fn below(root: &Path, path: &Path) -> PathBuf {
+pub(super) fn below(root: &Path, path: &Path) -> PathBuf {
     root.join(path.strip_prefix("/").unwrap_or(path))
 }
 

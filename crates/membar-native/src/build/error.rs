@@ -159,6 +159,9 @@ impl BuildError {
             ),
             BuildError::Spawn { .. } => "check that the program is installed and may be run".into(),
             BuildError::UnknownCompiler { .. } => "set CC and CXX to a gcc or clang".into(),
+            BuildError::Compile { file, .. } if super::rust::is_source(file) => {
+                "fix the error, or give rustc what it needs after `--`: `membar verify prog.rs -- --edition 2021`".into()
+            }
             BuildError::Compile { .. } => {
                 "fix the error, or give the compiler what it needs after `--`: `membar verify prog.c -- -Iinclude`"
                     .into()
@@ -187,7 +190,7 @@ impl BuildError {
                  verify {}",
                 path.display()
             ),
-            BuildError::Damaged { .. } => "build the program again with this version of `membar cc`".into(),
+            BuildError::Damaged { .. } => "build the program again with this version of `membar cc` or `cargo membar`".into(),
             BuildError::NoRust { .. } => "install Rust (https://rustup.rs), or name the compiler in RUSTC".into(),
             BuildError::NoRustSource { .. } => {
                 "install them: `rustup component add rust-src` (without rustup: the package rust-src of your system)".into()

@@ -25,7 +25,6 @@ pub(super) enum Kind {
     CompareExchange = 4,
     FullFence = 5,
     StoreFence = 6,
-    Yield = 7,
     /// Expects one half of the value in `rax` or `eax`, the other in `rdx` or `edx`.
     CompareExchangePair = 8,
     /// From where `rsi` points.
@@ -36,13 +35,19 @@ pub(super) enum Kind {
     Update = 12,
 }
 
+/// Whether `__membar_asm` looks at more than its first two arguments if this is the second.
+pub(crate) fn takes_values(what: u32) -> bool {
+    const VALUES: [Kind; 4] = [Kind::CompareExchange, Kind::CompareExchangePair, Kind::StringLoad, Kind::StringStore];
+    VALUES.iter().any(|&kind| what >> 8 == kind as u32)
+}
+
 /// A call to insert before an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Hook<'a> {
     pub(super) kind: Kind,
-    /// In bytes; 0 for fences and hints. Of a repeated string instruction, the bytes of one round.
+    /// In bytes; 0 for fences. Of a repeated string instruction, the bytes of one round.
     pub(super) size: u8,
-    /// None for fences, hints and string instructions.
+    /// None for fences and string instructions.
     pub(super) memory: Option<Memory<'a>>,
 }
 
@@ -174,9 +179,7 @@ pub(super) fn effect<'a>(statement: &Statement<'a>, prefixes: &[&str]) -> Effect
         "" => return Effect::Nothing,
         "mfence" => return bare(Kind::FullFence),
         "sfence" => return bare(Kind::StoreFence),
-        "lfence" => return Effect::Nothing,
-        "pause" => return bare(Kind::Yield),
-        "nop" if repeated => return bare(Kind::Yield),
+        "lfence" | "pause" | "nop" => return Effect::Nothing,
         "xbegin" | "xend" | "xabort" | "xtest" => return Effect::Unseen("is a transaction, which membar does not see"),
         mnemonic if OUTSIDE.contains(&mnemonic) => return Effect::Unseen(NONDETERMINISTIC),
         mnemonic if STRING.contains(&mnemonic) && !vector(statement) => return string(mnemonic, repeated),
@@ -471,8 +474,8 @@ mod tests {
             ("mfence", "FullFence 0"),
             ("sfence", "StoreFence 0"),
             ("lfence", "-"),
-            ("pause", "Yield 0"),
-            ("rep nop", "Yield 0"),
+            ("pause", "-"),
+            ("rep nop", "-"),
             ("nop", "-"),
             ("nopw 0(%rax,%rax)", "-"),
             ("lock addl $0,0(%rsp)", "FullFence 0"),

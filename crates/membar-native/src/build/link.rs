@@ -21,7 +21,9 @@
 use super::compile::assemble;
 use super::compiler::Compiler;
 use super::{BuildError, Import, Note, NoteKind};
+use crate::files::Mapped;
 use crate::run::stubs;
+use membar_symbols::short_name;
 use object::elf;
 use object::read::elf::{Dyn, ElfFile64, FileHeader, Sym};
 use object::{Endianness, Object, ObjectSection, ObjectSymbol};
@@ -90,7 +92,7 @@ const COPIED: &[&str] = &["stdin", "stdout", "stderr", "environ", "__environ"];
 /// Where instrumented code is in a linked object, and where the C++ library's variables are, as ranges of offsets; nothing
 /// where there is none.
 pub(crate) fn layout(object: &Path) -> [(usize, usize); 2] {
-    let Ok(data) = fs::read(object) else { return [(0, 0); 2] };
+    let Ok(data) = Mapped::open(object) else { return [(0, 0); 2] };
     let Ok(file) = parse(object, &data) else { return [(0, 0); 2] };
     [PROGRAM, LIBRARY].map(|name| {
         let section = file.section_by_name(name);
@@ -102,7 +104,7 @@ pub(crate) fn layout(object: &Path) -> [(usize, usize); 2] {
 /// `<iostream>` may register one.
 pub(crate) fn stream_destructors(object: &Path) -> Vec<usize> {
     const NAMES: [&str; 2] = ["_ZNSt8ios_base4InitD1Ev", "_ZNSt8ios_base4InitD2Ev"];
-    let Ok(data) = fs::read(object) else { return Vec::new() };
+    let Ok(data) = Mapped::open(object) else { return Vec::new() };
     let Ok(file) = parse(object, &data) else { return Vec::new() };
     let named = |symbol: &object::read::elf::ElfSymbol64<'_, '_, Endianness>| {
         symbol.is_definition() && symbol.name().is_ok_and(|name| NAMES.contains(&name))
@@ -249,15 +251,16 @@ pub(super) fn unseen(needed: &[String], imports: &[Import]) -> Vec<Note> {
     libraries
         .map(|library| {
             let called = imports.iter().find(|import| import.library.as_ref() == Some(library));
-            let example = called.map_or(String::new(), |import| format!(" (the program calls `{}`)", import.name));
+            let example =
+                called.map_or(String::new(), |import| format!(" (the program calls `{}`)", short_name(&import.name)));
             let what = format!("{library} is not instrumented: membar looks only for which memory it touches{example}");
             Note { kind: NoteKind::Library, what, place: None }
         })
         .collect()
 }
 
-pub(super) fn read(path: &Path) -> Result<Vec<u8>, BuildError> {
-    fs::read(path).map_err(BuildError::file("read", path))
+pub(super) fn read(path: &Path) -> Result<Mapped, BuildError> {
+    Mapped::open(path).map_err(BuildError::file("read", path))
 }
 
 pub(super) fn parse<'a>(path: &Path, data: &'a [u8]) -> Result<ElfFile64<'a, Endianness>, BuildError> {
@@ -366,7 +369,7 @@ fn owners<'a>(libraries: impl Iterator<Item = &'a String>, paths: &[String], obj
     let mut owners = HashMap::new();
     for library in libraries {
         let Some(path) = find_library(library, paths, object) else { continue };
-        let Ok(data) = fs::read(&path) else { continue };
+        let Ok(data) = Mapped::open(&path) else { continue };
         let Ok(file) = parse(&path, &data) else { continue };
         let symbols = file.elf_dynamic_symbol_table();
         for symbol in symbols.iter().filter(|symbol| !symbol.is_undefined(file.endian())) {

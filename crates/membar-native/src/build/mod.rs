@@ -42,6 +42,7 @@ mod wrapper;
 pub use edited::edited;
 pub use error::BuildError;
 pub use executable::build_executable;
+pub(crate) use inline::takes_values;
 pub use link::imports;
 pub(crate) use link::{is_system, layout, stream_destructors};
 pub use wrapper::wrapper;
@@ -53,7 +54,7 @@ use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::{fmt, fs, thread};
+use std::{fmt, fs, io, thread};
 
 /// Of a source.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -215,7 +216,14 @@ pub fn build(request: &Request<'_>) -> Result<Built, BuildError> {
         let used = sources.iter().any(|source| language(source) == wanted);
         used.then(|| Compiler::find(wanted, asked.as_deref(), wanted.variables())).transpose()
     };
-    let include = header(request.dir)?;
+    let include = request.dir.join("include");
+    match fs::create_dir(&include) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+            return Err(BuildError::file("write", include)(error));
+        }
+        _ => {}
+    }
+    let include = header(&include)?;
     let compile: Vec<OsString> = sorted.compile.iter().cloned().chain(include).collect();
     let c = find(Language::C, &request.cc)?;
     let cxx = find(Language::Cxx, &request.cxx)?;
@@ -270,15 +278,19 @@ pub fn build(request: &Request<'_>) -> Result<Built, BuildError> {
     Ok(Built { object, compiler: linker.to_string(), notes, checks })
 }
 
-/// Puts `membar.h` into a directory; the flags by which the compiler finds it there, if the user has none by that name.
-fn header(dir: &Path) -> Result<[OsString; 2], BuildError> {
+/// Puts `membar.h` into a directory; the flags by which the compiler finds it there, if the user has none by that name. The directory
+/// is not named in the debug information: built again in another one, the program is the same.
+fn header(dir: &Path) -> Result<[OsString; 3], BuildError> {
     let path = dir.join("membar.h");
     let text = include_str!("../../include/membar.h");
     // One that is there is left alone: others may be reading it.
     if fs::read(&path).ok().as_deref() != Some(text.as_bytes()) {
         fs::write(&path, text).map_err(BuildError::file("write", &path))?;
     }
-    Ok(["-idirafter".into(), dir.into()])
+    let mut map = OsString::from("-ffile-prefix-map=");
+    map.push(dir);
+    map.push("=/membar");
+    Ok(["-idirafter".into(), dir.into(), map])
 }
 
 /// Does pieces of work on as many threads as the machine has; the answers are in the order of the work.

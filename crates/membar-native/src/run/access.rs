@@ -16,9 +16,8 @@
 use super::coroutine::Thread;
 use super::fault;
 use super::heap::{Life, is_end, is_heap, life};
-use super::layout::{ARENA, ARENA_LEN, GONE, SECTIONS, STACK_SIZE, STACKS, control, owner, stack_base};
+use super::layout::{ARENA, ARENA_LEN, GONE, STACK_SIZE, STACKS, control, owner, stack_base};
 use super::registers::{Registers, register};
-use super::sections;
 use super::shadow::{self, Hit, read};
 use super::slot::{END_SITE, NOTHING, Pending};
 use super::world::{World, world};
@@ -157,9 +156,6 @@ impl Event {
     /// Returns when the access may be made. Its barrier is noted even if it is not a step.
     #[inline]
     pub fn announce(self) {
-        if self.wait.is_some() && self.addr != SECTIONS && sections::is_inside() {
-            return self.announce_between();
-        }
         settle();
         let w = world();
         let id = w.current;
@@ -172,7 +168,7 @@ impl Event {
         let (mut expected, mut part) = (self.expected, 0);
         let cell = match hit {
             Hit::Exact(cell) => {
-                if expected.is_some() && w.parts.any && w.shadow.cells[cell as usize].size > 8 {
+                if w.parts.any && w.shadow.cells[cell as usize].size > 8 {
                     part = Access::WIDE;
                 }
                 cell
@@ -233,16 +229,6 @@ impl Event {
         if !self.outlived {
             check(self.addr, self.kind != AccessKind::Load);
         }
-    }
-
-    /// An access that may have to wait, in an atomic section: the section lets others run before it.
-    #[cold]
-    fn announce_between(self) {
-        let registers = Registers::save();
-        let section = sections::interrupt();
-        registers.restore();
-        self.announce();
-        sections::resume(section);
     }
 
     /// Waits for a part of a cell. The engine compares whole cells: so the thread looks, and if the part blocks it, waits until
@@ -322,7 +308,6 @@ fn suspect(addr: usize, write: bool, atomic: bool) {
     let id = w.current;
     let thread = &mut w.threads[id];
     let (liveness, floats) = (&mut w.liveness, w.floats);
-    let mut state = |thread: &Thread| super::idle::state(liveness, floats, thread);
     let own = addr.wrapping_sub(stack_base(id) - STACK_SIZE) < STACK_SIZE;
     let patience = if !own {
         1
@@ -331,6 +316,11 @@ fn suspect(addr: usize, write: bool, atomic: bool) {
     } else {
         4
     };
+    if thread.suspect > FIRST && !w.whole_stacks {
+        // It may count its rounds.
+        liveness.load(std::path::Path::new(&w.object), w.module.base);
+    }
+    let mut state = |thread: &Thread| super::idle::state(liveness, floats, thread);
     if thread.suspect == 0 || thread.private > thread.suspect + WATCHED {
         thread.suspect = (2 * thread.suspect).clamp(FIRST, 1 << 30);
         thread.circle = None;
@@ -364,7 +354,7 @@ fn visible(addr: usize, size: usize, write: bool, hit: Hit) {
     match hit {
         Hit::Exact(cell) | Hit::Part(cell) => {
             let site = site(w);
-            let part = if let Hit::Part(_) = hit { w.part(cell, addr, size) } else { 0 };
+            let part = if let Hit::Part(_) = hit { w.plain_part(cell, addr, size, write) } else { 0 };
             let pending = Pending { part, c11: w.this().plain(), ..Pending::plain(cell, site, kind) };
             if is_mortal(w, addr) {
                 World::announce::<true>(pending, NOTHING);
@@ -576,7 +566,7 @@ impl World {
             let whole = self.shadow.cells[cell as usize];
             let (start, end) = (whole.at as usize, whole.at as usize + usize::from(whole.size));
             let (from, to) = (start.max(addr), end.min(addr + size));
-            let part = if (from, to) == (start, end) { 0 } else { self.part(cell, from, to - from) };
+            let part = if (from, to) == (start, end) { 0 } else { self.plain_part(cell, from, to - from, write) };
             let thread = &mut self.threads[id];
             (if write { &mut thread.targets } else { &mut thread.sources }).push((cell, part));
             at = next;
@@ -688,7 +678,19 @@ fn check_owner(addr: usize, write: bool, owner: usize) {
 #[cold]
 fn dead(addr: usize, write: bool) {
     let what = if write { "writes" } else { "reads" };
-    match world().heap.find(addr) {
+    let how = match life(addr) {
+        read if read == Life::ReadOnly as u8 && !write => return,
+        read if read == Life::ReadOnly as u8 => "that may only be read",
+        none if none == Life::NoAccess as u8 => "that may not be accessed",
+        gone if gone == Life::Unmapped as u8 => "that has been unmapped",
+        _ => "",
+    };
+    let block = world().heap.find(addr);
+    if let Some(block) = block.filter(|block| block.alive && !how.is_empty()) {
+        let place = format!("{what} memory {how}: byte {} of ", addr - block.start);
+        fault::raise(message!(place, fault::block(&block)));
+    }
+    match block {
         Some(block) if !block.alive => fault::raise(message!(
             format!("{what} memory that has been freed: byte {} of ", addr - block.start),
             fault::block(&block)

@@ -78,7 +78,14 @@ pub struct ThreadState {
     pub targets: Vec<(u32, u8)>,
     pub reads: Vec<[u8; 16]>,
     pub random: Rng,
+    /// How much time its looks at the clock took.
     pub clock: u64,
+    /// How much more has passed than that, as it knows.
+    pub rested: u64,
+    /// When it was created, by its creator's clock.
+    pub born: u64,
+    /// How long it has slept since it looked at the clock.
+    pub slept: u64,
     pub errno: i32,
     /// It has asked where its `errno` is.
     pub asked_errno: bool,
@@ -136,6 +143,11 @@ impl ThreadState {
         if self.scratch == 0 { C11::default() } else { C11::new(Order::Relaxed).assembly() }
     }
 
+    /// How much time it has seen pass, or will have when it looks.
+    pub fn time(&self) -> u64 {
+        self.clock.saturating_add(self.rested).saturating_add(self.slept)
+    }
+
     /// Of a thread that has not been started.
     pub fn new() -> ThreadState {
         ThreadState {
@@ -172,6 +184,9 @@ impl ThreadState {
             reads: Vec::new(),
             random: Rng::new(0),
             clock: 0,
+            rested: 0,
+            born: 0,
+            slept: 0,
             errno: 0,
             asked_errno: false,
             mask: 0,
@@ -229,6 +244,9 @@ impl ThreadState {
             reads,
             random,
             clock,
+            rested,
+            born,
+            slept,
             errno,
             asked_errno,
             mask,
@@ -281,7 +299,8 @@ impl ThreadState {
         self.waits = *waits;
         self.early = *early;
         self.later_site = *later_site;
-        self.clock = *clock;
+        (self.clock, self.rested) = (*clock, *rested);
+        (self.born, self.slept) = (*born, *slept);
         (self.errno, self.asked_errno) = (*errno, *asked_errno);
         self.mask = *mask;
         self.cancel = *cancel;

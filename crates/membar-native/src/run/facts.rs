@@ -25,6 +25,9 @@ pub struct Facts {
     /// Steps of other threads inside atomic sections that could not be held back, as instructions.
     #[serde(default)]
     pub intruders: Vec<u32>,
+    /// Instructions that wait in an atomic section for what others would have to do meanwhile.
+    #[serde(default)]
+    pub stuck: Vec<u32>,
     /// Accesses that are held back while another thread is in an atomic section, in the same way.
     #[serde(default)]
     pub guarded: Vec<u32>,
@@ -46,6 +49,10 @@ pub struct Facts {
     /// Some cell is accessed in parts: monitors have to tell its bytes apart.
     #[serde(default)]
     pub parts: bool,
+    /// Plain accesses are a step for each cell, also where cells are atomic. For C11 there is no difference. Under store buffers the program has
+    /// all executions that it would have otherwise, and perhaps more.
+    #[serde(default)]
+    pub tears: bool,
     /// Threads that seemed to be like the ones before them, and those that turned out not to be (`twins.rs`).
     #[serde(default)]
     pub twins: Vec<(u8, u32)>,
@@ -64,6 +71,56 @@ impl Facts {
     /// Whether there are threads that are explored up to renaming.
     pub fn is_symmetric(&self) -> bool {
         self.twins.iter().any(|twin| !self.apart.contains(twin))
+    }
+
+    /// Adds what was learnt elsewhere, as far as it goes together: threads are numbered in the order in which they were found.
+    pub fn join(&mut self, other: Facts) {
+        fn add<T: PartialEq>(to: &mut Vec<T>, more: Vec<T>) {
+            for one in more {
+                if !to.contains(&one) {
+                    to.push(one);
+                }
+            }
+        }
+        let (short, long) = if self.threads.len() < other.threads.len() {
+            (&self.threads, &other.threads)
+        } else {
+            (&other.threads, &self.threads)
+        };
+        if self.tears != other.tears || !long.starts_with(short) {
+            return;
+        }
+        let ends = |cell: &Cell| cell.at + u64::from(cell.size);
+        for cell in other.cells {
+            if self.cells.iter().all(|own| ends(own) <= cell.at || ends(&cell) <= own.at) {
+                self.cells.push(cell);
+            }
+        }
+        add(&mut self.threads, other.threads);
+        add(&mut self.loops, other.loops);
+        add(&mut self.intruders, other.intruders);
+        add(&mut self.stuck, other.stuck);
+        add(&mut self.guarded, other.guarded);
+        add(&mut self.exact, other.exact);
+        add(&mut self.unseen, other.unseen);
+        add(&mut self.assembly, other.assembly);
+        add(&mut self.twins, other.twins);
+        add(&mut self.apart, other.apart);
+        add(&mut self.crowded, other.crowded);
+        add(&mut self.asked, other.asked);
+        self.waits |= other.waits;
+        self.weak |= other.weak;
+        self.unloaded |= other.unloaded;
+        self.handlers_set |= other.handlers_set;
+        self.parts |= other.parts;
+    }
+
+    /// From now on plain accesses are a step for each cell: which cells there are is found out again.
+    pub fn tear(&mut self) {
+        if !self.tears {
+            (self.tears, self.parts) = (true, false);
+            self.cells.clear();
+        }
     }
 }
 
@@ -95,6 +152,7 @@ impl World {
             waits: self.waits,
             weak: self.weak,
             intruders: self.intruders.clone(),
+            stuck: self.stuck.clone(),
             guarded: self.guarded.clone(),
             unloaded: self.unloaded,
             handlers_set: self.handlers_set,
@@ -102,6 +160,7 @@ impl World {
             unseen: self.opaque.unseen.clone(),
             assembly: self.assembly.clone(),
             parts: self.parts.any,
+            tears: self.shadow.tears,
             twins: self.twins.clone(),
             apart: self.apart.clone(),
             crowded: self.crowded.clone(),
@@ -121,6 +180,7 @@ impl World {
     /// Knows this and nothing else.
     pub fn know(&mut self, facts: &Facts) {
         self.shadow.clear();
+        self.shadow.tears = facts.tears;
         self.ids.clear();
         self.known = 1;
         self.values.clear();
@@ -144,6 +204,7 @@ impl World {
         self.waits = facts.waits;
         self.weak = facts.weak;
         self.intruders.clone_from(&facts.intruders);
+        self.stuck.clone_from(&facts.stuck);
         self.guarded.clone_from(&facts.guarded);
         self.twins.clone_from(&facts.twins);
         self.apart.clone_from(&facts.apart);
@@ -193,5 +254,30 @@ impl World {
         self.threads[id].slots.clear();
         self.unborn(id);
         Some(id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Cell, Facts};
+
+    #[test]
+    fn facts_of_two_searches_go_together() {
+        let cell = |at, size| Cell { at, size, atomic: false };
+        let mut one = Facts { cells: vec![cell(0, 4)], threads: vec![(0, 0)], loops: vec![7], ..Facts::default() };
+        let other = Facts {
+            cells: vec![cell(2, 4), cell(8, 8)],
+            threads: vec![(0, 0), (1, 0)],
+            loops: vec![7, 9],
+            waits: true,
+            ..Facts::default()
+        };
+        let (before, mut both) = (one.clone(), one.clone());
+        one.join(other.clone());
+        assert_eq!((&one.cells, &one.threads), (&vec![cell(0, 4), cell(8, 8)], &vec![(0, 0), (1, 0)]));
+        assert!(one.loops == [7, 9] && one.waits);
+        // Threads that were found in another order have other numbers.
+        both.join(Facts { threads: vec![(0, 1), (0, 0)], ..other });
+        assert_eq!(both, before);
     }
 }

@@ -100,18 +100,36 @@ pub fn walk(pc: usize, frame: usize, thread: usize, most: usize) -> Vec<usize> {
 
 /// The return addresses that a chain of frame pointers on a thread's stack leads to.
 #[inline]
-pub fn callers(mut frame: usize, thread: usize) -> impl Iterator<Item = usize> {
+pub fn callers(frame: usize, thread: usize) -> impl Iterator<Item = usize> {
+    frames(frame, thread).map(|(_, back)| back)
+}
+
+/// The frames of that chain: each pointer, with the return address above it.
+#[inline]
+fn frames(mut frame: usize, thread: usize) -> impl Iterator<Item = (usize, usize)> {
     let stack = floor(thread)..stack_base(thread) - 16;
     std::iter::from_fn(move || {
         if !stack.contains(&frame) || !frame.is_multiple_of(8) {
             return None;
         }
+        let at = frame;
         // SAFETY: within the stack, which is mapped.
         let (next, back) = unsafe { (*(frame as *const usize), *((frame + 8) as *const usize)) };
         // Frames further up are at higher addresses.
         frame = if next > frame { next } else { 0 };
-        (back != 0).then_some(back)
+        (back != 0).then_some((at, back))
     })
+}
+
+/// Whether an address on the main thread's stack is not in the frame of `main`, but in that of a function which returns before `main` does, or has.
+pub fn is_passing(addr: usize) -> bool {
+    let main = &world().threads[0];
+    let (sp, frame) = main.frame;
+    let own = frames(frame, 0).map(|(at, _)| at).take_while(|&at| at < main.entry);
+    // Of the two outermost frames the inner one ends at its return address.
+    let (inner, _) =
+        own.fold((sp, None), |(end, last): (usize, Option<usize>), at| (last.map_or(end, |last| last + 16), Some(at)));
+    (STACKS..inner).contains(&addr)
 }
 
 /// The call by which the thread that runs left the program's own code, if it is in a library now and this is its stack pointer:

@@ -19,6 +19,10 @@ pub enum Life {
     Live = 1,
     /// In a block that was freed.
     Freed = 2,
+    /// In a mapping, and taken out of it again; may only be read; may not be accessed at all.
+    Unmapped = 3,
+    ReadOnly = 4,
+    NoAccess = 5,
     /// In a block that ends here: this many of the 16 bytes are in it.
     Part = 16,
 }
@@ -83,6 +87,10 @@ pub struct Heap {
     released: Vec<Release>,
     /// How many of these are from before then.
     first_released: usize,
+    /// What was there before a part of a mapping was made something else, by address, in order; since the execution began.
+    changed: Vec<(usize, Box<[u8]>)>,
+    /// Something of that has happened, in whatever execution.
+    changes: bool,
     /// Bytes that an execution may allocate.
     pub limit: usize,
     pub used: usize,
@@ -93,6 +101,7 @@ pub struct Heap {
 pub struct Saved {
     next: Vec<(usize, u32)>,
     freed: usize,
+    changed: usize,
     released: usize,
     used: usize,
 }
@@ -140,7 +149,17 @@ impl Heap {
     /// Empty, for executions that may allocate this much.
     pub fn new(limit: usize) -> Heap {
         let first: Vec<(usize, u32)> = (0..MAX_THREADS).map(|thread| (region(thread), 0)).collect();
-        Heap { next: first.clone(), first, freed: Vec::new(), released: Vec::new(), first_released: 0, limit, used: 0 }
+        Heap {
+            next: first.clone(),
+            first,
+            freed: Vec::new(),
+            released: Vec::new(),
+            first_released: 0,
+            changed: Vec::new(),
+            changes: false,
+            limit,
+            used: 0,
+        }
     }
 
     /// A block of this size; `None` if there is no room.
@@ -212,9 +231,32 @@ impl Heap {
         self.released.push(Release { start: block.start, thread, pc, caller });
         // SAFETY: `block` was found by its header.
         unsafe { (*((block.start - HEADER) as *mut Header)).magic = DEAD };
-        set_life(block.start, block.start + block.size.max(1), Life::Freed);
+        let end = block.start + block.size.max(1);
+        if self.changes {
+            self.change(block.start, end, Life::Freed);
+            return;
+        }
+        set_life(block.start, end, Life::Freed);
         if block.start < self.first[block.thread].0 {
             self.freed.push(*block);
+        }
+    }
+
+    /// Makes whole pages of a block, or all of it, something else.
+    pub fn change(&mut self, from: usize, to: usize, life: Life) {
+        self.changes = true;
+        let (a, b) = ((from - HEAPS) / 16, (to - HEAPS).div_ceil(16));
+        // SAFETY: mapped for the whole of the heaps.
+        let before = unsafe { std::slice::from_raw_parts((LIFE + a) as *const u8, b - a) };
+        self.changed.push((LIFE + a, before.into()));
+        set_life(from, to, life);
+    }
+
+    /// Takes back all such changes but the first ones.
+    fn change_back(&mut self, kept: usize) {
+        for (at, before) in self.changed.drain(kept..).rev() {
+            // SAFETY: it was read from there.
+            unsafe { std::ptr::copy_nonoverlapping(before.as_ptr(), at as *mut u8, before.len()) };
         }
     }
 
@@ -232,6 +274,7 @@ impl Heap {
         }
         self.first.clone_from(&self.next);
         self.first_released = self.released.len();
+        self.changed.clear();
         ranges
     }
 
@@ -259,10 +302,12 @@ impl Heap {
         saved.next.clear();
         saved.next.extend_from_slice(&self.next[..threads]);
         (saved.freed, saved.released, saved.used) = (self.freed.len(), self.released.len(), self.used);
+        saved.changed = self.changed.len();
     }
 
     /// Goes back to an earlier state of the same execution, but for that memory.
     pub fn put_back(&mut self, saved: &Saved) {
+        self.change_back(saved.changed);
         for (next, &kept) in self.next.iter_mut().zip(&saved.next) {
             if next.0 > kept.0 {
                 set_life(kept.0, next.0, Life::Nothing);
@@ -280,6 +325,7 @@ impl Heap {
     #[inline]
     pub fn reset(&mut self, threads: usize) {
         self.used = 0;
+        self.change_back(0);
         for thread in 0..threads {
             let (first, next) = (self.first[thread].0, self.next[thread].0);
             if next > first {

@@ -46,6 +46,7 @@
 mod code;
 mod flow;
 mod forks;
+mod quiet;
 mod sites;
 mod step;
 #[cfg(test)]
@@ -54,6 +55,7 @@ mod tests;
 use super::registers::{register, step, word_at};
 use code::Code;
 use flow::Flow;
+use quiet::Known;
 use rustc_hash::FxHashMap;
 use sites::Site;
 use std::path::Path;
@@ -74,8 +76,7 @@ pub struct Live {
     base: usize,
     /// By return address, as they are in memory.
     sites: FxHashMap<usize, Option<Site>>,
-    /// Whether a function may access what is above its return address.
-    above: FxHashMap<u64, bool>,
+    known: Known,
 }
 
 impl Live {
@@ -99,16 +100,12 @@ impl Live {
     #[cold]
     #[inline(never)]
     fn look(&mut self, back: usize) {
-        let Live { code, base, sites, above } = self;
+        let Live { code, base, sites, known } = self;
         sites.insert(back, None);
         let Some(code) = code else { return };
         // After a call that does not return there may be another function.
         let Some(entry) = back.checked_sub(*base + 1).and_then(|at| code.function(at as u64)) else { return };
-        let takes = |function: u64| {
-            let looks = || Flow::new(code, function, |_| true).is_none_or(|flow| flow.above);
-            *above.entry(function).or_insert_with(looks)
-        };
-        let Some(flow) = Flow::new(code, entry, takes) else { return };
+        let Some(flow) = Flow::new(code, entry, |function| known.about(code, function)) else { return };
         for (at, site) in sites::sites(&flow) {
             sites.insert(*base + at as usize, site);
         }

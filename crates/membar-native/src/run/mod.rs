@@ -30,6 +30,7 @@ mod idle;
 mod layout;
 mod libc_hooks;
 mod live;
+mod made;
 mod module;
 mod opaque;
 mod output;

@@ -21,6 +21,8 @@ pub struct Module {
     fini: Vec<usize>,
     /// `main`.
     pub main: usize,
+    /// A panic ends the program of Rust, whoever would catch it.
+    pub aborts: bool,
     /// In the order in which the dynamic linker has them.
     pub libraries: Vec<Library>,
 }
@@ -98,6 +100,8 @@ impl Module {
     /// Loads the object. Its constructors run.
     pub fn load(path: &Path) -> Result<Module, LoadError> {
         use std::os::unix::ffi::OsStrExt;
+        // A name without a directory would be looked for among the system's libraries.
+        let path = std::path::absolute(path).map_err(|error| LoadError::Open(error.to_string()))?;
         let name = CString::new(path.as_os_str().as_bytes()).map_err(|error| LoadError::Open(error.to_string()))?;
         let before: Vec<usize> = loaded().iter().map(|library| library.base).collect();
         // Calls of the program's libraries are resolved in the program first, which has the stubs.
@@ -115,7 +119,9 @@ impl Module {
         if main == 0 {
             return Err(LoadError::NoMain);
         }
-        let mut module = Module { main, ..Module::default() };
+        // SAFETY: as above.
+        let aborts = !unsafe { libc::dlsym(handle, c"__membar_aborts".as_ptr()) }.is_null();
+        let mut module = Module { main, aborts, ..Module::default() };
         for library in loaded() {
             if library.text.iter().any(|&(from, to)| (from..to).contains(&main)) {
                 let Library { base, len, text, data, tls, fini, .. } = library;

@@ -120,7 +120,7 @@ pub struct Opaque {
     code: Vec<(usize, usize)>,
     /// Data of the C++ library.
     exempt: (usize, usize),
-    thunks: Thunks,
+    pub thunks: Thunks,
     /// The last one of each thread.
     calls: Vec<Call>,
     looked: u32,

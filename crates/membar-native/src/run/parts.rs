@@ -8,8 +8,12 @@
 //! Algorithm: that some cell is accessed in parts is a fact ([`super::Facts::parts`]), with which exploration begins again; from then on
 //! executions are monitored by bytes (`membar-monitor/src/bytes.rs`, `c11/mixed.rs`), and explained and confirmed by bytes.
 //!
-//! Guarantees: those of the monitors. Values of more than 8 bytes are numbers that stand for them, so violations that need a part of such a
-//! value are not confirmed, and the answer is undecided.
+//! Executions of TSO and PSO are those of a machine with bytes (`membar-explore/src/buffers/`). For C11 alone and for its graphs, plain accesses are taken apart instead ([`super::shadow`]), and a plain read of some bytes counts as
+//! one of the whole cell as long as all writes and all atomic accesses are to whole cells: then it conflicts with the same accesses.
+//!
+//! Guarantees: those of the monitors. Values of more than 8 bytes are numbers that stand for them; the program puts them together
+//! ([`World::merge`]) and takes them apart ([`World::shown`]). What a compare-and-swap of 16 bytes finds is not known to the monitor, which tries both; if
+//! what it reports then is not confirmed, the answer is undecided.
 
 use super::world::World;
 
@@ -21,6 +25,13 @@ pub struct Parts {
 }
 
 impl World {
+    /// The bytes of a plain access to a part of a cell.
+    #[cold]
+    pub fn plain_part(&mut self, cell: u32, addr: usize, size: usize, write: bool) -> u8 {
+        let whole = self.shadow.tears && !self.parts.any && !write;
+        if whole { 0 } else { self.part(cell, addr, size) }
+    }
+
     /// The bytes of an access to a part of a cell, as [`super::slot::Pending::part`] has them.
     #[cold]
     pub fn part(&mut self, cell: u32, addr: usize, size: usize) -> u8 {

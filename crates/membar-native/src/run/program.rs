@@ -181,7 +181,6 @@ impl Native {
         w.keep_handlers(object);
         let imports = crate::build::imports(object).ok();
         let names = || imports.iter().flatten().map(|import| import.name.as_str());
-        w.snapshots.allowed = imports.is_some() && snapshot::allow(names());
         // SAFETY: the object's code, which is mapped and does not change.
         let code =
             unsafe { std::slice::from_raw_parts(w.module.text.0 as *const u8, w.module.text.1 - w.module.text.0) };
@@ -193,6 +192,7 @@ impl Native {
                 w.watch_opaque(object, program, own);
             }
         }
+        w.snapshots.allowed = imports.is_some() && snapshot::allow(names(), |name| w.opaque.thunks.sees(name));
         w.volatile_atomic = options.volatile_atomic;
         w.spurious_wakeups = options.spurious_wakeups;
         w.spurious_failures = options.spurious_failures;
@@ -397,7 +397,11 @@ impl Program for Native {
 
     fn may_wait(&self, thread: usize) -> bool {
         let w = world();
-        w.threads[thread].slots.len() == 1 && thread > 0 || w.is_over()
+        let may_wait = w.threads[thread].slots.len() == 1 && thread > 0 || w.is_over();
+        if !may_wait {
+            w.look_at_end(thread);
+        }
+        may_wait
     }
 
     #[inline(always)]
@@ -447,6 +451,14 @@ impl Program for Native {
 
     fn leave(&mut self, addr: u32, value: u64) {
         world().leave_at(addr, value);
+    }
+
+    fn hold(&mut self, addr: u32, value: u64) {
+        world().hold_at(addr, value);
+    }
+
+    fn merge(&mut self, access: &Access, value: u64, written: u64) -> u64 {
+        world().merge(access, value, written)
     }
 
     fn is_void(&self) -> bool {

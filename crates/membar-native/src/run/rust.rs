@@ -220,6 +220,9 @@ pub extern "C-unwind" fn panics(message: usize, len: usize, file: usize, file_le
     let stack = fault::offsets(&fault::here());
     let noted = Fault { stack, ..Fault::error(format!("panics{place}: {}", lines.join(", "))) };
     let w = world();
+    if w.module.aborts && !file.is_empty() {
+        super::coroutine::Thread::stop(noted)
+    }
     w.threads[w.current].panic = Some(noted);
 }
 
@@ -234,6 +237,13 @@ static EXPECTED: AtomicBool = AtomicBool::new(false);
 
 pub extern "C-unwind" fn panics_are_expected() {
     EXPECTED.store(true, Ordering::Relaxed);
+}
+
+/// The test has failed without a panic.
+pub extern "C-unwind" fn test_fails(message: usize, len: usize) -> ! {
+    // SAFETY: a string of the program's.
+    let message = String::from_utf8_lossy(unsafe { std::slice::from_raw_parts(message as *const u8, len) });
+    super::coroutine::Thread::stop(Fault::error(message.into_owned()))
 }
 
 /// Nobody has caught the panic of the thread that runs.

@@ -15,8 +15,9 @@
 //! 2. A guarded access by a thread outside of sections is disabled while another thread is in one, and conflicts with its beginning and end
 //!    ([`membar_explore::Waiting`]: it waits for another address than its own).
 //! 3. If a thread fails, or ends the program, while another is in a section, what that section has yet to do is not known: all steps inside are guarded.
-//! 4. An access that may have to wait (a lock, a join) lets others run if it is in a section: the section ends before it, and
-//!    another one begins after it. It is never guarded itself. If such a step comes in between, that is noted.
+//! 4. An access that may have to wait (a lock, a join) is never guarded. If such a step comes in between, that is noted.
+//! 5. An access that has to wait in a section waits for steps that could as well come before the section. If there are none, the execution ends there, and that is
+//!    noted: others would have to run meanwhile, which a section excludes.
 //!
 //! # Guarantees
 //!
@@ -112,21 +113,6 @@ pub fn leave() {
     barrier(Barrier::Full);
 }
 
-/// Lets others run. [`resume`] gets the result.
-pub fn interrupt() -> u32 {
-    // SAFETY: mapped.
-    let section = unsafe { *word() };
-    leave();
-    section
-}
-
-/// The section goes on.
-pub fn resume(section: u32) {
-    enter();
-    // SAFETY: mapped.
-    unsafe { *word() = section };
-}
-
 /// Accesses to cells: whether one of them writes, and one of them.
 #[derive(Default)]
 struct Accesses(FxHashMap<u32, (bool, Pending)>);
@@ -193,6 +179,20 @@ impl World {
             && let Some(lock) = self.shadow.number(SECTIONS)
         {
             self.keep_out(owner - 1, lock, owner - 1 != self.current);
+        }
+    }
+
+    /// An execution ends, and this thread waits.
+    pub fn look_at_end(&mut self, thread: usize) {
+        // SAFETY: mapped.
+        let owner = unsafe { *word() % DEEPER } as usize;
+        let slot = self.threads[thread].slots.last();
+        if owner == thread + 1
+            && let Some(site) = slot.filter(|slot| slot.pending.waits).map(|slot| slot.pending.site)
+            && !self.stuck.contains(&site)
+        {
+            self.stuck.push(site);
+            self.grown = true;
         }
     }
 

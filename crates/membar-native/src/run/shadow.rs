@@ -19,10 +19,11 @@
 //! When accesses of different sizes overlap, cells are cut at the borders, and an access to several cells is several steps, as plain
 //! accesses of C are. If one of the accesses is atomic, the cells are made one instead: a store of 8 bytes
 //! that covers two atomic words is one store, and others may rely on that. An access to a part
-//! says which part it is ([`super::parts`]). A plain access across a multiple of 8 bytes is two where there are atomic ones of up to 8 bytes: no cell has more than 8 because of it.
+//! says which part it is ([`super::parts`]). If cells are to be accessed as a whole ([`Shadow::tears`]), only atomic accesses do that, and a plain
+//! one is a step for each cell. That adds executions in which it is half done, none under C11, where whoever sees that races with it. A plain access across a multiple of 8 bytes is two where there are atomic ones of up to 8 bytes: no cell has more than 8 because of it.
 //!
 //! A thread's stack ends with the thread. So a cell there is visible as soon as another thread comes to it, and the end of the
-//! thread is a step on each of those ([`Shadow::mortal`]).
+//! thread is a step on each of those ([`Shadow::mortal`]). The frame of `main` itself is left out: `main` seldom ends before the others.
 //!
 //! # Invariants
 //!
@@ -83,6 +84,8 @@ pub struct Shadow {
     pub cells: Vec<Cell>,
     /// Those of them on stacks and among thread-local variables.
     pub mortal: Vec<u32>,
+    /// Plain accesses to several atomic cells are several steps ([`super::facts::Facts::tears`]).
+    pub tears: bool,
     /// Whether cells have become visible, or others, since the program was set up.
     pub grown: bool,
     /// Pages of the arena that have cells: memory is large, and most of it has none.
@@ -109,6 +112,7 @@ impl Shadow {
             libraries: Vec::new(),
             cells: Vec::new(),
             mortal: Vec::new(),
+            tears: false,
             grown: false,
             pages: vec![false; ARENA_LEN / PAGE],
             owners: FxHashMap::default(),
@@ -265,7 +269,7 @@ impl Shadow {
                     other => other,
                 }
             }
-            _ if atomic || over.iter().any(|&(a, _)| words[a] & ATOMIC != 0) => {
+            _ if atomic || !self.tears && over.iter().any(is_atomic) => {
                 let whole = |(a, b): (usize, usize), &(c, d): &(usize, usize)| (a.min(c), b.max(d));
                 let (a, b) = over.iter().filter(|cell| words[cell.0] & ATOMIC != 0).fold((from, to), whole);
                 self.cut(granule, &over, a, b, thread);
@@ -273,7 +277,8 @@ impl Shadow {
             }
             _ => {
                 self.cut(granule, &over, from, to, thread);
-                let mut at = from;
+                // An atomic cell is not cut.
+                let mut at = over.first().filter(|cell| is_atomic(cell)).map_or(from, |&(a, _)| a.min(from));
                 let mut any = false;
                 while at < to {
                     let size = (self.words(granule)[at] & SIZE) as usize;
@@ -502,7 +507,7 @@ impl Shadow {
             let borders = [a, from.clamp(a, b), to.clamp(a, b), b];
             let word = words[a];
             let who = word >> WHO;
-            if (from <= a || from >= b) && (to <= a || to >= b) {
+            if (from <= a || from >= b) && (to <= a || to >= b) || word & ATOMIC != 0 {
                 continue;
             }
             if who >= VISIBLE {
@@ -592,10 +597,11 @@ pub fn library_bytes(lens: impl Iterator<Item = usize>) -> usize {
     lens.map(words_of).sum()
 }
 
-/// Whether this is on the stack of another thread than the first, or among its thread-local variables: it will be no more when that
-/// ends, so other accesses race with that. The first one's remains are examined when it ends.
+/// Whether this is on the stack of another thread or among its thread-local variables: it will be no more when that
+/// ends, so other accesses race with that. The first thread's remains are examined when it ends, but for the frames of functions that
+/// `main` calls, which return before.
 fn is_others(thread: usize, addr: usize) -> bool {
-    owner(addr).is_some_and(|owner| owner != thread && owner != 0)
+    owner(addr).is_some_and(|owner| owner != thread && (owner != 0 || super::fault::is_passing(addr)))
 }
 
 /// The value of a cell. A cell of more than 8 bytes has a value by which it can be told from others.

@@ -15,9 +15,10 @@
 //! # Guarantees
 //!
 //! A snapshot restores all memory that a reset restores. Anything else a program can change is in functions that
-//! it calls and membar does not see into; so there are snapshots only if all of those are known to keep nothing
-//! that they were asked for ([`HARMLESS`]): a file that was opened before a snapshot and closed after it could not be open
-//! again. And they do not hide that a program is not deterministic: at first, and then once in a while ([`World::catch_up`]), the
+//! it calls and membar does not see into; so there are snapshots only as long as none of those has been called but functions that
+//! are known to keep nothing that they were asked for ([`HARMLESS`]): a file that was opened before a snapshot and closed after it could not be open
+//! again. Calls of others go through thunks ([`super::opaque`]) and put an end to snapshots; where some would not be seen,
+//! there are none from the beginning. And they do not hide that a program is not deterministic: at first, and then once in a while ([`World::catch_up`]), the
 //! program is run from its beginning all the same.
 //!
 //! # Complexity
@@ -56,6 +57,15 @@ impl Snapshots {
         self.drop_to(0);
         if !wanted || !self.allowed {
             self.next = usize::MAX;
+        }
+    }
+
+    /// The program has done something that cannot be taken back. All executions are run from their beginnings from now on.
+    #[inline]
+    pub fn forbid(&mut self) {
+        if self.allowed {
+            self.allowed = false;
+            self.clear(false);
         }
     }
 
@@ -350,7 +360,15 @@ const HARMLESS: &[&str] = &[
     "pthread_rwlockattr_init",
     "pthread_rwlockattr_destroy",
     "getpid",
+    "getuid",
     "getenv",
+    "getauxval",
+    "getcwd",
+    "isatty",
+    "gnu_get_libc_version",
+    "__xpg_strerror_r",
+    "sigemptyset",
+    "sigaddset",
     "sysconf",
     "getpagesize",
     "__errno_location",
@@ -361,7 +379,13 @@ const HARMLESS: &[&str] = &[
     "siglongjmp",
 ];
 
-/// Whether a program that takes these functions from libraries can be restored to a snapshot.
-pub fn allow<'a>(mut imports: impl Iterator<Item = &'a str>) -> bool {
-    imports.all(|name| HARMLESS.contains(&name))
+/// Whether a function of the C library keeps nothing that it was asked for.
+pub fn keeps_nothing(name: &str) -> bool {
+    HARMLESS.contains(&name)
+}
+
+/// Whether a program that takes these functions from libraries can be restored to a snapshot, as long as none is called
+/// of which `sees` says that it would be seen.
+pub fn allow<'a>(mut imports: impl Iterator<Item = &'a str>, sees: impl Fn(&str) -> bool) -> bool {
+    imports.all(|name| keeps_nothing(name) || sees(name))
 }

@@ -11,6 +11,7 @@
 use super::hooks::NAMES;
 use super::layout::{REGS, TABLE};
 use std::fmt::Write;
+use std::hash::{Hash, Hasher};
 
 /// The stubs as an assembly file.
 pub fn assembly() -> String {
@@ -69,8 +70,19 @@ pub fn assembly() -> String {
     }
     text.push_str("\t.weak __cxa_get_globals\n\t.weak __cxa_demangle\n");
     let _ = writeln!(text, "\t.weak {BAD_ALLOC}");
+    let _ = writeln!(text, "\t.section {MARK},\"\",@progbits\n\t.ascii \"{}\"", mark());
     text.push_str("\t.section .note.GNU-stack,\"\",@progbits\n");
     text
+}
+
+/// The section that says which stubs an object has: others would lead to other functions.
+pub const MARK: &str = ".membar_stubs";
+
+/// What is in it.
+pub fn mark() -> String {
+    let mut hash = rustc_hash::FxHasher::default();
+    (NAMES, REGS, TABLE).hash(&mut hash);
+    format!("{:016x}", hash.finish())
 }
 
 /// The function that throws `std::bad_alloc`.

@@ -163,6 +163,9 @@ pub struct Traced {
     /// The program's output, its last 64 KiB.
     #[serde(default)]
     pub output: String,
+    /// Of an execution of a memory model: what memory holds at each cell once all stores have come there.
+    #[serde(default)]
+    pub left: Vec<(u32, u64)>,
 }
 
 impl Native {
@@ -174,9 +177,9 @@ impl Native {
     /// Runs an execution of a memory model from the beginning.
     pub(crate) fn weak_trace(&mut self, steps: &[WeakStep]) -> Traced {
         self.tell(true);
-        // Of each cell its writes in co, the first being the initial value: the values, and whether its life ends with them.
-        let mut orders: FxHashMap<u32, Vec<(u64, bool)>> = FxHashMap::default();
-        let traced = self.traced(steps, |program, step| program.follow_weak(step, &mut orders));
+        let mut orders: FxHashMap<u32, Writes> = FxHashMap::default();
+        let mut traced = self.traced(steps, |program, step| program.follow_weak(step, &mut orders));
+        traced.left = orders.iter().map(|(&addr, order)| (addr, self.left(order.initial, &order.writes))).collect();
         self.tell(false);
         World::begin();
         traced
@@ -188,7 +191,7 @@ impl Native {
         can.then(|| self.repeat(step))
     }
 
-    fn follow_weak(&mut self, step: &WeakStep, orders: &mut FxHashMap<u32, Vec<(u64, bool)>>) -> Option<Performed> {
+    fn follow_weak(&mut self, step: &WeakStep, orders: &mut FxHashMap<u32, Writes>) -> Option<Performed> {
         let thread = step.thread as usize;
         if thread >= self.threads() {
             return None;
@@ -199,20 +202,32 @@ impl Native {
             return Some(self.choose(thread, outcome as u32));
         }
         let addr = access.addr;
-        let order = orders.entry(addr).or_insert_with(|| vec![(self.memory(addr), false)]);
-        let at = order.len().checked_sub(step.behind as usize).filter(|&at| at > 0)?;
-        let (found, ended) = order[at - 1];
+        let order = orders.entry(addr).or_insert_with(|| Writes { initial: self.memory(addr), writes: Vec::new() });
+        let at = order.writes.len().checked_sub(step.behind as usize)?;
+        let own = |made: &&Performed| made.thread == step.thread && made.access.overlaps(&access);
+        let seen: Vec<Performed> =
+            order.writes[..at].iter().chain(order.writes[at..].iter().filter(own)).copied().collect();
+        let found = self.left(order.initial, &seen);
+        let ended =
+            seen.iter().rev().find(|made| made.access.overlaps(&access)).is_some_and(|made| made.access.c11.ends());
         let waiting = self.waiting(thread);
         if waiting.blocking && waiting.round.first().is_some_and(|awaited| awaited.blocks(found)) {
             return None;
         }
         let performed = self.step_finding(thread, found, ended);
         if performed.writes {
-            order.insert(at, (performed.new, performed.access.c11.ends()));
+            order.writes.insert(at, performed);
         }
-        let last = order.last().map_or(0, |&(value, _)| value);
+        let last = self.left(order.initial, &order.writes);
         self.leave(addr, last);
         Some(performed)
+    }
+
+    /// What these writes to an address leave there, one after the other.
+    fn left(&mut self, initial: u64, writes: &[Performed]) -> u64 {
+        // Nothing is left of those before one of the whole address.
+        let from = writes.iter().rposition(|made| made.access.part == 0).unwrap_or(0);
+        writes[from..].iter().fold(initial, |value, made| self.merge(&made.access, value, made.new))
     }
 
     /// Runs steps from the beginning.
@@ -233,10 +248,22 @@ impl Native {
             cells: Vec::new(),
             pointees: Vec::new(),
             output: String::new(),
+            left: Vec::new(),
         };
         for step in schedule {
             let stack = stack(step.thread_of());
-            let Some(performed) = follow(self, step) else { break };
+            // What values of more than 8 bytes stand for is known from here on.
+            if step.thread_of() < self.threads()
+                && let Next::Access(access) = self.next(step.thread_of())
+            {
+                world().value_of(access.addr);
+            }
+            let Some(made) = follow(self, step) else { break };
+            if made.access.part != 0 && made.writes {
+                world().value_of(made.access.addr);
+            }
+            let shown = |value| world().shown(&made.access, value);
+            let performed = Performed { old: shown(made.old), new: shown(made.new), ..made };
             locate(&performed.access, &mut traced.cells);
             for value in [performed.old, performed.new] {
                 point(value, &mut traced.pointees);
@@ -248,7 +275,8 @@ impl Native {
                 Next::Access(access) if access.site == START_SITE => Standing::Done,
                 Next::Access(access) => {
                     locate(&access, &mut traced.cells);
-                    let value = self.value(access.addr);
+                    let value = world().value_of(access.addr);
+                    let value = world().shown(&access, value);
                     let made = Performed { thread: thread as u32, access, writes: false, old: value, new: value };
                     let waits = !self.waiting(thread).round.is_empty();
                     let step = TracedStep { made: Made::new(&made), stack: stack(thread) };
@@ -314,21 +342,35 @@ impl Native {
                 let Some((Stand::Access, slot)) = now(thread) else { return RemoteReply::Done };
                 let cell = w.shadow.cells[slot.pending.cell as usize];
                 let before = shadow::bytes(&cell);
-                shadow::write(&cell, value);
+                w.put(slot.pending.cell, value);
                 World::perform(thread);
-                let new = read(&cell);
+                let new = w.value_of(slot.pending.cell);
                 shadow::set_bytes(&cell, &before);
                 RemoteReply::Value(new)
             }
-            Remote::Value(addr) => RemoteReply::Value(w.shadow.cells.get(addr as usize).map_or(0, read)),
+            Remote::Value(addr) => RemoteReply::Value(w.value_of(addr)),
             Remote::Set(addr, value) => {
-                if let Some(cell) = w.shadow.cells.get(addr as usize) {
-                    shadow::write(cell, value);
-                }
+                w.put(addr, value);
                 RemoteReply::Done
             }
+            Remote::Merge { addr, part, value, written } => {
+                RemoteReply::Value(w.merge(&to(addr, part), value, written))
+            }
+            Remote::Shown { addr, part, value } => RemoteReply::Value(w.shown(&to(addr, part), value)),
         }
     }
+}
+
+/// An access to a part of an address.
+fn to(addr: u32, part: u8) -> Access {
+    Access { part, ..access(&super::slot::Pending::plain(addr, END_SITE, AccessKind::Load)) }
+}
+
+/// What is known of a cell while an execution of a memory model is run.
+struct Writes {
+    initial: u64,
+    /// In co.
+    writes: Vec<Performed>,
 }
 
 /// A step that says whose it is.

@@ -17,6 +17,7 @@
 //! something that needs more than the stack and frame pointers, there is no caller.
 
 use super::registers::word_at;
+use crate::files::Mapped;
 use gimli::{
     BaseAddresses, CfaRule, EhFrame, EhFrameHdr, EndianSlice, LittleEndian, RegisterRule, UnwindContext, UnwindSection,
     X86_64,
@@ -69,7 +70,7 @@ pub struct Unwinder {
 impl Unwinder {
     /// Nothing is known about a file that cannot be read.
     pub fn load(object: &Path) -> Unwinder {
-        std::fs::read(object).ok().and_then(|bytes| Unwinder::parse(&bytes)).unwrap_or_default()
+        Mapped::open(object).ok().and_then(|bytes| Unwinder::parse(&bytes)).unwrap_or_default()
     }
 
     fn parse(bytes: &[u8]) -> Option<Unwinder> {

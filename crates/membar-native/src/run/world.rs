@@ -126,6 +126,8 @@ pub struct World {
     pub sampling: bool,
     pub diverged: Option<Divergence>,
     pub executions: u64,
+    /// What the execution has made in the file system.
+    pub leftovers: Vec<std::path::PathBuf>,
     pub steps: u64,
     /// Steps made again, to come to a state.
     pub replayed: u64,
@@ -147,6 +149,8 @@ pub struct World {
     pub weak: bool,
     /// Steps of other threads inside atomic sections ([`super::sections`]).
     pub intruders: Vec<u32>,
+    /// Where threads wait in atomic sections for what comes after them (`sections.rs`).
+    pub stuck: Vec<u32>,
     /// Instructions whose accesses are held back while another thread is in an atomic section (`sections.rs`).
     pub guarded: Vec<u32>,
     /// Whether threads may have twins, those that seem to have, and those that have turned out to differ ([`super::twins`]).
@@ -267,6 +271,7 @@ impl World {
             sampling: false,
             diverged: None,
             executions: 0,
+            leftovers: Vec::new(),
             steps: 0,
             replayed: 0,
             stamps: Vec::new(),
@@ -280,6 +285,7 @@ impl World {
             spurious_failures: false,
             weak: false,
             intruders: Vec::new(),
+            stuck: Vec::new(),
             guarded: Vec::new(),
             symmetry: false,
             twins: Vec::new(),
@@ -369,7 +375,9 @@ impl World {
             thread.ties = Ties::NEW;
             (thread.barrier, thread.fence) = (Barrier::None, Fence::None);
             (thread.dirty, thread.was_dirty) = (false, false);
-            (thread.private, thread.suspect) = (0, 1000);
+            // It may have been left in the middle of an instruction of assembly.
+            thread.scratch = 0;
+            (thread.private, thread.suspect, thread.circle) = (0, 1000, None);
             thread.keys.clear();
             thread.written.clear();
             thread.cleanups.clear();
@@ -380,7 +388,8 @@ impl World {
             thread.early = None;
             thread.later.clear();
             thread.patched.clear();
-            (thread.random, thread.clock, thread.errno, thread.mask) = (Rng::new(id as u64), 0, 0, 0);
+            (thread.random, thread.errno, thread.mask) = (Rng::new(id as u64), 0, 0);
+            (thread.clock, thread.rested, thread.born, thread.slept) = (0, 0, 0, 0);
             thread.asked_errno = false;
             thread.cancel = [0; 2];
             thread.thrown.clear();
@@ -400,6 +409,7 @@ impl World {
         self.pages.restore();
         self.heap.reset(self.known);
         super::libc_hooks::restore_environment();
+        super::made::remove(&mut self.leftovers);
         self.forget_calls();
         self.handlers.copy(&self.first_handlers);
         self.key_dtors.clone_from(&self.first_keys);

@@ -99,6 +99,7 @@ fn result(checkpoint: &Checkpoint, site: impl Fn(u32) -> u32) -> Result {
         ErrorKind::Livelock => "livelock",
         ErrorKind::Fault { .. } => "fault",
         ErrorKind::Race { .. } => "race",
+        ErrorKind::Condition => "condition",
     });
     let races = checkpoint.seen.errors.iter().filter_map(|error| match error.kind {
         ErrorKind::Race { sites: (one, other) } => Some((site(one), site(other))),

@@ -1,11 +1,12 @@
 //! Random programs, compiled and explored. This test is its own child process, so it has no harness.
 //!
-//! `--ignored` runs more of them; `MEMBAR_NATIVE_PROGRAMS=n`, `MEMBAR_MIXED_PROGRAMS=n`, `MEMBAR_BYTES_PROGRAMS=n` and
-//! `MEMBAR_LOOP_PROGRAMS=n` set how many.
+//! `--ignored` runs more of them; `MEMBAR_NATIVE_PROGRAMS=n`, `MEMBAR_MIXED_PROGRAMS=n`, `MEMBAR_BYTES_PROGRAMS=n`,
+//! `MEMBAR_TORN_PROGRAMS=n` and `MEMBAR_LOOP_PROGRAMS=n` set how many.
 
 mod litmus;
 mod loops;
 mod mixed;
+mod torn;
 
 use membar_native::process::{self, Setup};
 use std::path::Path;
@@ -24,6 +25,7 @@ fn setup(object: &Path, dir: &Path, program: usize) -> Setup {
         exe_args: vec!["serve".into()],
         object: object.into(),
         args: vec!["program".into(), program.to_string().into()],
+        around: Default::default(),
         dir: dir.into(),
         heap: 1 << 20,
         volatile_atomic: false,
@@ -48,8 +50,10 @@ fn main() {
             litmus::run(programs("MEMBAR_NATIVE_PROGRAMS", 40, 160));
             mixed::run(programs("MEMBAR_MIXED_PROGRAMS", 40, 100));
             let small = programs("MEMBAR_BYTES_PROGRAMS", 40, 300);
-            mixed::against_the_machine(small, None);
-            mixed::against_the_machine(small, Some("clang"));
+            mixed::against_the_machine(small, None, false);
+            mixed::against_the_machine(small, Some("clang"), false);
+            mixed::against_the_machine(small, None, true);
+            torn::run(programs("MEMBAR_TORN_PROGRAMS", 40, 300));
             loops::run(programs("MEMBAR_LOOP_PROGRAMS", 40, 400));
         }
     }

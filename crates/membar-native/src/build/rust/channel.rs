@@ -147,9 +147,12 @@ impl<T> Channel<T> {
     }
 
     pub(crate) fn send(&self, msg: T, deadline: Option<Instant>) -> Result<(), SendTimeoutError<T>> {
-        if deadline.is_some() {
+        if let Some(deadline) = deadline {
             return self.try_send(msg).map_err(|error| match error {
-                TrySendError::Full(msg) => SendTimeoutError::Timeout(msg),
+                TrySendError::Full(msg) => {
+                    crate::thread::sleep_until(deadline);
+                    SendTimeoutError::Timeout(msg)
+                }
                 TrySendError::Disconnected(msg) => SendTimeoutError::Disconnected(msg),
             });
         }
@@ -211,7 +214,10 @@ impl<T> Channel<T> {
         match state {
             FULL => Ok(self.take()),
             END => Err(RecvTimeoutError::Disconnected),
-            _ => Err(RecvTimeoutError::Timeout),
+            _ => {
+                deadline.map(crate::thread::sleep_until);
+                Err(RecvTimeoutError::Timeout)
+            }
         }
     }
 

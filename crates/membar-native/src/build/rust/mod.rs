@@ -14,19 +14,25 @@
 //! 4. [`build`] compiles a single file; [`cargo`] is the environment in which cargo builds a package. What either makes is loaded as
 //!    it is ([`is_object`]).
 //!
+//! 5. To try an edit of a package, a copy of it is built in the same way (`package.rs`).
+//!
 //! Guarantees: the program is compiled from its own sources with its own flags; `cfg(membar)` is all that tells. Code of other
 //! languages that is linked in is watched like any other library.
 //!
 //! Deviations: the C library keeps thread-local variables of a program, by keys. An executable's own could not be moved into a shared
 //! object.
 
+mod package;
 mod patches;
 mod scripts;
 mod sysroot;
 
+pub use package::{Artifact, Package};
 pub use sysroot::{Sysroot, setup};
 
 use super::{BuildError, Built, Note, NoteKind, compiler, link};
+use crate::files::Mapped;
+use crate::run::stubs;
 use object::{Object, ObjectSymbol};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -52,7 +58,7 @@ pub fn is_source(path: &Path) -> bool {
 
 /// Whether a file is an object that our linker script made.
 pub fn is_object(path: &Path) -> bool {
-    let Ok(data) = std::fs::read(path) else { return false };
+    let Ok(data) = Mapped::open(path) else { return false };
     let Ok(file) = link::parse(path, &data) else { return false };
     file.kind() == object::ObjectKind::Dynamic
         && link::section(&file, link::PROGRAM).is_some()
@@ -66,14 +72,12 @@ pub fn build(source: &Path, flags: &[OsString], dir: &Path, sysroot: &Sysroot) -
     let object = dir.join("prog.so");
     let mut command = Command::new(&sysroot.rustc);
     command.arg(source).arg("-o").arg(&object).arg("--crate-name").arg(crate_name(source));
-    command.args([
-        "--crate-type=bin",
-        "--edition=2024",
-        "--color=never",
-        "-g",
-        "-Copt-level=1",
-        "-Coverflow-checks=on",
-    ]);
+    // Some flags must not be there twice.
+    let given = |name: &str| flags.iter().any(|flag| flag.to_str().is_some_and(|flag| flag.starts_with(name)));
+    if !given("--edition") {
+        command.arg("--edition=2024");
+    }
+    command.args(["--crate-type=bin", "--color=never", "-g", "-Copt-level=1", "-Coverflow-checks=on"]);
     command.arg("-Cdebug-assertions=on").args(sysroot.flags()).args(flags);
     let outcome = compiler::run(command, None)?;
     if !outcome.status.success() {
@@ -108,6 +112,9 @@ fn crate_name(source: &Path) -> String {
 pub fn take(object: &Path) -> Result<Built, BuildError> {
     let data = link::read(object)?;
     let file = link::parse(object, &data)?;
+    if link::section(&file, stubs::MARK) != Some(stubs::mark().as_bytes()) {
+        return Err(BuildError::Damaged { path: object.to_owned(), reason: "it was made by another version" });
+    }
     let is_harness = file.symbols().any(|symbol| symbol.name().is_ok_and(|name| name.contains("test_main_static")));
     let checks = if is_harness { vec!["test".to_owned()] } else { Vec::new() };
     Ok(Built { object: object.to_owned(), compiler: "rustc".into(), notes: notes(object)?, checks })
@@ -122,18 +129,11 @@ fn notes(object: &Path) -> Result<Vec<Note>, BuildError> {
 
 /// The environment in which cargo builds instrumented executables and tests, besides `--target` and `--target-dir`.
 pub fn cargo(sysroot: &Sysroot) -> Vec<(String, OsString)> {
-    let mut variables: Vec<(String, OsString)> = vec![
+    vec![
         ("RUSTC_WRAPPER".into(), sysroot.wrapper.clone().into()),
         ("RUSTC".into(), sysroot.rustc.clone()),
         ("CARGO_INCREMENTAL".into(), "0".into()),
-    ];
-    for profile in ["DEV", "TEST", "RELEASE", "BENCH"] {
-        // The standard library has no bitcode; names need debug information.
-        for (key, value) in [("LTO", "off"), ("STRIP", "none"), ("DEBUG", "2"), ("SPLIT_DEBUGINFO", "off")] {
-            variables.push((format!("CARGO_PROFILE_{profile}_{key}"), value.into()));
-        }
-    }
-    variables
+    ]
 }
 
 /// The directory for what is made once and used again.

@@ -31,18 +31,32 @@ fn linker(cc: &str, dir: &Path) -> String {
         "#!/bin/sh\n# Links what rustc would make an executable of to an object that membar loads.\nfor arg do\n  shift\n  \
          case $arg in\n    -pie | -static-pie | -no-pie) set -- \"$@\" -shared ;;\n    -lgcc_s) set -- \"$@\" -lgcc_eh -lgcc ;;\n    \
          *) set -- \"$@\" \"$arg\" ;;\n  esac\ndone\nexec {cc} \"$@\" {stubs} -Wl,-Bsymbolic -Wl,-z,now -Wl,--no-undefined \
-         -Wl,--build-id=none -Wl,-u,main -Wl,--export-dynamic-symbol=main -pthread -lgcc_eh -lgcc -lc -Wl,-T,{layout}\n",
+         -Wl,--build-id=none -Wl,-u,main -Wl,--export-dynamic-symbol=main -pthread -lgcc_eh -lgcc -lc -Wl,-T,{layout} \
+         ${{MEMBAR_ABORTS:+-Wl,--defsym=__membar_aborts=1 -Wl,--export-dynamic-symbol=__membar_aborts}}\n",
         stubs = path("stubs.o"),
         layout = path("layout.ld"),
     )
 }
 
+/// Whatever a profile says: the standard library has no bitcode and unwinds, and names need debug information. That panics are to end the program is
+/// told by a symbol ([`crate::run`] looks for it).
+const PROFILE: &[&str] = &[
+    "-Clto=off",
+    "-Clinker-plugin-lto=no",
+    "-Cdebuginfo=2",
+    "-Cstrip=none",
+    "-Csplit-debuginfo=off",
+    "-Cpanic=unwind",
+];
+
 fn wrapper(sysroot: &Path, linker: &Path) -> String {
-    let flags: Vec<String> = flags(sysroot, linker).iter().map(|flag| quoted(flag)).collect();
+    let flags = flags(sysroot, linker).into_iter().chain(PROFILE.iter().map(|flag| (*flag).to_owned()));
+    let flags: Vec<String> = flags.map(|flag| quoted(&flag)).collect();
     let flags = flags.join(" ");
     format!(
         "#!/bin/sh\n# Adds membar's flags where a crate of the program is compiled.\nours=\nfor arg do\n  case $arg in\n    \
-         --target | --target=*) ours=1 ;;\n  esac\ndone\nif [ -z \"$ours\" ]; then exec \"$@\"; fi\nexec \"$@\" {flags}\n"
+         --target | --target=*) ours=1 ;;\n    panic=abort | -Cpanic=abort) MEMBAR_ABORTS=1; export MEMBAR_ABORTS ;;\n  \
+         esac\ndone\nif [ -z \"$ours\" ]; then exec \"$@\"; fi\nexec \"$@\" {flags}\n"
     )
 }
 

@@ -75,8 +75,9 @@ pub fn setup(tell: &mut dyn FnMut(&str)) -> Result<Sysroot, BuildError> {
     let key = hash(&[&version, patches::TEXT, patches::CHANNEL.1, &INSTRUMENTED.concat(), EDITION]);
     let path = dir.join(format!("{}-{key:016x}", about("release:")));
     if !path.join(DONE).is_file() {
+        let sources = sources(&rustc)?;
         tell(&format!("building the instrumented standard library of {name}, once; this takes a minute or two"));
-        build(&rustc, &path, about("commit-hash:"))?;
+        build(&rustc, &name, &sources, &path, about("commit-hash:"))?;
     }
     let loud = fs::read_to_string(path.join(DONE)).map_err(BuildError::file("read", path.join(DONE)))?;
     let scripts::Scripts { linker, wrapper } = scripts::write(&dir, &path)?;
@@ -89,18 +90,42 @@ const EDITION: &str = "1";
 /// The file that says that all is there, and what is loud.
 const DONE: &str = "loud.txt";
 
-fn build(rustc: &OsString, path: &Path, commit: &str) -> Result<(), BuildError> {
+/// The component rust-src.
+fn sources(rustc: &OsString) -> Result<PathBuf, BuildError> {
     let own = PathBuf::from(ask(rustc, &["--print", "sysroot"])?);
     let sources = own.join("lib/rustlib/src/rust/library");
-    if !sources.join("std/src/lib.rs").is_file() {
-        return Err(BuildError::NoRustSource { path: sources });
+    if sources.join("std/src/lib.rs").is_file() { Ok(sources) } else { Err(BuildError::NoRustSource { path: sources }) }
+}
+
+/// Tries our flags on an empty crate, one by one if they do not work together.
+fn try_flags(rustc: &OsString, name: &str, dir: &Path) -> Result<(), BuildError> {
+    let empty = dir.join("empty.rs");
+    fs::write(&empty, "#![no_std]\n").map_err(BuildError::file("write", &empty))?;
+    let fails = |flags: &[&str]| {
+        let mut command = Command::new(rustc);
+        command.arg(&empty).args(["--crate-type=lib", "--emit=obj", "-o"]).arg(dir.join("empty.o")).args(flags);
+        let outcome = compiler::run(command, None)?;
+        Ok::<_, BuildError>((!outcome.status.success()).then_some(outcome.stderr))
+    };
+    let Some(stderr) = fails(INSTRUMENTED)? else { return Ok(()) };
+    let mut what = format!("{name} does not take the flags that instrument a program: {}", INSTRUMENTED.join(" "));
+    for flag in INSTRUMENTED {
+        if fails(&[flag])?.is_some() {
+            what = format!("{name} does not take `{flag}`, with which membar instruments a program");
+            break;
+        }
     }
+    Err(BuildError::Rust { what, stderr: last_lines(&stderr) })
+}
+
+fn build(rustc: &OsString, name: &str, sources: &Path, path: &Path, commit: &str) -> Result<(), BuildError> {
     let parent = path.parent().unwrap_or(path);
     fs::create_dir_all(parent).map_err(BuildError::file("create", parent))?;
     let work = tempfile::Builder::new().prefix("setup-").tempdir_in(parent);
     let work = work.map_err(BuildError::file("create", parent))?;
+    try_flags(rustc, name, work.path())?;
     let library = work.path().join("library");
-    copy(&sources, &library).map_err(BuildError::file("copy", &sources))?;
+    copy(sources, &library).map_err(BuildError::file("copy", sources))?;
     let loud = patches::apply(&library).map_err(BuildError::file("write", &library))?;
     let target = work.path().join("target");
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());

@@ -53,7 +53,7 @@ pub extern "C-unwind" fn calloc(n: usize, size: usize) -> usize {
     let Some(size) = n.checked_mul(size) else { return fails(libc::ENOMEM) };
     let block = allocate(size, 16);
     if block != 0 {
-        // Whoever gets the block from another thread may miss these writes, as any others.
+        // A thread that gets the block from another one may miss these writes, as any others.
         whole_range(block, size, true);
         // SAFETY: a new block of that size.
         unsafe { std::ptr::write_bytes(block as *mut u8, 0, size) };
@@ -153,24 +153,129 @@ pub extern "C-unwind" fn new_aligned(size: usize, align: usize) -> usize {
     allocate(size, align)
 }
 
-pub extern "C-unwind" fn mmap(addr: usize, len: usize, _: c_int, flags: c_int, _: c_int, _: c_long) -> usize {
-    if addr != 0 || flags & libc::MAP_ANONYMOUS == 0 {
-        fault::limit("calls `mmap` for something else than new memory, which membar does not run");
+const PAGE: usize = 4096;
+
+/// What these rights to access memory make of it. None if it may be executed.
+fn rights(protection: c_int) -> Option<Life> {
+    match protection {
+        any if any & libc::PROT_EXEC != 0 => None,
+        any if any & libc::PROT_WRITE != 0 => Some(Life::Live),
+        any if any & libc::PROT_READ != 0 => Some(Life::ReadOnly),
+        _ => Some(Life::NoAccess),
     }
+}
+
+pub extern "C-unwind" fn mmap(_: usize, len: usize, protection: c_int, flags: c_int, _: c_int, _: c_long) -> usize {
+    let fixed = libc::MAP_FIXED | libc::MAP_FIXED_NOREPLACE;
+    let Some(life) = rights(protection).filter(|_| flags & fixed == 0 && flags & libc::MAP_ANONYMOUS != 0) else {
+        fault::limit("calls `mmap` for something else than new memory, which membar does not run");
+    };
     if len == 0 {
         fails(libc::EINVAL);
         return libc::MAP_FAILED as usize;
     }
-    let block = allocate(len, 4096);
+    let len = len.saturating_add(PAGE - 1) & !(PAGE - 1);
+    let block = allocate(len, PAGE);
     if block == 0 {
         return libc::MAP_FAILED as usize;
     }
     // SAFETY: a new block of that size.
     unsafe { std::ptr::write_bytes(block as *mut u8, 0, len) };
+    if life != Life::Live {
+        world().heap.change(block, block + len, life);
+    }
     block
 }
 
-pub extern "C-unwind" fn munmap(addr: usize, _: usize) -> c_int {
-    free(addr);
+/// The pages of a mapping, as addresses, that a function is called for, and the block that they are in.
+fn pages(addr: usize, len: usize, function: &str) -> Result<(usize, usize, Block), c_int> {
+    if !addr.is_multiple_of(PAGE) || len == 0 {
+        return Err(libc::EINVAL);
+    }
+    let to = addr.saturating_add(len).saturating_add(PAGE - 1) & !(PAGE - 1);
+    match world().heap.find(addr) {
+        Some(block) if block.alive && to <= block.start + block.size => Ok((addr, to, block)),
+        Some(block) if !block.alive => double_free(&block),
+        _ => {
+            let message = format!("calls `{function}` for memory that it has not mapped, which membar does not run");
+            fault::limit(message)
+        }
+    }
+}
+
+pub extern "C-unwind" fn munmap(addr: usize, len: usize) -> c_int {
+    match pages(addr, len, "munmap") {
+        Ok((from, to, block)) if from == block.start && to == block.start + block.size => free(addr),
+        Ok((from, to, _)) => {
+            let w = world();
+            w.threads[w.current].dirty = true;
+            if !w.alone {
+                w.shadow.claim(w.current, from, to - from);
+                crate::run::access::end_all(from, to - from);
+            }
+            world().heap.change(from, to, Life::Unmapped);
+        }
+        Err(error) => {
+            fails(error);
+            return -1;
+        }
+    }
     0
+}
+
+pub extern "C-unwind" fn mprotect(addr: usize, len: usize, protection: c_int) -> c_int {
+    if len == 0 && addr.is_multiple_of(PAGE) {
+        return 0;
+    }
+    let (from, to) = match pages(addr, len, "mprotect") {
+        Ok((from, to, _)) => (from, to),
+        Err(error) => {
+            fails(error);
+            return -1;
+        }
+    };
+    let Some(new) = rights(protection) else {
+        fault::limit("calls `mprotect` for code, which membar does not run");
+    };
+    let is = |life: Life| (from..to).step_by(PAGE).any(|page| crate::run::heap::life(page) == life as u8);
+    if is(Life::Unmapped) {
+        fails(libc::ENOMEM);
+        return -1;
+    }
+    let w = world();
+    w.threads[w.current].dirty = true;
+    if !w.alone {
+        // Whoever accesses it must not do so at another time.
+        if new == Life::NoAccess || is(Life::NoAccess) {
+            w.shadow.claim(w.current, from, to - from);
+            crate::run::access::end_all(from, to - from);
+        } else {
+            // Readers may.
+            whole_range(from, to - from, false);
+        }
+    }
+    world().heap.change(from, to, new);
+    0
+}
+
+pub extern "C-unwind" fn madvise(addr: usize, len: usize, advice: c_int) -> c_int {
+    match advice {
+        libc::MADV_DONTNEED => match pages(addr, len, "madvise") {
+            Ok((from, to, _)) => {
+                whole_range(from, to - from, true);
+                // SAFETY: memory of a block.
+                unsafe { std::ptr::write_bytes(from as *mut u8, 0, to - from) };
+                0
+            }
+            Err(_) if len == 0 => 0,
+            Err(error) => {
+                fails(error);
+                -1
+            }
+        },
+        libc::MADV_FREE | libc::MADV_REMOVE => {
+            fault::limit("calls `madvise` to give memory away at some time, which membar does not run")
+        }
+        _ => 0,
+    }
 }

@@ -28,7 +28,7 @@ pub use text::*;
 
 use super::access::{plain_within as plain, whole_range};
 use super::fault;
-use super::heap::{BadFree, Block};
+use super::heap::{BadFree, Block, Life};
 use super::layout::{ARENA, ARENA_LEN, TLS, TLS_SIZE};
 use super::module::text as text_at;
 use super::registers::register;

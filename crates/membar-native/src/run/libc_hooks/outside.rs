@@ -7,20 +7,27 @@ use crate::run::tsan::barrier;
 use membar_core::{Barrier, Rng};
 use std::ffi::CString;
 
-// Time: a thread sees a millisecond pass when it looks, and each time it looks again as much as had passed before, up to an hour.
-// So a loop that waits for a deadline comes to it after a few looks.
+// Time: a thread sees a millisecond pass when it looks, and each time it looks again as much as had passed before, up to a year. So a
+// loop that waits for a deadline comes to it after a few looks. Whoever has looked for years, and goes on, looks at nothing but how time
+// passes: from then on it is not part of what the thread knows, and a loop that only looks is a waiting loop.
+//
+// A thread that sleeps, or waits until time is up, sees that much pass when it looks next; so does who joins it. Until then its sleep is not part of
+// what it knows: a loop that only sleeps is a waiting loop.
 
 const EPOCH: u64 = 1_000_000_000;
 const MILLISECOND: u64 = 1_000_000;
-const HOUR: u64 = 3_600_000 * MILLISECOND;
+const YEAR: u64 = 365 * 24 * 3_600_000 * MILLISECOND;
 
 fn now() -> (u64, u64) {
     let w = world();
     let id = w.current;
     let thread = &mut w.threads[id];
-    thread.clock += thread.clock.clamp(MILLISECOND, HOUR);
-    thread.dirty = true;
-    (EPOCH + thread.clock / 1_000_000_000, thread.clock % 1_000_000_000)
+    thread.dirty |= thread.clock < 4 * YEAR;
+    let (slept, look) = (std::mem::take(&mut thread.slept), thread.clock.clamp(MILLISECOND, YEAR));
+    thread.clock = thread.clock.saturating_add(look);
+    thread.rested = thread.rested.saturating_add(slept.saturating_sub(look));
+    let time = thread.time();
+    (EPOCH + time / 1_000_000_000, time % 1_000_000_000)
 }
 
 pub extern "C-unwind" fn time(out: *mut c_long) -> c_long {
@@ -63,14 +70,58 @@ pub extern "C-unwind" fn rest() -> c_int {
     0
 }
 
+/// Time passes for the thread that runs.
+fn passes(nanos: u64) {
+    let w = world();
+    let thread = &mut w.threads[w.current];
+    thread.slept = thread.slept.saturating_add(nanos);
+}
+
+/// A time as it is in memory, in nanoseconds; nothing if that is negative.
+fn nanos(time: usize) -> u64 {
+    // SAFETY: the program's own variable.
+    let [seconds, nanos] = unsafe { (time as *const [i64; 2]).read_unaligned() };
+    let part = |n: i64| u64::try_from(n).unwrap_or(0);
+    part(seconds).saturating_mul(1_000_000_000).saturating_add(part(nanos))
+}
+
+/// It is at least that time for the thread that runs.
+pub fn time_is_up(time: usize) {
+    let w = world();
+    let now = (EPOCH * 1_000_000_000).saturating_add(w.threads[w.current].time());
+    passes(nanos(time).saturating_sub(now));
+}
+
+/// That much time has passed for the thread that runs.
+pub fn time_has_passed(time: usize) {
+    passes(nanos(time));
+}
+
 /// How long is read, whatever becomes of it. The remaining time is written only on an interrupt.
 pub extern "C-unwind" fn rest_for(time: usize) -> c_int {
     whole_range(time, 16, false);
+    time_has_passed(time);
     0
 }
 
-pub extern "C-unwind" fn rest_until(_: c_int, _: c_int, time: usize) -> c_int {
-    rest_for(time)
+pub extern "C-unwind" fn rest_until(_: c_int, flags: c_int, time: usize) -> c_int {
+    whole_range(time, 16, false);
+    if flags & libc::TIMER_ABSTIME == 0 {
+        time_has_passed(time)
+    } else {
+        time_is_up(time)
+    }
+    0
+}
+
+pub extern "C-unwind" fn rest_seconds(seconds: u32) -> c_int {
+    passes(u64::from(seconds) * 1_000_000_000);
+    0
+}
+
+pub extern "C-unwind" fn rest_microseconds(micros: u32) -> c_int {
+    passes(u64::from(micros) * 1000);
+    0
 }
 
 /// One that waits for nothing but time is a way to sleep.

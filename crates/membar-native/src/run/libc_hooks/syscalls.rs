@@ -77,11 +77,8 @@ pub extern "C-unwind" fn syscall(number: c_long, a: usize, b: usize, c: usize, d
         // Memory.
         libc::SYS_mmap => mmap(a, b, c as c_int, d as c_int, e as c_int, f as c_long) as c_long,
         libc::SYS_munmap => c_long::from(munmap(a, b)),
-        libc::SYS_madvise => match c as c_int {
-            libc::MADV_DONTNEED | libc::MADV_FREE | libc::MADV_REMOVE => refuse(" if it takes memory away"),
-            _ => 0,
-        },
-        libc::SYS_mprotect if c as c_int == libc::PROT_READ | libc::PROT_WRITE => 0,
+        libc::SYS_madvise => c_long::from(madvise(a, b, c as c_int)),
+        libc::SYS_mprotect => c_long::from(mprotect(a, b, c as c_int)),
         // A name for a debugger.
         libc::SYS_prctl if a as c_int == libc::PR_SET_NAME => 0,
         // Which commands there are: none, as on an older kernel.

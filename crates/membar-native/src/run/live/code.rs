@@ -5,6 +5,7 @@
 
 use super::super::hooks::NAMES;
 use super::super::layout::TABLE;
+use crate::files::Mapped;
 use gimli::{BaseAddresses, CieOrFde, EhFrame, EndianSlice, LittleEndian, UnwindSection};
 use iced_x86::{Code as Op, Decoder, DecoderOptions, Instruction, Mnemonic, Register};
 use object::{Object, ObjectSection, ObjectSymbol, ObjectSymbolTable, RelocationTarget, SectionKind, SymbolSection};
@@ -21,10 +22,14 @@ pub enum Hook {
     /// It makes an atomic access, and takes this many arguments. A compare-exchange may read and write its second argument: so
     /// many bytes.
     Atomic { arguments: u8, expected: Option<u8> },
-    /// It is called by code of ours that the compiler knows nothing of.
-    Assembly,
+    /// It is called by code of ours that the compiler knows nothing of, and may look at the values that the instruction takes from registers.
+    Assembly { values: bool },
     /// It does nothing with memory.
     Nothing,
+    /// It fills memory from its first argument on, which is its result: so many bytes, if that is known.
+    Fill { bytes: Option<u16> },
+    /// It reads how long to sleep, which makes no difference, where this argument leads to.
+    Rest { time: u8 },
 }
 
 /// The target of a call.
@@ -33,6 +38,8 @@ pub enum Callee {
     Hook(Hook),
     /// A function of the program.
     Function(u64),
+    /// One that does nothing but calculate and rest ([`super::quiet`]).
+    Quiet,
     /// A function that takes no arguments on the stack.
     Few,
     Unknown,
@@ -72,7 +79,7 @@ impl Code {
     pub fn load(path: &Path) -> Code {
         let (from, to) = crate::build::layout(path)[0];
         let instrumented = (from < to).then_some((from as u64, to as u64));
-        std::fs::read(path).ok().and_then(|bytes| Code::parse(&bytes, instrumented)).unwrap_or_default()
+        Mapped::open(path).ok().and_then(|bytes| Code::parse(&bytes, instrumented)).unwrap_or_default()
     }
 
     fn parse(bytes: &[u8], instrumented: Option<(u64, u64)>) -> Option<Code> {
@@ -258,11 +265,22 @@ impl Code {
 /// What is known of a hook by its name.
 fn hook(name: &str) -> Option<Hook> {
     if name == "__membar_asm" {
-        return Some(Hook::Assembly);
+        return Some(Hook::Assembly { values: true });
+    }
+    if ["memset", "__tsan_memset"].contains(&name) {
+        return Some(Hook::Fill { bytes: None });
     }
     if ["sched_yield", "pthread_yield", "thrd_yield", "usleep", "sleep"].contains(&name) {
         // How long makes no difference.
         return Some(Hook::Nothing);
+    }
+    let time = match name {
+        "nanosleep" | "thrd_sleep" => Some(0),
+        "clock_nanosleep" => Some(2),
+        _ => None,
+    };
+    if let Some(time) = time {
+        return Some(Hook::Rest { time });
     }
     if let Some(atomic) = name.strip_prefix("__tsan_atomic") {
         return Some(match atomic.split_once('_')? {

@@ -13,9 +13,10 @@
 //!
 //! A function that does anything that is not understood with the stack or with the registers of its caller has no [`Flow`].
 
-use super::code::{Callee, Code};
+use super::code::{Callee, Code, Hook};
 use super::step::Step;
-use iced_x86::{Code as Op, FlowControl, Instruction, InstructionInfoFactory, Mnemonic};
+use crate::build::takes_values;
+use iced_x86::{Code as Op, FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, Register};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
@@ -35,8 +36,10 @@ pub const RSI: usize = 6;
 pub const RDI: usize = 7;
 /// The flags, among the registers.
 pub const FLAGS: u32 = 1 << 16;
+/// All vector registers, as one: what one of them held may be in any.
+pub const VECTORS: u32 = 1 << 17;
 /// All of them.
-pub const ALL: u32 = (1 << 17) - 1;
+pub const ALL: u32 = (1 << 18) - 1;
 
 /// The registers that a function leaves as they were, in the order in which stubs store them.
 pub const SAVED: [usize; 6] = [RBX, RBP, 12, 13, 14, 15];
@@ -55,7 +58,7 @@ pub enum Value {
     Other,
     /// What this register held at the entry; only those in [`SAVED`].
     Entry(usize),
-    /// An address: that of the return address, and so many bytes.
+    /// An address: that of the return address, plus this many bytes.
     Frame(i32),
     /// Possibly an address in the frame.
     Maybe,
@@ -147,6 +150,8 @@ pub struct Effect {
     /// That is a jump.
     pub jumps: bool,
     pub call: Option<Callee>,
+    /// That is about memory in the frame.
+    pub own: bool,
     /// The function that it calls may take arguments from the stack.
     pub stack: bool,
 }
@@ -171,6 +176,19 @@ pub struct Flow {
     pub above: bool,
     /// It may continue at another place when a function that it calls does not return.
     pub catches: bool,
+}
+
+/// What a function that is called may do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct About {
+    /// Access what is above its return address.
+    pub above: bool,
+    /// Nothing but calculate and rest.
+    pub quiet: bool,
+}
+
+impl About {
+    pub const ANYTHING: About = About { above: true, quiet: false };
 }
 
 /// The control flow of a function: its instructions in the order of their addresses, and what comes after each.
@@ -237,11 +255,17 @@ fn has_more(code: &Code, entry: u64, end: u64, found: &BTreeMap<u64, (Instructio
 }
 
 impl Flow {
-    /// `above` tells whether a function of the program may access what is above its return address.
-    pub fn new(code: &Code, entry: u64, mut above: impl FnMut(u64) -> bool) -> Option<Flow> {
+    /// `about` says what is known of a function of the program.
+    pub fn new(code: &Code, entry: u64, mut about: impl FnMut(u64) -> About) -> Option<Flow> {
         let (instructions, after, hidden) = graph(code, entry)?;
         let first = instructions.binary_search_by_key(&entry, Instruction::ip).ok()?;
-        let callees: Vec<Option<Callee>> = instructions.iter().map(|instruction| callee(code, instruction)).collect();
+        let mut callees: Vec<Option<Callee>> =
+            instructions.iter().map(|instruction| callee(code, instruction)).collect();
+        for (i, callee) in callees.iter_mut().enumerate() {
+            if let Some(Callee::Hook(Hook::Fill { bytes })) = callee {
+                *bytes = third_argument(&instructions, &after, i);
+            }
+        }
         let mut states: Vec<Option<State>> = vec![None; instructions.len()];
         states[first] = Some(State::entry());
         let mut step = Step::new(InstructionInfoFactory::new());
@@ -249,9 +273,9 @@ impl Flow {
             if after[i].is_empty() && instructions[i].flow_control() == FlowControl::UnconditionalBranch {
                 // Another function continues in place of this one.
                 step.above = true;
-                return step.leave(state, set(&ARGUMENTS));
+                return step.leave(state, set(&ARGUMENTS) | VECTORS);
             }
-            step.make(&instructions[i], callees[i], state, &mut above)
+            step.make(&instructions[i], callees[i], state, &mut about)
         };
         let mut todo = vec![first];
         while let Some(i) = todo.pop() {
@@ -282,7 +306,36 @@ impl Flow {
     }
 }
 
+/// The third argument of a call, if it is a constant that one of the few instructions right before it sets.
+fn third_argument(instructions: &[Instruction], after: &[Vec<usize>], call: usize) -> Option<u16> {
+    for i in (call.saturating_sub(6)..call).rev() {
+        let only = |to: usize| after.iter().enumerate().all(|(from, next)| from + 1 == to || !next.contains(&to));
+        let instruction = &instructions[i];
+        if after[i][..] != [i + 1] || !only(i + 1) || instruction.flow_control() != FlowControl::Next {
+            return None;
+        }
+        if instruction.code() == Op::Mov_r32_imm32 && instruction.op0_register() == Register::EDX {
+            return u16::try_from(instruction.immediate32()).ok();
+        }
+        let mut info = InstructionInfoFactory::new();
+        let mut used = info.info(instruction).used_registers().iter();
+        let writes = |access| !matches!(access, OpAccess::Read | OpAccess::CondRead | OpAccess::None);
+        if used.any(|used| used.register().full_register() == Register::RDX && writes(used.access())) {
+            return None;
+        }
+    }
+    None
+}
+
 fn callee(code: &Code, instruction: &Instruction) -> Option<Callee> {
     let is_call = matches!(instruction.flow_control(), FlowControl::Call | FlowControl::IndirectCall);
-    is_call.then(|| code.callee(instruction))
+    let callee = is_call.then(|| code.callee(instruction))?;
+    if let Callee::Hook(Hook::Assembly { .. }) = callee {
+        // The instruction before it says what it is about: `movl $…, %esi`.
+        let before = instruction.ip().checked_sub(5).and_then(|at| code.decode(at));
+        let says = |before: &Instruction| before.code() == Op::Mov_r32_imm32 && before.op0_register() == Register::ESI;
+        let what = before.filter(says).map(|before| before.immediate32());
+        return Some(Callee::Hook(Hook::Assembly { values: what.is_none_or(takes_values) }));
+    }
+    Some(callee)
 }

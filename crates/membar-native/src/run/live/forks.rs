@@ -2,7 +2,7 @@
 //!
 //! # Problem
 //!
-//! A waiting loop counts its rounds, and every so many yields: `if (++n > 100) { n = 0; sched_yield(); }`. The branch uses the
+//! A waiting loop counts its rounds, and yields now and then: `if (++n > 100) { n = 0; sched_yield(); }`. The branch uses the
 //! count, so the count would be live, and rounds that differ in nothing else would be different rounds.
 //!
 //! # Algorithm
@@ -43,10 +43,13 @@ pub struct Fork {
 }
 
 /// Whether an instruction does nothing but write registers and the frame, or jump.
-fn is_harmless(effect: &Effect) -> bool {
+pub fn is_harmless(flow: &Flow, effect: &Effect) -> bool {
     match effect.call {
         None => !effect.acts || effect.jumps,
-        Some(callee) => callee == Callee::Hook(Hook::Nothing),
+        Some(Callee::Hook(Hook::Nothing) | Callee::Quiet) => true,
+        // Others see nothing of a frame that is nobody else's.
+        Some(Callee::Hook(Hook::Access | Hook::Fill { .. } | Hook::Rest { .. })) => effect.own && !flow.escapes,
+        Some(_) => false,
     }
 }
 
@@ -59,18 +62,22 @@ fn between(flow: &Flow, fork: usize, join: usize) -> Option<Vec<usize>> {
             continue;
         }
         let point = &flow.points[i];
-        if i == fork || point.after.is_empty() || !is_harmless(&point.effect) || found.len() == MOST {
+        if i == fork || point.after.is_empty() || !is_harmless(flow, &point.effect) || found.len() == MOST {
             return None;
         }
         found.push(i);
         todo.extend(&point.after);
     }
+    ends(flow, found.clone()).then_some(found)
+}
+
+/// Whether there is no cycle among these instructions.
+pub fn ends(flow: &Flow, mut left: Vec<usize>) -> bool {
     // Take away those that nothing leads to; what is left over is a cycle.
-    let mut left = found.clone();
     while let Some(at) = left.iter().position(|i| !left.iter().any(|user| flow.points[*user].after.contains(i))) {
         left.swap_remove(at);
     }
-    left.is_empty().then_some(found)
+    left.is_empty()
 }
 
 /// The forks of a function, by the instruction.
@@ -93,7 +100,7 @@ pub fn forks(flow: &Flow) -> FxHashMap<usize, Fork> {
                 }
                 break;
             }
-            if is_harmless(&flow.points[join].effect) {
+            if is_harmless(flow, &flow.points[join].effect) {
                 for &next in &flow.points[join].after {
                     if !candidates.contains(&next) {
                         candidates.push(next);

@@ -88,7 +88,7 @@ impl Frame<'_> {
 
     /// Whether a call may lead to where everything is used.
     fn is_all(&self, effect: &Effect) -> bool {
-        self.flow.catches && !matches!(effect.call, None | Some(Callee::Hook(_)))
+        self.flow.catches && !matches!(effect.call, None | Some(Callee::Hook(_) | Callee::Quiet))
     }
 
     /// Whether the ways of a fork leave something behind that is live where they meet.
@@ -99,7 +99,7 @@ impl Frame<'_> {
     /// From what is live after an instruction to what is live before it.
     fn before(&self, effect: &Effect, live: &mut Live) {
         let store = effect.store.map(|span| self.range(span));
-        // Whoever has an address in the frame may read what is stored there.
+        // Code that has an address in the frame may read what is stored there.
         let stored = store.is_some_and(|range| self.flow.escapes || live.has(range));
         let needed = effect.acts || stored || effect.writes & live.registers != 0;
         live.registers &= !effect.kills;
@@ -202,7 +202,8 @@ impl Frame<'_> {
                 words.push((place(at)?, bits));
             }
         }
-        let hook = matches!(effect.call, Some(Callee::Hook(Hook::Access | Hook::Atomic { .. } | Hook::Assembly)));
+        let hook =
+            matches!(effect.call, Some(Callee::Hook(Hook::Access | Hook::Atomic { .. } | Hook::Assembly { .. })));
         let size = place(0)? as usize;
         let result = live >> RAX & 1 != 0;
         Some(Site { hook, result, size, registers, words: words.into(), saved: saved.into() })

@@ -1,7 +1,9 @@
 //! The effect of one instruction, and the state after it.
 
 use super::code::{Callee, Hook};
-use super::flow::{ALL, ARGUMENTS, Effect, FLAGS, RAX, RBP, RCX, RDI, RDX, RSI, RSP, SAVED, Span, State, Value, set};
+use super::flow::{
+    ALL, ARGUMENTS, About, Effect, FLAGS, RAX, RBP, RCX, RDI, RDX, RSI, RSP, SAVED, Span, State, VECTORS, Value, set,
+};
 use iced_x86::{
     ConditionCode, FlowControl, Instruction, InstructionInfo, InstructionInfoFactory, Mnemonic, OpAccess, OpKind,
     Register, RflagsBits, UsedMemory,
@@ -12,6 +14,9 @@ const STATUS: u32 = RflagsBits::OF | RflagsBits::SF | RflagsBits::ZF | RflagsBit
 
 /// The registers that a function may change.
 const SCRATCH: [usize; 9] = [RAX, RCX, RDX, RSI, RDI, 8, 9, 10, 11];
+
+/// What a function returns is there.
+pub const RESULTS: u32 = 1 << RAX | 1 << RDX | VECTORS;
 
 /// What is found out about a function on the way.
 pub struct Step {
@@ -53,6 +58,7 @@ fn is_pure(instruction: &Instruction) -> bool {
         M::Adc, M::Add, M::And, M::Bsf, M::Bsr, M::Bswap, M::Cbw, M::Cdq, M::Cdqe, M::Cmp, M::Cqo, M::Cwd, M::Cwde, M::Dec,
         M::Imul, M::Inc, M::Lea, M::Mov, M::Movsx, M::Movsxd, M::Movzx, M::Neg, M::Not, M::Or, M::Rol, M::Ror, M::Sar, M::Sbb,
         M::Shl, M::Shr, M::Sub, M::Test, M::Xor,
+        M::Movapd, M::Movaps, M::Movd, M::Movdqa, M::Movdqu, M::Movq, M::Movupd, M::Movups, M::Pxor, M::Xorpd, M::Xorps,
     ];
     PURE.contains(&instruction.mnemonic()) && !instruction.has_lock_prefix() || is_conditional(instruction)
 }
@@ -74,20 +80,19 @@ impl Step {
         self.above |= !matches!(value, Value::Frame(at) if at < 8);
     }
 
-    /// Makes an instruction. `above` tells whether a function may access what is above its return address. None if the instruction is
-    /// not understood.
+    /// Makes an instruction. `about` says what is known of a function. None if the instruction is not understood.
     pub fn make(
         &mut self,
         instruction: &Instruction,
         callee: Option<Callee>,
         state: &mut State,
-        above: impl FnMut(u64) -> bool,
+        about: impl FnMut(u64) -> About,
     ) -> Option<Effect> {
         let depth = state.depth()?;
         let effect = match instruction.flow_control() {
-            FlowControl::Return => self.leave(state, set(&[RAX, RDX]))?,
+            FlowControl::Return => self.leave(state, RESULTS)?,
             FlowControl::UnconditionalBranch => Effect::default(),
-            FlowControl::Call | FlowControl::IndirectCall => self.call(instruction, callee?, state, above)?,
+            FlowControl::Call | FlowControl::IndirectCall => self.call(instruction, callee?, state, about)?,
             FlowControl::Next | FlowControl::ConditionalBranch => self.plain(instruction, state, depth)?,
             _ => Effect { acts: true, ..Effect::default() },
         };
@@ -114,18 +119,38 @@ impl Step {
         instruction: &Instruction,
         callee: Callee,
         state: &mut State,
-        mut above: impl FnMut(u64) -> bool,
+        mut about: impl FnMut(u64) -> About,
     ) -> Option<Effect> {
+        let about = match callee {
+            Callee::Function(target) => about(target),
+            _ => About::ANYTHING,
+        };
+        let callee = if about.quiet { Callee::Quiet } else { callee };
         let mut effect = Effect { acts: true, call: Some(callee), ..Effect::default() };
         // What is below the stack pointer is anybody's from now on.
         let depth = state.depth()?;
         state.words.retain(|&at, _| at >= depth);
         let (arguments, stack) = match callee {
             // It leaves everything as it was.
-            Callee::Hook(Hook::Assembly) => return Some(Effect { always: set(&ARGUMENTS), ..effect }),
+            Callee::Hook(Hook::Assembly { values }) => {
+                let always = if values { set(&[RDI, RSI, RAX, RDX]) } else { set(&[RDI, RSI]) };
+                return Some(Effect { always, ..effect });
+            }
             Callee::Hook(Hook::Nothing) => (0, false),
             Callee::Hook(Hook::Access) => (1, false),
             Callee::Hook(Hook::Range) => (2, false),
+            Callee::Hook(Hook::Fill { bytes }) => {
+                if let (Some(bytes), Value::Frame(at)) = (bytes, state.registers[RDI]) {
+                    let span = (at, i32::from(bytes));
+                    if at < depth || at + span.1 > 0 {
+                        return None;
+                    }
+                    self.forget(state, span);
+                    (effect.store, effect.whole) = (Some(span), true);
+                }
+                (3, false)
+            }
+            Callee::Hook(Hook::Rest { time }) => (usize::from(time) + 1, false),
             Callee::Hook(Hook::Atomic { arguments, expected }) => {
                 if let (Some(bytes), Value::Frame(at)) = (expected, state.registers[RSI]) {
                     // It is compared with what is there, and gets it if that is something else.
@@ -137,27 +162,42 @@ impl Step {
                 }
                 (usize::from(arguments), false)
             }
-            Callee::Few => (ARGUMENTS.len(), false),
-            Callee::Function(target) => (ARGUMENTS.len(), above(target)),
+            Callee::Few | Callee::Quiet => (ARGUMENTS.len(), false),
+            Callee::Function(_) => (ARGUMENTS.len(), about.above),
             Callee::Unknown => (ARGUMENTS.len(), true),
             Callee::Twice => return None,
         };
-        let announces = matches!(callee, Callee::Hook(Hook::Access | Hook::Range));
+        let announced = match callee {
+            Callee::Hook(Hook::Access | Hook::Range) => Some(0),
+            Callee::Hook(Hook::Fill { .. }) if effect.store.is_some() => Some(0),
+            Callee::Hook(Hook::Rest { time }) => Some(usize::from(time)),
+            _ => None,
+        };
+        let at = |i: usize| state.registers[ARGUMENTS[i]];
+        let own = |i: usize| matches!(at(i), Value::Frame(at) if at + 16 <= 0);
+        effect.own = effect.store.is_some() || announced.is_some_and(own);
+        let filled = effect.store.map(|(at, _)| at);
         for (i, &register) in ARGUMENTS[..arguments].iter().enumerate() {
             let value = state.registers[register];
             let compared = i == 1 && effect.load.is_some();
-            if value.is_frame() && !compared && !(announces && i == 0) {
+            if value.is_frame() && !compared && announced != Some(i) {
                 self.escape(value);
             }
             if let Value::Entry(_) = value {
                 return None;
             }
         }
-        effect.always = set(&ARGUMENTS[..arguments]);
+        if callee == Callee::Quiet {
+            // Its result is made of them.
+            (effect.uses, effect.acts) = (set(&ARGUMENTS) | VECTORS, false);
+        } else {
+            let vectors = if let Callee::Hook(_) = callee { 0 } else { VECTORS };
+            effect.always = set(&ARGUMENTS[..arguments]) | vectors;
+        }
         if instruction.flow_control() == FlowControl::IndirectCall {
             effect.always |= self.address(instruction, state)?;
         }
-        let scratch = set(&SCRATCH) | FLAGS;
+        let scratch = set(&SCRATCH) | FLAGS | VECTORS;
         if let Callee::Hook(_) = callee {
             (effect.writes, effect.kills) = (scratch, scratch);
         } else {
@@ -175,6 +215,9 @@ impl Step {
             let value = &mut state.registers[register];
             let keeps = !matches!(callee, Callee::Hook(_)) && value.is_frame();
             *value = if keeps { Value::Maybe } else { Value::Other };
+        }
+        if let Some(at) = filled {
+            state.registers[RAX] = Value::Frame(at);
         }
         Some(effect)
     }
@@ -259,9 +302,9 @@ impl Step {
 
     /// An instruction that neither calls nor returns.
     fn plain(&mut self, instruction: &Instruction, state: &mut State, depth: i32) -> Option<Effect> {
-        use Mnemonic::{Endbr64, Enter, Int, Leave, Nop, Pop, Push, Syscall, Sysenter};
+        use Mnemonic::{Endbr64, Enter, Int, Leave, Nop, Pause, Pop, Push, Syscall, Sysenter};
         match instruction.mnemonic() {
-            Nop | Endbr64 => return Some(Effect::default()),
+            Nop | Endbr64 | Pause => return Some(Effect::default()),
             Push | Pop | Leave => return self.stack(instruction, state, depth),
             Enter | Int | Syscall | Sysenter => return None,
             _ if instruction.stack_pointer_increment() != 0 => return None,
@@ -392,6 +435,9 @@ impl Step {
             })
         };
         for used in info.used_registers().iter().filter(|used| reads(used.access())) {
+            if used.register().is_vector_register() {
+                effect.uses |= VECTORS;
+            }
             let Some(register) = number(used.register()) else { continue };
             let value = state.registers[register];
             effect.uses |= 1 << register;
@@ -504,6 +550,9 @@ fn written_registers(
     result: Value,
 ) {
     for used in info.used_registers().iter().filter(|used| writes(used.access())) {
+        if used.register().is_vector_register() {
+            effect.writes |= VECTORS;
+        }
         let Some(register) = number(used.register()) else { continue };
         effect.writes |= 1 << register;
         let narrow = used.register().size() < 4;

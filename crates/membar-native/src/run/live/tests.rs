@@ -2,6 +2,7 @@
 
 use super::code::Code;
 use super::flow::Flow;
+use super::quiet::Known;
 use super::sites::{Site, sites};
 use std::process::Command;
 
@@ -34,8 +35,13 @@ fn link(functions: &[(&str, &str)]) -> Code {
 fn calls(functions: &[(&str, &str)]) -> Option<Vec<Option<Site>>> {
     let code = link(functions);
     let entry = code.named("f").expect("f");
-    let above = |function| Flow::new(&code, function, |_| true).is_none_or(|flow| flow.above);
-    Some(sites(&Flow::new(&code, entry, above)?).into_iter().map(|(_, site)| site).collect())
+    let mut known = Known::default();
+    Some(
+        sites(&Flow::new(&code, entry, |function| known.about(&code, function))?)
+            .into_iter()
+            .map(|(_, site)| site)
+            .collect(),
+    )
 }
 
 fn first(body: &str) -> Site {
@@ -109,6 +115,25 @@ fn counters() {
 }
 
 #[test]
+fn every_so_many_rounds_of_gcc() {
+    let sites = calls(&[(
+        "f",
+        &format!(
+            "pushq %rbp\nmovq %rsp, %rbp\npushq %rbx\nsubq $56, %rsp\nmovq %rdi, -56(%rbp)\nmovq 8(%rbp), %rax\nmovq %rax, %rdi\n\
+         call __tsan_func_entry@PLT\nmovq $0, -24(%rbp)\njmp 2f\n3: addq $1, -24(%rbp)\nmovq -24(%rbp), %rax\nandl $1023, %eax\n\
+         testq %rax, %rax\njne 2f\ncall sched_yield@PLT\n2: leaq x(%rip), %rax\nmovq %rax, -32(%rbp)\n\
+         leaq -128(%rsp), %rsp\npushq %rdi\npushq %rsi\nleaq -32(%rbp), %rdi\nmovl $0x108, %esi\ncall __membar_asm@PLT\n\
+         popq %rsi\npopq %rdi\nleaq 128(%rsp), %rsp\nmovq -32(%rbp), %rax\n\
+         movl $5, %esi\nmovq %rax, %rdi\ncall __tsan_atomic32_load@PLT\nmovl %eax, %ebx\nleaq -36(%rbp), %rax\nmovq %rax, %rdi\n\
+         call __tsan_write4@PLT\nmovl %ebx, -36(%rbp)\nleaq -36(%rbp), %rax\nmovq %rax, %rdi\ncall __tsan_read4@PLT\n\
+         movl -36(%rbp), %eax\ntestl %eax, %eax\nje 3b\nmovl $0, %ebx\ncall __tsan_func_exit@PLT\nmovq %rbx, %rax\n{LEAVE}"
+        ),
+    )]);
+    let load = sites.expect("it is understood").remove(3).expect("a site");
+    assert!(load.hook && load.words.is_empty(), "{load:?}");
+}
+
+#[test]
 fn branches_that_decide_nothing() {
     let loops = |rare: &str, after: &str| {
         first(&format!(
@@ -119,6 +144,11 @@ fn branches_that_decide_nothing() {
     let yields = "movl $0, -20(%rbp)\ncall sched_yield@PLT";
     assert_eq!(loops(yields, "").words.len(), 0);
     assert_eq!(loops("movl -20(%rbp), %edi\ncall usleep@PLT", "").words.len(), 0);
+    assert_eq!(loops("pause", "").words.len(), 0);
+    let sleeps = "movq $0, -32(%rbp)\nmovq $9, -24(%rbp)\nleaq -32(%rbp), %rdi\nmovl $0, %esi\ncall nanosleep@PLT";
+    assert_eq!(loops(sleeps, "").words.len(), 0);
+    // Somebody else's time is read.
+    assert_eq!(loops("leaq x(%rip), %rdi\ncall nanosleep@PLT", "").words.len(), 1);
     // It is asked for afterwards; or something else that the branch decides is.
     assert_eq!(loops(yields, "movl -20(%rbp), %eax").words.len(), 1);
     assert_eq!(loops("movl $1, -24(%rbp)", "movl -24(%rbp), %eax").words.len(), 1);
@@ -215,7 +245,7 @@ fn hidden_code_is_for_exceptions() {
     let body = format!("{ENTER}movl $1, -20(%rbp)\n{LOAD}call *%rax\nxorl %eax, %eax\n{LEAVE}");
     let hidden = format!("{body}movl -20(%rbp), %eax\nud2\n");
     let both = |body: &str| {
-        let calls = calls(&[("f", body), ("g", "ret\n")]).expect("it is understood");
+        let calls = calls(&[("f", body), ("g", "movl $1, x(%rip)\nret\n")]).expect("it is understood");
         calls.into_iter().map(|site| site.expect("a site").words.len()).collect::<Vec<_>>()
     };
     // An unknown function may take everything as arguments; before that nothing is certain to be needed but what it may take.
@@ -223,4 +253,80 @@ fn hidden_code_is_for_exceptions() {
     let known = |body: &str| both(&body.replace("call *%rax", "call g"));
     assert_eq!(known(&body), [0, 0]);
     assert_eq!(known(&hidden), [3, 3]);
+}
+
+#[test]
+fn functions_that_do_nothing() {
+    let counts = |g: &str, h: &str, after: &str| {
+        let body = format!(
+            "{ENTER}movl $0, -20(%rbp)\njmp 1f\n2: addl $1, -20(%rbp)\nmovl -20(%rbp), %eax\nandl $15, %eax\njne 1f\n\
+             movl -20(%rbp), %edi\ncall g\n{after}\n1: {LOAD}testl %eax, %eax\nje 2b\n{LEAVE}"
+        );
+        let calls = calls(&[("f", &body), ("g", g), ("h", h)]).expect("it is understood");
+        calls.into_iter().nth(1).flatten().expect("a site").words.len()
+    };
+    let wrap =
+        |call: &str| format!("pushq %rbp\nmovq %rsp, %rbp\ncall __tsan_func_entry@PLT\n{call}\npopq %rbp\nret\n");
+    let yields = wrap("call sched_yield@PLT");
+    assert_eq!(counts(&yields, "ret\n", ""), 0);
+    assert_eq!(counts(&wrap("call h"), &yields, ""), 0);
+    assert_eq!(counts("pause\nret\n", "ret\n", ""), 0);
+    assert_eq!(counts("leal 1(%rdi), %eax\nret\n", "ret\n", ""), 0);
+    // Its result is looked at, by its caller or through memory.
+    assert!(counts("leal 1(%rdi), %eax\nret\n", "ret\n", "movl %eax, x(%rip)") > 0);
+    assert!(counts("movl %edi, x(%rip)\nret\n", "ret\n", "") > 0);
+    // It calls something else, goes round, does not come back, may fail, or looks at arguments on the stack.
+    assert!(counts(&wrap("call pthread_self@PLT"), "ret\n", "") > 0);
+    assert!(counts(&wrap("call h"), &wrap("call pthread_self@PLT"), "") > 0);
+    assert!(counts(&wrap("call g"), "ret\n", "") > 0);
+    assert!(counts("1: subl $1, %edi\njne 1b\nret\n", "ret\n", "") > 0);
+    assert!(counts("ud2\n", "ret\n", "") > 0);
+    assert!(counts("jmp h\n", "ret\n", "") > 0);
+    assert!(counts("movl (%rdi), %eax\nret\n", "ret\n", "") > 0);
+    assert!(counts("movl 8(%rsp), %eax\nret\n", "ret\n", "") > 0);
+}
+
+#[test]
+fn memory_that_is_filled() {
+    let enter = ENTER.replace("$24", "$56");
+    let fills = |how: &str, after: &str| {
+        let body = format!(
+            "{enter}movl $0, -20(%rbp)\njmp 1f\n2: addl $1, -20(%rbp)\ncmpl $9, -20(%rbp)\njle 1f\n{how}\n1: \
+             {LOAD}testl %eax, %eax\nje 2b\n{after}\n{LEAVE}"
+        );
+        let sites = calls(&[("f", &body)]).expect("it is understood");
+        sites.into_iter().flatten().last().expect("a site")
+    };
+    let time = |len: u32| {
+        let fill = format!("leaq -40(%rbp), %rdi\nxorl %esi, %esi\nmovl ${len}, %edx\ncall memset@PLT\n");
+        format!("{fill}movq $9, -32(%rbp)\nleaq -40(%rbp), %rdi\nxorl %esi, %esi\ncall nanosleep@PLT")
+    };
+    assert_eq!(fills(&time(16), "").words.len(), 0);
+    // It is looked at afterwards, only a part of it is in the frame, or its length is not known.
+    assert!(fills(&time(16), "movq -40(%rbp), %rax").words.len() > 1);
+    let unknown = time(16).replace("movl $16, %edx", "movl %eax, %edx");
+    assert!(fills(&unknown, "").words.len() > 1);
+    let beyond = calls(&[("f", &format!("{enter}{LOAD}{}\n{LEAVE}", time(64)))]);
+    assert!(beyond.is_none());
+    // The result is an address in the frame.
+    let kept = time(16).replace("memset@PLT\n", "memset@PLT\nmovq %rax, x(%rip)\n");
+    assert!(fills(&kept, "").words.len() > 1);
+}
+
+#[test]
+fn vector_registers() {
+    let moves = |how: &str, after: &str| {
+        let enter = ENTER.replace("$24", "$56");
+        let body = format!("{enter}movl $1, -20(%rbp)\n{LOAD}{how}\ntestl %eax, %eax\nje 2f\n2: {after}\n{LEAVE}");
+        calls(&[("f", &body)]).expect("it is understood").remove(0).expect("a site").words.len()
+    };
+    // The word is kept, stored, returned, or passed on; or none of these before another call.
+    let load = "movups -32(%rbp), %xmm1";
+    assert_eq!(moves(&format!("{load}\ncall __tsan_func_exit@PLT"), ""), 0);
+    assert!(moves(load, "") > 0);
+    assert!(moves(load, "movups %xmm1, x(%rip)\ncall __tsan_func_exit@PLT") > 0);
+    assert!(moves(load, "call *%rax\nud2") > 0);
+    assert!(moves(&format!("{load}\nmovups %xmm1, -64(%rbp)"), "call __tsan_func_exit@PLT\nmovq -64(%rbp), %rax") > 0);
+    assert_eq!(moves(&format!("{load}\nmovups %xmm1, -64(%rbp)"), "call __tsan_func_exit@PLT\nxorl %eax, %eax"), 0);
+    assert!(moves(&format!("{load}\nmovq %xmm1, %rbx"), "call __tsan_func_exit@PLT\nmovq %rbx, %rax") > 0);
 }

@@ -4,6 +4,8 @@
 //! instead: two instructions that say which function it is and go to [`common`], which tells [`super`] and then jumps to the function
 //! itself. Nothing is left on the stack, so the function returns to its caller in any way it likes.
 
+use crate::files::Mapped;
+use crate::run::made::Maker;
 use crate::run::module::Module;
 use crate::run::world::world;
 use object::Endianness;
@@ -22,6 +24,12 @@ const THUNK: usize = 32;
 pub struct Thunks {
     functions: Vec<usize>,
     names: FxHashMap<usize, String>,
+    /// The names of all functions that are called in this way only.
+    only: FxHashSet<String>,
+    /// Which of them keep something for later, so that no state after a call can be restored ([`crate::run::snapshot`]).
+    keeping: Vec<bool>,
+    /// Which of them make directories or files.
+    makers: Vec<Option<Maker>>,
     stateful: FxHashSet<usize>,
     kernel: FxHashSet<usize>,
     storing: FxHashSet<usize>,
@@ -185,10 +193,8 @@ const KERNEL: &[&str] = &[
     "setrlimit",
     "setrlimit64",
     "prctl",
-    "madvise",
     "mlock",
     "munlock",
-    "mprotect",
     "msync",
     "mincore",
     "sigpending",
@@ -250,7 +256,7 @@ impl Thunks {
     /// Makes the calls of an object that is loaded go through thunks. Unreadable objects have none.
     pub fn install(object: &Path, module: &Module) -> Thunks {
         let mut thunks = Thunks::default();
-        let Ok(data) = std::fs::read(object) else { return thunks };
+        let Ok(data) = Mapped::open(object) else { return thunks };
         let Ok(file) = ElfFile64::<Endianness>::parse(&*data) else { return thunks };
         let Ok(imports) = crate::build::imports(object) else { return thunks };
         let outside: FxHashMap<&str, &str> = imports
@@ -264,22 +270,24 @@ impl Thunks {
         let symbols = file.elf_dynamic_symbol_table();
         // Where a slot is, and whose.
         let mut slots: Vec<(usize, &str)> = Vec::new();
+        let mut elsewhere: FxHashSet<&str> = FxHashSet::default();
         for section in file.elf_section_table().iter() {
             let Ok(Some((relocations, _))) = object::read::elf::SectionHeader::rela(section, endian, &*data) else {
                 continue;
             };
             for relocation in relocations {
                 let kind = relocation.r_type(endian, false);
-                if !matches!(kind, elf::R_X86_64_JUMP_SLOT | elf::R_X86_64_GLOB_DAT) {
-                    continue;
-                }
                 let index = object::SymbolIndex(relocation.r_sym(endian, false) as usize);
                 let Ok(symbol) = symbols.symbol(index) else { continue };
                 let name = symbol.name(endian, symbols.strings()).ok().and_then(|name| std::str::from_utf8(name).ok());
                 let Some(name) = name.filter(|name| symbol.is_undefined(endian) && outside.contains_key(name)) else {
                     continue;
                 };
-                slots.push((module.base + relocation.r_offset(endian) as usize, name));
+                if matches!(kind, elf::R_X86_64_JUMP_SLOT | elf::R_X86_64_GLOB_DAT) {
+                    slots.push((module.base + relocation.r_offset(endian) as usize, name));
+                } else {
+                    elsewhere.insert(name);
+                }
             }
         }
         if slots.is_empty() {
@@ -297,6 +305,11 @@ impl Thunks {
             let function = unsafe { *(slot as *const usize) };
             thunks.functions.push(function);
             thunks.names.insert(function, name.to_owned());
+            thunks.keeping.push(!crate::run::snapshot::keeps_nothing(name));
+            thunks.makers.push(Maker::of(name));
+            if !elsewhere.contains(name) {
+                thunks.only.insert(name.to_owned());
+            }
             if STATEFUL.contains(&name) {
                 thunks.stateful.insert(function);
             }
@@ -330,6 +343,11 @@ impl Thunks {
         // SAFETY: the new memory.
         unsafe { libc::mprotect(at, len, libc::PROT_READ | libc::PROT_EXEC) };
         thunks
+    }
+
+    /// Whether every call of a function is seen.
+    pub fn sees(&self, name: &str) -> bool {
+        self.only.contains(name)
     }
 
     /// The name of a function.
@@ -381,6 +399,14 @@ pub fn is_outside(pc: usize) -> bool {
 extern "C" fn begin(index: usize, sp: usize, arguments: &[usize; 6]) -> usize {
     let w = world();
     let function = w.opaque.thunks.functions[index];
+    if w.opaque.thunks.keeping[index] {
+        w.snapshots.forbid();
+    }
+    if let Some(maker) = w.opaque.thunks.makers[index] {
+        // They are saved from the first to the last.
+        let [.., third, second, first] = *arguments;
+        w.leftovers.extend(maker.makes([first, second, third]));
+    }
     w.call_outside(function, sp, arguments);
     function
 }

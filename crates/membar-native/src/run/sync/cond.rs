@@ -63,7 +63,10 @@ pub extern "C-unwind" fn cond_timedwait(cond: usize, mutex: usize, time: usize) 
     let depth = release_for_wait(mutex);
     let woken = rest(cond, true);
     match lock_after_wait(mutex, depth) {
-        0 if !woken => libc::ETIMEDOUT,
+        0 if !woken => {
+            time_is_up(time);
+            libc::ETIMEDOUT
+        }
         result => result,
     }
 }

@@ -67,7 +67,13 @@ type Outcome = Result<usize, c_int>;
 pub fn futex(addr: usize, operation: c_int, value: u32, timeout: usize, other: usize, value3: u32) -> i64 {
     match run(addr, operation, value, timeout, other, value3) {
         Ok(n) => n as i64,
-        Err(error) => i64::from(fails(error)),
+        Err(error) => {
+            if error == libc::ETIMEDOUT {
+                let relative = operation & !(libc::FUTEX_PRIVATE_FLAG | libc::FUTEX_CLOCK_REALTIME) == libc::FUTEX_WAIT;
+                if relative { time_has_passed(timeout) } else { time_is_up(timeout) }
+            }
+            i64::from(fails(error))
+        }
     }
 }
 

@@ -41,13 +41,14 @@ pub use threads::*;
 use super::access::{Event, plain, plain_within, site};
 use super::fault;
 use super::layout::{ENDED, FATE, MAX_THREADS, STACK_WANTED, STARTED, WOKEN, control};
+use super::libc_hooks::{time_has_passed, time_is_up};
 use super::registers::Registers;
 use super::slot::{END_SITE, Stand};
 use super::thread;
 use super::tsan::barrier;
 use super::world::world;
 use membar_core::Barrier;
-use membar_explore::{Fault, Message, Piece, message};
+use membar_explore::{Message, Piece, message};
 use std::ffi::c_int;
 
 /// The handle that a hook returns for a thread: never 0, and the same in every execution.

@@ -172,8 +172,8 @@ pub extern "C-unwind" fn mutex_consistent(mutex: usize) -> c_int {
 pub fn abandon_mutexes() {
     while let Some(&mutex) = world().threads[current()].held.last() {
         if !robust(mutex) {
-            let message = message!("a thread ends while it holds a mutex (", fault::name(mutex), ")");
-            fault::raise_here(Fault::clause(message));
+            let since = Piece::Line(vec![*word(mutex + SINCE)]);
+            fault::raise(message!("ends while it holds the mutex ", fault::name(mutex), ", locked at ", since));
         }
         Event::sync(mutex, 4).gives().at(END_SITE).announce();
         release(mutex);

@@ -31,9 +31,9 @@ pub extern "C-unwind" fn create(out: usize, attributes: usize, start: usize, arg
         unsafe { pthread_attr_getdetachstate(attributes, &mut state) };
         state == libc::PTHREAD_CREATE_DETACHED
     };
-    let mask = w.threads[parent].mask;
+    let (mask, born) = (w.threads[parent].mask, w.threads[parent].time());
     let thread = &mut w.threads[id];
-    thread.mask = mask;
+    (thread.mask, thread.born) = (mask, born);
     (thread.start, thread.arg, thread.creator) = (start, arg, creator);
     thread.float = crate::run::float::now();
     let mut size = 0;
@@ -100,8 +100,17 @@ pub(super) fn join_thread(target: usize, wanted: bool) -> usize {
     // What it writes when it is alone again is a step where steps say what memory holds.
     w.alone = w.unjoined == 0 && w.current == 0 && !w.told.on;
     w.joins(id, wanted);
+    waited_for(id);
     full();
     w.threads[id].result
+}
+
+/// What has passed for a thread has passed for who waited for its end.
+fn waited_for(id: usize) {
+    let w = world();
+    let ended = w.threads[id].born.saturating_add(w.threads[id].time());
+    let thread = &mut w.threads[w.current];
+    thread.slept += ended.saturating_sub(thread.time());
 }
 
 /// Waits for a thread's end, whatever its fate: a scope of Rust's does.
@@ -114,6 +123,7 @@ pub(in crate::run) fn await_end(target: usize) {
         w.unjoined -= 1;
         w.alone = w.unjoined == 0 && w.current == 0;
         w.joins(id, false);
+        waited_for(id);
     }
     full();
 }

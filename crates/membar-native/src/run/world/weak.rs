@@ -29,7 +29,7 @@ use super::{World, world};
 use crate::run::layout::owner;
 use crate::run::shadow::{self, read};
 use crate::run::slot::Slot;
-use membar_core::{AccessKind, Performed};
+use membar_core::{Access, AccessKind, Performed};
 use membar_explore::Watched;
 use rustc_hash::FxHashMap;
 
@@ -78,7 +78,8 @@ impl World {
         w.value_of(cell)
     }
 
-    fn value_of(&mut self, cell: u32) -> u64 {
+    /// The same where memory is as the path says.
+    pub fn value_of(&mut self, cell: u32) -> u64 {
         let Some(cell) = self.shadow.cells.get(cell as usize) else { return 0 };
         let value = read(cell);
         if cell.size > 8 {
@@ -87,7 +88,46 @@ impl World {
         value
     }
 
-    fn put(&mut self, cell: u32, value: u64) {
+    /// A value of a cell with the bytes of this access replaced by those of another value of it.
+    pub fn merge(&mut self, access: &Access, value: u64, written: u64) -> u64 {
+        if self.shadow.cells.get(access.addr as usize).is_none_or(|cell| cell.size <= 8) {
+            return access.put_part(value, access.part_of(written));
+        }
+        let (mut bytes, from) = (self.bytes_of(value), self.bytes_of(written));
+        let range = usize::from(access.bytes().start)..usize::from(access.bytes().end);
+        bytes[range.clone()].copy_from_slice(&from[range]);
+        let merged = shadow::wide(u128::from_le_bytes(bytes));
+        self.told.wide.insert(merged, bytes);
+        merged
+    }
+
+    /// A value that stands for one of more than 8 bytes, as others can take the part of this access from it.
+    pub fn shown(&self, access: &Access, value: u64) -> u64 {
+        let range = usize::from(access.bytes().start)..usize::from(access.bytes().end);
+        if access.part == 0 || self.shadow.cells.get(access.addr as usize).is_none_or(|cell| cell.size <= 8) {
+            return value;
+        }
+        let bytes = self.bytes_of(value);
+        if range.len() > 8 {
+            return value;
+        }
+        let from = if access.is_wide() { 0 } else { range.start };
+        bytes[range].iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte)) << (8 * from)
+    }
+
+    /// The bytes that a value of more than 8 bytes stands for.
+    fn bytes_of(&self, value: u64) -> [u8; 16] {
+        self.told.wide.get(&value).copied().unwrap_or_else(|| u128::from(value).to_le_bytes())
+    }
+
+    /// Memory holds this at a cell, for a moment.
+    pub fn hold_at(&mut self, cell: u32, value: u64) {
+        self.put(cell, value);
+        self.set_value(cell, value);
+    }
+
+    /// The same from now on, for one who acts as memory.
+    pub fn put(&mut self, cell: u32, value: u64) {
         let Some(at) = self.shadow.cells.get(cell as usize) else { return };
         match self.told.wide.get(&value) {
             Some(bytes) if at.size > 8 => shadow::set_bytes(at, bytes),
