@@ -8,6 +8,7 @@
 //! Each write has its own value in all of its bytes ([`Event`]), so that values say what they came from.
 
 use membar_core::{Access, AccessKind, Barrier, C11, Halt, Performed, Relaxation, Threads};
+use std::collections::BTreeMap;
 
 /// An access to some bytes of the only word there is: the first, and how many.
 #[derive(Clone, Copy, Debug)]
@@ -118,17 +119,47 @@ const WORD: usize = 16;
 
 /// Whether the machine has an execution of these threads that is not sequentially consistent.
 pub fn is_relaxed(threads: &[Vec<Piece>], machine: Relaxation) -> bool {
-    let start = State {
+    explore(threads, machine, start(threads), &mut |state| is_cyclic(threads, state))
+}
+
+/// The end of an execution: the values that accesses have read, and what the word holds.
+pub type End = (BTreeMap<Event, u128>, u128);
+
+/// How executions of these threads on the machine end, and whether one that is sequentially consistent and one that is not end like this.
+pub fn ends(threads: &[Vec<Piece>], machine: Relaxation) -> BTreeMap<End, (bool, bool)> {
+    let mut ends: BTreeMap<End, (bool, bool)> = BTreeMap::new();
+    explore(threads, machine, start(threads), &mut |state| {
+        let byte = |source: Option<Event>| source.map_or(0, |(thread, at)| (16 * thread + at + 1) as u128);
+        let mut reads = BTreeMap::new();
+        for &((thread, at), place, source) in &state.reads {
+            let from = usize::from(threads[thread][at].from);
+            *reads.entry((thread, at)).or_insert(0) |= byte(source) << (8 * (place - from));
+        }
+        let bytes = state.order.iter().enumerate();
+        let memory = bytes.fold(0, |word, (place, order)| word | byte(order.last().copied()) << (8 * place));
+        let kinds = ends.entry((reads, memory)).or_default();
+        if is_cyclic(threads, state) {
+            kinds.1 = true
+        } else {
+            kinds.0 = true
+        }
+        false
+    });
+    ends
+}
+
+fn start(threads: &[Vec<Piece>]) -> State {
+    State {
         next: vec![0; threads.len()],
         buffers: vec![Vec::new(); threads.len()],
         barriers: vec![0; threads.len()],
         order: vec![Vec::new(); WORD],
         reads: Vec::new(),
-    };
-    explore(threads, machine, start)
+    }
 }
 
-fn explore(threads: &[Vec<Piece>], machine: Relaxation, state: State) -> bool {
+/// Shows every end of the machine to `look`, until it says that it has seen enough.
+fn explore(threads: &[Vec<Piece>], machine: Relaxation, state: State, look: &mut impl FnMut(&State) -> bool) -> bool {
     let mut ended = true;
     for t in 0..threads.len() {
         for place in 0..state.buffers[t].len() {
@@ -144,7 +175,7 @@ fn explore(threads: &[Vec<Piece>], machine: Relaxation, state: State) -> bool {
             let mut after = state.clone();
             after.buffers[t].remove(place);
             threads[t][store].bytes().for_each(|byte| after.order[byte].push((t, store)));
-            if explore(threads, machine, after) {
+            if explore(threads, machine, after, look) {
                 return true;
             }
         }
@@ -180,11 +211,11 @@ fn explore(threads: &[Vec<Piece>], machine: Relaxation, state: State) -> bool {
             }
             AccessKind::Rmw => {}
         }
-        if explore(threads, machine, after) {
+        if explore(threads, machine, after, look) {
             return true;
         }
     }
-    ended && is_cyclic(threads, &state)
+    ended && look(&state)
 }
 
 /// Whether happens-before is cyclic.

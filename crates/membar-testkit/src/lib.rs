@@ -87,6 +87,7 @@ pub mod rc11;
 pub mod relaxed;
 pub mod riscv;
 pub mod shorthand;
+pub mod sized;
 mod small;
 pub mod synchronized;
 pub mod weak;

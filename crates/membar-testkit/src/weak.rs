@@ -1,6 +1,6 @@
 //! Executions of a program as lists of steps that may be behind others ([`WeakStep`]): all of them, and random ones.
 //!
-//! Problem: whoever says which executions a model allows ([`membar_core::GraphModel`]) is to be compared with others who say so.
+//! Problem: compare different answers to which executions a model allows ([`membar_core::GraphModel`]).
 //! Which lists of steps does a program have, and which execution graphs do they give, each once?
 //!
 //! Algorithm: every thread's next access is tried behind every number of writes. A list whose graph is not allowed is dropped: the

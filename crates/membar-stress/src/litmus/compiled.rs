@@ -140,8 +140,14 @@ fn text(test: &LitmusTest) -> Result<String, Error> {
             }
         }
         let registers: Vec<usize> = (0..32).filter(|&reg| used[reg]).collect();
+        // CASP wants pairs with neighbouring numbers: then registers are those of the test, but for the ones that have a use.
+        let pairs = program.source(thread).any(|(_, line)| line.to_ascii_uppercase().starts_with("CASP"));
         for &reg in &registers {
-            let _ = writeln!(c, "  uint64_t r{reg} = {};", moved(code.regs[reg]));
+            let (keep, place) = match pairs && reg < 29 && reg != 18 {
+                true => ("register ", format!(" __asm__(\"x{reg}\")")),
+                false => ("", String::new()),
+            };
+            let _ = writeln!(c, "  {keep}uint64_t r{reg}{place} = {};", moved(code.regs[reg]));
         }
         c.push_str("  __asm__ volatile(\n");
         for line in &lines {

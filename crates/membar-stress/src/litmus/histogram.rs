@@ -3,10 +3,13 @@
 use super::Counts;
 use membar_core::Frequency;
 use membar_litmus::{LitmusTest, Quantifier};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fmt;
 
 /// An outcome.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct State {
     /// The values of the locations that the test shows.
     pub values: Vec<u64>,
@@ -17,7 +20,7 @@ pub struct State {
 }
 
 /// The outcomes of a test.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Histogram {
     /// Every outcome that was seen, in the order of their values.
     pub states: Vec<State>,
@@ -30,11 +33,7 @@ impl Histogram {
         let mut states: Vec<State> = Vec::new();
         let mut counts: Vec<(Box<[u64]>, u64)> = counts.into_iter().collect();
         counts.retain(|(values, _)| test.filter.as_ref().is_none_or(|filter| filter.holds(values)));
-        let key = |values: &[u64]| -> Vec<i128> {
-            let signed = test.locations.iter().map(|location| location.ty.signed);
-            values.iter().zip(signed).map(|(&v, signed)| if signed { (v as i64).into() } else { v.into() }).collect()
-        };
-        counts.sort_by_cached_key(|(values, _)| key(values));
+        counts.sort_by_cached_key(|(values, _)| numbers(test, values));
         for (values, count) in counts {
             let (shown, holds) = (&values[..test.shown], test.condition.prop.holds(&values));
             match states.last_mut() {
@@ -43,6 +42,22 @@ impl Histogram {
             }
         }
         Histogram { states, seconds }
+    }
+
+    /// The outcomes of several runs of a test together.
+    pub fn sum(test: &LitmusTest, runs: impl IntoIterator<Item = Histogram>) -> Histogram {
+        let mut states: BTreeMap<Vec<i128>, State> = BTreeMap::new();
+        let mut seconds = 0.0;
+        for run in runs {
+            seconds += run.seconds;
+            for state in run.states {
+                match states.entry(numbers(test, &state.values)) {
+                    Entry::Occupied(known) => known.into_mut().count += state.count,
+                    Entry::Vacant(new) => drop(new.insert(state)),
+                }
+            }
+        }
+        Histogram { states: states.into_values().collect(), seconds }
     }
 
     /// How many there were.
@@ -87,6 +102,12 @@ impl Histogram {
     pub fn log<'a>(&'a self, test: &'a LitmusTest) -> Log<'a> {
         Log { histogram: self, test, model: None }
     }
+}
+
+/// Values as numbers, by which outcomes are put in order.
+fn numbers(test: &LitmusTest, values: &[u64]) -> Vec<i128> {
+    let signed = test.locations.iter().map(|location| location.ty.signed);
+    values.iter().zip(signed).map(|(&v, signed)| if signed { (v as i64).into() } else { v.into() }).collect()
 }
 
 /// A histogram in the layout of litmus7's logs.

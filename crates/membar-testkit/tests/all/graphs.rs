@@ -66,6 +66,7 @@ fn known_numbers() {
 
 /// The programs of `corpus/litmus/graphs.tsv`, whose numbers of graphs come from elsewhere.
 #[test]
+#[ignore = "long"]
 fn counted_programs() {
     let (mut compared, mut weaker) = (0, 0);
     let programs = counted();
