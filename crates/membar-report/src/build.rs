@@ -75,6 +75,7 @@ impl Report {
     pub fn new(decided: &Decided<'_>) -> Report {
         let Decided { trace, model, verdict, .. } = *decided;
         let words = Words::new(trace, model);
+        let recorded = trace.count_recorded(trace.ops());
         let locks = trace.addr_names().iter().filter(|name| matches!(name, AddrName::Lock(_))).count();
         Report {
             file: decided.file.to_owned(),
@@ -82,7 +83,7 @@ impl Report {
             line: first_line(trace),
             model: model.name.clone(),
             verdict: verdict.kind(),
-            ops: trace.len() + trace.left_out().map_or(0, |left| left.ops),
+            ops: recorded + trace.left_out().map_or(0, |left| left.ops),
             threads: trace.threads(),
             addresses: trace.addrs() - locks,
             locks,
@@ -97,7 +98,10 @@ impl Report {
                 _ => None,
             },
             undecided: match *verdict {
-                Verdict::Undecided { reason, ordered } => Some(Stop { reason, ordered }),
+                Verdict::Undecided { reason, ordered } => {
+                    // Of this many pieces: at least this many accesses.
+                    Some(Stop { reason, ordered: ordered.saturating_sub(trace.len() - recorded) })
+                }
                 _ => None,
             },
             witness: match verdict {
@@ -171,7 +175,7 @@ fn violation(words: &Words<'_>, proof: &Proof, blame: Option<&Blame>) -> Violati
         cycle,
         lemmas,
         explanation,
-        involved: proof.ops().len(),
+        involved: trace.count_recorded(proof.ops()),
         shape: shape::of_proof(trace, proof),
         reduced: Reduced::of(trace, proof),
     }

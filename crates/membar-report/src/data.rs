@@ -237,10 +237,10 @@ pub struct LemmaRef {
 /// Why there is no answer.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Stop {
-    /// `time`, `memory` or `interrupted`.
+    /// The limit that was passed, or what is not decided.
     #[serde(with = "crate::kinds")]
     pub reason: Undecided,
-    /// How many operations had been placed in memory order at best.
+    /// How many operations had been placed in memory order at best; of accesses in several pieces, at least this many.
     pub ordered: usize,
 }
 

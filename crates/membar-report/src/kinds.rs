@@ -101,6 +101,8 @@ named! {
         Fault = "fault",
         /// Two accesses that nothing orders, one of them not atomic.
         Race = "race",
+        /// The condition of a litmus test does not hold.
+        Condition = "condition",
     }
 }
 

@@ -62,6 +62,9 @@ pub struct Histogram {
     pub outcomes: u64,
     /// How long it took.
     pub seconds: f64,
+    /// The machine that it ran on, where results of several machines are together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<String>,
     /// Outcomes that satisfy the proposition.
     pub positive: u64,
     /// How often the proposition held.

@@ -131,7 +131,10 @@ fn could_have(trace: &Trace, blame: &Blame) -> String {
 
 fn nobody_to_blame(words: &Words<'_>, proof: &Proof, involved: &[OpId]) -> String {
     let trace = words.trace;
-    let reads = involved.iter().filter(|&&op| matches!(trace.kind(op), OpKind::Load | OpKind::Rmw)).count();
+    // A store conditional stands for the load of its pair, too.
+    let reads =
+        |op: &&OpId| matches!(trace.kind(**op), OpKind::Load | OpKind::Rmw) || trace.reservation(**op).is_some();
+    let reads = involved.iter().filter(reads).count();
     let steps = || match proof {
         Proof::Cycle(lemmas) => lemmas.iter().flat_map(|lemma| &lemma.steps).collect::<Vec<_>>(),
         Proof::Unwritten(_) | Proof::UnwrittenFinal(_) | Proof::Unreserved(_) | Proof::Cases { .. } => Vec::new(),

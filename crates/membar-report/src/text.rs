@@ -112,12 +112,26 @@ impl Text<'_> {
         let (limit, next) = match stop.reason {
             Undecided::Time => ("The time limit passed", "Allow more time (`--time 10m`)"),
             Undecided::Memory => ("The memory limit was reached", "Allow more memory (`--memory 16GiB`)"),
+            Undecided::Parts => {
+                let what = "Accesses overlap, which models without a write order do not decide.";
+                self.labelled("What", what, out)?;
+                return self.labelled("Next", "Check it with a model that has a write order.", out);
+            }
+            Undecided::Torn => {
+                let what = "It depends on the order in which the pieces of an access took effect.";
+                self.labelled("What", what, out)?;
+                return self.labelled("Next", "Give each piece a line of its own, in the machine's order.", out);
+            }
             Undecided::Repeated => {
                 let what = "Values are repeated, and what does not depend on them is allowed.";
                 self.labelled("What", what, out)?;
                 self.note(report, out)?;
                 return self.labelled("Next", "Give every store to an address its own value.", out);
             }
+            Undecided::Sources => (
+                "There are too many ways in which reads may have got their values",
+                "Give every store to an address its own value",
+            ),
             Undecided::Interrupted => ("It was interrupted", "Run it again"),
         };
         self.labelled(

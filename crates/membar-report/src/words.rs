@@ -168,7 +168,7 @@ impl<'a> Words<'a> {
     /// `line 8 read x == 1 from line 5`
     fn read_from(&self, read: Event, write: Event, about: Option<AddrId>) -> String {
         let about = self.addr(read).or(about);
-        let from = if write == Event::INIT { "is the initial value".into() } else { self.short(write, about) };
+        let from = if write == Event::INIT { "the initial value".into() } else { self.short(write, about) };
         let Some(op) = read.as_op() else {
             let end = self.short(read, about);
             return if write == Event::INIT {
@@ -183,6 +183,10 @@ impl<'a> Words<'a> {
             OpKind::Store => {
                 let reserved = "while the reservation is held nothing comes between";
                 match self.trace.reservation(op) {
+                    // The two halves of an atomic that the model splits.
+                    Some(load) if self.trace.line(load) == line => {
+                        format!("line {line} read and wrote, after {from}: nothing comes between")
+                    }
                     Some(load) => format!(
                         "line {line} is the store conditional of line {}, after {from}: {reserved}",
                         self.trace.line(load)

@@ -153,7 +153,7 @@ fn outcomes(report: &CampaignReport) -> Vec<Bar> {
     let bar = |(label, &n): (&String, &u64)| {
         let (verdict, by) = label.split_once(" by ").unwrap_or((label, ""));
         let by = match by {
-            "values" => "a value that nobody wrote",
+            "values" => "the values alone",
             "conflict" => "one sort: every write order was known",
             "rules" => "the rules",
             "too" => "building a memory order",

@@ -273,6 +273,9 @@ pub fn histogram(result: &Histogram, command: &str) -> (Row, Case) {
         Fact { name: "Outcomes", value: format!("{} in {:.1} s", result.outcomes, result.seconds) },
         Fact { name: "Speed", value: format!("{rate:.0} outcomes per second") },
     ];
+    if let Some(machine) = &result.machine {
+        facts.push(Fact { name: "Machine", value: machine.clone() });
+    }
     if let Some(allowed) = result.allowed_states {
         let seen = result.states.iter().filter(|state| state.allowed == Some(true)).count();
         facts.push(Fact {

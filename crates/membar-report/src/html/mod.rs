@@ -1,7 +1,7 @@
 //! One page that explains everything: a single file without network, to be opened from anywhere.
 //!
-//! A result becomes a [`Page`] (data), which is embedded as JSON; `page.js` lays it out, and puts text into the document
-//! only as text. Nothing that a user wrote is ever markup: in the JSON, `<`, `>` and `&` are written as escapes, and a policy
+//! A result becomes a [`Page`] (data), which is embedded as JSON; `page.js` lays it out with `elements.js`, and puts text
+//! into the document only as text. Nothing that a user wrote is ever markup: in the JSON, `<`, `>` and `&` are written as escapes, and a policy
 //! in the page's head keeps any other script from running and anything from being fetched.
 //!
 //! | module | does |
@@ -57,7 +57,13 @@ const COMMAND: usize = 20_000;
 const RESERVED: usize = 1_500_000;
 
 const CSS: &str = concat!(include_str!("page.css"), include_str!("views.css"), include_str!("timeline.css"));
-const JS: &str = concat!(include_str!("views.js"), include_str!("timeline.js"), include_str!("page.js"));
+const JS: &str = concat!(
+    include_str!("elements.js"),
+    include_str!("views.js"),
+    include_str!("timeline.js"),
+    include_str!("threads.js"),
+    include_str!("page.js")
+);
 
 /// Collects answers until the page is written.
 #[derive(Clone, Debug, Default)]

@@ -62,7 +62,7 @@ const views = (function () {
     drawing.appendChild(kit.svg('path', { class: 'area', d: area }));
     drawing.appendChild(kit.svg('path', { class: 'line', d: line }));
     const rows = series.rates.map((rate, i) => kit.el('tr', {}, kit.el('td', {}, clock(i * series.width) + ' to ' + clock(i + 1 === series.rates.length ? end : (i + 1) * series.width)), kit.el('td', { class: 'figure' }, kit.grouped(Math.round(rate)))));
-    return kit.card('speed', 'Speed over time', 'operations run and checked, a second', drawing,
+    return kit.card('speed', 'Speed over time', 'operations run and checked per second', drawing,
       kit.el('details', {}, kit.el('summary', { class: 'small' }, 'As a table'), kit.el('table', { class: 'small' }, kit.el('caption', { class: 'hidden' }, 'Speed over time'), kit.el('thead', {}, kit.el('tr', {}, ['Time', 'Operations a second'].map((text) => kit.el('th', { scope: 'col' }, text)))), kit.el('tbody', {}, rows))));
   }
 

@@ -1,7 +1,7 @@
 //! A failure under the model in words: the error, and the execution that leads there.
 
 use super::text::{base, printed, wrapped};
-use super::{FailureRef, VerifyReport, WeakStepRef};
+use super::{FailureRef, VerifyReport, ViolationRef, WeakStepRef};
 use crate::columns::{Row, columns};
 use crate::kinds::{Action, Property};
 use crate::style::{Style, safe, with_command};
@@ -52,7 +52,7 @@ impl VerifyReport {
         }
         error.stack.iter().chain(&error.other).try_for_each(|frame| writeln!(out, "    {}", frame.text()))?;
         if let Some(violation) = failure.violation.and_then(|at| self.violations.get(at)) {
-            let because = format!("It rests on a violation of SC: {}", violation.sentence());
+            let because = format!("It rests on a violation of SC: {}", failure.because(violation));
             writeln!(out, "  {}", wrapped(&because, style.prose() - 4, "\n    "))?;
         }
         writeln!(out, "  The execution under {model}:\n")?;
@@ -90,6 +90,37 @@ fn rows(failure: &FailureRef) -> Vec<Row> {
 }
 
 impl FailureRef {
+    /// The violation that it rests on, in words. The execution that it was found in may have had other threads in these places,
+    /// and other values: those of this one are told.
+    pub(crate) fn because(&self, violation: &ViolationRef) -> String {
+        self.here(violation).unwrap_or_else(|| violation.clone()).sentence()
+    }
+
+    /// The violation with the accesses of this execution, if one of its reads misses a store as that of the violation does.
+    fn here(&self, violation: &ViolationRef) -> Option<ViolationRef> {
+        let missed = |(at, step): (usize, &WeakStepRef)| Some((at, step.misses?));
+        let is_it = |&(at, store): &(usize, usize)| {
+            self.steps[at].access.is_at(&violation.access) && self.steps[store].access.is_at(&violation.store)
+        };
+        let (at, store) = self.steps.iter().enumerate().filter_map(missed).find(is_it)?;
+        let (access, store) = (&self.steps[at].access, &self.steps[store].access);
+        let mut here = violation.clone();
+        for link in &mut here.cycle {
+            let by = match link.access.thread {
+                thread if thread == violation.access.thread => access,
+                thread if thread == violation.store.thread => store,
+                _ => continue,
+            };
+            let same = |step: &&WeakStepRef| step.access.thread == by.thread && step.access.is_at(&link.access);
+            match self.steps[..=at].iter().rev().find(same) {
+                Some(step) => link.access = step.access.clone(),
+                None => (link.access.thread, link.access.thread_name) = (by.thread, by.thread_name.clone()),
+            }
+        }
+        (here.access, here.store) = (access.clone(), store.clone());
+        Some(here)
+    }
+
     /// What is special about a step: a store that is delayed, a read that misses one. Steps count from 1.
     pub(crate) fn mark(&self, at: usize) -> String {
         let step = &self.steps[at];

@@ -27,13 +27,12 @@ impl VerifyReport {
     pub(crate) fn headline(&self) -> String {
         let counted = self.counted();
         let violations = count(counted, "violation");
-        let fails = self.fails();
         match (self.verdict, &self.weak) {
             (ProgramVerdict::Safe, Some(weak)) if weak.not_sc == 0 => {
                 format!("all of its {} are SC; stale reads only add iterations of waiting loops", executions(weak))
             }
             (ProgramVerdict::Safe, Some(weak)) if self.property == Property::Errors => {
-                format!("not SC, but {fails} in any of its {}", executions(weak))
+                format!("not SC, but {}", self.nothing_fails(weak))
             }
             (ProgramVerdict::Safe, _) => {
                 let races = if self.races { ", and there is no data race" } else { "" };
@@ -52,19 +51,29 @@ impl VerifyReport {
                 };
                 format!("{every}{but}{races}")
             }
+            (ProgramVerdict::Unsafe, _) if self.condition.as_ref().is_some_and(|condition| condition.is_weak()) => {
+                format!("not SC ({violations}), and it can end as it never does under SC")
+            }
             (ProgramVerdict::Unsafe, Some(weak)) if weak.complete => {
-                format!("not SC ({violations}), but {fails} in any of its {}", executions(weak))
+                format!("not SC ({violations}), but {}", self.nothing_fails(weak))
             }
             (ProgramVerdict::Unsafe, _) => violations,
             (ProgramVerdict::Fails, _) => self.failures.first().map_or("", |first| first.error.headline()).to_owned(),
             (ProgramVerdict::Error, _) => self.errors.first().map_or("", |first| first.headline()).to_owned(),
             (ProgramVerdict::Undecided, Some(weak)) if weak.executions > 0 => {
-                format!("not SC, and not everything was explored; {fails} in {}", executions(weak))
+                format!("not SC, and not everything was explored; {} in {}", self.fails(), executions(weak))
             }
             (ProgramVerdict::Undecided, _) if counted > 0 => {
                 format!("not SC ({violations}); whether anything fails is not known")
             }
             _ => "no violation found, but not everything was explored".into(),
+        }
+    }
+
+    fn nothing_fails(&self, weak: &WeakRef) -> String {
+        match &self.condition {
+            Some(condition) if condition.asserts => format!("its condition holds in all of its {}", executions(weak)),
+            _ => format!("{} in any of its {}", self.fails(), executions(weak)),
         }
     }
 

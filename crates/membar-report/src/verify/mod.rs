@@ -2,6 +2,7 @@
 //! `replay` is about one schedule.
 
 mod allow;
+mod condition;
 mod diff;
 mod enumerated;
 mod failure;
@@ -15,6 +16,7 @@ mod text;
 mod weak;
 
 pub use allow::{AllowRef, COMMENT, allowing_comments};
+pub use condition::ConditionRef;
 pub use diff::diff;
 pub use enumerated::EnumeratedReport;
 pub use orders::reordered;
@@ -22,6 +24,7 @@ pub use repair::{edited, edits, proposals};
 pub use replay::{ReplayReport, ReplayStep};
 pub use sarif::SarifRun;
 pub use settle::{Question, Unseen, unseen};
+pub use text::tell_columns;
 pub use weak::{Consequence, FailureRef, Harm, Outcome, WeakRef, WeakStepRef};
 
 use crate::data::{SCHEMA, Shape};
@@ -55,6 +58,9 @@ pub struct VerifyReport {
     /// The checks that the program makes itself, such as `assert`: they decide which question is asked by default.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<String>,
+    /// The condition at the end of a litmus test.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub condition: Option<ConditionRef>,
     /// Whether everything was explored that there is.
     pub complete: bool,
     /// How executions were chosen.
@@ -170,6 +176,26 @@ pub struct StatisticsRef {
     pub seconds_per_access: f64,
     /// How often exploration began again because the program showed something new.
     pub restarts: u32,
+}
+
+impl StatisticsRef {
+    /// Adds the cost of another part of the same search, but for its time and its new beginnings.
+    pub fn add(&mut self, other: &StatisticsRef) {
+        self.resets += other.resets;
+        self.accesses += other.accesses;
+        self.replayed += other.replayed;
+        self.reset_bytes = self.reset_bytes.max(other.reset_bytes);
+        self.resident_bytes = self.resident_bytes.max(other.resident_bytes);
+    }
+
+    /// The cost since it was this one.
+    pub fn since(mut self, before: &StatisticsRef) -> StatisticsRef {
+        // A process that was started again counts from nothing.
+        self.resets = self.resets.saturating_sub(before.resets);
+        self.accesses = self.accesses.saturating_sub(before.accesses);
+        self.replayed = self.replayed.saturating_sub(before.replayed);
+        self
+    }
 }
 
 /// How to replay a schedule: what comes before it, and what comes at the end of the line.
@@ -372,6 +398,9 @@ pub struct FenceRef {
     /// It was tried right before the second instruction, not right after the first one.
     #[serde(skip)]
     pub tried_before: bool,
+    /// The order that it replaces is in its line more than once.
+    #[serde(skip)]
+    pub crowded: bool,
 }
 
 /// Text to insert into a file, or to replace.
@@ -397,7 +426,7 @@ fn is_zero<N: Default + PartialEq>(n: &N) -> bool {
 /// An error of the program itself.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ErrorRef {
-    /// `deadlock`, `livelock`, `fault` or `race`.
+    /// `deadlock`, `livelock`, `fault`, `race` or `condition`.
     #[serde(with = "crate::kinds")]
     pub kind: ErrorKind,
     /// In words; lines after the first say more.
@@ -436,7 +465,7 @@ pub fn order(after: &AccessRef, before: &AccessRef) -> String {
     let place = |access: &AccessRef| match &access.function {
         None => format!("{} line {}", access.thread_name, access.line),
         Some(_) if access.line == 0 => access.thread_name.clone(),
-        Some(_) => format!("{}:{}", text::base(&access.file), access.line),
+        Some(_) => access.position(),
     };
     let then = match before.kind {
         AccessKind::Load => format!("`{}` is read", before.address),
@@ -461,7 +490,7 @@ pub fn fenced(access: &AccessRef, order: Order, before: bool) -> String {
 fn must_be(access: &AccessRef) -> String {
     let place = match &access.function {
         None => format!("{} line {}", access.thread_name, access.line),
-        Some(_) => format!("{}:{}", text::base(&access.file), access.line),
+        Some(_) => access.position(),
     };
     let done = match access.kind {
         AccessKind::Load => "read",

@@ -86,8 +86,9 @@ fn written(order: &FenceRef, text: &str, failures: bool) -> Option<FenceRef> {
     let at = tokens.iter().position(|token| (token.line, token.at) == (first.line, first.at))?;
     let line = text.lines().nth(order.after_line.checked_sub(1)? as usize).unwrap_or_default();
     let compares = line.contains("compare_exchange") || line.contains("cmpxchg");
-    let failure = tokens.get(at + 1).filter(|_| compares && failures);
-    if let Some(failure) = failure
+    let failure = tokens.get(at + 1).filter(|_| compares);
+    if failures
+        && let Some(failure) = failure
         && let Some(now) = failure.order()
     {
         changes.push((failure, now, now.join(wanted.reading())));
@@ -95,8 +96,11 @@ fn written(order: &FenceRef, text: &str, failures: bool) -> Option<FenceRef> {
     // It may be the failure alone.
     changes.retain(|(_, from, to)| from != to);
     let &(token, from, to) = changes.first()?;
+    let other = |known: &&Token<'_>| known.line == token.line && known.at != token.at && known.order() == Some(from);
+    let paired = failure.filter(|_| token.at == first.at).map(|failure| failure.at);
+    let crowded = tokens.iter().filter(other).any(|other| Some(other.at) != paired);
     let edits = changes.iter().map(|(token, _, to)| token.edit(&order.file, *to)).collect();
-    Some(FenceRef { fence: token.spelled(to), replaces: Some(token.spelled(from)), edits, ..order.clone() })
+    Some(FenceRef { fence: token.spelled(to), replaces: Some(token.spelled(from)), edits, crowded, ..order.clone() })
 }
 
 /// The orders that are written in the statement that begins in this line or goes on there.
@@ -162,6 +166,7 @@ mod tests {
             before_line: line,
             before_column: column,
             tried_before: false,
+            crowded: false,
         }
     }
 
@@ -192,6 +197,21 @@ mod tests {
         let text = "r = a.load(memory_order_relaxed) + b.load(memory_order_relaxed);";
         let second = "r = a.load(memory_order_relaxed) + b.load(memory_order_acquire);";
         assert_eq!(rewritten(text, order(1, 36, "relaxed", "acquire")).as_deref(), Some(second));
+    }
+
+    #[test]
+    fn an_order_that_is_in_its_line_twice_has_a_column() {
+        let place = |text: &str, column| {
+            let proposals = reordered(&[order(1, column, "relaxed", "acquire")], &|_| Some(text.to_owned()));
+            proposals[0][0].place()
+        };
+        let two = "r = a.load(memory_order_relaxed) + b.load(memory_order_relaxed);";
+        assert_eq!(place(two, 36), "at column 43 of line 1");
+        assert_eq!(place(two, 5), "at column 12 of line 1");
+        assert_eq!(place("r = a.load(memory_order_relaxed) + b.load(memory_order_acquire);", 5), "in line 1");
+        // A compare-exchange names two.
+        let one = "x.compare_exchange_strong(e, 1, memory_order_relaxed, memory_order_relaxed);";
+        assert_eq!(place(one, 1), "in line 1");
     }
 
     #[test]

@@ -357,6 +357,7 @@ mod tests {
             before_line: before.0,
             before_column: before.1,
             tried_before: after.0 == 0,
+            crowded: false,
         }
     }
 

@@ -42,7 +42,7 @@ pub struct SarifRun<'a> {
 }
 
 /// Kinds of findings: id, name, what it is, and what to do.
-const RULES: [(&str, &str, &str, &str); 8] = [
+const RULES: [(&str, &str, &str, &str); 9] = [
     (
         "tso-violation",
         "NotSequentiallyConsistentUnderTso",
@@ -102,6 +102,13 @@ const RULES: [(&str, &str, &str, &str); 8] = [
         "A failed assertion, a crash, or a use of memory that is not there",
         "The schedule that is given leads there in a sequentially consistent execution. `membar replay` runs it again, step by \
          step.",
+    ),
+    (
+        "condition",
+        "ConditionRefuted",
+        "The condition of a litmus test (`~exists` or `forall`) does not hold",
+        "The schedule that is given leads to a final state that refutes it, in a sequentially consistent execution. `membar \
+         replay` runs it again, step by step.",
     ),
 ];
 
@@ -272,7 +279,7 @@ impl SarifRun<'_> {
         let cause = failure.violation.and_then(|at| report.violations.get(at));
         let mut text = format!("Under {}: {}", failure.model, failure.error.message);
         if let Some(cause) = cause {
-            text += &format!("\nIt rests on a violation of sequential consistency: {}.", cause.sentence());
+            text += &format!("\nIt rests on a violation of sequential consistency: {}.", failure.because(cause));
             let (store, access) = (&cause.store, &cause.access);
             result["relatedLocations"] = json!([
                 self.access(store, 1, "the store that is not seen"),

@@ -70,15 +70,19 @@ impl VerifyReport {
         if self.violations.is_empty() || self.verdict == ProgramVerdict::Error {
             return;
         }
-        if asked == Question::Auto && !self.checks.is_empty() && consequence.is_some() {
+        // An error under sequential consistency is an answer, too.
+        let answered = consequence.is_some() || !self.errors.is_empty();
+        if asked == Question::Auto && !self.checks.is_empty() && answered {
             self.property = Property::Errors;
         }
         let counted = self.counted();
         match consequence {
-            None if asked == Question::Errors && !self.errors.is_empty() => self.verdict = ProgramVerdict::Error,
+            None if self.property == Property::Errors && !self.errors.is_empty() => {
+                self.verdict = ProgramVerdict::Error;
+            }
             None if asked == Question::Errors => self.leave_open("executions of the model were not explored"),
             None => {}
-            Some(Consequence { mut weak, outcome, harms }) => match outcome {
+            Some(Consequence { mut weak, outcome, harms, .. }) => match outcome {
                 Outcome::Fails(failures) if !failures.is_empty() => {
                     self.violations.iter_mut().zip(harms).for_each(|(violation, harm)| violation.harm = harm);
                     for (i, at) in failures.iter().enumerate().filter_map(|(i, failure)| Some((i, failure.violation?)))
@@ -135,8 +139,10 @@ impl VerifyReport {
     fn leave_open(&mut self, why: &str) {
         (self.verdict, self.complete) = (ProgramVerdict::Undecided, false);
         self.incomplete = Some(match self.incomplete.take() {
-            Some(known) if known != why => format!("{why}; {known}"),
-            _ => why.to_owned(),
+            // Both searches may have been cut short by the same thing.
+            Some(known) if known != why && !known.starts_with(&format!("{why}; ")) => format!("{why}; {known}"),
+            Some(known) => known,
+            None => why.to_owned(),
         });
     }
 }

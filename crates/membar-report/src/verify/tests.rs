@@ -57,12 +57,27 @@ fn a_failure_in_words() {
 }
 
 #[test]
+fn the_reason_is_that_of_the_execution_which_fails() {
+    let report = reports().remove(0);
+    let failure = &report.failures[0];
+    let mut violation = report.violations[0].clone();
+    let told = failure.because(&violation);
+    // Found with the threads in each other's place.
+    let ViolationRef { access, store, .. } = &mut violation;
+    std::mem::swap(&mut access.thread, &mut store.thread);
+    std::mem::swap(&mut access.thread_name, &mut store.thread_name);
+    access.address = "wants[1]".into();
+    assert_ne!(violation.sentence(), told);
+    assert_eq!(failure.because(&violation), told);
+}
+
+#[test]
 fn verdicts_by_question() {
     let failing = || Outcome::Fails(reports().remove(0).failures);
     let unknown = || Outcome::Unknown { why: "the time limit was reached (--time)".into() };
     let result = |asked, strict, weak: WeakRef, outcome| {
         let mut report = open();
-        report.settle(asked, strict, Some(Consequence { weak, outcome, harms: Vec::new() }));
+        report.settle(asked, strict, Some(Consequence { weak, outcome, harms: Vec::new(), asked: None }));
         (report.verdict, report.property, text(&report).lines().next().unwrap_or_default().to_owned())
     };
     use ProgramVerdict::{Fails, Safe, Undecided, Unsafe};
@@ -78,7 +93,7 @@ fn verdicts_by_question() {
         (Errors, true, explored(1204, 0, true), Outcome::NothingFails, Safe, Property::Errors),
         (Errors, false, explored(512, 4, false), unknown(), Undecided, Property::Errors),
         (Robust, false, explored(512, 4, false), unknown(), Unsafe, Property::Robust),
-        // Whoever says that nothing fails has to have seen everything.
+        // To say that nothing fails, everything has to have been seen.
         (Auto, false, explored(512, 4, false), Outcome::NothingFails, Undecided, Property::Errors),
         (Auto, false, explored(512, 4, false), Outcome::Fails(Vec::new()), Undecided, Property::Errors),
     ];
@@ -120,13 +135,54 @@ fn without_exploration_the_answer_is_about_robustness() {
 }
 
 #[test]
+fn an_error_under_sequential_consistency_is_what_goes_wrong() {
+    let with_error = || {
+        let mut report = open();
+        report.errors.push(reports().remove(0).failures.remove(0).error);
+        report
+    };
+    for (asked, checks, verdict, property) in [
+        (Question::Auto, true, ProgramVerdict::Error, Property::Errors),
+        (Question::Auto, false, ProgramVerdict::Unsafe, Property::Robust),
+        (Question::Errors, false, ProgramVerdict::Error, Property::Errors),
+        (Question::Robust, true, ProgramVerdict::Unsafe, Property::Robust),
+    ] {
+        let mut report = with_error();
+        if !checks {
+            report.checks.clear();
+        }
+        report.settle(asked, false, None);
+        assert_eq!((report.verdict, report.property), (verdict, property));
+        assert_eq!(text(&report).starts_with("ERROR"), verdict == ProgramVerdict::Error, "{}", text(&report));
+    }
+}
+
+#[test]
 fn a_program_without_checks_is_asked_about_robustness() {
     let mut report = open();
     report.checks.clear();
-    let consequence = Consequence { weak: explored(7, 2, true), outcome: Outcome::NothingFails, harms: Vec::new() };
+    let consequence =
+        Consequence { weak: explored(7, 2, true), outcome: Outcome::NothingFails, harms: Vec::new(), asked: None };
     report.settle(Question::Auto, false, Some(consequence));
     assert_eq!((report.verdict, report.property), (ProgramVerdict::Unsafe, Property::Robust));
     assert!(report.violations.iter().all(|violation| violation.harm == Harm::None));
+}
+
+#[test]
+fn what_cut_both_searches_short_is_said_once() {
+    for (before, expected) in [
+        (None, "interrupted"),
+        (Some("interrupted"), "interrupted"),
+        (Some("interrupted; 7 branches left"), "interrupted; 7 branches left"),
+        (Some("interrupted early"), "interrupted; interrupted early"),
+    ] {
+        let mut report = open();
+        report.incomplete = before.map(str::to_owned);
+        let outcome = Outcome::Unknown { why: "interrupted".into() };
+        let consequence = Consequence { weak: explored(7, 2, false), outcome, harms: Vec::new(), asked: None };
+        report.settle(Question::Errors, false, Some(consequence));
+        assert_eq!(report.incomplete.as_deref(), Some(expected));
+    }
 }
 
 #[test]
@@ -134,7 +190,8 @@ fn code_that_was_not_seen_is_never_safe() {
     for kind in [NoteKind::Opaque, NoteKind::Assembly, NoteKind::Memory, NoteKind::Parts] {
         let mut report = open();
         report.notes.push(NoteRef { kind, message: "something".into(), file: None, line: None });
-        let consequence = Consequence { weak: explored(7, 2, true), outcome: Outcome::NothingFails, harms: Vec::new() };
+        let consequence =
+            Consequence { weak: explored(7, 2, true), outcome: Outcome::NothingFails, harms: Vec::new(), asked: None };
         report.settle(Question::Errors, false, Some(consequence));
         assert_eq!(report.verdict, ProgramVerdict::Undecided, "{kind}");
         assert!(!report.complete && report.incomplete.is_some_and(|why| why.contains("something")), "{kind}");
@@ -149,7 +206,7 @@ fn an_allowed_violation_does_not_allow_its_failure() {
     report.verdict = ProgramVerdict::Safe;
     assert_eq!(report.counted(), 0);
     let outcome = Outcome::Fails(reports().remove(0).failures);
-    let consequence = Consequence { weak: explored(7, 2, true), outcome, harms: Vec::new() };
+    let consequence = Consequence { weak: explored(7, 2, true), outcome, harms: Vec::new(), asked: None };
     report.settle(Question::Auto, false, Some(consequence));
     assert_eq!(report.verdict, ProgramVerdict::Fails);
     assert_eq!(report.violations[0].harm, Harm::Failures(vec![0]));
@@ -255,6 +312,7 @@ fn the_first_line_of_a_fault_is_its_heading() {
         errors: vec![error],
         property: Property::Robust,
         checks: Vec::new(),
+        condition: None,
         weak: None,
         failures: Vec::new(),
     };

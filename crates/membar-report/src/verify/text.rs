@@ -1,6 +1,6 @@
 //! A verified program in words.
 
-use super::{AccessRef, FenceRef, LinkRef, StatisticsRef, StepRef, VerifyReport, ViolationRef, remarks};
+use super::{AccessRef, ErrorRef, FenceRef, LinkRef, StatisticsRef, StepRef, VerifyReport, ViolationRef, remarks};
 use crate::columns::{Row, columns};
 use crate::kinds::{ErrorKind, NoteKind, StepKind};
 use crate::style::{self, Style, count, list, safe, with_command};
@@ -35,6 +35,19 @@ const SOURCE: usize = 44;
 impl VerifyReport {
     /// Writes the report for a terminal, with this many violations in full; all of them: also with what it cost.
     pub fn text(&self, style: Style, shown: usize, out: &mut impl Write) -> io::Result<()> {
+        self.heading(style, out)?;
+        self.summary(style, shown, out)?;
+        for error in &self.errors {
+            self.error(error, style, out)?;
+        }
+        for (i, failure) in self.failures.iter().enumerate() {
+            self.failure(failure, i, style, out)?;
+        }
+        self.all_violations(style, shown, out)
+    }
+
+    /// The verdict and what it is about.
+    fn heading(&self, style: Style, out: &mut impl Write) -> io::Result<()> {
         let (program, model, word) = (safe(&self.program), self.model, self.word());
         let painted = match self.verdict {
             ProgramVerdict::Safe => style.good(word).to_string(),
@@ -46,21 +59,27 @@ impl VerifyReport {
             ProgramVerdict::Error | ProgramVerdict::Fails => {
                 let under = if self.is_about_model() { format!(" under {model}") } else { String::new() };
                 let room = style.prose().saturating_sub(7 + under.len());
-                writeln!(out, "{painted}{under}  {}", wrapped(&format!("{program}: {what}"), room, "\n       "))?;
+                writeln!(out, "{painted}{under}  {}", wrapped(&format!("{program}: {what}"), room, "\n       "))
             }
             _ => {
                 let line = style.head(&format!("{word} under {model}  {program}: {what}"));
-                writeln!(out, "{}", line.replacen(word, &painted, 1))?;
+                writeln!(out, "{}", line.replacen(word, &painted, 1))
             }
         }
+    }
+
+    /// Lines with a label each: why, what to do, what was seen.
+    fn summary(&self, style: Style, shown: usize, out: &mut impl Write) -> io::Result<()> {
         let line = |label: &str, text: &str, out: &mut dyn Write| {
             writeln!(out, "  {label} {}", wrapped(text, style.prose() - 8, "\n        "))
         };
-        let cause = self.failures.first().and_then(|failure| self.violations.get(failure.violation?));
-        let first = cause.or(self.violations.first());
+        let cause = self.failures.first().and_then(|failure| Some((failure, self.violations.get(failure.violation?)?)));
+        let first = cause.map(|(_, violation)| violation).or(self.violations.first());
         let told = |violation: &&ViolationRef| self.verdict != ProgramVerdict::Safe || violation.allowed.is_empty();
-        if let Some(first) = first.filter(told) {
-            line(if cause.is_some() { "Why: " } else { "What:" }, &first.sentence(), out)?;
+        match (cause, first.filter(told)) {
+            (Some((failure, violation)), Some(_)) => line("Why: ", &failure.because(violation), out)?,
+            (None, Some(violation)) => line("What:", &violation.sentence(), out)?,
+            _ => {}
         }
         let orders = match first {
             Some(first) if self.needs.is_empty() => orders(&first.fences),
@@ -73,6 +92,9 @@ impl VerifyReport {
                 line("Need:", &format!("{}{why}", safe(&list(&orders, "and"))), out)?;
             }
             None => {}
+        }
+        if let Some(asks) = self.asks() {
+            line("Asks:", &safe(&asks), out)?;
         }
         line("Seen:", &self.explored(), out)?;
         let allowed = self.violations.len() - self.counted();
@@ -103,35 +125,39 @@ impl VerifyReport {
         if let Some(cost) = self.statistics.as_ref().filter(|_| shown == usize::MAX) {
             line("Cost:", &cost.words(), out)?;
         }
-        for error in &self.errors {
-            let n = count(error.executions as usize, "execution");
-            let what = wrapped(&format!("{} ({n})", safe(error.headline())), style.prose() - 8, "\n    ");
-            writeln!(out, "\n{}: {what}", style.bad(error.kind))?;
-            for line in error.message.lines().skip(1) {
-                // Indented lines stay indented.
-                let fits = line.chars().count() <= style.prose() - 6;
-                let line = if fits { safe(line) } else { wrapped(&safe(line), style.prose() - 6, "\n      ") };
-                writeln!(out, "    {line}")?;
-            }
-            // Of a race, the access that came first.
-            for (n, stack) in [&error.other, &error.stack].into_iter().enumerate() {
-                if n == 1 && !error.other.is_empty() && !stack.is_empty() {
-                    writeln!(out, "  and")?;
-                }
-                stack.iter().take(FRAMES).try_for_each(|frame| writeln!(out, "    {}", frame.text()))?;
-                if stack.len() > FRAMES {
-                    writeln!(out, "    … {} more", stack.len() - FRAMES)?;
-                }
-            }
-            if let Some(output) = &error.output {
-                printed(output, PRINTED, out)?;
-            }
-            let command = self.command.line(&error.schedule, "");
-            writeln!(out, "{}", with_command("  See it:", &command, style.prose()))?;
+        Ok(())
+    }
+
+    /// An error of the program.
+    fn error(&self, error: &ErrorRef, style: Style, out: &mut impl Write) -> io::Result<()> {
+        let n = count(error.executions as usize, "execution");
+        let what = wrapped(&format!("{} ({n})", safe(error.headline())), style.prose() - 8, "\n    ");
+        writeln!(out, "\n{}: {what}", style.bad(error.kind))?;
+        for line in error.message.lines().skip(1) {
+            // Indented lines stay indented.
+            let fits = line.chars().count() <= style.prose() - 6;
+            let line = if fits { safe(line) } else { wrapped(&safe(line), style.prose() - 6, "\n      ") };
+            writeln!(out, "    {line}")?;
         }
-        for (i, failure) in self.failures.iter().enumerate() {
-            self.failure(failure, i, style, out)?;
+        // Of a race, the access that came first.
+        for (n, stack) in [&error.other, &error.stack].into_iter().enumerate() {
+            if n == 1 && !error.other.is_empty() && !stack.is_empty() {
+                writeln!(out, "  and")?;
+            }
+            stack.iter().take(FRAMES).try_for_each(|frame| writeln!(out, "    {}", frame.text()))?;
+            if stack.len() > FRAMES {
+                writeln!(out, "    … {} more", stack.len() - FRAMES)?;
+            }
         }
+        if let Some(output) = &error.output {
+            printed(output, PRINTED, out)?;
+        }
+        let command = self.command.line(&error.schedule, "");
+        writeln!(out, "{}", with_command("  See it:", &command, style.prose()))
+    }
+
+    /// Violations: some in full, the others in a line each.
+    fn all_violations(&self, style: Style, shown: usize, out: &mut impl Write) -> io::Result<()> {
         // Those that harm nobody, are allowed, or have been told with what they lead to, are named; -v shows them too.
         let harmless = (self.is_harmless() || !self.failures.is_empty()) && shown < usize::MAX;
         let full = |violation: &ViolationRef| !harmless && (violation.allowed.is_empty() || shown == usize::MAX);
@@ -172,21 +198,10 @@ impl VerifyReport {
 
     /// Finds out which lines have accesses in more than one column.
     pub fn look_at_columns(&mut self) {
-        let mut columns: BTreeMap<(String, u32), BTreeSet<u32>> = BTreeMap::new();
-        self.accesses(|access| {
-            columns.entry((access.file.clone(), access.line)).or_default().insert(access.column);
+        let accesses = self.violations.iter_mut().flat_map(|ViolationRef { store, access, cycle, .. }| {
+            [store, access].into_iter().chain(cycle.iter_mut().map(|link| &mut link.access))
         });
-        self.accesses(|access| {
-            access.crowded = columns.get(&(access.file.clone(), access.line)).is_some_and(|columns| columns.len() > 1);
-        });
-    }
-
-    fn accesses(&mut self, mut each: impl FnMut(&mut AccessRef)) {
-        for violation in &mut self.violations {
-            each(&mut violation.store);
-            each(&mut violation.access);
-            violation.cycle.iter_mut().for_each(|link| each(&mut link.access));
-        }
+        tell_columns(accesses.collect());
     }
 
     /// Where a violation was seen.
@@ -235,12 +250,28 @@ pub(super) fn printed(output: &str, most: usize, out: &mut impl Write) -> io::Re
     lines[hidden..].iter().try_for_each(|line| writeln!(out, "    | {}", safe(line)))
 }
 
+/// Notes of each access whether another of these is in its line, in another column.
+pub fn tell_columns(accesses: Vec<&mut AccessRef>) {
+    let mut columns: BTreeMap<(String, u32), BTreeSet<u32>> = BTreeMap::new();
+    for access in &accesses {
+        columns.entry((access.file.clone(), access.line)).or_default().insert(access.column);
+    }
+    for access in accesses {
+        access.crowded = columns.get(&(access.file.clone(), access.line)).is_some_and(|columns| columns.len() > 1);
+    }
+}
+
 /// The name of a file without its directories.
 pub(super) fn base(file: &str) -> &str {
     file.rsplit('/').next().unwrap_or(file)
 }
 
 impl AccessRef {
+    /// Whether both are made at one place in the source.
+    pub fn is_at(&self, other: &AccessRef) -> bool {
+        (&self.file, self.line, self.column) == (&other.file, other.line, other.column)
+    }
+
     /// `P0 line 7`, or `dekker.c:7 (lock, T1)` where there are functions.
     pub(crate) fn place(&self) -> String {
         let thread = safe(&self.thread_name);
@@ -255,7 +286,7 @@ impl AccessRef {
     }
 
     /// `dekker.c:7`, with the column if that is needed.
-    pub(super) fn position(&self) -> String {
+    pub fn position(&self) -> String {
         let column = if self.crowded && self.column > 0 { format!(":{}", self.column) } else { String::new() };
         format!("{}:{}{column}", safe(base(&self.file)), self.line)
     }
@@ -303,7 +334,10 @@ impl FenceRef {
 
     pub(crate) fn place(&self) -> String {
         if self.replaces.is_some() {
-            return format!("in line {}", self.edits.last().map_or(self.after_line, |edit| edit.line));
+            return match self.edits.first() {
+                Some(edit) if self.crowded => format!("at column {} of line {}", edit.column, edit.line),
+                _ => format!("in line {}", self.edits.last().map_or(self.after_line, |edit| edit.line)),
+            };
         }
         if let Some(edit) = self.edits.last() {
             return match edit.text.ends_with('\n') {

@@ -19,6 +19,8 @@ pub struct Consequence {
     pub outcome: Outcome,
     /// Of each violation what follows from it, where some executions fail; empty if that is not known.
     pub harms: Vec<Harm>,
+    /// The schedule of an execution that ends as the `exists` of a litmus test says.
+    pub asked: Option<String>,
 }
 
 /// What executions of a model do.

@@ -190,8 +190,9 @@ pub fn case(decided: &Decided<'_>, report: &Report, aside: &PageContext) -> Case
             Some(prefix) => case.machine = Some(machine::of_prefix(&drawing_machine(&drawing), model, prefix)),
             None => case.no_machine = Some(no_prefix(model, proof)),
         },
-        Verdict::Undecided { ordered, .. } => {
-            case.stop = Some(stopped(report, *ordered, aside, decided));
+        Verdict::Undecided { .. } => {
+            let ordered = report.undecided.as_ref().map_or(0, |stop| stop.ordered);
+            case.stop = Some(stopped(report, ordered, aside, decided));
             case.no_machine =
                 Some("There is no order of all operations to step through: none was found in time.".into());
         }
@@ -309,13 +310,13 @@ fn headline(decided: &Decided<'_>, report: &Report) -> Vec<String> {
             format!("{model} allows this trace."),
             "A memory order explains every value that was read; it can be stepped through below.".into(),
         ],
-        Verdict::Undecided { reason, ordered } => vec![
+        Verdict::Undecided { reason, .. } => vec![
             format!("It is not known whether {model} allows this trace."),
             format!(
                 "{}: {} of {} had been put in order at best.",
                 capital(&reason.to_string()),
-                ordered,
-                count(decided.trace.len(), "operation")
+                report.undecided.as_ref().map_or(0, |stop| stop.ordered),
+                count(report.ops, "operation")
             ),
         ],
     }
@@ -402,7 +403,11 @@ fn how_far(report: &Report, ordered: usize, time: Option<f64>) -> Stopped {
             next.push(format!("Give it more time: --time {more:.0}s (or --time none)."));
         }
         Some(Undecided::Memory) => next.push("Give it more memory: --memory 32GiB (or --memory none).".into()),
-        Some(Undecided::Repeated) => next.push("Give every store to an address its own value.".into()),
+        Some(Undecided::Parts) => next.push("Check it with a model that has a write order.".into()),
+        Some(Undecided::Repeated | Undecided::Sources) => {
+            next.push("Give every store to an address its own value.".into())
+        }
+        Some(Undecided::Torn) => next.push("Give each piece a line of its own, in the machine's order.".into()),
         Some(Undecided::Interrupted) | None => next.push("Run it again without an interrupt.".into()),
     }
     next.push("Record shorter traces, or end them at points where all threads wait for each other (`check`).".into());
@@ -410,6 +415,9 @@ fn how_far(report: &Report, ordered: usize, time: Option<f64>) -> Stopped {
         why: match why {
             Some(Undecided::Time) => "The time limit passed.".into(),
             Some(Undecided::Memory) => "The memory limit was reached.".into(),
+            Some(Undecided::Parts) => "Accesses overlap, and the model has no write order.".into(),
+            Some(Undecided::Torn) => "It depends on the order in which the pieces of an access took effect.".into(),
+            Some(Undecided::Sources) => "There are too many ways in which reads may have got their values.".into(),
             Some(Undecided::Repeated) => "Values are repeated, and what does not depend on them is allowed.".into(),
             _ => "It was interrupted.".into(),
         },

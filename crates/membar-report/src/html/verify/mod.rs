@@ -77,6 +77,9 @@ pub fn cases(report: &VerifyReport, command: &str, read: Read<'_>) -> Vec<(Row, 
 
 fn facts(report: &VerifyReport) -> Vec<Fact> {
     let mut facts = vec![Fact { name: "Explored", value: report.explored() }];
+    if let Some(asks) = report.asks() {
+        facts.push(Fact { name: "Asks", value: asks });
+    }
     if let Some(compiler) = &report.compiler {
         facts.push(Fact { name: "Compiler", value: compiler.clone() });
     }
@@ -268,7 +271,7 @@ fn failing(report: &VerifyReport, failure: &FailureRef, name: String, command: &
     let headline = error.headline();
     case.headline = vec![format!("{program} fails under {model}."), format!("{headline}.")];
     case.headline.extend(error.message.lines().skip(1).map(str::to_owned));
-    case.headline.extend(cause.map(|violation| format!("Why: {}.", violation.sentence())));
+    case.headline.extend(cause.map(|violation| format!("Why: {}.", failure.because(violation))));
     case.facts.retain(|fact| fact.name != "Certificate");
     case.facts.push(Fact { name: "Certificate", value: "run again by separate code, up to the error".into() });
     let steps = run::steps_of(failure);
