@@ -163,7 +163,8 @@ impl Decider {
 
     /// The smallest forbidden part of a forbidden trace, with where its operations come from.
     pub fn shrink(&mut self, trace: &Trace, model: &Model, limits: &Limits) -> Option<(Vec<OpId>, Trace)> {
-        let trace = trace.for_model(model);
+        // Accesses of different sizes are shown whole.
+        let trace = if trace.is_mixed() { Cow::Borrowed(trace) } else { trace.for_model(model) };
         let mut part = self.checker.shrink(&trace, model, limits)?;
         // Statements about addresses and locks that are gone have no meaning left.
         let used = |addr| {

@@ -193,7 +193,7 @@ pub use membar_verify as verify;
 pub use programs::{serve_programs, source};
 pub use shrunk::annotated;
 pub use verification::{
-    AllowLine, Explored, Prepared, Shard, VerifyOptions, initial, verify, verify_enumerated, verify_explored,
+    AllowLine, Explored, Explores, Prepared, Shard, VerifyOptions, initial, verify, verify_enumerated, verify_explored,
     verify_telling,
 };
 

@@ -51,7 +51,7 @@ fn command() -> ExitCode {
         Command::Plan(args) => cmd::many::plan(args),
         Command::Work(args) => cmd::many::work(args),
         Command::Merge(args) => cmd::many::merge(args, style),
-        Command::Status(args) => cmd::many::status(args),
+        Command::Status(args) => cmd::many::status(args, style),
         Command::Report(args) => cmd::report::run(args),
         Command::Gen(args) => cmd::generate::run(args),
         Command::Models(args) => cmd::models::run(args, style),
@@ -65,11 +65,11 @@ fn command() -> ExitCode {
     ExitCode::from(result.unwrap_or_else(|failure| match failure {
         Failure::Closed => stop::ALLOWED,
         failure @ (Failure::Late | Failure::Limit(_)) => {
-            let _ = writeln!(std::io::stderr(), "{failure}");
+            terminal::tell(&failure.to_string());
             stop::UNDECIDED
         }
         failure => {
-            let _ = writeln!(std::io::stderr(), "{failure}");
+            terminal::tell(&failure.to_string());
             if matches!(failure, Failure::Internal(_)) { stop::INTERNAL } else { stop::BAD }
         }
     }))

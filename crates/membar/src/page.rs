@@ -96,17 +96,24 @@ fn named_source(file: &str) -> Option<String> {
 }
 
 /// The words of the command whose results are shown, where they are not this process's.
-static COMMAND: OnceLock<Vec<String>> = OnceLock::new();
+/// A command that ran elsewhere, and the directory that the user is in.
+static ELSEWHERE: OnceLock<(Vec<String>, PathBuf)> = OnceLock::new();
 
-/// Results are those of this command, which ran elsewhere.
-pub fn made_by(words: Vec<String>) {
-    let _ = COMMAND.set(words);
+/// Results are those of this command, which ran elsewhere. The user is in this directory, not in the one that the command ran in.
+pub fn made_by(words: Vec<String>, here: PathBuf) {
+    let _ = ELSEWHERE.set((words, here));
+}
+
+/// The name of a file, as the user would give it.
+fn named(path: &Path) -> &Path {
+    ELSEWHERE.get().and_then(|(_, here)| path.strip_prefix(here).ok()).unwrap_or(path)
 }
 
 /// How this page is made.
 pub fn made() -> Made {
     let own = || std::env::args_os().skip(1).map(|arg| arg.to_string_lossy().into_owned()).collect();
-    let args: Vec<String> = COMMAND.get().cloned().unwrap_or_else(own).iter().map(|arg| quoted_path(arg)).collect();
+    let args: Vec<String> =
+        ELSEWHERE.get().map_or_else(own, |(words, _)| words.clone()).iter().map(|arg| quoted_path(arg)).collect();
     Made {
         command: format!("membar {}", args.join(" ")),
         version: concat!("membar ", env!("CARGO_PKG_VERSION")).into(),
@@ -173,7 +180,7 @@ impl Drop for Place {
 impl ToFile {
     /// The file is made immediately: it is known early whether it can be.
     pub fn create(path: &Path) -> Result<ToFile, Failure> {
-        let name = safe(&path.to_string_lossy());
+        let name = safe(&named(path).to_string_lossy());
         let place = Place::open(path).map_err(|error| {
             Failure::Usage(format!(
                 "error: {name}: {error}\n = help: a page needs the name of a file that can be written"

@@ -23,22 +23,25 @@ const QUIET: Duration = Duration::from_millis(500);
 /// Characters of the bar.
 const BAR: usize = 20;
 
-/// The line in words, no longer than this: the bar is shorter, and fewer counts are named, where there is no room.
+/// The line in words, no longer than this: the bar is shorter, directories are left out, and fewer counts are named, where there is no room.
 fn text(now: &Now, width: usize) -> String {
     let counts: Vec<&str> = now.counts.split(", ").collect();
     let all = counts.join(", ");
     // The last one is what was found.
     let (last, others) = counts.split_last().expect("a split text has a part");
-    let less = (0..others.len()).rev().map(|n| (0, [&others[..n], &[*last]].concat().join(", ")));
-    let mut choices = [BAR, BAR / 2, 0].into_iter().map(|bar| (bar, all.clone())).chain(less);
+    let name = now.name.as_str();
+    let short = name.rsplit_once('/').map_or(name, |(_, file)| file);
+    let less = (0..others.len()).rev().map(|n| (short, 0, [&others[..n], &[*last]].concat().join(", ")));
+    let full = [(name, BAR), (name, BAR / 2), (name, 0), (short, 0)].map(|(name, bar)| (name, bar, all.clone()));
+    let mut choices = full.into_iter().chain(less);
     let fits = |text: &String| text.chars().count() <= width;
-    let text = choices.find_map(|(bar, counts)| Some(laid_out(now, bar, &counts)).filter(fits));
-    text.unwrap_or_else(|| laid_out(now, 0, last).chars().take(width).collect())
+    let text = choices.find_map(|(name, bar, counts)| Some(laid_out(now, name, bar, &counts)).filter(fits));
+    text.unwrap_or_else(|| laid_out(now, short, 0, last).chars().take(width).collect())
 }
 
 /// The line with a bar of this many characters and these counts.
-fn laid_out(now: &Now, bar: usize, counts: &str) -> String {
-    let mut text = safe(&now.name);
+fn laid_out(now: &Now, name: &str, bar: usize, counts: &str) -> String {
+    let mut text = safe(name);
     match now.share {
         Some(share) => {
             let share = share.clamp(0.0, 1.0);
@@ -354,6 +357,8 @@ mod tests {
         assert_eq!(text(&now, 105), format!("this-machine {rest}"));
         assert_eq!(text(&now, 75), "this-machine 50 %, about 1:00 left  10492 tests, 20.9M ops, 1 violation");
         assert_eq!(text(&now, 50), "this-machine 50 %, about 1:00 left  1 violation");
+        let long = Now { name: "examples/programs/this-machine".into(), ..now.clone() };
+        assert_eq!(text(&long, 75), text(&now, 75));
         assert!((5..150).all(|width| text(&now, width).chars().count() <= width));
     }
 

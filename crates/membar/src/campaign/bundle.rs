@@ -114,8 +114,8 @@ fn readable(directory: &Path) -> io::Result<()> {
 
 /// Takes away what processes that are gone left behind, where the system tells which are.
 pub fn sweep(output: &Path) {
-    let alive = Path::new("/proc/self").exists();
     let Ok(entries) = std::fs::read_dir(output) else { return };
+    let alive = Path::new("/proc/self").exists();
     for entry in entries.flatten().filter(|_| alive) {
         let name = entry.file_name();
         let process = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.split('-').next()?.parse::<u32>().ok());

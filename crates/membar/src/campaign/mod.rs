@@ -40,7 +40,7 @@ use crate::{Budget, Chosen, Failure, Interrupt, Listener, Now};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
 use test::{Done, Outcome, Tester};
 
@@ -196,16 +196,27 @@ pub fn run(
     interrupt: &Interrupt,
     listener: &dyn Listener,
 ) -> Result<Campaign, Failure> {
-    run_with(plan, source, interrupt, listener, &mut Vec::new())
+    run_in(plan, source, interrupt, listener, &mut Vec::new(), false)
 }
 
-/// The same with buffers of earlier campaigns, one for each worker; there are as many as that afterwards.
+/// The same with buffers of earlier campaigns, one for each worker; there are as many as that afterwards. A single worker is this thread:
+/// starting another one takes longer than a short test.
 pub fn run_with(
+    plan: &Plan,
+    source: &dyn Source,
+    interrupt: &Interrupt,
+    buffers: &mut Vec<Buffers>,
+) -> Result<Campaign, Failure> {
+    run_in(plan, source, interrupt, &(), buffers, plan.jobs == 1)
+}
+
+fn run_in(
     plan: &Plan,
     source: &dyn Source,
     interrupt: &Interrupt,
     listener: &dyn Listener,
     buffers: &mut Vec<Buffers>,
+    alone: bool,
 ) -> Result<Campaign, Failure> {
     let counters = match &plan.state {
         Some(path) => state::load(path, plan, source)?,
@@ -232,18 +243,21 @@ pub fn run_with(
     };
     // Whether it can be written is better known now than after an hour.
     collector.save()?;
-    let (send, arriving) = sync_channel(2 * plan.jobs);
     buffers.resize_with(plan.jobs, Buffers::default);
-    let collected = std::thread::scope(|scope| {
-        for buffers in buffers.iter_mut() {
-            let (shared, send) = (&shared, send.clone());
-            scope.spawn(move || shared.work(&send, buffers));
-        }
-        drop(send);
-        let collected = collector.collect(arriving);
-        shared.over.store(true, Relaxed);
-        collected
-    });
+    let collected = match &mut buffers[..] {
+        [buffers] if alone => collector.work(buffers),
+        buffers => std::thread::scope(|scope| {
+            let (send, arriving) = sync_channel(2 * plan.jobs);
+            for buffers in buffers {
+                let (shared, send) = (&shared, send.clone());
+                scope.spawn(move || shared.work(|number, done| send.send((number, done)).is_ok(), buffers));
+            }
+            drop(send);
+            let collected = collector.collect(arriving);
+            shared.over.store(true, Relaxed);
+            collected
+        }),
+    };
     listener.rest();
     collector.counters.seconds = collector.seconds();
     let saved = collector.save();
@@ -274,8 +288,8 @@ impl Shared<'_> {
         self.over.load(Relaxed) || self.interrupt.pressed() || self.late()
     }
 
-    /// Takes tests until there are none left. A test left undecided by an interrupt is not sent.
-    fn work(&self, send: &SyncSender<(u64, Result<Done, Failure>)>, buffers: &mut Buffers) {
+    /// Takes tests until there are none left, or nobody wants more. A test left undecided by an interrupt is not sent.
+    fn work(&self, mut send: impl FnMut(u64, Result<Done, Failure>) -> bool, buffers: &mut Buffers) {
         let mut tester = Tester::new(self.plan, self.source, buffers);
         loop {
             let ahead = self.claimed.load(Relaxed).saturating_sub(self.settled.load(Relaxed));
@@ -296,7 +310,7 @@ impl Shared<'_> {
                 Err(Failure::Internal(format!("{command}: {panic}")))
             });
             let open = matches!(&done, Ok(Done { outcome: Outcome::Undecided, .. }));
-            if (open && self.interrupt.pressed()) || send.send((number, done)).is_err() {
+            if (open && self.interrupt.pressed()) || !send(number, done) {
                 return;
             }
         }
@@ -339,11 +353,27 @@ impl Collector<'_> {
                 self.save()?;
             }
         }
-        Ok(match () {
+        Ok(self.stopped())
+    }
+
+    /// Makes tests and counts them, one after the other.
+    fn work(&mut self, buffers: &mut Buffers) -> Result<Stopped, Failure> {
+        let (shared, mut ended) = (self.shared, Ok(None));
+        let count = |_, done: Result<Done, Failure>| {
+            ended = done.and_then(|done| self.count(done));
+            matches!(ended, Ok(None))
+        };
+        shared.work(count, buffers);
+        Ok(ended?.unwrap_or_else(|| self.stopped()))
+    }
+
+    /// Why there are no more tests.
+    fn stopped(&self) -> Stopped {
+        match () {
             () if self.shared.plan.tests.is_some_and(|tests| self.counters.tests >= tests) => Stopped::Tests,
             () if self.shared.interrupt.pressed() => Stopped::Interrupted,
             () => Stopped::Time,
-        })
+        }
     }
 
     /// Counts the next test. A violation is kept first: if that fails, the test has not been made.

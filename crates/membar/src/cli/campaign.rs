@@ -26,9 +26,9 @@ Examples:
   membar simulate --machine mesi-tso --time 8h --resume night.state
                                                  can be interrupted or killed, and resumes
 
-A violation is kept as a directory with the program, the trace, its smallest part, the reason, and
+A violation is kept as a directory with the program, the trace, its smallest part, the reason, and \
 the command that repeats it. The same seed gives the same program, run and verdict everywhere.
-Exit codes: 0 nothing found, 1 a violation, 2 bad usage, 3 nothing found but something undecided,
+Exit codes: 0 nothing found, 1 a violation, 2 bad usage, 3 nothing found but something undecided, \
 4 a bug in membar.")]
 pub struct Simulate {
     /// The machine; see --list.
@@ -187,9 +187,9 @@ Examples:
   membar stress tests/ --tests 100000 --format json
   membar stress SB.litmus --html report.html   also a page with the histogram
 
-The same seed gives the same program, but no two runs of it are the same. A violation is kept as a
+The same seed gives the same program, but no two runs of it are the same. A violation is kept as a \
 directory with the program, the trace, its smallest part and the reason.
-Exit codes: 0 nothing found, 1 a violation, 2 bad usage, 3 nothing found but something undecided,
+Exit codes: 0 nothing found, 1 a violation, 2 bad usage, 3 nothing found but something undecided, \
 4 a bug in membar.")]
 pub struct Stress {
     /// Litmus tests to run in place of random programs: files, directories, @lists.
@@ -253,8 +253,8 @@ Examples:
   membar gen --as c --profile atomics --count 50 -o tests/
                                             50 files, with seeds 1 to 50
 
-The C program is complete: x86-64, AArch64 and RISC-V (64 bits), any POSIX threads. It prints one
-trace per run for `membar check -`. The same seed gives the same program everywhere, in
+The C program is complete: x86-64, AArch64 and RISC-V (64 bits), any POSIX threads. It prints one \
+trace per run for `membar check -`. The same seed gives the same program everywhere, in \
 `membar simulate` too.
 Exit codes: 0 written, 2 bad usage.")]
 pub struct Gen {

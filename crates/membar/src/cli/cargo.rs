@@ -73,6 +73,10 @@ pub struct Package {
     #[arg(short, long)]
     pub release: bool,
 
+    /// Build with this profile.
+    #[arg(long, value_name = "NAME", conflicts_with = "release")]
+    pub profile: Option<OsString>,
+
     /// The program of this name.
     #[arg(long, value_name = "NAME")]
     pub bin: Vec<OsString>,
@@ -104,6 +108,10 @@ pub struct CargoTest {
     /// Also tests that are marked `#[ignore]`.
     #[arg(long)]
     pub include_ignored: bool,
+
+    /// Only tests that are marked `#[ignore]`.
+    #[arg(long, conflicts_with = "include_ignored")]
+    pub ignored: bool,
 
     /// The tests of the library only.
     #[arg(long)]

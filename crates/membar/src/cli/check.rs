@@ -19,15 +19,15 @@ Examples:
   membar check --format axe - < tests.axe       OK or NO, one line per trace
 
 An independent checker re-checks every verdict before it is printed.
-Exit codes: 0 all allowed, 1 something forbidden, 2 bad usage or input, 3 undecided,
+Exit codes: 0 all allowed, 1 something forbidden, 2 bad usage or input, 3 undecided, \
 4 a bug in membar.")]
 pub struct Check {
     /// Trace files, also .gz and .zst; directories of them; @lists; `-` is standard input.
     #[arg(required = true, value_name = "TRACE")]
     pub traces: Vec<PathBuf>,
 
-    /// Memory model: a built-in name (see `membar models`) or the path of a .toml file; may be repeated [default: tso]
-    #[arg(short, long = "model", value_name = "MODEL")]
+    /// Memory model: a built-in name (see `membar models`) or the path of a .toml file; may be repeated, or a list (sc,tso) [default: tso]
+    #[arg(short, long = "model", value_name = "MODEL", value_delimiter = ',')]
     pub models: Vec<String>,
 
     /// How results are written: for people, as JSON with proofs, or as axe's OK/NO lines.
@@ -131,7 +131,7 @@ Examples:
   membar shrink run.trace -o small.trace
 
 The result is a trace, each operation with its line in the original; no operation can be dropped.
-Exit codes: 1 a violation was shrunk, 0 nothing is forbidden, 2 bad usage or input, 3 undecided,
+Exit codes: 1 a violation was shrunk, 0 nothing is forbidden, 2 bad usage or input, 3 undecided, \
 4 a bug in membar.")]
 pub struct Shrink {
     /// A trace file; `-` is standard input.

@@ -9,23 +9,23 @@ use std::path::PathBuf;
 #[command(after_help = "\
 Examples:
   membar litmus SB.litmus                      tso is the default model, rvwmo for RISCV, armv8 for AArch64
-  membar litmus --model sc --model pso tests/  every .litmus file in a directory, one log per model
+  membar litmus --model sc,pso tests/          every .litmus file in a directory, one log per model
   membar litmus @all                           the files that the file `all` names, one per line
   membar litmus --html report.html SB.litmus   also a page: states by model, with runs
   membar litmus --format json SB.litmus        machine-readable
 
-The dialects are X86, X86_64, RISCV, AArch64 and C; the models are sc, tso and pso for X86, X86_64 and C, also c11
-for C; sc, ztso and rvwmo for RISCV; sc and armv8 for AArch64. A record lists the final states, and how many executions satisfy
+The dialects are X86, X86_64, RISCV, AArch64 and C; the models are sc, tso and pso for X86, X86_64 and C, also c11 \
+for C; sc, ztso and rvwmo for RISCV; sc and armv8 for AArch64. A record lists the final states, and how many executions satisfy \
 the condition (Positive) or not (Negative); for programs with loops, how many states.
-Exit codes: 0 fine, 1 a `~exists` or `forall` does not hold, 2 bad usage or input,
+Exit codes: 0 fine, 1 a `~exists` or `forall` does not hold, 2 bad usage or input, \
 3 a limit was reached, 4 a bug in membar.")]
 pub struct Litmus {
     /// Litmus tests, directories of them, or @lists; `-` is standard input.
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
 
-    /// Memory model; may be repeated [default: tso; for tests in RISCV rvwmo, in AArch64 armv8]
-    #[arg(short, long = "model", value_enum, value_name = "MODEL")]
+    /// Memory model; may be repeated, or a list (sc,tso) [default: tso; for tests in RISCV rvwmo, in AArch64 armv8]
+    #[arg(short, long = "model", value_enum, value_name = "MODEL", value_delimiter = ',')]
     pub models: Vec<LitmusModel>,
 
     /// How results are written.

@@ -16,8 +16,8 @@ Examples:
   membar work night                 then, on any machine that sees the directory
   membar merge night                the result that one machine would have given
 
-The command is one of simulate, stress, check and verify, with its arguments. Nothing is run yet, but verify
-explores a little to find out where to cut.
+The command is simulate, stress, check or verify, with its arguments. Only verify runs anything yet: it explores a little \
+to find out where to split.
 Exit codes: 0 written, 2 bad usage or input.")]
 pub struct PlanArgs {
     /// The directory to make.
@@ -36,7 +36,7 @@ pub struct PlanArgs {
     #[arg(long)]
     pub stop_at_first: bool,
 
-    /// verify: explore this long to find out where to cut.
+    /// For verify: explore at most this long to find out where to split.
     #[arg(long, default_value = "10s", value_name = "LIMIT", value_parser = TimeParser)]
     pub explore: Time,
 
@@ -60,8 +60,17 @@ pub struct PlanArgs {
     #[arg(long, requires = "submit")]
     pub script_only: bool,
 
+    /// Plan the command of this plan again, with what its workers found out about the program.
+    #[arg(long, value_name = "PLAN", conflicts_with = "command")]
+    pub again: Option<PathBuf>,
+
     /// The command to split: simulate, stress, check or verify, with its arguments.
-    #[arg(value_name = "COMMAND", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    #[arg(
+        value_name = "COMMAND",
+        required_unless_present = "again",
+        trailing_var_arg = true,
+        allow_hyphen_values = true
+    )]
     pub command: Vec<String>,
 }
 
@@ -76,31 +85,31 @@ pub enum Engine {
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  membar work night                 every shard that nobody has done, one after the other
+  membar work night                 every shard that is not done, one after the other
   membar work night 17              one of them
   membar work night 1-20 40         several
   membar work night 3/100           every hundredth, from the third on: task 3 of 100
   seq 8 | xargs -P 8 -I{} membar work night {}/8
   parallel --sshlogin a,b,c membar work $PWD/night {}/30 ::: $(seq 30)
 
-It can be killed at any time, and run twice: results appear complete or not at all, and the first one counts. An
-interrupt or SIGTERM keeps the tests and executions so far, and gives back the rest as new shards.
-Exit codes: 0 nothing is left of these shards, whatever was found; 3 something is left and is worth another
-try; 2 it is not (another version, another machine, a changed input, a damaged shard); 4 a bug in membar.")]
+A worker can be killed at any time, and two may run the same shard: results appear complete or not at all, and the first \
+one counts. Ctrl-C and SIGTERM keep the tests and executions so far, and give back the rest as new shards.
+Exit codes: 0 these shards are done, whatever was found; 3 some are not: try again; 2 trying again is no use (another \
+version, another kind of machine, a changed input, a damaged shard); 4 a bug in membar.")]
 pub struct WorkArgs {
     /// The directory of the plan.
     #[arg(value_name = "PLAN")]
     pub plan: PathBuf,
 
-    /// Shards: 7, 7.2, 1-20, or 3/100 [default: all that nobody has done]
+    /// Shards: 7, 7.2, 1-20, or 3/100 [default: all that are not done]
     #[arg(value_name = "SHARD")]
     pub shards: Vec<String>,
 
-    /// Begin no shard after this time, and give back what is left of the last one: 50m, or none.
+    /// Stop after this time, and give back what is left of the current shard: 50m, or none.
     #[arg(long, default_value = "none", value_name = "LIMIT", value_parser = TimeParser)]
     pub time: Time,
 
-    /// Say nothing about shards that are done.
+    /// Do not print a line for each shard.
     #[arg(short, long)]
     pub quiet: bool,
 }
@@ -112,19 +121,18 @@ Examples:
   membar merge night                            as the command of the plan would have printed it
   membar merge night --html report.html --format json > night.json
 
-Of a plan that is not complete, the result so far is given, and standard error names what is missing. It can be merged
-again later.
+If shards are missing, merge prints the result so far, and names them on standard error. Merge again when they are done.
 Exit codes: those of the command of the plan; 3 if something is missing and nothing was found, 2 bad usage.")]
 pub struct MergeArgs {
     /// The directory of the plan.
     #[arg(value_name = "PLAN")]
     pub plan: PathBuf,
 
-    /// Write the result as --format of the command does, in place of the one in the plan.
+    /// The format of the result, instead of the one in the plan.
     #[arg(short, long, value_name = "FORMAT")]
     pub format: Option<String>,
 
-    /// Also write a page, as --html of the command does.
+    /// Also write a page to this file.
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 }
@@ -133,7 +141,7 @@ pub struct MergeArgs {
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  membar status night                       how far it is, what was found, who is late
+  membar status night                       shards done, findings, stragglers
   watch membar status night
   membar status night --html status.html    a page that reloads itself; write it again to bring it up to date
   membar status night --format json
@@ -144,7 +152,7 @@ pub struct StatusArgs {
     #[arg(value_name = "PLAN")]
     pub plan: PathBuf,
 
-    /// How it is written.
+    /// The format of the output.
     #[arg(short, long, value_enum, default_value_t = super::DataFormat::Text, value_name = "FORMAT")]
     pub format: super::DataFormat,
 

@@ -49,7 +49,7 @@ Examples:
                                            random programs on a machine with a bug
   membar report run.json                   a page from the output of `--format json`
 
-Exit codes: 0 everything allowed or safe, 1 something forbidden or unsafe, 2 bad usage or input,
+Exit codes: 0 everything allowed or safe, 1 something forbidden or unsafe, 2 bad usage or input, \
 3 undecided, 4 a bug in membar."
 )]
 pub struct Cli {
@@ -165,13 +165,13 @@ pub enum Command {
     Stress(Stress),
     /// Run random programs on simulated machines, with or without bugs
     Simulate(Simulate),
-    /// Split simulate, stress, check or verify into shards for many machines
+    /// Split a command into shards for many machines
     Plan(PlanArgs),
     /// Work on the shards of a plan
     Work(WorkArgs),
     /// Put the results of a plan together
     Merge(MergeArgs),
-    /// Show how far a plan is, what was found, and who is late
+    /// Show the progress of a plan: shards done, findings, stragglers
     Status(StatusArgs),
     /// Make a page for a browser from a saved JSON result
     Report(ReportArgs),
@@ -268,7 +268,7 @@ Examples:
   membar demo                a broken lock, its fence, this machine's cores, a page for a browser
   membar demo --save demo    keeps the programs, the traces and the page, to try the commands on
 
-The page is membar-demo.html, in the current directory or in that of --save. No existing file is
+The page is membar-demo.html, in the current directory or in that of --save. No existing file is \
 overwritten.
 Exit codes: 0 complete, 2 something cannot be written, 3 interrupted.")]
 pub struct Demo {

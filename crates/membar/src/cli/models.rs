@@ -40,7 +40,7 @@ Examples:
   membar models diff rc scope
   membar models diff tso my-tso.toml --time 5m
 
-Exit codes: 1 they differ, 0 no difference was found (the output says up to which size),
+Exit codes: 1 they differ, 0 no difference was found (the output says up to which size), \
 2 bad usage, 3 undecided, 4 a bug in membar.")]
     Diff {
         /// A built-in name or the path of a .toml file.

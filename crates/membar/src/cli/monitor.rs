@@ -15,10 +15,10 @@ Examples:
   membar monitor --html report.html run.trace    also a page that explains the violations
   membar monitor --monitor sober --monitor sober-fixed --format json run.trace
 
-Lines are in the order of execution: every load returns the value last written. `0: start 1` and
-`0: join 1` begin and end threads, `! file.c:12` after an operation names its instruction. Finding
+Lines are in the order of execution: every load returns the value last written. `0: start 1` and \
+`0: join 1` begin and end threads, `! file.c:12` after an operation names its instruction. Finding \
 nothing on one interleaving says nothing about others of the same program.
-Exit codes: 0 no violation, 1 a violation, 2 bad usage or input, 3 stopped by a limit,
+Exit codes: 0 no violation, 1 a violation, 2 bad usage or input, 3 stopped by a limit, \
 4 a bug in membar.")]
 pub struct Monitor {
     /// Trace files, also .gz and .zst; directories of them; @lists; `-` is standard input.

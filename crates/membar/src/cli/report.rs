@@ -13,7 +13,7 @@ Examples:
   membar verify --format json dekker.c | membar report - -o dekker.html
   membar report night.json --model my.toml     if it was checked against your own model
 
-The traces and programs that the document is about need not exist any more. Violations of traces are
+The traces and programs that the document is about need not exist any more. Violations of traces are \
 decided again. Sources that still exist are shown.
 Exit codes: 0 the page was written, 2 bad usage or input.")]
 pub struct ReportArgs {

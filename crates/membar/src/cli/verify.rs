@@ -240,6 +240,7 @@ impl NativeArgs {
             heap: self.heap.map_or(NativeOptions::HEAP, |heap| heap.0.unwrap_or(NativeOptions::UNLIMITED)),
             include_std: self.include_std,
             runner: None,
+            package: None,
         }
     }
 }
@@ -350,13 +351,13 @@ impl TypedValueParser for VerifyModelParser {
             }
             "x86" | "x86-tso" | "x86_64" | "sparc" => "that is tso: --model tso",
             "arm" | "aarch64" | "arm64" | "riscv" | "power" | "rc11" | "c++" | "c++20" | "wmo" => {
-                "what such a machine may do to a C or C++ program is c11: --model c11"
+                "--model c11 answers for Arm, RISC-V, Power and every compiler"
             }
             _ => return inner.parse_ref(command, arg, value),
         };
         let all = if self.all { ", all" } else { "" };
         let message = format!(
-            "there is no model `{}` for programs: {why} [possible values: tso, pso, c11, rvwmo, ztso, armv8{all}]\n",
+            "there is no model `{}` for programs: {why}\n  [possible values: tso, pso, c11, rvwmo, ztso, armv8{all}]\n",
             value.to_string_lossy()
         );
         Err(clap::Error::raw(clap::error::ErrorKind::InvalidValue, message).with_cmd(command))
@@ -423,8 +424,8 @@ Examples:
   membar replay SB.litmus ab2a --format json
   membar replay main.c queue.c a12b3 -- -DN=3  a program as it was verified
 
-A schedule says who makes the next access: `a` to `z` are threads 0 to 25, `A` to `Z` 26 to 51,
-`{52}` and so on the others; a number repeats the thread before it. `membar verify` prints one with
+A schedule says who makes the next access: `a` to `z` are threads 0 to 25, `A` to `Z` 26 to 51, \
+`{52}` and so on the others; a number repeats the thread before it. `membar verify` prints one with \
 everything it finds.
 Exit codes: 0 the schedule could be run, 2 bad usage or input, or a thread in it cannot run."
 )]

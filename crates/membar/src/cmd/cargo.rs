@@ -14,15 +14,15 @@ use crate::page::ToFile;
 use crate::progress::Line;
 use crate::stop::{self, Stdout};
 use membar::explore::Strategy;
-use membar::programs::{Input, NativeOptions, output};
-use membar::report::verify::{VerifyReport, verify_json};
+use membar::programs::{self, Input, NativeOptions, output};
+use membar::report::verify::{Question, VerifyReport, verify_json};
 use membar::report::{Style, count, safe};
 use membar::verify::Verdict;
 use membar::{Failure, VerifyOptions, verify_telling};
 use serde_json::Value;
 use std::ffi::OsString;
 use std::io::{self, BufWriter, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -61,7 +61,7 @@ fn program(args: &CargoRun, style: Style) -> Result<u8, Failure> {
         return Err(Failure::Usage(format!("{message}\n = help: give --bin NAME or --example NAME")));
     };
     let (how, native) = (with_models(&args.how), args.native.clone());
-    verify::run(&Verify { programs: vec![one.path.clone()], how, native }, style)
+    verify::run_built(&Verify { programs: vec![one.path.clone()], how, native }, one.package.clone(), style)
 }
 
 /// A test, and the program that it is in.
@@ -69,11 +69,63 @@ struct Test {
     name: String,
     ignored: bool,
     program: PathBuf,
+    package: Option<programs::Package>,
     /// It may have limits of its own.
     limited: bool,
+    /// It is one of several in its program, which is told its name; otherwise the program is the test (`harness = false`).
+    named: bool,
+}
+
+/// The tests that were asked for.
+struct Wanted {
+    filters: Vec<String>,
+    exact: bool,
+    /// Tests that are marked `#[ignore]`, too,
+    ignored: bool,
+    /// and the others.
+    others: bool,
+}
+
+impl Wanted {
+    /// What stands after `--` is meant as `cargo test` means it: words for the test programs.
+    fn new(args: &CargoTest) -> Result<Wanted, Failure> {
+        let mut wanted = Wanted {
+            filters: args.filters.clone(),
+            exact: args.exact,
+            ignored: args.ignored || args.include_ignored,
+            others: !args.ignored,
+        };
+        let mut words = args.native.flags.iter().map(|word| word.to_string_lossy());
+        while let Some(word) = words.next() {
+            match &*word {
+                "--include-ignored" => wanted.ignored = true,
+                "--ignored" => (wanted.ignored, wanted.others) = (true, false),
+                "--exact" => wanted.exact = true,
+                // Tests run one after the other, and the output of those that fail is shown.
+                "--nocapture" | "--no-capture" | "--show-output" => {}
+                "--test-threads" => drop(words.next()),
+                word if word.starts_with("--test-threads=") => {}
+                word if !word.starts_with('-') => wanted.filters.push(word.to_owned()),
+                word => {
+                    let help =
+                        "options of membar come before `--`; after it: names, --exact, --ignored, --include-ignored";
+                    let message =
+                        format!("error: `{}` is not for tests that are verified\n = help: {help}", safe(word));
+                    return Err(Failure::Usage(message));
+                }
+            }
+        }
+        Ok(wanted)
+    }
+
+    fn has(&self, test: &Test) -> bool {
+        let fits = |filter: &String| if self.exact { test.name == *filter } else { test.name.contains(filter) };
+        (self.others || test.ignored) && (self.filters.is_empty() || self.filters.iter().any(fits))
+    }
 }
 
 fn test(args: &CargoTest, style: Style) -> Result<u8, Failure> {
+    let wanted = Wanted::new(args)?;
     let mut targets: Vec<OsString> = Vec::new();
     if args.lib {
         targets.push("--lib".into());
@@ -93,11 +145,7 @@ fn test(args: &CargoTest, style: Style) -> Result<u8, Failure> {
     for made in made.iter().filter(|made| made.test) {
         let began = Instant::now();
         let tests = tests(made, &options.native)?;
-        let wanted = |test: &&Test| {
-            let fits = |filter: &String| if args.exact { test.name == *filter } else { test.name.contains(filter) };
-            args.filters.is_empty() || args.filters.iter().any(fits)
-        };
-        let chosen: Vec<&Test> = tests.iter().filter(wanted).collect();
+        let chosen: Vec<&Test> = tests.iter().filter(|test| wanted.has(test)).collect();
         let mut counts = Counts { filtered: tests.len() - chosen.len(), ..Counts::default() };
         let mut stories: Vec<VerifyReport> = Vec::new();
         if text && !how.quiet {
@@ -110,7 +158,7 @@ fn test(args: &CargoTest, style: Style) -> Result<u8, Failure> {
                 continue;
             }
             let mut line = format!("test {} ... ", safe(&test.name));
-            if test.ignored && !args.include_ignored {
+            if test.ignored && !wanted.ignored {
                 counts.ignored += 1;
                 line += "ignored";
             } else {
@@ -163,9 +211,14 @@ fn test(args: &CargoTest, style: Style) -> Result<u8, Failure> {
 
 /// Verifies one test.
 fn one(test: &Test, options: &VerifyOptions, how: &Exploring) -> Result<Vec<VerifyReport>, Failure> {
-    let words = ["--membar-test".into(), OsString::from(&test.name)];
-    let args = words.into_iter().chain(options.native.args.iter().cloned()).collect();
-    let mut options = VerifyOptions { native: NativeOptions { args, ..options.native.clone() }, ..options.clone() };
+    let words = test.named.then(|| ["--membar-test".into(), OsString::from(&test.name)]);
+    let args = words.into_iter().flatten().chain(options.native.args.iter().cloned()).collect();
+    let native = NativeOptions { args, package: test.package.clone(), ..options.native.clone() };
+    let mut options = VerifyOptions { native, ..options.clone() };
+    // Nothing fails, or it is not known: a test asks for no more.
+    if options.property == Question::Auto {
+        options.property = Question::Errors;
+    }
     let bound = if test.limited { limit(test, &mut options, how) } else { None };
     let line = Line::new(how.quiet);
     let program = Input::Executable(test.program.clone());
@@ -251,18 +304,26 @@ impl Counts {
     }
 }
 
+/// The function of the standard library's harness that is in every program with tests.
+const HARNESS: &str = "test_main_static";
 /// How a line about a limit begins.
 const LIMIT: &str = "membar-limit\t";
 
 /// The tests that are in a program, as it lists them.
 fn tests(made: &Made, native: &NativeOptions) -> Result<Vec<Test>, Failure> {
+    let program = std::fs::read(&made.path).unwrap_or_default();
+    let contains = |text: &str| program.windows(text.len()).any(|bytes| bytes == text.as_bytes());
+    let limited = contains(LIMIT);
+    if !contains(HARNESS) {
+        let (name, program, package) = (made.name.clone(), made.path.clone(), made.package.clone());
+        return Ok(vec![Test { name, ignored: false, program, package, limited, named: false }]);
+    }
     let native = NativeOptions { args: vec!["--membar-list".into()], ..native.clone() };
     let listed = output(&Input::Executable(made.path.clone()), &native)?;
-    let program = std::fs::read(&made.path).unwrap_or_default();
-    let limited = program.windows(LIMIT.len()).any(|bytes| bytes == LIMIT.as_bytes());
     let test = |line: &str| {
         let (name, how) = line.strip_prefix("membar-test\t")?.split_once('\t')?;
-        Some(Test { name: name.to_owned(), ignored: how == "ignored", program: made.path.clone(), limited })
+        let (name, ignored) = (name.to_owned(), how == "ignored");
+        Some(Test { name, ignored, program: made.path.clone(), package: made.package.clone(), limited, named: true })
     };
     Ok(listed.lines().filter_map(test).collect())
 }
@@ -271,6 +332,7 @@ fn tests(made: &Made, native: &NativeOptions) -> Result<Vec<Test>, Failure> {
 struct Made {
     name: String,
     path: PathBuf,
+    package: Option<programs::Package>,
     test: bool,
 }
 
@@ -281,9 +343,9 @@ fn cargo() -> Command {
 /// Has cargo build; its messages go to standard error as they are.
 fn build(package: &Package, what: &[&str], targets: &[OsString]) -> Result<Vec<Made>, Failure> {
     let (variables, target) = membar::programs::rust(&mut tell)?;
-    let mut command = cargo();
-    command.args(what).args(["--message-format=json-render-diagnostics", "--target", target]).args(targets);
-    let mut words: Vec<OsString> = Vec::new();
+    let mut words: Vec<OsString> = what.iter().map(OsString::from).collect();
+    words.extend(["--message-format=json-render-diagnostics", "--target", target].map(OsString::from));
+    words.extend(targets.iter().cloned());
     for (flag, values) in [
         ("--package", &package.package),
         ("--features", &package.features),
@@ -292,6 +354,7 @@ fn build(package: &Package, what: &[&str], targets: &[OsString]) -> Result<Vec<M
     ] {
         words.extend(values.iter().flat_map(|value| [flag.into(), value.clone()]));
     }
+    words.extend(package.profile.iter().flat_map(|name| ["--profile".into(), name.clone()]));
     for (flag, given) in [
         ("--workspace", package.workspace),
         ("--all-features", package.all_features),
@@ -302,34 +365,87 @@ fn build(package: &Package, what: &[&str], targets: &[OsString]) -> Result<Vec<M
     }
     let manifest = package.manifest_path.iter().flat_map(|path| ["--manifest-path".into(), path.clone()]);
     let manifest: Vec<OsString> = manifest.collect();
-    let directory = match &package.target_dir {
-        Some(directory) => directory.clone(),
-        None => target_directory(&manifest)?.join("membar"),
-    };
-    command.args(words).args(manifest).arg("--target-dir").arg(directory).envs(variables);
+    let metadata = metadata(&manifest)?;
+    let directory = package.target_dir.clone();
+    let directory = directory.or_else(|| Some(Path::new(metadata["target_directory"].as_str()?).join("membar")));
+    let directory = directory.ok_or_else(|| Failure::Usage(NO_PACKAGE.into()))?;
+    let directory = std::path::absolute(&directory).unwrap_or(directory);
+    let built_with = note(&directory, &variables, target, package.target_dir.is_some());
+    let mut command = cargo();
+    command.args(&words).args(manifest).arg("--target-dir").arg(&directory).envs(variables.iter().cloned());
     let cannot = |error: io::Error| Failure::Usage(format!("error: cannot run cargo: {error}"));
     let ran = command.stderr(Stdio::inherit()).stdin(Stdio::null()).output().map_err(cannot)?;
+    // Without it everything is built once more next time.
+    let _ = std::fs::write(directory.join(NOTE), built_with);
     if !ran.status.success() {
         return Err(Failure::Usage("error: the package does not build: cargo's messages are above".into()));
     }
     let messages = String::from_utf8_lossy(&ran.stdout).into_owned();
-    let made = |line: &str| {
-        let message: Value = serde_json::from_str(line).ok()?;
+    let named = package.manifest_path.as_deref().map(Path::new);
+    let made = |message: Value| {
         let path = message["executable"].as_str()?;
-        let kinds = message["target"]["kind"].as_array().into_iter().flatten();
+        let target = &message["target"];
+        let name = target["name"].as_str().unwrap_or_default().to_owned();
+        let kinds = target["kind"].as_array().into_iter().flatten();
         if kinds.into_iter().any(|kind| kind == "proc-macro") {
             // Cargo builds it for the compiler, as it does build scripts.
-            let name = message["target"]["name"].as_str().unwrap_or_default();
             tell(&format!("the tests of `{name}`, a procedural macro, are not verified"));
             return None;
         }
+        let test = message["profile"]["test"].as_bool().unwrap_or(false);
+        let source = Path::new(target["src_path"].as_str().unwrap_or_default());
+        if test && targets.is_empty() && target["doctest"] == true && source.parent().is_some_and(has_doc_tests) {
+            tell(&format!("the tests in the documentation of `{name}` are not verified"));
+        }
+        let all = metadata["packages"].as_array().into_iter().flatten();
+        if let Some(about) = all.into_iter().find(|package| package["id"] == message["package_id"])
+            && let Err(error) = programs::note_around(Path::new(path), test, about)
+        {
+            tell(&format!("{name} is not run where cargo would: {error}"));
+        }
         Some(Made {
-            name: message["target"]["name"].as_str().unwrap_or_default().to_owned(),
+            name,
             path: shown(path),
-            test: message["profile"]["test"].as_bool().unwrap_or(false),
+            package: programs::package(&message, &words, &variables, named, &directory),
+            test,
         })
     };
-    Ok(messages.lines().filter_map(made).collect())
+    Ok(messages.lines().filter_map(|line| made(serde_json::from_str(line).ok()?)).collect())
+}
+
+/// The file in a target directory that says with what its contents were built.
+const NOTE: &str = "built-with";
+
+/// What that is to be from now on. Cargo does not notice that `rustc` is wrapped by something else than before: what another version of membar, or one for
+/// another standard library, has built is removed. A directory that the user has named may have other things in it, as long as it has no note of ours.
+fn note(directory: &Path, variables: &[(String, OsString)], target: &str, named: bool) -> String {
+    let wrapper = variables.iter().find(|(name, _)| name == "RUSTC_WRAPPER");
+    let wrapper = wrapper.map(|(_, path)| path.to_string_lossy().into_owned()).unwrap_or_default();
+    let before = std::fs::read_to_string(directory.join(NOTE)).ok();
+    if before.as_ref() != Some(&wrapper) && (before.is_some() || !named) {
+        for old in [target, "edited"] {
+            let _ = std::fs::remove_dir_all(directory.join(old));
+        }
+    }
+    wrapper
+}
+
+/// Whether there is code in the documentation below a directory of sources.
+fn has_doc_tests(directory: &Path) -> bool {
+    const NOT_RUN: [&str; 3] = ["text", "ignore", "compile_fail"];
+    let code = |text: String| {
+        let comments = text.lines().map(str::trim_start).filter_map(|line| {
+            line.strip_prefix("///").or_else(|| line.strip_prefix("//!"))?.trim_start().strip_prefix("```")
+        });
+        // Every second one ends a block.
+        comments.step_by(2).any(|words| !NOT_RUN.iter().any(|word| words.starts_with(word)))
+    };
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).any(|path| match path.extension() {
+        Some(ending) if ending == "rs" => std::fs::read_to_string(&path).is_ok_and(code),
+        None if !path.is_symlink() && path.is_dir() => has_doc_tests(&path),
+        _ => false,
+    })
 }
 
 /// A path as the user would write it: from here, if it is below.
@@ -339,17 +455,13 @@ fn shown(path: &str) -> PathBuf {
     path.strip_prefix(&here).map(PathBuf::from).unwrap_or(path)
 }
 
-/// Cargo's own target directory.
-fn target_directory(manifest: &[OsString]) -> Result<PathBuf, Failure> {
+const NO_PACKAGE: &str =
+    "error: there is no package here\n = help: run this where its Cargo.toml is, or give --manifest-path";
+
+/// What cargo says about the workspace.
+fn metadata(manifest: &[OsString]) -> Result<Value, Failure> {
     let mut command = cargo();
     command.args(["metadata", "--format-version=1", "--no-deps"]).args(manifest).stderr(Stdio::inherit());
     let ran = command.output().map_err(|error| Failure::Usage(format!("error: cannot run cargo: {error}")))?;
-    let metadata: Value = serde_json::from_slice(&ran.stdout).unwrap_or_default();
-    let directory = metadata["target_directory"].as_str();
-    directory.map(PathBuf::from).ok_or_else(|| {
-        Failure::Usage(
-            "error: there is no package here\n = help: run this where its Cargo.toml is, or give --manifest-path"
-                .into(),
-        )
-    })
+    serde_json::from_slice(&ran.stdout).map_err(|_| Failure::Usage(NO_PACKAGE.into()))
 }

@@ -54,8 +54,8 @@ pub trait Consumer {
     fn error(&mut self, error: Error, index: u64) -> io::Result<()>;
 }
 
-/// Runs the command.
-pub fn run(args: &Check, style: Style) -> Result<u8, Failure> {
+/// The models that are asked.
+pub fn models(args: &Check) -> Result<Vec<Chosen>, Failure> {
     let mut names = args.models.clone();
     if names.is_empty() {
         names.push("tso".into());
@@ -65,16 +65,25 @@ pub fn run(args: &Check, style: Style) -> Result<u8, Failure> {
                        = help: give one --model, or use --format json";
         return Err(Failure::Usage(message.into()));
     }
-    let models = names.iter().map(|name| Chosen::load(name)).collect::<Result<Vec<_>, _>>()?;
-    let traces = traces(&args.traces)?;
-    let interrupt = stop::on_key();
-    let table = args.format == Format::Text && models.len() > 1;
-    let detail = match args.format {
+    names.iter().map(|name| Chosen::load(name)).collect()
+}
+
+/// What is shown of an answer.
+pub fn detail(args: &Check, models: usize) -> Detail {
+    match args.format {
         Format::Axe => Detail::Verdict,
-        Format::Text if table => Detail::Verdict,
+        Format::Text if models > 1 => Detail::Verdict,
         Format::Text if args.quiet => Detail::Violations,
         Format::Text | Format::Json => Detail::Full { witness: args.verbose > 0 },
-    };
+    }
+}
+
+/// Runs the command.
+pub fn run(args: &Check, style: Style) -> Result<u8, Failure> {
+    let models = models(args)?;
+    let traces = traces(&args.traces)?;
+    let interrupt = stop::on_key();
+    let detail = detail(args, models.len());
     let page = args.html.as_deref().map(ToFile::create).transpose()?;
     let wish = page.as_ref().map(|_| PageOptions::new(args.clock.typed(), args.limits.time.0));
     let asked = Request { models, budget: args.limits.budget(&interrupt), detail, wish };

@@ -6,7 +6,7 @@ use crate::progress::Progress;
 use crate::stop::{self, ALLOWED, FORBIDDEN, UNDECIDED};
 use membar::check::diff::{Side, Size, separate};
 use membar::core::VerdictKind;
-use membar::report::{Style, count, safe};
+use membar::report::{Style, count, safe, wrapped};
 use membar::{Budget, Chosen, Failure, Trace};
 use std::fmt::Write as _;
 use std::io::Write;
@@ -32,14 +32,16 @@ fn list(style: Style) -> String {
         let pad = width - model.name.len();
         let _ = writeln!(text, "{}{:pad$}  {}", style.heading(&model.name), "", model.title);
     }
-    let _ = writeln!(
-        text,
-        "\nThe first five are each weaker than the one before; those that follow order accesses by locks only."
-    );
-    let _ = writeln!(text, "The last ones are those of instruction sets, with marks, reservations and dependencies.");
-    let _ = writeln!(text, "For programs there is also c11 (`membar verify --model c11`): `membar models show c11`.");
-    let _ = writeln!(text, "`membar models diff A B` finds the smallest traces that tell two apart.");
-    let _ = writeln!(text, "`membar models show NAME` prints one as a file; `--model FILE.toml` uses yours.");
+    text.push('\n');
+    for sentence in [
+        "The first five are each weaker than the one before; those that follow order accesses by locks only.",
+        "The last ones are those of instruction sets, with marks, reservations and dependencies.",
+        "For programs there is also c11 (`membar verify --model c11`): `membar models show c11`.",
+        "`membar models diff A B` finds the smallest traces that tell two apart.",
+        "`membar models show NAME` prints one as a file; `--model FILE.toml` uses yours.",
+    ] {
+        let _ = writeln!(text, "{}", wrapped(sentence, style.prose(), "\n"));
+    }
     text
 }
 
@@ -132,21 +134,21 @@ fn diff_text(sides: &[Known; 2], differ: bool, style: Style) -> String {
     let _ = writeln!(text, "{}", style.heading(&format!("{a} and {b} {head}.")));
     for Known { allows, forbids, side, text: trace } in sides {
         let (allows, forbids) = (safe(allows), safe(forbids));
-        let _ = write!(text, "\nAllowed by {allows}, forbidden by {forbids}: ");
-        let _ = match side {
-            Side::Trace(found) => writeln!(text, "{}, the fewest possible.", count(found.len(), "operation")),
-            Side::Never => writeln!(text, "nothing, of any size: {allows} keeps every order that {forbids} keeps."),
-            Side::None { ops } => writeln!(text, "nothing of up to {}.", count(*ops, "operation")),
-            Side::Open { ops, reason } => {
-                writeln!(text, "nothing of up to {}; then {reason}.", count(*ops, "operation"))
-            }
+        let what = match side {
+            Side::Trace(found) => format!("{}, the fewest possible.", count(found.len(), "operation")),
+            Side::Never => format!("nothing, of any size: {allows} keeps every order that {forbids} keeps."),
+            Side::None { ops } => format!("nothing of up to {}.", count(*ops, "operation")),
+            Side::Open { ops, reason } => format!("nothing of up to {}; then {reason}.", count(*ops, "operation")),
         };
+        let sentence = format!("Allowed by {allows}, forbidden by {forbids}: {what}");
+        let _ = writeln!(text, "\n{}", wrapped(&sentence, style.prose(), "\n"));
         for line in trace.iter().flat_map(|trace| trace.lines()) {
             let _ = writeln!(text, "    {line}");
         }
     }
     if differ {
-        let _ = writeln!(text, "\nSave a trace to a file and `membar check --model NAME FILE` explains it.");
+        let sentence = "Save a trace to a file and `membar check --model NAME FILE` explains it.";
+        let _ = writeln!(text, "\n{}", wrapped(sentence, style.prose(), "\n"));
     }
     text
 }

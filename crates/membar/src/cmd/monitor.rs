@@ -7,6 +7,7 @@ use crate::input;
 use crate::page::ToFile;
 use crate::progress::{self, Progress};
 use crate::stop::{self, Stdout};
+use crate::terminal;
 use membar::core::ProgramVerdict;
 use membar::monitor::Algorithm;
 use membar::report::json::Json;
@@ -263,7 +264,7 @@ impl Output {
     fn note(&mut self, text: &str, progress: &Progress) -> io::Result<()> {
         self.out.flush()?;
         progress.hide();
-        let _ = writeln!(io::stderr(), "{text}");
+        terminal::tell(text);
         Ok(())
     }
 
@@ -271,7 +272,7 @@ impl Output {
         self.code = self.code.max_code(stop::BAD);
         self.out.flush()?;
         progress.hide();
-        let _ = writeln!(io::stderr(), "{}", error.render().trim_end());
+        terminal::tell(error.render().trim_end());
         if let Some(json) = &mut self.json {
             json.error(InputError::new(error, index));
         }

@@ -5,6 +5,7 @@ use crate::decide::{Answer, internal_error};
 use crate::page::ToFile;
 use crate::progress::Progress;
 use crate::stop;
+use crate::terminal;
 use membar::core::VerdictKind;
 use membar::report::json::Json;
 use membar::report::kinds::ShownVerdict;
@@ -222,8 +223,7 @@ impl<'a, W: Write> Output<'a, W> {
     fn aside(&mut self, message: &str) -> io::Result<()> {
         let flushed = self.out.flush();
         self.progress.hide();
-        // Where standard error is closed nobody wants to know.
-        let _ = writeln!(io::stderr(), "{message}");
+        terminal::tell(message);
         flushed
     }
 

@@ -6,15 +6,15 @@ use crate::page::ToFile;
 use crate::stop;
 use membar::Failure;
 use membar::certify::weak::Ending;
-use membar::core::{Claim, Performed, ProgramModel, WeakStep};
-use membar::explore::WeakSchedule;
+use membar::core::{Performed, ProgramModel, WeakStep};
+use membar::explore::{Strategy, WeakSchedule};
 use membar::monitor::c11::Wanted;
 use membar::monitor::{C11Monitor, ClassMonitor, Overtaken};
 use membar::programs::{Input, Litmus, Native, Run, Stand, Subject};
 use membar::report::kinds::StepKind;
 use membar::report::verify::{ReplayReport, ReplayStep, StepRef};
 use membar::report::{Style, safe};
-use membar::verify::{Event, RunStep, weak_run};
+use membar::verify::{Event, RunStep, Settings, Watching, weak_run};
 use std::io::{self, BufWriter, Write};
 use std::time::Duration;
 
@@ -70,11 +70,18 @@ fn replay<S: Subject>(subject: &mut S, text: &str, args: &Replay) -> Result<Repl
     };
     let learn = args.learn.map(|time| time.0.unwrap_or(Duration::MAX));
     let interrupt = stop::on_key();
-    subject.prepare(learn, &interrupt.0)?;
+    // What there is to know in executions that are not sequentially consistent may show only in these.
+    let of = model.unwrap_or(ProgramModel::Tso);
+    let strategy = match &sequential {
+        Some(_) => Strategy::Dpor,
+        None => Strategy::Graphs { model: of.into(), races: of == ProgramModel::C11, bytes: false },
+    };
+    let settings = Settings { strategy, watching: Watching::Nothing, ..Settings::new(of) };
+    subject.prepare(settings, learn, &interrupt.0)?;
     let mut run = trace(subject)?;
     if run.steps.len() < schedule.0.len() && learn.is_none() {
         // Perhaps it was found when more was known.
-        subject.prepare(Some(LEARN), &interrupt.0)?;
+        subject.prepare(settings, Some(LEARN), &interrupt.0)?;
         run = trace(subject)?;
     }
     let threads = run.next.len();
@@ -140,13 +147,11 @@ fn weak<S: Subject>(
     if let Some(failure) = subject.refuses(model) {
         return Err(failure);
     }
-    let claim = |event: &Event| Claim { thread: event.thread, site: event.access.site, read: event.read };
-    let claims: Vec<Claim> = events.iter().map(claim).collect();
     let refused = |why: String| {
         let schedule = safe(&report.schedule);
         Failure::Usage(format!("error: `{schedule}` is not an execution under {model}\n    {why}"))
     };
-    let confirmed = subject.confirms_weak(model.into(), schedule, &claims, Ending::Open);
+    let confirmed = subject.confirms_weak(model.into(), schedule, &run.steps, Ending::Open);
     let confirmed = confirmed.map_err(|refusal| refused(refusal.to_string()))?;
     let weak = weak_run(model.into(), schedule, &run.steps).ok_or_else(|| refused("it has no run".into()))?;
     // Accesses are numbered in the order in which they are made.

@@ -7,6 +7,7 @@ use crate::input;
 use crate::kind::not_a_trace;
 use crate::progress::{self, Progress};
 use crate::stop::{self, ALLOWED, BAD, FORBIDDEN, UNDECIDED};
+use crate::terminal;
 use membar::core::{Clock, VerdictKind};
 use membar::report::count;
 use membar::{Budget, Chosen, Failure, Problem, Trace};
@@ -102,8 +103,7 @@ pub fn run(args: &Shrink) -> Result<u8, Failure> {
 }
 
 fn message(text: &str) {
-    // Where standard error is closed nobody wants to know.
-    let _ = writeln!(io::stderr(), "{text}");
+    terminal::tell(text);
 }
 
 fn refuse_same_file(input: &Path, output: &Path) -> Result<(), Failure> {

@@ -17,12 +17,12 @@ use membar::stress::{Cores, Engine, Settings, Timestamps, litmus};
 use membar::{Chosen, Failure, Interrupt};
 use serde_json::{Value, json};
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
 /// Outcomes of a litmus test that was told no end.
-const OUTCOMES: u64 = 1_000_000;
+pub const OUTCOMES: u64 = 1_000_000;
 /// States that were not seen and are listed.
 const UNSEEN: usize = 10_000;
 
@@ -76,132 +76,214 @@ pub fn campaign(args: &Stress, interrupt: &Interrupt) -> Result<(Plan, Hardware)
     Ok((plan, hardware))
 }
 
-/// Litmus tests, one after the other, each as a histogram.
-fn litmus_tests(args: &Stress, interrupt: &Interrupt) -> Result<u8, Failure> {
-    let (cores, engine) = place(args)?;
-    let asked: Option<Model> = match args.model.as_deref() {
-        None => None,
-        Some(name) => Some(name.parse().map_err(|()| {
-            Failure::Usage(format!(
-                "error: litmus tests are compared with sc, tso, pso, rvwmo, ztso or armv8, not with `{}`\n = help: random programs, \
-                 without a test, are checked against any model",
-                safe(name)
-            ))
-        })?),
-    };
-    if asked == Some(Model::C11) {
-        let help = "random programs, without a test, are checked against any model";
-        let message =
-            format!("error: litmus tests are compared with a machine's model, not with `c11`\n = help: {help}");
-        return Err(Failure::Usage(message));
+/// The model that was asked for.
+fn asked(args: &Stress) -> Result<Option<Model>, Failure> {
+    let Some(name) = args.model.as_deref() else { return Ok(None) };
+    match name.parse() {
+        Ok(model) if model != Model::C11 => Ok(Some(model)),
+        _ => Err(Failure::Usage(format!(
+            "error: litmus tests are compared with sc, tso, pso, rvwmo, ztso or armv8, not with `{}`\n = help: random programs, \
+             without a test, are checked against any model",
+            safe(name)
+        ))),
     }
-    let (mut files, mut bad, mut forbidden, mut open) = (Vec::new(), false, false, false);
-    let mut complain = |text: &str| {
-        bad = true;
-        let _ = std::io::stderr().write_all(text.as_bytes());
-    };
+}
+
+/// How much a test is run.
+fn amount(args: &Stress) -> litmus::Amount {
+    match (args.campaign.tests, args.campaign.time) {
+        (Some(outcomes), _) => litmus::Amount::Outcomes(outcomes),
+        (None, Some(time)) => time.0.map_or(litmus::Amount::Outcomes(u64::MAX), litmus::Amount::Time),
+        (None, None) => litmus::Amount::Outcomes(OUTCOMES),
+    }
+}
+
+/// How long its states are looked for.
+fn limits(args: &Stress, interrupt: &Interrupt) -> membar::litmus::Limits {
+    let deadline = args.campaign.check_time.0.and_then(|time| Instant::now().checked_add(time));
+    membar::litmus::Limits {
+        interrupt: Some(Arc::clone(&interrupt.0)),
+        memory: args.campaign.memory.0.unwrap_or(usize::MAX),
+        deadline,
+        ..membar::litmus::Limits::default()
+    }
+}
+
+/// A litmus test, and the model that it is compared with.
+pub struct Case {
+    file: String,
+    pub test: LitmusTest,
+    model: Model,
+}
+
+/// The files that flags name, and what is wrong with the others.
+pub fn files(args: &Stress) -> (Vec<PathBuf>, Vec<Failure>) {
+    let (mut found, mut bad) = (Vec::new(), Vec::new());
     for path in &args.files {
-        if let Err(unreadable) = files::collect(path, LITMUS_TESTS, &mut files) {
-            complain(&format!("{}\n", Failure::from(unreadable)));
+        if let Err(unreadable) = files::collect(path, LITMUS_TESTS, &mut found) {
+            bad.push(Failure::from(unreadable));
         }
     }
-    let mut page = args.campaign.html.as_deref().map(ToFile::create).transpose()?;
-    let mut results = Vec::new();
-    let time = args.campaign.tests.is_none().then_some(args.campaign.time).flatten().and_then(|time| time.0);
-    let progress = Progress::start(Some(files.len() as u64), time);
-    for path in &files {
-        if interrupt.pressed() {
-            open = true;
-            break;
-        }
+    (found, bad)
+}
+
+impl Case {
+    /// The test in a file, or what is to be said about it.
+    pub fn read(args: &Stress, path: &Path) -> Result<Case, Failure> {
+        let asked = asked(args)?;
         let file = shown_name(path);
-        progress.file(&file);
-        progress.work("");
-        let test = match parsed(path, &file) {
-            Ok(test) => test,
-            Err(text) => {
-                complain(&text);
-                continue;
-            }
-        };
+        let test = parsed(path, &file).map_err(Failure::Usage)?;
         let own = match test.arch.has_store_buffers() {
             true => Hardware::model().parse().ok(),
             false => Some(test.arch.machine()),
         };
         let Some(model) = asked.or(own) else {
-            complain(&format!("error: {}: say which model to compare with: --model sc, tso or pso\n", safe(&file)));
-            continue;
+            let help = "say which model to compare with: --model sc, tso or pso";
+            return Err(Failure::Usage(format!("error: {}: {help}", safe(&file))));
         };
         if !Model::of(test.arch).contains(&model) {
-            complain(&Error::whole_file(ErrorKind::WrongModel { model, arch: test.arch }, &file).render());
-            continue;
+            let error = Error::whole_file(ErrorKind::WrongModel { model, arch: test.arch }, &file);
+            return Err(Failure::Usage(error.render()));
         }
-        let amount = match (args.campaign.tests, args.campaign.time) {
-            (Some(outcomes), _) => litmus::Amount::Outcomes(outcomes),
-            (None, Some(time)) => time.0.map_or(litmus::Amount::Outcomes(u64::MAX), litmus::Amount::Time),
-            (None, None) => litmus::Amount::Outcomes(OUTCOMES),
-        };
-        let settings = litmus::Settings {
-            cores: cores.clone(),
-            engine,
-            amount,
-            seed: args.programs.seed,
-            interrupt: Some(Arc::clone(&interrupt.0)),
-            ..litmus::Settings::default()
-        };
-        let histogram = match litmus::run(&test, &settings) {
-            Ok(histogram) => histogram,
-            Err(error) => {
-                complain(&format!("error: {}: {error}\n", safe(&file)));
-                continue;
-            }
-        };
-        let deadline = args.campaign.check_time.0.and_then(|time| Instant::now().checked_add(time));
-        let limits = membar::litmus::Limits {
-            interrupt: Some(Arc::clone(&interrupt.0)),
-            memory: args.campaign.memory.0.unwrap_or(usize::MAX),
-            deadline,
-            ..membar::litmus::Limits::default()
-        };
-        let allowed = outcomes(&test, model, &limits);
-        let complete = allowed.complete && allowed.crash.is_none();
-        let outside = if complete { histogram.outside(&allowed.states) } else { 0 };
-        forbidden |= outside > 0;
-        open |= !complete;
+        Ok(Case { file, test, model })
+    }
+
+    /// Runs it on this machine's cores.
+    pub fn run(
+        &self,
+        args: &Stress,
+        (amount, seed): (litmus::Amount, u64),
+        interrupt: &Interrupt,
+    ) -> Result<litmus::Histogram, Failure> {
+        let (cores, engine) = place(args)?;
+        let interrupt = Some(Arc::clone(&interrupt.0));
+        let settings = litmus::Settings { cores, engine, amount, seed, interrupt, ..litmus::Settings::default() };
+        let failed = |error| Failure::Usage(format!("error: {}: {error}", safe(&self.file)));
+        litmus::run(&self.test, &settings).map_err(failed)
+    }
+
+    /// All states of its model, if they can be found.
+    pub fn allowed(&self, args: &Stress, interrupt: &Interrupt) -> Option<Vec<Vec<u64>>> {
+        let allowed = outcomes(&self.test, self.model, &limits(args, interrupt));
+        (allowed.complete && allowed.crash.is_none()).then_some(allowed.states)
+    }
+}
+
+/// Tells what came of tests.
+pub struct Told<'a> {
+    args: &'a Stress,
+    machine: Option<String>,
+    page: Option<ToFile>,
+    results: Vec<Histogram>,
+    bad: bool,
+    forbidden: bool,
+    open: bool,
+}
+
+impl<'a> Told<'a> {
+    /// On this page, if there is to be one; with the machine if there may be several.
+    pub fn new(args: &'a Stress, html: Option<&Path>, machine: Option<String>) -> Result<Told<'a>, Failure> {
+        let page = html.map(ToFile::create).transpose()?;
+        Ok(Told { args, machine, page, results: Vec::new(), bad: false, forbidden: false, open: false })
+    }
+
+    /// Something is wrong with a test.
+    pub fn complain(&mut self, failure: &Failure) {
+        self.bad = true;
+        let text = failure.to_string();
+        let _ = writeln!(std::io::stderr(), "{}", text.trim_end_matches('\n'));
+    }
+
+    /// Not everything was run.
+    pub fn leave_open(&mut self) {
+        self.open = true;
+    }
+
+    /// A test and its outcomes.
+    pub fn add(&mut self, case: &Case, histogram: &litmus::Histogram, interrupt: &Interrupt) -> Result<(), Failure> {
+        let Case { file, test, model } = case;
+        let allowed = case.allowed(self.args, interrupt);
+        let outside = allowed.as_ref().map_or(0, |allowed| histogram.outside(allowed));
+        self.forbidden |= outside > 0;
+        self.open |= allowed.is_none();
         let name = model.to_string();
-        progress.done(1);
-        progress.hide();
-        let result = told(&test, &file, &histogram, complete.then_some(&allowed.states[..]), (&name, outside));
-        if let Some(page) = &mut page {
+        let mut result = told(test, file, histogram, allowed.as_deref(), (&name, outside));
+        result.machine.clone_from(&self.machine);
+        if let Some(page) = &mut self.page {
             page.add_histogram(&result);
         }
-        match args.campaign.format {
+        match self.args.campaign.format {
             DataFormat::Text => {
-                let log = histogram.log(&test);
-                let log = if complete { log.against(&name, &allowed.states) } else { log };
-                writeln!(std::io::stdout(), "{log}")?;
-                if !complete {
-                    let name = safe(&file);
-                    let _ =
-                        writeln!(std::io::stderr(), "{name}: not all states under {model} were found: none is marked");
+                let log = histogram.log(test);
+                match &allowed {
+                    Some(allowed) => writeln!(std::io::stdout(), "{}", log.against(&name, allowed))?,
+                    None => {
+                        writeln!(std::io::stdout(), "{log}")?;
+                        let file = safe(file);
+                        let _ = writeln!(
+                            std::io::stderr(),
+                            "{file}: not all states under {model} were found: none is marked"
+                        );
+                    }
                 }
             }
-            DataFormat::Json => results.push(result),
+            DataFormat::Json => self.results.push(result),
         }
+        Ok(())
     }
-    progress.finish();
-    if let Some(page) = page {
-        page.finish()?;
+
+    /// Finishes the page; the exit code, and the results if they are to be a document.
+    pub fn end(self) -> Result<(u8, Vec<Histogram>), Failure> {
+        if let Some(page) = self.page {
+            page.finish()?;
+        }
+        let code = match () {
+            () if self.bad => BAD,
+            () if self.forbidden => FORBIDDEN,
+            () if self.open => UNDECIDED,
+            () => ALLOWED,
+        };
+        Ok((code, self.results))
     }
+}
+
+/// Writes the document of all results, if that is the format.
+pub fn document(args: &Stress, results: &[Histogram]) -> Result<(), Failure> {
     if args.campaign.format == DataFormat::Json {
         writeln!(std::io::stdout(), "{}", json!({ "schema": 1, "results": results }))?;
     }
-    Ok(match () {
-        () if bad => BAD,
-        () if forbidden => FORBIDDEN,
-        () if open => UNDECIDED,
-        () => ALLOWED,
-    })
+    Ok(())
+}
+
+/// Litmus tests, one after the other, each as a histogram.
+fn litmus_tests(args: &Stress, interrupt: &Interrupt) -> Result<u8, Failure> {
+    place(args)?;
+    asked(args)?;
+    let (files, bad) = files(args);
+    let mut told = Told::new(args, args.campaign.html.as_deref(), None)?;
+    bad.iter().for_each(|failure| told.complain(failure));
+    let time = args.campaign.tests.is_none().then_some(args.campaign.time).flatten().and_then(|time| time.0);
+    let progress = Progress::start(Some(files.len() as u64), time);
+    for path in &files {
+        if interrupt.pressed() {
+            told.leave_open();
+            break;
+        }
+        progress.file(&shown_name(path));
+        progress.work("");
+        let ran = Case::read(args, path)
+            .and_then(|case| Ok((case.run(args, (amount(args), args.programs.seed), interrupt)?, case)));
+        progress.done(1);
+        progress.hide();
+        match ran {
+            Ok((histogram, case)) => told.add(&case, &histogram, interrupt)?,
+            Err(failure) => told.complain(&failure),
+        }
+    }
+    progress.finish();
+    let (code, results) = told.end()?;
+    document(args, &results)?;
+    Ok(code)
 }
 
 /// The result of a test, as data. `allowed` are all states of the model, where they are known.
@@ -227,6 +309,7 @@ fn told(
         locations: test.locations[..test.shown].iter().map(|location| location.name.clone()).collect(),
         outcomes: histogram.outcomes(),
         seconds: histogram.seconds,
+        machine: None,
         positive: histogram.positive(),
         observation: histogram.observation(),
         compared: allowed.is_some(),

@@ -6,11 +6,12 @@ use crate::cli::{Cli, Command, Exploring, PropertyArg, RacesArg, StrategyName, V
 use crate::page::{self, ToFile};
 use crate::progress::Line;
 use crate::stop::{self, Stdout};
+use crate::terminal;
 use clap::{Parser, ValueEnum};
 use membar::core::ProgramModel;
 use membar::explore::Strategy;
 use membar::litmus::{Error, ErrorKind, Limits, LitmusTest, Model, crash_message, outcomes};
-use membar::programs::{Input, NativeOptions};
+use membar::programs::{Input, NativeOptions, Package};
 use membar::report::verify::{EnumeratedReport, Question, SarifRun, VerifyReport, verify_json};
 use membar::report::{Style, count, list, quoted_path, safe};
 use membar::verify::{Models, Races, Verdict, Watching};
@@ -31,7 +32,12 @@ const DRAWN: u64 = 10_000;
 
 /// Runs the command.
 pub fn run(args: &Verify, style: Style) -> Result<u8, Failure> {
-    let options = options(args, args.native.options())?;
+    run_built(args, None, style)
+}
+
+/// The same for a program that cargo has built so.
+pub fn run_built(args: &Verify, package: Option<Package>, style: Style) -> Result<u8, Failure> {
+    let options = options(args, NativeOptions { package, ..args.native.options() })?;
     let mut batch = Batch::default();
     let (mut inputs, failures) = inputs(&args.programs);
     if !failures.is_empty() {
@@ -132,12 +138,12 @@ impl Batch {
             }
             Failure::Late | Failure::Limit(_) => {
                 self.late = true;
-                let _ = writeln!(io::stderr(), "{failure}");
+                terminal::tell(&failure.to_string());
                 return Ok(());
             }
             failure => return Err(failure),
         };
-        let _ = writeln!(io::stderr(), "{}", text.trim_end());
+        terminal::tell(text.trim_end());
         self.errors.push(json);
         Ok(())
     }
@@ -293,8 +299,8 @@ pub fn enumerated(
         return match only {
             None => Ok(None),
             Some(model) => Err(Failure::Usage(format!(
-                "error: {name}: {} is for litmus tests in RISCV and AArch64\n = help: what such a machine may do to a C or C++ \
-                 program is c11: --model c11",
+                "error: {name}: {} is for litmus tests in RISCV and AArch64\n = help: for a C or C++ program, --model c11 \
+                 answers for these machines",
                 model.get_name()
             ))),
         };

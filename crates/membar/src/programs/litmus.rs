@@ -1,15 +1,17 @@
 //! Litmus tests as programs to verify.
 
-use super::{About, Round, Run, Stand, Subject, Unedited, confirmed, edited_texts, hash, shown};
+use super::{About, Round, Run, Stand, Subject, Unedited, claims, confirmed, edited_texts, hash, shown};
 use crate::Failure;
 use crate::certify::weak::{self, Confirmed, Ending, Refusal};
-use crate::core::{Barrier, Claim, GraphModel, Order, Performed, ProgramModel, Remedy, WeakStep};
-use crate::explore::{Next, Program, Step};
-use crate::litmus::{self, Arch, Code, Error, FILE_LIMIT, Interpreter, LitmusTest, Site};
+use crate::core::{Barrier, GraphModel, Order, Performed, ProgramModel, Remedy, WeakStep};
+use crate::explore::{Next, Outcome, Program, Step};
+use crate::litmus::{
+    self, Arch, Code, Error, FILE_LIMIT, Interpreter, LitmusTest, LitmusVerification, Quantifier, Site,
+};
 use crate::report::kinds::ErrorKind as ErrorName;
 use crate::report::safe;
 use crate::report::verify::{AccessRef, EditRef, ErrorRef, FenceRef, ReplayCommand, order};
-use crate::verify::{Checkpoint, Effort, ErrorKind, Event, Explanation, ProgramError, Verification, WeakError};
+use crate::verify::{Checkpoint, Effort, ErrorKind, Event, Explanation, ProgramError, WeakError};
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
@@ -18,9 +20,18 @@ use std::sync::atomic::AtomicBool;
 /// A litmus test.
 pub struct Litmus {
     name: String,
-    test: LitmusTest,
+    test: Arc<LitmusTest>,
     /// Its code, with the remedies of the last exploration.
     code: Arc<Code>,
+    /// Threads that are alike are explored up to renaming.
+    symmetry: bool,
+}
+
+/// What is known of a run: memory, which threads wait, and the final state if it is over.
+pub struct Detail {
+    memory: Vec<u64>,
+    waits: Vec<bool>,
+    state: Option<String>,
 }
 
 impl Litmus {
@@ -40,7 +51,75 @@ impl Litmus {
         if !test.arch.has_store_buffers() {
             return Err(Error::whole_file(litmus::ErrorKind::NotRun { arch: test.arch }, name).into());
         }
-        Ok(Litmus { name: name.into(), code: Arc::new(test.code.clone()), test })
+        Ok(Litmus { name: name.into(), code: Arc::new(test.code.clone()), test: Arc::new(test), symmetry: false })
+    }
+
+    /// What a run has made, and how its threads stand.
+    fn run(&self, program: &Interpreter, steps: Vec<Performed>) -> Run<Detail> {
+        let threads = program.threads();
+        let stand = |thread: usize| match program.next(thread) {
+            Next::Access(access) => Stand::Access(access),
+            Next::Done => Stand::Done,
+            Next::Fault => Stand::Stuck(format!("cannot continue: {}", program.fault(thread).message)),
+            Next::Long => Stand::Stuck("runs on without an access for too long".into()),
+        };
+        let waits = (0..threads).map(|thread| !program.waiting(thread).round.is_empty()).collect();
+        let next: Vec<Stand> = (0..threads).map(stand).collect();
+        let ended = next.iter().all(|stand| *stand == Stand::Done);
+        let detail =
+            Detail { memory: program.memory().to_vec(), waits, state: ended.then(|| self.final_state(program)) };
+        Run { steps, next, output: None, detail }
+    }
+
+    /// `0:EAX=0; 1:EAX=1`
+    fn final_state(&self, program: &Interpreter) -> String {
+        let mut values = Vec::new();
+        let register = |thread: u32, reg| program.registers(thread as usize)[usize::from(reg)];
+        self.test.holds(register, |cell| program.memory()[cell as usize], &mut values);
+        let shown = self.test.locations[..self.test.shown].iter().zip(&values).enumerate();
+        let one = |(at, (location, &value)): (usize, (&litmus::Location, &u64))| {
+            format!("{}={}", location.name, self.test.shown_value(at, value))
+        };
+        shown.map(one).collect::<Vec<_>>().join("; ")
+    }
+
+    /// An error of the test, in an execution that ends in this state.
+    fn error_ref(&self, kind: &ErrorKind, state: Option<&str>, schedule: String, executions: u64) -> ErrorRef {
+        let (kind, message) = match kind {
+            ErrorKind::Deadlock { threads } => {
+                let names: Vec<String> = threads.iter().map(|thread| format!("P{thread}")).collect();
+                let (who, waits) = (names.join(", "), if names.len() == 1 { "waits" } else { "wait" });
+                (ErrorName::Deadlock, format!("{who} {waits} for a value that nobody will write"))
+            }
+            ErrorKind::Livelock => {
+                (ErrorName::Livelock, "the threads come back to where they were, again and again".into())
+            }
+            ErrorKind::Fault { thread, why } => {
+                (ErrorName::Fault, format!("P{thread} cannot continue: {}", why.message))
+            }
+            ErrorKind::Race { .. } => (ErrorName::Race, "two accesses race".into()),
+            ErrorKind::Condition => {
+                let state = state.map_or(String::new(), |state| format!(": it can end with {state}"));
+                (ErrorName::Condition, format!("`{}` does not hold{state}", self.test.condition_text()))
+            }
+        };
+        ErrorRef { kind, message, stack: Vec::new(), other: Vec::new(), output: None, schedule, executions }
+    }
+
+    /// The same test; with `symmetry`, threads that are alike are explored up to renaming.
+    pub fn with_symmetry(self, symmetry: bool) -> Litmus {
+        Litmus { symmetry, ..self }
+    }
+
+    /// Whether there are such threads.
+    fn is_symmetric(&self) -> bool {
+        self.symmetry && self.test.twins(&self.test.code).iter().any(Option::is_some)
+    }
+
+    /// The test, ready to be explored.
+    fn program(&self) -> Interpreter {
+        let program = Interpreter::new(Arc::clone(&self.code)).asked(&self.test);
+        if self.symmetry { program.with_twins(self.test.twins(&self.code)) } else { program }
     }
 
     fn site(&self, event: &Event) -> &Site {
@@ -58,11 +137,21 @@ impl Litmus {
 }
 
 impl Subject for Litmus {
-    /// Memory, and which threads wait.
-    type Detail = (Vec<u64>, Vec<bool>);
+    type Detail = Detail;
 
     fn name(&self) -> &str {
         &self.name
+    }
+
+    fn checks(&self) -> Vec<String> {
+        let keyword = self.test.condition.quantifier.keyword();
+        if self.test.asserts() { vec![keyword.into()] } else { Vec::new() }
+    }
+
+    fn condition(&self) -> Option<(String, bool)> {
+        let asserts = self.test.asserts();
+        let some = asserts || self.test.condition.quantifier == Quantifier::Exists;
+        some.then(|| (self.test.condition_text(), asserts))
     }
 
     fn is_alone(&self) -> bool {
@@ -70,7 +159,7 @@ impl Subject for Litmus {
     }
 
     fn fingerprint(&self) -> u64 {
-        hash(format!("{:?}", self.test.code).as_bytes())
+        hash(format!("{:?}{:?} {}", self.test.code, self.test.condition, self.is_symmetric()).as_bytes())
     }
 
     fn explore(
@@ -82,7 +171,7 @@ impl Subject for Litmus {
         go_on: &mut dyn FnMut(&Round<'_>) -> bool,
     ) -> Result<Checkpoint, Failure> {
         self.code = Arc::new(self.test.code.with_remedies(remedies));
-        let mut verification = Verification::local(checkpoint, Interpreter::new(Arc::clone(&self.code)), effort);
+        let mut verification = LitmusVerification::new(checkpoint, self.program(), effort);
         while !verification.is_done() {
             verification.advance(stop);
             if !shown(&verification, &|| serde_json::Value::Null, go_on) {
@@ -102,7 +191,7 @@ impl Subject for Litmus {
             }
             steps.push(program.repeat(step));
         }
-        Ok(run(&program, steps))
+        Ok(self.run(&program, steps))
     }
 
     fn weak_trace(&mut self, steps: &[WeakStep]) -> Result<Run<Self::Detail>, Failure> {
@@ -122,21 +211,26 @@ impl Subject for Litmus {
             program.leave(access.addr, order.last().copied().unwrap_or_default());
             made.push(performed);
         }
-        Ok(run(&program, made))
+        Ok(self.run(&program, made))
     }
 
     fn confirms_weak(
         &mut self,
         model: GraphModel,
         steps: &[WeakStep],
-        claims: &[Claim],
+        made: &[Performed],
         ending: Ending<'_>,
     ) -> Result<Confirmed, Refusal> {
-        weak::confirms(&mut litmus::LitmusThreads::new(&self.code), model, steps, claims, ending)
+        let mut threads = litmus::LitmusThreads::new(&self.code);
+        let confirmed = weak::confirms(&mut threads, model, steps, &claims(made), ending)?;
+        if ending == Ending::Complete && threads.outcome(&self.test) == Outcome::Plain {
+            return Err(Refusal::Outcome);
+        }
+        Ok(confirmed)
     }
 
-    fn weak_error(&mut self, error: &WeakError, _: &Run<Self::Detail>) -> ErrorRef {
-        error_ref(&error.kind, error.schedule.to_string(), error.executions)
+    fn weak_error(&mut self, error: &WeakError, run: &Run<Self::Detail>) -> ErrorRef {
+        self.error_ref(&error.kind, run.detail.state.as_deref(), error.schedule.to_string(), error.executions)
     }
 
     fn confirms(&mut self, model: ProgramModel, explanation: &Explanation) -> bool {
@@ -199,22 +293,28 @@ impl Subject for Litmus {
             before_line: before.line,
             before_column: before.column,
             tried_before: false,
+            crowded: false,
         }
     }
 
     fn edited(&self, edits: &[EditRef]) -> Result<Litmus, Unedited> {
         match &edited_texts(edits)?[..] {
-            [(_, text)] => Litmus::parse(&self.name, text.as_bytes()).map_err(|_| Unedited::NotThis),
+            [(_, text)] => match Litmus::parse(&self.name, text.as_bytes()) {
+                Ok(edited) => Ok(edited.with_symmetry(self.symmetry)),
+                Err(_) => Err(Unedited::NotThis),
+            },
             _ => Err(Unedited::NotThis),
         }
     }
 
     fn error(&mut self, error: &ProgramError) -> Result<ErrorRef, Failure> {
-        Ok(error_ref(&error.kind, error.schedule.to_string(), error.executions))
+        let run = self.trace(&error.schedule.0)?;
+        let state = run.detail.state.as_deref();
+        Ok(self.error_ref(&error.kind, state, error.schedule.to_string(), error.executions))
     }
 
     fn memory(&mut self, run: &Run<Self::Detail>) -> Vec<(String, String)> {
-        let cells = self.test.code.cells.iter().zip(&run.detail.0).enumerate();
+        let cells = self.test.code.cells.iter().zip(&run.detail.memory).enumerate();
         cells.map(|(i, (cell, &value))| (cell.name.clone(), self.value(i as u32, value))).collect()
     }
 
@@ -222,7 +322,7 @@ impl Subject for Litmus {
         match &run.next[thread] {
             Stand::Access(access) => {
                 let site = &self.test.code.sites[access.site as usize];
-                let waits = if run.detail.1[thread] { ", waiting" } else { "" };
+                let waits = if run.detail.waits[thread] { ", waiting" } else { "" };
                 format!("P{thread} is at line {} `{}`{waits}", site.line, site.text)
             }
             Stand::Done => format!("P{thread} has ended"),
@@ -231,37 +331,6 @@ impl Subject for Litmus {
     }
 
     fn about(&self, _: f64) -> About {
-        About { command: ReplayCommand::of(&self.name), ..About::default() }
+        About { command: ReplayCommand::of(&self.name), symmetric: self.is_symmetric(), ..About::default() }
     }
-}
-
-/// What a run has made, and how its threads stand.
-fn run(program: &Interpreter, steps: Vec<Performed>) -> Run<(Vec<u64>, Vec<bool>)> {
-    let threads = program.threads();
-    let stand = |thread: usize| match program.next(thread) {
-        Next::Access(access) => Stand::Access(access),
-        Next::Done => Stand::Done,
-        Next::Fault => Stand::Stuck(format!("cannot continue: {}", program.fault(thread).message)),
-        Next::Long => Stand::Stuck("runs on without an access for too long".into()),
-    };
-    let waits = (0..threads).map(|thread| !program.waiting(thread).round.is_empty()).collect();
-    let next = (0..threads).map(stand).collect();
-    Run { steps, next, output: None, detail: (program.memory().to_vec(), waits) }
-}
-
-/// An error of a test.
-fn error_ref(kind: &ErrorKind, schedule: String, executions: u64) -> ErrorRef {
-    let (kind, message) = match kind {
-        ErrorKind::Deadlock { threads } => {
-            let names: Vec<String> = threads.iter().map(|thread| format!("P{thread}")).collect();
-            let (who, waits) = (names.join(", "), if names.len() == 1 { "waits" } else { "wait" });
-            (ErrorName::Deadlock, format!("{who} {waits} for a value that nobody will write"))
-        }
-        ErrorKind::Livelock => {
-            (ErrorName::Livelock, "the threads come back to where they were, again and again".into())
-        }
-        ErrorKind::Fault { thread, why } => (ErrorName::Fault, format!("P{thread} cannot continue: {}", why.message)),
-        ErrorKind::Race { .. } => (ErrorName::Race, "two accesses race".into()),
-    };
-    ErrorRef { kind, message, stack: Vec::new(), other: Vec::new(), output: None, schedule, executions }
 }

@@ -8,7 +8,7 @@ mod native;
 mod native;
 
 pub use litmus::Litmus;
-pub use native::{Native, compile, output, rust, serve};
+pub use native::{Native, Package, compile, note_around, output, package, rust, serve};
 
 use crate::Failure;
 use crate::certify::weak::{self, Ending};
@@ -117,6 +117,8 @@ pub struct NativeOptions {
     /// The executable whose processes run the program: it has to call [`crate::serve_programs`] before anything else.
     /// This one if none is given.
     pub runner: Option<PathBuf>,
+    /// How cargo has built the program: so it can be built with edits.
+    pub package: Option<Package>,
 }
 
 impl NativeOptions {
@@ -141,6 +143,7 @@ impl Default for NativeOptions {
             heap: NativeOptions::HEAP,
             include_std: false,
             runner: None,
+            package: None,
         }
     }
 }
@@ -300,6 +303,11 @@ pub trait Subject {
         Vec::new()
     }
 
+    /// The condition that is asked about at its end, and whether it is an error if that does not hold: then it is one of its checks.
+    fn condition(&self) -> Option<(String, bool)> {
+        None
+    }
+
     /// Whether it has only one thread, as far as it has been explored.
     fn is_alone(&self) -> bool;
 
@@ -311,10 +319,13 @@ pub trait Subject {
         Value::Null
     }
 
-    /// Begins with what was learnt before. False if it cannot be.
-    fn know(&mut self, _facts: Value) -> bool {
+    /// Begins with what was learnt before, in as many attempts after the first. False if it cannot be.
+    fn know(&mut self, _facts: Value, _restarts: u32) -> bool {
         true
     }
+
+    /// Begins with what other searches found out.
+    fn know_more(&mut self, _facts: Vec<Value>) {}
 
     /// Goes back to what was known when a search with these settings was made: its schedules mean the same again.
     fn go_back(&mut self, _facts: Value, _settings: Settings) -> Result<(), Failure> {
@@ -331,8 +342,9 @@ pub trait Subject {
         go_on: &mut dyn FnMut(&Round<'_>) -> bool,
     ) -> Result<Checkpoint, Failure>;
 
-    /// Learns what has to be known before a schedule means something, by exploring for some time if that is given.
-    fn prepare(&mut self, _learn: Option<Duration>, _stop: &AtomicBool) -> Result<(), Failure> {
+    /// Learns what has to be known before a schedule of an exploration with these settings means something: by exploring in
+    /// this way for some time, if that is given.
+    fn prepare(&mut self, _settings: Settings, _learn: Option<Duration>, _stop: &AtomicBool) -> Result<(), Failure> {
         Ok(())
     }
 
@@ -342,13 +354,13 @@ pub trait Subject {
     /// Runs an execution of a memory model, with the remedies of the last exploration.
     fn weak_trace(&mut self, steps: &[WeakStep]) -> Result<Run<Self::Detail>, Failure>;
 
-    /// Whether separate code finds an execution possible under a model, with this end: a cycle that shows that it is not sequentially
+    /// Whether separate code finds an execution, in which these accesses are made, possible under a model, with this end: a cycle that shows that it is not sequentially
     /// consistent, if it is not.
     fn confirms_weak(
         &mut self,
         model: GraphModel,
         steps: &[WeakStep],
-        claims: &[Claim],
+        made: &[Performed],
         ending: Ending<'_>,
     ) -> Result<weak::Confirmed, weak::Refusal>;
 
@@ -360,17 +372,12 @@ pub trait Subject {
         true
     }
 
-    /// Whether the address of an event has more than 8 bytes.
-    fn is_wide(&self, _run: &Run<Self::Detail>, _event: &Event) -> bool {
-        false
-    }
-
     /// Whether some accesses are to parts of what is taken for one location.
     fn has_parts(&self) -> bool {
         false
     }
 
-    /// A note about a violation that could not be confirmed for that reason.
+    /// A note about a violation that could not be confirmed because accesses are to parts of a location.
     fn apart(&self, _store_site: u32, _access_site: u32) -> NoteRef {
         NoteRef { kind: NoteKind::Parts, message: "bytes of one location".into(), file: None, line: None }
     }
@@ -454,6 +461,12 @@ pub fn source(file: &str) -> Option<String> {
     let path = Path::new(file);
     let size = std::fs::metadata(path).ok().filter(|meta| meta.is_file())?.len();
     (size <= MOST).then(|| std::fs::read(path).ok())?.map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// What accesses that have been made are claimed to be.
+fn claims(made: &[Performed]) -> Vec<Claim> {
+    let read = |made: &Performed| made.access.kind.reads().then(|| made.access.part_of(made.old));
+    made.iter().map(|made| Claim { thread: made.thread, site: made.access.site, read: read(made) }).collect()
 }
 
 /// Whether separate code finds the execution possible under the model and not sequentially consistent.

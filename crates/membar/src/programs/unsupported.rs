@@ -3,11 +3,13 @@
 use super::{About, Environment, Input, Language, NativeOptions, Round, Run, Subject, Unedited};
 use crate::Failure;
 use crate::certify::weak;
-use crate::core::{Barrier, Claim, GraphModel, Order, ProgramModel, Remedy, WeakStep};
+use crate::core::{Barrier, GraphModel, Order, Performed, ProgramModel, Remedy, WeakStep};
 use crate::explore::Step;
 use crate::report::verify::{AccessRef, EditRef, ErrorRef, FenceRef};
 use crate::verify::{Checkpoint, Effort, Event, Explanation, ProgramError, WeakError};
+use serde_json::Value;
 use std::ffi::OsString;
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -31,6 +33,20 @@ pub fn output(_: &Input, _: &NativeOptions) -> Result<String, Failure> {
 /// What cargo needs.
 pub fn rust(_: &mut dyn FnMut(&str)) -> Result<(Environment, &'static str), Failure> {
     not_here()
+}
+
+/// How cargo has built a program, which it cannot here.
+#[derive(Clone, Debug)]
+pub enum Package {}
+
+/// How cargo has built something.
+pub fn package(_: &Value, _: &[OsString], _: &Environment, _: Option<&Path>, _: &Path) -> Option<Package> {
+    None
+}
+
+/// Notes what an executable of a package finds around it.
+pub fn note_around(_: &Path, _: bool, _: &Value) -> std::io::Result<()> {
+    Ok(())
 }
 
 /// Behaves as the compiler does.
@@ -90,7 +106,7 @@ impl Subject for Native {
         &mut self,
         _: GraphModel,
         _: &[WeakStep],
-        _: &[Claim],
+        _: &[Performed],
         _: weak::Ending<'_>,
     ) -> Result<weak::Confirmed, weak::Refusal> {
         match *self {}

@@ -1,7 +1,8 @@
 //! From violations as they are found to what reports show, each confirmed.
 
 use crate::Failure;
-use crate::core::{Order, ProgramModel, Relation};
+use crate::certify::rc11;
+use crate::core::{Access, Order, ProgramModel, Relation};
 use crate::programs::{Run, Stand, Subject};
 use crate::report::kinds::StepKind;
 use crate::report::safe;
@@ -40,6 +41,8 @@ pub struct Explained {
     pub violations: Vec<ViolationRef>,
     /// How many there was no time for.
     pub left: usize,
+    /// How many are in executions that are too long for the certifier.
+    pub long: usize,
     /// Notes about those that were not confirmed because they are about parts of what is taken for one location.
     pub apart: Vec<NoteRef>,
 }
@@ -53,7 +56,7 @@ pub fn violations<S: Subject>(
 ) -> Result<Explained, Failure> {
     let mut cases = Vec::new();
     let late = || until.is_some_and(|until| Instant::now() >= until);
-    let (mut left, mut apart) = (0, Vec::new());
+    let (mut left, mut long, mut apart) = (0, 0, Vec::new());
     for found in found {
         let case = if late() { Err(Failure::Late) } else { case(subject, found) };
         let case = match case {
@@ -65,6 +68,11 @@ pub fn violations<S: Subject>(
         };
         if case.as_ref().is_some_and(|case| is_apart(subject, case)) {
             apart.push(subject.apart(found.store_site, found.access_site));
+            continue;
+        }
+        if model == ProgramModel::C11 && case.as_ref().is_some_and(|case| case.explanation.claims().len() > rc11::MOST)
+        {
+            long += 1;
             continue;
         }
         // Separate code runs it on a machine with buffers, compares what is read, and looks for a cycle by itself.
@@ -127,15 +135,12 @@ pub fn violations<S: Subject>(
             }
         }
     }
-    Ok(Explained { violations, left, apart })
+    Ok(Explained { violations, left, long, apart })
 }
 
-/// Whether the cycle needs accesses to follow each other that have no byte in common, or some bytes are not known.
+/// Whether the cycle needs accesses to follow each other that have no byte in common.
 fn is_apart<S: Subject>(subject: &S, case: &Case<S::Detail>) -> bool {
     let Explanation { events, cycle, .. } = &case.explanation;
-    if events.iter().any(|event| event.access.part != 0 && subject.is_wide(&case.run, event)) {
-        return true;
-    }
     let conflicts = cycle.iter().filter(|link| !matches!(link.relation, Relation::Po | Relation::Ppo));
     conflicts.into_iter().any(|link| !subject.overlap(&case.run, &events[link.from], &events[link.to]))
 }
@@ -145,7 +150,8 @@ pub fn initial<S: Subject>(subject: &mut S, run: &Run<S::Detail>, events: &[Even
     let mut known = BTreeMap::new();
     for event in events {
         let first = run.steps.iter().find(|step| step.access.addr == event.access.addr);
-        if let Some(value) = first.map(|first| event.access.part_of(first.old)) {
+        let apart = |first: &Access| (first.is_wide() || event.access.is_wide()) && first.part != event.access.part;
+        if let Some(value) = first.filter(|first| !apart(&first.access)).map(|first| event.access.part_of(first.old)) {
             let place = (event.access.addr, event.access.part);
             known.entry(place).or_insert(Event { read: Some(value), write: None, ..*event });
         }
@@ -170,6 +176,7 @@ pub fn needed(event: &Event, access: &AccessRef, order: Order) -> FenceRef {
         before_line: access.line,
         before_column: access.column,
         tried_before: false,
+        crowded: false,
     }
 }
 

@@ -5,6 +5,7 @@
 //! | `sample` | a short time of sampling before a long search |
 //! | `report` | the verdict and what it rests on |
 //! | `allow` | violations that the user allows |
+//! | `condition` | the condition at the end of a litmus test |
 //! | `weak` | what the executions of the model itself do |
 //! | `explain` | violations in words, each confirmed by separate code |
 //! | `size` | why a search does not end |
@@ -17,6 +18,7 @@
 //! | `shards` | a search that is split, explored in parts, and put together |
 
 mod allow;
+mod condition;
 mod enumerated;
 mod explain;
 mod orders;
@@ -34,13 +36,13 @@ mod weak;
 pub use allow::AllowLine;
 pub use enumerated::verify_enumerated;
 pub use explain::initial;
-pub use shards::{Explored, Prepared, Shard};
+pub use shards::{Explored, Explores, Prepared, Shard};
 
 use crate::core::ProgramModel;
 use crate::explore::Strategy;
 use crate::programs::{Input, Litmus, Native, NativeOptions, Round, Subject};
 use crate::report::kinds::NoteKind;
-use crate::report::verify::{NoteRef, Question, VerifyReport};
+use crate::report::verify::{NoteRef, Question, StatisticsRef, VerifyReport};
 use crate::report::{count, quoted_path};
 use crate::verify::{Checkpoint, Effort, Models, Races, Settings, Verdict, Watching};
 use crate::{Failure, Interrupt, Listener, Now};
@@ -166,7 +168,7 @@ pub fn verify(program: impl Into<Input>, options: &VerifyOptions) -> Result<Vec<
     verify_telling(&program.into(), options, &())
 }
 
-/// The same, telling how far it is.
+/// The same, reporting progress.
 pub fn verify_telling(
     program: &Input,
     options: &VerifyOptions,
@@ -183,8 +185,12 @@ pub fn verify_explored(
     listener: &dyn Listener,
 ) -> Result<Vec<VerifyReport>, Failure> {
     match program {
-        Input::Litmus(path) => explored(&mut Litmus::open(path)?, options, given, listener),
-        Input::Text { name, text } => explored(&mut Litmus::parse(name, text)?, options, given, listener),
+        Input::Litmus(path) => {
+            explored(&mut Litmus::open(path)?.with_symmetry(options.native.symmetry), options, given, listener)
+        }
+        Input::Text { name, text } => {
+            explored(&mut Litmus::parse(name, text)?.with_symmetry(options.native.symmetry), options, given, listener)
+        }
         native => {
             let mut native = Native::open(native, &options.native, options.jobs, options.time)?;
             explored(&mut native, options, given, listener)
@@ -211,7 +217,7 @@ fn explored<S: Subject>(
     if let Some(path) = &options.resume
         && let Some(saved) = resume::load(path, fingerprint, settings)?
     {
-        if !subject.know(saved.facts) {
+        if !subject.know(saved.facts, 0) {
             return Err(resume::no_state(path));
         }
         (checkpoint, before, weak_before) = (saved.checkpoint, saved.seconds, saved.weak);
@@ -223,7 +229,7 @@ fn explored<S: Subject>(
         jobs: options.jobs,
         max_executions: options.max_executions.unwrap_or(u64::MAX),
         stop_at_first: options.stop_at_first,
-        widen: false,
+        ..Effort::default()
     };
     let deadline = options.time.and_then(|time| began.checked_add(time));
     let mut saved = Instant::now();
@@ -263,6 +269,7 @@ fn explored<S: Subject>(
     };
     let mut sampling = Sampling::new(options);
     let is_given = given.is_some();
+    let elsewhere = given.as_ref().and_then(|given| given.shard.cost.clone());
     let mut missing = false;
     let mut explored = match given {
         Some(given) => {
@@ -314,35 +321,24 @@ fn explored<S: Subject>(
     let executed: Vec<NoteRef> = about.notes.iter().filter(|note| note.kind == NoteKind::Assembly).cloned().collect();
     say(&executed, &mut said, listener);
     let facts = subject.facts();
-    let keep = |weak: Vec<Checkpoint>| match &options.resume {
+    let keep = |checkpoint: &Checkpoint, weak: Vec<Checkpoint>| match &options.resume {
         Some(path) => {
             let state = resume::State { checkpoint: checkpoint.clone(), weak, facts: facts.clone(), seconds };
             resume::save(path, fingerprint, &state)
         }
         None => Ok(()),
     };
-    keep(weak_before.clone())?;
+    keep(&checkpoint, weak_before.clone())?;
     let kept = kept.and_then(Result::ok);
     if let Some(path) = &kept {
         listener.kept(path, &about.command.program);
     }
-    let done = Done { stopped, sampled, kept, deadline };
-    let mut reports = Vec::new();
-    // Findings that cannot be explained soon are left out.
-    let until = deadline.and_then(|deadline| deadline.checked_add(EXPLAINING));
-    for model in options.models.iter() {
-        let about = subject.about(seconds);
-        let checkpoint = checkpoint.under(model);
-        reports.push(report::report(subject, &checkpoint, model, about, seconds, (stopped, &options.allow), until)?);
-    }
-    // Only now: more may be learnt about the program, and then schedules are others.
-    for report in &mut reports {
-        answer(subject, &checkpoint.under(report.model), report, options, &done, (&mut weak_before, listener))?;
-    }
-    keep(weak_before)?;
-    // Only now: who looks for fences leaves the program with some of them, and nothing is explained there.
+    let done = Done { checkpoint, stopped, sampled, kept, deadline, seconds, elsewhere };
+    let mut reports = reports(subject, options, &done, (&mut weak_before, listener))?;
+    keep(&done.checkpoint, weak_before)?;
+    // Only now: the search for fences leaves some in the program, and nothing is explained there.
     for (report, model) in reports.iter_mut().zip(options.models.iter()) {
-        repair(subject, &checkpoint.under(model), report, options, deadline, listener);
+        repair(subject, &done.checkpoint.under(model), report, options, deadline, listener);
     }
     let mut files = subject.files();
     files.extend(reports.iter().flat_map(|report| &report.violations).flat_map(allow::files));
@@ -351,14 +347,46 @@ fn explored<S: Subject>(
     Ok(reports)
 }
 
+/// An answer for each model.
+fn reports<S: Subject>(
+    subject: &mut S,
+    options: &VerifyOptions,
+    done: &Done,
+    (weak, listener): (&mut Vec<Checkpoint>, &dyn Listener),
+) -> Result<Vec<VerifyReport>, Failure> {
+    let Done { checkpoint, seconds, stopped, .. } = done;
+    let mut reports = Vec::new();
+    // Findings that cannot be explained soon are left out.
+    let until = done.deadline.and_then(|deadline| deadline.checked_add(EXPLAINING));
+    for model in options.models.iter() {
+        let mut about = subject.about(*seconds);
+        if let (Some(cost), Some(elsewhere)) = (&mut about.statistics, &done.elsewhere) {
+            cost.add(elsewhere);
+            cost.seconds_per_access = seconds / (cost.accesses + cost.replayed).max(1) as f64;
+        }
+        let checkpoint = checkpoint.under(model);
+        reports.push(report::report(subject, &checkpoint, model, about, *seconds, (*stopped, &options.allow), until)?);
+    }
+    // Only now: more may be learnt about the program, and then schedules are others.
+    for report in &mut reports {
+        answer(subject, &checkpoint.under(report.model), report, options, done, (weak, listener))?;
+    }
+    Ok(reports)
+}
+
 /// An exploration that is over.
 struct Done {
+    checkpoint: Checkpoint,
     stopped: Option<&'static str>,
     /// About samples, after the name of the strategy.
     sampled: Option<String>,
     /// The file that keeps its state.
     kept: Option<PathBuf>,
     deadline: Option<Instant>,
+    /// Everything until then, earlier parts of a resumed search included.
+    seconds: f64,
+    /// What exploring it elsewhere cost.
+    elsewhere: Option<StatisticsRef>,
 }
 
 /// Completes the answer for one of the models.
@@ -376,7 +404,9 @@ fn answer<S: Subject>(
         true => None,
         false => weak::consequences(subject, report, checkpoint, options, deadline, (before, listener))?,
     };
+    let asked = consequence.as_ref().and_then(|consequence| consequence.asked.clone());
     report.settle(options.property, options.strategy == Strategy::Strict, consequence);
+    condition::settle(report, checkpoint, asked);
     if report.model == ProgramModel::C11 && report.verdict == Verdict::Safe {
         let note = |message| NoteRef { kind: NoteKind::Untried, message, file: None, line: None };
         report.notes.extend(untried::notes(subject).into_iter().map(note));
@@ -414,12 +444,14 @@ fn repair<S: Subject>(
     listener: &dyn Listener,
 ) {
     let model = report.model;
+    // A violation may be allowed, and what follows from it is a failure all the same.
+    let harms = report.counted() > 0 || report.verdict == Verdict::Fails;
     // With store buffers, races are another matter.
     let fixable = match model {
         ProgramModel::C11 => !orders::is_fine(&checkpoint.seen),
-        _ => report.counted() > 0,
+        _ => harms,
     };
-    let wanted = !matches!(report.verdict, Verdict::Safe) && (report.counted() > 0 || !report.errors.is_empty());
+    let wanted = !matches!(report.verdict, Verdict::Safe) && (harms || !report.errors.is_empty());
     if fixable && wanted && checkpoint.search.is_complete() && !options.interrupt.pressed() {
         let planned = match model.machine() {
             Some(machine) => plan::plan(subject, checkpoint, machine, deadline, &options.interrupt, listener),
@@ -433,7 +465,7 @@ fn repair<S: Subject>(
     }
 }
 
-/// Notes of the build, and of what was executed, one a line, each once.
+/// Notes of the build, and of what was executed, one per line, each once.
 fn say(notes: &[NoteRef], said: &mut Vec<String>, listener: &dyn Listener) {
     for line in notes.iter().flat_map(NoteRef::text) {
         if !said.contains(&line) {
@@ -457,10 +489,11 @@ fn now(name: &str, round: &Round<'_>, options: &VerifyOptions, seconds: f64) -> 
         }
         _ => count(executions as usize, unit.name()),
     });
-    counts.push(format!("{:.0}/s", executions as f64 / seconds));
+    // Where there is no room, the last of these goes first.
     if search.share().is_none() {
         counts.push(report::total(search, unit).unwrap_or("no idea yet how many in all".into()));
     }
+    counts.push(format!("{:.0}/s", executions as f64 / seconds));
     counts.push(count(round.seen.violations.len(), "violation"));
     let limit = options.time.map(|time| time.as_secs_f64());
     Now { name: name.to_owned(), share: search.share(), seconds, limit, counts: counts.join(", ") }

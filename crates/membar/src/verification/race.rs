@@ -2,10 +2,10 @@
 
 use crate::Failure;
 use crate::core::{AccessKind, Order};
-use crate::programs::{Run, Subject};
+use crate::programs::Subject;
 use crate::report::kinds::ErrorKind as ErrorName;
 use crate::report::list;
-use crate::report::verify::{AccessRef, ErrorRef, ordered, remarks};
+use crate::report::verify::{AccessRef, ErrorRef, ordered, remarks, tell_columns};
 use crate::verify::{ErrorKind, Event, ProgramError, race};
 
 /// The race as an error.
@@ -19,7 +19,14 @@ pub fn told<S: Subject>(subject: &mut S, error: &ProgramError) -> Result<ErrorRe
     };
     let event = |step: usize| Event::new(step, &run.steps[step]);
     let (earlier, later) = (event(found.earlier), event(found.later));
-    let (first, second) = (subject.access(&run, &earlier), subject.access(&run, &later));
+    let (mut first, mut second) = (subject.access(&run, &earlier), subject.access(&run, &later));
+    let passing = found.missing.iter().map(|&(step, order)| {
+        let event = event(step);
+        (subject.access(&run, &event), event.access.c11.order().join(order))
+    });
+    let mut passing: Vec<(AccessRef, Order)> = passing.collect();
+    let all = [&mut first, &mut second].into_iter().chain(passing.iter_mut().map(|(access, _)| access));
+    tell_columns(all.collect());
     let mut message = format!(
         "data race on `{}`: {} at {}, and {} at {}, with nothing to order them",
         second.address,
@@ -31,9 +38,8 @@ pub fn told<S: Subject>(subject: &mut S, error: &ProgramError) -> Result<ErrorRe
     for access in [&first, &second] {
         message += &format!("\n{}  `{}`", place(access), access.text);
     }
-    message += &format!("\n{}", missing(subject, &run, &found.missing));
-    let passing: Vec<AccessRef> = found.missing.iter().map(|&(step, _)| subject.access(&run, &event(step))).collect();
-    for remark in remarks(passing.iter().chain([&first, &second])) {
+    message += &format!("\n{}", missing(&passing));
+    for remark in remarks(passing.iter().map(|(access, _)| access).chain([&first, &second])) {
         message += &format!("\nnote: {remark}");
     }
     let output = run.output.clone().filter(|output| !output.is_empty());
@@ -61,22 +67,21 @@ fn does(access: &AccessRef, event: &Event) -> String {
     format!("{} {what}{how}", access.thread_name)
 }
 
-fn place(access: &AccessRef) -> String {
+pub(super) fn place(access: &AccessRef) -> String {
     match access.function {
         None => format!("line {}", access.line),
-        Some(_) => format!("{}:{}", access.file.rsplit('/').next().unwrap_or(&access.file), access.line),
+        Some(_) => access.position(),
     }
 }
 
-/// The operations that pass something on from one thread to the other, but do not order anything.
-fn missing<S: Subject>(subject: &mut S, run: &Run<S::Detail>, missing: &[(usize, Order)]) -> String {
-    if missing.is_empty() {
+/// The operations that pass something on from one thread to the other, but do not order anything, with the orders that they need.
+fn missing(passing: &[(AccessRef, Order)]) -> String {
+    if passing.is_empty() {
         return "no atomic variable or lock passes anything from one to the other: use one, or make both accesses atomic".into();
     }
     let mut needs: Vec<String> = Vec::new();
-    for &(step, order) in missing {
-        let event = Event::new(step, &run.steps[step]);
-        let need = ordered(&subject.access(run, &event), event.access.c11.order().join(order));
+    for (access, order) in passing {
+        let need = ordered(access, *order);
         if !needs.contains(&need) {
             needs.push(need);
         }

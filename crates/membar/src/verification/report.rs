@@ -1,7 +1,8 @@
 //! From an exploration to its report: the verdict, what it rests on, and what was found in words.
 
-use super::{allow, explain, race, size};
+use super::{allow, condition, explain, race, size};
 use crate::Failure;
+use crate::certify::rc11;
 use crate::core::ProgramModel;
 use crate::explore::{SearchState, Strategy};
 use crate::programs::{About, Subject};
@@ -117,7 +118,7 @@ pub fn report<S: Subject>(
     let Settings { strategy, watching, .. } = checkpoint.settings;
     let Incomplete { why: incomplete, mut advice } = incomplete(subject, checkpoint, stopped);
     let (mut errors, mut unexplained) = errors(subject, checkpoint)?;
-    let explain::Explained { mut violations, left, apart } =
+    let explain::Explained { mut violations, left, long, apart } =
         explain::violations(subject, &checkpoint.seen.violations, model, until)?;
     unexplained += left;
     allow::mark(&mut violations, allows);
@@ -129,6 +130,18 @@ pub fn report<S: Subject>(
             Some(format!("{why}; {} could not be explained in time", count(n, "finding")))
         }
     };
+    let incomplete = match long {
+        0 => incomplete,
+        n => {
+            let more = format!(
+                "{} in executions of more than {} accesses could not be confirmed: a test with fewer rounds can be",
+                count(n, "violation"),
+                rc11::MOST
+            );
+            Some(incomplete.map_or(more.clone(), |why| format!("{why}; {more}")))
+        }
+    };
+    unexplained += long;
     let bytes = model == ProgramModel::C11 && subject.has_parts();
     let mut verdict = match checkpoint.verdict() {
         // Of what was found nothing may be left.
@@ -145,7 +158,9 @@ pub fn report<S: Subject>(
     let About { compiler, mut notes, statistics, command, symmetric } = about;
     // It matters to who relies on the rest; whether violations harm is not known yet.
     notes.retain(|note| note.kind != NoteKind::Untried || verdict == Verdict::Safe || !violations.is_empty());
-    if subject.is_alone() && matches!(verdict, Verdict::Safe | Verdict::Undecided) {
+    // A thread that stopped at something that is not run may have created others.
+    let limited = checkpoint.seen.errors.iter().any(|error| error.kind.is_limit());
+    if subject.is_alone() && !limited && matches!(verdict, Verdict::Safe | Verdict::Undecided) {
         let message = "it has only one thread: there was nothing to interleave".into();
         notes.push(NoteRef { kind: NoteKind::Untried, message, file: None, line: None });
     }
@@ -216,6 +231,7 @@ pub fn report<S: Subject>(
         errors,
         property: Property::Robust,
         checks: subject.checks(),
+        condition: condition::under_sc(subject, checkpoint),
         weak: None,
         failures: Vec::new(),
     };
@@ -226,6 +242,7 @@ pub fn report<S: Subject>(
 /// The strategy, and how far it went.
 fn strategy_name(checkpoint: &Checkpoint) -> String {
     let name = match checkpoint.settings.strategy {
+        Strategy::Graphs { model, bytes: true, .. } => format!("states of {}", model.name()),
         Strategy::Graphs { model, .. } => format!("graphs of {}", model.name()),
         Strategy::Exhaustive => "exhaustive".into(),
         Strategy::Bounded { .. } => match checkpoint.search.preemptions_done() {

@@ -2,7 +2,8 @@
 
 use crate::Failure;
 use crate::programs::{Input, Litmus, Native, Round, Subject};
-use crate::verify::{Checkpoint, Effort};
+use crate::report::verify::StatisticsRef;
+use crate::verify::{Checkpoint, Effort, Manner};
 use crate::{Interrupt, VerifyOptions};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -21,6 +22,46 @@ pub struct Shard {
     pub facts: Value,
     /// Where the search is.
     pub checkpoint: Checkpoint,
+    /// What it cost to run it, if it was run.
+    #[serde(default)]
+    pub cost: Option<StatisticsRef>,
+    /// Executions that a part should have.
+    #[serde(default)]
+    pub size: Option<u64>,
+}
+
+/// Parts are not made smaller than this many executions: starting one costs as much.
+const SMALLEST: u64 = 512;
+/// A part that has this many times its size gives back what is left of it.
+const MOST: u64 = 2;
+/// New parts that one is split into if their size is not known.
+const PIECES: usize = 4;
+
+impl Shard {
+    /// A part of it that is still to be run.
+    pub fn part(&self, checkpoint: Checkpoint) -> Shard {
+        Shard { fingerprint: self.fingerprint, facts: self.facts.clone(), checkpoint, cost: None, size: self.size }
+    }
+
+    /// Everything that is left to run, as parts of the size that they should have, and at most this many.
+    pub fn pieces(&mut self, most: usize) -> Vec<Shard> {
+        let fitting = |size: u64| (self.checkpoint.search.weight() as u64).div_ceil(size.max(1)) as usize;
+        self.split(self.size.map_or(PIECES, fitting).clamp(1, most.max(1)))
+    }
+
+    /// The same, as at most this many parts.
+    pub fn split(&mut self, parts: usize) -> Vec<Shard> {
+        let parts = self.checkpoint.split(parts).unwrap_or_default();
+        parts.into_iter().map(|checkpoint| self.part(checkpoint)).collect()
+    }
+
+    /// Takes back a part that was run. There may be more to do now.
+    pub fn rejoin(&mut self, part: Shard) {
+        self.checkpoint.rejoin(part.checkpoint);
+        if let (Some(cost), Some(more)) = (&mut self.cost, &part.cost) {
+            cost.add(more);
+        }
+    }
 }
 
 /// An exploration that was made elsewhere.
@@ -37,10 +78,10 @@ pub struct Explored {
 impl Explored {
     /// Makes the program what it was then; where the search is.
     pub(super) fn enter<S: Subject>(self, subject: &mut S) -> Result<Checkpoint, Failure> {
-        let Shard { fingerprint, facts, checkpoint } = self.shard;
+        let Shard { fingerprint, facts, checkpoint, cost, .. } = self.shard;
         same(subject, fingerprint)?;
         if !facts.is_null() {
-            subject.know(facts.clone());
+            subject.know(facts.clone(), cost.map_or(0, |cost| cost.restarts));
         }
         subject.go_back(facts, checkpoint.settings)?;
         Ok(checkpoint)
@@ -59,6 +100,15 @@ fn same<S: Subject>(subject: &S, fingerprint: u64) -> Result<(), Failure> {
     )))
 }
 
+/// What came of a part of a search.
+#[derive(Debug)]
+pub enum Explores {
+    /// The part, explored.
+    Part(Box<Shard>),
+    /// Facts about the program that were not known when the search was split: its parts are of no use.
+    Learnt(Value),
+}
+
 /// A program that parts of its search can be run of, one after the other.
 pub struct Prepared(Program);
 
@@ -70,18 +120,38 @@ enum Program {
 impl Prepared {
     /// Reads or builds the program.
     pub fn open(program: &Input, options: &VerifyOptions) -> Result<Prepared, Failure> {
+        let litmus = |litmus: Litmus| Program::Litmus(Box::new(litmus.with_symmetry(options.native.symmetry)));
         Ok(Prepared(match program {
-            Input::Litmus(path) => Program::Litmus(Box::new(Litmus::open(path)?)),
-            Input::Text { name, text } => Program::Litmus(Box::new(Litmus::parse(name, text)?)),
+            Input::Litmus(path) => litmus(Litmus::open(path)?),
+            Input::Text { name, text } => litmus(Litmus::parse(name, text)?),
             native => Program::Native(Box::new(Native::open(native, &options.native, options.jobs, options.time)?)),
         }))
     }
 
-    /// Explores until there are this many subtrees to hand out, or for this long.
-    pub fn begin(&mut self, options: &VerifyOptions, subtrees: usize, time: Duration) -> Result<Shard, Failure> {
+    /// Explores until what is left can be split into this many parts of similar size, or for this long. `facts` are what other searches
+    /// found out about the program.
+    pub fn begin(
+        &mut self,
+        options: &VerifyOptions,
+        parts: usize,
+        time: Duration,
+        facts: Vec<Value>,
+    ) -> Result<Shard, Failure> {
         match &mut self.0 {
-            Program::Litmus(litmus) => begin(&mut **litmus, options, subtrees, time),
-            Program::Native(native) => begin(&mut **native, options, subtrees, time),
+            Program::Litmus(_) => {}
+            Program::Native(native) => native.know_more(facts),
+        }
+        match &mut self.0 {
+            Program::Litmus(litmus) => begin(&mut **litmus, options, parts, time),
+            Program::Native(native) => begin(&mut **native, options, parts, time),
+        }
+    }
+
+    /// Guesses how large what is left of a shard is.
+    pub fn weigh(&mut self, shard: Shard, options: &VerifyOptions, interrupt: &Interrupt) -> Result<Shard, Failure> {
+        match &mut self.0 {
+            Program::Litmus(litmus) => weigh(&mut **litmus, shard, false, options, interrupt),
+            Program::Native(native) => weigh(&mut **native, shard, false, options, interrupt),
         }
     }
 
@@ -92,7 +162,7 @@ impl Prepared {
         options: &VerifyOptions,
         time: Option<Duration>,
         interrupt: &Interrupt,
-    ) -> Result<Shard, Failure> {
+    ) -> Result<Explores, Failure> {
         match &mut self.0 {
             Program::Litmus(litmus) => run(&mut **litmus, shard, options, time, interrupt),
             Program::Native(native) => run(&mut **native, shard, options, time, interrupt),
@@ -100,26 +170,47 @@ impl Prepared {
     }
 }
 
-fn begin<S: Subject>(
-    subject: &mut S,
-    options: &VerifyOptions,
-    subtrees: usize,
-    time: Duration,
-) -> Result<Shard, Failure> {
+fn begin<S: Subject>(subject: &mut S, options: &VerifyOptions, parts: usize, time: Duration) -> Result<Shard, Failure> {
     if let Some(failure) = options.models.iter().find_map(|model| subject.refuses(model)) {
         return Err(failure);
     }
     let (began, stop) = (Instant::now(), AtomicBool::new(false));
-    let effort = Effort { jobs: options.jobs, stop_at_first: options.stop_at_first, widen: true, ..Effort::default() };
+    let manner = Manner::Wide(parts);
+    let effort = Effort { jobs: options.jobs, stop_at_first: options.stop_at_first, manner, ..Effort::default() };
     let mut go_on = |round: &Round<'_>| {
-        round.search.branches_left() < subtrees
+        !round.search.is_even(parts)
             && began.elapsed() < time
             && !round.has_first
             && round.seen.limit().is_none()
             && !options.interrupt.pressed()
     };
     let checkpoint = subject.explore(Checkpoint::new(options.settings()), effort, &[], &stop, &mut go_on)?;
-    Ok(Shard { fingerprint: subject.fingerprint(), facts: subject.facts(), checkpoint })
+    let cost = subject.about(0.0).statistics;
+    let size = Some((checkpoint.search.weight() as u64).div_ceil(parts.max(1) as u64).max(SMALLEST));
+    Ok(Shard { fingerprint: subject.fingerprint(), facts: subject.facts(), checkpoint, cost, size })
+}
+
+/// Guesses how large what is left is; with `complete`, begins what would show only later. Without the time for it, the shard is as it was.
+fn weigh<S: Subject>(
+    subject: &mut S,
+    mut shard: Shard,
+    complete: bool,
+    options: &VerifyOptions,
+    interrupt: &Interrupt,
+) -> Result<Shard, Failure> {
+    same(subject, shard.fingerprint)?;
+    let Some(size) = shard.size else { return Ok(shard) };
+    if !shard.facts.is_null() && !subject.know(shard.facts.clone(), 0) {
+        return Ok(shard);
+    }
+    let watchdog = super::watchdog::Watchdog::new(None, interrupt);
+    let effort =
+        Effort { jobs: options.jobs, max_runs: MOST * size, manner: Manner::Weigh { complete }, ..Effort::default() };
+    let weighed = subject.explore(shard.checkpoint.clone(), effort, &[], &watchdog.stop, &mut |_| false)?;
+    if subject.facts() == shard.facts {
+        shard.checkpoint = weighed;
+    }
+    Ok(shard)
 }
 
 fn run<S: Subject>(
@@ -128,16 +219,18 @@ fn run<S: Subject>(
     options: &VerifyOptions,
     time: Option<Duration>,
     interrupt: &Interrupt,
-) -> Result<Shard, Failure> {
-    let Shard { fingerprint, facts, checkpoint } = shard;
+) -> Result<Explores, Failure> {
+    let Shard { fingerprint, facts, checkpoint, size, .. } = shard;
     same(subject, fingerprint)?;
-    if !facts.is_null() && !subject.know(facts.clone()) {
+    if !facts.is_null() && !subject.know(facts.clone(), 0) {
         return Err(Failure::Usage("error: the shard does not say what is known about the program".into()));
     }
     let deadline = time.and_then(|time| Instant::now().checked_add(time));
     let watchdog = super::watchdog::Watchdog::new(deadline, interrupt);
     let late = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
-    let effort = Effort { jobs: options.jobs, stop_at_first: options.stop_at_first, ..Effort::default() };
+    let most = size.map_or(u64::MAX, |size| MOST * size);
+    let (jobs, stop_at_first) = (options.jobs, options.stop_at_first);
+    let effort = Effort { jobs, stop_at_first, max_runs: most, ..Effort::default() };
     let mut asked = Instant::now();
     let mut go_on = |round: &Round<'_>| {
         if asked.elapsed() > ASK {
@@ -146,16 +239,18 @@ fn run<S: Subject>(
                 return false;
             }
         }
-        !(round.has_first || interrupt.pressed() || late() || round.seen.limit().is_some())
+        let is_over = round.search.counts().runs() >= most || late();
+        !(round.has_first || interrupt.pressed() || is_over || round.seen.limit().is_some())
     };
+    let before = subject.about(0.0).statistics;
     let checkpoint = subject.explore(checkpoint, effort, &[], &watchdog.stop, &mut go_on)?;
     if subject.facts() != facts {
         // It began again from the beginning, which is not its part.
-        let help = "make the plan again, with more time to learn: --explore 60s";
-        return Err(Failure::Usage(format!(
-            "error: {}: this part of the search found out something about the program that the plan did not know\n = help: {help}",
-            crate::report::safe(subject.name())
-        )));
+        return Ok(Explores::Learnt(subject.facts()));
     }
-    Ok(Shard { fingerprint, facts, checkpoint })
+    let cost = before.zip(subject.about(0.0).statistics).map(|(before, now)| now.since(&before));
+    let shard = Shard { fingerprint, facts, checkpoint, cost, size };
+    let is_done = shard.checkpoint.search.is_done();
+    let shard = if is_done { shard } else { weigh(subject, shard, true, options, interrupt)? };
+    Ok(Explores::Part(Box::new(shard)))
 }

@@ -6,15 +6,18 @@
 //! separate code, and told step by step: on a machine with store buffers in the order in which that makes its steps, under C11 in an
 //! order in which each read comes after what it reads.
 
+use super::race;
 use super::watchdog::Watchdog;
 use super::{INTERRUPTED, VerifyOptions, initial};
 use crate::certify::weak::Ending;
-use crate::core::{Claim, GraphModel, Performed, ProgramModel};
-use crate::explore::{FaultKind, Strategy};
-use crate::programs::{Round, Subject};
+use crate::core::{GraphModel, Performed, ProgramModel};
+use crate::explore::{FaultKind, Strategy, WeakSchedule};
+use crate::programs::{Round, Run, Subject};
 use crate::report::count;
+use crate::report::kinds::NoteKind;
 use crate::report::verify::{
-    AccessRef, Consequence, FailureRef, Harm, Outcome, Question, VerifyReport, ViolationRef, WeakRef, WeakStepRef,
+    AccessRef, Consequence, FailureRef, Harm, NoteRef, Outcome, Question, VerifyReport, ViolationRef, WeakRef,
+    WeakStepRef, tell_columns,
 };
 use crate::verify::{
     Checkpoint, Effort, ErrorKind, Event, MAX_RESTS, RunStep, Settings, Watching, WeakError, WeakRun, weak_run,
@@ -25,8 +28,10 @@ use std::time::{Duration, Instant};
 /// How long the executions of a model are explored if no time is given.
 const TIME: Duration = Duration::from_secs(20);
 
-/// How many executions to look at after the first that fails, to see what other violations lead to.
-const MORE: u64 = 5_000;
+/// How many executions to look at after the first that fails, to see what other violations lead to,
+const MORE: u64 = 100_000;
+/// and for how long.
+const MORE_TIME: Duration = Duration::from_secs(2);
 
 /// How long to look for something that says more than that threads wait.
 const LOOKING: Duration = Duration::from_millis(500);
@@ -63,15 +68,13 @@ fn explored<S: Subject>(
     if options.watching != Watching::Class || !options.strategy.is_dpor() {
         return Ok(None);
     }
-    // Execution graphs have whole addresses.
-    if subject.has_parts() && options.property != Question::Errors {
-        return Ok(None);
-    }
     let races = checkpoint.settings.looks_for_races();
+    // Execution graphs have whole addresses.
+    let bytes = model.machine().is_some() && subject.has_parts();
     let settings = Settings {
         models: model.into(),
         races: checkpoint.settings.races,
-        strategy: Strategy::Graphs { model: model.into(), races },
+        strategy: Strategy::Graphs { model: model.into(), races, bytes },
         watching: Watching::Nothing,
         max_steps: options.max_steps,
     };
@@ -79,9 +82,10 @@ fn explored<S: Subject>(
         jobs: options.jobs,
         max_executions: options.max_executions.unwrap_or(u64::MAX),
         stop_at_first: report.violations.len() < 2,
-        widen: false,
+        ..Effort::default()
     };
     let mut first = None;
+    let pairs: Vec<Vec<Pair>> = report.violations.iter().map(|violation| pairs(violation, model, checkpoint)).collect();
     let began = Instant::now();
     let until = deadline.unwrap_or(began + TIME);
     let watchdog = Watchdog::new(Some(until), &options.interrupt);
@@ -94,13 +98,17 @@ fn explored<S: Subject>(
             () if round.has_first || round.is_done => None,
             () if round.seen.has_found() && {
                 let executions = round.search.counts().executions;
-                executions >= *first.get_or_insert(executions) + MORE
+                let (before, then) = *first.get_or_insert((executions, Instant::now()));
+                let harms = |pairs: &Vec<Pair>| round.seen.weak_errors.iter().any(|error| rests_on(error, pairs));
+                executions >= before + MORE || then.elapsed() > MORE_TIME || pairs.iter().all(harms)
             } =>
             {
                 Some("an error was found")
             }
             // Threads that wait forever; an assertion that fails would say more.
-            () if !round.seen.weak_errors.is_empty() && began.elapsed() > LOOKING => Some("an error was found"),
+            () if !round.seen.has_found() && !round.seen.weak_errors.is_empty() && began.elapsed() > LOOKING => {
+                Some("an error was found")
+            }
             () if options.interrupt.pressed() => Some(INTERRUPTED),
             () if Instant::now() >= until => Some(match deadline {
                 Some(_) => "the time limit was reached (--time)",
@@ -115,11 +123,29 @@ fn explored<S: Subject>(
     listener.rest();
     // A program that cannot be run like this is asked about robustness alone.
     let Ok(explored) = explored else { return Ok(None) };
+    // Under C11 plain accesses are taken apart. If that is not enough, the question is about robustness.
+    let fails = explored.seen.weak_errors.iter().any(|error| !error.kind.is_limit());
+    let parts = subject.has_parts() && explored.seen.weak_limit().is_some() && !fails;
+    if parts && options.property != Question::Errors {
+        return Ok(None);
+    }
     let dies = |error: &WeakError| matches!(&error.kind, ErrorKind::Fault { why, .. } if why.kind == FaultKind::Death);
     if explored.seen.weak_errors.iter().any(dies) {
         return Ok(None);
     }
     before.push(explored.clone());
+    concluded(subject, report, options, &explored, &pairs, (stopped, began.elapsed().as_secs_f64())).map(Some)
+}
+
+/// What the executions that were explored show.
+fn concluded<S: Subject>(
+    subject: &mut S,
+    report: &VerifyReport,
+    options: &VerifyOptions,
+    explored: &Checkpoint,
+    pairs: &[Vec<Pair>],
+    (stopped, seconds): (Option<&str>, f64),
+) -> Result<Consequence, Failure> {
     let counts = explored.counts();
     let mut weak = WeakRef {
         executions: counts.executions,
@@ -127,12 +153,19 @@ fn explored<S: Subject>(
         blocked: counts.blocked + counts.dropped,
         complete: explored.search.is_complete(),
         incomplete: None,
-        seconds: began.elapsed().as_secs_f64(),
+        seconds,
     };
     let mut failures = Vec::new();
     let mut why = stopped.map(str::to_owned);
-    let mut errors: Vec<&WeakError> = explored.seen.weak_errors.iter().filter(|error| !error.kind.is_limit()).collect();
-    errors.sort_by_key(|error| matches!(error.kind, ErrorKind::Deadlock { .. }));
+    let tells = |error: &&WeakError| !error.kind.is_limit();
+    let mut errors: Vec<&WeakError> = explored.seen.weak_errors.iter().filter(tells).collect();
+    // Threads that wait may have been released unseen, and there may be fences.
+    let hidden = |note: &NoteRef| matches!(note.kind, NoteKind::Assembly | NoteKind::Opaque | NoteKind::Memory);
+    if report.notes.iter().any(hidden) && errors.iter().any(|error| waits_forever(error)) {
+        errors.retain(|error| !waits_forever(error));
+        why = Some("threads may wait forever, unless code that is not seen releases them".into());
+    }
+    errors.sort_by_key(|error| waits_forever(error));
     let mut told = Vec::new();
     for error in errors {
         match failure(subject, report, error)? {
@@ -152,7 +185,9 @@ fn explored<S: Subject>(
         why = why.or(Some(format!("threads made more than {} accesses (--max-steps)", options.max_steps)));
     }
     weak.complete &= explored.counts().cut == 0 && explored.seen.weak_limit().is_none();
-    let harms = harms(report, checkpoint, &told, weak.complete && why.is_none());
+    // Of the executions that end in one state, one is known where bytes are told apart.
+    let all = told.is_empty() || !matches!(explored.settings.strategy, Strategy::Graphs { bytes: true, .. });
+    let harms = harms(pairs, &told, weak.complete && why.is_none() && all);
     if counts.executions == 0 {
         why = why.or(Some("no execution of the model ends".into()));
     }
@@ -166,30 +201,68 @@ fn explored<S: Subject>(
         weak.incomplete = Some(why.clone());
         Outcome::Unknown { why }
     };
-    Ok(Some(Consequence { weak, outcome, harms }))
+    let asked = match &explored.seen.weak_asked {
+        Some(asked) => confirmed(subject, report.model.into(), &asked.schedule, Ending::Complete)?.is_ok(),
+        None => false,
+    };
+    let asked = explored.seen.weak_asked.as_ref().filter(|_| asked).map(|asked| asked.schedule.to_string());
+    Ok(Consequence { weak, outcome, harms, asked })
+}
+
+fn waits_forever(error: &WeakError) -> bool {
+    matches!(error.kind, ErrorKind::Deadlock { .. })
+}
+
+/// Runs an execution again, and has it confirmed by separate code; or says why it is not.
+fn confirmed<S: Subject>(
+    subject: &mut S,
+    model: GraphModel,
+    schedule: &WeakSchedule,
+    ending: Ending<'_>,
+) -> Result<Result<Run<S::Detail>, String>, Failure> {
+    let steps = &schedule.0;
+    let run = subject.weak_trace(steps)?;
+    if run.steps.len() < steps.len() {
+        return Ok(Err(format!("an execution ({schedule}) could not be run again")));
+    }
+    Ok(match subject.confirms_weak(model, steps, &run.steps, ending) {
+        Ok(_) => Ok(run),
+        Err(refused) => Err(format!("an execution ({schedule}) could not be confirmed: {refused}")),
+    })
+}
+
+/// An access and the store that it misses, as instructions.
+type Pair = (u32, u32);
+
+/// The pairs of instructions that a violation is about.
+fn pairs(violation: &ViolationRef, model: ProgramModel, checkpoint: &Checkpoint) -> Vec<Pair> {
+    let schedules: Vec<&String> =
+        std::iter::once(&violation.schedule).chain(violation.also.iter().map(|end| &end.schedule)).collect();
+    let found = checkpoint.seen.violations.iter().filter(|found| found.model == model);
+    found
+        .filter(|found| schedules.contains(&&found.schedule.to_string()))
+        .map(|found| (found.access_site, found.store_site))
+        .collect()
+}
+
+/// Whether an error rests on one of these pairs.
+fn rests_on(error: &WeakError, pairs: &[Pair]) -> bool {
+    error.rests.iter().flatten().any(|pair| pairs.contains(pair))
 }
 
 /// Of each violation the failures that follow from it.
-fn harms(report: &VerifyReport, checkpoint: &Checkpoint, failures: &[&WeakError], complete: bool) -> Vec<Harm> {
+fn harms(violations: &[Vec<Pair>], failures: &[&WeakError], complete: bool) -> Vec<Harm> {
     // More sets than are kept, or none: what a failure rests on is not known for certain.
     let known = failures.iter().all(|error| error.rests.len() < MAX_RESTS && !error.rests.iter().any(Vec::is_empty));
-    let harm = |violation: &ViolationRef| {
-        let schedules: Vec<&String> =
-            std::iter::once(&violation.schedule).chain(violation.also.iter().map(|end| &end.schedule)).collect();
-        let found = checkpoint.seen.violations.iter().filter(|found| found.model == report.model);
-        let pairs: Vec<(u32, u32)> = found
-            .filter(|found| schedules.contains(&&found.schedule.to_string()))
-            .map(|found| (found.access_site, found.store_site))
-            .collect();
-        let rests = |error: &WeakError| error.rests.iter().flatten().any(|pair| pairs.contains(pair));
-        let follow: Vec<usize> = (0..failures.len()).filter(|&i| rests(failures[i])).collect();
+    let harm = |pairs: &Vec<Pair>| {
+        let follow: Vec<usize> = (0..failures.len()).filter(|&i| rests_on(failures[i], pairs)).collect();
         match follow.is_empty() {
             false => Harm::Failures(follow),
             true if complete && known && !pairs.is_empty() => Harm::None,
             true => Harm::Unknown,
         }
     };
-    report.violations.iter().map(harm).collect()
+    violations.iter().map(harm).collect()
 }
 
 fn now(name: &str, round: &Round<'_>, model: ProgramModel, seconds: f64) -> Now {
@@ -206,25 +279,17 @@ fn failure<S: Subject>(
     error: &WeakError,
 ) -> Result<Result<FailureRef, String>, Failure> {
     let model = report.model;
-    let steps = &error.schedule.0;
-    let run = subject.weak_trace(steps)?;
-    if run.steps.len() < steps.len() {
-        return Ok(Err(format!("an execution that fails ({}) could not be run again", error.schedule)));
-    }
-    let claim = |made: &Performed| Claim {
-        thread: made.thread,
-        site: made.access.site,
-        read: made.access.kind.reads().then_some(made.old),
-    };
-    let claims: Vec<Claim> = run.steps.iter().map(claim).collect();
     let ending = match &error.kind {
         ErrorKind::Fault { thread, .. } => Ending::Stops(*thread),
-        // A thread that waits in a loop has an access to make, of which the certifier does not know that it is in vain.
-        ErrorKind::Deadlock { .. } | ErrorKind::Livelock | ErrorKind::Race { .. } => Ending::Open,
+        ErrorKind::Condition => Ending::Complete,
+        ErrorKind::Deadlock { threads } => Ending::Waits(threads),
+        ErrorKind::Livelock | ErrorKind::Race { .. } => Ending::Open,
     };
-    if let Err(refused) = subject.confirms_weak(GraphModel::from(model), steps, &claims, ending) {
-        return Ok(Err(format!("an execution that fails ({}) could not be confirmed: {refused}", error.schedule)));
-    }
+    let run = match confirmed(subject, model.into(), &error.schedule, ending)? {
+        Ok(run) => run,
+        Err(why) => return Ok(Err(why)),
+    };
+    let steps = &error.schedule.0;
     let Some(ran) = weak_run(model.into(), steps, &run.steps) else {
         return Ok(Err(format!("an execution that fails ({}) could not be put in order", error.schedule)));
     };
@@ -245,16 +310,17 @@ fn failure<S: Subject>(
     let events: Vec<Event> = run.steps.iter().enumerate().map(|(at, made)| Event::new(at, made)).collect();
     let accesses: Vec<AccessRef> = events.iter().map(|event| subject.access(&run, event)).collect();
     if let [Some(one), Some(other)] = raced {
-        let does = |i: usize| {
-            let AccessRef { thread_name, file, line, .. } = &accesses[i];
+        let mut racing = [accesses[one].clone(), accesses[other].clone()];
+        tell_columns(racing.iter_mut().collect());
+        let does = |access: &AccessRef, i: usize| {
             let does = if run.steps[i].writes { "writes" } else { "reads" };
-            format!("{thread_name} {does} it at {file}:{line}")
+            format!("{} {does} it at {}", access.thread_name, race::place(access))
         };
         told.message = format!(
             "data race on `{}`: {}, and {}, with nothing to order them",
             accesses[one].address,
-            does(one),
-            does(other)
+            does(&racing[0], one),
+            does(&racing[1], other)
         );
     }
     let step = |(at, &i): (usize, &usize)| WeakStepRef {
@@ -301,14 +367,11 @@ fn seen(ran: &WeakRun, made: &Performed, i: usize, at: usize, model: ProgramMode
 
 /// The violation that an execution rests on: one of its steps misses a store as the access of the violation does.
 fn violation(report: &VerifyReport, ran: &WeakRun, accesses: &[AccessRef]) -> Option<usize> {
-    let same = |one: &AccessRef, other: &AccessRef| {
-        (&one.file, one.line, one.column) == (&other.file, other.line, other.column)
-    };
     let missed: Vec<(usize, usize)> = (0..accesses.len()).filter_map(|i| Some((i, ran.misses[i]?))).collect();
     let rests = |both: bool| {
         report.violations.iter().position(|violation| {
             missed.iter().any(|&(i, store)| {
-                same(&violation.access, &accesses[i]) && (!both || same(&violation.store, &accesses[store]))
+                violation.access.is_at(&accesses[i]) && (!both || violation.store.is_at(&accesses[store]))
             })
         })
     };

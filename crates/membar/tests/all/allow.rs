@@ -54,6 +54,25 @@ fn comments_and_flags_take_violations_out_of_the_verdict() {
 }
 
 #[test]
+fn a_failure_that_follows_from_an_allowed_violation_is_fixed() {
+    let fails = program(COMMENT, "").replace("    return 0;", "    if (!a && !b) __builtin_abort();\n    return 0;");
+    let files = Files::new(&[("sb.c", fails.as_bytes())]);
+    for model in ["tso", "c11"] {
+        let ran = files.run(&["verify", "sb.c", "--assume", "volatile=atomic", "--model", model]);
+        assert_eq!((ran.code, ran.out.starts_with("safe")), (0, true), "{}", ran.out);
+    }
+    let relaxed = fails.replace("static volatile int", "static _Atomic int");
+    let relaxed = relaxed.replace("x = 1", "__atomic_store_n(&x, 1, 0)").replace("y = 1", "__atomic_store_n(&y, 1, 0)");
+    let relaxed = relaxed.replace("a = y", "a = __atomic_load_n(&y, 0)").replace("b = x", "b = __atomic_load_n(&x, 0)");
+    let files = Files::new(&[("sb.c", relaxed.as_bytes())]);
+    for model in ["tso", "c11"] {
+        let ran = files.run(&["verify", "sb.c", "--model", model]);
+        assert_eq!((ran.code, ran.out.starts_with("FAILS")), (1, true), "{}", ran.out);
+        assert!(ran.out.contains("\n  Fix:  ") && ran.out.contains("checked: safe with"), "{}", ran.out);
+    }
+}
+
+#[test]
 fn what_nothing_needs_is_said() {
     let fixed = program(COMMENT, "").replace("x = 1;", "x = 1; __sync_synchronize();");
     let fixed = fixed.replace("y = 1;", "y = 1; __sync_synchronize();");

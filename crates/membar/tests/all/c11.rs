@@ -467,6 +467,7 @@ fn synchronise(compilers: &[&str], levels: &[&str]) {
 }
 
 #[test]
+#[ignore = "long"]
 fn programs_to_port() {
     ported(1);
 }
@@ -581,4 +582,30 @@ fn the_model_explains_itself() {
     let ran = run(&["models", "show", "c11"]);
     assert_eq!(ran.code, 0);
     assert!(ran.out.contains("psc is acyclic") && ran.out.contains("load buffering"), "{}", ran.out);
+}
+
+/// A structure with atomic members is moved as plain memory: executions of the models are run all the same.
+#[test]
+fn what_a_moved_structure_leads_to_is_known() {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/c11");
+    let (right, fails) = (corpus.join("moved.c"), corpus.join("moved-fails.c"));
+    let (right, fails) = (right.to_str().expect("UTF-8"), fails.to_str().expect("UTF-8"));
+    let result = |program: &str, args: &[&str]| -> Value {
+        let ran = run(&[&["verify", "--format", "json", program], args].concat());
+        serde_json::from_str::<Value>(&ran.out).unwrap_or_else(|_| panic!("{}", ran.err))["results"][0].take()
+    };
+    for model in ["tso", "pso", "c11"] {
+        let found = result(right, &["--model", model]);
+        assert_eq!(found["verdict"], "safe", "{model}: {found:#}");
+        assert!(found["weak"]["complete"] == true && found["weak"]["not_sc"].as_u64() > Some(0), "{model}: {found:#}");
+    }
+    // Under store buffers the move is one store: the bytes in its buffer are those of both atomics.
+    for model in ["tso", "c11"] {
+        let found = result(fails, &["--model", model]);
+        let failure = (&found["verdict"], &found["failures"][0]["certified"]);
+        assert_eq!(failure, (&"fails".into(), &true.into()), "{model}: {found:#}");
+        let schedule = found["failures"][0]["schedule"].as_str().expect("a schedule");
+        let ran = run(&["replay", fails, schedule, "--model", model]);
+        assert!(ran.out.contains("assertion `one || two` fails"), "{}{}", ran.out, ran.err);
+    }
 }

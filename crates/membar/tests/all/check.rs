@@ -87,7 +87,7 @@ fn several_models_make_a_table() {
     let ran = files.run(&["check", "a.trace", "longer-name.trace", "--model", "sc", "--model", "tso"]);
     assert_eq!(ran.code, 1);
     insta::assert_snapshot!("table", ran.out);
-    let quiet = files.run(&["check", "a.trace", "longer-name.trace", "--model", "sc", "--model", "tso", "-q"]);
+    let quiet = files.run(&["check", "a.trace", "longer-name.trace", "--model", "sc,tso", "-q"]);
     assert_eq!(quiet.out.lines().count(), 3, "{}", quiet.out);
     let fine = files.run(&["check", "a.trace", "--model", "pso", "--model", "tso"]);
     assert_eq!(fine.code, 0);

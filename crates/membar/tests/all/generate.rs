@@ -230,7 +230,7 @@ fn riscv_assembly_runs_and_prints_traces() {
         "riscv64-linux-gnu-gcc",
         "qemu-riscv64",
         "rvwmo",
-        &["riscv", "atomics", "fences", "hot", "arm"],
+        &["riscv", "atomics", "fences", "hot", "arm", "sizes"],
     );
 }
 
@@ -242,7 +242,7 @@ fn aarch64_assembly_runs_and_prints_traces() {
         "aarch64-linux-gnu-gcc",
         "qemu-aarch64",
         "armv8",
-        &["arm", "atomics", "fences", "hot", "riscv"],
+        &["arm", "atomics", "fences", "hot", "riscv", "sizes"],
     );
 }
 

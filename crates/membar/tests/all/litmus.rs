@@ -39,7 +39,7 @@ fn one_model_is_one_log_of_herd() {
 #[test]
 fn several_models_are_several_logs() {
     let files = Files::new(&[("a.litmus", SB.as_bytes()), ("b.litmus", NEVER.as_bytes())]);
-    let ran = files.run(&["litmus", "-m", "sc", "-m", "pso", "-m", "sc", "."]);
+    let ran = files.run(&["litmus", "-m", "sc,pso", "-m", "sc", "."]);
     let heads: Vec<&str> =
         ran.out.lines().filter(|line| line.starts_with(['#', 'T']) && !line.starts_with("Time")).collect();
     assert_eq!(

@@ -9,6 +9,7 @@ mod c11;
 mod check;
 mod commands;
 mod common;
+mod conditions;
 mod convert;
 mod demo;
 mod edges;

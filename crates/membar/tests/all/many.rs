@@ -69,8 +69,17 @@ pub(crate) fn words(line: &str) -> Vec<&str> {
 /// Without times: numbers of seconds, and what is computed from them.
 pub(crate) fn timeless(text: &str) -> String {
     // `made` and `line` have the command, with other files.
-    const TIMES: [&str; 7] =
-        ["seconds", "run_seconds", "check_seconds", "operations_per_second", "speed", "rates", "made"];
+    const TIMES: [&str; 9] = [
+        "seconds",
+        "run_seconds",
+        "check_seconds",
+        "operations_per_second",
+        "speed",
+        "rates",
+        "made",
+        "statistics",
+        "commandLine",
+    ];
     fn without(value: &mut Value) {
         match value {
             Value::Object(entries) => {
@@ -144,7 +153,12 @@ fn campaigns_of_many_machines_are_those_of_one() {
             names
         };
         assert_eq!(kept(&place.many), kept(&place.one), "{plan}");
-        assert_eq!(place.run(&format!("status {plan}")).code, if plan == "first" { 3 } else { 0 });
+        // From another directory, they are kept there.
+        let elsewhere = place.many.join(format!("from-{plan}"));
+        std::fs::create_dir(&elsewhere).unwrap();
+        within(&elsewhere, &format!("merge ../{plan}"));
+        assert_eq!(kept(&elsewhere), kept(&place.one), "{plan}");
+        assert_eq!(place.run(&format!("status {plan}")).code, 0);
     }
 }
 
@@ -178,7 +192,8 @@ fn traces_split_by_file_and_within_are_answered_as_in_one_go() {
         ("further", format!("check --model sc --keep-going -v {files}"), &["text", "json"]),
         ("table", format!("check --model sc --model tso --html t.html {files}"), &["text"]),
         ("axe", format!("check --model sc --format axe {files}"), &[]),
-        ("quiet", "check --quiet many.trace".to_owned(), &[]),
+        ("quiet", "check --quiet many.trace".to_owned(), &["text", "json"]),
+        ("both", format!("check --model sc --model tso {files}"), &["text", "json"]),
     ] {
         place.plan(&format!("plan {plan} --shards 9 {line}"));
         let worked = place.run(&format!("work {plan}"));
@@ -188,6 +203,14 @@ fn traces_split_by_file_and_within_are_answered_as_in_one_go() {
         assert_eq!(merged.err.replace("wrote t.html\n", ""), one.err.replace("wrote t.html\n", ""), "{plan}");
         place.same(plan, &line.replace(" --html t.html", ""), formats);
     }
+    // However the format was given.
+    let (json, other) = (place.run("merge both --format json"), place.run("merge both --format sarif"));
+    place.plan("plan short --shards 3 check -qfjson --model sc --model tso many.trace");
+    assert_eq!(place.run("work short").code, 0);
+    assert!(place.run("merge short").out.starts_with("{\"schema\":1"), "{}", json.out);
+    let (text, quiet) = (place.run("merge short --format text"), "check -q --model sc --model tso many.trace");
+    assert_eq!((text.code, text.out), (1, within(&place.one, quiet).out), "{}", text.err);
+    assert!(other.code == 2 && other.err.contains("it has text, json, axe"), "{}", other.err);
     let refused = place.run("merge axe --format json");
     assert!(refused.code == 2 && refused.err.contains("verdicts only"), "{}", refused.err);
     std::fs::write(place.many.join("many.trace"), FINE).unwrap();
@@ -247,6 +270,87 @@ fn searches_in_parts_find_every_class_once() {
 }
 
 #[test]
+fn shards_of_a_search_are_of_comparable_size() {
+    let place = Place::new();
+    place.write("stores.litmus", stores(3, 4).as_bytes());
+    place.write("padded.litmus", PADDED);
+    for (plan, file) in [("stores", "stores.litmus"), ("padded", "padded.litmus")] {
+        place.plan(&format!("plan {plan} --shards 8 verify --strategy dpor {file}"));
+        assert_eq!(place.run(&format!("work {plan}")).code, 0);
+        let results = std::fs::read_dir(place.many.join(plan).join("results")).unwrap().flatten();
+        let run = |entry: std::fs::DirEntry| {
+            let text = std::fs::read_to_string(entry.path()).unwrap();
+            let head: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+            head["done"]["units"].as_u64().unwrap()
+        };
+        let runs: Vec<u64> = results.map(run).collect();
+        let (largest, sum) = (runs.iter().max().copied().unwrap_or(0), runs.iter().sum::<u64>());
+        assert!(runs.len() > 2 && largest * runs.len() as u64 <= 3 * sum, "{plan}: {runs:?}");
+    }
+}
+
+/// Store buffering behind stores whose orders make many classes.
+const PADDED: &[u8] = b"X86 padded
+{ x=0; y=0; z=0; }
+ P0 | P1 | P2 ;
+ MOV [z],$1 | MOV [z],$11 | MOV [z],$21 ;
+ MOV [z],$2 | MOV [z],$12 | MOV [z],$22 ;
+ MOV [z],$3 | MOV [z],$13 | MOV [z],$23 ;
+ MOV [x],$1 | MOV [y],$1 |  ;
+ MOV EAX,[y] | MOV EAX,[x] |  ;
+exists (0:EAX=0 /\\ 1:EAX=0)
+";
+
+/// Text without times, and without the lines that they broke.
+fn flowing(text: &str) -> String {
+    let digits = |word: &&str| !word.trim_matches(['(', ')', ',', ';', '.']).ends_with("/s");
+    timeless(&text.split_whitespace().filter(digits).collect::<Vec<_>>().join(" ")).replace(['(', ')', ',', ';'], "")
+}
+
+#[test]
+fn findings_of_parts_are_those_of_one_machine_in_every_format() {
+    let place = Place::new();
+    place.write("padded.litmus", PADDED);
+    place.write("stores.litmus", stores(2, 6).as_bytes());
+    place.write("dekker.c", include_bytes!("../../../../examples/programs/dekker.c"));
+    for (plan, line) in [
+        ("litmus", "verify --strategy dpor --model tso,pso padded.litmus stores.litmus"),
+        ("c", "verify --strategy dpor dekker.c"),
+    ] {
+        place.plan(&format!("plan {plan} --shards 4 --shard-time 20ms {line}"));
+        assert_eq!(place.run(&format!("work {plan}")).code, 0);
+        let same = |formats: &[&str]| {
+            for format in formats {
+                let one = within(&place.one, &format!("{line} --format {format}"));
+                let many = place.run(&format!("merge {plan} --format {format}"));
+                assert_eq!(many.code, one.code, "{plan}, {format}: {}", many.err);
+                let shown = if *format == "text" { flowing } else { timeless };
+                let there = one.out.replace(place.one.to_str().unwrap(), place.many.to_str().unwrap());
+                assert_eq!(shown(&many.out), shown(&there), "{plan}, {format}");
+            }
+        };
+        same(&["text", "json", "sarif"]);
+        let status = place.run(&format!("status {plan}"));
+        assert!(status.code == 0 && status.out.contains(" finding"), "{}", status.out);
+        let results = std::fs::read_dir(place.many.join(plan).join("results")).unwrap();
+        let Some(result) = results.flatten().map(|entry| entry.path()).next() else {
+            assert_eq!(plan, "c", "nothing was split");
+            continue;
+        };
+        std::fs::remove_file(&result).unwrap();
+        let some = place.run(&format!("merge {plan} --format sarif"));
+        assert!(some.code == 1 && some.err.contains("missing"), "{plan}: {} {}", some.code, some.err);
+        assert!(some.out.contains("parts are missing"), "{plan}: {}", some.out);
+        assert_eq!(place.run(&format!("work {plan}")).code, 0);
+        same(&["sarif"]);
+    }
+    let cost = place.run("merge c --format json").out;
+    let cost: Value = serde_json::from_str(&cost).unwrap();
+    assert!(cost["results"][0]["statistics"]["accesses"].as_u64() > Some(0), "{cost}");
+}
+
+#[test]
+#[ignore = "long"]
 fn programs_in_parts_are_judged_as_in_one_go() {
     let place = Place::new();
     place.write("treiber.c", include_bytes!("../../../../benches/programs/treiber.c"));
@@ -304,7 +408,12 @@ fn damaged_files_are_named_and_not_counted() {
     let other = std::fs::read(place.many.join("p/results/4")).unwrap();
     let mut flipped = whole.clone();
     *flipped.iter_mut().rev().nth(20).unwrap() ^= 1;
-    for damaged in [&whole[..whole.len() / 2], &flipped, b"", &other, b"\n\n"] {
+    // What the first line says counts as well.
+    let text = String::from_utf8(whole.clone()).unwrap();
+    let (more, huge) =
+        (text.replacen("\"rest\":0", "\"rest\":9", 1), text.replacen("\"rest\":0", "\"rest\":4294967295", 1));
+    assert!(more != text);
+    for damaged in [&whole[..whole.len() / 2], &flipped, b"", &other, b"\n\n", more.as_bytes(), huge.as_bytes()] {
         std::fs::write(&result, damaged).unwrap();
         let merged = place.run("merge p");
         assert!(merged.code == 3 && merged.err.contains("the result of shard 3 is damaged"), "{}", merged.err);
@@ -313,6 +422,19 @@ fn damaged_files_are_named_and_not_counted() {
         assert_eq!(place.run("work p").code, 0);
         place.same("p", line, &["json"]);
     }
+    std::fs::remove_file(&result).unwrap();
+    std::fs::create_dir(&result).unwrap();
+    let merged = place.run("merge p");
+    assert!(merged.code == 3 && merged.err.contains("shard 3 cannot be read: it is not a file"), "{}", merged.err);
+    assert_eq!(place.run("work p").code, 0);
+    let manifest = place.many.join("p/plan.json");
+    let plan = std::fs::read_to_string(&manifest).unwrap();
+    std::fs::write(&manifest, plan.replacen("\"shards\": 6", "\"shards\": 4294967295", 1)).unwrap();
+    for line in ["work p", "merge p", "status p"] {
+        let ran = place.run(line);
+        assert!(ran.code == 2 && ran.err.contains("no plan has that many shards"), "{line}: {}", ran.err);
+    }
+    std::fs::write(&manifest, plan).unwrap();
     // A shard cannot be made again, and retrying is no use.
     std::fs::write(place.many.join("p/shards/2"), &whole).unwrap();
     std::fs::remove_file(place.many.join("p/results/2")).unwrap();
@@ -346,7 +468,8 @@ fn workers_that_do_not_fit_are_refused_with_the_reason() {
     assert!(ran.code == 2 && ran.err.contains("hot.toml has changed"), "{}", ran.err);
     for (line, why) in [
         ("plan q simulate --machine tso --time 5s", "by its tests"),
-        ("plan q stress SB.litmus", "not split"),
+        ("plan q stress nowhere.litmus", "nowhere.litmus"),
+        ("plan q stress --model c11 sb.litmus", "not with `c11`"),
         ("plan q models", "cannot be split"),
         ("plan q simulate --machine nope", "nope"),
         ("plan p simulate --machine tso", "exists already"),
@@ -401,6 +524,7 @@ fn survives(kills: usize, line: &str) {
         }
         if place.run("status p").code == 0 {
             // All is done: begin again.
+            place.same("p", line, &["json"]);
             std::fs::remove_dir_all(place.many.join("p")).unwrap();
             let _ = std::fs::remove_dir_all(place.many.join("membar-violations"));
             place.plan(&format!("plan p --shards 40 {line}"));
@@ -443,7 +567,146 @@ fn the_first_violation_can_stop_all() {
     place.plan(&format!("plan p --shards 20 --stop-at-first {BROKEN} --tests 100 --keep-going"));
     assert_eq!(place.run("work p").code, 0);
     let merged = place.run("merge p");
-    assert!(merged.code == 1 && merged.err.contains("missing"), "{}", merged.err);
+    assert!(merged.code == 1 && merged.err.contains("left out after the first finding"), "{}", merged.err);
+    assert!(!merged.err.contains("missing"), "{}", merged.err);
+    let status = place.run("status p");
+    assert!(status.code == 0 && status.out.contains("Ended    at the first finding"), "{}", status.out);
+    // A finding that is lost is looked for again.
+    let found = std::fs::read_dir(place.many.join("p/found")).unwrap().next().unwrap().unwrap().file_name();
+    std::fs::write(place.many.join("p/results").join(&found), "lost").unwrap();
+    let lost = place.run("merge p");
+    assert!(lost.code == 3 && lost.err.contains("1 shard missing"), "{}", lost.err);
+    assert_eq!(place.run("work p").code, 0);
+    assert_eq!(timeless(&place.run("merge p").out), timeless(&merged.out));
+}
+
+#[test]
+fn what_somebody_is_at_comes_last() {
+    let place = Place::new();
+    place.plan("plan p --shards 6 simulate --machine tso --operations 20 --tests 30");
+    // One who was just there, and one who has been silent for a day.
+    let day = Duration::from_secs(86_400);
+    for (shard, silent) in [(2, Duration::ZERO), (4, day)] {
+        let marker = std::fs::File::create(place.many.join(format!("p/running/{shard}"))).unwrap();
+        marker.set_modified(std::time::SystemTime::now() - silent).unwrap();
+    }
+    let worked = place.run("work p 1-6");
+    let order: Vec<&str> = worked.err.lines().collect();
+    let last = "shard 2: done";
+    assert!(worked.code == 0 && order.len() == 6 && order[5] == last && order[3] == "shard 5: done", "{}", worked.err);
+    assert_eq!(std::fs::read_dir(place.many.join("p/running")).unwrap().count(), 0);
+}
+
+#[test]
+fn the_first_violation_stops_workers_on_several_machines() {
+    let place = Place::new();
+    place.plan(&format!("plan p --shards 60 --stop-at-first {BROKEN} --tests 600 --keep-going"));
+    let mut workers: Vec<Child> = (0..3).map(|_| start(&place, "work p")).collect();
+    for worker in &mut workers {
+        assert_eq!(worker.wait().unwrap().code(), Some(0));
+    }
+    let status: Value = serde_json::from_str(&place.run("status p --format json").out).unwrap();
+    assert!(status["found"].as_u64() > Some(0) && status["done"].as_u64() < Some(60), "{status}");
+    assert_eq!(place.run("work p").code, 0);
+    let merged = place.run("merge p");
+    assert!(merged.code == 1 && merged.err.contains("left out"), "{}", merged.err);
+}
+
+/// Clocks that go wrong, files of workers that are gone, and several workers and merges at the same shards.
+#[test]
+fn clocks_and_company_change_nothing() {
+    let place = Place::new();
+    let line = "simulate --machine tso --operations 200 --tests 60";
+    place.plan(&format!("plan p --shards 6 {line}"));
+    assert_eq!(place.run("work p 6").code, 0);
+    let day = Duration::from_secs(86_400);
+    let now = std::time::SystemTime::now();
+    for (file, time) in
+        [("running/1", now + day), ("running/2", now - day), ("results/6", now + day), ("plan.json", now - day)]
+    {
+        let path = place.many.join("p").join(file);
+        let file = std::fs::OpenOptions::new().create(true).append(true).open(path).unwrap();
+        file.set_modified(time).unwrap();
+    }
+    let status = place.run("status p");
+    assert!(status.code == 3 && status.out.contains("Silent   1 (), for 86"), "{}", status.out);
+    let lines = ["work p 1-6", "work p 1-6", "merge p", "merge p", "work p"];
+    let mut running: Vec<Child> = lines.iter().map(|line| start(&place, line)).collect();
+    for (line, child) in lines.iter().zip(&mut running) {
+        let code = child.wait().unwrap().code();
+        assert!(code == Some(0) || (code == Some(3) && line.starts_with("merge")), "{line}: {code:?}");
+    }
+    place.same("p", line, &["text", "json"]);
+    let manifest = place.many.join("p/plan.json");
+    let text = std::fs::read(&manifest).unwrap();
+    std::fs::write(&manifest, &text[..text.len() / 2]).unwrap();
+    for line in ["work p", "merge p", "status p"] {
+        let ran = place.run(line);
+        assert!(ran.code == 2 && ran.err.contains("plan.json is damaged"), "{line}: {}", ran.err);
+    }
+}
+
+#[test]
+fn plans_move_and_have_names_with_blanks() {
+    let place = Place::new();
+    let directory = place.many.join("a b");
+    std::fs::create_dir(&directory).unwrap();
+    std::fs::write(directory.join("my test.litmus"), stores(2, 5)).unwrap();
+    let run = |words: &[&str]| run_in(&directory, words);
+    let line = ["verify", "--strategy", "dpor", "my test.litmus"];
+    assert_eq!(run(&[&["plan", "the plan", "--shards", "3"][..], &line].concat()).code, 0);
+    std::fs::rename(directory.join("the plan"), place.many.join("moved")).unwrap();
+    assert_eq!(place.run("work moved").code, 0);
+    let merged = place.run("merge moved");
+    let one = run(&line);
+    assert_eq!((merged.code, flowing(&merged.out)), (one.code, flowing(&one.out)), "{}", merged.err);
+    // More shards than there is work for, and a plan that has nothing left to do.
+    let planned = run(&["plan", "more", "--shards", "50", "simulate", "--machine", "tso", "--tests", "3"]);
+    assert!(planned.code == 0 && planned.out.starts_with("3 shards"), "{}", planned.out);
+    let planned = run(&["plan", "none", "verify", "--strategy", "dpor", "my test.litmus"]);
+    assert!(planned.out.contains("Nothing is left to do for workers"), "{}", planned.out);
+    let status = run(&["status", "none"]);
+    assert!(status.code == 0 && status.out.contains("0 of 0 shards (100%)"), "{}", status.out);
+}
+
+#[test]
+fn litmus_tests_on_real_cores_are_split_by_outcomes() {
+    let place = Place::new();
+    const STORE_BUFFERING: &str = "X86_64 SB\n{ x=0; y=0; }\n P0 | P1 ;\n movl $1,(x) | movl $1,(y) ;\n \
+        movl (y),%eax | movl (x),%eax ;\nexists (0:eax=0 /\\ 1:eax=0)\n";
+    place.write("sb.litmus", STORE_BUFFERING.as_bytes());
+    place.write("other.litmus", STORE_BUFFERING.replace("SB", "OTHER").as_bytes());
+    place.plan("plan p --shards 3 stress --tests 20000 sb.litmus other.litmus");
+    // The second shard has outcomes of both tests.
+    let shard = std::fs::read_to_string(place.many.join("p/shards/2")).unwrap();
+    assert!(shard.contains("sb.litmus") && shard.contains("other.litmus"), "{shard}");
+    assert_eq!(place.run("work p 2-3").code, 0);
+    let some = place.run("merge p");
+    assert!(some.code == 3 && some.err.contains("1 shard missing: 1"), "{}{}", some.out, some.err);
+    assert_eq!(place.run("work p").code, 0);
+    let merged = place.run("merge p");
+    assert!(merged.code == 0 && merged.out.starts_with("On "), "{}{}", merged.out, merged.err);
+    assert!(merged.out.contains("Test SB") && merged.out.contains("Test OTHER"), "{}", merged.out);
+    let json: Value = serde_json::from_str(&place.run("merge p --format json").out).unwrap();
+    let outcomes = |of: &Value| -> Vec<u64> {
+        of["results"].as_array().unwrap().iter().map(|result| result["outcomes"].as_u64().unwrap()).collect()
+    };
+    let all = outcomes(&json);
+    assert!(all.len() == 2 && all.iter().all(|&n| n >= 20_000), "{json}");
+    let counts = json["results"][0]["states"].as_array().unwrap().iter().map(|state| state["count"].as_u64().unwrap());
+    assert_eq!(counts.sum::<u64>(), all[0]);
+    assert!(json["results"][0]["machine"].is_string(), "{json}");
+    // Merged again, it is the same.
+    assert_eq!(serde_json::from_str::<Value>(&place.run("merge p --format json").out).unwrap(), json);
+    // A shard that runs out of its time gives back the rest; what sc forbids is a finding.
+    place.plan("plan q --shards 2 --shard-time 1ms stress --model sc --tests 1000000 sb.litmus");
+    assert_eq!(place.run("work q").code, 0);
+    assert!(place.many.join("q/results/1.1").exists());
+    let merged = place.run("merge q --format json");
+    let json: Value = serde_json::from_str(&merged.out).unwrap();
+    assert!(outcomes(&json)[0] >= 1_000_000, "{json}");
+    let forbidden = json["results"][0]["forbidden"].as_u64().unwrap();
+    assert_eq!(merged.code, if forbidden > 0 { 1 } else { 0 }, "{}", merged.err);
 }
 
 #[test]
@@ -454,10 +717,12 @@ fn results_of_real_cores_name_their_machine() {
     let merged = place.run("merge p");
     assert!(merged.code == 0 && merged.out.starts_with("On "), "{}{}", merged.out, merged.err);
     let result = place.many.join("p/results/2");
-    // The same result from another machine.
-    let text = std::fs::read_to_string(&result).unwrap();
-    let at = text.find("\"machine\":\"").unwrap() + "\"machine\":\"".len();
-    std::fs::write(&result, format!("{}other {}", &text[..at], &text[at..])).unwrap();
+    // The same result from another machine, sealed again.
+    let text = std::fs::read_to_string(&result).unwrap().replacen("\"machine\":\"", "\"machine\":\"other ", 1);
+    let at = text.find("\"hash\":\"").unwrap() + "\"hash\":\"".len();
+    let (before, after) = (&text[..at], &text[at + 16..]);
+    let hash = membar::programs::hash(before.as_bytes()) ^ membar::programs::hash(after.as_bytes());
+    std::fs::write(&result, format!("{before}{hash:016x}{after}")).unwrap();
     let merged = place.run("merge p");
     assert!(merged.out.contains("On other ") && merged.out.matches("2 tests (some of").count() == 2, "{}", merged.out);
     let json = place.run("merge p --format json").out;
@@ -492,4 +757,72 @@ fn disks_that_are_full_or_read_only_lose_nothing() {
     std::fs::set_permissions(&results, std::fs::Permissions::from_mode(0o755)).unwrap();
     assert_eq!(place.run("work p").code, 0);
     place.same("p", line, &["json"]);
+}
+
+/// A part of a search may find out something about the program that all of it has to rest on.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[test]
+fn a_plan_that_knew_too_little_is_made_again_with_what_was_learnt() {
+    let place = Place::new();
+    place.write("tree.c", include_bytes!("../../../../corpus/programs/thread-tree.c"));
+    let line = "verify --strategy dpor tree.c";
+    place.plan(&format!("plan p0 --shards 4 --explore 1ms {line}"));
+    let mut last = 0;
+    loop {
+        let worked = place.run(&format!("work p{last}"));
+        if worked.code == 0 {
+            break;
+        }
+        assert!(worked.code == 2 && worked.err.contains("found out something about the program"), "{}", worked.err);
+        assert!(worked.err.contains("membar plan NEW --again"), "{}", worked.err);
+        // Nobody does any more.
+        let again = place.run(&format!("work p{last}"));
+        assert!(again.code == 2 && again.err.contains("its shards are of no use"), "{}", again.err);
+        let (merged, status) = (place.run(&format!("merge p{last}")), place.run(&format!("status p{last}")));
+        assert!(merged.code == 3 && merged.err.contains("--again"), "{}", merged.err);
+        assert!(status.code == 3 && status.out.contains("Outdated shard "), "{}", status.out);
+        assert!(last < 5, "it learns without end");
+        place.plan(&format!("plan p{} --shards 4 --explore 1ms --again p{last}", last + 1));
+        last += 1;
+    }
+    assert!(last > 0, "nothing was found out");
+    let (merged, one) = (place.run(&format!("merge p{last}")), within(&place.one, line));
+    assert_eq!((merged.code, flowing(&merged.out)), (one.code, flowing(&one.out)), "{}", merged.err);
+    let both = place.run("plan q --again p0 verify tree.c");
+    assert!(both.code == 2 && both.err.contains("cannot be used with"), "{}", both.err);
+}
+
+/// `membar.h` is in a directory that has another name in each process.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[test]
+fn programs_that_include_our_header_are_the_same_elsewhere() {
+    let place = Place::new();
+    place.write("assume.c", include_bytes!("../../../../corpus/programs/assume.c"));
+    let line = "verify --strategy dpor assume.c";
+    place.plan(&format!("plan p --shards 2 --explore 1ms {line}"));
+    let worked = place.run("work p");
+    assert_eq!(worked.code, 0, "{}", worked.err);
+    let (merged, one) = (place.run("merge p"), within(&place.one, line));
+    assert_eq!((merged.code, flowing(&merged.out)), (one.code, flowing(&one.out)), "{}", merged.err);
+    assert_eq!(place.run(&format!("{line} --resume state --executions 1")).code, 3);
+    let resumed = place.run(&format!("{line} --resume state"));
+    assert_eq!((resumed.code, flowing(&resumed.out)), (one.code, flowing(&one.out)), "{}", resumed.err);
+}
+
+#[test]
+fn scripts_are_not_written_with_what_would_break_them() {
+    let place = Place::new();
+    let command = ["simulate", "--machine", "tso", "--tests", "3"];
+    for words in [
+        &["plan", "a\nb", "--submit", "slurm", "--script-only"][..],
+        &["plan", "ab", "--submit", "slurm", "--script-only", "--engine-option", "--x\nrm -rf ~"][..],
+    ] {
+        let ran = run_in(&place.many, &[words, &command].concat());
+        assert!(ran.code == 2 && ran.err.contains("a script cannot contain"), "{}{}", ran.out, ran.err);
+    }
+    let dash = run_in(&place.many, &[&["plan", "-p", "--shards", "1"][..], &command].concat());
+    assert!(dash.code == 2, "{}", dash.out);
+    let dash = run_in(&place.many, &[&["plan", "--shards", "1", "--", "-p"][..], &command].concat());
+    assert!(dash.code == 0 && dash.out.contains("`membar work ./-p`"), "{}{}", dash.out, dash.err);
+    assert_eq!(place.run("work ./-p").code, 0);
 }

@@ -124,7 +124,7 @@ fn the_litmus_tests_have_the_expected_answers() {
     for (name, answers) in expected.as_object().unwrap() {
         for model in ["tso", "pso"] {
             let file = corpus(&format!("{name}.litmus"));
-            let report = json(&run(&["verify", "--model", model, "--format", "json", &file]));
+            let report = json(&run(&["verify", "--model", model, "--no-symmetry", "--format", "json", &file]));
             let answer = &answers[model];
             assert_eq!(
                 (&report["verdict"], &report["interleavings"], violations(&report).len()),
@@ -575,6 +575,7 @@ fn programs_of_one_thread_are_a_note() {
 }
 
 #[test]
+#[ignore = "long"]
 fn findings_of_samples_alone_name_their_origin() {
     let file = repository().join("corpus/programs/deep.c").to_string_lossy().into_owned();
     let ran = run(&["verify", &file, "--time", "4s", "--seed", "1"]);

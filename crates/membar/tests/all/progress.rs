@@ -41,6 +41,7 @@ fn a_campaign_knows_how_much_is_left() {
 }
 
 #[test]
+#[ignore = "long"]
 fn a_search_says_what_it_knows() {
     let files = Files::new(&[("large.litmus", large().as_bytes())]);
     let (terminal, piped) = shown(&files, "verify large.litmus --time 3s");

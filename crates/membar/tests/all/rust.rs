@@ -116,6 +116,31 @@ fn a_violation_is_told_in_words_of_rust() {
 }
 
 #[test]
+fn enums_and_options_have_their_variants() {
+    if skipped() {
+        return;
+    }
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join("variants.rs");
+    let text = "use std::cell::UnsafeCell;\nuse std::sync::atomic::{AtomicBool, Ordering::*};\n\n#[derive(Clone, Copy)]\nenum State {\n    \
+                Empty,\n    Full(u32),\n}\nstruct Slot(AtomicBool, UnsafeCell<Option<i32>>, UnsafeCell<State>);\nunsafe impl Sync for Slot {}\n\
+                static SLOT: Slot = Slot(AtomicBool::new(false), UnsafeCell::new(None), UnsafeCell::new(State::Empty));\n\nfn main() {\n    \
+                let t = std::thread::spawn(|| {\n        unsafe { *SLOT.1.get() = Some(-7) };\n        \
+                unsafe { *SLOT.2.get() = State::Full(3) };\n        SLOT.0.store(true, Relaxed);\n    });\n    if SLOT.0.load(Acquire) {\n        \
+                let (value, state) = unsafe { (*SLOT.1.get(), *SLOT.2.get()) };\n        \
+                assert!(value == Some(-7) && matches!(state, State::Full(3)));\n    }\n    t.join().unwrap();\n}\n";
+    std::fs::write(&file, text).expect("written");
+    let ran = run(&["replay", file.to_str().expect("UTF-8"), "ab6"]);
+    let words = ran.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    for told in ["SLOT.1 := Some", "SLOT.1 := -7", "SLOT.2 := Full", "SLOT.2.Full.0 := 3", "SLOT.0 := 1"] {
+        assert!(words.contains(told), "{told}: {words}");
+    }
+    // The edition is what the user says.
+    let ran = run(&["verify", file.to_str().expect("UTF-8"), "--", "--edition", "2021"]);
+    assert_eq!(ran.code, 1, "{}{}", ran.out, ran.err);
+}
+
+#[test]
 fn the_tests_of_a_package_are_verified_one_by_one() {
     if skipped() {
         return;
@@ -126,10 +151,22 @@ fn the_tests_of_a_package_are_verified_one_by_one() {
         std::fs::create_dir_all(path.parent().expect("a directory")).expect("made");
         std::fs::write(path, text).expect("written");
     };
-    put("Cargo.toml", "[package]\nname = \"tried\"\nversion = \"0.1.0\"\nedition = \"2021\"\n\n[workspace]\n");
+    put(
+        "Cargo.toml",
+        "[package]\nname = \"tried\"\nversion = \"0.1.0\"\nedition = \"2021\"\n\n[workspace]\n\n[[test]]\nname = \"own\"\nharness = false\n\n\
+         [profile.odd]\ninherits = \"dev\"\npanic = \"abort\"\nlto = \"fat\"\nstrip = true\ndebug = false\n",
+    );
+    put("src/main.rs", "fn main() {\n    assert!(std::panic::catch_unwind(|| panic!(\"caught\")).is_err());\n}\n");
+    put("tests/world.rs", WORLD);
+    put(
+        "tests/own.rs",
+        "fn main() {\n    assert!(std::thread::spawn(|| 1 + 1).join().unwrap() == 2);\n    \
+         assert_eq!(std::env::var(\"CARGO_PKG_NAME\").unwrap(), \"tried\");\n    \
+         assert!(std::path::Path::new(\"tests/own.rs\").exists());\n}\n",
+    );
     put(
         "src/lib.rs",
-        "use std::sync::atomic::{AtomicU32, Ordering::SeqCst};\nuse std::thread;\n#[test]\nfn right() {\n    static X: AtomicU32 = \
+        "//! ```\n//! assert!(true);\n//! ```\nuse std::sync::atomic::{AtomicU32, Ordering::SeqCst};\nuse std::thread;\n#[test]\nfn right() {\n    static X: AtomicU32 = \
          AtomicU32::new(0);\n    let t = thread::spawn(|| X.fetch_add(1, SeqCst));\n    X.fetch_add(1, SeqCst);\n    \
          t.join().unwrap();\n    assert_eq!(X.load(SeqCst), 2);\n}\n#[test]\nfn wrong() {\n    static X: AtomicU32 = \
          AtomicU32::new(0);\n    let t = thread::spawn(|| X.store(X.load(SeqCst) + 1, SeqCst));\n    X.store(X.load(SeqCst) + 1, \
@@ -145,17 +182,93 @@ fn the_tests_of_a_package_are_verified_one_by_one() {
         "test wrong ... FAILED",
         "test panics ... ok (1 class",
         "test later ... ignored",
+        "test own ... ok (1 class",
     ] {
         assert!(ran.out.contains(line), "{line}: {}", ran.out);
     }
     assert!(ran.out.contains("2 passed; 1 failed; 0 undecided; 1 ignored; 0 filtered out"), "{}", ran.out);
+    assert!(ran.err.contains("the tests in the documentation of `tried` are not verified"), "{}", ran.err);
     assert!(ran.out.contains("assertion `left == right` failed, left: 1, right: 2"), "{}", ran.out);
+    // As the words after `--` mean for cargo.
+    let ran = run(&["cargo", "test", "--manifest-path", manifest, "--lib", "--", "--ignored", "--test-threads=1"]);
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    assert!(ran.out.contains("test later ... ok") && ran.out.contains("3 filtered out"), "{}", ran.out);
+    let ran = run(&["cargo", "test", "--manifest-path", manifest, "--", "--bench"]);
+    assert!(ran.code == 2 && ran.err.contains("`--bench` is not for tests that are verified"), "{}", ran.err);
     let ran = run(&["cargo", "test", "--manifest-path", manifest, "right", "--format", "json"]);
     assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
     let document: Value = serde_json::from_str(&ran.out).expect("JSON");
     assert_eq!(document["results"][0]["program"], "right");
     assert_eq!(document["results"][0]["verdict"], "safe");
+    // What the last execution of all has left.
+    let _ = std::fs::remove_dir_all(package.path().join("made"));
+    let ran = run_in(package.path(), &["cargo", "test", "--test", "world"]);
+    let says = |words: &str| assert!(ran.out.contains(words), "{words}: {}{}", ran.out, ran.err);
+    says("test files_are_made_once ... ok (2 classes");
+    says("test time_passes ... ok (1 class");
+    says("main returns an error from the test");
+    // A profile may not want what membar needs, but what it says of panics counts.
+    let ran = run_in(package.path(), &["cargo", "run", "--bin", "tried"]);
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    let ran = run_in(package.path(), &["cargo", "run", "--bin", "tried", "--profile", "odd"]);
+    assert!(ran.code == 1 && ran.out.contains("main panics at src/main.rs:2:41: caught"), "{}{}", ran.out, ran.err);
+    // What another membar has built has other stubs.
+    let program = package.path().join("target/membar/x86_64-unknown-linux-gnu/odd/tried");
+    let mut bytes = std::fs::read(&program).expect("built");
+    let name = b"\0.membar_stubs\0";
+    let at = bytes.windows(name.len()).position(|window| window == name).expect("the section's name");
+    bytes[at + 2] ^= 1;
+    std::fs::write(&program, bytes).expect("written");
+    let ran = run(&["verify", program.to_str().expect("UTF-8")]);
+    assert!(ran.code == 2 && ran.err.contains("made by another version"), "{}{}", ran.out, ran.err);
+    std::fs::write(package.path().join("target/membar/built-with"), "another one").expect("written");
+    let ran = run_in(package.path(), &["cargo", "run", "--bin", "tried", "--profile", "odd"]);
+    assert!(ran.code == 1 && ran.out.contains("main panics at src/main.rs:2:41: caught"), "{}{}", ran.out, ran.err);
 }
+
+/// Tests that ask the system for something.
+const WORLD: &str = r#"use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use std::sync::{Condvar, Mutex, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+
+#[test]
+fn files_are_made_once() {
+    let made = concat!(env!("CARGO_MANIFEST_DIR"), "/made");
+    std::fs::create_dir(made).unwrap();
+    std::fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/made/file"), "text").unwrap();
+    let x = AtomicU32::new(0);
+    thread::scope(|s| {
+        s.spawn(|| x.store(1, SeqCst));
+        x.load(SeqCst);
+    });
+    std::fs::remove_dir_all(made).unwrap();
+}
+
+#[test]
+fn time_passes() {
+    let millis = Duration::from_millis;
+    let took = |what: &dyn Fn()| {
+        let began = Instant::now();
+        what();
+        began.elapsed()
+    };
+    assert!(took(&|| thread::sleep(millis(50))) >= millis(50));
+    assert!(took(&|| thread::spawn(move || thread::sleep(millis(2000))).join().unwrap()) >= millis(2000));
+    assert!(took(&|| thread::scope(|s| drop(s.spawn(|| thread::sleep(millis(9000)))))) >= millis(9000));
+    assert!(took(&|| thread::park_timeout(millis(100))) >= millis(100));
+    let (_sender, receiver) = mpsc::channel::<u32>();
+    assert!(took(&|| assert!(receiver.recv_timeout(millis(300)).is_err())) >= millis(300));
+    let (lock, condvar) = (Mutex::new(()), Condvar::new());
+    assert!(took(&|| drop(condvar.wait_timeout(lock.lock().unwrap(), millis(400)))) >= millis(400));
+    assert!(took(&|| ()) < millis(60_000));
+}
+
+#[test]
+fn fails() -> Result<(), String> {
+    Err("no".into())
+}
+"#;
 
 #[test]
 #[ignore = "a minute; needs rust-src and crates.io"]
@@ -224,6 +337,16 @@ fn tests_fail_under_the_model_and_keep_to_their_limits() {
         assert!(ran.out.contains(line), "{line}: {}", ran.out);
     }
     assert!(ran.out.contains("Arc<tried::tests::Slot>#1.value"), "{}", ran.out);
+    // Fixes were made in a copy, built and verified; what is here is as it was.
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let told = words(&ran.out);
+    assert_eq!(told.matches("(checked: safe with").count(), 2, "{}", ran.out);
+    assert!(told.contains("`Ordering::Release` instead of `Ordering::Relaxed`"), "{told}");
+    assert!(!told.contains("Need:") && !told.contains("membar/edited"), "{told}");
+    let source = std::fs::read_to_string(package.path().join("src/lib.rs")).expect("UTF-8");
+    assert_eq!(source.matches("Ordering::Relaxed").count(), 1);
+    let again = run_in(package.path(), &["cargo", "test", "racy"]);
+    assert!(words(&again.out).contains("(checked: safe with"), "{}{}", again.out, again.err);
 }
 
 #[test]

@@ -294,8 +294,42 @@ fn documents() -> &'static [Document] {
         }
         all.push(interrupted(&files));
         all.push(failures());
+        all.push(progress(&files));
+        all.push(merged(&files));
         all
     })
+}
+
+/// A plan with findings, a worker that is there and one that is not, and a damaged result.
+fn progress(files: &Files) -> Document {
+    let line =
+        "plan night --shards 6 simulate --machine mesi-tso --bug no-replay --operations 600 --tests 60 --keep-going";
+    for line in [line, "work night 1-2 5"] {
+        let ran = files.run(&line.split(' ').collect::<Vec<_>>());
+        assert_eq!(ran.code, 0, "{line}: {}", ran.err);
+    }
+    let night = |file: &str| files.path("night").join(file);
+    for (shard, minutes) in [(3, 0), (4, 5)] {
+        let running = std::fs::File::create(night("running").join(shard.to_string())).expect("it can be made");
+        let age = std::time::Duration::from_secs(60 * minutes);
+        running.set_modified(std::time::SystemTime::now() - age).expect("it has a time");
+    }
+    std::fs::write(night("results/5"), "nothing").expect("it can be written");
+    let ran = files.run(&["status", "night", "--format", "json"]);
+    let value: Value = serde_json::from_str(&ran.out).expect("JSON");
+    for full in ["found_in", "running", "silent", "damaged"] {
+        assert!(value[full].as_array().is_some_and(|all| !all.is_empty()), "{full}: {value}");
+    }
+    Document { schema: "status", command: "status night".into(), value }
+}
+
+/// Litmus tests on real cores, merged.
+fn merged(files: &Files) -> Document {
+    files.run(&["plan", "cores", "--shards", "2", "stress", "--tests", "1000", "SB.litmus"]);
+    assert_eq!(files.run(&["work", "cores"]).code, 0);
+    let ran = files.run(&["merge", "cores", "--format", "json"]);
+    let value = serde_json::from_str(&ran.out).expect("JSON");
+    Document { schema: "stress-litmus", command: "merge cores".into(), value }
 }
 
 /// Programs that fail under a model, as the report's own tests have them.

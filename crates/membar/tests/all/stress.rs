@@ -68,12 +68,12 @@ fn litmus_tests_give_histograms() {
         return;
     }
     let files = Files::new(&[("SB.litmus", SB.as_bytes())]);
-    let ran = files.run(&["stress", "SB.litmus", "--tests", "300000"]);
+    let ran = files.run(&["stress", "SB.litmus", "--tests", "50000"]);
     assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
     for line in ["Test SB Allowed", "Histogram (", "Observation SB Sometimes", "Condition exists"] {
         assert!(ran.out.contains(line), "{line}: {}", ran.out);
     }
-    let ran = files.run(&["stress", "SB.litmus", "--tests", "300000", "--model", "sc", "--format", "json"]);
+    let ran = files.run(&["stress", "SB.litmus", "--tests", "50000", "--model", "sc", "--format", "json"]);
     assert_eq!(ran.code, 1, "{}{}", ran.out, ran.err);
     let result: Value = serde_json::from_str(&ran.out).unwrap();
     let result = &result["results"][0];

@@ -113,6 +113,14 @@ fn problem(row: &Row) -> Result<(), String> {
         if failure["certified"] != true || failure["steps"].as_array().is_none_or(Vec::is_empty) {
             return Err(format!("{failure}"));
         }
+        // It may be in memory that no interleaving shares, of which a replay has to find out.
+        let schedule = failure["schedule"].as_str().unwrap_or_default();
+        let mut again = vec!["replay", file.to_str().expect("UTF-8"), schedule, "--model", &row.model, "--"];
+        again.extend(row.flags.split_whitespace());
+        let ran = run(&again);
+        if ran.code != 0 {
+            return Err(format!("`{schedule}` cannot be replayed: {}", ran.err));
+        }
         let message = failure["message"].as_str().unwrap_or_default();
         let lines = failure["stack"].as_array().into_iter().flatten().filter_map(|frame| frame["line"].as_u64());
         let is_expected = lines.into_iter().any(|line| row.lines.contains(&(line as usize)));
@@ -143,6 +151,14 @@ fn compare(of: usize) {
     assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
 
+/// Its failing execution is one of those that share more memory than any interleaving does.
+#[test]
+fn regression_memory_that_only_weak_executions_share() {
+    let rows = rows().into_iter().filter(|row| row.file.ends_with("hash-resize.c") && row.expected == "fails");
+    let problems: Vec<String> = rows.filter_map(|row| problem(&row).err()).collect();
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
 #[test]
 fn some_algorithms_do_what_is_expected_of_them() {
     compare(10);
@@ -152,4 +168,79 @@ fn some_algorithms_do_what_is_expected_of_them() {
 #[ignore = "long"]
 fn every_algorithm_does_what_is_expected_of_it() {
     compare(1);
+}
+
+/// Checks `corpus/weak/errors` with these compilers and levels: each kind of error happens under the model only, and is told as what
+/// it is; in the right program there is none.
+fn kinds_of_errors(compilers: &[&str], levels: &[&str]) {
+    let mut jobs = Vec::new();
+    for entry in std::fs::read_dir(root().join("corpus/weak/errors")).expect("the corpus") {
+        let path = entry.expect("an entry").path();
+        if path.extension().is_some_and(|ending| ending == "c" || ending == "cpp") {
+            for (compiler, level) in compilers.iter().flat_map(|cc| levels.iter().map(move |level| (*cc, *level))) {
+                jobs.extend([false, true].map(|broken| (path.clone(), compiler, level, broken)));
+            }
+        }
+    }
+    assert_eq!(jobs.len(), 13 * 2 * compilers.len() * levels.len());
+    let next = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while let Some((path, compiler, level, broken)) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    kind_of_error(path, compiler, level, *broken);
+                }
+            });
+        }
+    });
+}
+
+fn kind_of_error(path: &Path, compiler: &str, level: &str, broken: bool) {
+    let text = std::fs::read_to_string(path).expect("a program");
+    let line = |start: &str| text.lines().find_map(|line| line.strip_prefix(start)).map(str::trim);
+    let (words, only) = (line("// fails: ").expect("what fails"), line("// models: "));
+    let file = path.to_str().expect("UTF-8");
+    let is_cpp = path.extension().is_some_and(|ending| ending == "cpp");
+    let compiler = match (is_cpp, compiler) {
+        (true, "clang") => "clang++",
+        (true, _) => "g++",
+        (false, compiler) => compiler,
+    };
+    let mut args = vec!["verify", file, "--model", "all", "--property", "errors", "--format", "json", "--cc", compiler];
+    args.extend(["--", level]);
+    args.extend(broken.then_some("-DBROKEN"));
+    let ran = run(&args);
+    let document: Value =
+        serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{args:?}: {error}\n{}", ran.err));
+    for report in document["results"].as_array().expect("results") {
+        let model = report["model"].as_str().expect("a model");
+        let name = format!("{file} {compiler} {level}, broken: {broken}, {model}");
+        assert_eq!(report["errors"], Value::Array(Vec::new()), "{name}: never under SC");
+        let fails = broken && only.is_none_or(|only| only == model);
+        assert_eq!(report["verdict"], if fails { "fails" } else { "safe" }, "{name}: {}", report["incomplete"]);
+        if fails {
+            let failures = report["failures"].as_array().expect("failures");
+            assert!(failures.iter().all(|failure| failure["certified"] == true), "{name}");
+            let is_it = |failure: &Value| failure["message"].as_str().is_some_and(|message| message.contains(words));
+            assert!(failures.iter().any(is_it), "{name}: {failures:?}");
+        }
+    }
+    assert_eq!(ran.code, i32::from(broken), "{file}");
+}
+
+/// gcc merges the stores of neighbours after it has announced them, unless it is told not to.
+#[test]
+fn regression_results_that_an_optimiser_writes_at_once() {
+    kind_of_error(&root().join("corpus/weak/errors/neighbours.c"), "gcc", "-O2", true);
+}
+
+#[test]
+fn each_kind_of_error() {
+    kinds_of_errors(&["gcc"], &["-O0"]);
+}
+
+#[test]
+#[ignore = "long"]
+fn each_kind_of_error_with_each_compiler() {
+    kinds_of_errors(&["gcc", "clang"], &["-O0", "-O2"]);
 }

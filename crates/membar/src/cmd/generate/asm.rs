@@ -6,7 +6,7 @@
 //! defined.
 
 use membar::core::{Depends, Marks, Mask};
-use membar::simulate::{DependsOn, Instr, Program};
+use membar::simulate::{Bytes, DependsOn, Instr, Program};
 use std::fmt::Write;
 
 /// Registers that hold what was read.
@@ -168,6 +168,7 @@ impl File {
                 format!(" {}(-{back})", dep.how.name())
             })
             .collect();
+        let bytes = program.bytes(i);
         let access = match instr {
             Instr::Fence { mask } => {
                 let barrier = self.barrier(mask);
@@ -176,8 +177,8 @@ impl File {
                 return;
             }
             Instr::Load { addr } => (addr, Access::Load),
-            Instr::Store { addr, value } => (addr, Access::Store(value)),
-            Instr::Exchange { addr, value } | Instr::Cas { addr, value } => (addr, Access::Swap(value)),
+            Instr::Store { addr, value } => (addr, Access::Store(bytes.low(value))),
+            Instr::Exchange { addr, value } | Instr::Cas { addr, value } => (addr, Access::Swap(bytes.low(value))),
             Instr::Add { addr, by } => (addr, Access::Add(by)),
             Instr::Acquire { .. } | Instr::Release { .. } | Instr::Delay { .. } => return,
         };
@@ -190,12 +191,12 @@ impl File {
             }
             let _ = writeln!(self.code, "1:");
         }
-        self.address(program.offset(access.0), address.as_deref());
+        self.address(program.offset(access.0) + u64::from(bytes.offset), address.as_deref());
         self.value(access.1, data.as_deref());
         let returns = access.1.returns() || marks.meets(Marks::CONDITIONAL);
         let target = self.register(thread.results);
-        self.access(access.1, marks, &target);
-        let cell = format!("M[{}]", access.0);
+        self.access(access.1, bytes, marks, &target);
+        let cell = program.place(i);
         let words: String =
             Marks::WORDS.iter().filter(|(mark, _)| marks.meets(*mark)).map(|(_, word)| format!(" {word}")).collect();
         let entry = returns.then_some(thread.next);
@@ -279,36 +280,51 @@ impl File {
         }
     }
 
-    fn access(&mut self, access: Access, marks: Marks, target: &str) {
+    fn access(&mut self, access: Access, bytes: Bytes, marks: Marks, target: &str) {
         let (aq, rl) = (marks.meets(Marks::ACQUIRE), marks.meets(Marks::RELEASE));
-        let dotted = ["", ".aq", ".rl", ".aqrl"][usize::from(aq) + 2 * usize::from(rl)];
-        let letters = ["", "a", "l", "al"][usize::from(aq) + 2 * usize::from(rl)];
-        let text = match (self.target, access) {
-            (Target::Riscv, Access::Load) if marks.meets(Marks::RESERVES) => format!("lr.d{dotted} {target}, (t0)"),
-            (Target::Riscv, Access::Load) => format!("ld {target}, 0(t0)"),
-            (Target::Riscv, Access::Store(_)) if marks.meets(Marks::CONDITIONAL) => {
-                format!("sc.d{dotted} {target}, t2, (t0)")
+        let reserves = marks.meets(Marks::RESERVES);
+        if self.riscv() {
+            let dotted = ["", ".aq", ".rl", ".aqrl"][usize::from(aq) + 2 * usize::from(rl)];
+            let size = ["b", "h", "w", "d"][bytes.width.ilog2() as usize];
+            // What is read stands in the log without a sign.
+            let unsigned = if bytes.width < 8 { "u" } else { "" };
+            let text = match access {
+                Access::Load if reserves => format!("lr.{size}{dotted} {target}, (t0)"),
+                Access::Load => format!("l{size}{unsigned} {target}, 0(t0)"),
+                Access::Store(_) if marks.meets(Marks::CONDITIONAL) => format!("sc.{size}{dotted} {target}, t2, (t0)"),
+                Access::Store(_) => format!("s{size} t2, 0(t0)"),
+                Access::Swap(_) => format!("amoswap.{size}{dotted} {target}, t2, (t0)"),
+                Access::Add(_) => format!("amoadd.{size}{dotted} {target}, t2, (t0)"),
+            };
+            self.op(text);
+            if bytes.width == 4 && (reserves || matches!(access, Access::Swap(_) | Access::Add(_))) {
+                self.op(format!("slli {target}, {target}, 32"));
+                self.op(format!("srli {target}, {target}, 32"));
             }
-            (Target::Riscv, Access::Store(_)) => "sd t2, 0(t0)".to_owned(),
-            (Target::Riscv, Access::Swap(_)) => format!("amoswap.d{dotted} {target}, t2, (t0)"),
-            (Target::Riscv, Access::Add(_)) => format!("amoadd.d{dotted} {target}, t2, (t0)"),
-            (Target::Aarch64, Access::Load) => {
-                let name = match (marks.meets(Marks::RESERVES), aq, marks.meets(Marks::ACQUIRE_PC)) {
+            return;
+        }
+        let letters = ["", "a", "l", "al"][usize::from(aq) + 2 * usize::from(rl)];
+        let size = ["b", "h", "", ""][bytes.width.ilog2() as usize];
+        let narrow = |register: &str| if bytes.width < 8 { register.replace('x', "w") } else { register.to_owned() };
+        let (into, from) = (narrow(target), narrow("x14"));
+        let text = match access {
+            Access::Load => {
+                let name = match (reserves, aq, marks.meets(Marks::ACQUIRE_PC)) {
                     (true, true, _) => "ldaxr",
                     (true, false, _) => "ldxr",
                     (false, true, _) => "ldar",
                     (false, false, true) => "ldapr",
                     (false, false, false) => "ldr",
                 };
-                format!("{name} {target}, [x12]")
+                format!("{name}{size} {into}, [x12]")
             }
-            (Target::Aarch64, Access::Store(_)) if marks.meets(Marks::CONDITIONAL) => {
+            Access::Store(_) if marks.meets(Marks::CONDITIONAL) => {
                 let status = target.replace('x', "w");
-                format!("{} {status}, x14, [x12]", if rl { "stlxr" } else { "stxr" })
+                format!("{}{size} {status}, {from}, [x12]", if rl { "stlxr" } else { "stxr" })
             }
-            (Target::Aarch64, Access::Store(_)) => format!("{} x14, [x12]", if rl { "stlr" } else { "str" }),
-            (Target::Aarch64, Access::Swap(_)) => format!("swp{letters} x14, {target}, [x12]"),
-            (Target::Aarch64, Access::Add(_)) => format!("ldadd{letters} x14, {target}, [x12]"),
+            Access::Store(_) => format!("{}{size} {from}, [x12]", if rl { "stlr" } else { "str" }),
+            Access::Swap(_) => format!("swp{letters}{size} {from}, {into}, [x12]"),
+            Access::Add(_) => format!("ldadd{letters}{size} {from}, {into}, [x12]"),
         };
         self.op(text);
     }

@@ -7,11 +7,13 @@
 //! |---|---|
 //! | `store` | the directory: manifest, shards, results, all written once |
 //! | `tests` | campaigns, split by seed |
+//! | `outcomes` | litmus tests on real cores, split by outcomes |
 //! | `traces` | trace files, split by file and within a file |
 //! | `search` | exploration, split by subtree |
-//! | `status` | how far it is |
+//! | `status` | progress |
 //! | `submit` | scripts for engines |
 
+mod outcomes;
 mod search;
 mod status;
 mod store;
@@ -21,29 +23,28 @@ mod traces;
 
 pub use status::status;
 
-use crate::cli::{Cli, Command, MergeArgs, PlanArgs, WorkArgs};
-use crate::stop;
-use clap::Parser;
+use crate::cli::{Cli, Command, MergeArgs, PlanArgs, Simulate, Stress, WorkArgs};
+use crate::{stop, terminal};
+use clap::{Parser, ValueEnum};
 use membar::guard::guarded;
+use membar::programs::hash;
 use membar::report::{Style, count, safe};
 use membar::{Failure, Interrupt};
 use serde_json::Value;
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant, SystemTime};
-use store::{Body, Done, Id, InputFile, Manifest, State, Store, Unusable};
+use std::time::{Duration, Instant};
+use store::{Done, Id, InputFile, Manifest, Presence, State, Store, Unusable};
 
 /// How often a worker looks for a reason to stop.
 const LOOK: Duration = Duration::from_millis(250);
 /// How long it may take until a signal is noticed.
 const NOTICE: Duration = Duration::from_millis(100);
-/// How often it tells that it is still there,
+/// How often it tells that it is still there.
 const TOUCH: Duration = Duration::from_secs(15);
-/// and after how much silence others think that it is not.
-const SILENT: Duration = Duration::from_secs(60);
 /// New shards that what is left of one becomes, at most.
 const PIECES: u64 = 4;
 
@@ -53,20 +54,41 @@ struct Split {
     inputs: Vec<PathBuf>,
     root: Option<Value>,
     shards: Vec<Value>,
+    /// What was found on the way.
+    found: u64,
 }
 
 /// What came of a shard.
 struct Ran {
-    result: Value,
+    /// As JSON.
+    result: String,
     units: u64,
     found: u64,
     /// What is left of it.
     rest: Vec<Value>,
 }
 
+/// What came of running it.
+enum Came {
+    Ran(Ran),
+    /// Something that makes the plan useless.
+    Learnt(search::Learnt),
+}
+
 /// Runs shards of one plan.
 trait Job {
-    fn run(&mut self, shard: Value, time: Option<Duration>) -> Result<Ran, Failure>;
+    fn run(&mut self, shard: Value, time: Option<Duration>) -> Result<Came, Failure>;
+
+    /// Writes shards that show only now that others are done; whether there were any.
+    fn follow(&mut self, _: &Store) -> Result<bool, Failure> {
+        Ok(false)
+    }
+}
+
+/// The name of a plan, for a command line.
+fn plan_name(path: &Path) -> String {
+    let name = membar::report::quoted_path(&path.to_string_lossy());
+    if name.starts_with('-') { format!("./{name}") } else { name }
 }
 
 fn usage(message: String) -> Failure {
@@ -81,16 +103,27 @@ fn parsed(words: &[String]) -> Result<Command, Failure> {
 
 /// `membar plan`
 pub fn plan(args: &PlanArgs) -> Result<u8, Failure> {
-    let command = parsed(&args.command)?;
+    let mut directory = args.directory.clone();
+    let (words, learnt) = match &args.again {
+        None => (args.command.clone(), Vec::new()),
+        Some(old) => {
+            let mut old = Store::open(old)?;
+            directory = std::path::absolute(&directory).unwrap_or(directory);
+            old.enter()?;
+            (old.manifest.command.clone(), old.learnt().into_iter().map(|(_, learnt)| learnt).collect())
+        }
+    };
+    let command = parsed(&words)?;
     let split = match &command {
         Command::Simulate(simulate) => tests::split_simulate(simulate, args.shards)?,
+        Command::Stress(stress) if !stress.files.is_empty() => outcomes::split(stress, args.shards)?,
         Command::Stress(stress) => tests::split_stress(stress, args.shards)?,
         Command::Check(check) => traces::split(check, args.shards)?,
-        Command::Verify(verify) => search::split(verify, args)?,
+        Command::Verify(verify) => search::split(verify, args, &learnt)?,
         _ => {
             return Err(usage(format!(
                 "error: `{}` cannot be split\n = help: plans are for simulate, stress, check and verify",
-                safe(&args.command[0])
+                safe(&words[0])
             )));
         }
     };
@@ -103,14 +136,18 @@ pub fn plan(args: &PlanArgs) -> Result<u8, Failure> {
     let manifest = Manifest {
         shard_time: args.shard_time.0.map(|time| time.as_secs_f64()),
         stop_at_first: args.stop_at_first || matches!(&command, Command::Verify(verify) if verify.stop_at_first),
-        ..Store::manifest(args.command.clone(), split.merge, inputs, shards)
+        found: split.found,
+        ..Store::manifest(words, split.merge, inputs, shards)
     };
-    let store = Store::create(&args.directory, manifest, split.root.as_ref(), &split.shards)?;
-    let name = membar::report::quoted_path(&args.directory.to_string_lossy());
+    let store = Store::create(&directory, manifest, split.root.as_ref(), &split.shards)?;
+    let name = plan_name(&args.directory);
     let mut out = io::stdout();
     writeln!(out, "{} in {name}", count(split.shards.len(), "shard"))?;
     match args.submit {
         Some(engine) => submit::submit(engine, args, &store, &mut out)?,
+        None if split.shards.is_empty() => {
+            writeln!(out, "Nothing is left to do for workers. Next: `membar merge {name}`")?;
+        }
         None => writeln!(out, "Next: `membar work {name}`, on any number of machines, then `membar merge {name}`")?,
     }
     Ok(stop::ALLOWED)
@@ -119,6 +156,7 @@ pub fn plan(args: &PlanArgs) -> Result<u8, Failure> {
 fn job(store: &Store, interrupt: &Interrupt) -> Result<Box<dyn Job>, Failure> {
     match parsed(&store.manifest.command)? {
         Command::Simulate(args) => tests::simulate_job(&args, interrupt),
+        Command::Stress(args) if !args.files.is_empty() => Ok(outcomes::job(args, interrupt)),
         Command::Stress(args) => tests::stress_job(&args, interrupt),
         Command::Check(args) => traces::job(args, interrupt),
         Command::Verify(args) => search::job(args, interrupt),
@@ -126,12 +164,48 @@ fn job(store: &Store, interrupt: &Interrupt) -> Result<Box<dyn Job>, Failure> {
     }
 }
 
-/// Whether later shards are of no use once something was found: the command ends there.
-fn ends_at_first(manifest: &Manifest) -> bool {
-    match parsed(&manifest.command) {
-        Ok(Command::Simulate(args)) => !args.campaign.keep_going,
-        Ok(Command::Stress(args)) => !args.campaign.keep_going,
-        _ => false,
+/// What ends a plan before all of its shards are done.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    Nothing,
+    /// A campaign ends at its first violation: shards with later seeds are of no use once one is known.
+    FirstInOrder,
+    /// `--stop-at-first`
+    First,
+}
+
+impl Ending {
+    fn of(manifest: &Manifest) -> Ending {
+        match parsed(&manifest.command) {
+            _ if manifest.stop_at_first => Ending::First,
+            Ok(Command::Simulate(args)) if !args.campaign.keep_going => Ending::FirstInOrder,
+            Ok(Command::Stress(args)) if !args.campaign.keep_going && args.files.is_empty() => Ending::FirstInOrder,
+            _ => Ending::Nothing,
+        }
+    }
+}
+
+/// The shards that need not be run.
+struct Needless {
+    ending: Ending,
+    found: BTreeSet<Id>,
+    /// Something was found before there were shards.
+    planning: bool,
+}
+
+impl Needless {
+    fn now(store: &Store, ending: Ending) -> Needless {
+        let found = if ending == Ending::Nothing { BTreeSet::new() } else { store.found() };
+        Needless { ending, found, planning: store.manifest.found > 0 }
+    }
+
+    /// Whether this one, which has no result that counts, need not be run. If something was found in it, its result was lost.
+    fn has(&self, id: &Id) -> bool {
+        match self.ending {
+            Ending::Nothing => false,
+            Ending::FirstInOrder => self.found.first().is_some_and(|first| first < id),
+            Ending::First => (self.planning || !self.found.is_empty()) && !self.found.contains(id),
+        }
     }
 }
 
@@ -204,6 +278,9 @@ struct Tally {
     left: bool,
     refused: bool,
     internal: bool,
+    /// A result could not be written: others cannot be, either, so no more are made.
+    full: bool,
+    outdated: bool,
 }
 
 /// `membar work`
@@ -212,13 +289,16 @@ pub fn work(args: &WorkArgs) -> Result<u8, Failure> {
     let selection = Selection::parse(&args.shards)?;
     selection.check(&store)?;
     store.enter()?;
+    if let Some(outdated) = outdated(&store) {
+        return Err(usage(outdated));
+    }
     let shown = safe(&args.plan.to_string_lossy());
     if let Err(error) = store.probe() {
         let message = format!("error: {shown}: results cannot be written there: {error}");
         if is_final(&error) {
             return Err(usage(message));
         }
-        let _ = writeln!(io::stderr(), "{message}\n = help: try again when it is possible");
+        say(&format!("{message}\n = help: try again when it is possible"));
         return Ok(stop::UNDECIDED);
     }
     store.sweep();
@@ -226,8 +306,8 @@ pub fn work(args: &WorkArgs) -> Result<u8, Failure> {
     let interrupt = Interrupt::default();
     let mut job = job(&store, &interrupt)?;
     let until = args.time.0.and_then(|time| Instant::now().checked_add(time));
-    let ends_at_first = ends_at_first(&store.manifest);
-    let worker = Worker { store, key, interrupt, until, ends_at_first, quiet: args.quiet, at: Mutex::new(None) };
+    let (ending, presence) = (Ending::of(&store.manifest), store.appear());
+    let worker = Worker { store, key, interrupt, until, ending, quiet: args.quiet, presence, at: Mutex::new(None) };
     let over = AtomicBool::new(false);
     let tally = std::thread::scope(|scope| {
         let watching = scope.spawn(|| worker.watch(&over));
@@ -244,29 +324,28 @@ pub fn work(args: &WorkArgs) -> Result<u8, Failure> {
     })
 }
 
-/// The shards that are to be done, those that somebody seems to be at last.
+/// Why workers can do nothing more for a plan, if a shard found out something that all of it would have to rest on.
+fn outdated(store: &Store) -> Option<String> {
+    let (id, _) = store.learnt().into_iter().next()?;
+    let plan = plan_name(&store.path);
+    Some(format!(
+        "error: shard {id} found out something about the program that the plan did not know: its shards are of no use\n = help: \
+         `membar plan NEW --again {plan}` makes a plan for the same command that knows it"
+    ))
+}
+
+/// The shards that are to be done.
 fn open_shards(store: &Store, selection: &Selection, tried: &HashSet<Id>) -> Vec<Id> {
-    let now = store.probe().unwrap_or_else(|_| SystemTime::now());
-    let running = store.running(now);
-    let busy = |id: &Id| running.get(id).is_some_and(|(_, silent)| *silent < SILENT);
     let states = store.scan();
     let open = states.into_iter().filter(|(id, state)| !matches!(state, State::Done(_)) && selection.has(id));
     let mut open: Vec<Id> = open.map(|(id, _)| id).filter(|id| !tried.contains(id)).collect();
     if matches!(selection, Selection::All) && !open.is_empty() {
-        // Workers that begin at the same time begin at different places.
-        let start = std::process::id() as usize % open.len();
-        open.rotate_left(start);
+        // Workers that begin at the same time begin at different places, far apart.
+        let worker = format!("{} {}", store::host(), std::process::id());
+        let start = hash(worker.as_bytes()) % open.len() as u64;
+        open.rotate_left(start as usize);
     }
-    open.sort_by_key(|id| busy(id));
     open
-}
-
-/// Whether a shard need not be run: something was found, and that was to be the end.
-fn is_needless(store: &Store, id: &Id, ends_at_first: bool) -> bool {
-    if !ends_at_first && !store.manifest.stop_at_first {
-        return false;
-    }
-    store.first_found().is_some_and(|first| store.manifest.stop_at_first || first < *id)
 }
 
 /// Whether an error will be the same next time.
@@ -276,7 +355,7 @@ fn is_final(error: &io::Error) -> bool {
 }
 
 fn say(text: &str) {
-    let _ = writeln!(io::stderr(), "{text}");
+    terminal::tell(text);
 }
 
 /// A process that runs shards, one after the other, and the thread that watches it.
@@ -287,48 +366,57 @@ struct Worker {
     /// The shard is to end.
     interrupt: Interrupt,
     until: Option<Instant>,
-    ends_at_first: bool,
+    ending: Ending,
     quiet: bool,
-    /// The shard that is being run, and when others were last told so.
-    at: Mutex<Option<(Id, Instant)>>,
+    /// What others see of it.
+    presence: Option<Presence>,
+    /// The shard that is being run.
+    at: Mutex<Option<Id>>,
 }
 
 impl Worker {
-    fn at(&self) -> MutexGuard<'_, Option<(Id, Instant)>> {
+    fn at(&self) -> MutexGuard<'_, Option<Id>> {
         self.at.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn claims(&self, id: &Id) -> bool {
+        self.presence.as_ref().is_none_or(|presence| self.store.claim(id, presence))
     }
 
     fn is_late(&self) -> bool {
         self.until.is_some_and(|until| Instant::now() >= until)
     }
 
-    /// Ends shards that are to end, and tells others that somebody is at the shard.
+    /// Ends shards that are to end, and tells others that the worker is there.
     fn watch(&self, over: &AtomicBool) {
+        let mut renewed = Instant::now();
         while !over.load(Ordering::Relaxed) {
             std::thread::park_timeout(LOOK);
-            let Some((id, _)) = self.at().clone() else { continue };
-            let is_stopped = self.key.pressed() || is_needless(&self.store, &id, self.ends_at_first);
-            // Meanwhile it may be at another shard, which must not be ended for this.
-            let mut at = self.at();
-            let Some((_, touched)) = at.as_mut().filter(|(now, _)| *now == id) else { continue };
-            if is_stopped {
-                self.interrupt.press();
+            if renewed.elapsed() > TOUCH {
+                self.presence.iter().for_each(Presence::renew);
+                renewed = Instant::now();
             }
-            if touched.elapsed() > TOUCH {
-                self.store.touch(&id);
-                *touched = Instant::now();
+            let Some(id) = self.at().clone() else { continue };
+            let is_stopped =
+                self.key.pressed() || Needless::now(&self.store, self.ending).has(&id) || self.store.is_outdated();
+            // Meanwhile it may be at another shard, which must not be ended for this.
+            let at = self.at();
+            if is_stopped && at.as_ref() == Some(&id) {
+                self.interrupt.press();
             }
         }
     }
 
-    /// Runs the shards that are open, until there are no more.
+    /// Runs the open shards until there are no more. Those that another worker is at come last: by then it has finished most of
+    /// them, and it may have died in the others.
     fn all(&self, selection: &Selection, job: &mut dyn Job) -> Tally {
         let (mut tally, mut tried) = (Tally::default(), HashSet::new());
+        let mut others = false;
         loop {
             let open = open_shards(&self.store, selection, &tried);
             if open.is_empty() {
                 // Some shards show only when others are done.
-                match search::follow(&self.store) {
+                match guarded(|| job.follow(&self.store)).unwrap_or_else(|panic| Err(Failure::Internal(panic))) {
                     Ok(true) => continue,
                     Ok(false) => break,
                     Err(error) => {
@@ -338,22 +426,40 @@ impl Worker {
                     }
                 }
             }
+            let before = tried.len();
             for id in open {
-                if self.key.pressed() || self.is_late() {
+                if self.key.pressed() || self.is_late() || tally.full {
                     tally.left = true;
                     break;
                 }
-                tried.insert(id.clone());
-                if is_needless(&self.store, &id, self.ends_at_first) || self.store.has_result(&id) {
-                    continue;
+                if self.is_outdated(&mut tally) {
+                    break;
                 }
-                self.one(&id, job, &mut tally);
+                let is_needless = Needless::now(&self.store, self.ending).has(&id);
+                let is_over = is_needless || self.store.has_result(&id);
+                if is_over || self.claims(&id) || others {
+                    tried.insert(id.clone());
+                }
+                if !is_over && tried.contains(&id) {
+                    self.one(&id, job, &mut tally);
+                }
             }
+            others = tried.len() == before;
             if tally.left || tally.refused || tally.internal {
                 break;
             }
         }
         tally
+    }
+
+    /// Whether nothing more can be done; says so once.
+    fn is_outdated(&self, tally: &mut Tally) -> bool {
+        let outdated = outdated(&self.store);
+        if let Some(outdated) = outdated.as_ref().filter(|_| !tally.outdated) {
+            (tally.refused, tally.outdated) = (true, true);
+            say(outdated);
+        }
+        outdated.is_some()
     }
 
     /// Runs one shard and keeps its result.
@@ -363,23 +469,30 @@ impl Worker {
             Ok(shard) => shard,
             Err(unusable) => {
                 tally.refused = true;
+                store.leave(id);
                 return say(&format!(
                     "error: shard {id} {unusable}\n = help: make the plan again, or restore the file"
                 ));
             }
         };
         let begun = Instant::now();
-        store.touch(id);
         {
             let mut at = self.at();
             self.interrupt.0.store(false, Ordering::Relaxed);
-            *at = Some((id.clone(), begun));
+            *at = Some(id.clone());
         }
         let ran = self.run(shard, job);
         *self.at() = None;
         store.leave(id);
         match ran {
-            Ok(ran) => {
+            Ok(Came::Learnt(learnt)) => match store.add_learnt(id, &learnt) {
+                Ok(()) => drop(self.is_outdated(tally)),
+                Err(error) => {
+                    (tally.left, tally.full) = (true, true);
+                    say(&format!("error: what shard {id} found out cannot be written: {error}"));
+                }
+            },
+            Ok(Came::Ran(ran)) => {
                 tally.left |= !ran.rest.is_empty() && (self.key.pressed() || self.is_late());
                 let done = Done {
                     host: store::host().to_owned(),
@@ -390,7 +503,7 @@ impl Worker {
                     rest: ran.rest.len() as u32,
                 };
                 let found = ran.found;
-                let kept = store.keep(id, done, &Body { result: ran.result, rest: ran.rest });
+                let kept = store.keep(id, done, &ran.result, &ran.rest);
                 let kept = kept.and_then(|kept| if found > 0 { store.mark(id).map(|()| kept) } else { Ok(kept) });
                 match kept {
                     Ok(true) if self.quiet => {}
@@ -401,7 +514,7 @@ impl Worker {
                         if is_final(&error) {
                             tally.refused = true;
                         }
-                        tally.left = true;
+                        (tally.left, tally.full) = (true, true);
                         say(&format!("error: the result of shard {id} cannot be written: {error}"));
                     }
                 }
@@ -422,7 +535,7 @@ impl Worker {
     }
 
     /// Runs a shard for its time, or for longer if it gets nowhere in that.
-    fn run(&self, shard: Value, job: &mut dyn Job) -> Result<Ran, Failure> {
+    fn run(&self, shard: Value, job: &mut dyn Job) -> Result<Came, Failure> {
         let mut time = self.store.manifest.shard_time.map(Duration::from_secs_f64);
         loop {
             let left = self.until.map(|until| until.saturating_duration_since(Instant::now()));
@@ -438,38 +551,56 @@ impl Worker {
     }
 }
 
-/// Shards without a result that counts, and why.
-struct Missing(Vec<(Id, Option<String>)>);
+/// Shards without a result that counts.
+#[derive(Default)]
+struct Missing {
+    /// To be done, and what is wrong with the result there is.
+    shards: Vec<(Id, Option<String>)>,
+    /// Left out, since the first finding was to be the end.
+    left_out: usize,
+}
 
 impl Missing {
     /// Those up to the shard at which the result ends, if it does.
     fn up_to(store: &Store, end: Option<&Id>) -> Missing {
-        let mut missing = Vec::new();
+        let needless = Needless::now(store, Ending::of(&store.manifest));
+        let mut missing = Missing::default();
         for (id, state) in store.scan() {
             match state {
                 _ if end.is_some_and(|end| id > *end) => break,
                 State::Done(_) => {}
-                State::Open => missing.push((id, None)),
-                State::Damaged(why) => missing.push((id, Some(why))),
+                _ if needless.ending == Ending::First && needless.has(&id) => missing.left_out += 1,
+                State::Open => missing.shards.push((id, None)),
+                State::Damaged(why) => missing.shards.push((id, Some(why))),
             }
         }
-        Missing(missing)
+        missing
+    }
+
+    fn is_empty(&self) -> bool {
+        self.shards.is_empty() && self.left_out == 0
     }
 
     fn tell(&self, store: &Store) {
         const NAMED: usize = 20;
-        let mut names: Vec<String> = self.0.iter().take(NAMED).map(|(id, _)| id.to_string()).collect();
-        if self.0.len() > NAMED {
-            names.push(format!("and {} more", self.0.len() - NAMED));
+        if self.left_out > 0 {
+            say(&format!("note: {} left out after the first finding (--stop-at-first)", count(self.left_out, "shard")));
         }
-        for (id, why) in self.0.iter().filter_map(|(id, why)| Some((id, why.as_ref()?))).take(NAMED) {
+        if self.shards.is_empty() {
+            return;
+        }
+        let mut names: Vec<String> = self.shards.iter().take(NAMED).map(|(id, _)| id.to_string()).collect();
+        if self.shards.len() > NAMED {
+            names.push(format!("and {} more", self.shards.len() - NAMED));
+        }
+        for (id, why) in self.shards.iter().filter_map(|(id, why)| Some((id, why.as_ref()?))).take(NAMED) {
             let _ = writeln!(io::stderr(), "note: the result of shard {id} {why}: it is not counted");
         }
-        let plan = membar::report::quoted_path(&store.path.to_string_lossy());
+        let plan = plan_name(&store.path);
         let _ = writeln!(
             io::stderr(),
             "incomplete: {} missing: {}\n = help: `membar work {plan}` does them; then merge again",
-            count(self.0.len(), "shard"),
+            count(self.shards.len(), "shard"),
             names.join(", ")
         );
     }
@@ -479,48 +610,59 @@ impl Missing {
 pub fn merge(args: &MergeArgs, style: Style) -> Result<u8, Failure> {
     let mut store = Store::open(&args.plan)?;
     let html = args.html.as_ref().map(|html| std::path::absolute(html).unwrap_or_else(|_| html.clone()));
+    let here = std::env::current_dir().unwrap_or_default();
     store.enter()?;
-    // Wanted as if it had been said.
-    let mut words = store.manifest.command.clone();
-    let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
-    let (mut more, mut end) = (Vec::new(), end);
-    for (name, short, wanted) in [("--format", "-f", args.format.is_some()), ("--html", "--html", html.is_some())] {
-        if wanted {
-            end -= without(&mut words, end, name, short);
-        }
+    let mut command = parsed(&store.manifest.command)?;
+    show(&mut command, args.format.as_deref(), html)?;
+    // What is kept is found from where the command was given.
+    if let Command::Simulate(Simulate { campaign, .. }) | Command::Stress(Stress { campaign, .. }) = &mut command
+        && std::env::current_dir().is_ok_and(|now| now != here)
+    {
+        campaign.output = here.join(&campaign.output);
     }
-    if let Some(format) = &args.format {
-        more.extend(["--format".to_owned(), format.clone()]);
-    }
-    if let Some(html) = &html {
-        more.extend(["--html".to_owned(), html.to_string_lossy().into_owned()]);
-    }
-    words.splice(end..end, more);
-    let command = parsed(&words)?;
-    crate::page::made_by(store.manifest.command.clone());
+    crate::page::made_by(store.manifest.command.clone(), here);
     let merged = match &command {
         Command::Simulate(simulate) => tests::merge_simulate(&store, simulate, style),
+        Command::Stress(stress) if !stress.files.is_empty() => outcomes::merge(&store, stress),
         Command::Stress(stress) => tests::merge_stress(&store, stress, style),
         Command::Check(check) => traces::merge(&store, check, style),
         Command::Verify(verify) => search::merge(&store, verify, style),
         _ => Err(usage("error: the command of the plan cannot be split".into())),
     }?;
-    if !merged.missing.0.is_empty() {
-        merged.missing.tell(&store);
+    if !merged.missing.is_empty() {
+        match outdated(&store) {
+            Some(outdated) => say(&outdated),
+            None => merged.missing.tell(&store),
+        }
         return Ok(if merged.code == stop::ALLOWED { stop::UNDECIDED } else { merged.code });
     }
     Ok(merged.code)
 }
 
-/// Takes an option and its value out of the first words; how many words that were.
-fn without(words: &mut Vec<String>, end: usize, name: &str, short: &str) -> usize {
-    let before = words.len();
-    if let Some(at) = words[..end].iter().position(|word| word == name || word == short) {
-        words.drain(at..(at + 2).min(end));
-    } else if let Some(at) = words[..end].iter().position(|word| word.starts_with(&format!("{name}="))) {
-        words.remove(at);
+/// Has a command show its result like this, as if it had been told.
+fn show(command: &mut Command, format: Option<&str>, html: Option<PathBuf>) -> Result<(), Failure> {
+    fn change<T: ValueEnum>(
+        (of, page): (&mut T, &mut Option<PathBuf>),
+        format: Option<&str>,
+        html: Option<PathBuf>,
+    ) -> Result<(), Failure> {
+        if let Some(format) = format {
+            *of = T::from_str(format, false).map_err(|_| {
+                let known = T::value_variants().iter().filter_map(ValueEnum::to_possible_value);
+                let known: Vec<String> = known.map(|value| value.get_name().to_owned()).collect();
+                usage(format!("error: the plan has no format `{}`\n = help: it has {}", safe(format), known.join(", ")))
+            })?;
+        }
+        *page = html.or(page.take());
+        Ok(())
     }
-    before - words.len()
+    match command {
+        Command::Simulate(args) => change((&mut args.campaign.format, &mut args.campaign.html), format, html),
+        Command::Stress(args) => change((&mut args.campaign.format, &mut args.campaign.html), format, html),
+        Command::Check(args) => change((&mut args.format, &mut args.html), format, html),
+        Command::Verify(args) => change((&mut args.how.format, &mut args.how.html), format, html),
+        _ => Ok(()),
+    }
 }
 
 /// The end of a merge.

@@ -5,15 +5,14 @@
 //! shard gave back, are done, these races may be reason for more shards ([`follow`]). `membar-explore/src/tree.rs` has the rule.
 
 use super::store::{Id, Merge, Store};
-use super::{Job, Merged, Missing, PIECES, Ran, Split, usage};
+use super::{Came, Job, Merged, Missing, Ran, Split, usage};
 use crate::cli::{PlanArgs, Verify};
 use crate::cmd::programs::{check_flags, inputs};
 use crate::cmd::verify;
 use membar::explore::Strategy;
 use membar::programs::Input;
 use membar::report::Style;
-use membar::verify::Checkpoint;
-use membar::{Explored, Failure, Interrupt, Prepared, Shard, VerifyOptions};
+use membar::{Explored, Explores, Failure, Interrupt, Prepared, Shard, VerifyOptions};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -21,8 +20,8 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Subtrees for each shard: many, so that sizes even out.
-const SUBTREES: usize = 32;
+/// New shards that what is left of one, or shows later, becomes, at most.
+const MOST: usize = 64;
 /// How long a program is explored before it is split, if nothing is said.
 const EXPLORE: Duration = Duration::from_secs(3600);
 
@@ -62,7 +61,14 @@ fn files(inputs: &[Input]) -> Result<Vec<PathBuf>, Failure> {
     Ok(all)
 }
 
-pub fn split(args: &Verify, plan: &PlanArgs) -> Result<Split, Failure> {
+/// What a part of a search found out about its program and the plan did not know.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct Learnt {
+    program: usize,
+    facts: Value,
+}
+
+pub fn split(args: &Verify, plan: &PlanArgs, learnt: &[Learnt]) -> Result<Split, Failure> {
     let (inputs, options) = programs(args)?;
     let refused = [
         (args.executions.is_some(), "--executions", "a plan explores everything, or samples nothing"),
@@ -78,6 +84,7 @@ pub fn split(args: &Verify, plan: &PlanArgs) -> Result<Split, Failure> {
     }
     let files = files(&inputs)?;
     let (mut root, mut shards): (Root, Vec<Value>) = (Vec::new(), Vec::new());
+    let mut found = 0;
     let each = (plan.shards as usize).div_ceil(inputs.len().max(1));
     for (program, input) in inputs.iter().enumerate() {
         if verify::enumerated(args, input, &Interrupt::default())?.is_some() {
@@ -86,25 +93,28 @@ pub fn split(args: &Verify, plan: &PlanArgs) -> Result<Split, Failure> {
         }
         let options = verify::options_for(args, input, &options);
         let time = plan.explore.0.unwrap_or(EXPLORE);
-        let mut begun = Prepared::open(input, &options)?.begin(&options, each * SUBTREES, time)?;
+        let facts =
+            learnt.iter().filter(|learnt| learnt.program == program).map(|learnt| learnt.facts.clone()).collect();
+        let mut begun = Prepared::open(input, &options)?.begin(&options, each, time, facts)?;
         if !begun.checkpoint.search.is_done() {
-            for checkpoint in begun.checkpoint.split(each).unwrap_or_default() {
-                let shard = part(&begun, checkpoint);
+            for shard in begun.pieces(each) {
                 shards.push(value(&Piece { program, shard })?);
             }
         }
+        found += findings(&begun);
         root.push(Some(begun));
     }
-    Ok(Split { merge: Merge::Subtrees, inputs: files, root: Some(value(&root)?), shards })
-}
-
-/// A part of a search.
-fn part(of: &Shard, checkpoint: Checkpoint) -> Shard {
-    Shard { fingerprint: of.fingerprint, facts: of.facts.clone(), checkpoint }
+    Ok(Split { merge: Merge::Subtrees, inputs: files, root: Some(value(&root)?), shards, found })
 }
 
 fn value(of: &impl Serialize) -> Result<Value, Failure> {
     serde_json::to_value(of).map_err(|error| Failure::Write(error.into()))
+}
+
+/// Violations and errors so far.
+fn findings(shard: &Shard) -> u64 {
+    let seen = &shard.checkpoint.seen;
+    (seen.violations.len() + seen.errors.iter().filter(|error| !error.kind.is_limit()).count()) as u64
 }
 
 struct Searching {
@@ -121,10 +131,9 @@ pub fn job(args: Verify, interrupt: &Interrupt) -> Result<Box<dyn Job>, Failure>
     Ok(Box::new(Searching { args, inputs, options, open: None, interrupt: interrupt.clone() }))
 }
 
-impl Job for Searching {
-    fn run(&mut self, shard: Value, time: Option<Duration>) -> Result<Ran, Failure> {
-        let Piece { program, shard } =
-            serde_json::from_value(shard).map_err(|error| usage(format!("error: the shard: {error}")))?;
+impl Searching {
+    /// The program, and how to run it.
+    fn open(&mut self, program: usize) -> Result<(&mut Prepared, VerifyOptions), Failure> {
         let Some(input) = self.inputs.get(program) else {
             return Err(usage("error: the shard is about a program that the plan does not have".into()));
         };
@@ -133,29 +142,49 @@ impl Job for Searching {
             Some((open, prepared)) if open == program => prepared,
             _ => Prepared::open(input, &options)?,
         };
-        let prepared = &mut self.open.insert((program, prepared)).1;
-        let mut shard = prepared.run(shard, &options, time, &self.interrupt)?;
-        let (counts, seen) = (shard.checkpoint.counts(), &shard.checkpoint.seen);
-        let units = counts.runs();
-        let found = (seen.violations.len() + seen.errors.iter().filter(|error| !error.kind.is_limit()).count()) as u64;
+        Ok((&mut self.open.insert((program, prepared)).1, options))
+    }
+}
+
+impl Job for Searching {
+    fn follow(&mut self, store: &Store) -> Result<bool, Failure> {
+        if store.manifest.stop_at_first && !store.found().is_empty() {
+            return Ok(false);
+        }
+        let mut joining = Joining { job: Some(self), ..Joining::new(store) };
+        joining.all()?;
+        Ok(joining.wrote)
+    }
+
+    fn run(&mut self, shard: Value, time: Option<Duration>) -> Result<Came, Failure> {
+        let Piece { program, shard } =
+            serde_json::from_value(shard).map_err(|error| usage(format!("error: the shard: {error}")))?;
+        let interrupt = self.interrupt.clone();
+        let (prepared, options) = self.open(program)?;
+        let mut shard = match prepared.run(shard, &options, time, &interrupt)? {
+            Explores::Part(shard) => *shard,
+            Explores::Learnt(facts) => return Ok(Came::Learnt(Learnt { program, facts })),
+        };
+        let (units, found) = (shard.checkpoint.counts().runs(), findings(&shard));
         let mut rest = Vec::new();
         if !shard.checkpoint.search.is_done() {
             if units == 0 {
                 return Err(Failure::Late);
             }
-            for checkpoint in shard.checkpoint.split(PIECES as usize).unwrap_or_default() {
-                rest.push(value(&Piece { program, shard: part(&shard, checkpoint) })?);
+            for shard in shard.pieces(MOST) {
+                rest.push(value(&Piece { program, shard })?);
             }
         }
-        Ok(Ran { result: value(&Piece { program, shard })?, units, found, rest })
+        let result = serde_json::to_string(&Piece { program, shard }).map_err(|error| Failure::Write(error.into()))?;
+        Ok(Came::Ran(Ran { result, units, found, rest }))
     }
 }
 
 /// Puts parts together as far as they are there.
 struct Joining<'a> {
     store: &'a Store,
-    /// New shards may be written.
-    writes: bool,
+    /// Who writes new shards, if anybody.
+    job: Option<&'a mut Searching>,
     wrote: bool,
     /// Programs of which a part is missing.
     missing: BTreeSet<usize>,
@@ -165,8 +194,8 @@ struct Joining<'a> {
 }
 
 impl<'a> Joining<'a> {
-    fn new(store: &'a Store, writes: bool) -> Joining<'a> {
-        Joining { store, writes, wrote: false, missing: BTreeSet::new(), late: 0, seconds: 0.0 }
+    fn new(store: &'a Store) -> Joining<'a> {
+        Joining { store, job: None, wrote: false, missing: BTreeSet::new(), late: 0, seconds: 0.0 }
     }
 
     /// All programs, with the parts that are there.
@@ -207,35 +236,29 @@ impl<'a> Joining<'a> {
                 };
                 whole &= is_whole;
                 if let Some(piece) = programs.iter_mut().find(|piece| piece.program == part.program) {
-                    piece.shard.checkpoint.rejoin(part.shard.checkpoint);
+                    piece.shard.rejoin(part.shard);
                 }
             }
             if !whole {
                 return Ok(false);
             }
             next += count;
-            let mut new = Vec::new();
-            let mut of = BTreeSet::new();
-            for Piece { program, shard } in programs.iter_mut() {
-                if shard.checkpoint.search.branches_left() == 0 {
-                    continue;
-                }
-                of.insert(*program);
-                let parts = shard.checkpoint.split(first.max(PIECES as u32) as usize).unwrap_or_default();
-                for checkpoint in parts {
-                    new.push(value(&Piece { program: *program, shard: part(shard, checkpoint) })?);
-                }
-            }
-            if new.is_empty() {
+            let has_more = |piece: &&mut Piece| piece.shard.checkpoint.search.branches_left() > 0;
+            let mut more: Vec<&mut Piece> = programs.iter_mut().filter(has_more).collect();
+            if more.is_empty() {
                 return Ok(true);
             }
-            count = new.len() as u32;
             match self.store.batch(parent, batch) {
-                Ok(Some(_)) => {}
+                Ok(Some(new)) => {
+                    // They have been handed out.
+                    more.iter_mut().for_each(|piece| drop(piece.shard.split(1)));
+                    count = new;
+                }
                 Ok(None) => {
-                    self.missing.extend(of);
+                    self.missing.extend(more.iter().map(|piece| piece.program));
+                    let new = self.late(&mut more)?;
                     self.late += new.len();
-                    if self.writes {
+                    if self.job.is_some() {
                         self.store.add_follow(parent, batch, &new)?;
                         self.wrote = true;
                     }
@@ -245,6 +268,22 @@ impl<'a> Joining<'a> {
             }
         }
         Ok(true)
+    }
+
+    /// What is left of these programs as shards, weighed if they are to be written.
+    fn late(&mut self, pieces: &mut [&mut Piece]) -> Result<Vec<Value>, Failure> {
+        let mut new = Vec::new();
+        for Piece { program, shard } in pieces {
+            if let Some(job) = &mut self.job {
+                let interrupt = job.interrupt.clone();
+                let (prepared, options) = job.open(*program)?;
+                *shard = prepared.weigh(shard.clone(), &options, &interrupt)?;
+            }
+            for shard in shard.pieces(MOST) {
+                new.push(value(&Piece { program: *program, shard })?);
+            }
+        }
+        Ok(new)
     }
 
     /// The result of a shard, with the parts that it was split into; whether they are all there. Nothing if it has no result.
@@ -262,18 +301,8 @@ impl<'a> Joining<'a> {
     }
 }
 
-/// Writes shards that show only now that others are done; whether there were any.
-pub fn follow(store: &Store) -> Result<bool, Failure> {
-    if store.manifest.merge != Merge::Subtrees || (store.manifest.stop_at_first && store.first_found().is_some()) {
-        return Ok(false);
-    }
-    let mut joining = Joining::new(store, true);
-    joining.all()?;
-    Ok(joining.wrote)
-}
-
 pub fn merge(store: &Store, args: &Verify, style: Style) -> Result<Merged, Failure> {
-    let mut joining = Joining::new(store, false);
+    let mut joining = Joining::new(store);
     let mut programs = joining.all()?;
     let is_found = |shard: &Shard| shard.checkpoint.seen.has_found();
     let ended = args.stop_at_first && programs.iter().flatten().any(is_found);
@@ -283,9 +312,9 @@ pub fn merge(store: &Store, args: &Verify, style: Style) -> Result<Merged, Failu
         Some(Explored { shard, seconds, missing: missing.contains(&program) })
     };
     let code = verify::run_explored(args, &mut given, style)?;
-    let missing = if ended { Missing(Vec::new()) } else { Missing::up_to(store, None) };
+    let missing = if ended { Missing::default() } else { Missing::up_to(store, None) };
     if joining.late > 0 && !ended {
-        let plan = membar::report::quoted_path(&store.path.to_string_lossy());
+        let plan = super::plan_name(&store.path);
         let _ = writeln!(
             io::stderr(),
             "incomplete: {} showed only when all others were done\n = help: `membar work {plan}` does them; then merge again",

@@ -1,17 +1,19 @@
-//! `membar status`: how far a plan is, what was found, who is late.
+//! `membar status`: shards done, findings, stragglers.
 //!
 //! Ages are differences of times that the file system gave, so clocks of hosts do not matter.
 
-use super::SILENT;
-use super::store::{Id, State, Store};
+use super::store::{Id, SILENT, State, Store};
+use super::{Ending, Needless};
 use crate::cli::{DataFormat, StatusArgs};
 use crate::stop;
 use membar::Failure;
-use membar::report::{count, safe};
+use membar::report::{Style, count, safe, wrapped};
 use serde::Serialize;
 use std::io::Write;
 use std::time::SystemTime;
 
+/// What labels take of a line.
+const LABEL: usize = 9;
 /// Shards that are named in a list.
 const NAMED: usize = 20;
 /// How often the page loads itself again, in seconds.
@@ -37,8 +39,19 @@ struct Status {
     /// Shards that took more than three times the mean.
     slow: Vec<Slow>,
     damaged: Vec<String>,
+    /// The first shard that found out something that makes the plan useless.
+    outdated: Option<String>,
     hosts: usize,
+    /// Shards that are left out, since the first finding is the end.
+    left_out: usize,
     complete: bool,
+}
+
+impl Status {
+    /// Whether nothing is left for workers.
+    fn is_over(&self) -> bool {
+        self.done + self.left_out == self.shards
+    }
 }
 
 #[derive(Serialize)]
@@ -58,15 +71,15 @@ fn look(store: &Store) -> Status {
     let now = store.probe().unwrap_or_else(|_| SystemTime::now());
     let states = store.scan();
     let mut hosts = std::collections::BTreeSet::new();
-    let (mut done, mut units, mut seconds, mut found) = (0, 0, 0.0, 0);
+    let (mut done, mut units, mut seconds, mut found) = (0, 0, 0.0, store.manifest.found);
     let (mut found_in, mut damaged, mut times) = (Vec::new(), Vec::new(), Vec::new());
     for (id, state) in &states {
         match state {
             State::Done(result) => {
                 done += 1;
-                units += result.units;
+                units = result.units.saturating_add(units);
                 seconds += result.seconds;
-                found += result.found;
+                found = result.found.saturating_add(found);
                 hosts.insert(&result.host);
                 times.push((id, result.seconds));
                 if result.found > 0 {
@@ -77,6 +90,9 @@ fn look(store: &Store) -> Status {
             State::Open => {}
         }
     }
+    let needless = Needless::now(store, Ending::of(&store.manifest));
+    let is_left_out = |(id, state): &(&Id, &State)| !matches!(state, State::Done(_)) && needless.has(id);
+    let left_out = states.iter().filter(is_left_out).count();
     let mean = seconds / f64::from(u32::try_from(done).unwrap_or(u32::MAX).max(1));
     let mut slow: Vec<Slow> = times
         .iter()
@@ -106,7 +122,9 @@ fn look(store: &Store) -> Status {
         silent: silent.into_iter().map(told).collect(),
         slow,
         damaged,
+        outdated: store.learnt().first().map(|(id, _)| id.to_string()),
         hosts: hosts.len(),
+        left_out,
         complete: done == states.len(),
     }
 }
@@ -124,14 +142,18 @@ fn named(names: impl ExactSizeIterator<Item = String>) -> String {
 fn lines(store: &Store, status: &Status) -> Vec<(&'static str, String)> {
     let unit = match store.manifest.merge {
         super::store::Merge::Tests => "test",
+        super::store::Merge::Outcomes => "outcome",
         super::store::Merge::Traces => "trace",
         super::store::Merge::Subtrees => "execution",
     };
-    let percent = 100.0 * status.done as f64 / status.shards.max(1) as f64;
+    let percent = if status.complete { 100 } else { 100 * status.done / status.shards };
     let mut lines = vec![
         ("Plan", safe(&status.command)),
-        ("Done", format!("{} of {} ({percent:.0}%)", status.done, count(status.shards, "shard"))),
+        ("Done", format!("{} of {} ({percent}%)", status.done, count(status.shards, "shard"))),
     ];
+    if status.left_out > 0 {
+        lines.push(("Ended", format!("at the first finding: {} left out", count(status.left_out, "shard"))));
+    }
     if status.done > 0 {
         lines.push((
             "Speed",
@@ -149,7 +171,16 @@ fn lines(store: &Store, status: &Status) -> Vec<(&'static str, String)> {
         match status.found {
             0 => "nothing so far".into(),
             found => {
-                format!("{} in shards {}", count(found as usize, "finding"), named(status.found_in.iter().cloned()))
+                let planning = (store.manifest.found > 0).then(|| "planning".to_owned());
+                let shards =
+                    (!status.found_in.is_empty()).then(|| format!("shards {}", named(status.found_in.iter().cloned())));
+                let places: Vec<String> = planning.into_iter().chain(shards).collect();
+                // Parts of a search know nothing of each other.
+                let again = match store.manifest.merge {
+                    super::store::Merge::Subtrees if found > 1 => " (the same one in several places counts again)",
+                    _ => "",
+                };
+                format!("{}{again} in {}", count(found as usize, "finding"), places.join(" and "))
             }
         },
     ));
@@ -165,6 +196,10 @@ fn lines(store: &Store, status: &Status) -> Vec<(&'static str, String)> {
         let slow = |slow: &Slow| format!("{} ({:.0} s)", slow.shard, slow.seconds);
         lines.push(("Slow", format!("more than three times the mean: {}", named(status.slow.iter().map(slow)))));
     }
+    if let Some(id) = &status.outdated {
+        let again = "membar plan NEW --again PLAN";
+        lines.push(("Outdated", format!("shard {id} found out something that the plan did not know: `{again}`")));
+    }
     if !status.damaged.is_empty() {
         lines.push(("Damaged", named(status.damaged.iter().cloned())));
     }
@@ -176,7 +211,7 @@ fn page(lines: &[(&str, String)], status: &Status) -> String {
     let rows: String =
         lines.iter().map(|(label, text)| format!("<dt>{label}</dt><dd>{}</dd>\n", escaped(text))).collect();
     let reload =
-        if status.complete { String::new() } else { format!("<meta http-equiv=\"refresh\" content=\"{RELOAD}\">") };
+        if status.is_over() { String::new() } else { format!("<meta http-equiv=\"refresh\" content=\"{RELOAD}\">") };
     format!(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{done}/{shards} shards</title>{reload}\n\
          <meta name=\"viewport\" content=\"width=device-width\"><style>body{{font:1rem/1.5 system-ui,sans-serif;max-width:50rem;\
@@ -189,7 +224,7 @@ fn page(lines: &[(&str, String)], status: &Status) -> String {
 }
 
 /// Runs the command.
-pub fn status(args: &StatusArgs) -> Result<u8, Failure> {
+pub fn status(args: &StatusArgs, style: Style) -> Result<u8, Failure> {
     let store = Store::open(&args.plan)?;
     let status = look(&store);
     let lines = lines(&store, &status);
@@ -202,10 +237,10 @@ pub fn status(args: &StatusArgs) -> Result<u8, Failure> {
     match args.format {
         DataFormat::Text => {
             for (label, text) in &lines {
-                writeln!(out, "{label:<8} {text}")?;
+                writeln!(out, "{label:<8} {}", wrapped(text, style.prose() - LABEL, &format!("\n{:LABEL$}", "")))?;
             }
         }
         DataFormat::Json => writeln!(out, "{}", serde_json::to_string(&status).map_err(std::io::Error::from)?)?,
     }
-    Ok(if status.complete { stop::ALLOWED } else { stop::UNDECIDED })
+    Ok(if status.is_over() { stop::ALLOWED } else { stop::UNDECIDED })
 }

@@ -6,31 +6,40 @@
 //! | `shards/ID` | a shard, written once: 1, 2, 3, …; `0` is what was left where a search was cut |
 //! | `results/ID` | the result of a shard, with what was left of it as new shards: 7.1, 7.2, … |
 //! | `follow/ID` | shards that showed only when all shards of `ID` (`0`: of the plan) had been done |
-//! | `running/ID` | a worker is at it; touched now and then |
+//! | `learnt/ID` | what shard `ID` found out about the program that the plan did not know: the plan is of no use |
+//! | `running/ID` | a worker is at it: another name of a file of that worker's, which it writes now and then |
 //! | `found/ID` | something was found there |
 //!
 //! Invariants: a file under its real name is complete and never changes, but for `running`: it is written under a hidden name,
 //! and renamed only if nobody was faster. So what a shard's children are never changes, whoever runs it once more. The first line of
-//! shards and results says what they belong to and has a hash of the second; whatever does not fit is called damaged, and
-//! counts as not there.
+//! shards and results says what they belong to and has a hash of everything else in the file; whatever does not fit is called
+//! damaged, and counts as not there.
 
+use super::search::Learnt;
 use membar::Failure;
 use membar::programs::hash;
 use membar::report::safe;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
-use std::io::{self, Write};
+use std::io::{self, Seek, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime};
 
 /// The version of the layout.
-const LAYOUT: u32 = 1;
+const LAYOUT: u32 = 2;
+/// More shards than a plan has.
+const MANY: u32 = 10_000_000;
 const HIDDEN: &str = ".new-";
+/// Seconds that a short shard takes.
+const SHORT: f64 = 0.1;
+/// After how much silence a worker is thought to be gone.
+pub const SILENT: Duration = Duration::from_secs(60);
 
 /// What a plan is.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -50,6 +59,8 @@ pub struct Manifest {
     /// Seconds after which a shard gives back what is left of it.
     pub shard_time: Option<f64>,
     pub stop_at_first: bool,
+    /// What was found before there were shards.
+    pub found: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -57,6 +68,8 @@ pub struct Manifest {
 pub enum Merge {
     /// Counts are added in the order of the seeds.
     Tests,
+    /// Outcomes of a litmus test are added.
+    Outcomes,
     /// Answers follow each other in the order of the files.
     Traces,
     /// Subtrees are put back where they were cut off.
@@ -131,7 +144,7 @@ pub struct Head {
     /// Of the manifest.
     pub plan: String,
     pub shard: String,
-    /// Of the second line.
+    /// Of everything else in the file.
     pub hash: String,
     /// Of a result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -153,7 +166,7 @@ pub struct Done {
 }
 
 /// The second line of a result.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 pub struct Body<T> {
     pub result: T,
     pub rest: Vec<Value>,
@@ -191,6 +204,29 @@ pub struct Store {
     pub manifest: Manifest,
     /// A hash of the manifest.
     pub id: String,
+    follows: Follows,
+    /// Results that were written here, which need not be read again.
+    written: Mutex<HashMap<Id, Done>>,
+}
+
+/// What is known of files in `follow`, which are large, and read for each of their shards.
+#[derive(Default)]
+struct Follows {
+    /// The number of shards in each that was read.
+    lengths: Mutex<HashMap<Id, u32>>,
+    /// The one that was read last.
+    last: Mutex<Option<(Id, Arc<Vec<Value>>)>>,
+}
+
+/// A worker, as others see it.
+pub struct Presence(tempfile::NamedTempFile);
+
+impl Presence {
+    /// The worker is still there. The time is that of the file system.
+    pub fn renew(&self) {
+        let mut file = self.0.as_file();
+        let _ = file.rewind().and_then(|()| file.write_all(format!("{} {}\n", host(), std::process::id()).as_bytes()));
+    }
 }
 
 /// This kind of machine.
@@ -210,7 +246,7 @@ impl Store {
         let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         std::fs::create_dir_all(parent).map_err(failed)?;
         let made = tempfile::Builder::new().prefix(".membar-plan-").tempdir_in(parent).map_err(failed)?;
-        for directory in ["shards", "results", "follow", "running", "found"] {
+        for directory in ["shards", "results", "follow", "learnt", "running", "found"] {
             std::fs::create_dir(made.path().join(directory)).map_err(failed)?;
         }
         let text = serde_json::to_string_pretty(&manifest).map_err(|error| failed(error.into()))? + "\n";
@@ -218,13 +254,13 @@ impl Store {
         std::fs::write(made.path().join("plan.json"), text).map_err(failed)?;
         let numbered = (1..).map(|number| Id(vec![number])).zip(shards);
         for (number, shard) in root.map(|root| (Id::default(), root)).into_iter().chain(numbered) {
-            let bytes = framed(&id, &number, None, shard).map_err(failed)?;
+            let bytes = line(shard).and_then(|line| framed(&id, &number, None, line)).map_err(failed)?;
             std::fs::write(made.path().join("shards").join(number.to_string()), bytes).map_err(failed)?;
         }
         readable(made.path()).map_err(failed)?;
         std::fs::rename(made.path(), path).map_err(failed)?;
         drop(made.keep()); // it has another name now
-        Ok(Store { path: path.to_owned(), manifest, id })
+        Ok(Store { path: path.to_owned(), manifest, id, follows: Follows::default(), written: Mutex::default() })
     }
 
     /// Opens a plan that this version of membar, on this kind of machine, can work on.
@@ -240,18 +276,25 @@ impl Store {
             .map_err(|error| bad(format!("plan.json is damaged: {error}"), "make the plan again"))?;
         let (layout, version) = (value["membar_plan"].as_u64(), value["version"].as_str().unwrap_or("?"));
         let own = env!("CARGO_PKG_VERSION");
-        if layout != Some(u64::from(LAYOUT)) || version != own {
+        if layout != Some(u64::from(LAYOUT)) && version == own {
+            let why = "the plan was made by a membar of this version whose plans are laid out differently".to_owned();
+            return Err(bad(why, "install the same one everywhere"));
+        }
+        if version != own {
             let why = format!("the plan was made by membar {}, and this is membar {own}", safe(version));
             return Err(bad(why, "results of different versions are not mixed: install the same one everywhere"));
         }
         let manifest: Manifest = serde_json::from_value(value)
             .map_err(|error| bad(format!("plan.json is damaged: {error}"), "make the plan again"))?;
+        if manifest.shards > MANY {
+            return Err(bad("plan.json is damaged: no plan has that many shards".into(), "make the plan again"));
+        }
         if manifest.machine != machine_kind() {
             let why = format!("the plan is for {}, and this machine is {}", safe(&manifest.machine), machine_kind());
             return Err(bad(why, "work on it where it was made, or make another plan here"));
         }
         let id = format!("{:016x}", hash(text.as_bytes()));
-        Ok(Store { path: path.to_owned(), manifest, id })
+        Ok(Store { path: path.to_owned(), manifest, id, follows: Follows::default(), written: Mutex::default() })
     }
 
     /// A manifest for this version and machine.
@@ -267,6 +310,7 @@ impl Store {
             merge,
             shard_time: None,
             stop_at_first: false,
+            found: 0,
         }
     }
 
@@ -295,7 +339,12 @@ impl Store {
     }
 
     fn read<T: DeserializeOwned>(&self, kind: &str, id: &Id) -> Result<(Head, T), Unusable> {
-        let bytes = match std::fs::read(self.place(kind, id)) {
+        let place = self.place(kind, id);
+        let bytes = std::fs::metadata(&place).and_then(|meta| match meta.is_file() {
+            true => std::fs::read(&place),
+            false => Err(io::Error::other("it is not a file")),
+        });
+        let bytes = match bytes {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(Unusable::Missing),
             Err(error) => return Err(Unusable::Unreadable(error)),
@@ -310,7 +359,7 @@ impl Store {
         if head.shard != id.to_string() {
             return Err(damaged(&format!("it is that of shard {}", safe(&head.shard))));
         }
-        if head.hash != format!("{:016x}", hash(second)) {
+        if sealed(&bytes, end).as_ref() != Some(&head.hash) {
             return Err(damaged("its hash is another one"));
         }
         let body = serde_json::from_slice(second).map_err(|error| damaged(&error.to_string()))?;
@@ -336,29 +385,53 @@ impl Store {
         }
     }
 
+    /// One of the shards that showed later. Each time there may be some more, in a file of their own.
     fn followed(&self, parent: &Id, at: u32) -> Result<Value, Unusable> {
-        self.follow(parent)?.get(at as usize).cloned().ok_or(Unusable::Missing)
-    }
-
-    /// Shards that showed later. Each time there may be some more, in a file of their own.
-    pub fn follow(&self, parent: &Id) -> Result<Vec<Value>, Unusable> {
-        let mut all = Vec::new();
+        let mut left = at;
         for batch in 1.. {
             match self.batch(parent, batch)? {
-                Some(mut shards) => all.append(&mut shards),
+                None => break,
+                Some(length) if left >= length => left -= length,
+                Some(_) => {
+                    return self.follow(&parent.child(batch))?.get(left as usize).cloned().ok_or(Unusable::Missing);
+                }
+            }
+        }
+        Err(Unusable::Missing)
+    }
+
+    /// How many there are.
+    fn following(&self, parent: &Id) -> Result<u32, Unusable> {
+        let mut all = 0;
+        for batch in 1.. {
+            match self.batch(parent, batch)? {
+                Some(length) => all += length,
                 None => break,
             }
         }
         Ok(all)
     }
 
-    /// Those that showed at one time.
-    pub fn batch(&self, parent: &Id, batch: u32) -> Result<Option<Vec<Value>>, Unusable> {
-        match self.read::<Vec<Value>>("follow", &parent.child(batch)) {
-            Ok((_, shards)) => Ok(Some(shards)),
+    /// How many showed at one time; nothing if none did.
+    pub fn batch(&self, parent: &Id, batch: u32) -> Result<Option<u32>, Unusable> {
+        let id = parent.child(batch);
+        let known = held(&self.follows.lengths).get(&id).copied();
+        match known.map_or_else(|| self.follow(&id).map(|shards| shards.len() as u32), Ok) {
+            Ok(length) => Ok(Some(length)),
             Err(Unusable::Missing) => Ok(None),
             Err(unusable) => Err(unusable),
         }
+    }
+
+    /// Those of one time.
+    fn follow(&self, id: &Id) -> Result<Arc<Vec<Value>>, Unusable> {
+        if let Some((_, shards)) = held(&self.follows.last).as_ref().filter(|(last, _)| last == id) {
+            return Ok(shards.clone());
+        }
+        let shards = Arc::new(self.read::<Vec<Value>>("follow", id)?.1);
+        held(&self.follows.lengths).insert(id.clone(), shards.len() as u32);
+        *held(&self.follows.last) = Some((id.clone(), shards.clone()));
+        Ok(shards)
     }
 
     /// What the whole plan rests on, if there is something.
@@ -366,34 +439,62 @@ impl Store {
         self.read("shards", &Id::default()).map(|(_, root)| root)
     }
 
-    /// Adds shards that showed later, as this batch. Whoever comes to the same batch has the same shards.
+    /// Adds shards that showed later, as this batch. Every worker that comes to the same batch has the same shards.
     pub fn add_follow(&self, parent: &Id, batch: u32, shards: &[Value]) -> io::Result<()> {
         let id = parent.child(batch);
-        self.write("follow", &id, &framed(&self.id, &id, None, &shards)?).map(drop)
+        self.write("follow", &id, &framed(&self.id, &id, None, line(&shards)?)?, true).map(drop)
+    }
+
+    /// Says what a shard found out.
+    pub fn add_learnt(&self, id: &Id, learnt: &Learnt) -> io::Result<()> {
+        self.write("learnt", id, &framed(&self.id, id, None, line(learnt)?)?, true).map(drop)
+    }
+
+    /// What shards found out.
+    pub fn learnt(&self) -> Vec<(Id, Learnt)> {
+        self.ids("learnt").into_iter().filter_map(|id| Some((id.clone(), self.read("learnt", &id).ok()?.1))).collect()
+    }
+
+    /// Whether some did.
+    pub fn is_outdated(&self) -> bool {
+        !self.ids("learnt").is_empty()
+    }
+
+    /// The shards that have a file of this kind.
+    fn ids(&self, kind: &str) -> BTreeSet<Id> {
+        let entries = std::fs::read_dir(self.path.join(kind)).into_iter().flatten().flatten();
+        entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
     }
 
     /// The result of a shard.
     pub fn result<T: DeserializeOwned>(&self, id: &Id) -> Result<(Done, Body<T>), Unusable> {
-        let (head, body) = self.read("results", id)?;
-        let done = head.done.ok_or_else(|| Unusable::Damaged("it is not a result".into()))?;
-        Ok((done, body))
+        let (head, body): (Head, Body<T>) = self.read("results", id)?;
+        match head.done {
+            Some(done) if done.rest as usize == body.rest.len() => Ok((done, body)),
+            _ => Err(Unusable::Damaged("it is not a result".into())),
+        }
+    }
+
+    fn done(&self, id: &Id) -> Result<Done, Unusable> {
+        self.result::<serde::de::IgnoredAny>(id).map(|(done, _)| done)
     }
 
     /// Whether a shard has a result that counts.
     pub fn has_result(&self, id: &Id) -> bool {
-        self.result::<serde::de::IgnoredAny>(id).is_ok()
+        self.done(id).is_ok()
     }
 
     /// Every shard there is, those that are left of others included, in the order of merging.
     pub fn scan(&self) -> BTreeMap<Id, State> {
         let mut all = BTreeMap::new();
         let mut open: Vec<Id> = (1..=self.manifest.shards).map(|number| Id(vec![number])).collect();
-        let more = self.follow(&Id::default()).map_or(0, |more| more.len() as u32);
+        let more = self.following(&Id::default()).unwrap_or(0);
         open.extend((1..=more).map(|number| Id(vec![self.manifest.shards + number])));
         while let Some(id) = open.pop() {
-            let state = match self.result::<serde::de::IgnoredAny>(&id) {
-                Ok((done, _)) => {
-                    let more = if done.rest == 0 { 0 } else { self.follow(&id).map_or(0, |more| more.len() as u32) };
+            let written = held(&self.written).get(&id).cloned();
+            let state = match written.map_or_else(|| self.done(&id), Ok) {
+                Ok(done) => {
+                    let more = if done.rest == 0 { 0 } else { self.following(&id).unwrap_or(0) };
                     open.extend((1..=done.rest + more).map(|number| id.child(number)));
                     State::Done(done)
                 }
@@ -405,31 +506,35 @@ impl Store {
         all
     }
 
-    /// Keeps a result. False if there is one already, which counts.
-    pub fn keep<T: Serialize>(&self, id: &Id, done: Done, body: &Body<T>) -> io::Result<bool> {
-        let bytes = framed(&self.id, id, Some(done), body)?;
-        match self.result::<serde::de::IgnoredAny>(id) {
+    /// Keeps a result, given as JSON, and what is left of the shard. False if there is one already, which counts.
+    pub fn keep(&self, id: &Id, done: Done, result: &str, rest: &[Value]) -> io::Result<bool> {
+        // To wait for the disk takes as long as a short shard, and that is done again soon if the machine loses power.
+        let waits = done.seconds > SHORT;
+        let body = format!("{{\"result\":{result},\"rest\":{}}}\n", serde_json::to_string(rest)?);
+        let bytes = framed(&self.id, id, Some(done.clone()), body)?;
+        match self.done(id) {
             Ok(_) => return Ok(false),
             Err(Unusable::Missing) => {}
-            // Out of the way, for whoever wants to know.
+            // Out of the way, but kept for inspection.
             Err(_) => {
                 let place = self.place("results", id);
                 let name = format!(".damaged-{id}-{}", std::process::id());
                 let _ = std::fs::rename(&place, self.path.join("results").join(name));
             }
         }
-        self.write("results", id, &bytes)
+        let is_first = self.write("results", id, &bytes, waits)?;
+        if is_first {
+            held(&self.written).insert(id.clone(), done);
+        }
+        Ok(is_first)
     }
 
-    /// Writes a file under a hidden name and renames it. False if somebody was faster.
-    fn write(&self, kind: &str, id: &Id, bytes: &[u8]) -> io::Result<bool> {
+    /// Writes a file under a hidden name and renames it, if `waits` once it is on the disk. False if somebody was faster.
+    fn write(&self, kind: &str, id: &Id, bytes: &[u8], waits: bool) -> io::Result<bool> {
         let mut file = self.hidden(kind)?;
         file.write_all(bytes)?;
-        file.as_file().sync_data()?;
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt;
-            file.as_file().set_permissions(std::fs::Permissions::from_mode(0o644))?;
+        if waits {
+            file.as_file().sync_data()?;
         }
         match file.persist_noclobber(self.place(kind, id)) {
             Ok(_) => Ok(true),
@@ -440,7 +545,14 @@ impl Store {
 
     fn hidden(&self, kind: &str) -> io::Result<tempfile::NamedTempFile> {
         let prefix = format!("{HIDDEN}{}-{}-", host(), std::process::id());
-        tempfile::Builder::new().prefix(&prefix).tempfile_in(self.path.join(kind))
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(&prefix);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            builder.permissions(std::fs::Permissions::from_mode(0o644));
+        }
+        builder.tempfile_in(self.path.join(kind))
     }
 
     /// Whether results can be written, and what time it is where the files are.
@@ -455,7 +567,7 @@ impl Store {
         if !Path::new("/proc/self").exists() {
             return;
         }
-        for kind in ["results", "follow"] {
+        for kind in ["results", "follow", "learnt", "running"] {
             for entry in std::fs::read_dir(self.path.join(kind)).into_iter().flatten().flatten() {
                 let name = entry.file_name();
                 let process = name.to_str().and_then(|name| name.strip_prefix(&own)?.split('-').next()?.parse().ok());
@@ -467,9 +579,27 @@ impl Store {
         }
     }
 
-    /// Tells others that somebody is at this shard.
-    pub fn touch(&self, id: &Id) {
-        let _ = std::fs::write(self.place("running", id), format!("{} {}\n", host(), std::process::id()));
+    /// What tells others that this worker is there: a file that has a second name while it is at a shard. To make one for each shard
+    /// would be slow where the numbers of files just removed are not given again at once (ext4).
+    pub fn appear(&self) -> Option<Presence> {
+        let presence = Presence(self.hidden("running").ok()?);
+        presence.renew();
+        Some(presence)
+    }
+
+    /// Takes a shard, if nobody seems to be at it. Where that cannot be told, nobody is.
+    pub fn claim(&self, id: &Id, presence: &Presence) -> bool {
+        let place = self.place("running", id);
+        let is_taken = || match std::fs::hard_link(presence.0.path(), &place) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Some(place.metadata()),
+            _ => None,
+        };
+        let Some(meta) = is_taken() else { return true };
+        if meta.and_then(|meta| Ok(since(&meta, self.probe()?) < SILENT)).unwrap_or(false) {
+            return false;
+        }
+        self.leave(id);
+        is_taken().is_none()
     }
 
     /// Nobody is, as far as is known here.
@@ -482,10 +612,7 @@ impl Store {
         let mut all = BTreeMap::new();
         for entry in std::fs::read_dir(self.path.join("running")).into_iter().flatten().flatten() {
             let Some(id) = entry.file_name().to_str().and_then(|name| name.parse::<Id>().ok()) else { continue };
-            let silent = entry.metadata().and_then(|meta| meta.modified());
-            // A time far ahead is as good as none: the clock was wrong then, or is now.
-            let silent =
-                silent.map_or(Duration::ZERO, |at| now.duration_since(at).unwrap_or_else(|ahead| ahead.duration()));
+            let silent = entry.metadata().map_or(Duration::ZERO, |meta| since(&meta, now));
             let who = std::fs::read_to_string(entry.path()).unwrap_or_default();
             all.insert(id, (safe(who.trim()), silent));
         }
@@ -497,21 +624,54 @@ impl Store {
         std::fs::write(self.place("found", id), "")
     }
 
-    /// The first shard in which something was found.
-    pub fn first_found(&self) -> Option<Id> {
-        let entries = std::fs::read_dir(self.path.join("found")).into_iter().flatten().flatten();
-        entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).min()
+    /// The shards in which something was found.
+    pub fn found(&self) -> BTreeSet<Id> {
+        self.ids("found")
     }
 }
 
-fn framed<T: Serialize>(plan: &str, id: &Id, done: Option<Done>, body: &T) -> io::Result<Vec<u8>> {
-    let mut second = serde_json::to_vec(body)?;
-    second.push(b'\n');
-    let hash = format!("{:016x}", hash(&second));
-    let mut bytes = serde_json::to_vec(&Head { plan: plan.to_owned(), shard: id.to_string(), hash, done })?;
+/// How long ago a file was written. A time far ahead is as good as one long ago: the clock was wrong then, or is now.
+fn since(meta: &std::fs::Metadata, now: SystemTime) -> Duration {
+    let at = meta.modified();
+    at.map_or(Duration::ZERO, |at| now.duration_since(at).unwrap_or_else(|ahead| ahead.duration()))
+}
+
+fn held<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Both lines of a file.
+fn framed(plan: &str, id: &Id, done: Option<Done>, second: String) -> io::Result<Vec<u8>> {
+    let head = Head { plan: plan.to_owned(), shard: id.to_string(), hash: "0".repeat(DIGITS), done };
+    let mut bytes = serde_json::to_vec(&head)?;
+    let end = bytes.len();
     bytes.push(b'\n');
-    bytes.append(&mut second);
+    bytes.append(&mut second.into_bytes());
+    if let (Some(at), Some(hash)) = (digits(&bytes[..end]), sealed(&bytes, end)) {
+        bytes[at].copy_from_slice(hash.as_bytes());
+    }
     Ok(bytes)
+}
+
+/// Digits of a hash.
+const DIGITS: usize = 16;
+
+/// Where the first line has the hash.
+fn digits(first: &[u8]) -> Option<Range<usize>> {
+    const NAME: &[u8] = b"\"hash\":\"";
+    let at = first.windows(NAME.len()).position(|window| window == NAME)? + NAME.len();
+    (at + DIGITS <= first.len()).then_some(at..at + DIGITS)
+}
+
+/// The hash of a file whose first line ends here: of all of it but the hash.
+fn sealed(bytes: &[u8], end: usize) -> Option<String> {
+    let at = digits(&bytes[..end])?;
+    Some(format!("{:016x}", hash(&bytes[..at.start]) ^ hash(&bytes[at.end..])))
+}
+
+/// One line.
+fn line(value: &impl Serialize) -> io::Result<String> {
+    Ok(serde_json::to_string(value)? + "\n")
 }
 
 fn readable(directory: &Path) -> io::Result<()> {

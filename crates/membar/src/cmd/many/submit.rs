@@ -18,6 +18,12 @@ pub fn submit(engine: Engine, args: &PlanArgs, store: &Store, out: &mut impl Wri
     let Engine::Slurm = engine;
     let path = std::path::absolute(&store.path).unwrap_or_else(|_| store.path.clone());
     let membar = std::env::current_exe().map_err(|error| usage(format!("error: this executable: {error}")))?;
+    let texts = [path.to_string_lossy(), membar.to_string_lossy()];
+    let mut texts = texts.iter().map(|text| &**text).chain(args.engine_option.iter().map(String::as_str));
+    if let Some(text) = texts.find(|text| text.contains(|c: char| c.is_control())) {
+        let help = "move the plan to another path, then submit `membar work` yourself; or leave the option out";
+        return Err(usage(format!("error: a script cannot contain `{}`\n = help: {help}", membar::report::safe(text))));
+    }
     let script = slurm(args, store.manifest.shards, &path.to_string_lossy(), &membar.to_string_lossy());
     let failed = |error: std::io::Error| usage(format!("error: cannot write the script: {error}"));
     let (work, merge) = (path.join("work.sbatch"), path.join("merge.sbatch"));
@@ -61,7 +67,8 @@ struct Script {
 /// gone left is done by the last job.
 fn slurm(args: &PlanArgs, shards: u32, plan: &str, membar: &str) -> Script {
     let tasks = args.tasks.unwrap_or(shards.min(TASKS)).min(shards).max(1);
-    let (plan, membar) = (quoted_path(plan), quoted_path(membar));
+    // In names of logs, `%` begins what Slurm fills in.
+    let (logs, plan, membar) = (quoted_path(&plan.replace('%', "%%")), quoted_path(plan), quoted_path(membar));
     let mut options: String = args.engine_option.iter().map(|option| format!("#SBATCH {option}\n")).collect();
     if let Some(time) = args.task_time.0 {
         let minutes = time.as_secs().div_ceil(60).max(1);
@@ -69,7 +76,7 @@ fn slurm(args: &PlanArgs, shards: u32, plan: &str, membar: &str) -> Script {
     }
     let work = format!(
         "#!/bin/sh\n#SBATCH --job-name=membar\n#SBATCH --array=1-{tasks}\n#SBATCH --requeue\n#SBATCH --open-mode=append\n\
-         #SBATCH --signal=B:TERM@{GRACE}\n#SBATCH --output={plan}/slurm-%a.log\n{options}\
+         #SBATCH --signal=B:TERM@{GRACE}\n#SBATCH --output={logs}/slurm-%a.log\n{options}\
          # Slurm signals the shell: it passes the signal on, and waits for the worker to keep what it has.\n\
          {membar} work --quiet {plan} \"$SLURM_ARRAY_TASK_ID/{tasks}\" &\nworker=$!\n\
          trap 'kill -TERM $worker' TERM\nwait $worker\ncode=$?\nwhile [ $code -gt 128 ] && kill -0 $worker 2>/dev/null; do\n  wait $worker\n  code=$?\ndone\n\
@@ -78,7 +85,7 @@ fn slurm(args: &PlanArgs, shards: u32, plan: &str, membar: &str) -> Script {
          scontrol requeue \"${{SLURM_ARRAY_JOB_ID}}_$SLURM_ARRAY_TASK_ID\" && exit 0\nfi\nexit $code\n"
     );
     let merge = format!(
-        "#!/bin/sh\n#SBATCH --job-name=membar-merge\n#SBATCH --requeue\n#SBATCH --output={plan}/slurm-merge.log\n{options}\
+        "#!/bin/sh\n#SBATCH --job-name=membar-merge\n#SBATCH --requeue\n#SBATCH --output={logs}/slurm-merge.log\n{options}\
          # What tasks that were lost have left.\n{membar} work --quiet {plan}\n\
          {membar} merge {plan} > {plan}/merged.new\ncode=$?\nmv {plan}/merged.new {plan}/merged.txt\necho $code > {plan}/merged.code\n\
          [ $code -eq 1 ] && code=0 # something was found, which is no failure of the job\nexit $code\n"

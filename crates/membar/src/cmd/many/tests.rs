@@ -1,7 +1,7 @@
 //! Campaigns, split by seed: a shard is a range of tests.
 
 use super::store::{Id, Merge, Store};
-use super::{Job, Merged, Missing, PIECES, Ran, Split, usage};
+use super::{Came, Job, Merged, Missing, PIECES, Ran, Split, usage};
 use crate::cli::{CampaignArgs, ProgramArgs, Simulate, Stress};
 use crate::cmd::{campaign, simulate, stress};
 use crate::page::ToFile;
@@ -10,7 +10,7 @@ use membar::report::{Style, safe};
 use membar::{Failure, Interrupt};
 use serde_json::{Value, json};
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -36,12 +36,20 @@ pub fn split_simulate(args: &Simulate, shards: u32) -> Result<Split, Failure> {
 }
 
 pub fn split_stress(args: &Stress, shards: u32) -> Result<Split, Failure> {
-    if !args.files.is_empty() {
-        let help = "plans are for random programs: leave the tests out, or run `membar stress` on each machine";
-        return Err(usage(format!("error: litmus tests on real cores are not split\n = help: {help}")));
-    }
     let (plan, _) = stress::campaign(args, &Interrupt::default())?;
     split(&plan, &args.campaign, &args.programs, args.model.as_ref(), shards)
+}
+
+/// What plans have no use for.
+pub fn refuse(args: &CampaignArgs) -> Result<(), Failure> {
+    if args.time.is_some_and(|time| time.0.is_some()) {
+        let help = "give --tests N; `membar plan --shard-time` limits the time of a shard";
+        return Err(usage(format!("error: a campaign is split by its tests, not by time\n = help: {help}")));
+    }
+    if args.resume.is_some() {
+        return Err(usage("error: a plan keeps its own state\n = help: leave --resume out".into()));
+    }
+    Ok(())
 }
 
 fn split(
@@ -51,19 +59,19 @@ fn split(
     model: Option<&String>,
     shards: u32,
 ) -> Result<Split, Failure> {
-    if args.time.is_some_and(|time| time.0.is_some()) {
-        let help = "give --tests N; `membar plan --shard-time` limits the time of a shard";
-        return Err(usage(format!("error: a campaign is split by its tests, not by time\n = help: {help}")));
-    }
-    if args.resume.is_some() {
-        return Err(usage("error: a plan keeps its own state\n = help: leave --resume out".into()));
-    }
+    refuse(args)?;
     let tests = plan.tests.unwrap_or(membar::campaign::TESTS);
     let files = programs.profiles.iter().chain(model).filter(|name| name.ends_with(".toml")).map(PathBuf::from);
     let shards = u64::from(shards).min(tests);
     let begin = |k: u64| (u128::from(tests) * u128::from(k) / u128::from(shards)) as u64;
     let range = |k: u64| json!({ "from": begin(k), "to": begin(k + 1) });
-    Ok(Split { merge: Merge::Tests, inputs: files.collect(), root: None, shards: (0..shards).map(range).collect() })
+    Ok(Split {
+        merge: Merge::Tests,
+        inputs: files.collect(),
+        root: None,
+        shards: (0..shards).map(range).collect(),
+        found: 0,
+    })
 }
 
 struct Campaign<S> {
@@ -97,7 +105,7 @@ pub fn stress_job(args: &Stress, interrupt: &Interrupt) -> Result<Box<dyn Job>, 
 }
 
 impl<S: Source> Job for Campaign<S> {
-    fn run(&mut self, shard: Value, time: Option<Duration>) -> Result<Ran, Failure> {
+    fn run(&mut self, shard: Value, time: Option<Duration>) -> Result<Came, Failure> {
         let bounds = (shard["from"].as_u64(), shard["to"].as_u64());
         let (Some(from), Some(to)) = bounds else { return Err(usage("error: the shard names no tests".into())) };
         let failed = |error: std::io::Error| Failure::Write(error);
@@ -106,7 +114,7 @@ impl<S: Source> Job for Campaign<S> {
         let output = self.directory.path().join("violations");
         let _ = std::fs::remove_dir_all(&output);
         (plan.first, plan.tests, plan.time, plan.output) = (from, Some(to), time, output);
-        let campaign = run_with(plan, &self.source, &self.interrupt, &(), &mut self.buffers)?;
+        let campaign = run_with(plan, &self.source, &self.interrupt, &mut self.buffers)?;
         let (next, found) = (campaign.counters.tests, campaign.counters.forbidden);
         if next == from {
             return Err(Failure::Late);
@@ -121,8 +129,8 @@ impl<S: Source> Job for Campaign<S> {
             .map(|k| json!({ "from": next + left * k / pieces, "to": next + left * (k + 1) / pieces }))
             .collect();
         let part = Part::new(plan, &self.source, self.threads, campaign).map_err(failed)?;
-        let result = serde_json::to_value(&part).map_err(|error| Failure::Write(error.into()))?;
-        Ok(Ran { result, units: next - from, found, rest })
+        let result = serde_json::to_string(&part).map_err(|error| Failure::Write(error.into()))?;
+        Ok(Came::Ran(Ran { result, units: next - from, found, rest }))
     }
 }
 
@@ -187,11 +195,7 @@ pub fn merge_stress(store: &Store, args: &Stress, style: Style) -> Result<Merged
         missing.get_or_insert_with(|| Missing::up_to(store, end.as_ref()));
         let parts = own.into_iter().map(|(_, _, part)| part);
         let source = source.on(&machine);
-        // A page is about one machine.
-        let file = |html: &PathBuf| {
-            if number == 0 { html.clone() } else { html.with_extension(format!("{}.html", number + 1)) }
-        };
-        let page = args.campaign.html.as_ref().map(|html| ToFile::create(&file(html))).transpose()?;
+        let page = args.campaign.html.as_ref().map(|html| ToFile::create(&page_of(html, number))).transpose()?;
         let mut campaign = merged(&plan, parts)?;
         campaign.scattered |= several;
         if args.campaign.format == crate::cli::DataFormat::Text {
@@ -200,10 +204,15 @@ pub fn merge_stress(store: &Store, args: &Stress, style: Style) -> Result<Merged
         }
         code = worse(code, campaign::summarise(&campaign, &plan, &source, &args.campaign, page, style)?);
     }
-    Ok(Merged { code, missing: missing.unwrap_or(Missing(Vec::new())) })
+    Ok(Merged { code, missing: missing.unwrap_or_default() })
+}
+
+/// The page of one of several machines.
+pub fn page_of(html: &Path, number: usize) -> PathBuf {
+    if number == 0 { html.to_owned() } else { html.with_extension(format!("{}.html", number + 1)) }
 }
 
 /// A violation before something undecided.
-fn worse(one: u8, other: u8) -> u8 {
+pub fn worse(one: u8, other: u8) -> u8 {
     if one == crate::stop::FORBIDDEN || other == crate::stop::ALLOWED { one } else { other }
 }

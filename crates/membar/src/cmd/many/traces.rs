@@ -4,7 +4,7 @@
 //! traces before it, so that answers name what they mean, and keeps its answers as data. Merging writes them as `membar check` does.
 
 use super::store::{Merge, Store};
-use super::{Job, Merged, Missing, PIECES, Ran, Split, usage};
+use super::{Came, Job, Merged, Missing, PIECES, Ran, Split, usage};
 use crate::cli::{Check, Format};
 use crate::cmd::check::{self, Request};
 use crate::cmd::output::{Answered, Output, Wanted, shown_name};
@@ -15,7 +15,7 @@ use crate::stop::Stdout;
 use membar::report::html::Row;
 use membar::report::{InputError, Report, Style, first_line, safe};
 use membar::trace::ranges;
-use membar::{Chosen, Failure, Interrupt, Reader, Trace, VerdictKind};
+use membar::{Failure, Interrupt, Reader, Trace, VerdictKind};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fs::File;
@@ -61,13 +61,8 @@ enum Said {
     Internal(String),
 }
 
-fn models(args: &Check) -> Result<Vec<Chosen>, Failure> {
-    let names = if args.models.is_empty() { vec!["tso".to_owned()] } else { args.models.clone() };
-    names.iter().map(|name| Chosen::load(name)).collect()
-}
-
 pub fn split(args: &Check, shards: u32) -> Result<Split, Failure> {
-    models(args)?;
+    check::models(args)?;
     let files = check::traces(&args.traces)?;
     let mut sizes = Vec::new();
     for file in &files {
@@ -109,7 +104,7 @@ pub fn split(args: &Check, shards: u32) -> Result<Split, Failure> {
     }
     let shards = shards.iter().map(serde_json::to_value).collect::<Result<_, _>>().map_err(std::io::Error::from)?;
     let inputs = args.models.iter().filter(|name| name.ends_with(".toml")).map(PathBuf::from).collect();
-    Ok(Split { merge: Merge::Traces, inputs, root: None, shards })
+    Ok(Split { merge: Merge::Traces, inputs, root: None, shards, found: 0 })
 }
 
 /// By its first bytes.
@@ -129,20 +124,17 @@ struct Checking {
     interrupt: Interrupt,
 }
 
-/// The answers that any output needs, unless none of them shows a report.
-fn detail(args: &Check, models: usize) -> Detail {
+/// What workers keep of an answer: all that any output needs, unless only verdicts were asked for.
+fn kept(args: &Check) -> Detail {
     match args.format {
         Format::Axe if args.html.is_none() => Detail::Verdict,
-        Format::Text if models > 1 && args.html.is_none() => Detail::Verdict,
-        _ if args.quiet && args.html.is_none() => Detail::Violations,
         _ => Detail::Full { witness: args.verbose > 0 },
     }
 }
 
 pub fn job(args: Check, interrupt: &Interrupt) -> Result<Box<dyn Job>, Failure> {
-    let models = models(&args)?;
-    let detail = detail(&args, models.len());
-    let asked = Request { models, budget: args.limits.budget(interrupt), detail, wish: None };
+    let models = check::models(&args)?;
+    let asked = Request { models, budget: args.limits.budget(interrupt), detail: kept(&args), wish: None };
     Ok(Box::new(Checking { args, asked, decider: Guarded::default(), interrupt: interrupt.clone() }))
 }
 
@@ -160,7 +152,7 @@ fn open(piece: &Piece) -> std::io::Result<(Reader<'static>, (u64, u64, u64))> {
 }
 
 impl Job for Checking {
-    fn run(&mut self, shard: Value, time: Option<Duration>) -> Result<Ran, Failure> {
+    fn run(&mut self, shard: Value, time: Option<Duration>) -> Result<Came, Failure> {
         let mut pieces: Vec<Piece> =
             serde_json::from_value(shard).map_err(|error| usage(format!("error: the shard: {error}")))?;
         let deadline = time.and_then(|time| Instant::now().checked_add(time));
@@ -187,7 +179,8 @@ impl Job for Checking {
         let size = rest.len().div_ceil(PIECES as usize).max(1);
         let rest: Result<Vec<Value>, _> = rest.chunks(size).map(serde_json::to_value).collect();
         let failed = |error: serde_json::Error| Failure::Write(error.into());
-        Ok(Ran { result: serde_json::to_value(&all).map_err(failed)?, units, found, rest: rest.map_err(failed)? })
+        let result = serde_json::to_string(&all).map_err(failed)?;
+        Ok(Came::Ran(Ran { result, units, found, rest: rest.map_err(failed)? }))
     }
 }
 
@@ -330,12 +323,12 @@ impl Again {
 }
 
 pub fn merge(store: &Store, args: &Check, style: Style) -> Result<Merged, Failure> {
-    let models = models(args)?;
+    let models = check::models(args)?;
     let planned = match super::parsed(&store.manifest.command)? {
-        crate::cli::Command::Check(planned) => detail(&planned, models.len()),
+        crate::cli::Command::Check(planned) => kept(&planned),
         _ => Detail::Verdict,
     };
-    if planned == Detail::Verdict && detail(args, models.len()) != Detail::Verdict {
+    if planned == Detail::Verdict && kept(args) != Detail::Verdict {
         let help = "give --format or --html to `membar plan` as well";
         return Err(usage(format!("error: workers kept verdicts only, without reasons\n = help: {help}")));
     }
@@ -354,11 +347,7 @@ pub fn merge(store: &Store, args: &Check, style: Style) -> Result<Merged, Failur
         wish,
     };
     let mut again = Again { request, decider: Guarded::default(), open: None, trace: Trace::new() };
-    let shows = match detail(args, models.len()) {
-        // A table of a plan that has reports for its page.
-        _ if args.format == Format::Axe || (args.format == Format::Text && models.len() > 1) => Detail::Verdict,
-        detail => detail,
-    };
+    let shows = check::detail(args, models.len());
     let (mut left_out, mut full): (Option<PathBuf>, _) = (None, Full::default());
     for id in store.scan().into_keys() {
         let Ok((_, body)) = store.result::<Vec<Answers>>(&id) else { continue };

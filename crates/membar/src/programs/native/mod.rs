@@ -1,22 +1,25 @@
 //! C and C++ programs to verify: compiled, run in their own processes, and named by their debug information.
 
+mod around;
 mod told;
 mod trouble;
 
 use super::{
-    About, Environment, Input, Language, Limit, NativeOptions, RUN, Round, Run, Stand, Subject, Unedited, confirmed,
-    edited_texts, hash, shown,
+    About, Environment, Input, Language, Limit, NativeOptions, RUN, Round, Run, Stand, Subject, Unedited, claims,
+    confirmed, edited_texts, hash, shown,
 };
-use crate::certify::weak::{self, Confirmed, Ending, Refusal};
-use crate::core::{
-    AccessKind, Barrier, Claim, GraphModel, Order, Performed, ProgramModel, Relaxation, Remedy, WeakStep,
-};
+use crate::certify::weak::{self, Axiom, Confirmed, Ending, Refusal};
+use crate::core::{AccessKind, Barrier, GraphModel, Order, Performed, ProgramModel, Remedy, WeakStep};
 use crate::explore::{FaultKind, Step, Strategy};
 use crate::report::kinds::{ErrorKind as ErrorName, Maker};
 use crate::report::verify::{AccessRef, EditRef, ErrorRef, FenceRef, FrameRef, NoteRef, ReplayCommand, order};
 use crate::verification::EXPLAINING;
-use crate::verify::{Checkpoint, Effort, ErrorKind, Event, Explanation, ProgramError, Settings, Watching, WeakError};
+use crate::verify::{
+    Checkpoint, Effort, ErrorKind, Event, Explanation, ProgramError, Settings, Verification, WeakError, weak_run,
+};
 use crate::{Failure, Problem, REPORT_BUG};
+pub use around::note as note_around;
+pub use membar_native::build::rust::Package;
 use membar_native::build::{self, BuildError, Built, Note, Request};
 use membar_native::process::Setup;
 use membar_native::session::Session;
@@ -89,6 +92,20 @@ pub fn rust(tell: &mut dyn FnMut(&str)) -> Result<(Environment, &'static str), F
     Ok((build::rust::cargo(&sysroot), build::rust::TARGET))
 }
 
+/// How cargo has built the executable that this message of its is about: with these words and variables, the manifest that was named,
+/// and in this target directory.
+pub fn package(
+    message: &Value,
+    words: &[OsString],
+    variables: &Environment,
+    manifest: Option<&Path>,
+    target: &Path,
+) -> Option<Package> {
+    let made = build::rust::Artifact::of(message)?;
+    let (words, variables) = (words.to_vec(), variables.clone());
+    Some(Package { words, variables, manifest: manifest.map(Path::to_owned), target: target.to_owned(), made })
+}
+
 /// Behaves as the compiler does. Its exit code.
 pub fn compile(language: Language, args: &[OsString]) -> Result<i32, Failure> {
     let language = match language {
@@ -145,18 +162,21 @@ impl Native {
         let (opaque_private, symmetry) = (args.opaque_private, args.symmetry);
         let heap = args.heap;
         let object = std::fs::read(&built.object).map_err(|error| problem(&error))?;
+        let around = around::of(input, args);
         let how = format!(
-            "{program_args:?} {volatile_atomic} {spurious_wakeups} {spurious_failures} {symmetry} {opaque_private} {heap} {:?}",
+            "{program_args:?} {volatile_atomic} {spurious_wakeups} {spurious_failures} {symmetry} {opaque_private} {heap} {:?} {around:?}",
             args.nondet
         );
         let fingerprint = hash(&object) ^ hash(how.as_bytes());
         let runner = args.runner.clone().map_or_else(std::env::current_exe, Ok);
         let exe = runner.map_err(|error| problem(&error))?;
+        let callers = symbols.callers();
         let setup = Setup {
             exe,
             exe_args: vec![RUN.into()],
             object: built.object,
             args: program_args,
+            around,
             dir: dir.path().to_owned(),
             heap,
             volatile_atomic,
@@ -165,8 +185,8 @@ impl Native {
             symmetry,
             opaque_private,
             nondet: args.nondet,
-            wrappers: symbols.wrappers(),
-            own_atomics: if args.include_std { Vec::new() } else { symbols.own_atomics() },
+            wrappers: callers.wrappers,
+            own_atomics: if args.include_std { Vec::new() } else { callers.own_atomics },
             whole_stacks: false,
             show: false,
             until: time.and_then(|time| Instant::now().checked_add(time + EXPLAINING)),
@@ -260,6 +280,7 @@ impl Native {
                 (ErrorName::Fault, self.sentence(*thread, why))
             }
             ErrorKind::Race { .. } => (ErrorName::Race, "two accesses race".into()),
+            ErrorKind::Condition => (ErrorName::Condition, "it does not end as it should".into()),
         };
         ErrorRef { kind, message, stack, other: Vec::new(), output, schedule: String::new(), executions: 0 }
     }
@@ -305,10 +326,6 @@ impl Subject for Native {
         }
     }
 
-    fn is_wide(&self, run: &Run<Traced>, event: &Event) -> bool {
-        run.detail.cells.iter().any(|cell| cell.addr == event.access.addr && cell.part == 0 && cell.size > 8)
-    }
-
     fn has_parts(&self) -> bool {
         self.session.facts().parts
     }
@@ -329,9 +346,13 @@ impl Subject for Native {
         serde_json::to_value(self.session.facts()).unwrap_or_default()
     }
 
-    fn know(&mut self, facts: Value) -> bool {
-        let facts = serde_json::from_value(facts).map(|facts| self.session.know(facts));
+    fn know(&mut self, facts: Value, restarts: u32) -> bool {
+        let facts = serde_json::from_value(facts).map(|facts| self.session.know(facts, restarts));
         facts.is_ok()
+    }
+
+    fn know_more(&mut self, facts: Vec<Value>) {
+        self.session.know_more(facts.into_iter().filter_map(|facts| serde_json::from_value(facts).ok()).collect());
     }
 
     fn go_back(&mut self, facts: Value, settings: Settings) -> Result<(), Failure> {
@@ -353,14 +374,16 @@ impl Subject for Native {
         result.map_err(|error| trouble(&self.main, &self.words, &error))
     }
 
-    fn prepare(&mut self, learn: Option<Duration>, stop: &AtomicBool) -> Result<(), Failure> {
-        let strategy = Strategy::Dpor;
-        let settings = Settings { strategy, watching: Watching::Nothing, ..Settings::new(Relaxation::Tso) };
+    fn prepare(&mut self, settings: Settings, learn: Option<Duration>, stop: &AtomicBool) -> Result<(), Failure> {
         let learnt = match learn {
             None => self.session.learn(settings, stop),
             Some(time) => {
-                let (began, effort) = (Instant::now(), Effort::default());
-                let go_on = |_: &_, _: &_| began.elapsed() < time;
+                let effort =
+                    Effort { stop_at_first: matches!(settings.strategy, Strategy::Graphs { .. }), ..Effort::default() };
+                let began = Instant::now();
+                let go_on = |verification: &Verification<_>, _: &_| {
+                    began.elapsed() < time && verification.seen().weak_errors.is_empty()
+                };
                 self.session.verify(Checkpoint::new(settings), effort, &[], stop, go_on).map(|_| ())
             }
         };
@@ -381,10 +404,15 @@ impl Subject for Native {
         &mut self,
         model: GraphModel,
         steps: &[WeakStep],
-        claims: &[Claim],
+        made: &[Performed],
         ending: Ending<'_>,
     ) -> Result<Confirmed, Refusal> {
-        weak::confirms(&mut self.session.weak_remote(), model, steps, claims, ending)
+        let claims = claims(made);
+        let Some(machine) = model.machine().filter(|_| self.has_parts()) else {
+            return weak::confirms(&mut self.session.weak_remote(), model, steps, &claims, ending);
+        };
+        let run = weak_run(model, steps, made).ok_or(Refusal::Forbidden(Axiom::MemoryOrder))?;
+        weak::confirms_run(&mut self.session.weak_remote(), machine, &run.machine_steps(made), &claims, ending)
     }
 
     fn weak_error(&mut self, error: &WeakError, run: &Run<Traced>) -> ErrorRef {
@@ -423,6 +451,9 @@ impl Subject for Native {
             () if !c11.order().is_atomic() || c11.is_fresh() => None,
             () => self.step(run, event).is_some_and(is_library).then_some(Maker::Library),
         };
+        let std_alone = |step: &TracedStep| !self.words.is_in_user_file(&step.stack);
+        let rust_own = self.dialect == Dialect::Rust && !self.made_of.1.include_std && c11.order().is_atomic();
+        let control = self.words.is_control(traced, addr) || rust_own && self.step(run, event).is_some_and(std_alone);
         let address = self.words.address(traced, addr, part);
         let mut value = |value: Option<u64>| value.map(|value| self.words.value(traced, addr, part, value));
         AccessRef {
@@ -437,7 +468,7 @@ impl Subject for Native {
             address,
             read: value(event.read),
             write: value(event.write),
-            control: self.words.is_control(traced, addr),
+            control,
             crowded: false,
             by,
         }
@@ -489,11 +520,18 @@ impl Subject for Native {
             before_line: before_place.0,
             before_column: before_place.1,
             tried_before: !full,
+            crowded: false,
         }
     }
 
     fn edited(&self, edits: &[EditRef]) -> Result<Native, Unedited> {
-        let (Input::Sources(sources), args, jobs) = &self.made_of else {
+        let (input, args, jobs) = &self.made_of;
+        if let Some(package) = &args.package {
+            let edited = package.edited(&edited_texts(edits)?, self.dir.path());
+            let program = edited.map_err(|error| Unedited::Never(error.to_string()))?.ok_or(Unedited::NotThis)?;
+            return Native::open(&Input::Executable(program), args, *jobs, None).map_err(|_| Unedited::NotThis);
+        }
+        let Input::Sources(sources) = input else {
             let why = "the program was built elsewhere: with a fence there, build it and verify it again";
             return Err(Unedited::Never(why.into()));
         };
@@ -513,6 +551,7 @@ impl Subject for Native {
         let place = frames.first().map_or(self.main.clone(), |frame| format!("{}:{}", frame.file, frame.line));
         let help = match why.kind {
             FaultKind::Memory => "give more with --heap, or make the program need less",
+            _ if self.dialect == Dialect::Rust => "exclude it when verifying: put `#[cfg(not(membar))]` before it",
             _ => "exclude it when verifying: put `#ifndef VERIFY` around it, and give -- -DVERIFY",
         };
         Some(Limit { message: format!("{place}: {}", self.sentence(*thread, why)), help: help.into() })
@@ -538,6 +577,9 @@ impl Subject for Native {
             if !self.words.is_control(&run.detail, step.access.addr) {
                 last.insert(step.access.addr, step.new);
             }
+        }
+        for &(addr, value) in &run.detail.left {
+            last.entry(addr).and_modify(|last| *last = value);
         }
         let name = |(addr, value): (u32, u64)| {
             (self.words.address(&run.detail, addr, 0), self.words.value(&run.detail, addr, 0, value))

@@ -7,6 +7,7 @@ use crate::report::verify::{NoteRef, ReplayCommand, StatisticsRef};
 use membar_native::build::{self, Note};
 use membar_native::words::{Place, Wait, Waits, Words};
 use membar_native::{Traced, Unseen};
+use membar_symbols::short_name;
 
 impl Native {
     /// A note about an unseen action of code that is not instrumented.
@@ -21,7 +22,7 @@ impl Native {
         let function = match one.offset {
             Some(offset) => self.words.function(offset),
             None if one.name.is_empty() => format!("a function of {}", one.library),
-            None => format!("`{}`", one.name),
+            None => format!("`{}`", short_name(&one.name)),
         };
         let library =
             if one.library.is_empty() || one.name.is_empty() { String::new() } else { format!(" of {}", one.library) };
@@ -62,6 +63,16 @@ impl Native {
         NoteRef { kind: NoteKind::Sections, message, file, line }
     }
 
+    fn stuck(&self, site: u32) -> NoteRef {
+        let place = self.words.place_of(&[site]);
+        let message = format!(
+            "`{}` waits in a `__VERIFIER_atomic_begin` … `_end` for another thread, which must not run meanwhile",
+            place.text
+        );
+        let (file, line) = (!place.file.is_empty()).then_some((place.file, place.line)).unzip();
+        NoteRef { kind: NoteKind::Sections, message, file, line }
+    }
+
     pub(super) fn sentence(&mut self, thread: u32, fault: &Fault) -> String {
         sentence(thread, fault.form, &self.words.fault(fault))
     }
@@ -92,6 +103,7 @@ impl Native {
         let statistics = self.session.statistics();
         let unseen = self.session.facts().unseen.iter().map(|one| self.unseen(one));
         let intruders = self.session.facts().intruders.iter().map(|&site| self.intruder(site));
+        let stuck = self.session.facts().stuck.iter().map(|&site| self.stuck(site));
         // Assembly counts where it is executed.
         let executed = &self.session.facts().assembly;
         let counts = |note: &&Note| match note.kind {
@@ -139,6 +151,7 @@ impl Native {
                 .chain(assumed)
                 .chain(unseen)
                 .chain(intruders)
+                .chain(stuck)
                 .chain(unloaded)
                 .chain(handlers)
                 .chain(untried)
@@ -172,6 +185,7 @@ pub(super) fn waiting(thread: u32, wait: Option<&Wait>) -> String {
     match wait.map(|wait| &wait.what) {
         Some(Waits::End(other)) => format!("{thread} waits for the end of {}", Words::thread(*other)),
         Some(Waits::Woken) => format!("{thread} waits to be woken"),
+        Some(Waits::Unparked) => format!("{thread} waits to be unparked"),
         Some(Waits::Lock(name)) => format!("{thread} waits for `{name}`"),
         Some(Waits::Loop(name)) => format!("{thread} loops forever, each time taking and releasing `{name}`"),
         Some(Waits::Value(name)) => format!("{thread} waits for `{name}` to change"),

@@ -1,0 +1,156 @@
+//! Litmus tests on real cores, split by outcomes: a shard is a list of tests, each with how many outcomes it owes.
+//!
+//! Outcomes of one test on one kind of machine are added; different machines are told apart.
+
+use super::store::{Merge, Store};
+use super::{Came, Job, Merged, Missing, Ran, Split, tests, usage};
+use crate::cli::{DataFormat, Stress};
+use crate::cmd::stress::{self, Case, Told};
+use crate::stop;
+use membar::stress::litmus::{Amount, Histogram};
+use membar::{Failure, Interrupt};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// Outcomes between two looks at the time.
+const STRETCH: u64 = 200_000;
+
+/// A part of a test's outcomes.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Piece {
+    file: PathBuf,
+    from: u64,
+    to: u64,
+}
+
+/// What came of a piece.
+#[derive(Clone, Serialize, Deserialize)]
+struct Measured {
+    file: PathBuf,
+    histogram: Histogram,
+}
+
+pub fn split(args: &Stress, shards: u32) -> Result<Split, Failure> {
+    tests::refuse(&args.campaign)?;
+    let (files, bad) = stress::files(args);
+    if let Some(failure) = bad.into_iter().next() {
+        return Err(failure);
+    }
+    for file in &files {
+        Case::read(args, file)?;
+    }
+    let each = args.campaign.tests.unwrap_or(stress::OUTCOMES);
+    let all = u128::from(each) * files.len() as u128;
+    let shards = u128::from(shards).min(all);
+    let begin = |shard: u128| all * shard / shards;
+    let pieces = |shard: u128| -> Vec<Piece> {
+        let (from, to) = (begin(shard), begin(shard + 1));
+        let within = |at: u128, file: usize| at.saturating_sub(file as u128 * u128::from(each)).min(each.into()) as u64;
+        let piece =
+            |(k, file): (usize, &PathBuf)| Piece { file: file.clone(), from: within(from, k), to: within(to, k) };
+        files.iter().enumerate().map(piece).filter(|piece| piece.from < piece.to).collect()
+    };
+    let shards = (0..shards).map(|shard| serde_json::to_value(pieces(shard))).collect::<Result<_, _>>();
+    Ok(Split { merge: Merge::Outcomes, inputs: files, root: None, shards: shards.map_err(io::Error::from)?, found: 0 })
+}
+
+struct OnCores {
+    args: Stress,
+    interrupt: Interrupt,
+}
+
+pub fn job(args: Stress, interrupt: &Interrupt) -> Box<dyn Job> {
+    Box::new(OnCores { args, interrupt: interrupt.clone() })
+}
+
+impl OnCores {
+    /// Runs a piece until it is done or the time is up: how far it got, and what came of it.
+    fn piece(&self, case: &Case, piece: &Piece, until: Option<Instant>) -> Result<(u64, Histogram), Failure> {
+        let mut runs = Vec::new();
+        let mut at = piece.from;
+        while at < piece.to && until.is_none_or(|until| Instant::now() < until) {
+            let stretch = STRETCH.min(piece.to - at);
+            let seed = self.args.programs.seed.wrapping_add(at);
+            let run = case.run(&self.args, (Amount::Outcomes(stretch), seed), &self.interrupt)?;
+            if self.interrupt.pressed() {
+                // It may have been cut short.
+                break;
+            }
+            at += stretch;
+            runs.push(run);
+        }
+        Ok((at, Histogram::sum(&case.test, runs)))
+    }
+}
+
+impl Job for OnCores {
+    fn run(&mut self, shard: Value, time: Option<Duration>) -> Result<Came, Failure> {
+        let pieces: Vec<Piece> = serde_json::from_value(shard)
+            .map_err(|error| usage(format!("error: the shard names no tests: {error}")))?;
+        let until = time.and_then(|time| Instant::now().checked_add(time));
+        let (mut measured, mut rest, mut units, mut found) = (Vec::new(), Vec::new(), 0, 0);
+        for mut piece in pieces {
+            let case = Case::read(&self.args, &piece.file)?;
+            let (at, histogram) = self.piece(&case, &piece, until)?;
+            if at > piece.from {
+                units += at - piece.from;
+                let allowed = case.allowed(&self.args, &self.interrupt);
+                found += u64::from(allowed.is_some_and(|allowed| histogram.outside(&allowed) > 0));
+                measured.push(Measured { file: piece.file.clone(), histogram });
+            }
+            if at < piece.to {
+                piece.from = at;
+                rest.push(piece);
+            }
+        }
+        if units == 0 {
+            return Err(Failure::Late);
+        }
+        let rest =
+            if rest.is_empty() { Vec::new() } else { vec![serde_json::to_value(rest).map_err(io::Error::from)?] };
+        let result = serde_json::to_string(&measured).map_err(io::Error::from)?;
+        Ok(Came::Ran(Ran { result, units, found, rest }))
+    }
+}
+
+/// Machines are told apart: each has histograms of its own.
+pub fn merge(store: &Store, args: &Stress) -> Result<Merged, Failure> {
+    let mut machines: Vec<(String, Vec<Measured>)> = Vec::new();
+    for id in store.scan().into_keys() {
+        let Ok((done, body)) = store.result::<Vec<Measured>>(&id) else { continue };
+        match machines.iter_mut().find(|(machine, _)| *machine == done.machine) {
+            Some((_, measured)) => measured.extend(body.result),
+            None => machines.push((done.machine, body.result)),
+        }
+    }
+    if machines.is_empty() {
+        return Err(usage("error: no shard has a result yet\n = help: `membar work` does them".into()));
+    }
+    let (files, _) = stress::files(args);
+    let (mut code, mut all) = (stop::ALLOWED, Vec::new());
+    for (number, (machine, measured)) in machines.into_iter().enumerate() {
+        if args.campaign.format == DataFormat::Text {
+            let blank = if number > 0 { "\n" } else { "" };
+            writeln!(io::stdout(), "{blank}On {machine}:")?;
+        }
+        let page = args.campaign.html.as_deref().map(|html| tests::page_of(html, number));
+        let mut told = Told::new(args, page.as_deref(), Some(machine))?;
+        for file in &files {
+            let runs = measured.iter().filter(|part| part.file == *file).map(|part| part.histogram.clone());
+            let runs: Vec<Histogram> = runs.collect();
+            if runs.is_empty() {
+                continue;
+            }
+            let case = Case::read(args, file)?;
+            told.add(&case, &Histogram::sum(&case.test, runs), &Interrupt::default())?;
+        }
+        let (own, results) = told.end()?;
+        code = tests::worse(code, own);
+        all.extend(results);
+    }
+    stress::document(args, &all)?;
+    Ok(Merged { code, missing: Missing::up_to(store, None) })
+}
