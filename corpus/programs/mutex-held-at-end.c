@@ -1,4 +1,4 @@
-// expect: error: ends while it holds a mutex
+// expect: error: ends while it holds the mutex `m`, locked at
 #include <pthread.h>
 static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
 static void *run(void *p) { pthread_mutex_lock(&m); return p; }

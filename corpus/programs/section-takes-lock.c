@@ -1,5 +1,5 @@
 // expect: tso=safe pso=safe
-// A section that waits lets others run.
+// A lock may have to be waited for in a section: what gives it back comes before the section.
 #include <pthread.h>
 void __VERIFIER_atomic_begin(void); void __VERIFIER_atomic_end(void);
 pthread_mutex_t m=PTHREAD_MUTEX_INITIALIZER;

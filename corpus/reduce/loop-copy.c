@@ -1,11 +1,9 @@
 // expect: error
 // A round copies a structure.
 #include <assert.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stddef.h>
+#include "wait.h"
 
-static atomic_int x;
 struct six { long a[6]; };
 
 static void *waits(void *p)
@@ -16,21 +14,4 @@ static void *waits(void *p)
         one = two;
     assert(one.a[5] == 0);
     return p;
-}
-
-static void *writes(void *p)
-{
-    atomic_store(&x, 1);
-    return p;
-}
-
-int main(void)
-{
-    pthread_t a, b;
-
-    pthread_create(&a, NULL, waits, NULL);
-    pthread_create(&b, NULL, writes, NULL);
-    pthread_join(a, NULL);
-    pthread_join(b, NULL);
-    return 0;
 }

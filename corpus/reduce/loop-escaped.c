@@ -1,11 +1,9 @@
 // expect: error
 // A round writes a variable on the stack through a pointer that has escaped.
 #include <assert.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stddef.h>
+#include "wait.h"
 
-static atomic_int x;
 static int *volatile where;
 
 static void *waits(void *p)
@@ -17,21 +15,4 @@ static void *waits(void *p)
         *where = 1;
     assert(!seen);
     return p;
-}
-
-static void *writes(void *p)
-{
-    atomic_store(&x, 1);
-    return p;
-}
-
-int main(void)
-{
-    pthread_t a, b;
-
-    pthread_create(&a, NULL, waits, NULL);
-    pthread_create(&b, NULL, writes, NULL);
-    pthread_join(a, NULL);
-    pthread_join(b, NULL);
-    return 0;
 }

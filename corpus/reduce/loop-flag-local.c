@@ -2,13 +2,11 @@
 // The flag is a thread-local variable.
 #include <assert.h>
 #include <errno.h>
-#include <pthread.h>
 #include <semaphore.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include "wait.h"
 
-static atomic_int x;
 static _Thread_local int waited;
 
 static void *waits(void *p)
@@ -17,21 +15,4 @@ static void *waits(void *p)
         waited = 1;
     assert(!waited);
     return p;
-}
-
-static void *writes(void *p)
-{
-    atomic_store(&x, 1);
-    return p;
-}
-
-int main(void)
-{
-    pthread_t a, b;
-
-    pthread_create(&a, NULL, waits, NULL);
-    pthread_create(&b, NULL, writes, NULL);
-    pthread_join(a, NULL);
-    pthread_join(b, NULL);
-    return 0;
 }

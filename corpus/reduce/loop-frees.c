@@ -2,13 +2,10 @@
 // A backoff gives something up.
 #include <assert.h>
 #include <errno.h>
-#include <pthread.h>
 #include <semaphore.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-
-static atomic_int x;
+#include "wait.h"
 
 static void *waits(void *p)
 {
@@ -21,21 +18,4 @@ static void *waits(void *p)
     assert(spare != NULL);
     free(spare);
     return p;
-}
-
-static void *writes(void *p)
-{
-    atomic_store(&x, 1);
-    return p;
-}
-
-int main(void)
-{
-    pthread_t a, b;
-
-    pthread_create(&a, NULL, waits, NULL);
-    pthread_create(&b, NULL, writes, NULL);
-    pthread_join(a, NULL);
-    pthread_join(b, NULL);
-    return 0;
 }

@@ -1,11 +1,9 @@
 // expect: error
 // A round calls something that is called once.
 #include <assert.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stddef.h>
+#include "wait.h"
 
-static atomic_int x;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static int called;
 
@@ -20,21 +18,4 @@ static void *waits(void *p)
         pthread_once(&once, call);
     assert(!called);
     return p;
-}
-
-static void *writes(void *p)
-{
-    atomic_store(&x, 1);
-    return p;
-}
-
-int main(void)
-{
-    pthread_t a, b;
-
-    pthread_create(&a, NULL, waits, NULL);
-    pthread_create(&b, NULL, writes, NULL);
-    pthread_join(a, NULL);
-    pthread_join(b, NULL);
-    return 0;
 }

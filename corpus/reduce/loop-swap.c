@@ -1,11 +1,8 @@
 // expect: error
 // A round exchanges two variables: two of them change nothing.
 #include <assert.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stddef.h>
-
-static atomic_int x;
+#include "wait.h"
 
 static void *waits(void *p)
 {
@@ -19,21 +16,4 @@ static void *waits(void *p)
     }
     assert(a == 1);
     return p;
-}
-
-static void *writes(void *p)
-{
-    atomic_store(&x, 1);
-    return p;
-}
-
-int main(void)
-{
-    pthread_t a, b;
-
-    pthread_create(&a, NULL, waits, NULL);
-    pthread_create(&b, NULL, writes, NULL);
-    pthread_join(a, NULL);
-    pthread_join(b, NULL);
-    return 0;
 }

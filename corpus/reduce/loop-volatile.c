@@ -1,11 +1,8 @@
 // expect: error
 // A round writes a volatile variable.
 #include <assert.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stddef.h>
-
-static atomic_int x;
+#include "wait.h"
 
 static void *waits(void *p)
 {
@@ -15,21 +12,4 @@ static void *waits(void *p)
         seen = 1;
     assert(!seen);
     return p;
-}
-
-static void *writes(void *p)
-{
-    atomic_store(&x, 1);
-    return p;
-}
-
-int main(void)
-{
-    pthread_t a, b;
-
-    pthread_create(&a, NULL, waits, NULL);
-    pthread_create(&b, NULL, writes, NULL);
-    pthread_join(a, NULL);
-    pthread_join(b, NULL);
-    return 0;
 }

@@ -41,9 +41,7 @@ fn parking_lot_rwlock() {
     thread.join().unwrap();
 }
 
-// Not SC inside the crate, and more classes than are explored in the time that a test has.
 #[test]
-#[ignore]
 fn parking_lot_condvar() {
     static READY: parking_lot::Mutex<bool> = parking_lot::Mutex::new(false);
     static CHANGED: parking_lot::Condvar = parking_lot::Condvar::new();

@@ -1,0 +1,40 @@
+// expect: error
+// Each round locks a recursive mutex once more.
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+static atomic_int x;
+static pthread_mutex_t m;
+
+static void *waits(void *p)
+{
+    pthread_mutex_lock(&m);
+    for (int i = 0; i < 2 && !atomic_load(&x); i++)
+        pthread_mutex_lock(&m);
+    pthread_mutex_unlock(&m);
+    assert(pthread_mutex_unlock(&m) != 0);
+    return p;
+}
+
+static void *writes(void *p)
+{
+    atomic_store(&x, 1);
+    return p;
+}
+
+int main(void)
+{
+    pthread_t a, b;
+
+    pthread_mutexattr_t recursive;
+
+    pthread_mutexattr_init(&recursive);
+    pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(&m, &recursive);
+    pthread_create(&a, NULL, waits, NULL);
+    pthread_create(&b, NULL, writes, NULL);
+    pthread_join(a, NULL);
+    pthread_join(b, NULL);
+    return 0;
+}

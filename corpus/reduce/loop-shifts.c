@@ -1,0 +1,37 @@
+// expect: error
+// Each round shifts a mask, and the last one counts.
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stddef.h>
+
+static atomic_int x, y;
+
+static void *a(void *p)
+{
+    unsigned mask = 1;
+
+    while (!atomic_load(&x))
+        if (atomic_load(&y) && mask < 4)
+            mask <<= 1;
+    assert(mask != 2);
+    return p;
+}
+
+static void *b(void *p)
+{
+    atomic_store(&y, 1);
+    atomic_store(&x, 1);
+    return p;
+}
+
+int main(void)
+{
+    pthread_t t[2];
+
+    pthread_create(&t[0], NULL, a, NULL);
+    pthread_create(&t[1], NULL, b, NULL);
+    pthread_join(t[0], NULL);
+    pthread_join(t[1], NULL);
+    return 0;
+}

@@ -1,0 +1,37 @@
+// expect: error
+// The round changes a byte of a word that is looked at as a whole.
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stddef.h>
+
+static atomic_int x, y;
+union both { int word; unsigned char bytes[4]; };
+
+static void *a(void *p)
+{
+    union both both = {0};
+
+    while (!atomic_load(&x))
+        both.bytes[2] = (unsigned char)atomic_load(&y);
+    assert(both.word == 0);
+    return p;
+}
+
+static void *b(void *p)
+{
+    atomic_store(&y, 1);
+    atomic_store(&x, 1);
+    return p;
+}
+
+int main(void)
+{
+    pthread_t t[2];
+
+    pthread_create(&t[0], NULL, a, NULL);
+    pthread_create(&t[1], NULL, b, NULL);
+    pthread_join(t[0], NULL);
+    pthread_join(t[1], NULL);
+    return 0;
+}

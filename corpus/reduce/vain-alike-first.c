@@ -1,0 +1,34 @@
+// expect: error
+// counts: fewer
+// One of them finds the value that another one left for a moment.
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stddef.h>
+
+static atomic_int x, y;
+
+static void *a(void *p)
+{
+    int old;
+
+    do {
+        old = atomic_load(&x);
+    } while (!atomic_compare_exchange_strong(&x, &old, old + 2));
+    if (old == 0)
+        atomic_fetch_sub(&x, 1);
+    else
+        assert(old != 2);
+    return p;
+}
+
+int main(void)
+{
+    pthread_t t[2];
+
+    pthread_create(&t[0], NULL, a, NULL);
+    pthread_create(&t[1], NULL, a, NULL);
+    pthread_join(t[0], NULL);
+    pthread_join(t[1], NULL);
+    return 0;
+}

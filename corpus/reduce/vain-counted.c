@@ -1,0 +1,38 @@
+// expect: error
+// Failed tries are counted.
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stddef.h>
+
+static atomic_int x, y;
+
+static void *a(void *p)
+{
+    int old, fails = -1;
+
+    do {
+        old = atomic_load(&x);
+        fails++;
+    } while (!atomic_compare_exchange_strong(&x, &old, old + 1));
+    assert(fails < 2);
+    return p;
+}
+
+static void *b(void *p)
+{
+    atomic_fetch_add(&x, 1);
+    atomic_fetch_add(&x, 1);
+    return p;
+}
+
+int main(void)
+{
+    pthread_t t[2];
+
+    pthread_create(&t[0], NULL, a, NULL);
+    pthread_create(&t[1], NULL, b, NULL);
+    pthread_join(t[0], NULL);
+    pthread_join(t[1], NULL);
+    return 0;
+}

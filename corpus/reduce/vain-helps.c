@@ -1,0 +1,40 @@
+// expect: error
+// A try in vain, but before it the thread has helped.
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stddef.h>
+
+static atomic_int x, y;
+
+static void *a(void *p)
+{
+    int first, second, help;
+
+    do {
+        first = atomic_load(&x);
+        help = 0;
+        atomic_compare_exchange_strong(&y, &help, 1);
+        second = atomic_load(&x);
+    } while (first != second);
+    return p;
+}
+
+static void *b(void *p)
+{
+    atomic_store(&x, 1);
+    assert(atomic_load(&y) == 0);
+    atomic_store(&x, 2);
+    return p;
+}
+
+int main(void)
+{
+    pthread_t t[2];
+
+    pthread_create(&t[0], NULL, a, NULL);
+    pthread_create(&t[1], NULL, b, NULL);
+    pthread_join(t[0], NULL);
+    pthread_join(t[1], NULL);
+    return 0;
+}
