@@ -84,8 +84,8 @@ impl Runner {
     /// The program being measured, for the head of the results.
     pub fn subject(&self) -> &'static str {
         match self.membar {
-            Some(_) => "`membar check`, a process a trace, from text",
-            None => "the libraries without the membar command, a process a trace, from text",
+            Some(_) => "`membar check`, one process per trace, from text",
+            None => "the libraries without the membar command, one process per trace, from text",
         }
     }
 

@@ -100,7 +100,7 @@ pub struct Scale {
     /// The membar to measure [default: the one next to this program]
     #[arg(long, value_name = "PATH")]
     pub membar: Option<PathBuf>,
-    /// Shards of each plan
+    /// Shards of each plan; of the search at most 64
     #[arg(long, default_value_t = 1000)]
     pub shards: u32,
     /// Tests of the campaign

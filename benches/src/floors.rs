@@ -29,7 +29,7 @@ struct Measured<'a> {
 pub fn run(args: &Floors) -> Result<ExitCode, Error> {
     let runner = Runner::new(&args.common)?;
     let what = format!("floors, best of {}", args.best_of.max(1));
-    let subject = "`membar`, a process a trace, from text; exploration: the libraries, in one process";
+    let subject = "`membar`, one process per trace, from text; exploration: the libraries, in one process";
     let subject = if runner.has_membar() { subject } else { runner.subject() };
     let mut results = Results::begin(&args.common.output, &what, subject);
     let mut measured = Measured { args, runner, table: Table::default(), missed: 0 };
@@ -336,7 +336,7 @@ impl Measured<'_> {
             let source = Source::example(name, Some(n));
             let mut program = Program::open_with(&source, 1, false)?;
             for model in [GraphModel::Tso, GraphModel::C11] {
-                let strategy = Strategy::Graphs { model, races: false };
+                let strategy = Strategy::Graphs { model, races: false, bytes: false };
                 let settings = settings(Relaxation::Tso, strategy, Watching::Nothing);
                 let mut cost = program.explore(settings, effort, None)?.cost;
                 for _ in 1..self.args.best_of {

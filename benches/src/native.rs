@@ -77,7 +77,7 @@ impl Source {
                 let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
                 let text = std::fs::read_to_string(&file).map_err(Error::file("read", &file))?;
                 let line = |key: &str| text.lines().find_map(|line| line.strip_prefix(key));
-                if !name.ends_with(".md") && line("// driver:").is_none() && line("// only:").is_none() {
+                if !name.ends_with(".md") && !name.ends_with(".h") && line("// driver:").is_none() && line("// only:").is_none() {
                     let flags = line("// flags:").unwrap_or("").split_whitespace().map(Into::into).collect();
                     sources.push(Source { name: format!("{directory}/{name}"), file, flags });
                 }
@@ -182,6 +182,7 @@ impl Program {
             exe: std::env::current_exe()?,
             exe_args: vec![SERVE.into()],
             object: built.object,
+            around: Default::default(),
             args: vec![source.file.file_stem().unwrap_or_default().to_owned()],
             dir: directory.path().to_owned(),
             heap: HEAP,
@@ -192,7 +193,7 @@ impl Program {
             whole_stacks: false,
             opaque_private: false,
             own_atomics: Vec::new(),
-            wrappers: symbols.wrappers(),
+            wrappers: symbols.callers().wrappers,
             nondet: None,
             until: None,
             show: false,
@@ -281,8 +282,12 @@ impl Times {
 
 /// Seconds of processor time of this process with all its threads, and of each child.
 fn processor_times() -> (f64, BTreeMap<u32, f64>) {
-    /// The kernel counts a process's time in hundredths of seconds, but that of a thread exactly.
+    /// The kernel counts a process's time, with that of threads that have ended, in hundredths of seconds, but that of a thread exactly.
     const TICK: f64 = 0.01;
+    let exact = |thread: &str| -> f64 {
+        let exact = std::fs::read_to_string(format!("{thread}/schedstat")).unwrap_or_default();
+        exact.split(' ').next().and_then(|n| n.parse::<f64>().ok()).unwrap_or(0.0) / 1e9
+    };
     let fields = |pid: &str| -> Option<Vec<String>> {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
         // The name may hold anything, but no closing parenthesis comes after it.
@@ -290,6 +295,8 @@ fn processor_times() -> (f64, BTreeMap<u32, f64>) {
     };
     let ticks = |field: &str| field.parse::<f64>().unwrap_or(0.0) * TICK;
     let own = fields("self").map_or(0.0, |fields| ticks(&fields[11]) + ticks(&fields[12]));
+    let threads = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let own = own.max(threads.map(|thread| exact(&thread.path().to_string_lossy())).sum());
     let this = std::process::id().to_string();
     let mut children = BTreeMap::new();
     for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
@@ -297,9 +304,7 @@ fn processor_times() -> (f64, BTreeMap<u32, f64>) {
         let Ok(pid) = name.parse::<u32>() else { continue };
         if fields(&name).is_some_and(|fields| fields[1] == this) {
             // A child has one thread.
-            let exact = std::fs::read_to_string(format!("/proc/{pid}/schedstat")).unwrap_or_default();
-            let nanoseconds = exact.split(' ').next().and_then(|n| n.parse::<f64>().ok()).unwrap_or(0.0);
-            children.insert(pid, nanoseconds / 1e9);
+            children.insert(pid, exact(&format!("/proc/{pid}")));
         }
     }
     (own, children)

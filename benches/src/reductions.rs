@@ -1,4 +1,4 @@
-//! What reductions of the search save: executions and seconds with all of them, without symmetry, and strict.
+//! What reductions of the search save: executions and seconds of processor time with all of them, without symmetry, and strict.
 
 use crate::error::Error;
 use crate::native::{Program, Source, settings};
@@ -55,7 +55,7 @@ pub fn table(sources: &[Source], time: Duration, mut next: impl FnMut(&str)) -> 
             } else {
                 row.push(format!("{more}{}", counts.executions + counts.blocked));
             }
-            row.push(format!("{:.3}", run.cost.wall));
+            row.push(format!("{:.3}", run.cost.cpu()));
             if done {
                 verdicts.push(run.checkpoint.verdict());
             }

@@ -17,6 +17,11 @@ use std::process::ExitCode;
 
 const WORKERS: [usize; 5] = [1, 10, 100, 1_000, 10_000];
 
+/// Stores of each of the two threads of the test that is searched: C(26, 13) orders, about 10 million classes.
+const STORES: usize = 13;
+/// Parts of its search, at most: with more, starting them would be most of the work.
+const PARTS: u32 = 64;
+
 /// One command, split.
 struct Measured {
     name: String,
@@ -61,13 +66,13 @@ fn makespan(shards: &[f64], workers: usize) -> f64 {
     last as f64 / 1e9
 }
 
-fn measure(runner: &Runner, args: &cli::Scale, name: &str, line: &str) -> Result<Measured, Error> {
+fn measure(runner: &Runner, shards: u32, name: &str, line: &str) -> Result<Measured, Error> {
     let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
     let plan = runner.file(&format!("{name}.plan"));
     let shown = plan.to_string_lossy().into_owned();
     let run = |arguments: Vec<String>| runner.membar(&arguments, 1).map(|(cost, _)| cost.cpu);
     let one = run(words(line))?;
-    let first = [words(&format!("plan {shown} --shards {}", args.shards)), words(line)].concat();
+    let first = [words(&format!("plan {shown} --shards {shards}")), words(line)].concat();
     let first = run(first)?;
     let work = run(words(&format!("work --quiet {shown}")))?;
     let merge = run(words(&format!("merge {shown}")))?;
@@ -77,14 +82,17 @@ fn measure(runner: &Runner, args: &cli::Scale, name: &str, line: &str) -> Result
 pub fn run(args: &cli::Scale) -> Result<ExitCode, Error> {
     let runner = Runner::real(args.membar.as_deref())?;
     let litmus = runner.file("stores.litmus");
-    let row = |text: &dyn Fn(usize) -> String| (0..3).map(text).collect::<Vec<_>>().join(" | ") + " ;\n";
+    let row = |text: &dyn Fn(usize) -> String| (0..2).map(text).collect::<Vec<_>>().join(" | ") + " ;\n";
     let mut text = String::from("X86 stores\n{ x=0; }\n ") + &row(&|thread| format!("P{thread}"));
-    (0..5).for_each(|i| text += &row(&|thread| format!("MOV [x],${}", thread * 5 + i + 1)));
+    (0..STORES).for_each(|i| text += &row(&|thread| format!("MOV [x],${}", thread * STORES + i + 1)));
     std::fs::write(&litmus, text + "exists (x=1)\n").map_err(Error::file("write", &litmus))?;
     let simulate = format!("simulate --quiet --machine mesi-tso --tests {}", args.tests);
     let verify = format!("verify --quiet --strategy dpor {}", litmus.display());
-    let all = [measure(&runner, args, "simulate", &simulate)?, measure(&runner, args, "verify", &verify)?];
-    let mut results = Results::begin(&args.output, "scale", runner.subject());
+    let all = [
+        measure(&runner, args.shards, "simulate", &simulate)?,
+        measure(&runner, args.shards.min(PARTS), "verify", &verify)?,
+    ];
+    let mut results = Results::begin(&args.output, "scale", "`membar`: plan, one worker, merge");
     let header = ["command", "shards", "one process, s", "plan, s", "work, s", "over", "merge, s", "largest / mean"];
     let mut table = Table::new("Plans: processor time", &header);
     let mut model =

@@ -52,7 +52,7 @@ pub fn run(args: &cli::Weak) -> Result<ExitCode, Error> {
         let asked =
             |model: &Option<GraphModel>| args.only.is_empty() || args.only.iter().any(|only| only == name(*model));
         for model in strategies.into_iter().filter(asked) {
-            let strategy = model.map_or(Strategy::Dpor, |model| Strategy::Graphs { model, races: false });
+            let strategy = model.map_or(Strategy::Dpor, |model| Strategy::Graphs { model, races: false, bytes: false });
             let settings = settings(Relaxation::Tso, strategy, Watching::Nothing);
             let Run { checkpoint, cost } =
                 program.explore(settings, Effort::default(), Some(Duration::from_secs(args.time)))?;
@@ -91,7 +91,7 @@ fn corpus(args: &cli::Weak) -> Result<ExitCode, Error> {
             let run = program.explore(settings, Effort::default(), Some(Duration::from_secs(args.time))).ok()?;
             run.checkpoint.search.is_done().then_some(run.cost.counts.executions)
         };
-        let graphs = Strategy::Graphs { model: GraphModel::Sc, races: false };
+        let graphs = Strategy::Graphs { model: GraphModel::Sc, races: false, bytes: false };
         let (Some(classes), Some(graphs)) = (run(Strategy::Dpor), run(graphs)) else { continue };
         if classes == graphs {
             same += 1;
