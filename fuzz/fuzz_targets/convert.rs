@@ -6,6 +6,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use membar_convert::{Choices, Format, convert};
+use membar_trace::ErrorKind;
 
 fuzz_target!(|input: &[u8]| {
     let Some((&choice, bytes)) = input.split_first() else { return };
@@ -20,7 +21,8 @@ fuzz_target!(|input: &[u8]| {
     let mut trace = membar_core::Trace::new();
     while let Some(result) = reader.next(&mut trace) {
         if let Err(error) = result {
-            let _ = error.render();
+            // Faults of a whole trace are the log's.
+            assert!(matches!(*error.kind, ErrorKind::Malformed(_)), "{}", error.render());
             if reader.skip_trace().is_err() {
                 break;
             }

@@ -6,7 +6,7 @@ use libfuzzer_sys::fuzz_target;
 use membar_monitor::{
     Algorithm, Event, Monitor, Monitors, NO_SITE, Op, Pso, Recorded, Rule, Sober, Tso, Violation, Window, witness,
 };
-use membar_trace::{Act, Interleaving, Reader, InterleavedOp};
+use membar_trace::{Act, InterleavedOp, Interleaving, Reader};
 use std::ops::ControlFlow;
 
 /// Rows have an entry for each thread: what many threads cost has nothing to do with what is looked for here.
@@ -73,7 +73,8 @@ fuzz_target!(|bytes: &[u8]| {
         let inits: Vec<(u32, u64)> = state.names().inits.iter().map(|init| (init.addr.0, init.value)).collect();
         for algorithm in Algorithm::ALL {
             let Some(violation) = together[algorithm as usize].first() else { continue };
-            let end = events.iter().position(|recorded| recorded.event == violation.access).expect("the access is there");
+            let end =
+                events.iter().position(|recorded| recorded.event == violation.access).expect("the access is there");
             let mut window = Window::new(events.len());
             events[..=end].iter().for_each(|&recorded| window.push(recorded));
             let cycle = window.cycle(violation, algorithm.model()).expect("the store is there");

@@ -4,9 +4,9 @@
 
 use libfuzzer_sys::fuzz_target;
 use membar_certify::replay;
-use membar_litmus::LitmusThreads;
 use membar_core::Relaxation;
 use membar_explore::Strategy;
+use membar_litmus::LitmusThreads;
 use membar_litmus::{Interpreter, Limits, LitmusTest, Model, outcomes};
 use membar_verify::{Checkpoint, Effort, Settings, Verification, Watching, explain};
 use std::sync::Arc;

@@ -5,7 +5,7 @@
 
 use crate::text;
 use libfuzzer_sys::arbitrary::{self, Arbitrary, Unstructured};
-use membar_core::{AddrId, AddrName, Final, Init, Mask, Op, OpKind, OrderLine, ResolveScratch, Span, Trace};
+use membar_core::{AddrId, AddrName, Final, Init, Marks, Mask, Op, OpKind, OrderLine, ResolveScratch, Span, Trace};
 use membar_testkit::{Small, small};
 use std::fmt;
 
@@ -115,6 +115,7 @@ fn written(bytes: &mut Bytes) -> Option<Trace> {
             mask: None,
             span: Span::UNKNOWN,
             line,
+            marks: Marks::NONE,
         };
         match (what >> 2) & 7 {
             0 | 1 => {}
