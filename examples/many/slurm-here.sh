@@ -14,6 +14,7 @@ usage() { sed -n '2,9s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 what=$1
 mkdir -p "$2"
 here=$(cd "$2" && pwd)
+case $here in *[[:space:]%]*) echo "$here: Slurm's configuration takes no names with blanks or %" >&2; exit 2 ;; esac
 export SLURM_CONF="$here/slurm.conf"
 
 # Starts the daemon of a node. It has a process group of its own, so that what it starts can be ended with it.
@@ -33,8 +34,8 @@ tree() {
 end_node() {
   [ -f "$here/$1/pid" ] && tree "$(cat "$here/$1/pid")"
   for process in /proc/[0-9]*; do
-    if tr '\0' '\n' <"$process/environ" 2>/dev/null | grep -qx "SLURM_CONF=$SLURM_CONF" &&
-      tr '\0' '\n' <"$process/environ" 2>/dev/null | grep -qx "SLURMD_NODENAME=$1"; then
+    variables=$(cat "$process/environ" 2>/dev/null | tr '\0' '\n') || continue
+    if echo "$variables" | grep -qx "SLURM_CONF=$SLURM_CONF" && echo "$variables" | grep -qx "SLURMD_NODENAME=$1"; then
       kill -KILL "${process#/proc/}" 2>/dev/null || true
     fi
   done
