@@ -250,7 +250,7 @@ impl Trace {
         self.pair_locks(&mut scratch.lock_holder)
     }
 
-    /// What is left to prepare where nobody looks for sources.
+    /// The rest where values do not say what reads returned: dependencies, reservations and locks. No read has a source.
     pub(crate) fn resolve_without_sources(&mut self, scratch: &mut ResolveScratch) -> Result<(), Malformed> {
         self.rf.clear();
         self.rf.resize(self.kind.len(), Source::NONE);

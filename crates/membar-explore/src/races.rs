@@ -69,8 +69,8 @@
 //! # Guarantees
 //!
 //! Every race of the new event is handed over that could be reversed and of which no initial is known. On loop-free
-//! and on waiting programs the classes that result are those of brute force (`crates/membar-verify/tests/oracle.rs`; with
-//! blocking accesses `tests/blocking.rs`).
+//! and on waiting programs the classes that result are those of brute force (`crates/membar-verify/tests/all/oracle.rs`; with
+//! blocking accesses `tests/all/blocking.rs`).
 //!
 //! # Complexity
 //!

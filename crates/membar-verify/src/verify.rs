@@ -1,4 +1,10 @@
 //! Exploration and monitor together.
+//!
+//! A [`Verification`] advances a search whose workers each have a monitor; what they have seen is added up in the order of the search. A
+//! [`Checkpoint`] is its whole state between two rounds, and can be saved.
+//!
+//! Invariants: the result depends on the program and on [`Settings`] only, not on [`Effort`] (but for limits that stop it). A checkpoint is resumed
+//! with the settings it was made with.
 
 use crate::Verdict;
 use crate::seen::{ErrorKind, Seen};

@@ -1,4 +1,8 @@
 //! A thread of the program as a coroutine, and everything that is its own.
+//!
+//! Invariants: [`ThreadState`] is all that an execution changes about a thread besides its memory: a snapshot that copies it, the thread's stack and
+//! its thread-local variables ([`super::snapshot`]) brings the thread back. A field that is missing in [`ThreadState::copy`] would leak from one
+//! execution into the next, so `copy` takes the struct apart by name.
 
 use super::float::Control;
 use super::idle::History;

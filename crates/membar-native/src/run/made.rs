@@ -8,15 +8,25 @@
 //! # Algorithm
 //!
 //! Before the program makes a directory, or a file that must not exist (`O_EXCL`), and nothing of the name is there, the name is noted. When the next
-//! execution begins, what is noted and still there is removed: a directory with all that is in it, which came later.
+//! execution begins, what is noted and still there is removed, the last first: a directory with all that is in it.
+//!
+//! # Invariants
+//!
+//! A path that is noted is absolute, and nothing of its name was there when the program was about to make it.
 //!
 //! # Guarantees
 //!
-//! Nothing is removed that was there before the execution began. Links are removed, not followed. What the last execution leaves stays.
+//! Nothing is removed that was there before the execution began, unless the program, or somebody else, has moved it to a place that is noted.
+//! Links are removed, not followed. What the last execution leaves stays.
 //!
-//! # Deviations
+//! # Limits
 //!
-//! Files that are opened to be overwritten, renamed or removed are not restored.
+//! Files that are opened to be overwritten, renamed or removed are not restored. What is made relative to an open directory (`mkdirat`), or
+//! by a name that is not UTF-8, is not noted.
+//!
+//! # Complexity
+//!
+//! One look at the file system for each call, and one for each path that is noted.
 
 use std::ffi::CStr;
 use std::fs;

@@ -95,7 +95,7 @@ fn same<S: Subject>(subject: &S, fingerprint: u64) -> Result<(), Failure> {
     }
     let help = "install the same compiler and libraries, or build the program once with `membar cc` and verify that";
     Err(Failure::Usage(format!(
-        "error: {} is built into another program here than where the plan was made\n = help: {help}",
+        "error: {} compiles to a different program here than where the plan was made\n = help: {help}",
         crate::report::safe(subject.name())
     )))
 }
