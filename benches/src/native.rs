@@ -77,7 +77,11 @@ impl Source {
                 let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
                 let text = std::fs::read_to_string(&file).map_err(Error::file("read", &file))?;
                 let line = |key: &str| text.lines().find_map(|line| line.strip_prefix(key));
-                if !name.ends_with(".md") && !name.ends_with(".h") && line("// driver:").is_none() && line("// only:").is_none() {
+                if !name.ends_with(".md")
+                    && !name.ends_with(".h")
+                    && line("// driver:").is_none()
+                    && line("// only:").is_none()
+                {
                     let flags = line("// flags:").unwrap_or("").split_whitespace().map(Into::into).collect();
                     sources.push(Source { name: format!("{directory}/{name}"), file, flags });
                 }
